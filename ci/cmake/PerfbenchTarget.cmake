@@ -1,0 +1,40 @@
+# The one place for compiler settings. perfbench_library(name SOURCES... DEPENDS...) and perfbench_executable(...)
+# give every target the same warnings, sanitizers and include root (the repository root, so includes read
+# "engine/core/tensor.h").
+find_package(Threads REQUIRED)
+
+add_library(perfbench_settings INTERFACE)
+target_include_directories(perfbench_settings INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(perfbench_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Werror)
+if(PERFBENCH_SANITIZE)
+  target_compile_options(perfbench_settings INTERFACE -fsanitize=${PERFBENCH_SANITIZE} -fno-omit-frame-pointer
+                                                      -fno-sanitize-recover=all -g)
+  target_link_options(perfbench_settings INTERFACE -fsanitize=${PERFBENCH_SANITIZE})
+endif()
+
+find_program(PERFBENCH_CCACHE ccache)
+if(PERFBENCH_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PERFBENCH_CCACHE})
+endif()
+
+function(perfbench_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC perfbench_settings ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+endfunction()
+
+function(perfbench_executable name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE perfbench_settings ${ARG_DEPENDS})
+endfunction()
+
+# perfbench_test(name SOURCES ... DEPENDS ...): one GoogleTest executable, its cases registered one by one.
+function(perfbench_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock GTest::gtest_main ${ARG_DEPENDS})
+  target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             PERFBENCH_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,31 @@
+// The subcommands. Each add_* declares one with its options and help; when it is the one chosen, its callback stores
+// the exit code in `context`.
+#pragma once
+
+#include <filesystem>
+
+#include "harness/cli/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace perfbench::harness {
+
+struct CommandContext {
+  std::filesystem::path data_dir;  // holds matrices/ and workloads/: the repository, or the installed share folder
+  std::filesystem::path engine;    // perfbench-engine, beside this executable
+  ExitCode exit_code = ExitCode::fine;
+};
+
+void add_plan(CLI::App& app, CommandContext& context);
+void add_sweep(CLI::App& app, CommandContext& context);
+void add_reproduce(CLI::App& app, CommandContext& context);
+void add_ingest(CLI::App& app, CommandContext& context);
+void add_report(CLI::App& app, CommandContext& context);
+void add_baseline(CLI::App& app, CommandContext& context);
+void add_compare(CLI::App& app, CommandContext& context);
+void add_doctor(CLI::App& app, CommandContext& context);
+void add_data(CLI::App& app, CommandContext& context);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,16 @@
+// Finds what belongs to this perfbench, relative to its own executable.
+#pragma once
+
+#include <filesystem>
+
+namespace perfbench::harness {
+
+// The folder that holds matrices/ and workloads/: PERFBENCH_DATA_DIR of the environment, else <prefix>/share/perfbench
+// of an installed executable, else the repository of a build tree. Throws InputError when none has them.
+std::filesystem::path locate_data_dir();
+
+// perfbench-engine: PERFBENCH_ENGINE of the environment, else beside this executable, else in the build tree's engine
+// folder. The path may not exist yet; who starts it reports that.
+std::filesystem::path locate_engine();
+
+}  // namespace perfbench::harness

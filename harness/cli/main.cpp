@@ -1,0 +1,60 @@
+// The composition root: builds the command line, runs one command, turns every error into one line and an exit code.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/locate.h"
+#include "harness/input_error.h"
+
+namespace {
+
+using perfbench::harness::CommandContext;
+using perfbench::harness::ExitCode;
+
+int code(ExitCode value) {
+  return static_cast<int>(value);
+}
+
+void add_commands(CLI::App& app, CommandContext& context) {
+  using namespace perfbench::harness;
+  for (const auto add :
+       {add_sweep, add_plan, add_report, add_compare, add_baseline, add_ingest, add_reproduce, add_doctor, add_data}) {
+    add(app, context);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CommandContext context;
+  CLI::App app{"perfbench: measures LLM training and says whether it got slower, by how much, and why", "perfbench"};
+  app.set_version_flag("--version", PERFBENCH_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  perfbench sweep matrices/quickstart.yaml\n"
+      "  perfbench plan matrices/llama.yaml\n"
+      "  perfbench report --db perf.db --format markdown\n"
+      "Exit codes: 0 fine or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 failure.");
+  try {
+    context.data_dir = perfbench::harness::locate_data_dir();
+    context.engine = perfbench::harness::locate_engine();
+    add_commands(app, context);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int parse_code = app.exit(e);
+    return parse_code == 0 ? 0 : code(ExitCode::usage);
+  } catch (const perfbench::harness::InputError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return code(ExitCode::usage);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "perfbench failed: {}\n", e.what());
+    return code(ExitCode::failure);
+  }
+  return code(context.exit_code);
+}

@@ -1,0 +1,24 @@
+// One combination of a matrix, resolved to a run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+struct Cell {
+  std::string matrix;                                     // name of the matrix
+  std::vector<std::pair<std::string, std::string>> axes;  // in the matrix's order, values as written
+  std::string label;                                      // "model=llama-tiny fsdp=2"
+  spec::RunSpec run;
+  std::string run_id;  // SHA-256 of the canonical JSON of `run`, 64 hex digits
+  std::int64_t repeats = 1;
+  std::optional<std::string> excluded;  // reason given by the matrix: recorded, not executed
+};
+
+}  // namespace perfbench::harness

@@ -1,0 +1,78 @@
+// One execution of a run, as the harness saw it: attempt.json, written beside the engine's own files when the attempt
+// has ended. A run directory without it was cut off and is executed again.
+//
+//   RUNS/<first 16 digits of the run id>/<attempt, 001 ...>/
+//     run.json            the engine's input (canonical RunSpec)
+//     env.json            spec::EnvironmentRecord, by the engine
+//     steps.rank<R>.jsonl  spec::StepRecord a line, by each rank
+//     result.json         spec::RunSummary, by rank 0; absent after a crash
+//     engine.log          standard output and error of all ranks
+//     attempt.json        this record, written last and atomically
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+// How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed.
+enum class AttemptState { ok, infeasible, excluded, out_of_memory, crashed, timed_out, cancelled, quarantined };
+
+struct AttemptRecord {
+  std::int64_t version = 1;
+  std::string run_id;  // SHA-256 of the canonical run.json, 64 hex digits
+  std::int64_t attempt = 1;
+  AttemptState state = AttemptState::ok;
+  std::string reason;  // one line: why infeasible, which signal, which error
+  std::int64_t exit_code = 0;
+  std::int64_t signal = 0;  // that ended a rank, 0 for none
+  std::string started_utc;  // 2026-01-31T12:00:00Z
+  std::int64_t wall_ns = 0;
+  std::string matrix;  // name of the matrix
+  std::string cell;    // label: the axis values, "model=llama-tiny fsdp=2"
+  std::map<std::string, std::string> axes;
+  std::vector<std::string> command;
+  std::string sweep_id;  // groups the attempts of one `perfbench sweep`
+  std::string perfbench_version;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"version", "version of this record", 1, 1}, self.version);
+    f(Field{"run_id", "hash of run.json"}, self.run_id);
+    f(Field{"attempt", "counted from 1", 1}, self.attempt);
+    f(Field{"state", "how it ended"}, self.state);
+    f(Field{"reason", "why it ended so"}, self.reason);
+    f(Field{"exit_code", "of the engine or its launcher"}, self.exit_code);
+    f(Field{"signal", "that ended a rank, or 0", 0}, self.signal);
+    f(Field{"started_utc", "when it began"}, self.started_utc);
+    f(Field{"wall_ns", "how long it took", 0}, self.wall_ns);
+    f(Field{"matrix", "name of the matrix"}, self.matrix);
+    f(Field{"cell", "label of the cell"}, self.cell);
+    f(Field{"axes", "value of each axis"}, self.axes);
+    f(Field{"command", "what was executed"}, self.command);
+    f(Field{"sweep_id", "the sweep it belongs to"}, self.sweep_id);
+    f(Field{"perfbench_version", "version of the harness"}, self.perfbench_version);
+  }
+};
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::AttemptState> {
+  using State = perfbench::harness::AttemptState;
+  static constexpr std::array kNames{
+      std::pair{State::ok, "ok"},
+      std::pair{State::infeasible, "infeasible"},
+      std::pair{State::excluded, "excluded"},
+      std::pair{State::out_of_memory, "out_of_memory"},
+      std::pair{State::crashed, "crashed"},
+      std::pair{State::timed_out, "timed_out"},
+      std::pair{State::cancelled, "cancelled"},
+      std::pair{State::quarantined, "quarantined"},
+  };
+};

@@ -1,0 +1,61 @@
+// The one declaration of a struct's fields. A struct lists its members once:
+//
+//   template <class Self, class F> static void fields(Self& self, F&& f) {
+//     f(Field{"layers", "decoder layers", 1}, self.layers);
+//   }
+//
+// and parsing, validation of ranges, canonical JSON, hashing, difference and printing all walk that list
+// (fields_json.h). There is no second list to keep in step.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace perfbench::spec {
+
+// Whether a file that leaves the key out is complete.
+enum class Presence { optional, required };
+
+struct Field {
+  std::string_view name;
+  std::string_view help;
+  double minimum = -std::numeric_limits<double>::infinity();  // inclusive, numbers only
+  double maximum = std::numeric_limits<double>::infinity();   // inclusive, numbers only
+  Presence presence = Presence::optional;
+};
+
+// Specialised for each enumeration that appears in a file: `static constexpr std::array kNames{pair{value, name},
+// ...}`.
+template <class E>
+struct EnumNames;
+
+template <class E>
+constexpr std::string_view enum_name(E value) {
+  for (const auto& [v, name] : EnumNames<E>::kNames) {
+    if (v == value) return name;
+  }
+  return "?";
+}
+
+template <class E>
+constexpr std::optional<E> enum_value(std::string_view name) {
+  for (const auto& [v, n] : EnumNames<E>::kNames) {
+    if (n == name) return v;
+  }
+  return std::nullopt;
+}
+
+struct NoVisitor {
+  template <class T>
+  void operator()(const Field&, T&) {}
+};
+
+template <class T>
+concept HasFields = requires(T& t, NoVisitor v) {
+  T::fields(t, v);
+};
+
+}  // namespace perfbench::spec

@@ -1,0 +1,210 @@
+// Walks a field list to and from JSON. Include in .cpp files only: it pulls in the JSON library.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::spec {
+
+using Json = nlohmann::json;
+
+// What an absent key means: a person's file takes the default, a resolved file must be whole.
+enum class Missing { takes_default, is_error };
+
+// Short text of a value for an error message.
+inline std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr std::size_t kLongest = 60;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+namespace detail {
+
+// Escapes one reference token of a JSON pointer (RFC 6901).
+inline std::string pointer_token(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+inline void check_range(const Field& field, double value, const std::string& pointer) {
+  if (value >= field.minimum && value <= field.maximum) return;
+  std::string wanted;
+  if (std::isfinite(field.minimum)) wanted += "at least " + shown(Json(field.minimum));
+  if (std::isfinite(field.maximum)) {
+    wanted += (wanted.empty() ? "" : " and ") + std::string("at most ") + shown(Json(field.maximum));
+  }
+  throw SpecError(pointer, "'" + std::string(field.name) + "' is " + shown(Json(value)) + ", it must be " + wanted);
+}
+
+[[noreturn]] inline void wrong_type(const Field& field, const Json& value, const std::string& pointer,
+                                    const char* wanted) {
+  throw SpecError(pointer, "'" + std::string(field.name) + "' is " + shown(value) + ", it must be " + wanted);
+}
+
+}  // namespace detail
+
+template <class T>
+Json fields_to_json(const T& value);
+
+template <class T>
+Json value_to_json(const T& value) {
+  if constexpr (HasFields<T>) {
+    return fields_to_json(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    return Json(std::string(enum_name(value)));
+  } else {
+    return Json(value);
+  }
+}
+template <class T>
+Json value_to_json(const std::vector<T>& values) {
+  Json out = Json::array();
+  for (const auto& v : values) out.push_back(value_to_json(v));
+  return out;
+}
+template <class T>
+Json value_to_json(const std::map<std::string, T>& values) {
+  Json out = Json::object();
+  for (const auto& [k, v] : values) out[k] = value_to_json(v);
+  return out;
+}
+
+template <class T>
+Json fields_to_json(const T& value) {
+  Json out = Json::object();
+  auto write = [&out](const Field& field, const auto& member) { out[std::string(field.name)] = value_to_json(member); };
+  T::fields(value, write);
+  return out;
+}
+
+template <class T>
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  T value{};
+  auto collect = [&names](const Field& field, auto&) { names.emplace_back(field.name); };
+  T::fields(value, collect);
+  return names;
+}
+
+template <class T>
+void read_fields(T& out, const Json& json, Missing missing, const std::string& pointer);
+
+template <class T>
+void read_value(T& out, const Field& field, const Json& value, Missing missing, const std::string& pointer) {
+  if constexpr (HasFields<T>) {
+    read_fields(out, value, missing, pointer);
+  } else if constexpr (std::is_enum_v<T>) {
+    std::vector<std::string> names;
+    for (const auto& entry : EnumNames<T>::kNames) names.emplace_back(entry.second);
+    if (!value.is_string()) detail::wrong_type(field, value, pointer, ("a word" + suggestion("", names)).c_str());
+    const auto word = value.get<std::string>();
+    const auto parsed = enum_value<T>(word);
+    if (!parsed) {
+      throw SpecError(pointer, "'" + std::string(field.name) + "' is '" + word + "', which it does not know" +
+                                   suggestion(word, names));
+    }
+    out = *parsed;
+  } else if constexpr (std::same_as<T, bool>) {
+    if (!value.is_boolean()) detail::wrong_type(field, value, pointer, "true or false");
+    out = value.get<bool>();
+  } else if constexpr (std::integral<T>) {
+    if (!value.is_number_integer()) detail::wrong_type(field, value, pointer, "a whole number");
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+      detail::wrong_type(field, value, pointer, "below 2^63");
+    }
+    const auto number = value.get<std::int64_t>();
+    detail::check_range(field, static_cast<double>(number), pointer);
+    if (!std::in_range<T>(number)) detail::wrong_type(field, value, pointer, "a smaller number");
+    out = static_cast<T>(number);
+  } else if constexpr (std::floating_point<T>) {
+    // JSON has no NaN: the writer turns it into null. Only a field without bounds (a loss that diverged) may hold it.
+    if (value.is_null() && !std::isfinite(field.minimum) && !std::isfinite(field.maximum)) {
+      out = std::numeric_limits<T>::quiet_NaN();
+      return;
+    }
+    if (!value.is_number()) detail::wrong_type(field, value, pointer, "a number");
+    const auto number = value.get<double>();
+    if (!std::isfinite(number)) detail::wrong_type(field, value, pointer, "a finite number");
+    detail::check_range(field, number, pointer);
+    out = static_cast<T>(number);
+  } else {
+    static_assert(std::same_as<T, std::string>, "no reader for this type of field");
+    if (!value.is_string()) detail::wrong_type(field, value, pointer, "text");
+    out = value.get<std::string>();
+  }
+}
+template <class T>
+void read_value(std::vector<T>& out, const Field& field, const Json& value, Missing missing,
+                const std::string& pointer) {
+  if (!value.is_array()) detail::wrong_type(field, value, pointer, "a list");
+  out.clear();
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    T item{};
+    read_value(item, field, value[i], missing, pointer + "/" + std::to_string(i));
+    out.push_back(std::move(item));
+  }
+}
+template <class T>
+void read_value(std::map<std::string, T>& out, const Field& field, const Json& value, Missing missing,
+                const std::string& pointer) {
+  if (!value.is_object()) detail::wrong_type(field, value, pointer, "a mapping");
+  out.clear();
+  for (const auto& [key, entry] : value.items()) {
+    read_value(out[key], field, entry, missing, pointer + "/" + detail::pointer_token(key));
+  }
+}
+
+// Throws SpecError on an unknown key, a wrong type, a value out of range, or (Missing::is_error, or a required field)
+// an absent key.
+template <class T>
+void read_fields(T& out, const Json& json, Missing missing, const std::string& pointer) {
+  if (!json.is_object()) throw SpecError(pointer, "found " + shown(json) + " where a mapping of keys is needed");
+  const auto names = field_names<T>();
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(names.begin(), names.end(), key) == names.end()) {
+      throw SpecError(pointer + "/" + detail::pointer_token(key), "unknown key '" + key + "'" + suggestion(key, names));
+    }
+  }
+  auto read = [&](const Field& field, auto& member) {
+    const std::string name(field.name);
+    const auto found = json.find(name);
+    if (found != json.end()) {
+      read_value(member, field, *found, missing, pointer + "/" + detail::pointer_token(name));
+    } else if (missing == Missing::is_error || field.presence == Presence::required) {
+      throw SpecError(pointer, "the key '" + name + "' (" + std::string(field.help) + ") is missing");
+    }
+  };
+  T::fields(out, read);
+}
+
+template <class T>
+T fields_from_json(const Json& json, Missing missing, const std::string& pointer = "") {
+  T out{};
+  read_fields(out, json, missing, pointer);
+  return out;
+}
+
+}  // namespace perfbench::spec

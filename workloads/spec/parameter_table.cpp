@@ -1,0 +1,129 @@
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::spec {
+namespace {
+
+class TableBuilder {
+ public:
+  TableBuilder(const ModelSpec& model, std::int64_t layer) : model_(model), layer_(layer) {
+    if (layer >= 0) prefix_ = "layers." + std::to_string(layer) + ".";
+  }
+
+  void norm(const std::string& name) {
+    add(name + ".weight", {model_.d_model}, "d_model", ParameterKind::norm);
+    if (model_.norm == NormKind::layernorm && model_.bias == BiasKind::all) {
+      add(name + ".bias", {model_.d_model}, "d_model", ParameterKind::norm);
+    }
+  }
+
+  void linear(const std::string& name, std::int64_t out, std::int64_t in, const std::string& out_dim,
+              const std::string& in_dim, bool has_bias) {
+    add(name + ".weight", {out, in}, out_dim + " " + in_dim, ParameterKind::matmul);
+    if (has_bias) add(name + ".bias", {out}, out_dim, ParameterKind::bias);
+  }
+
+  void add(const std::string& name, std::vector<std::int64_t> shape, std::string dims, ParameterKind kind) {
+    table_.push_back({prefix_ + name, std::move(shape), std::move(dims), kind, layer_});
+  }
+
+  std::vector<ParameterSpec> take() { return std::move(table_); }
+
+ private:
+  const ModelSpec& model_;
+  std::int64_t layer_;
+  std::string prefix_;
+  std::vector<ParameterSpec> table_;
+};
+
+bool has_experts(const ModelSpec& model, std::int64_t layer) {
+  return model.moe.n_experts > 0 && layer % model.moe.layer_stride == 0;
+}
+
+void dense_ffn(TableBuilder& table, const ModelSpec& model) {
+  const bool bias = model.bias == BiasKind::all;
+  if (is_gated(model.activation)) table.linear("gate", model.d_ff, model.d_model, "d_ff", "d_model", bias);
+  table.linear("up", model.d_ff, model.d_model, "d_ff", "d_model", bias);
+  table.linear("down", model.d_model, model.d_ff, "d_model", "d_ff", bias);
+}
+
+void expert_ffn(TableBuilder& table, const ModelSpec& model) {
+  const auto& moe = model.moe;
+  table.linear("router", moe.n_experts, model.d_model, "experts", "d_model", false);
+  const std::vector<std::int64_t> in_shape{moe.n_experts, moe.d_ff, model.d_model};
+  if (is_gated(moe.activation)) {
+    table.add("experts.gate.weight", in_shape, "experts d_ff d_model", ParameterKind::expert);
+  }
+  table.add("experts.up.weight", in_shape, "experts d_ff d_model", ParameterKind::expert);
+  table.add("experts.down.weight", {moe.n_experts, model.d_model, moe.d_ff}, "experts d_model d_ff",
+            ParameterKind::expert);
+}
+
+}  // namespace
+
+std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t layer) {
+  TableBuilder table(model, layer);
+  const bool qkv_bias = model.bias != BiasKind::none;
+  const auto width_q = model.n_heads * model.head_dim;
+  const auto width_kv = model.n_kv_heads * model.head_dim;
+  table.norm("attention_norm");
+  table.linear("query", width_q, model.d_model, "heads*head_dim", "d_model", qkv_bias);
+  table.linear("key", width_kv, model.d_model, "kv_heads*head_dim", "d_model", qkv_bias);
+  table.linear("value", width_kv, model.d_model, "kv_heads*head_dim", "d_model", qkv_bias);
+  table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim", model.bias == BiasKind::all);
+  table.norm("mlp_norm");
+  if (has_experts(model, layer)) {
+    expert_ffn(table, model);
+  } else {
+    dense_ffn(table, model);
+  }
+  return table.take();
+}
+
+std::vector<ParameterSpec> parameter_table(const ModelSpec& model) {
+  TableBuilder outer(model, -1);
+  outer.add("token_embedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::embedding);
+  if (model.position.kind == PositionKind::learned) {
+    outer.add("position_embedding", {model.max_seq_len, model.d_model}, "position d_model", ParameterKind::position);
+  }
+  if (model.position.kind == PositionKind::t5_relative_bias) {
+    outer.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads", ParameterKind::position);
+  }
+  auto table = outer.take();
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    for (auto& parameter : layer_parameters(model, layer)) table.push_back(std::move(parameter));
+  }
+  TableBuilder tail(model, -1);
+  tail.norm("final_norm");
+  if (!model.tied_embedding) {
+    tail.add("unembedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::unembedding);
+  }
+  for (auto& parameter : tail.take()) table.push_back(std::move(parameter));
+  return table;
+}
+
+ParameterCounts count_parameters(const ModelSpec& model) {
+  ParameterCounts counts;
+  for (const auto& parameter : parameter_table(model)) {
+    const auto n = parameter.elements();
+    counts.total += n;
+    switch (parameter.kind) {
+      case ParameterKind::matmul:
+      case ParameterKind::unembedding:
+        counts.matmul_active += n;
+        break;
+      case ParameterKind::expert:
+        counts.matmul_active += n / model.moe.n_experts * model.moe.top_k;
+        break;
+      case ParameterKind::embedding:
+        counts.matmul_active += model.tied_embedding ? n : 0;
+        break;
+      case ParameterKind::position:
+      case ParameterKind::norm:
+      case ParameterKind::bias:
+        break;
+    }
+  }
+  return counts;
+}
+
+}  // namespace perfbench::spec

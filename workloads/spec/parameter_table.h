@@ -1,0 +1,50 @@
+// The inventory of a model's trainable tensors: the one list from which parameters are counted, allocated, initialised
+// and sharded. Linear weights are [out, in], row-major.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/model_spec.h"
+
+namespace perfbench::spec {
+
+enum class ParameterKind {
+  embedding,    // looked up; also multiplies tokens when the embedding is tied
+  position,     // looked up
+  matmul,       // multiplies every token
+  expert,       // multiplies the tokens routed to it: [n_experts, out, in]
+  unembedding,  // multiplies every token
+  norm,
+  bias,
+};
+
+struct ParameterSpec {
+  std::string name;                 // "layers.3.query.weight"
+  std::vector<std::int64_t> shape;  // global, unsharded
+  std::string dims;                 // the legend's names of the shape: "heads*head_dim d_model"
+  ParameterKind kind = ParameterKind::matmul;
+  std::int64_t layer = -1;  // -1: outside the layers
+
+  std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (const auto d : shape) n *= d;
+    return n;
+  }
+};
+
+std::vector<ParameterSpec> parameter_table(const ModelSpec& model);
+
+// Of one layer, in the order of use. `parameter_table` is embeddings, layers 0..L-1, final norm, unembedding.
+std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t layer);
+
+struct ParameterCounts {
+  std::int64_t total = 0;
+  // Weights that multiply each token: attention, FFN (of experts the top_k, and the router), unembedding; not the
+  // embedding lookup, norms, biases or positions. "Nm" of the FLOP definitions.
+  std::int64_t matmul_active = 0;
+};
+ParameterCounts count_parameters(const ModelSpec& model);
+
+}  // namespace perfbench::spec

@@ -1,0 +1,197 @@
+// What the engine writes and the harness reads: one StepRecord a line in steps.rank<R>.jsonl, RunSummary in
+// result.json, DryReport from `perfbench-engine dry`. The harness's own verdict on an attempt (state, signal, times) is
+// outcome.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::spec {
+
+// Bytes by what they are for. Peak per scope, each at its own moment; `total` is the peak of the sum.
+struct MemoryPeaks {
+  std::int64_t weights_bytes = 0;
+  std::int64_t gradients_bytes = 0;
+  std::int64_t optimizer_bytes = 0;
+  std::int64_t activations_bytes = 0;
+  std::int64_t gathered_bytes = 0;  // weights and gradients of layers gathered by fsdp, and collective buffers
+  std::int64_t workspace_bytes = 0;
+  std::int64_t host_bytes = 0;  // offloaded: not part of total
+  std::int64_t total_bytes = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"weights_bytes", "parameters"}, self.weights_bytes);
+    f(Field{"gradients_bytes", "gradients"}, self.gradients_bytes);
+    f(Field{"optimizer_bytes", "optimizer states"}, self.optimizer_bytes);
+    f(Field{"activations_bytes", "values of the forward pass and their gradients"}, self.activations_bytes);
+    f(Field{"gathered_bytes", "gathered weights and collective buffers"}, self.gathered_bytes);
+    f(Field{"workspace_bytes", "scratch of operations"}, self.workspace_bytes);
+    f(Field{"host_bytes", "offloaded to host memory"}, self.host_bytes);
+    f(Field{"total_bytes", "peak of the sum, without host_bytes"}, self.total_bytes);
+  }
+};
+
+// Times by a monotonic clock. data + forward + backward + exposed_comm + optimizer + other = wall.
+struct StepRecord {
+  static constexpr std::int64_t kVersion = 1;
+  std::int64_t version = kVersion;
+  std::int64_t rank = 0;
+  std::int64_t step = 0;
+  std::int64_t wall_ns = 0;
+  std::int64_t data_ns = 0;
+  std::int64_t forward_ns = 0;
+  std::int64_t backward_ns = 0;
+  std::int64_t exposed_comm_ns = 0;
+  std::int64_t optimizer_ns = 0;
+  std::int64_t other_ns = 0;
+  std::int64_t tokens = 0;  // of all ranks
+  double loss = 0;          // mean cross-entropy in nats over all ranks' tokens
+  double grad_norm = 0;     // global, before clipping
+  double learning_rate = 0;
+  std::int64_t probe_ns = 0;  // time of the fixed noise-probe loop run before the step, outside wall_ns
+  MemoryPeaks peak;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"version", "version of this record", 1, 1}, self.version);
+    f(Field{"rank", "rank that wrote it", 0}, self.rank);
+    f(Field{"step", "counted from 0", 0}, self.step);
+    f(Field{"wall_ns", "the whole step", 0}, self.wall_ns);
+    f(Field{"data_ns", "waiting for tokens", 0}, self.data_ns);
+    f(Field{"forward_ns", "forward pass", 0}, self.forward_ns);
+    f(Field{"backward_ns", "backward pass, with recomputation", 0}, self.backward_ns);
+    f(Field{"exposed_comm_ns", "waiting for collectives", 0}, self.exposed_comm_ns);
+    f(Field{"optimizer_ns", "gradient norm, clipping and update", 0}, self.optimizer_ns);
+    f(Field{"other_ns", "the rest of wall_ns", 0}, self.other_ns);
+    f(Field{"tokens", "trained tokens of all ranks", 0}, self.tokens);
+    f(Field{"loss", "mean cross-entropy, nats"}, self.loss);
+    f(Field{"grad_norm", "global gradient norm before clipping"}, self.grad_norm);
+    f(Field{"learning_rate", "of this step"}, self.learning_rate);
+    f(Field{"probe_ns", "noise probe before the step", 0}, self.probe_ns);
+    f(Field{"peak", "memory since the start of the run"}, self.peak);
+  }
+};
+
+struct LiveTensor {
+  std::string name;   // "layers.3.mlpwi_0"
+  std::string scope;  // weights, gradients, optimizer, activations, gathered, workspace, host
+  std::string dtype;
+  std::string shape;  // "[4096, 11008]"
+  std::int64_t bytes = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"name", "name"}, self.name);
+    f(Field{"scope", "what it is for"}, self.scope);
+    f(Field{"dtype", "element type"}, self.dtype);
+    f(Field{"shape", "local shape"}, self.shape);
+    f(Field{"bytes", "allocated bytes", 0}, self.bytes);
+  }
+};
+
+// FLOPs of one step on one rank, by part, as executed by the schedule. A causal attention counts half the score square.
+struct FlopCounts {
+  std::int64_t attention_projection_flops = 0;
+  std::int64_t attention_score_flops = 0;
+  std::int64_t feed_forward_flops = 0;
+  std::int64_t unembedding_flops = 0;
+  std::int64_t rematerialised_flops = 0;  // executed a second time; not in the parts above
+
+  constexpr std::int64_t model_flops() const {
+    return attention_projection_flops + attention_score_flops + feed_forward_flops + unembedding_flops;
+  }
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"attention_projection_flops", "query, key, value and output projections"}, self.attention_projection_flops);
+    f(Field{"attention_score_flops", "scores and weighted values"}, self.attention_score_flops);
+    f(Field{"feed_forward_flops", "feed-forward products"}, self.feed_forward_flops);
+    f(Field{"unembedding_flops", "logits"}, self.unembedding_flops);
+    f(Field{"rematerialised_flops", "computed again for the backward pass"}, self.rematerialised_flops);
+  }
+};
+
+// Of one step on one rank, by mesh axis ("dp", "fsdp", ...) and collective.
+struct AxisTraffic {
+  std::string axis;
+  std::string collective;  // all_gather, reduce_scatter, all_reduce
+  std::int64_t messages = 0;
+  std::int64_t payload_bytes = 0;  // size of the full (gathered, or to be reduced) buffers
+  std::int64_t sent_bytes = 0;     // what a ring sends from this rank: (n-1)/n of payload, twice for all_reduce
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"axis", "mesh axis"}, self.axis);
+    f(Field{"collective", "kind of collective"}, self.collective);
+    f(Field{"messages", "collectives issued", 0}, self.messages);
+    f(Field{"payload_bytes", "bytes of the full buffers", 0}, self.payload_bytes);
+    f(Field{"sent_bytes", "bytes a ring sends from one rank", 0}, self.sent_bytes);
+  }
+};
+
+// What the dry backend counted for one rank.
+struct DryReport {
+  bool feasible = true;
+  std::string reason;  // why not
+  std::int64_t rank = 0;
+  std::int64_t parameters = 0;         // of the whole model
+  std::int64_t matmul_parameters = 0;  // Nm of the FLOP definitions
+  MemoryPeaks peak;
+  std::int64_t arena_bytes = 0;          // address range the allocator needs for that peak, with its gaps
+  std::vector<LiveTensor> live_at_peak;  // largest first
+  FlopCounts flops;
+  std::vector<AxisTraffic> traffic;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"feasible", "whether the run fits"}, self.feasible);
+    f(Field{"reason", "why it does not"}, self.reason);
+    f(Field{"rank", "the rank that was walked", 0}, self.rank);
+    f(Field{"parameters", "parameters of the model", 0}, self.parameters);
+    f(Field{"matmul_parameters", "parameters that multiply each token", 0}, self.matmul_parameters);
+    f(Field{"peak", "memory peaks"}, self.peak);
+    f(Field{"arena_bytes", "address range of the allocator", 0}, self.arena_bytes);
+    f(Field{"live_at_peak", "tensors alive at the peak"}, self.live_at_peak);
+    f(Field{"flops", "floating point operations of a step"}, self.flops);
+    f(Field{"traffic", "collectives of a step"}, self.traffic);
+  }
+};
+
+// result.json: how the engine itself says a run ended. Absent after a crash.
+struct RunSummary {
+  std::string status;  // ok, input_error, infeasible, out_of_memory, failed
+  std::string message;
+  std::int64_t steps = 0;
+  std::int64_t startup_ns = 0;  // from process start to the first step
+  MemoryPeaks peak;
+  std::int64_t arena_bytes = 0;
+  std::int64_t resident_bytes = 0;  // peak resident set of the process
+  bool emulated = false;            // the precision is computed by conversion, the chip has no such units
+  FlopCounts flops;
+  std::vector<AxisTraffic> traffic;
+  std::int64_t parameters = 0;
+  std::int64_t matmul_parameters = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"status", "ok, input_error, infeasible, out_of_memory or failed"}, self.status);
+    f(Field{"message", "what went wrong"}, self.message);
+    f(Field{"steps", "steps finished", 0}, self.steps);
+    f(Field{"startup_ns", "process start to first step", 0}, self.startup_ns);
+    f(Field{"peak", "memory peaks by the ledger"}, self.peak);
+    f(Field{"arena_bytes", "address range of the allocator", 0}, self.arena_bytes);
+    f(Field{"resident_bytes", "peak resident set of the process", 0}, self.resident_bytes);
+    f(Field{"emulated", "precision emulated by conversion"}, self.emulated);
+    f(Field{"flops", "floating point operations of a step on this rank"}, self.flops);
+    f(Field{"traffic", "collectives of a step on this rank"}, self.traffic);
+    f(Field{"parameters", "parameters of the model", 0}, self.parameters);
+    f(Field{"matmul_parameters", "parameters that multiply each token", 0}, self.matmul_parameters);
+  }
+};
+
+}  // namespace perfbench::spec

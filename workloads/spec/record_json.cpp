@@ -1,0 +1,47 @@
+#include "workloads/spec/record_json.h"
+
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::spec {
+namespace {
+
+template <class T>
+T parse_record(std::string_view text) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& e) {
+    throw SpecError("", e.what());
+  }
+  return fields_from_json<T>(json, Missing::is_error);
+}
+
+}  // namespace
+
+std::string to_json_line(const StepRecord& record) {
+  return fields_to_json(record).dump();
+}
+std::string to_json_line(const DryReport& report) {
+  return fields_to_json(report).dump();
+}
+std::string to_json_line(const RunSummary& summary) {
+  return fields_to_json(summary).dump();
+}
+std::string to_json_line(const EnvironmentRecord& environment) {
+  return fields_to_json(environment).dump();
+}
+
+StepRecord parse_step_record(std::string_view line) {
+  return parse_record<StepRecord>(line);
+}
+DryReport parse_dry_report(std::string_view line) {
+  return parse_record<DryReport>(line);
+}
+RunSummary parse_run_summary(std::string_view text) {
+  return parse_record<RunSummary>(text);
+}
+EnvironmentRecord parse_environment(std::string_view text) {
+  return parse_record<EnvironmentRecord>(text);
+}
+
+}  // namespace perfbench::spec

@@ -1,0 +1,149 @@
+// One fully resolved training run: what run.json holds, and whose canonical JSON hashes to the run id.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+#include "workloads/spec/mesh_spec.h"
+#include "workloads/spec/model_spec.h"
+
+namespace perfbench::spec {
+
+enum class Device { cpu, cuda };
+template <>
+struct EnumNames<Device> {
+  static constexpr std::array kNames{std::pair{Device::cpu, "cpu"}, std::pair{Device::cuda, "cuda"}};
+};
+
+// bf16: bf16 weights and activations in the products; fp32 master weights, reductions, softmax and loss.
+enum class Precision { fp32, tf32, bf16, fp8 };
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::array kNames{std::pair{Precision::fp32, "fp32"}, std::pair{Precision::tf32, "tf32"},
+                                     std::pair{Precision::bf16, "bf16"}, std::pair{Precision::fp8, "fp8"}};
+};
+
+// dot_product materialises the scores; flash works in tiles and never holds a seq_len x seq_len buffer.
+enum class AttentionKind { dot_product, flash };
+template <>
+struct EnumNames<AttentionKind> {
+  static constexpr std::array kNames{std::pair{AttentionKind::dot_product, "dot_product"},
+                                     std::pair{AttentionKind::flash, "flash"}};
+};
+
+// Where one named intermediate of the forward pass waits for the backward pass.
+enum class SavePlace { device, remat, offload };
+template <>
+struct EnumNames<SavePlace> {
+  static constexpr std::array kNames{std::pair{SavePlace::device, "device"}, std::pair{SavePlace::remat, "remat"},
+                                     std::pair{SavePlace::offload, "offload"}};
+};
+
+enum class DataKind { synthetic, flat_tokens };
+template <>
+struct EnumNames<DataKind> {
+  static constexpr std::array kNames{std::pair{DataKind::synthetic, "synthetic"},
+                                     std::pair{DataKind::flat_tokens, "flat_tokens"}};
+};
+
+struct DataSpec {
+  DataKind kind = DataKind::synthetic;
+  std::string path;             // flat_tokens: the zarr group
+  std::string split = "train";  // flat_tokens: train or validation
+  std::int64_t seed = 1234;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"kind", "synthetic or flat_tokens"}, self.kind);
+    f(Field{"path", "folder of a flat-tokens dataset"}, self.path);
+    f(Field{"split", "train or validation"}, self.split);
+    f(Field{"seed", "order of the data", 0}, self.seed);
+  }
+};
+
+// AdamW with decoupled weight decay on parameters of two or more dims; learning rate warmed up linearly over
+// warmup_steps, then a cosine from learning_rate to min_lr_ratio*learning_rate at decay_steps. Gradients are scaled to
+// a global norm of at most clip_norm (0: not clipped).
+struct OptimizerSpec {
+  double learning_rate = 3e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;
+  std::int64_t warmup_steps = 0;
+  std::int64_t decay_steps = 0;  // 0: constant after the warm-up
+  double min_lr_ratio = 0.1;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"learning_rate", "peak learning rate", 0.0, 1e3}, self.learning_rate);
+    f(Field{"beta1", "decay of the first moment", 0.0, 1.0}, self.beta1);
+    f(Field{"beta2", "decay of the second moment", 0.0, 1.0}, self.beta2);
+    f(Field{"eps", "added to the root of the second moment", 0.0, 1.0}, self.eps);
+    f(Field{"weight_decay", "decoupled weight decay", 0.0, 1e3}, self.weight_decay);
+    f(Field{"clip_norm", "largest global gradient norm, 0 for none", 0.0}, self.clip_norm);
+    f(Field{"warmup_steps", "steps of linear warm-up", 0}, self.warmup_steps);
+    f(Field{"decay_steps", "step at which the cosine ends, 0 for none", 0}, self.decay_steps);
+    f(Field{"min_lr_ratio", "last over peak learning rate", 0.0, 1.0}, self.min_lr_ratio);
+  }
+};
+
+struct RunSpec {
+  static constexpr std::int64_t kSchemaVersion = 1;
+
+  std::int64_t schema_version = kSchemaVersion;
+  ModelSpec model;
+  MeshSpec mesh;
+  Device device = Device::cpu;
+  std::string hardware = "host";  // the peak that MFU and memory checks use: a file of workloads/hardware, or host
+  Precision precision = Precision::fp32;
+  AttentionKind attention = AttentionKind::flash;
+  std::string remat = "none";                     // a policy of remat_policy.h, or custom
+  std::map<std::string, SavePlace> remat_custom;  // remat = custom: the place of each name
+  bool scan = false;
+  std::int64_t seq_len = 0;       // tokens of a sequence
+  std::int64_t global_batch = 0;  // sequences of a step over all devices
+  std::int64_t grad_accum = 1;    // microbatches of a step
+  std::int64_t steps = 10;
+  std::int64_t seed = 1234;
+  std::int64_t threads_per_rank = 0;      // 0: the node's cores divided among its ranks
+  std::int64_t memory_limit_bytes = 0;    // per device, 0: no limit
+  std::int64_t loss_chunk_tokens = 1024;  // rows of logits held at once
+  std::int64_t fsdp_prefetch = 1;         // layers gathered ahead, 0: none
+  DataSpec data;
+  OptimizerSpec optimizer;
+
+  constexpr std::int64_t sequences_per_rank() const { return global_batch / mesh.data_shards(); }
+  constexpr std::int64_t microbatch() const { return sequences_per_rank() / grad_accum; }
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"schema_version", "version of this format", 1, 1}, self.schema_version);
+    f(Field{"model", "the architecture"}, self.model);
+    f(Field{"mesh", "the arrangement of devices"}, self.mesh);
+    f(Field{"device", "cpu or cuda"}, self.device);
+    f(Field{"hardware", "device type whose peak and memory are assumed; host: this machine, measured"}, self.hardware);
+    f(Field{"precision", "fp32, tf32, bf16 or fp8"}, self.precision);
+    f(Field{"attention", "dot_product or flash"}, self.attention);
+    f(Field{"remat", "rematerialisation policy"}, self.remat);
+    f(Field{"remat_custom", "remat: custom: device, remat or offload per name"}, self.remat_custom);
+    f(Field{"scan", "reuse one layer's buffers and graph for all layers"}, self.scan);
+    f(Field{"seq_len", "tokens of a sequence", 1, 1e8}, self.seq_len);
+    f(Field{"global_batch", "sequences of a step over all devices", 1, 1e9}, self.global_batch);
+    f(Field{"grad_accum", "microbatches of a step", 1, 1e6}, self.grad_accum);
+    f(Field{"steps", "optimizer steps", 1, 1e9}, self.steps);
+    f(Field{"seed", "seed of the initial weights", 0}, self.seed);
+    f(Field{"threads_per_rank", "CPU threads of a rank, 0 for an even share", 0, 4096}, self.threads_per_rank);
+    f(Field{"memory_limit_bytes", "bytes a device may hold, 0 for no limit", 0}, self.memory_limit_bytes);
+    f(Field{"loss_chunk_tokens", "rows of logits held at once", 1, 1e9}, self.loss_chunk_tokens);
+    f(Field{"fsdp_prefetch", "layers gathered ahead", 0, 1}, self.fsdp_prefetch);
+    f(Field{"data", "where tokens come from"}, self.data);
+    f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
+  }
+};
+
+}  // namespace perfbench::spec

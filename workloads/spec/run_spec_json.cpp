@@ -1,0 +1,58 @@
+#include "workloads/spec/run_spec_json.h"
+
+#include "workloads/spec/fields_json.h"
+#include "workloads/spec/validate.h"
+
+namespace perfbench::spec {
+namespace {
+
+void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& out) {
+  if (!json.is_object() || (json.empty() && !prefix.empty())) {
+    out.emplace_back(prefix, json.dump());
+    return;
+  }
+  for (const auto& [key, value] : json.items()) flatten(value, prefix.empty() ? key : prefix + "." + key, out);
+}
+
+}  // namespace
+
+std::string canonical_json(const RunSpec& spec) {
+  return fields_to_json(spec).dump();
+}
+std::string canonical_json(const ModelSpec& spec) {
+  return fields_to_json(spec).dump();
+}
+
+RunSpec parse_run_json(std::string_view text) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& e) {
+    throw SpecError("", e.what());
+  }
+  auto spec = fields_from_json<RunSpec>(json, Missing::is_error);
+  validate(spec);
+  return spec;
+}
+
+std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> out;
+  flatten(fields_to_json(spec), "", out);
+  return out;
+}
+
+std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
+  std::map<std::string, FieldDifference> all;
+  for (const auto& [field, value] : flat_fields(left)) all[field] = {field, value, ""};
+  for (const auto& [field, value] : flat_fields(right)) {
+    all[field].field = field;
+    all[field].right = value;
+  }
+  std::vector<FieldDifference> out;
+  for (const auto& [field, entry] : all) {
+    if (entry.left != entry.right) out.push_back(entry);
+  }
+  return out;
+}
+
+}  // namespace perfbench::spec

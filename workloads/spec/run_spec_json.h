@@ -1,0 +1,31 @@
+// RunSpec and ModelSpec to and from JSON text. Text in and out, so that users need not include the JSON library.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+
+// Keys sorted, no white space, shortest decimal of each double: equal specs give equal bytes.
+std::string canonical_json(const RunSpec& spec);
+std::string canonical_json(const ModelSpec& spec);
+
+// Reads a whole, resolved run.json. Throws SpecError: not JSON, unknown or missing key, wrong type, out of range, or a
+// combination that validate() rejects.
+RunSpec parse_run_json(std::string_view text);
+
+struct FieldDifference {
+  std::string field;  // dotted: "mesh.ici.dp"
+  std::string left;
+  std::string right;
+};
+// Fields whose values differ, in the order of the canonical JSON.
+std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right);
+
+// Every field as "dotted.name", JSON value: for printing and for the store.
+std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec);
+
+}  // namespace perfbench::spec

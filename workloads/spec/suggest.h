@@ -1,0 +1,18 @@
+// "did you mean": the candidate nearest to a misspelt word.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfbench::spec {
+
+// The candidate with the smallest edit distance (insert, delete, replace, swap of neighbours), if it is at most a third
+// of the word's length (at least 2); nothing otherwise.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// " (did you mean 'x'?)", or the whole list " (one of: a, b, c)" when nothing is near and the list is short; else "".
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace perfbench::spec

@@ -1,0 +1,90 @@
+#include "workloads/spec/validate.h"
+
+#include <vector>
+
+#include "workloads/spec/remat_policy.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::spec {
+namespace {
+
+[[noreturn]] void reject(const char* pointer, const std::string& message) {
+  throw SpecError(pointer, message);
+}
+
+std::string number(std::int64_t value) {
+  return std::to_string(value);
+}
+
+}  // namespace
+
+void validate(const ModelSpec& model) {
+  if (model.n_heads % model.n_kv_heads != 0) {
+    reject("/n_kv_heads", "n_heads " + number(model.n_heads) + " is not a multiple of n_kv_heads " +
+                              number(model.n_kv_heads) +
+                              ": every key/value head serves the same number of query heads");
+  }
+  if (model.position.kind == PositionKind::rope && model.head_dim % 2 != 0) {
+    reject("/head_dim", "head_dim " + number(model.head_dim) + " is odd; rotary positions rotate pairs");
+  }
+  const auto& position = model.position;
+  if (position.rope_scaling == RopeScaling::llama3 && position.rope_high_freq_factor <= position.rope_low_freq_factor) {
+    reject("/position/rope_high_freq_factor", "must be above rope_low_freq_factor");
+  }
+  const auto& moe = model.moe;
+  if (moe.n_experts > 0 && moe.top_k > moe.n_experts) {
+    reject("/moe/top_k", "top_k " + number(moe.top_k) + " is above n_experts " + number(moe.n_experts));
+  }
+  if (moe.n_experts > 0 && moe.d_ff < 1) reject("/moe/d_ff", "a model with experts needs their hidden width d_ff");
+}
+
+void validate(const RunSpec& run) {
+  try {
+    validate(run.model);
+  } catch (const SpecError& e) {
+    throw SpecError("/model" + e.pointer(), e.what());
+  }
+  if (run.model.position.kind == PositionKind::learned && run.seq_len > run.model.max_seq_len) {
+    reject("/seq_len", "seq_len " + number(run.seq_len) + " is above the model's max_seq_len " +
+                           number(run.model.max_seq_len) + ", the rows of its learned position table");
+  }
+  const auto shards = run.mesh.data_shards();
+  if (run.global_batch % shards != 0) {
+    reject("/global_batch", "global_batch " + number(run.global_batch) + " does not divide over " + number(shards) +
+                                " data shards (dp x fsdp x ep)");
+  }
+  if (run.sequences_per_rank() % run.grad_accum != 0) {
+    reject("/grad_accum", number(run.sequences_per_rank()) + " sequences per rank do not divide into " +
+                              number(run.grad_accum) + " microbatches");
+  }
+  if (run.model.n_kv_heads % run.mesh.tp() != 0) {
+    reject("/mesh", "n_kv_heads " + number(run.model.n_kv_heads) + " do not divide over tp " + number(run.mesh.tp()));
+  }
+  if (run.model.layers % run.mesh.pp() != 0) {
+    reject("/mesh", number(run.model.layers) + " layers do not divide over pp " + number(run.mesh.pp()));
+  }
+  if (run.data.kind == DataKind::flat_tokens && run.data.path.empty()) {
+    reject("/data/path", "flat_tokens data needs the path of a dataset (perfbench data prepare makes one)");
+  }
+  if (run.data.kind == DataKind::flat_tokens && run.data.split != "train" && run.data.split != "validation") {
+    reject("/data/split", "split is '" + run.data.split + "', it must be train or validation");
+  }
+  if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
+    reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
+  }
+  resolve_remat(run);  // throws for an unknown policy or name
+}
+
+std::optional<std::string> unsupported(const RunSpec& run) {
+  const auto& mesh = run.mesh;
+  if (run.model.moe.n_experts > 0) return "experts (moe) have no layers in this engine";
+  if (run.model.position.kind == PositionKind::t5_relative_bias) return "T5 relative bias has no kernel in this engine";
+  if (mesh.tp() > 1) return "tensor parallelism (tp > 1) has no schedule in this engine";
+  if (mesh.ep() > 1) return "expert parallelism (ep > 1) has no schedule in this engine";
+  if (mesh.pp() > 1) return "pipeline parallelism (pp > 1) has no schedule in this engine";
+  if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";
+  if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
+  return std::nullopt;
+}
+
+}  // namespace perfbench::spec

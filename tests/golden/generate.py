@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Writes the golden files, or with --check compares the committed ones with a fresh computation."""
+
+import argparse
+import dataclasses
+import json
+import math
+import pathlib
+import sys
+
+import torch
+
+from models import PERTURB_STD, ModelConfig, PositionConfig, initial_parameters, mean_cross_entropy
+from streams import synthetic_tokens
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+FORMAT_VERSION = 1
+
+# --check: another BLAS or PyTorch may sum in another order. Six steps of these models amplify 2^-53 by less than 1e5
+# (fp32_abs_diff_* / 2^-24 is below 1e3). The absolute part covers what is zero but for rounding: AdamW divides such a
+# gradient (1e-17) by its eps (1e-8).
+CHECK_RELATIVE = 1e-10
+CHECK_ABSOLUTE = 1e-10
+
+EXACT = ("initial_parameter_norm",)  # the same in fp32 and fp64: parameters start as fp32 numbers
+
+OPTIMIZER = {
+    "learning_rate": 1e-2,
+    "beta1": 0.9,
+    "beta2": 0.95,
+    "eps": 1e-8,
+    "weight_decay": 0.1,
+    "clip_norm": 1.0,
+    "warmup_steps": 2,
+    "decay_steps": 6,
+    "min_lr_ratio": 0.1,
+}
+
+GPT = ModelConfig(
+    name="gpt-tiny", layers=2, d_model=32, n_heads=4, n_kv_heads=4, head_dim=8, d_ff=128, vocab_size=97, max_seq_len=16,
+    norm="layernorm", activation="gelu_tanh", bias="all", tied_embedding=True,
+    position=PositionConfig(kind="learned"), init_std=0.2,
+)  # fmt: skip
+LLAMA = ModelConfig(
+    name="llama-tiny", layers=2, d_model=32, n_heads=4, n_kv_heads=2, head_dim=16, d_ff=80, vocab_size=101,
+    max_seq_len=16, init_std=0.2,
+)  # fmt: skip
+LLAMA31_POSITION = PositionConfig(
+    rope_theta=500000.0, rope_layout="interleaved", rope_scaling="llama3", rope_factor=8.0, rope_low_freq_factor=1.0,
+    rope_high_freq_factor=4.0, rope_original_context=8,
+)  # fmt: skip
+
+
+def run_spec(model, global_batch=3, grad_accum=1):
+    """The fields of RunSpec that decide the numbers."""
+    return {
+        "model": dataclasses.asdict(model),
+        "seq_len": 16,
+        "global_batch": global_batch,
+        "grad_accum": grad_accum,
+        "steps": 6,
+        "seed": 1234,
+        "data": {"kind": "synthetic", "seed": 1234},
+        "optimizer": OPTIMIZER,
+    }
+
+
+RUNS = {
+    "gpt-tiny": run_spec(GPT),
+    "llama-tiny": run_spec(LLAMA),
+    "llama31-tiny": run_spec(
+        dataclasses.replace(LLAMA, name="llama31-tiny", tied_embedding=True, position=LLAMA31_POSITION)
+    ),
+    "qwen-tiny": run_spec(dataclasses.replace(LLAMA, name="qwen-tiny", bias="qkv")),
+    "gpt-tiny-accum2": run_spec(GPT, global_batch=6, grad_accum=2),
+    "llama-tiny-geglu": run_spec(dataclasses.replace(LLAMA, name="llama-tiny-geglu", activation="geglu")),
+}
+
+
+def learning_rate(o, step):
+    """Linear warm-up, then a cosine from the peak to min_lr_ratio of it at decay_steps; step counts from 0."""
+    peak, floor = o["learning_rate"], o["min_lr_ratio"]
+    if step < o["warmup_steps"]:
+        return peak * (step + 1) / o["warmup_steps"]
+    progress = min(1.0, (step - o["warmup_steps"]) / (o["decay_steps"] - o["warmup_steps"]))
+    return peak * (floor + (1.0 - floor) * 0.5 * (1.0 + math.cos(math.pi * progress)))
+
+
+def adamw(o, params):
+    """AdamW that decays only what has two or more dims."""
+    matrices = [p for p in params.values() if p.dim() >= 2]
+    vectors = [p for p in params.values() if p.dim() < 2]
+    groups = [{"params": matrices, "weight_decay": o["weight_decay"]}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, betas=(o["beta1"], o["beta2"]), eps=o["eps"], foreach=False)
+
+
+def norms(tensors):
+    """L2 norms, summed in fp64 whatever the dtype."""
+    return {name: t.detach().double().norm().item() for name, t in tensors.items()}
+
+
+def train(run, dtype, row_order=None):
+    """Losses and gradient norms of every step; norms of initial and final parameters and of the first gradients."""
+    config, optimizer_spec = ModelConfig.from_json(run["model"]), run["optimizer"]
+    params = {n: p.to(dtype).requires_grad_() for n, p in initial_parameters(config, run["seed"]).items()}
+    optimizer = adamw(optimizer_spec, params)
+    out = {"loss": [], "gradient_norm": [], "initial_parameter_norm": norms(params)}
+    batch = run["global_batch"]
+    for step in range(run["steps"]):
+        tokens = synthetic_tokens(step * batch, batch, run["seq_len"], config.vocab_size, run["data"]["seed"])
+        tokens = tokens if row_order is None else tokens[row_order]
+        optimizer.zero_grad()
+        loss = 0.0
+        for microbatch in tokens.chunk(run["grad_accum"]):
+            part = mean_cross_entropy(config, params, microbatch) / run["grad_accum"]
+            part.backward()
+            loss += part.item()
+        if step == 0:
+            out["first_gradient_norm"] = norms({name: p.grad for name, p in params.items()})
+        out["loss"].append(loss)
+        norm = torch.nn.utils.clip_grad_norm_(params.values(), optimizer_spec["clip_norm"], foreach=False)
+        out["gradient_norm"].append(norm.item())
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(optimizer_spec, step)
+        optimizer.step()
+    out["final_parameter_norm"] = norms(params)
+    return out
+
+
+def row_orders(batch):
+    """Orders of a batch's sequences: they change rounding alone, so they show how far fp32 may be off."""
+    rows = list(range(batch))
+    rotated = [rows[i:] + rows[:i] for i in range(3)]
+    return rotated + [order[::-1] for order in rotated]
+
+
+def deviation(wide, narrows):
+    """Largest |narrow - wide| of every number, two digits."""
+    if isinstance(wide, dict):
+        return {key: deviation(wide[key], [n[key] for n in narrows]) for key in wide}
+    if isinstance(wide, list):
+        return [deviation(w, n) for w, n in zip(wide, zip(*narrows))]
+    return float(f"{max(abs(n - wide) for n in narrows):.2g}")
+
+
+def golden(name):
+    run = RUNS[name]
+    model = run["model"]
+    wide = train(run, torch.float64)
+    narrows = [train(run, torch.float32, order) for order in row_orders(run["global_batch"])]
+    params = initial_parameters(ModelConfig.from_json(model), run["seed"])
+    tokens = synthetic_tokens(0, 1, run["seq_len"], model["vocab_size"], run["data"]["seed"])
+    return {
+        "format_version": FORMAT_VERSION,
+        "name": name,
+        "torch_version": torch.__version__,
+        "init_perturb_norm_and_bias": True,
+        "init_perturb_std": PERTURB_STD,
+        "run": run,
+        "parameter_shape": {n: list(p.shape) for n, p in params.items()},
+        "first_tokens": tokens.flatten().tolist(),
+        "first_values": {n: p.flatten()[:4].tolist() for n, p in params.items() if n.count(".") < 2},
+        "learning_rate": [learning_rate(run["optimizer"], s) for s in range(run["steps"])],
+        **wide,
+        **{f"fp32_abs_diff_{key}": deviation(wide[key], [n[key] for n in narrows]) for key in wide if key not in EXACT},
+    }
+
+
+def differences(path, committed, fresh):
+    """Text for each place where two JSON values disagree."""
+    if isinstance(committed, dict) and isinstance(fresh, dict):
+        for key in sorted(committed.keys() | fresh.keys()):
+            if key == "torch_version" or key.startswith("fp32_abs_diff_"):
+                continue  # they describe the machine that wrote the file
+            if key not in committed or key not in fresh:
+                yield f"{path}/{key}: only in the {'committed' if key in committed else 'fresh'} file"
+            else:
+                yield from differences(f"{path}/{key}", committed[key], fresh[key])
+    elif isinstance(committed, list) and isinstance(fresh, list) and len(committed) == len(fresh):
+        for i, (c, f) in enumerate(zip(committed, fresh)):
+            yield from differences(f"{path}/{i}", c, f)
+    elif isinstance(committed, float) and isinstance(fresh, float):
+        if not abs(committed - fresh) <= CHECK_ABSOLUTE + CHECK_RELATIVE * abs(fresh):
+            yield f"{path}: committed {committed!r}, fresh {fresh!r}"
+    elif committed != fresh:
+        yield f"{path}: committed {committed!r}, fresh {fresh!r}"
+
+
+def dump(value, indent=0):
+    """JSON with one line for each list and each plain value, so that a diff is readable."""
+    if not isinstance(value, dict):
+        return json.dumps(value, allow_nan=False)
+    pad = " " * (indent + 1)
+    lines = [f"{pad}{json.dumps(key)}: {dump(item, indent + 1)}" for key, item in value.items()]
+    return "{\n" + ",\n".join(lines) + "\n" + " " * indent + "}"
+
+
+def write():
+    for name in RUNS:
+        path = FOLDER / f"{name}.json"
+        path.write_text(dump(golden(name)) + "\n")
+        print(f"wrote {path.name}")
+    return 0
+
+
+def check():
+    found = []
+    strays = {p.stem for p in FOLDER.glob("*.json")} - RUNS.keys()
+    found += [f"{name}.json: no such run" for name in sorted(strays)]
+    for name in RUNS:
+        path = FOLDER / f"{name}.json"
+        if path.exists():
+            found += differences(path.name, json.loads(path.read_text()), json.loads(json.dumps(golden(name))))
+        else:
+            found.append(f"{path.name}: missing")
+    print("\n".join(found) or f"{len(RUNS)} golden files agree with PyTorch {torch.__version__}")
+    return 1 if found else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare with the committed files, write nothing")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    return check() if arguments.check else write()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""The decoder families in plain PyTorch: the simple thing that the engine must equal. Field names are ModelSpec's.
+
+Dims: B sequences, T positions, M d_model, H query heads, K key/value heads, D head_dim, F d_ff, V vocabulary.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+
+from streams import normal_tensor
+
+PERTURB_STD = 0.1  # norm weights (around 1) and biases (around 0), so that a golden sees them
+
+
+@dataclass(frozen=True)
+class PositionConfig:
+    kind: str = "rope"
+    rope_theta: float = 10000.0
+    rope_layout: str = "half"
+    rope_scaling: str = "none"
+    rope_factor: float = 8.0
+    rope_low_freq_factor: float = 1.0
+    rope_high_freq_factor: float = 4.0
+    rope_original_context: int = 8192
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    name: str
+    layers: int
+    d_model: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    d_ff: int
+    vocab_size: int
+    max_seq_len: int
+    norm: str = "rmsnorm"
+    norm_eps: float = 1e-5
+    activation: str = "swiglu"
+    bias: str = "none"
+    tied_embedding: bool = False
+    position: PositionConfig = field(default_factory=PositionConfig)
+    init_std: float = 0.02
+
+    @classmethod
+    def from_json(cls, fields):
+        return cls(**{**fields, "position": PositionConfig(**fields["position"])})
+
+    @property
+    def gated(self):
+        return self.activation in ("swiglu", "geglu")
+
+
+def parameter_shapes(c):
+    """Name -> shape, linears as [out, in], in the order of the forward pass."""
+    shapes = {"token_embedding": (c.vocab_size, c.d_model)}
+    if c.position.kind == "learned":
+        shapes["position_embedding"] = (c.max_seq_len, c.d_model)
+
+    def norm(name):
+        shapes[name + ".weight"] = (c.d_model,)
+        if c.bias == "all":
+            shapes[name + ".bias"] = (c.d_model,)
+
+    def linear(name, out_dim, in_dim, biased):
+        shapes[name + ".weight"] = (out_dim, in_dim)
+        if biased:
+            shapes[name + ".bias"] = (out_dim,)
+
+    q_dim, kv_dim, biased = c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim, c.bias == "all"
+    for l in range(c.layers):
+        norm(f"layers.{l}.attention_norm")
+        linear(f"layers.{l}.query", q_dim, c.d_model, c.bias != "none")
+        linear(f"layers.{l}.key", kv_dim, c.d_model, c.bias != "none")
+        linear(f"layers.{l}.value", kv_dim, c.d_model, c.bias != "none")
+        linear(f"layers.{l}.out", c.d_model, q_dim, biased)
+        norm(f"layers.{l}.mlp_norm")
+        if c.gated:
+            linear(f"layers.{l}.gate", c.d_ff, c.d_model, biased)
+        linear(f"layers.{l}.up", c.d_ff, c.d_model, biased)
+        linear(f"layers.{l}.down", c.d_model, c.d_ff, biased)
+    norm("final_norm")
+    if not c.tied_embedding:
+        shapes["unembedding"] = (c.vocab_size, c.d_model)
+    return shapes
+
+
+def initial_parameters(c, seed):
+    """fp32 parameters; norm weights and biases are perturbed too."""
+
+    def initial(name, shape):
+        if name.endswith("norm.weight"):
+            return normal_tensor(name, shape, seed, PERTURB_STD, mean=1.0)
+        return normal_tensor(name, shape, seed, PERTURB_STD if name.endswith(".bias") else c.init_std)
+
+    return {name: initial(name, shape) for name, shape in parameter_shapes(c).items()}
+
+
+def rope_frequencies(c):
+    """fp64 [D/2], radians per position; llama3 scaling as in Llama 3.1's reference code (apply_scaling)."""
+    p = c.position
+    scaled = []
+    for i in range(c.head_dim // 2):
+        frequency = p.rope_theta ** (-2.0 * i / c.head_dim)
+        if p.rope_scaling == "llama3":
+            wavelength = 2.0 * math.pi / frequency
+            if wavelength > p.rope_original_context / p.rope_low_freq_factor:
+                frequency /= p.rope_factor
+            elif wavelength >= p.rope_original_context / p.rope_high_freq_factor:
+                kept = (p.rope_original_context / wavelength - p.rope_low_freq_factor) / (
+                    p.rope_high_freq_factor - p.rope_low_freq_factor
+                )
+                frequency = (1.0 - kept) * frequency / p.rope_factor + kept * frequency
+        scaled.append(frequency)
+    return torch.tensor(scaled, dtype=torch.float64)
+
+
+def rotate(c, x_BTHD):
+    """Rotary embedding; the angles are fp64 whatever the dtype of x."""
+    positions_T = torch.arange(x_BTHD.shape[1], dtype=torch.float64)
+    angle_TD = torch.outer(positions_T, rope_frequencies(c))
+    cos = angle_TD.cos().to(x_BTHD.dtype)[None, :, None, :]
+    sin = angle_TD.sin().to(x_BTHD.dtype)[None, :, None, :]
+    rotated = torch.empty_like(x_BTHD)
+    if c.position.rope_layout == "half":
+        half = c.head_dim // 2
+        first, second = slice(0, half), slice(half, None)
+    else:
+        first, second = slice(0, None, 2), slice(1, None, 2)
+    a, b = x_BTHD[..., first], x_BTHD[..., second]
+    rotated[..., first] = a * cos - b * sin
+    rotated[..., second] = a * sin + b * cos
+    return rotated
+
+
+def normalise(c, params, name, x_BTM):
+    if c.norm == "layernorm":
+        x_BTM = x_BTM - x_BTM.mean(-1, keepdim=True)
+    x_BTM = x_BTM * torch.rsqrt(x_BTM.pow(2).mean(-1, keepdim=True) + c.norm_eps) * params[name + ".weight"]
+    return x_BTM + params[name + ".bias"] if name + ".bias" in params else x_BTM
+
+
+def linear(params, name, x):
+    y = x @ params[name + ".weight"].T
+    return y + params[name + ".bias"] if name + ".bias" in params else y
+
+
+def attention(c, params, layer, x_BTM):
+    """Causal attention; query head h reads key/value head h / (H/K)."""
+    B, T, _ = x_BTM.shape
+    q_BTHD = linear(params, layer + "query", x_BTM).reshape(B, T, c.n_heads, c.head_dim)
+    k_BTKD = linear(params, layer + "key", x_BTM).reshape(B, T, c.n_kv_heads, c.head_dim)
+    v_BTKD = linear(params, layer + "value", x_BTM).reshape(B, T, c.n_kv_heads, c.head_dim)
+    if c.position.kind == "rope":
+        q_BTHD, k_BTKD = rotate(c, q_BTHD), rotate(c, k_BTKD)
+    kv_of_head = torch.arange(c.n_heads) // (c.n_heads // c.n_kv_heads)
+    k_BTHD, v_BTHD = k_BTKD[:, :, kv_of_head], v_BTKD[:, :, kv_of_head]
+    scores_BHTS = torch.einsum("bthd,bshd->bhts", q_BTHD, k_BTHD) / math.sqrt(c.head_dim)
+    future_TS = torch.ones(T, T, dtype=torch.bool).triu(1)
+    weights_BHTS = scores_BHTS.masked_fill(future_TS, float("-inf")).softmax(-1)
+    context_BTHD = torch.einsum("bhts,bshd->bthd", weights_BHTS, v_BTHD)
+    return linear(params, layer + "out", context_BTHD.reshape(B, T, -1))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x.pow(3))))
+
+
+def feed_forward(c, params, layer, x_BTM):
+    up_BTF = linear(params, layer + "up", x_BTM)
+    if c.activation == "gelu_tanh":
+        hidden_BTF = gelu_tanh(up_BTF)
+    else:
+        gate_BTF = linear(params, layer + "gate", x_BTM)
+        hidden_BTF = (F.silu(gate_BTF) if c.activation == "swiglu" else gelu_tanh(gate_BTF)) * up_BTF
+    return linear(params, layer + "down", hidden_BTF)
+
+
+def mean_cross_entropy(c, params, tokens_BT1):
+    """Mean over all positions, in the dtype of the parameters; tokens [B, T+1] hold inputs and shifted targets."""
+    inputs_BT, targets_BT = tokens_BT1[:, :-1], tokens_BT1[:, 1:]
+    x_BTM = params["token_embedding"][inputs_BT]
+    if c.position.kind == "learned":
+        x_BTM = x_BTM + params["position_embedding"][: inputs_BT.shape[1]]
+    for l in range(c.layers):
+        layer = f"layers.{l}."
+        x_BTM = x_BTM + attention(c, params, layer, normalise(c, params, layer + "attention_norm", x_BTM))
+        x_BTM = x_BTM + feed_forward(c, params, layer, normalise(c, params, layer + "mlp_norm", x_BTM))
+    x_BTM = normalise(c, params, "final_norm", x_BTM)
+    logits_BTV = x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T
+    log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT[..., None])
+    return -log_likelihood_BT.mean()

@@ -18,7 +18,8 @@ struct Cell {
   spec::RunSpec run;
   std::string run_id;  // SHA-256 of the canonical JSON of `run`, 64 hex digits
   std::int64_t repeats = 1;
-  std::optional<std::string> excluded;  // reason given by the matrix: recorded, not executed
+  std::optional<std::string> excluded;    // reason given by the matrix: recorded, not executed
+  std::optional<std::string> infeasible;  // why this combination contradicts itself: recorded, not executed
 };
 
 }  // namespace perfbench::harness

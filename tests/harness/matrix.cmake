@@ -1,0 +1,1 @@
+perfbench_test(matrix_run_id_test SOURCES matrix_run_id_test.cpp DEPENDS perfbench_run_id)

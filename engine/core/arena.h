@@ -1,0 +1,31 @@
+// Address-ordered best-fit allocation over one contiguous range. Deterministic: the same sequence of calls gives the
+// same offsets, so a dry walk (which holds no memory) predicts the real arena byte for byte.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace perfbench::engine {
+
+class Arena {
+ public:
+  static constexpr std::int64_t kAlignment = 64;  // a cache line, and the widest vector register
+
+  static constexpr std::int64_t rounded(std::int64_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  // Offset of a free block of rounded(bytes); the smallest gap that fits, else behind the last block.
+  std::int64_t allocate(std::int64_t bytes);
+  // `offset` and `bytes` as of allocate.
+  void release(std::int64_t offset, std::int64_t bytes);
+  // Highest end of any block so far: the address range that is needed.
+  std::int64_t extent() const { return extent_; }
+
+ private:
+  std::map<std::int64_t, std::int64_t> free_;  // offset -> size of the gaps below end_
+  std::int64_t end_ = 0;                       // end of the last block in use
+  std::int64_t extent_ = 0;
+};
+
+}  // namespace perfbench::engine

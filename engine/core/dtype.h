@@ -1,0 +1,38 @@
+// Element types of tensors.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace perfbench::engine {
+
+enum class DType { f32, bf16, f64, i32 };
+
+constexpr std::int64_t size_bytes(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::bf16:
+      return 2;
+    case DType::f64:
+      return 8;
+  }
+  return 0;
+}
+
+constexpr std::string_view dtype_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::f64:
+      return "f64";
+    case DType::i32:
+      return "i32";
+  }
+  return "?";
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,38 @@
+// The engine's typed errors. One catch, in main, turns them into result.json and an exit code.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace perfbench::engine {
+
+// Exit codes of perfbench-engine; the harness classifies an attempt by them.
+enum class EngineExit { ok = 0, input_error = 3, failed = 4, out_of_memory = 5, infeasible = 6 };
+
+class EngineError : public std::runtime_error {
+ public:
+  EngineError(EngineExit exit, const std::string& message) : std::runtime_error(message), exit_(exit) {}
+  EngineExit exit() const { return exit_; }
+
+ private:
+  EngineExit exit_;
+};
+
+// A mistake of this program: shapes or layouts that the schedule must never produce.
+class LogicFault : public EngineError {
+ public:
+  explicit LogicFault(const std::string& message) : EngineError(EngineExit::failed, message) {}
+};
+
+// What the user gave cannot be read or used: a data set, a run.json.
+class BadInput : public EngineError {
+ public:
+  explicit BadInput(const std::string& message) : EngineError(EngineExit::input_error, message) {}
+};
+
+class OutOfMemory : public EngineError {
+ public:
+  explicit OutOfMemory(const std::string& message) : EngineError(EngineExit::out_of_memory, message) {}
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,55 @@
+// Where tensors live: a device arena and a host arena under one ledger. A dry memory hands out offsets and no bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/core/arena.h"
+#include "engine/core/ledger.h"
+
+namespace perfbench::engine {
+
+// The bytes behind an arena. An implementation per backend: reserved CPU memory, a CUDA allocation, or nothing.
+class ArenaBacking {
+ public:
+  virtual ~ArenaBacking() = default;
+  // Address of `offset`; [offset, offset + bytes) is usable afterwards. nullptr: a dry backing. Throws OutOfMemory.
+  virtual void* at(std::int64_t offset, std::int64_t bytes) = 0;
+};
+
+// Anonymous memory reserved at once and touched on demand, so that addresses stay put while the arena grows.
+std::unique_ptr<ArenaBacking> make_cpu_backing();
+std::unique_ptr<ArenaBacking> make_dry_backing();
+
+class Memory {
+ public:
+  struct Options {
+    LedgerLog log = LedgerLog::off;
+    std::int64_t limit_bytes = 0;  // of the device arena's extent, 0 for none
+  };
+  Memory(std::unique_ptr<ArenaBacking> device, std::unique_ptr<ArenaBacking> host, Options options);
+
+  struct Block {
+    void* data = nullptr;  // nullptr in a dry memory
+    std::int64_t offset = 0;
+    MemoryLedger::Ticket ticket = 0;
+  };
+  // entry.bytes is what is asked for; the ledger enters it rounded up to Arena::kAlignment. Throws OutOfMemory with the
+  // tensor's name, its shape and the largest live tensors.
+  Block allocate(LedgerEntry entry);
+  void release(const Block& block, MemoryScope scope, std::int64_t bytes);
+
+  const MemoryLedger& ledger() const { return ledger_; }
+  std::int64_t device_extent_bytes() const { return device_arena_.extent(); }
+
+ private:
+  std::unique_ptr<ArenaBacking> device_;
+  std::unique_ptr<ArenaBacking> host_;
+  Options options_;
+  Arena device_arena_;
+  Arena host_arena_;
+  MemoryLedger ledger_;
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,266 @@
+// THE list of operations. The model is written once against it; a backend (cpu, cuda, dry) implements the do_*
+// functions. The public functions check shapes and types, count floating point operations, and then call the backend,
+// so that every backend is checked and counted by the same lines.
+//
+// Letters of shapes: B sequences, T positions, N = B*T tokens, M d_model, H query heads, K key/value heads, D head_dim,
+// F d_ff, V vocabulary. Weights are [out, in]. Reductions and softmax are in fp32 or better whatever the storage type.
+// Every operation is deterministic: the same inputs give the same bits, whatever the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "engine/core/rng.h"
+#include "engine/core/tensor.h"
+#include "workloads/spec/model_spec.h"
+#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+enum class Transpose { no, yes };
+// accumulate: adds to what the output holds.
+enum class Write { overwrite, accumulate };
+// Which line of FlopCounts a product belongs to.
+enum class FlopPart { attention_projection, attention_score, feed_forward, unembedding };
+// recompute: executed again for the backward pass; counted apart.
+enum class Pass { first, recompute };
+enum class Direction { forward, backward };
+
+// c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
+// Accumulation in fp32.
+struct MatmulArgs {
+  TensorView a;
+  TensorView b;
+  TensorView c;
+  Transpose transpose_a = Transpose::no;
+  Transpose transpose_b = Transpose::no;
+  Write write = Write::overwrite;
+  FlopPart part = FlopPart::feed_forward;
+  TensorView bias_n;  // optional, forward only (write must be overwrite)
+};
+
+// statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.
+// y = (x - mean) * rstd * weight + bias.
+struct NormForwardArgs {
+  TensorView y_NM;
+  TensorView statistics;
+  TensorView x_NM;
+  TensorView weight_M;
+  TensorView bias_M;  // optional
+  spec::NormKind kind = spec::NormKind::rmsnorm;
+  double eps = 1e-5;
+};
+
+// dx (+)= gradient by x; dweight, dbias (+)= gradients by the parameters, f32.
+struct NormBackwardArgs {
+  TensorView dx_NM;
+  TensorView dweight_M;
+  TensorView dbias_M;  // optional
+  TensorView dy_NM;
+  TensorView x_NM;
+  TensorView statistics;
+  TensorView weight_M;
+  spec::NormKind kind = spec::NormKind::rmsnorm;
+  Write write_dx = Write::overwrite;
+  Write write_parameters = Write::accumulate;
+};
+
+// In place on x[N, heads*D]; row r is at position r % T. forward rotates by the angle, backward by its negative.
+struct RopeArgs {
+  TensorView x;
+  TensorView cos_sin_TD;  // f32 [T, D]: D/2 cosines, then D/2 sines
+  std::int64_t head_dim = 0;
+  spec::RopeLayout layout = spec::RopeLayout::half;
+  Direction direction = Direction::forward;
+};
+
+struct AttentionDims {
+  std::int64_t batch = 0;       // B
+  std::int64_t seq_len = 0;     // T
+  std::int64_t n_heads = 0;     // H
+  std::int64_t n_kv_heads = 0;  // K, divides H; query head h reads key/value head h / (H/K)
+  std::int64_t head_dim = 0;    // D
+};
+
+// Causal softmax(q k^T / sqrt(D)) v. dot_product writes the probabilities (zero above the diagonal) to weights_BHTT;
+// flash works in tiles and takes none. logsumexp of the scaled scores of each row, f32.
+struct AttentionForwardArgs {
+  TensorView context;        // [N, H*D]
+  TensorView logsumexp_BHT;  // f32
+  TensorView weights_BHTT;   // dot_product only
+  TensorView query;          // [N, H*D]
+  TensorView key;            // [N, K*D]
+  TensorView value;          // [N, K*D]
+  AttentionDims dims;
+  spec::AttentionKind kind = spec::AttentionKind::flash;
+};
+
+// dot_product reads weights_BHTT and uses dweights_BHTT as scratch for the gradient of the scores; flash computes the
+// probabilities again from logsumexp.
+struct AttentionBackwardArgs {
+  TensorView dquery;  // [N, H*D]
+  TensorView dkey;    // [N, K*D]
+  TensorView dvalue;  // [N, K*D]
+  TensorView dcontext;
+  TensorView query;
+  TensorView key;
+  TensorView value;
+  TensorView context;
+  TensorView logsumexp_BHT;
+  TensorView weights_BHTT;   // dot_product only
+  TensorView dweights_BHTT;  // dot_product only
+  AttentionDims dims;
+  spec::AttentionKind kind = spec::AttentionKind::flash;
+};
+
+// Gated kinds: product = act(gate) * up. Un-gated: product = act(up), gate absent.
+struct ActivationForwardArgs {
+  TensorView product_NF;
+  TensorView gate_NF;
+  TensorView up_NF;
+  spec::Activation kind = spec::Activation::swiglu;
+};
+
+// In place: gate and up hold the forward's inputs and receive their gradients.
+struct ActivationBackwardArgs {
+  TensorView gate_NF;
+  TensorView up_NF;
+  TensorView dproduct_NF;
+  spec::Activation kind = spec::Activation::swiglu;
+};
+
+// x[r] = table[token[r]] (+ position[r % T]).
+struct EmbeddingForwardArgs {
+  TensorView x_NM;
+  TensorView tokens_N;  // i32
+  TensorView table_VM;
+  TensorView position_TM;  // optional
+  std::int64_t seq_len = 0;
+};
+
+// dtable and dposition always accumulate, f32; rows of one token are added in the order of r.
+struct EmbeddingBackwardArgs {
+  TensorView dtable_VM;
+  TensorView dposition_TM;  // optional
+  TensorView dx_NM;
+  TensorView tokens_N;
+  std::int64_t seq_len = 0;
+};
+
+// losses[r] = logsumexp(logits[r]) - logits[r][target[r]]; logits become (softmax(logits) - onehot(target)) *
+// gradient_scale.
+struct CrossEntropyArgs {
+  TensorView losses_N;   // f32
+  TensorView logits_NV;  // in and out
+  TensorView targets_N;  // i32
+  double gradient_scale = 1.0;
+};
+
+// Decoupled weight decay; all f32, in place. g = gradient * gradient_scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+// weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
+// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
+struct AdamwArgs {
+  TensorView weight;
+  TensorView gradient;
+  TensorView first_moment;
+  TensorView second_moment;
+  double learning_rate = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  double bias_correction1 = 1;  // 1 - beta1^t
+  double bias_correction2 = 1;
+  double gradient_scale = 1;
+};
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  void matmul(const MatmulArgs& args);
+  // dbias[O] (+)= column sums of dy[N, O]; f32.
+  void bias_backward(TensorView dbias, TensorView dy, Write write);
+  void norm_forward(const NormForwardArgs& args);
+  // y from x and given statistics: the same bits as norm_forward's y.
+  void norm_apply(const NormForwardArgs& args);
+  void norm_backward(const NormBackwardArgs& args);
+  void rope(const RopeArgs& args);
+  void attention_forward(const AttentionForwardArgs& args);
+  void attention_backward(const AttentionBackwardArgs& args);
+  void activation_forward(const ActivationForwardArgs& args);
+  void activation_backward(const ActivationBackwardArgs& args);
+  void embedding_forward(const EmbeddingForwardArgs& args);
+  void embedding_backward(const EmbeddingBackwardArgs& args);
+  void cross_entropy(const CrossEntropyArgs& args);
+  void adamw(const AdamwArgs& args);
+
+  // out = a + b, elementwise, one type; out may be a or b.
+  void add(TensorView out, TensorView a, TensorView b);
+  // Same shape, same or another type (round to nearest even).
+  void copy(TensorView out, TensorView in);
+  void fill(TensorView out, double value);
+  // out[i] = f32(mean + std * stream.normal(first_index + i)).
+  struct NormalArgs {
+    TensorView out;  // f32
+    std::uint64_t seed = 0;
+    std::string_view stream;
+    std::int64_t first_index = 0;
+    double mean = 0;
+    double std = 1;
+  };
+  void fill_normal(const NormalArgs& args);
+
+  // out[1] (+)= sum of x, or of its squares, in f64.
+  void sum(TensorView out_f64, TensorView x, Write write);
+  void sum_of_squares(TensorView out_f64, TensorView x, Write write);
+  // To the host: waits for the value. 0 in a dry walk.
+  double read_f64(TensorView scalar);
+  // From host memory; `from` holds out.bytes() bytes and may be null in a dry walk.
+  void upload(TensorView out, const void* from);
+
+  void set_pass(Pass pass) { pass_ = pass; }
+  // Since construction or the last reset.
+  const spec::FlopCounts& flops() const { return flops_; }
+  void reset_flops() { flops_ = {}; }
+
+  // Whether `precision` is computed by conversion because the chip has no such units.
+  virtual bool emulates(spec::Precision precision) const = 0;
+
+ protected:
+  virtual void do_matmul(const MatmulArgs& args) = 0;
+  virtual void do_bias_backward(TensorView dbias, TensorView dy, Write write) = 0;
+  virtual void do_norm_forward(const NormForwardArgs& args) = 0;
+  virtual void do_norm_apply(const NormForwardArgs& args) = 0;
+  virtual void do_norm_backward(const NormBackwardArgs& args) = 0;
+  virtual void do_rope(const RopeArgs& args) = 0;
+  virtual void do_attention_forward(const AttentionForwardArgs& args) = 0;
+  virtual void do_attention_backward(const AttentionBackwardArgs& args) = 0;
+  virtual void do_activation_forward(const ActivationForwardArgs& args) = 0;
+  virtual void do_activation_backward(const ActivationBackwardArgs& args) = 0;
+  virtual void do_embedding_forward(const EmbeddingForwardArgs& args) = 0;
+  virtual void do_embedding_backward(const EmbeddingBackwardArgs& args) = 0;
+  virtual void do_cross_entropy(const CrossEntropyArgs& args) = 0;
+  virtual void do_adamw(const AdamwArgs& args) = 0;
+  virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
+  virtual void do_copy(TensorView out, TensorView in) = 0;
+  virtual void do_fill(TensorView out, double value) = 0;
+  virtual void do_fill_normal(const NormalArgs& args) = 0;
+  virtual void do_sum(TensorView out_f64, TensorView x, Write write) = 0;
+  virtual void do_sum_of_squares(TensorView out_f64, TensorView x, Write write) = 0;
+  virtual double do_read_f64(TensorView scalar) = 0;
+  virtual void do_upload(TensorView out, const void* from) = 0;
+
+ private:
+  void count(FlopPart part, std::int64_t flops);
+
+  Pass pass_ = Pass::first;
+  spec::FlopCounts flops_;
+};
+
+std::unique_ptr<Ops> make_cpu_ops();
+std::unique_ptr<Ops> make_dry_ops();
+
+}  // namespace perfbench::engine

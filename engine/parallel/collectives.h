@@ -1,0 +1,98 @@
+// Communication between ranks. Collectives are submitted and run in the order of submission, beside the computation;
+// `wait` makes their result usable. Every rank of a group submits the same sequence.
+//
+// A call states the layout before and after, as in "U/fsdp -> U": dims, and after a slash the mesh axis a dim is
+// sharded over. It is parsed when the program is compiled and checked against the buffers when it runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/core/tensor.h"
+#include "engine/parallel/layout_change.h"
+#include "engine/parallel/mesh.h"
+#include "workloads/spec/record.h"
+
+namespace perfbench::engine {
+
+// A submitted collective. Its buffers must stay until wait() has returned. Destroying one that was not waited for
+// waits.
+class Pending {
+ public:
+  class State {
+   public:
+    virtual ~State() = default;
+    virtual void wait() = 0;
+  };
+
+  Pending() = default;  // nothing to wait for
+  explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  Pending(Pending&&) noexcept = default;
+  Pending& operator=(Pending&& other);
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+  ~Pending();
+
+  void wait();
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+
+  const Mesh& mesh() const { return mesh_; }
+
+  // change: "U/fsdp -> U". full holds size(axis) times shard's elements, in rank order. Any type.
+  Pending all_gather(LayoutChange change, TensorView full, TensorView shard);
+  // change: "U -> U/fsdp". shard[i] = sum over ranks of full[index*shard.elements() + i]; f32. The sum's order is fixed
+  // by the ranks' indices, so that the bits repeat.
+  Pending reduce_scatter(LayoutChange change, TensorView shard, TensorView full);
+  // In place sum over the axis; f32 or f64. Equal bits on every rank.
+  Pending all_reduce(MeshAxis axis, TensorView buffer);
+
+  const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
+  void reset_traffic() { traffic_.clear(); }
+
+ protected:
+  explicit Collectives(const Mesh& mesh) : mesh_(mesh) {}
+
+  virtual std::unique_ptr<Pending::State> do_all_gather(MeshAxis axis, TensorView full, TensorView shard) = 0;
+  virtual std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis axis, TensorView shard, TensorView full) = 0;
+  virtual std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) = 0;
+
+ private:
+  void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, double ring_factor);
+
+  Mesh mesh_;
+  std::vector<spec::AxisTraffic> traffic_;
+};
+
+// Copies within one rank.
+std::unique_ptr<Collectives> make_single_collectives();
+// Counts, moves nothing; any rank of any mesh.
+std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh);
+
+// One process per rank under mpirun.
+class Processes {
+ public:
+  virtual ~Processes() = default;
+  virtual std::int64_t rank() const = 0;
+  virtual std::int64_t size() const = 0;
+  virtual std::int64_t ranks_on_node() const = 0;
+  virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) = 0;
+  // Ends all ranks of the run at once.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+// Whether this process was started by a launcher of MPI (by its environment), and with how many ranks.
+std::int64_t launched_ranks();
+// Initialises MPI. Throws EngineError when the engine was built without it.
+std::unique_ptr<Processes> make_mpi_processes();
+// Name and version of the MPI library, or "absent".
+std::string mpi_version();
+
+}  // namespace perfbench::engine

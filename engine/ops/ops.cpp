@@ -1,0 +1,288 @@
+// The public operations: checks, counts, then the backend.
+#include "engine/ops/ops.h"
+
+#include "engine/core/error.h"
+
+namespace perfbench::engine {
+namespace {
+
+[[noreturn]] void mismatch(std::string_view op, std::string_view rule, std::initializer_list<TensorView> operands) {
+  std::string text = std::string(op) + ": operands do not fit, " + std::string(rule) + "; found";
+  for (const auto& t : operands) text += " " + std::string(dtype_name(t.dtype)) + to_string(t.shape);
+  throw LogicFault(text);
+}
+
+void require(bool holds, std::string_view op, std::string_view rule, std::initializer_list<TensorView> operands) {
+  if (!holds) mismatch(op, rule, operands);
+}
+
+bool is_float(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::bf16;
+}
+
+// Tokens and width of a [N, width] operand.
+std::int64_t rows(const TensorView& t) {
+  return t.shape[0];
+}
+std::int64_t columns(const TensorView& t) {
+  return t.shape[1];
+}
+
+bool absent_or(const TensorView& t, const Shape& shape) {
+  return !t.defined() || t.shape == shape;
+}
+
+// A dx that takes part in attention or feed-forward has the type of its x.
+bool same(const TensorView& a, const TensorView& b) {
+  return a.shape == b.shape && a.dtype == b.dtype;
+}
+
+struct ProductShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+ProductShape check_matmul(const MatmulArgs& args) {
+  const bool ranks = args.a.shape.rank() == 2 && args.b.shape.rank() == 2 && args.c.shape.rank() == 2;
+  require(ranks, "matmul", "a, b and c have two dims", {args.a, args.b, args.c});
+  const bool ta = args.transpose_a == Transpose::yes;
+  const bool tb = args.transpose_b == Transpose::yes;
+  const ProductShape p{.m = args.a.shape[ta ? 1 : 0], .n = args.b.shape[tb ? 0 : 1], .k = args.a.shape[ta ? 0 : 1]};
+  const bool fits = args.b.shape[tb ? 1 : 0] == p.k && args.c.shape == Shape{p.m, p.n};
+  require(fits, "matmul", "c[m, n] = op(a)[m, k] op(b)[k, n]", {args.a, args.b, args.c});
+  const bool types = is_float(args.a.dtype) && args.a.dtype == args.b.dtype &&
+                     (args.c.dtype == args.a.dtype || args.c.dtype == DType::f32);
+  require(types, "matmul", "a and b share a type, c has it or f32", {args.a, args.b, args.c});
+  require(absent_or(args.bias_n, Shape{p.n}), "matmul", "bias is [n]", {args.c, args.bias_n});
+  require(!args.bias_n.defined() || args.write == Write::overwrite, "matmul", "a bias needs Write::overwrite",
+          {args.c});
+  return p;
+}
+
+std::int64_t statistic_rows(spec::NormKind kind) {
+  return kind == spec::NormKind::layernorm ? 2 : 1;
+}
+
+void check_norm(std::string_view op, const NormForwardArgs& args) {
+  const auto& x = args.x_NM;
+  require(x.shape.rank() == 2 && is_float(x.dtype) && same(args.y_NM, x), op, "y and x are [N, M] of one type",
+          {args.y_NM, x});
+  require(args.statistics.shape == Shape{statistic_rows(args.kind), rows(x)} && args.statistics.dtype == DType::f32, op,
+          "statistics are f32 [1 or 2, N]", {args.statistics, x});
+  require(args.weight_M.shape == Shape{columns(x)} && absent_or(args.bias_M, Shape{columns(x)}), op,
+          "weight and bias are [M]", {x, args.weight_M, args.bias_M});
+}
+
+// Pairs of a causal attention, as the FLOP definitions count them: half the square.
+std::int64_t causal_pairs(const AttentionDims& d) {
+  return d.batch * d.n_heads * d.seq_len * d.seq_len / 2;
+}
+
+void check_attention(std::string_view op, const AttentionDims& d, const TensorView& query, const TensorView& key,
+                     const TensorView& value, const TensorView& context, const TensorView& logsumexp) {
+  const Shape q_shape{d.batch * d.seq_len, d.n_heads * d.head_dim};
+  const Shape kv_shape{d.batch * d.seq_len, d.n_kv_heads * d.head_dim};
+  require(query.shape == q_shape && same(context, query), op, "query and context are [B*T, H*D]", {query, context});
+  require(key.shape == kv_shape && same(value, key) && key.dtype == query.dtype, op, "key and value are [B*T, K*D]",
+          {query, key, value});
+  require(logsumexp.shape == Shape{d.batch, d.n_heads, d.seq_len} && logsumexp.dtype == DType::f32, op,
+          "logsumexp is f32 [B, H, T]", {logsumexp});
+  require(d.n_kv_heads > 0 && d.n_heads % d.n_kv_heads == 0, op, "key/value heads divide query heads", {query, key});
+}
+
+void check_weights(std::string_view op, const AttentionDims& d, spec::AttentionKind kind, const TensorView& weights) {
+  const bool wanted = kind == spec::AttentionKind::dot_product;
+  const bool fits = wanted ? weights.shape == Shape{d.batch, d.n_heads, d.seq_len, d.seq_len} : !weights.defined();
+  require(fits, op, "dot_product holds [B, H, T, T] probabilities, flash none", {weights});
+}
+
+}  // namespace
+
+void Ops::count(FlopPart part, std::int64_t flops) {
+  if (pass_ == Pass::recompute) {
+    flops_.rematerialised_flops += flops;
+    return;
+  }
+  switch (part) {
+    case FlopPart::attention_projection:
+      flops_.attention_projection_flops += flops;
+      break;
+    case FlopPart::attention_score:
+      flops_.attention_score_flops += flops;
+      break;
+    case FlopPart::feed_forward:
+      flops_.feed_forward_flops += flops;
+      break;
+    case FlopPart::unembedding:
+      flops_.unembedding_flops += flops;
+      break;
+  }
+}
+
+void Ops::matmul(const MatmulArgs& args) {
+  const auto p = check_matmul(args);
+  count(args.part, 2 * p.m * p.n * p.k);
+  do_matmul(args);
+}
+
+void Ops::bias_backward(TensorView dbias, TensorView dy, Write write) {
+  require(dy.shape.rank() == 2 && dbias.shape == Shape{columns(dy)} && dbias.dtype == DType::f32, "bias_backward",
+          "dbias is f32 [O] for dy [N, O]", {dbias, dy});
+  do_bias_backward(dbias, dy, write);
+}
+
+void Ops::norm_forward(const NormForwardArgs& args) {
+  check_norm("norm_forward", args);
+  do_norm_forward(args);
+}
+
+void Ops::norm_apply(const NormForwardArgs& args) {
+  check_norm("norm_apply", args);
+  do_norm_apply(args);
+}
+
+void Ops::norm_backward(const NormBackwardArgs& args) {
+  const auto& x = args.x_NM;
+  require(x.shape.rank() == 2 && same(args.dy_NM, x) && same(args.dx_NM, x), "norm_backward",
+          "dx, dy and x are [N, M] of one type", {args.dx_NM, args.dy_NM, x});
+  require(args.statistics.shape == Shape{statistic_rows(args.kind), rows(x)}, "norm_backward",
+          "statistics are [1 or 2, N]", {args.statistics, x});
+  const Shape width{columns(x)};
+  require(args.weight_M.shape == width && args.dweight_M.shape == width && args.dweight_M.dtype == DType::f32 &&
+              absent_or(args.dbias_M, width),
+          "norm_backward", "weight, dweight and dbias are [M], the gradients f32",
+          {args.weight_M, args.dweight_M, args.dbias_M});
+  do_norm_backward(args);
+}
+
+void Ops::rope(const RopeArgs& args) {
+  const auto& table = args.cos_sin_TD;
+  const bool fits = args.x.shape.rank() == 2 && is_float(args.x.dtype) && args.head_dim > 0 && args.head_dim % 2 == 0 &&
+                    columns(args.x) % args.head_dim == 0 && table.shape.rank() == 2 &&
+                    columns(table) == args.head_dim && table.dtype == DType::f32 && rows(args.x) % rows(table) == 0;
+  require(fits, "rope", "x is [B*T, heads*D], the table f32 [T, D]", {args.x, table});
+  do_rope(args);
+}
+
+void Ops::attention_forward(const AttentionForwardArgs& args) {
+  check_attention("attention_forward", args.dims, args.query, args.key, args.value, args.context, args.logsumexp_BHT);
+  check_weights("attention_forward", args.dims, args.kind, args.weights_BHTT);
+  // Two products of D over every causal pair.
+  count(FlopPart::attention_score, 2 * 2 * causal_pairs(args.dims) * args.dims.head_dim);
+  do_attention_forward(args);
+}
+
+void Ops::attention_backward(const AttentionBackwardArgs& args) {
+  check_attention("attention_backward", args.dims, args.query, args.key, args.value, args.context, args.logsumexp_BHT);
+  check_weights("attention_backward", args.dims, args.kind, args.weights_BHTT);
+  check_weights("attention_backward", args.dims, args.kind, args.dweights_BHTT);
+  require(same(args.dquery, args.query) && same(args.dkey, args.key) && same(args.dvalue, args.value) &&
+              same(args.dcontext, args.query),
+          "attention_backward", "gradients have the shape of their values",
+          {args.dquery, args.dkey, args.dvalue, args.dcontext});
+  // dv, dp, dq and dk: four products of D; flash's second look at the scores is not counted, as in the definitions.
+  count(FlopPart::attention_score, 4 * 2 * causal_pairs(args.dims) * args.dims.head_dim);
+  do_attention_backward(args);
+}
+
+void Ops::activation_forward(const ActivationForwardArgs& args) {
+  const bool gated = spec::is_gated(args.kind);
+  require(same(args.product_NF, args.up_NF) && args.gate_NF.defined() == gated &&
+              (!gated || same(args.gate_NF, args.up_NF)),
+          "activation_forward", "product, up and (gated kinds) gate are alike",
+          {args.product_NF, args.gate_NF, args.up_NF});
+  do_activation_forward(args);
+}
+
+void Ops::activation_backward(const ActivationBackwardArgs& args) {
+  const bool gated = spec::is_gated(args.kind);
+  require(same(args.dproduct_NF, args.up_NF) && args.gate_NF.defined() == gated &&
+              (!gated || same(args.gate_NF, args.up_NF)),
+          "activation_backward", "dproduct, up and (gated kinds) gate are alike",
+          {args.dproduct_NF, args.gate_NF, args.up_NF});
+  do_activation_backward(args);
+}
+
+void Ops::embedding_forward(const EmbeddingForwardArgs& args) {
+  const auto& x = args.x_NM;
+  require(x.shape.rank() == 2 && args.tokens_N.shape == Shape{rows(x)} && args.tokens_N.dtype == DType::i32 &&
+              args.table_VM.shape.rank() == 2 && columns(args.table_VM) == columns(x) && args.table_VM.dtype == x.dtype,
+          "embedding_forward", "x is [N, M], tokens i32 [N], table [V, M] of x's type",
+          {x, args.tokens_N, args.table_VM});
+  const auto& position = args.position_TM;
+  require(!position.defined() || (position.shape.rank() == 2 && columns(position) == columns(x) &&
+                                  rows(position) >= args.seq_len && position.dtype == x.dtype),
+          "embedding_forward", "positions are [at least T, M]", {x, position});
+  require(args.seq_len > 0 && rows(x) % args.seq_len == 0, "embedding_forward", "N is a multiple of seq_len", {x});
+  do_embedding_forward(args);
+}
+
+void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
+  const auto& dx = args.dx_NM;
+  require(dx.shape.rank() == 2 && args.tokens_N.shape == Shape{rows(dx)} && args.dtable_VM.shape.rank() == 2 &&
+              columns(args.dtable_VM) == columns(dx) && args.dtable_VM.dtype == DType::f32,
+          "embedding_backward", "dx is [N, M], tokens i32 [N], dtable f32 [V, M]", {dx, args.tokens_N, args.dtable_VM});
+  require(!args.dposition_TM.defined() ||
+              (columns(args.dposition_TM) == columns(dx) && rows(args.dposition_TM) >= args.seq_len),
+          "embedding_backward", "dposition is f32 [at least T, M]", {dx, args.dposition_TM});
+  require(args.seq_len > 0 && rows(dx) % args.seq_len == 0, "embedding_backward", "N is a multiple of seq_len", {dx});
+  do_embedding_backward(args);
+}
+
+void Ops::cross_entropy(const CrossEntropyArgs& args) {
+  const auto& logits = args.logits_NV;
+  require(
+      logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
+          args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32,
+      "cross_entropy", "logits are [N, V], targets i32 [N], losses f32 [N]", {logits, args.targets_N, args.losses_N});
+  do_cross_entropy(args);
+}
+
+void Ops::adamw(const AdamwArgs& args) {
+  const bool alike = same(args.gradient, args.weight) && same(args.first_moment, args.weight) &&
+                     same(args.second_moment, args.weight) && args.weight.dtype == DType::f32;
+  require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
+          {args.weight, args.gradient, args.first_moment, args.second_moment});
+  do_adamw(args);
+}
+
+void Ops::add(TensorView out, TensorView a, TensorView b) {
+  require(same(out, a) && same(out, b), "add", "one shape and type", {out, a, b});
+  do_add(out, a, b);
+}
+
+void Ops::copy(TensorView out, TensorView in) {
+  require(out.elements() == in.elements(), "copy", "as many elements", {out, in});
+  do_copy(out, in);
+}
+
+void Ops::fill(TensorView out, double value) {
+  do_fill(out, value);
+}
+
+void Ops::fill_normal(const NormalArgs& args) {
+  require(args.out.dtype == DType::f32, "fill_normal", "out is f32", {args.out});
+  do_fill_normal(args);
+}
+
+void Ops::sum(TensorView out_f64, TensorView x, Write write) {
+  require(out_f64.dtype == DType::f64 && out_f64.elements() == 1, "sum", "out is f64 [1]", {out_f64, x});
+  do_sum(out_f64, x, write);
+}
+
+void Ops::sum_of_squares(TensorView out_f64, TensorView x, Write write) {
+  require(out_f64.dtype == DType::f64 && out_f64.elements() == 1, "sum_of_squares", "out is f64 [1]", {out_f64, x});
+  do_sum_of_squares(out_f64, x, write);
+}
+
+double Ops::read_f64(TensorView scalar) {
+  require(scalar.dtype == DType::f64 && scalar.elements() == 1, "read_f64", "an f64 [1]", {scalar});
+  return do_read_f64(scalar);
+}
+
+void Ops::upload(TensorView out, const void* from) {
+  do_upload(out, from);
+}
+
+}  // namespace perfbench::engine

@@ -19,6 +19,16 @@
 
 namespace perfbench::harness {
 
+// The names in a run directory.
+inline constexpr const char* kRunFile = "run.json";
+inline constexpr const char* kEnvironmentFile = "env.json";
+inline constexpr const char* kResultFile = "result.json";
+inline constexpr const char* kLogFile = "engine.log";
+inline constexpr const char* kAttemptFile = "attempt.json";
+inline std::string steps_file(std::int64_t rank) {
+  return "steps.rank" + std::to_string(rank) + ".jsonl";
+}
+
 // How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed.
 enum class AttemptState { ok, infeasible, excluded, out_of_memory, crashed, timed_out, cancelled, quarantined };
 

@@ -1,0 +1,1 @@
+perfbench_test(store_attempt_json_test SOURCES store_attempt_json_test.cpp DEPENDS perfbench_attempt)

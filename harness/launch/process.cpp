@@ -1,0 +1,264 @@
+#include "harness/launch/process.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "harness/launch/process_tree.h"
+#include "harness/launch/warden.h"
+
+extern char** environ;
+
+namespace perfbench::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr auto kTick = milliseconds(250);
+constexpr auto kMemorySample = milliseconds(100);
+constexpr int kSamplesPerTreeWalk = 10;  // the set of processes changes seldom
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+Pipe make_pipe() {
+  std::array<int, 2> fds{};
+  if (pipe2(fds.data(), O_CLOEXEC) != 0) throw LaunchError(fmt::format("[launch] no pipe: {}", std::strerror(errno)));
+  return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
+}
+
+// A socket, because writing to one whose reader has gone can be done without SIGPIPE.
+Pipe make_control() {
+  std::array<int, 2> fds{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
+    throw LaunchError(fmt::format("[launch] no socket: {}", std::strerror(errno)));
+  }
+  return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
+}
+
+FileDescriptor open_output(const std::filesystem::path& file) {
+  FileDescriptor fd(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd.is_open()) {
+    throw LaunchError(fmt::format("[launch] cannot write the log {}: {}", file.string(), std::strerror(errno)));
+  }
+  return fd;
+}
+
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!added.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+  }
+  for (const auto& [name, value] : added) merged.push_back(name + "=" + value);
+  return merged;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (auto& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// Nothing when the other end closed without a message.
+std::optional<WardenMessage> read_message(int fd) {
+  WardenMessage message;
+  ssize_t received = 0;
+  do {
+    received = read(fd, &message, sizeof message);
+  } while (received < 0 && errno == EINTR);
+  if (received != static_cast<ssize_t>(sizeof message)) return std::nullopt;
+  return message;
+}
+
+enum class Stream { open, ended };
+Stream read_available(int fd, std::string& out) {
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t received = read(fd, buffer.data(), buffer.size());
+    if (received == 0) return Stream::ended;
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0) return Stream::open;
+    const auto room = kCaptureLimitBytes - out.size();
+    out.append(buffer.data(), std::min(static_cast<std::size_t>(received), room));
+  }
+}
+
+// Samples the memory of a tree of processes; walks the tree itself at a lower rate.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(pid_t root) : root_(root) {}
+  std::int64_t sample() {
+    if (samples_++ % kSamplesPerTreeWalk == 0) tree_ = descendants(root_);
+    const auto now = resident_bytes(tree_);
+    peak_bytes_ = std::max(peak_bytes_, now);
+    return now;
+  }
+  std::int64_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  pid_t root_;
+  std::vector<pid_t> tree_;
+  std::int64_t peak_bytes_ = 0;
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace
+
+Process::Process(const ProcessRequest& request) : started_(Clock::now()) {
+  if (request.command.empty()) throw LaunchError("[launch] an empty command");
+  auto arguments = request.command;
+  auto environment = merged_environment(request.environment);
+  const auto argument_pointers = pointers(arguments);
+  const auto environment_pointers = pointers(environment);
+  Pipe control = make_control();
+  Pipe status = make_pipe();
+  Pipe output;
+  Pipe error;
+  if (request.output_file.empty()) {
+    output = make_pipe();
+    error = make_pipe();
+    fcntl(output.read_end.get(), F_SETFL, O_NONBLOCK);
+    fcntl(error.read_end.get(), F_SETFL, O_NONBLOCK);
+  } else {
+    output.write_end = open_output(request.output_file);
+  }
+  const int error_fd = request.output_file.empty() ? error.write_end.get() : output.write_end.get();
+  const WardenSetup setup{.control_fd = control.read_end.get(),
+                          .status_fd = status.write_end.get(),
+                          .output_fd = output.write_end.get(),
+                          .error_fd = error_fd,
+                          .arguments = argument_pointers.data(),
+                          .environment = environment_pointers.data(),
+                          .working_dir = request.working_dir.empty() ? nullptr : request.working_dir.c_str()};
+  warden_ = fork();
+  if (warden_ < 0) throw LaunchError(fmt::format("[launch] cannot fork: {}", std::strerror(errno)));
+  if (warden_ == 0) run_warden(setup);
+  control_ = std::move(control.write_end);
+  status_ = std::move(status.read_end);
+  output_ = std::move(output.read_end);
+  error_ = std::move(error.read_end);
+  status.write_end.close();
+  const auto started = read_message(status_.get());
+  if (started && started->start_error == 0) {
+    command_ = started->command;
+    return;
+  }
+  waitpid(warden_, nullptr, 0);
+  const int reason = started ? started->start_error : ECHILD;
+  throw LaunchError(fmt::format("[launch] cannot start '{}': {}", request.command.front(), std::strerror(reason)));
+}
+
+Process::Process(Process&& other) noexcept
+    : started_(other.started_),
+      warden_(std::exchange(other.warden_, -1)),
+      command_(other.command_),
+      control_(std::move(other.control_)),
+      status_(std::move(other.status_)),
+      output_(std::move(other.output_)),
+      error_(std::move(other.error_)),
+      end_(std::move(other.end_)) {}
+
+Process::~Process() {
+  if (warden_ < 0) return;
+  control_.close();
+  waitpid(warden_, nullptr, 0);
+}
+
+void Process::order(char what) {
+  // A warden that has just ended no longer listens, which is what the order was for.
+  if (send(control_.get(), &what, 1, MSG_NOSIGNAL) != 1) control_.close();
+}
+
+void Process::capture_available() {
+  if (output_.is_open() && read_available(output_.get(), end_.output) == Stream::ended) output_.close();
+  if (error_.is_open() && read_available(error_.get(), end_.error_output) == Stream::ended) error_.close();
+}
+
+Process::Woken Process::sleep_until(Clock::time_point moment, int cancel_fd) {
+  const auto left = std::chrono::ceil<milliseconds>(moment - Clock::now()).count();
+  const int timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+  // A closed descriptor is negative, and poll ignores it.
+  std::array<pollfd, 4> watched{pollfd{status_.get(), POLLIN, 0}, pollfd{cancel_fd, POLLIN, 0},
+                                pollfd{output_.get(), POLLIN, 0}, pollfd{error_.get(), POLLIN, 0}};
+  if (poll(watched.data(), watched.size(), timeout_ms) <= 0) return Woken::otherwise;
+  capture_available();
+  if (watched[0].revents != 0) return Woken::by_end;
+  if (watched[1].revents == 0) return Woken::otherwise;
+  std::array<char, 128> consumed;  // one signalfd_siginfo, or the bytes of a pipe
+  return read(cancel_fd, consumed.data(), consumed.size()) > 0 ? Woken::by_cancel : Woken::otherwise;
+}
+
+ProcessEnd Process::wait(const Watch& watch) {
+  const auto never = Clock::time_point::max();
+  auto deadline = watch.time_limit ? started_ + *watch.time_limit : never;
+  auto next_tick = watch.on_tick ? Clock::now() : never;
+  auto next_sample = watch.memory_limit_bytes > 0 ? Clock::now() : never;
+  MemoryWatch memory(warden_);
+  bool ending = false;
+  const auto end_it = [&](EndCause cause, WardenOrder how) {
+    if (ending) how = WardenOrder::kill;
+    if (!ending) end_.cause = cause;
+    ending = true;
+    order(static_cast<char>(how));
+    deadline = how == WardenOrder::kill ? never : Clock::now() + watch.grace;
+  };
+  while (true) {
+    const auto woken = sleep_until(std::min({deadline, next_tick, next_sample}), watch.cancel_fd);
+    if (woken == Woken::by_end) break;
+    if (woken == Woken::by_cancel) end_it(EndCause::cancelled, WardenOrder::terminate);
+    const auto now = Clock::now();
+    if (now >= deadline) end_it(EndCause::time_limit, WardenOrder::terminate);
+    if (now >= next_sample) {
+      next_sample = now + kMemorySample;
+      if (memory.sample() > watch.memory_limit_bytes) {
+        end_it(EndCause::memory_limit, WardenOrder::kill);  // it would go on growing during a grace
+        next_sample = never;
+      }
+    }
+    if (now >= next_tick) {
+      next_tick = now + kTick;
+      watch.on_tick();
+    }
+  }
+  end_.peak_resident_bytes = memory.peak_bytes();
+  return finish();
+}
+
+ProcessEnd Process::finish() {
+  const auto ended = read_message(status_.get());
+  end_.wall_ns = std::chrono::duration_cast<nanoseconds>(Clock::now() - started_).count();
+  capture_available();
+  control_.close();
+  waitpid(warden_, nullptr, 0);
+  warden_ = -1;
+  if (!ended) {  // the warden itself was killed, and the command with it
+    end_.signal = SIGKILL;
+  } else if (WIFSIGNALED(ended->wait_status)) {
+    end_.signal = WTERMSIG(ended->wait_status);
+  } else {
+    end_.exit_code = WEXITSTATUS(ended->wait_status);
+  }
+  return std::move(end_);
+}
+
+ProcessEnd run_process(const ProcessRequest& request, const Watch& watch) {
+  return Process(request).wait(watch);
+}
+
+}  // namespace perfbench::harness

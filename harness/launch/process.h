@@ -1,0 +1,97 @@
+// Runs a command without a shell, in a process group of its own, under a warden (warden.h) that ends everything the
+// command started when the command has ended or the harness dies.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/launch/file_descriptor.h"
+
+namespace perfbench::harness {
+
+// The command could not be started: "[launch] cannot start 'x': No such file or directory".
+class LaunchError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct ProcessRequest {
+  std::vector<std::string> command;                     // command[0] is searched in PATH unless it has a slash
+  std::filesystem::path working_dir = {};               // empty: that of the harness
+  std::map<std::string, std::string> environment = {};  // added to the harness's own, or replacing
+  std::filesystem::path output_file = {};  // gets standard output and error, appended; empty: both are captured
+};
+
+enum class EndCause {
+  exited,        // by itself, or by a signal from elsewhere
+  time_limit,    // ended by us
+  memory_limit,  // ended by us
+  cancelled,     // ended by us
+};
+
+struct Watch {
+  std::optional<std::chrono::nanoseconds> time_limit = {};
+  std::int64_t memory_limit_bytes = 0;  // resident bytes of all its processes together, 0: not watched
+  std::chrono::nanoseconds grace = std::chrono::seconds(5);  // between SIGTERM and SIGKILL
+  // When a byte can be read from it the command is ended; a second one skips the grace. A signalfd serves.
+  int cancel_fd = -1;
+  std::function<void()> on_tick = {};  // called about four times a second
+};
+
+struct ProcessEnd {
+  EndCause cause = EndCause::exited;
+  int exit_code = 0;
+  int signal = 0;  // that ended the command, 0 for none
+  std::int64_t wall_ns = 0;
+  std::int64_t peak_resident_bytes = 0;  // sampled; 0 unless memory was watched
+  std::string output;                    // captured standard output, at most kCaptureLimitBytes
+  std::string error_output;              // captured standard error, the same
+
+  bool succeeded() const { return cause == EndCause::exited && signal == 0 && exit_code == 0; }
+};
+
+inline constexpr std::size_t kCaptureLimitBytes = std::size_t{64} << 20;
+
+class Process {
+ public:
+  // Throws LaunchError.
+  explicit Process(const ProcessRequest& request);
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&&) = delete;
+  // Kills what still runs.
+  ~Process();
+
+  pid_t pid() const { return command_; }
+  // Waits for the end of the command and of everything below it. To be called once.
+  ProcessEnd wait(const Watch& watch);
+
+ private:
+  enum class Woken { by_end, by_cancel, otherwise };
+  Woken sleep_until(std::chrono::steady_clock::time_point moment, int cancel_fd);
+  void order(char what);
+  void capture_available();
+  ProcessEnd finish();
+
+  std::chrono::steady_clock::time_point started_;
+  pid_t warden_ = -1;
+  pid_t command_ = -1;
+  FileDescriptor control_;
+  FileDescriptor status_;
+  FileDescriptor output_;
+  FileDescriptor error_;
+  ProcessEnd end_;
+};
+
+// Process(request).wait(watch). Throws LaunchError.
+ProcessEnd run_process(const ProcessRequest& request, const Watch& watch = {});
+
+}  // namespace perfbench::harness

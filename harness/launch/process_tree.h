@@ -1,0 +1,18 @@
+// The processes below one process, and what they hold, from /proc.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace perfbench::harness {
+
+// Every process that descends from `root`, without `root`. A process that ends meanwhile is left out.
+std::vector<pid_t> descendants(pid_t root);
+
+// Resident bytes of the processes together: the private pages of each, plus the largest shared part of any one, because
+// the ranks of a node map the same segments and would count them once each.
+std::int64_t resident_bytes(const std::vector<pid_t>& processes);
+
+}  // namespace perfbench::harness

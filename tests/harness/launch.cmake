@@ -1,0 +1,3 @@
+perfbench_test(launch_process_test
+  SOURCES launch/process_test.cpp
+  DEPENDS perfbench_launch)

@@ -1,0 +1,184 @@
+#include "harness/launch/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace perfbench::harness {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+ProcessRequest shell(const std::string& script) {
+  return {.command = {"/bin/sh", "-c", script}};
+}
+
+// A handle that stays valid when the process is gone, and becomes readable when it ends.
+FileDescriptor process_handle(pid_t process) {
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+}
+
+testing::AssertionResult ends(const FileDescriptor& handle) {
+  if (!handle.is_open()) return testing::AssertionSuccess() << "already gone";
+  pollfd watched{handle.get(), POLLIN, 0};
+  constexpr int kPatienceMs = 20'000;
+  if (poll(&watched, 1, kPatienceMs) == 1) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "the process still runs";
+}
+
+TEST(Process, ReportsTheExitCode) {
+  const auto end = run_process(shell("exit 7"));
+  EXPECT_EQ(end.cause, EndCause::exited);
+  EXPECT_EQ(end.exit_code, 7);
+  EXPECT_EQ(end.signal, 0);
+  EXPECT_FALSE(end.succeeded());
+}
+
+TEST(Process, ReportsTheSignalThatEndedIt) {
+  const auto end = run_process(shell("kill -SEGV $$"));
+  EXPECT_EQ(end.cause, EndCause::exited);
+  EXPECT_EQ(end.signal, SIGSEGV);
+}
+
+TEST(Process, KeepsStandardOutputAndErrorApart) {
+  const auto end = run_process(shell("echo result; echo trouble >&2"));
+  EXPECT_TRUE(end.succeeded());
+  EXPECT_EQ(end.output, "result\n");
+  EXPECT_EQ(end.error_output, "trouble\n");
+}
+
+TEST(Process, CapturesMoreThanAPipeHolds) {
+  const auto end = run_process(shell("head -c 3000000 /dev/zero"));
+  EXPECT_EQ(end.output.size(), 3'000'000U);
+}
+
+TEST(Process, PassesArgumentsWithoutAShell) {
+  const auto end = run_process({.command = {"printf", "%s", "$(id) `id` ; * \"'"}});
+  EXPECT_EQ(end.output, "$(id) `id` ; * \"'");
+}
+
+TEST(Process, WritesBothStreamsToTheFileAskedFor) {
+  const auto file = std::filesystem::path(testing::TempDir()) / ("process_output." + std::to_string(getpid()));
+  auto request = shell("echo one; echo two >&2");
+  request.output_file = file;
+  EXPECT_TRUE(run_process(request).succeeded());
+  std::ifstream in(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "one\ntwo\n");
+  std::filesystem::remove(file);
+}
+
+TEST(Process, AddsToTheEnvironmentAndReplacesInIt) {
+  auto request = shell("echo $OMP_NUM_THREADS $PATH; pwd");
+  request.environment = {{"OMP_NUM_THREADS", "3"}, {"PATH", "/bin"}};
+  request.working_dir = "/proc";
+  EXPECT_EQ(run_process(request).output, "3 /bin\n/proc\n");
+}
+
+TEST(Process, SaysWhatCouldNotBeStarted) {
+  try {
+    Process({.command = {"/nowhere/perfbench-engine"}});
+    FAIL() << "started what does not exist";
+  } catch (const LaunchError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("'/nowhere/perfbench-engine'"));
+    EXPECT_THAT(e.what(), HasSubstr("No such file"));
+  }
+}
+
+TEST(Process, HidesTheDescriptorsOfTheHarness) {
+  const int leaked = open("/dev/null", 0);
+  dup2(leaked, 200);
+  // 0, 1, 2 and the folder that ls itself reads.
+  EXPECT_EQ(run_process({.command = {"ls", "/proc/self/fd"}}).output, "0\n1\n2\n3\n");
+  close(leaked);
+  close(200);
+}
+
+TEST(Process, IsEndedAtItsTimeLimit) {
+  const auto end = run_process({.command = {"sleep", "1000"}}, {.time_limit = milliseconds(50)});
+  EXPECT_EQ(end.cause, EndCause::time_limit);
+  EXPECT_EQ(end.signal, SIGTERM);
+}
+
+TEST(Process, IsKilledWhenItIgnoresTheRequestToEnd) {
+  const auto end = run_process(shell("trap '' TERM; echo ready; while :; do sleep 1000; done"),
+                               {.time_limit = milliseconds(200), .grace = milliseconds(50)});
+  EXPECT_EQ(end.cause, EndCause::time_limit);
+  EXPECT_EQ(end.signal, SIGKILL);
+}
+
+TEST(Process, IsEndedByAByteOnTheCancelDescriptor) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  ASSERT_EQ(write(fds[1], "x", 1), 1);
+  const auto end = run_process({.command = {"sleep", "1000"}}, {.cancel_fd = fds[0]});
+  EXPECT_EQ(end.cause, EndCause::cancelled);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+TEST(Process, IsKilledWhenItHoldsMoreThanItsMemoryLimit) {
+  // tail keeps a line without end in memory.
+  const auto end = run_process({.command = {"tail", "/dev/zero"}}, {.memory_limit_bytes = std::int64_t{64} << 20});
+  EXPECT_EQ(end.cause, EndCause::memory_limit);
+  EXPECT_EQ(end.signal, SIGKILL);
+  EXPECT_GT(end.peak_resident_bytes, std::int64_t{64} << 20);
+}
+
+TEST(Process, LeavesNoOrphanBehind) {
+  const auto end = run_process(shell("setsid sleep 1000 >/dev/null 2>&1 & echo $!"));
+  const auto orphan = static_cast<pid_t>(std::stol(end.output));
+  EXPECT_EQ(kill(orphan, 0), -1) << "process " << orphan << " outlived its command";
+}
+
+TEST(Process, TicksWhileItRuns) {
+  int ticks = 0;
+  run_process({.command = {"sleep", "1000"}}, {.time_limit = milliseconds(100), .on_tick = [&ticks] { ++ticks; }});
+  EXPECT_GE(ticks, 1);
+}
+
+// Stands for a harness: starts a tree of two processes, the lower one in a session of its own as mpirun's ranks are in
+// groups of their own, and hands their ids to the test.
+[[noreturn]] void harness_that_waits_for_ever(int report_fd) {
+  Process process(shell("setsid sleep 1000 & echo $! > /proc/self/fd/1; wait"));
+  const pid_t command = process.pid();
+  if (write(report_fd, &command, sizeof command) < 0) _exit(1);
+  process.wait({});
+  _exit(0);
+}
+
+TEST(Process, NothingOutlivesAKilledHarness) {
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  const pid_t harness = fork();
+  if (harness == 0) harness_that_waits_for_ever(fds[1]);
+  pid_t command = 0;
+  ASSERT_EQ(read(fds[0], &command, sizeof command), static_cast<ssize_t>(sizeof command));
+  const auto command_handle = process_handle(command);
+  ASSERT_TRUE(command_handle.is_open());
+  // The child of the command, once it exists.
+  const auto children = "/proc/" + std::to_string(command) + "/task/" + std::to_string(command) + "/children";
+  pid_t child = 0;
+  while (child == 0) std::ifstream(children) >> child;
+  const auto child_handle = process_handle(child);
+  kill(harness, SIGKILL);
+  waitpid(harness, nullptr, 0);
+  EXPECT_TRUE(ends(command_handle));
+  EXPECT_TRUE(ends(child_handle));
+  close(fds[0]);
+  close(fds[1]);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

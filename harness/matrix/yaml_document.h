@@ -1,0 +1,62 @@
+// A YAML file as JSON, with the place of every value: what each reader of a file written by a person starts from.
+//
+// Stricter than YAML, so that a slip is found where it stands: one document, keys are words and appear once, no merge
+// keys (`<<`), no tags, and scalars typed by the core schema only: `1e-5` is a number, `true` and `false` are the only
+// truth values (`yes` and `on` are text), `010` is text, `.nan` and `.inf` are refused. Anchors and aliases work.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/input_error.h"
+
+namespace perfbench::spec {
+class SpecError;
+}
+
+namespace perfbench::harness {
+
+// Counted from 1; columns in bytes.
+struct SourcePosition {
+  std::int64_t line = 1;
+  std::int64_t column = 1;
+};
+
+class YamlDocument {
+ public:
+  // `kind` opens every message ("matrix", "model"), `file` is the name shown in it. Throws InputError.
+  static YamlDocument parse(std::string_view text, std::string kind, std::string file);
+  static YamlDocument load(const std::filesystem::path& file, std::string kind);
+
+  YamlDocument(YamlDocument&&) noexcept;
+  YamlDocument& operator=(YamlDocument&&) noexcept;
+  ~YamlDocument();
+
+  const std::string& file() const;
+  const nlohmann::json& root() const;
+
+  // Keys of the mapping at an RFC 6901 pointer ("" is the root), as ordered in the file; JSON itself sorts them. Empty
+  // when there is no mapping.
+  const std::vector<std::string>& keys(std::string_view pointer) const;
+
+  // Where the entry of a pointer stands: a mapping's entry at its key, a list's at the item. A pointer that the file
+  // does not have (a missing key) gives its nearest parent. Values that came by an alias stand at the alias.
+  SourcePosition position(std::string_view pointer) const;
+
+  // "[kind] file:line:column message", to be thrown.
+  InputError error(std::string_view pointer, const std::string& message) const;
+  // `root` is the pointer of the value that was being read, to which the error's own pointer is relative.
+  InputError error(const spec::SpecError& error, const std::string& root = "") const;
+
+ private:
+  struct Content;
+  explicit YamlDocument(std::unique_ptr<Content> content);
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace perfbench::harness

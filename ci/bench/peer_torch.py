@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Trains a model in PyTorch one step per request, so that a benchmark can alternate it with the engine.
+
+Prints `ready {...}`, then answers each line `step` on stdin with one JSON line; `quit` or the end of stdin ends it.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+import torch
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+from models import ModelConfig, PositionConfig, initial_parameters  # noqa: E402
+from streams import synthetic_tokens  # noqa: E402
+from torch_models import Decoder, load_named  # noqa: E402
+
+SEED = 1234
+# OpenMP workers spin for some 20 ms after their last loop; an answer waits until they sleep, so that whoever is timed
+# next does not share its cores with them.
+SETTLE_S = 0.05
+
+MODELS = {
+    "llama-110m": ModelConfig(
+        name="llama-110m", layers=12, d_model=768, n_heads=12, n_kv_heads=12, head_dim=64, d_ff=2048, vocab_size=32000,
+        max_seq_len=2048,
+    ),
+    "gpt2-124m": ModelConfig(
+        name="gpt2-124m", layers=12, d_model=768, n_heads=12, n_kv_heads=12, head_dim=64, d_ff=3072, vocab_size=50257,
+        max_seq_len=1024, norm="layernorm", activation="gelu_tanh", bias="all", tied_embedding=True,
+        position=PositionConfig(kind="learned"),
+    ),
+}  # fmt: skip
+
+
+def peak_rss_bytes():
+    """VmHWM: the most physical memory this process has held."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("/proc/self/status has no VmHWM")
+
+
+class Trainer:
+    """A model, its optimizer and its data; OptimizerSpec's defaults at a constant learning rate."""
+
+    def __init__(self, config, batch, seq_len):
+        torch.manual_seed(SEED)
+        self.config, self.batch, self.seq_len = config, batch, seq_len
+        self.model = Decoder(config)
+        self.loss_of = self.model
+        matrices = [p for p in self.model.parameters() if p.dim() >= 2]
+        vectors = [p for p in self.model.parameters() if p.dim() < 2]
+        groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
+        settings = {"lr": 3e-4, "betas": (0.9, 0.95), "eps": 1e-8}
+        try:
+            self.optimizer_kind = "fused"
+            self.optimizer = torch.optim.AdamW(groups, fused=True, **settings)
+        except (RuntimeError, TypeError):
+            self.optimizer_kind = "foreach"
+            self.optimizer = torch.optim.AdamW(groups, foreach=True, **settings)
+        self.steps = 0
+
+    def tokens(self):
+        first = self.steps * self.batch
+        tokens = synthetic_tokens(first, self.batch, self.seq_len, self.config.vocab_size, SEED)
+        return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+
+    def compile(self):
+        """Tries torch.compile on a forward and a backward pass; returns what went wrong, or None."""
+        try:
+            self.loss_of = torch.compile(self.model)
+            self.loss_of(*self.tokens()).backward()
+        except Exception as error:  # whatever the compiler raises, eager is the answer
+            self.loss_of = self.model
+            return f"{type(error).__name__}: {error}".splitlines()[0]
+        finally:
+            self.optimizer.zero_grad(set_to_none=True)
+        return None
+
+    def step(self):
+        """One training step: its nanoseconds (data excluded) and its loss."""
+        inputs, targets = self.tokens()
+        start_ns = time.perf_counter_ns()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.loss_of(inputs, targets)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        loss = loss.item()
+        self.steps += 1
+        return time.perf_counter_ns() - start_ns, loss
+
+
+def serve(trainer):
+    for line in sys.stdin:
+        request = line.strip()
+        if request == "quit":
+            return 0
+        if request != "step":
+            print(f"peer_torch: unknown request '{request}' (step or quit)", file=sys.stderr)
+            return 3
+        step_ns, loss = trainer.step()
+        time.sleep(SETTLE_S)
+        print(json.dumps({"step_ns": step_ns, "loss": loss, "peak_rss_bytes": peak_rss_bytes()}), flush=True)
+    return 0
+
+
+def self_check():
+    """The fast model must give the first loss and gradient norm of the goldens it can express."""
+    failures = 0
+    for name in ("gpt-tiny", "llama-tiny"):
+        golden = json.loads((GOLDEN / f"{name}.json").read_text())
+        run = golden["run"]
+        config = ModelConfig.from_json(run["model"])
+        model = Decoder(config)
+        load_named(model, config, initial_parameters(config, run["seed"]))
+        tokens = synthetic_tokens(0, run["global_batch"], run["seq_len"], config.vocab_size, run["data"]["seed"])
+        loss = model(tokens[:, :-1], tokens[:, 1:])
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for what, tensor in (("loss", loss), ("gradient_norm", norm)):
+            got, want = tensor.item(), golden[what][0]
+            # another order of summation than the golden's own fp32 runs had: 8 of their deviations, and the rounding
+            tolerance = 8 * golden[f"fp32_abs_diff_{what}"][0] + torch.finfo(torch.float32).eps * want
+            failures += abs(got - want) > tolerance
+            print(f"{name} {what}: {got:.9g}, golden {want:.9g}, tolerance {tolerance:.2g}")
+    print("differs" if failures else "agrees")
+    return 1 if failures else 0
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", choices=MODELS)
+    parser.add_argument("--batch", type=int, default=4, help="sequences of a step")
+    parser.add_argument("--seq", type=int, default=256, help="tokens of a sequence")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--compile", action="store_true", help="use torch.compile if it works")
+    parser.add_argument("--self-check", action="store_true", help="compare the model with the golden files")
+    arguments = parser.parse_args()
+    if not arguments.self_check and not arguments.model:
+        parser.error("--model is required")
+    if not arguments.self_check and arguments.seq > MODELS[arguments.model].max_seq_len:
+        parser.error(f"--seq {arguments.seq}: {arguments.model} has {MODELS[arguments.model].max_seq_len} positions")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    torch.set_num_threads(arguments.threads)
+    if arguments.self_check:
+        return self_check()
+    trainer = Trainer(MODELS[arguments.model], arguments.batch, arguments.seq)
+    compile_error = trainer.compile() if arguments.compile else None
+    ready = {
+        "torch": torch.__version__,
+        "model": arguments.model,
+        "params": sum(p.numel() for p in trainer.model.parameters()),
+        "batch": arguments.batch,
+        "seq_len": arguments.seq,
+        "threads": torch.get_num_threads(),
+        "optimizer": trainer.optimizer_kind,
+        "compiled": arguments.compile and compile_error is None,
+        "compile_error": compile_error,
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+    print("ready " + json.dumps(ready), flush=True)
+    return serve(trainer)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

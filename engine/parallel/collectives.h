@@ -7,6 +7,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/core/tensor.h"
@@ -29,7 +32,7 @@ class Pending {
   Pending() = default;  // nothing to wait for
   explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
   Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&& other);
+  Pending& operator=(Pending&& other);  // waits for what it held
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
   ~Pending();
@@ -54,6 +57,7 @@ class Collectives {
   // In place sum over the axis; f32 or f64. Equal bits on every rank.
   Pending all_reduce(MeshAxis axis, TensorView buffer);
 
+  // Since the last reset, in the order of first use. An axis of one rank has no traffic.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
 
@@ -65,7 +69,7 @@ class Collectives {
   virtual std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) = 0;
 
  private:
-  void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, double ring_factor);
+  void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, std::int64_t ring_passes);
 
   Mesh mesh_;
   std::vector<spec::AxisTraffic> traffic_;

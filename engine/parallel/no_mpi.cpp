@@ -1,0 +1,17 @@
+// The absent twin of mpi_processes.cpp and mpi_collectives.cpp.
+#include "engine/core/error.h"
+#include "engine/parallel/collectives.h"
+
+namespace perfbench::engine {
+
+std::unique_ptr<Processes> make_mpi_processes() {
+  throw EngineError(EngineExit::infeasible,
+                    "this perfbench-engine was built without MPI and runs one rank only; install libopenmpi-dev and "
+                    "build again with -DPERFBENCH_MPI=ON");
+}
+
+std::string mpi_version() {
+  return "absent";
+}
+
+}  // namespace perfbench::engine

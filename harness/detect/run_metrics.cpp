@@ -1,0 +1,126 @@
+#include "harness/detect/run_metrics.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "harness/detect/statistics.h"
+#include "harness/detect/steady.h"
+
+namespace perfbench::harness {
+namespace {
+
+using spec::StepRecord;
+using RankSteps = std::vector<const StepRecord*>;  // one step, all ranks
+
+constexpr double kSecondsPerNs = 1e-9;
+
+// The steps that every rank finished, in order.
+std::vector<RankSteps> complete_steps(const std::vector<StepRecord>& steps) {
+  std::map<std::int64_t, RankSteps> by_step;
+  std::map<std::int64_t, int> ranks;
+  for (const auto& record : steps) {
+    by_step[record.step].push_back(&record);
+    ++ranks[record.rank];
+  }
+  std::vector<RankSteps> out;
+  for (auto& [step, records] : by_step) {
+    if (records.size() == ranks.size()) out.push_back(std::move(records));
+  }
+  return out;
+}
+
+double slowest_rank_s(const RankSteps& step, std::int64_t StepRecord::*time) {
+  std::int64_t slowest = 0;
+  for (const auto* record : step) slowest = std::max(slowest, record->*time);
+  return static_cast<double>(slowest) * kSecondsPerNs;
+}
+
+// Phases overlap differently on each rank; their mean over ranks keeps the parts' sum equal to the mean step.
+double mean_over_ranks_s(const RankSteps& step, std::int64_t StepRecord::*time) {
+  double sum = 0;
+  for (const auto* record : step) sum += static_cast<double>(record->*time);
+  return sum / static_cast<double>(step.size()) * kSecondsPerNs;
+}
+
+template <class F>
+std::vector<double> series(std::span<const RankSteps> steps, const F& value) {
+  std::vector<double> out;
+  for (const auto& step : steps) out.push_back(value(step));
+  return out;
+}
+
+// The probe of each rank is its own series (ranks may sit on unlike cores); the run is as unquiet as its worst rank.
+void append_probe(std::span<const RankSteps> steady, std::vector<MetricValue>& out) {
+  std::map<std::int64_t, std::vector<double>> by_rank;
+  for (const auto& step : steady) {
+    for (const auto* record : step) {
+      by_rank[record->rank].push_back(static_cast<double>(record->probe_ns) * kSecondsPerNs);
+    }
+  }
+  std::optional<double> worst;
+  double slowest = 0;
+  for (const auto& [rank, probe_s] : by_rank) {
+    const auto spread = probe_spread_fraction(probe_s);
+    if (spread && (!worst || *spread > *worst)) worst = spread;
+    slowest = std::max(slowest, median(probe_s));
+  }
+  if (worst) out.push_back({"probe_spread_fraction", *worst});
+  if (slowest > 0) out.push_back({"probe_time_s", slowest});
+}
+
+void append_phases(std::span<const RankSteps> steady, std::vector<MetricValue>& out) {
+  const std::pair<const char*, std::int64_t StepRecord::*> phases[] = {
+      {"data_time_s", &StepRecord::data_ns},           {"forward_time_s", &StepRecord::forward_ns},
+      {"backward_time_s", &StepRecord::backward_ns},   {"exposed_comm_time_s", &StepRecord::exposed_comm_ns},
+      {"optimizer_time_s", &StepRecord::optimizer_ns}, {"other_time_s", &StepRecord::other_ns},
+  };
+  for (const auto& [metric, time] : phases) {
+    const auto member = time;
+    const auto values = series(steady, [member](const RankSteps& step) { return mean_over_ranks_s(step, member); });
+    out.push_back({metric, median(values)});
+  }
+}
+
+}  // namespace
+
+std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<StepRecord>& steps,
+                                     const std::optional<spec::RunSummary>& summary) {
+  const auto complete = complete_steps(steps);
+  if (complete.empty()) return {};
+  const auto wall_s =
+      series(complete, [](const RankSteps& step) { return slowest_rank_s(step, &StepRecord::wall_ns); });
+  const auto found = find_steady_steps(wall_s);
+  const std::span<const RankSteps> steady(complete.data() + found.first, found.count);
+  const std::vector<double> steady_s(wall_s.begin() + static_cast<std::ptrdiff_t>(found.first), wall_s.end());
+
+  std::vector<MetricValue> out;
+  const double step_time_s = median(steady_s);
+  out.push_back({"step_time_s", step_time_s});
+  out.push_back({"step_time_p10_s", quantile(steady_s, 0.1)});
+  out.push_back({"step_time_p90_s", quantile(steady_s, 0.9)});
+  if (step_time_s > 0) {
+    const double tokens = static_cast<double>(complete.back().front()->tokens);
+    out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / step_time_s});
+    out.push_back({"tokens_per_s", tokens / step_time_s});
+  }
+  out.push_back({"warmup_steps", static_cast<double>(found.first)});
+  out.push_back({"steady_steps", static_cast<double>(found.count)});
+  out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});
+  append_phases(steady, out);
+  append_probe(steady, out);
+  std::int64_t peak_bytes = 0;
+  for (const auto& record : steps) peak_bytes = std::max(peak_bytes, record.peak.total_bytes);
+  out.push_back({"peak_memory_bytes", static_cast<double>(peak_bytes)});
+  out.push_back({"final_loss", complete.back().front()->loss});
+  if (summary) {
+    out.push_back({"startup_time_s", static_cast<double>(summary->startup_ns) * kSecondsPerNs});
+    out.push_back({"resident_bytes", static_cast<double>(summary->resident_bytes)});
+  }
+  std::erase_if(out, [](const MetricValue& m) { return m.value != m.value; });  // a diverged loss is no number
+  return out;
+}
+
+}  // namespace perfbench::harness

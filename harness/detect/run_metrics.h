@@ -1,0 +1,24 @@
+// The numbers about a whole attempt, all from its step records: the one place that derives them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+struct MetricValue {
+  std::string metric;  // tag of the metric catalog
+  double value = 0;
+};
+
+// `steps` by rank, then step. A step of the run takes as long as its slowest rank; steps that not every rank finished
+// are left out; medians are over the steady steps (steady.h). MFU is not among them: it needs a definition and a peak,
+// and is computed where it is shown. Empty without a complete step.
+std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<spec::StepRecord>& steps,
+                                     const std::optional<spec::RunSummary>& summary);
+
+}  // namespace perfbench::harness

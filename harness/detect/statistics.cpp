@@ -1,0 +1,40 @@
+#include "harness/detect/statistics.h"
+
+#include <algorithm>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+#include <stdexcept>
+
+namespace perfbench::harness {
+namespace {
+
+void need_values(const std::vector<double>& values) {
+  if (values.empty()) throw std::invalid_argument("a statistic of no values was asked for");
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  need_values(values);
+  return boost::math::statistics::median(values);
+}
+
+double quantile(std::vector<double> values, double p) {
+  need_values(values);
+  std::sort(values.begin(), values.end());
+  const double position = static_cast<double>(values.size() - 1) * std::clamp(p, 0.0, 1.0);
+  const auto below = static_cast<std::size_t>(std::floor(position));
+  const auto above = std::min(below + 1, values.size() - 1);
+  return std::lerp(values[below], values[above], position - static_cast<double>(below));
+}
+
+double robust_deviation(const std::vector<double>& values) {
+  need_values(values);
+  constexpr double kGaussian = 1.4826;  // 1 / quantile(standard normal, 0.75)
+  const double center = median(values);
+  auto distances = values;
+  for (auto& d : distances) d = std::abs(d - center);
+  return kGaussian * median(distances);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,19 @@
+// Order statistics by one definition.
+#pragma once
+
+#include <vector>
+
+namespace perfbench::harness {
+
+// All need at least one value and throw std::invalid_argument without.
+
+// Mean of the two middle values of an even count.
+double median(std::vector<double> values);
+
+// Hyndman and Fan's type 7 (the default of R and NumPy): linear between the order statistics at (n - 1) * p.
+double quantile(std::vector<double> values, double p);
+
+// Median distance to the median, times 1.4826: the standard deviation, were the values Gaussian.
+double robust_deviation(const std::vector<double>& values);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,37 @@
+// Which steps of a run count, and whether the machine stood still meanwhile. Pure functions of the series.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace perfbench::harness {
+
+// short_run: too few steps for the rule, all but the first are taken (all, if there is only one).
+// still_changing: every step that may be dropped was: the run was too short to become steady.
+enum class Steadiness { steady, short_run, still_changing };
+
+struct SteadySteps {
+  std::size_t first = 0;  // index of the first steady step: the steps before it are warm-up
+  std::size_t count = 0;
+  Steadiness steadiness = Steadiness::short_run;
+};
+
+// The warm-up rule. The first step is always warm-up: it touches every page, starts the threads and fills the caches of
+// the libraries. Then leading steps are dropped while they are slower than
+//   m + max(4 s, 5 % of m),  m the median and s the robust deviation of the second half of the run;
+// the second half itself is never touched. 4 s keeps all but 1 in 30000 steps of Gaussian noise; the 5 % keep a very
+// quiet run from losing steps that differ by nothing. Fewer than 4 steps are a short run.
+SteadySteps find_steady_steps(const std::vector<double>& step_s);
+
+// How far the noise probe (a fixed amount of work before each step) moved: (q90 - q10) / median of its times. It takes
+// the probe for what it is, a measure of the machine and not of the run: nothing for fewer than 3 samples.
+std::optional<double> probe_spread_fraction(const std::vector<double>& probe_s);
+
+// Above it, the run says that its probe moved and its step time should not be trusted. A quiet machine stays below
+// 0.05; a neighbour on the other hyperthread doubles the probe.
+inline constexpr double kProbeMovedFraction = 0.10;
+
+}  // namespace perfbench::harness

@@ -1,0 +1,1 @@
+perfbench_test(detect_test SOURCES detect_steady_test.cpp DEPENDS perfbench_detect)

@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "harness/detect/run_metrics.h"
+#include "harness/detect/statistics.h"
+#include "harness/detect/steady.h"
+
+namespace perfbench::harness {
+namespace {
+
+TEST(Statistics, QuantilesAreThoseOfType7) {
+  // Expected values by hand: position (n - 1) p.
+  EXPECT_DOUBLE_EQ(quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(quantile({10, 20, 30, 40, 50}, 0.1), 14.0);
+  EXPECT_DOUBLE_EQ(quantile({10, 20, 30, 40, 50}, 1.0), 50.0);
+  EXPECT_DOUBLE_EQ(median({5, 1, 9}), 5.0);
+  EXPECT_DOUBLE_EQ(median({5, 1, 9, 7}), 6.0);
+  EXPECT_THROW(median({}), std::invalid_argument);
+}
+
+TEST(Statistics, RobustDeviationOfGaussianNoiseIsItsStandardDeviation) {
+  std::mt19937_64 engine(7);
+  std::normal_distribution<double> noise(10.0, 2.0);
+  std::vector<double> values(20000);
+  for (auto& v : values) v = noise(engine);
+  // Standard error of the scaled MAD is about 1.17 sd / sqrt(n) = 0.017; six of them.
+  EXPECT_NEAR(robust_deviation(values), 2.0, 0.1);
+}
+
+TEST(WarmUpRule, AlwaysDropsTheFirstStep) {
+  const auto found = find_steady_steps({0.5, 0.5, 0.5, 0.5, 0.5, 0.5});
+  EXPECT_EQ(found.first, 1U);
+  EXPECT_EQ(found.count, 5U);
+  EXPECT_EQ(found.steadiness, Steadiness::steady);
+}
+
+TEST(WarmUpRule, DropsTheSlowStepsAtTheStart) {
+  const auto found = find_steady_steps({3.0, 1.0, 0.8, 0.51, 0.5, 0.5, 0.49, 0.5, 0.5, 0.5, 0.5, 0.5});
+  EXPECT_EQ(found.first, 3U);
+}
+
+TEST(WarmUpRule, KeepsASlowStepInTheMiddle) {
+  const auto found = find_steady_steps({0.9, 0.5, 0.5, 0.5, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5});
+  EXPECT_EQ(found.first, 1U);
+  EXPECT_EQ(found.count, 9U);
+}
+
+TEST(WarmUpRule, KeepsAFastStart) {
+  // A machine that slows down has not warmed up: nothing may be hidden from the run's own numbers.
+  const auto found = find_steady_steps({0.4, 0.4, 0.4, 0.4, 0.5, 0.5, 0.5, 0.5});
+  EXPECT_EQ(found.first, 1U);
+}
+
+TEST(WarmUpRule, SaysThatARunNeverBecameSteady) {
+  const auto found = find_steady_steps({9.0, 8.0, 7.0, 6.0, 1.0, 1.0, 1.0, 1.0});
+  EXPECT_EQ(found.first, 4U);
+  EXPECT_EQ(found.steadiness, Steadiness::still_changing);
+}
+
+TEST(WarmUpRule, OfAVeryShortRunTakesWhatThereIs) {
+  EXPECT_EQ(find_steady_steps({}).count, 0U);
+  EXPECT_EQ(find_steady_steps({1.0}).count, 1U);
+  const auto three = find_steady_steps({1.0, 0.5, 0.5});
+  EXPECT_EQ(three.first, 1U);
+  EXPECT_EQ(three.steadiness, Steadiness::short_run);
+}
+
+TEST(Probe, ThatStoodStillHasASmallSpread) {
+  EXPECT_LT(*probe_spread_fraction({1.00, 1.01, 1.02, 1.00, 1.01}), kProbeMovedFraction);
+}
+
+TEST(Probe, ThatDoubledForAThirdOfTheRunHasMoved) {
+  EXPECT_GT(*probe_spread_fraction({1.0, 1.0, 2.0, 1.0, 2.0, 1.0}), kProbeMovedFraction);
+}
+
+TEST(Probe, OfTooFewSamplesOrWithoutAProbeSaysNothing) {
+  EXPECT_FALSE(probe_spread_fraction({1.0, 2.0}));
+  EXPECT_FALSE(probe_spread_fraction({0.0, 0.0, 0.0}));
+}
+
+double value_of(const std::vector<MetricValue>& metrics, const std::string& tag) {
+  for (const auto& m : metrics) {
+    if (m.metric == tag) return m.value;
+  }
+  ADD_FAILURE() << "no metric " << tag;
+  return 0;
+}
+
+std::vector<spec::StepRecord> steps_of(std::int64_t rank, const std::vector<std::int64_t>& wall_ms) {
+  std::vector<spec::StepRecord> out;
+  for (std::size_t i = 0; i < wall_ms.size(); ++i) {
+    spec::StepRecord record;
+    record.rank = rank;
+    record.step = static_cast<std::int64_t>(i);
+    record.wall_ns = wall_ms[i] * 1'000'000;
+    record.forward_ns = record.wall_ns / 2;
+    record.tokens = 1000;
+    record.loss = 1;
+    record.probe_ns = 1'000'000 * (rank + 1);
+    out.push_back(record);
+  }
+  return out;
+}
+
+TEST(RunMetrics, AStepTakesAsLongAsItsSlowestRank) {
+  auto steps = steps_of(0, {900, 100, 120, 100, 120, 100});
+  const auto second = steps_of(1, {100, 110, 110, 110, 110, 110});
+  steps.insert(steps.end(), second.begin(), second.end());
+  spec::RunSpec run;
+  run.global_batch = 8;
+  const auto metrics = run_metrics(run, steps, std::nullopt);
+  // Slowest of each steady step: 110 120 110 120 110 ms.
+  EXPECT_DOUBLE_EQ(value_of(metrics, "step_time_s"), 0.110);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "sequences_per_s"), 8 / 0.110);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "tokens_per_s"), 1000 / 0.110);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "warmup_steps"), 1);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "steady_steps"), 5);
+  // Mean over ranks of the forward halves: 52.5 57.5 52.5 57.5 52.5 ms.
+  EXPECT_NEAR(value_of(metrics, "forward_time_s"), 0.0525, 1e-12);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "probe_spread_fraction"), 0.0) << "ranks are not pooled";
+}
+
+TEST(RunMetrics, LeaveOutAStepThatARankDidNotFinish) {
+  auto steps = steps_of(0, {500, 100, 100, 100, 900});
+  const auto second = steps_of(1, {500, 100, 100, 100});
+  steps.insert(steps.end(), second.begin(), second.end());
+  EXPECT_DOUBLE_EQ(value_of(run_metrics({}, steps, std::nullopt), "steady_steps"), 3);
+  EXPECT_TRUE(run_metrics({}, {}, std::nullopt).empty());
+}
+
+}  // namespace
+}  // namespace perfbench::harness

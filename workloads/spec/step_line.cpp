@@ -1,0 +1,93 @@
+#include "workloads/spec/step_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <string>
+
+#include "workloads/spec/record_json.h"
+
+namespace perfbench::spec {
+namespace {
+
+struct Place {
+  std::vector<std::string> path;
+  Field field;
+  std::variant<std::int64_t*, double*> target;
+};
+
+template <class T>
+void collect(T& value, const std::vector<std::string>& prefix, std::vector<Place>& out) {
+  auto visit = [&](const Field& field, auto& member) {
+    auto path = prefix;
+    path.emplace_back(field.name);
+    if constexpr (HasFields<std::remove_reference_t<decltype(member)>>) {
+      collect(member, path, out);
+    } else {
+      out.push_back({path, field, &member});
+    }
+  };
+  T::fields(value, visit);
+}
+
+// The text around the numbers of a canonical line: one more piece than numbers.
+std::vector<std::string> text_around_numbers(std::string_view line) {
+  constexpr std::string_view kNumber = "+-.0123456789eE";
+  std::vector<std::string> pieces(1);
+  bool quoted = false;
+  bool in_number = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && kNumber.find(c) != std::string_view::npos) {
+      if (!in_number) pieces.emplace_back();
+      in_number = true;
+      continue;
+    }
+    in_number = false;
+    pieces.back() += c;
+  }
+  return pieces;
+}
+
+template <class T>
+const char* read_number(const char* begin, const char* end, double minimum, double maximum, T& out) {
+  const auto [next, error] = std::from_chars(begin, end, out);
+  if (error != std::errc()) return nullptr;
+  const auto number = static_cast<double>(out);
+  return number >= minimum && number <= maximum ? next : nullptr;
+}
+
+}  // namespace
+
+StepLineReader::StepLineReader() {
+  std::vector<Place> places;
+  collect(record_, {}, places);
+  // Canonical JSON sorts the keys of every level.
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.path < b.path; });
+  const auto pieces = text_around_numbers(to_json_line(StepRecord{}));
+  if (pieces.size() != places.size() + 1) throw std::logic_error("a StepRecord has a field that is not a number");
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    leaves_.push_back({pieces[i], places[i].field.minimum, places[i].field.maximum, places[i].target});
+  }
+  after_ = pieces.back();
+}
+
+const StepRecord& StepLineReader::read(std::string_view line) {
+  if (!read_canonical(line)) record_ = parse_step_record(line);
+  return record_;
+}
+
+bool StepLineReader::read_canonical(std::string_view line) {
+  const char* at = line.data();
+  const char* const end = line.data() + line.size();
+  for (const auto& leaf : leaves_) {
+    const auto left = static_cast<std::size_t>(end - at);
+    if (std::string_view(at, left).substr(0, leaf.before.size()) != leaf.before) return false;
+    at += leaf.before.size();
+    at = std::visit([&](auto* out) { return read_number(at, end, leaf.minimum, leaf.maximum, *out); }, leaf.target);
+    if (at == nullptr) return false;
+  }
+  return std::string_view(at, static_cast<std::size_t>(end - at)) == after_;
+}
+
+}  // namespace perfbench::spec

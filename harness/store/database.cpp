@@ -1,0 +1,140 @@
+#include "harness/store/database.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "harness/input_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x70626368;  // "pbch": marks the file as ours (PRAGMA application_id)
+
+std::int64_t pragma(const Connection& db, const std::string& name) {
+  Statement statement(db, "PRAGMA " + name);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+bool is_empty(const Connection& db) {
+  Statement statement(db, "SELECT 1 FROM sqlite_master LIMIT 1");
+  return !statement.step();
+}
+
+[[noreturn]] void reject(const Connection& db, const std::string& message) {
+  throw InputError("[store] " + db.path().string() + ": " + message);
+}
+
+// The version of a database that is ours; 0 for an empty file.
+int version_of(const Connection& db) {
+  if (is_empty(db)) return 0;
+  if (pragma(db, "application_id") != kApplicationId) {
+    reject(db, "is an SQLite database, but not of perfbench; name another file with --db");
+  }
+  return static_cast<int>(pragma(db, "user_version"));
+}
+
+// WAL: readers and one writer at a time do not block each other. The mode stays with the file; the change to it is the
+// one operation for which SQLite does not wait by itself when another process makes the same change.
+void enter_wal_mode(Connection& db, std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    try {
+      return db.execute("PRAGMA journal_mode = WAL");
+    } catch (const StoreError& e) {
+      if (e.fault() != StoreFault::busy || std::chrono::steady_clock::now() >= deadline) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void migrate(Connection& db, const Schema& schema) {
+  Transaction transaction(db);
+  const int found = version_of(db);  // read again under the lock: another process may have been faster
+  if (found == 0) {
+    db.execute(std::string(schema.sql));
+    db.execute("PRAGMA application_id = " + std::to_string(kApplicationId));
+  }
+  for (const auto& migration : schema.migrations) {
+    if (found > 0 && migration.to_version > found) db.execute(std::string(migration.sql));
+  }
+  db.execute("PRAGMA user_version = " + std::to_string(schema.version()));
+  transaction.commit();
+}
+
+void check_version(const Connection& db, const Schema& schema, OpenMode mode) {
+  const int found = version_of(db);
+  if (found > schema.version()) {
+    reject(db, "has schema version " + std::to_string(found) + ", this perfbench knows versions up to " +
+                   std::to_string(schema.version()) + "; use a newer perfbench");
+  }
+  if (mode != OpenMode::read_write && found < schema.version()) {
+    reject(db, found == 0 ? std::string("is empty; fill it with `perfbench sweep` or `perfbench ingest`")
+                          : "has the older schema version " + std::to_string(found) +
+                                "; any command that writes to it, such as `perfbench ingest`, updates it");
+  }
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// SQLite itself reports a missing right only at the first write, in words that do not name the folder, where the
+// write-ahead log lives.
+void check_writable(const fs::path& path) {
+  const auto folder = folder_of(path);
+  if (!fs::is_directory(folder)) {
+    throw InputError("[store] " + path.string() + ": the folder " + folder.string() + " does not exist");
+  }
+  if (fs::exists(path) && ::access(path.c_str(), W_OK) != 0) {
+    throw StoreError(StoreFault::read_only, "[store] " + path.string() +
+                                                ": the file is read-only; make it writable, or name another with --db");
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw StoreError(StoreFault::read_only, "[store] " + path.string() + ": the folder " + folder.string() +
+                                                " is read-only, and SQLite keeps its log beside the database; "
+                                                "make it writable, or name another with --db");
+  }
+}
+
+Connection connect(const fs::path& path, const OpenOptions& options) {
+  if (options.mode == OpenMode::read_write) {
+    check_writable(path);
+  } else if (!fs::exists(path)) {
+    throw InputError("[store] " + path.string() + " does not exist; name the database of a sweep with --db");
+  }
+  auto mode = options.mode;
+  // A reader of a WAL database keeps shared memory beside it. Where it may not, and no writer's log waits to be read,
+  // the file is as good as immutable.
+  if (mode == OpenMode::read_only && ::access(folder_of(path).c_str(), W_OK) != 0 &&
+      !fs::exists(path.string() + "-wal")) {
+    mode = OpenMode::immutable;
+  }
+  return {path, mode, options.busy_ms};
+}
+
+}  // namespace
+
+Connection open_database(const fs::path& path, const OpenOptions& options) {
+  Connection db = connect(path, options);
+  try {
+    check_version(db, options.schema, options.mode);
+    if (options.mode == OpenMode::read_write) {
+      enter_wal_mode(db, std::chrono::milliseconds(options.busy_ms));
+      // NORMAL: a killed process loses nothing, a power failure at most the last transactions, which ingest brings
+      // back.
+      db.execute("PRAGMA synchronous = NORMAL");
+      if (version_of(db) < options.schema.version()) migrate(db, options.schema);
+    }
+    db.execute("PRAGMA foreign_keys = ON");
+  } catch (const StoreError& e) {
+    if (e.fault() == StoreFault::not_a_database) throw InputError(e.what());
+    throw;
+  }
+  return db;
+}
+
+}  // namespace perfbench::harness

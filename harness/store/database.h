@@ -1,0 +1,21 @@
+// The perfbench database: a connection whose schema is known to be the current one.
+#pragma once
+
+#include <filesystem>
+
+#include "harness/store/schema.h"
+#include "harness/store/sqlite.h"
+
+namespace perfbench::harness {
+
+struct OpenOptions {
+  OpenMode mode = OpenMode::read_write;
+  int busy_ms = 30'000;  // how long a writer waits for another; one attempt's transaction takes well under a second
+  Schema schema = current_schema();
+};
+
+// read_write creates and migrates as needed; read_only needs an existing database of the current version. Throws
+// InputError for a file that is not a perfbench database or is newer than this perfbench, StoreError for the rest.
+Connection open_database(const std::filesystem::path& path, const OpenOptions& options = {});
+
+}  // namespace perfbench::harness

@@ -1,0 +1,62 @@
+#include "harness/store/environment_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <type_traits>
+
+#include "harness/matrix/run_id.h"
+
+namespace perfbench::harness {
+namespace {
+
+// Readings: columns of the table `attempts`.
+constexpr std::array<std::string_view, 3> kReadings{"load_1m", "memory_available_bytes", "peak_flops_per_s"};
+// What changes with every build, or with the layout of the run, on one and the same machine.
+constexpr std::array<std::string_view, 12> kBuildFacts{
+    "version",   "compiler", "compiler_flags", "build_type", "engine_version", "git_commit",
+    "git_dirty", "mpi",      "cuda",           "libraries",  "ranks",          "threads_per_rank"};
+
+template <class List>
+bool contains(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+template <class T>
+std::string as_text(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return std::to_string(value);
+  } else {
+    return value;
+  }
+}
+
+}  // namespace
+
+EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
+  EnvironmentRows out;
+  std::string all;
+  std::string machine;
+  auto add = [&](std::string_view field, const std::string& name, const std::string& value) {
+    const auto line = name + "=" + value + "\n";
+    all += line;
+    if (!contains(kBuildFacts, field)) machine += line;
+    out.facts.emplace_back(name, value);
+  };
+  auto visit = [&](const spec::Field& field, const auto& member) {
+    if (contains(kReadings, field.name)) return;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
+      for (const auto& [key, value] : member) add(field.name, std::string(field.name) + "." + key, value);
+    } else {
+      add(field.name, std::string(field.name), as_text(member));
+    }
+  };
+  spec::EnvironmentRecord::fields(environment, visit);
+  out.fingerprint = sha256_hex(all);
+  out.machine_fingerprint = sha256_hex(machine);
+  return out;
+}
+
+}  // namespace perfbench::harness

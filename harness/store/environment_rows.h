@@ -1,0 +1,21 @@
+// An EnvironmentRecord as facts. Three kinds: facts of the machine, facts of the build, and readings that differ from
+// one hour to the next. The first two make the fingerprint of an environment; readings belong to an attempt.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/spec/environment.h"
+
+namespace perfbench::harness {
+
+struct EnvironmentRows {
+  std::vector<std::pair<std::string, std::string>> facts;  // "libraries.oneDNN" -> "2.6.3", without readings
+  std::string fingerprint;                                 // SHA-256 over facts
+  std::string machine_fingerprint;                         // over the facts of the machine alone
+};
+
+EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment);
+
+}  // namespace perfbench::harness

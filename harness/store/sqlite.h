@@ -1,0 +1,114 @@
+// SQLite with owners and typed errors: the only thing the harness knows of the C interface (sqlite.cpp includes it).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace perfbench::harness {
+
+// What a person can do something about differs: a database that another process holds, one that may not be written,
+// one that is broken.
+enum class StoreFault { busy, read_only, not_a_database, constraint, other };
+
+class StoreError : public std::runtime_error {
+ public:
+  StoreError(StoreFault fault, const std::string& message) : std::runtime_error(message), fault_(fault) {}
+  StoreFault fault() const { return fault_; }
+
+ private:
+  StoreFault fault_;
+};
+
+// immutable: of a file that nobody writes, in a folder where the log of a read_only connection cannot be kept.
+enum class OpenMode { immutable, read_only, read_write };
+
+class Connection {
+ public:
+  // read_write creates the file. A writer that finds the database locked waits up to `busy_ms`.
+  Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms);
+  void execute(const std::string& sql);  // one or more statements without results
+  std::int64_t last_insert_key() const;
+  std::int64_t changes() const;
+  const std::filesystem::path& path() const { return path_; }
+  sqlite3* handle() const { return handle_.get(); }
+  [[noreturn]] void fail(int code, std::string_view doing) const;  // throws StoreError with SQLite's own message
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::filesystem::path path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+// A prepared statement. Parameters are counted from 1, columns from 0, as SQLite does. A NaN is bound as NULL.
+class Statement {
+ public:
+  Statement(const Connection& connection, const std::string& sql);
+
+  void bind(int parameter, std::int64_t value);
+  void bind(int parameter, double value);
+  void bind(int parameter, std::string_view value);  // copied
+  void bind(int parameter, std::nullptr_t);
+  template <class T>
+  void bind(int parameter, const std::optional<T>& value) {
+    value ? bind(parameter, *value) : bind(parameter, nullptr);
+  }
+
+  bool step();  // true while there is a row
+  void reset();
+
+  std::int64_t integer(int column) const;
+  double real(int column) const;  // NaN for NULL
+  std::string text(int column) const;
+  bool is_null(int column) const;
+  int columns() const;
+  std::string column_name(int column) const;
+
+  // Starts again with these parameters.
+  template <class... T>
+  Statement& with(const T&... values) {
+    reset();
+    int parameter = 0;
+    (bind(++parameter, values), ...);
+    return *this;
+  }
+  // Executes once, to the end.
+  template <class... T>
+  void run(const T&... values) {
+    with(values...);
+    while (step()) continue;
+    reset();
+  }
+
+ private:
+  void check(int code, std::string_view doing) const;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  const Connection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+// Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Connection* connection_;
+};
+
+}  // namespace perfbench::harness

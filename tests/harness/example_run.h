@@ -1,0 +1,50 @@
+// Writes run directories as the engine and the harness do, for tests of what reads them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/run/attempt.h"
+#include "workloads/spec/environment.h"
+#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+spec::RunSpec example_spec();  // a tiny llama of one rank
+spec::EnvironmentRecord example_environment();
+
+struct ExampleRun {
+  spec::RunSpec run = example_spec();
+  spec::EnvironmentRecord environment = example_environment();
+  AttemptRecord attempt;                                        // run_id is filled in by the writer
+  std::vector<double> step_s = {0.9, 0.5, 0.5, 0.5, 0.5, 0.5};  // of every rank
+  std::vector<double> probe_s = {0.001};                        // of the steps; the last is repeated
+  std::int64_t peak_bytes = 64 << 20;
+};
+
+AttemptRecord example_attempt(const std::string& cell, std::int64_t number);
+
+// All files of a finished attempt; a state other than ok has neither env.json, result.json nor steps.
+void write_run_directory(const std::filesystem::path& directory, const ExampleRun& example);
+
+// A folder that is removed with the object.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_text(const std::filesystem::path& file);
+void write_text(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,168 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/input_error.h"
+#include "harness/store/columns.h"
+#include "harness/store/database.h"
+#include "tests/harness/example_run.h"
+#include "workloads/spec/record.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> columns_of(const Connection& db, const std::string& table) {
+  Statement info(db, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'attempt_key' ORDER BY cid");
+  std::vector<std::string> out;
+  while (info.step()) out.push_back(info.text(0));
+  return out;
+}
+
+TEST(Schema, HasAColumnForEveryFieldOfARecord) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  EXPECT_EQ(columns_of(db, "steps"), column_names<spec::StepRecord>());
+  EXPECT_EQ(columns_of(db, "attempt_summaries"), column_names<spec::RunSummary>());
+  EXPECT_EQ(columns_of(db, "attempt_traffic"), column_names<spec::AxisTraffic>());
+}
+
+TEST(Schema, HasOnlyStrictTables) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  Statement lax(db,
+                "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0 "
+                "AND name NOT LIKE 'sqlite_%'");
+  EXPECT_FALSE(lax.step()) << lax.text(0);
+}
+
+TEST(Database, RefusesTextInANumberAndADanglingKey) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  EXPECT_THROW(db.execute("INSERT INTO metrics VALUES (1, 1, 'fast')"), StoreError);
+  try {
+    db.execute("INSERT INTO cell_axes VALUES (77, 'fsdp', '2')");
+    FAIL() << "a row without its cell was taken";
+  } catch (const StoreError& e) {
+    EXPECT_EQ(e.fault(), StoreFault::constraint);
+  }
+}
+
+TEST(Database, IsInWalModeSoThatReadersDoNotWait) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  Statement mode(db, "PRAGMA journal_mode");
+  ASSERT_TRUE(mode.step());
+  EXPECT_EQ(mode.text(0), "wal");
+}
+
+TEST(Database, OfAnotherProgramIsRefused) {
+  ScratchFolder scratch;
+  { Connection(scratch / "a.db", OpenMode::read_write, 0).execute("CREATE TABLE cats (name TEXT)"); }
+  EXPECT_THROW(open_database(scratch / "a.db"), InputError);
+}
+
+TEST(Database, ThatIsNoDatabaseIsAnInputError) {
+  ScratchFolder scratch;
+  write_text(scratch / "a.db", std::string(5000, 'x'));
+  try {
+    open_database(scratch / "a.db");
+    FAIL() << "opened";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("not a database"));
+  }
+}
+
+TEST(Database, ThatDoesNotExistCannotBeRead) {
+  ScratchFolder scratch;
+  EXPECT_THROW(open_database(scratch / "a.db", {.mode = OpenMode::read_only}), InputError);
+  EXPECT_FALSE(std::filesystem::exists(scratch / "a.db"));
+}
+
+TEST(Database, OpenedForReadingSaysThatItCannotBeWritten) {
+  ScratchFolder scratch;
+  { open_database(scratch / "a.db"); }
+  for (const auto mode : {OpenMode::read_only, OpenMode::immutable}) {
+    auto db = open_database(scratch / "a.db", {.mode = mode});
+    try {
+      db.execute("INSERT INTO names (name) VALUES ('x')");
+      FAIL() << "written";
+    } catch (const StoreError& e) {
+      EXPECT_EQ(e.fault(), StoreFault::read_only);
+      EXPECT_THAT(e.what(), HasSubstr("readonly"));
+    }
+  }
+}
+
+TEST(Database, HeldByAnotherWriterIsBusyAfterTheGivenTime) {
+  ScratchFolder scratch;
+  auto first = open_database(scratch / "a.db");
+  auto second = open_database(scratch / "a.db", {.busy_ms = 1});
+  Transaction held(first);
+  try {
+    Transaction wanted(second);
+    FAIL() << "two writers at once";
+  } catch (const StoreError& e) {
+    EXPECT_EQ(e.fault(), StoreFault::busy);
+    EXPECT_THAT(e.what(), HasSubstr("another process holds the database"));
+  }
+}
+
+TEST(Transaction, LeavesNothingWhenItIsNotCommitted) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  {
+    Transaction transaction(db);
+    db.execute("INSERT INTO names (name) VALUES ('x')");
+  }
+  Statement count(db, "SELECT count(*) FROM names");
+  ASSERT_TRUE(count.step());
+  EXPECT_EQ(count.integer(0), 0);
+}
+
+constexpr std::string_view kFirst = "CREATE TABLE names (name TEXT) STRICT;";
+constexpr std::string_view kSecond = "CREATE TABLE names (name TEXT, language TEXT) STRICT;";
+constexpr Migration kToSecond[] = {{2, "ALTER TABLE names ADD COLUMN language TEXT;"}};
+
+TEST(Migration, BringsAnOldDatabaseToTheShapeOfANewOne) {
+  ScratchFolder scratch;
+  {
+    auto old = open_database(scratch / "old.db", {.schema = {.sql = kFirst, .migrations = {}}});
+    old.execute("INSERT INTO names VALUES ('kept')");
+  }
+  const Schema schema{.sql = kSecond, .migrations = kToSecond};
+  auto old = open_database(scratch / "old.db", {.schema = schema});
+  auto fresh = open_database(scratch / "new.db", {.schema = schema});
+  EXPECT_EQ(columns_of(old, "names"), columns_of(fresh, "names"));
+  Statement kept(old, "SELECT name FROM names");
+  ASSERT_TRUE(kept.step());
+  EXPECT_EQ(kept.text(0), "kept");
+  Statement version(old, "PRAGMA user_version");
+  ASSERT_TRUE(version.step());
+  EXPECT_EQ(version.integer(0), 2);
+}
+
+TEST(Migration, ThatFailsChangesNothing) {
+  ScratchFolder scratch;
+  { open_database(scratch / "a.db", {.schema = {.sql = kFirst, .migrations = {}}}); }
+  constexpr Migration broken[] = {{2, "ALTER TABLE names ADD COLUMN language TEXT; ALTER TABLE nowhere ADD x TEXT;"}};
+  EXPECT_THROW(open_database(scratch / "a.db", {.schema = {.sql = kSecond, .migrations = broken}}), StoreError);
+  auto db = open_database(scratch / "a.db", {.schema = {.sql = kFirst, .migrations = {}}});
+  EXPECT_EQ(columns_of(db, "names").size(), 1U);
+}
+
+TEST(Migration, ToAnOlderPerfbenchIsRefused) {
+  ScratchFolder scratch;
+  { open_database(scratch / "a.db", {.schema = {.sql = kSecond, .migrations = kToSecond}}); }
+  try {
+    open_database(scratch / "a.db", {.schema = {.sql = kFirst, .migrations = {}}});
+    FAIL() << "opened";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("use a newer perfbench"));
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::harness

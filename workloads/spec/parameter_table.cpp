@@ -79,25 +79,33 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
   return table.take();
 }
 
-std::vector<ParameterSpec> parameter_table(const ModelSpec& model) {
-  TableBuilder outer(model, -1);
-  outer.add("token_embedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::embedding);
+std::vector<ParameterSpec> outer_parameters(const ModelSpec& model) {
+  TableBuilder table(model, -1);
+  table.add("token_embedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::embedding);
   if (model.position.kind == PositionKind::learned) {
-    outer.add("position_embedding", {model.max_seq_len, model.d_model}, "position d_model", ParameterKind::position);
+    table.add("position_embedding", {model.max_seq_len, model.d_model}, "position d_model", ParameterKind::position);
   }
   if (model.position.kind == PositionKind::t5_relative_bias) {
-    outer.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads", ParameterKind::position);
+    table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads", ParameterKind::position);
   }
-  auto table = outer.take();
+  table.norm("final_norm");
+  if (!model.tied_embedding) {
+    table.add("unembedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::unembedding);
+  }
+  return table.take();
+}
+
+std::vector<ParameterSpec> parameter_table(const ModelSpec& model) {
+  std::vector<ParameterSpec> table;
+  std::vector<ParameterSpec> tail;
+  for (auto& parameter : outer_parameters(model)) {
+    const bool first = parameter.kind == ParameterKind::embedding || parameter.kind == ParameterKind::position;
+    (first ? table : tail).push_back(std::move(parameter));
+  }
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     for (auto& parameter : layer_parameters(model, layer)) table.push_back(std::move(parameter));
   }
-  TableBuilder tail(model, -1);
-  tail.norm("final_norm");
-  if (!model.tied_embedding) {
-    tail.add("unembedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::unembedding);
-  }
-  for (auto& parameter : tail.take()) table.push_back(std::move(parameter));
+  for (auto& parameter : tail) table.push_back(std::move(parameter));
   return table;
 }
 

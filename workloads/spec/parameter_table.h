@@ -36,8 +36,10 @@ struct ParameterSpec {
 
 std::vector<ParameterSpec> parameter_table(const ModelSpec& model);
 
-// Of one layer, in the order of use. `parameter_table` is embeddings, layers 0..L-1, final norm, unembedding.
+// Of one layer, in the order of use.
 std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t layer);
+// Outside the layers: embeddings, then final norm and unembedding. `parameter_table` has the layers between the two.
+std::vector<ParameterSpec> outer_parameters(const ModelSpec& model);
 
 struct ParameterCounts {
   std::int64_t total = 0;

@@ -1,0 +1,36 @@
+// Where a rank's tokens come from. A batch is a pure function of (step, microbatch, shard): any of them can be asked
+// for at once and again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+// Sequences of a microbatch: microbatch `index` of `step`, of data shard `shard`.
+struct BatchPlace {
+  std::int64_t step = 0;
+  std::int64_t microbatch = 0;
+  std::int64_t shard = 0;
+};
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  // Fills tokens and targets [microbatch * seq_len], row-major [B, T]; targets are the tokens one position on. Throws
+  // BadInput.
+  virtual void read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) = 0;
+};
+
+// Global index of the first sequence of a microbatch: step k holds sequences [k*global_batch, (k+1)*global_batch),
+// shard and microbatch are consecutive slices of them.
+std::int64_t first_sequence(const spec::RunSpec& run, const BatchPlace& place);
+
+// Token at (sequence s, position t), 0 <= t <= seq_len: RngStream(data.seed, "synthetic_tokens").bits(s*(seq_len+1)+t)
+// modulo vocab_size.
+std::unique_ptr<TokenSource> make_synthetic_tokens(const spec::RunSpec& run);
+
+}  // namespace perfbench::engine

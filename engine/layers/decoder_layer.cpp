@@ -1,0 +1,270 @@
+#include "engine/layers/decoder_layer.h"
+
+#include "engine/layers/linear.h"
+#include "engine/layers/norm.h"
+
+namespace perfbench::engine {
+namespace {
+
+constexpr auto kProjection = FlopPart::attention_projection;
+constexpr auto kFeedForward = FlopPart::feed_forward;
+
+class RecomputePass {
+ public:
+  explicit RecomputePass(Ops& ops) : ops_(ops) { ops_.set_pass(Pass::recompute); }
+  ~RecomputePass() { ops_.set_pass(Pass::first); }
+  RecomputePass(const RecomputePass&) = delete;
+  RecomputePass& operator=(const RecomputePass&) = delete;
+
+ private:
+  Ops& ops_;
+};
+
+}  // namespace
+
+DecoderLayer::DecoderLayer(const Shared& shared, std::int64_t index)
+    : shared_(shared), model_(shared.run.model), name_("layers." + std::to_string(index)) {}
+
+AttentionDims DecoderLayer::attention_dims() const {
+  return {.batch = shared_.run.microbatch(),
+          .seq_len = shared_.run.seq_len,
+          .n_heads = model_.n_heads,
+          .n_kv_heads = model_.n_kv_heads,
+          .head_dim = model_.head_dim};
+}
+
+void DecoderLayer::put_away(LayerTensor tensor, LayerValues& v) {
+  const auto place = shared_.remat[saved_name(tensor, model_.activation)];
+  saved_.put_away(tensor, std::move(v[tensor]), place, shared_.context, name_);
+}
+
+Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_NM) {
+  const Context& context = shared_.context;
+  LayerValues v;
+  v[LayerTensor::layer_input] = std::move(x_NM);
+  compute_attention(weights, v);
+  for (const auto t : {LayerTensor::attention_statistics, LayerTensor::query, LayerTensor::key, LayerTensor::value,
+                       LayerTensor::attention_weights, LayerTensor::logsumexp}) {
+    put_away(t, v);
+  }
+  compute_residual(weights, v);
+  put_away(LayerTensor::context, v);
+  put_away(LayerTensor::layer_input, v);
+  compute_feed_forward(weights, v);
+  put_away(LayerTensor::mlp_statistics, v);
+  Tensor product_NF = feed_forward_product(v);
+  put_away(LayerTensor::gate, v);
+  put_away(LayerTensor::up, v);
+  Tensor y_NM = context.activation(named("layer_output"), Shape{tokens(), model_.d_model});
+  linear_forward(context, weights, "down", y_NM, product_NF, kFeedForward);
+  context.ops.add(y_NM, v[LayerTensor::residual], y_NM);
+  put_away(LayerTensor::residual, v);
+  return y_NM;
+}
+
+void DecoderLayer::compute_attention(const GatheredUnit& weights, LayerValues& v) const {
+  const Context& context = shared_.context;
+  const std::int64_t n = tokens();
+  const bool missing_projection = !v.has(LayerTensor::query) || !v.has(LayerTensor::key) || !v.has(LayerTensor::value);
+  if (!v.has(LayerTensor::attention_statistics) || missing_projection) {
+    Tensor normed_NM = context.workspace(named("attention_norm"), Shape{n, model_.d_model});
+    if (v.has(LayerTensor::attention_statistics)) {
+      context.ops.norm_apply(norm_forward_args(model_, weights, "attention_norm", normed_NM,
+                                               v[LayerTensor::attention_statistics], v[LayerTensor::layer_input]));
+    } else {
+      v[LayerTensor::attention_statistics] = norm_statistics(context, model_, named("attention_statistics"), n);
+      context.ops.norm_forward(norm_forward_args(model_, weights, "attention_norm", normed_NM,
+                                                 v[LayerTensor::attention_statistics], v[LayerTensor::layer_input]));
+    }
+    const auto project = [&](LayerTensor tensor, const char* name, std::int64_t heads) {
+      if (v.has(tensor)) return;
+      v[tensor] = context.activation(named(name), Shape{n, heads * model_.head_dim});
+      linear_forward(context, weights, name, v[tensor], normed_NM, kProjection);
+      if (tensor == LayerTensor::value || !shared_.rope_cos_sin_TD.defined()) return;
+      context.ops.rope({.x = v[tensor],
+                        .cos_sin_TD = shared_.rope_cos_sin_TD,
+                        .head_dim = model_.head_dim,
+                        .layout = model_.position.rope_layout,
+                        .direction = Direction::forward});
+    };
+    project(LayerTensor::query, "query", model_.n_heads);
+    project(LayerTensor::key, "key", model_.n_kv_heads);
+    project(LayerTensor::value, "value", model_.n_kv_heads);
+  }
+  const auto d = attention_dims();
+  const bool dot_product = shared_.run.attention == spec::AttentionKind::dot_product;
+  const bool missing_weights = dot_product && !v.has(LayerTensor::attention_weights);
+  if (v.has(LayerTensor::context) && v.has(LayerTensor::logsumexp) && !missing_weights) return;
+  // The parts of attention come out of one operation; those that are there are written again with the same bits.
+  const auto want = [&](LayerTensor tensor, Tensor&& made) {
+    if (!v.has(tensor)) v[tensor] = std::move(made);
+  };
+  if (!v.has(LayerTensor::context))
+    want(LayerTensor::context, context.activation(named("context"), v[LayerTensor::query].view().shape));
+  if (!v.has(LayerTensor::logsumexp)) {
+    want(LayerTensor::logsumexp, context.activation_f32(named("logsumexp"), Shape{d.batch, d.n_heads, d.seq_len}));
+  }
+  if (missing_weights) {
+    want(LayerTensor::attention_weights,
+         context.activation(named("attention_weights"), Shape{d.batch, d.n_heads, d.seq_len, d.seq_len}));
+  }
+  context.ops.attention_forward({.context = v[LayerTensor::context],
+                                 .logsumexp_BHT = v[LayerTensor::logsumexp],
+                                 .weights_BHTT = v[LayerTensor::attention_weights],
+                                 .query = v[LayerTensor::query],
+                                 .key = v[LayerTensor::key],
+                                 .value = v[LayerTensor::value],
+                                 .dims = d,
+                                 .kind = shared_.run.attention});
+}
+
+void DecoderLayer::compute_residual(const GatheredUnit& weights, LayerValues& v) const {
+  if (v.has(LayerTensor::residual)) return;
+  const Context& context = shared_.context;
+  Tensor residual_NM = context.activation(named("out_proj"), Shape{tokens(), model_.d_model});
+  linear_forward(context, weights, "out", residual_NM, v[LayerTensor::context], kProjection);
+  context.ops.add(residual_NM, v[LayerTensor::layer_input], residual_NM);
+  v[LayerTensor::residual] = std::move(residual_NM);
+}
+
+void DecoderLayer::compute_feed_forward(const GatheredUnit& weights, LayerValues& v) const {
+  const Context& context = shared_.context;
+  const std::int64_t n = tokens();
+  const bool gated = spec::is_gated(model_.activation);
+  const bool missing_gate = gated && !v.has(LayerTensor::gate);
+  if (v.has(LayerTensor::mlp_statistics) && v.has(LayerTensor::up) && !missing_gate) return;
+  Tensor normed_NM = context.workspace(named("mlp_norm"), Shape{n, model_.d_model});
+  if (v.has(LayerTensor::mlp_statistics)) {
+    context.ops.norm_apply(norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics],
+                                             v[LayerTensor::residual]));
+  } else {
+    v[LayerTensor::mlp_statistics] = norm_statistics(context, model_, named("mlp_statistics"), n);
+    context.ops.norm_forward(norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics],
+                                               v[LayerTensor::residual]));
+  }
+  const auto project = [&](LayerTensor tensor, const char* name, const char* weight) {
+    if (v.has(tensor)) return;
+    v[tensor] = context.activation(named(name), Shape{n, model_.d_ff});
+    linear_forward(context, weights, weight, v[tensor], normed_NM, kFeedForward);
+  };
+  if (gated) project(LayerTensor::gate, "mlpwi_0", "gate");
+  project(LayerTensor::up, gated ? "mlpwi_1" : "mlpwi_0", "up");
+}
+
+Tensor DecoderLayer::feed_forward_product(const LayerValues& v) const {
+  Tensor product_NF = shared_.context.workspace(named("mlp_product"), Shape{tokens(), model_.d_ff});
+  shared_.context.ops.activation_forward({.product_NF = product_NF,
+                                          .gate_NF = v[LayerTensor::gate],
+                                          .up_NF = v[LayerTensor::up],
+                                          .kind = model_.activation});
+  return product_NF;
+}
+
+Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM) {
+  LayerValues v = saved_.take(shared_.context, name_);
+  {
+    RecomputePass recompute(shared_.context.ops);
+    compute_attention(weights, v);
+    compute_residual(weights, v);
+    compute_feed_forward(weights, v);
+  }
+  feed_forward_backward(weights, gradients, v, dy_NM);
+  attention_backward(weights, gradients, v, dy_NM);
+  return dy_NM;
+}
+
+// dy_NM becomes the gradient by the residual sum.
+void DecoderLayer::feed_forward_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
+                                         const Tensor& dy_NM) const {
+  const Context& context = shared_.context;
+  const bool gated = spec::is_gated(model_.activation);
+  {
+    Tensor product_NF = feed_forward_product(v);
+    linear_backward_weight(context, gradients, "down", dy_NM, product_NF, kFeedForward);
+    // The product is no longer needed: its buffer takes its gradient.
+    const TensorView dproduct_NF = product_NF;
+    linear_backward_input(context, weights, "down", dproduct_NF, dy_NM, Write::overwrite, kFeedForward);
+    context.ops.activation_backward({.gate_NF = v[LayerTensor::gate],
+                                     .up_NF = v[LayerTensor::up],
+                                     .dproduct_NF = dproduct_NF,
+                                     .kind = model_.activation});
+  }
+  const TensorView dgate_NF = v[LayerTensor::gate];
+  const TensorView dup_NF = v[LayerTensor::up];
+  Tensor normed_NM = context.workspace(named("mlp_norm"), Shape{tokens(), model_.d_model});
+  context.ops.norm_apply(norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics],
+                                           v[LayerTensor::residual]));
+  if (gated) linear_backward_weight(context, gradients, "gate", dgate_NF, normed_NM, kFeedForward);
+  linear_backward_weight(context, gradients, "up", dup_NF, normed_NM, kFeedForward);
+  const TensorView dnormed_NM = normed_NM;
+  linear_backward_input(context, weights, "up", dnormed_NM, dup_NF, Write::overwrite, kFeedForward);
+  if (gated) linear_backward_input(context, weights, "gate", dnormed_NM, dgate_NF, Write::accumulate, kFeedForward);
+  v[LayerTensor::gate].reset();
+  v[LayerTensor::up].reset();
+  norm_backward(
+      context, model_, weights, gradients, "mlp_norm",
+      {.dx = dy_NM, .dy = dnormed_NM, .x = v[LayerTensor::residual], .statistics = v[LayerTensor::mlp_statistics]},
+      Write::accumulate);
+  v[LayerTensor::residual].reset();
+  v[LayerTensor::mlp_statistics].reset();
+}
+
+// dx_NM comes as the gradient by the residual sum and becomes the gradient by the layer's input.
+void DecoderLayer::attention_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
+                                      const Tensor& dx_NM) const {
+  const Context& context = shared_.context;
+  const Shape query_shape = v[LayerTensor::query].view().shape;
+  const Shape kv_shape = v[LayerTensor::key].view().shape;
+  linear_backward_weight(context, gradients, "out", dx_NM, v[LayerTensor::context], kProjection);
+  Tensor dquery = context.workspace(named("dquery"), query_shape);
+  Tensor dkey = context.workspace(named("dkey"), kv_shape);
+  Tensor dvalue = context.workspace(named("dvalue"), kv_shape);
+  {
+    Tensor dcontext = context.workspace(named("dcontext"), query_shape);
+    linear_backward_input(context, weights, "out", dcontext, dx_NM, Write::overwrite, kProjection);
+    Tensor dweights_BHTT;
+    if (v.has(LayerTensor::attention_weights)) {
+      dweights_BHTT = context.workspace(named("dattention_weights"), v[LayerTensor::attention_weights].view().shape);
+    }
+    context.ops.attention_backward({.dquery = dquery,
+                                    .dkey = dkey,
+                                    .dvalue = dvalue,
+                                    .dcontext = dcontext,
+                                    .query = v[LayerTensor::query],
+                                    .key = v[LayerTensor::key],
+                                    .value = v[LayerTensor::value],
+                                    .context = v[LayerTensor::context],
+                                    .logsumexp_BHT = v[LayerTensor::logsumexp],
+                                    .weights_BHTT = v[LayerTensor::attention_weights],
+                                    .dweights_BHTT = dweights_BHTT,
+                                    .dims = attention_dims(),
+                                    .kind = shared_.run.attention});
+  }
+  if (shared_.rope_cos_sin_TD.defined()) {
+    for (const Tensor* gradient : {&dquery, &dkey}) {
+      context.ops.rope({.x = *gradient,
+                        .cos_sin_TD = shared_.rope_cos_sin_TD,
+                        .head_dim = model_.head_dim,
+                        .layout = model_.position.rope_layout,
+                        .direction = Direction::backward});
+    }
+  }
+  Tensor normed_NM = context.workspace(named("attention_norm"), Shape{tokens(), model_.d_model});
+  context.ops.norm_apply(norm_forward_args(model_, weights, "attention_norm", normed_NM,
+                                           v[LayerTensor::attention_statistics], v[LayerTensor::layer_input]));
+  linear_backward_weight(context, gradients, "query", dquery, normed_NM, kProjection);
+  linear_backward_weight(context, gradients, "key", dkey, normed_NM, kProjection);
+  linear_backward_weight(context, gradients, "value", dvalue, normed_NM, kProjection);
+  const TensorView dnormed_NM = normed_NM;
+  linear_backward_input(context, weights, "query", dnormed_NM, dquery, Write::overwrite, kProjection);
+  linear_backward_input(context, weights, "key", dnormed_NM, dkey, Write::accumulate, kProjection);
+  linear_backward_input(context, weights, "value", dnormed_NM, dvalue, Write::accumulate, kProjection);
+  norm_backward(context, model_, weights, gradients, "attention_norm",
+                {.dx = dx_NM,
+                 .dy = dnormed_NM,
+                 .x = v[LayerTensor::layer_input],
+                 .statistics = v[LayerTensor::attention_statistics]},
+                Write::accumulate);
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,52 @@
+// One pre-norm decoder layer: x + attention(norm(x)), then that + feed_forward(norm(that)).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/remat/layer_values.h"
+#include "engine/sharding/fsdp.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+class DecoderLayer {
+ public:
+  struct Shared {
+    const Context& context;
+    const spec::RunSpec& run;
+    spec::RematPlan remat;
+    TensorView rope_cos_sin_TD;  // undefined without rotary positions
+  };
+  DecoderLayer(const Shared& shared, std::int64_t index);
+
+  // y_NM from x_NM. What the policy keeps waits inside.
+  Tensor forward(const GatheredUnit& weights, Tensor x_NM);
+  // dx_NM from dy_NM (in its buffer); parameter gradients into `gradients`.
+  Tensor backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM);
+
+ private:
+  // Computes every value that is missing, in the order of the forward pass. The forward pass itself is this on a layer
+  // of which only the input is there, so that what is computed again has the same bits.
+  void compute_attention(const GatheredUnit& weights, LayerValues& v) const;
+  void compute_residual(const GatheredUnit& weights, LayerValues& v) const;
+  void compute_feed_forward(const GatheredUnit& weights, LayerValues& v) const;
+
+  Tensor feed_forward_product(const LayerValues& v) const;
+  void feed_forward_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
+                             const Tensor& dy_NM) const;
+  void attention_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
+                          const Tensor& dx_NM) const;
+
+  void put_away(LayerTensor tensor, LayerValues& v);
+  std::string named(const char* what) const { return name_ + "." + what; }
+  AttentionDims attention_dims() const;
+  std::int64_t tokens() const { return shared_.run.microbatch() * shared_.run.seq_len; }
+
+  const Shared& shared_;
+  const spec::ModelSpec& model_;
+  std::string name_;
+  SavedLayer saved_;
+};
+
+}  // namespace perfbench::engine

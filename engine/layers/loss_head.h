@@ -1,0 +1,27 @@
+// Final norm, unembedding and cross-entropy, forward and backward at once and in chunks of rows, so that only
+// loss_chunk_tokens rows of logits exist and their gradient takes their place.
+#pragma once
+
+#include "engine/sharding/fsdp.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+struct LossHeadArgs {
+  const Context& context;
+  const spec::RunSpec& run;
+  const GatheredUnit& head;                      // final_norm, and unembedding when untied
+  const GatheredUnit& unembedding;               // the unit that holds `unembedding_name`
+  const char* unembedding_name = "unembedding";  // or token_embedding
+  const GradientTarget& head_gradients;
+  const GradientTarget& unembedding_gradients;
+  TensorView x_NM;              // the last layer's output
+  TensorView targets_N;         // i32
+  TensorView loss_sum;          // f64 [1], accumulated
+  double gradient_scale = 1.0;  // 1 / tokens of the global batch
+};
+
+// dx_NM. The time of the backward products is booked to Phase::backward.
+Tensor loss_head(const LossHeadArgs& args);
+
+}  // namespace perfbench::engine

@@ -1,0 +1,51 @@
+// A norm with its parameters taken from a unit by name.
+#pragma once
+
+#include <string>
+
+#include "engine/sharding/fsdp.h"
+#include "workloads/spec/model_spec.h"
+
+namespace perfbench::engine {
+
+// [2, N] for layernorm (mean, reciprocal standard deviation), [1, N] for rmsnorm; f32 always.
+inline Tensor norm_statistics(const Context& context, const spec::ModelSpec& model, std::string name,
+                              std::int64_t tokens) {
+  const std::int64_t rows = model.norm == spec::NormKind::layernorm ? 2 : 1;
+  return context.activation_f32(std::move(name), Shape{rows, tokens});
+}
+
+inline NormForwardArgs norm_forward_args(const spec::ModelSpec& model, const GatheredUnit& weights,
+                                         const std::string& name, TensorView y, TensorView statistics, TensorView x) {
+  return {.y_NM = y,
+          .statistics = statistics,
+          .x_NM = x,
+          .weight_M = weights.weight(name + ".weight"),
+          .bias_M = weights.weight(name + ".bias"),
+          .kind = model.norm,
+          .eps = model.norm_eps};
+}
+
+struct NormGradients {
+  TensorView dx;
+  TensorView dy;
+  TensorView x;
+  TensorView statistics;
+};
+
+inline void norm_backward(const Context& context, const spec::ModelSpec& model, const GatheredUnit& weights,
+                          const GradientTarget& gradients, const std::string& name, const NormGradients& values,
+                          Write write_dx) {
+  context.ops.norm_backward({.dx_NM = values.dx,
+                             .dweight_M = gradients.gradient(name + ".weight"),
+                             .dbias_M = gradients.gradient(name + ".bias"),
+                             .dy_NM = values.dy,
+                             .x_NM = values.x,
+                             .statistics = values.statistics,
+                             .weight_M = weights.weight(name + ".weight"),
+                             .kind = model.norm,
+                             .write_dx = write_dx,
+                             .write_parameters = gradients.first_write()});
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,131 @@
+#include "engine/model/decoder.h"
+
+#include "engine/layers/loss_head.h"
+#include "engine/model/rope_table.h"
+
+namespace perfbench::engine {
+namespace {
+
+Tensor make_rope_table(Context& context, const spec::RunSpec& run) {
+  if (run.model.position.kind != spec::PositionKind::rope) return {};
+  const Shape shape{run.seq_len, run.model.head_dim};
+  Tensor table(context.memory, {"rope_cos_sin", MemoryScope::weights, DType::f32, shape});
+  if (table.view().data == nullptr) return table;  // a dry walk needs no angles
+  const auto values = rope_table(run.model.position, run.seq_len, run.model.head_dim);
+  context.ops.upload(table, values.data());
+  return table;
+}
+
+}  // namespace
+
+Decoder::Decoder(Context& context, const spec::RunSpec& run, const InitRule& init)
+    : context_(context),
+      run_(run),
+      fsdp_(context, run.model, init),
+      rope_cos_sin_TD_(make_rope_table(context, run)),
+      shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view()} {
+  layers_.reserve(static_cast<std::size_t>(run.model.layers));
+  for (std::int64_t i = 0; i < run.model.layers; ++i) layers_.emplace_back(shared_, i);
+}
+
+void Decoder::train(const Microbatch& batch) {
+  fsdp_.begin_microbatch(batch.index, batch.kind);
+  Tensor dx_NM;
+  {
+    PhaseClock::Scope forward(context_.clock, Phase::forward);
+    Tensor x_NM = layers_forward(embed(batch));
+    dx_NM = loss(batch, x_NM);
+  }
+  PhaseClock::Scope backward(context_.clock, Phase::backward);
+  dx_NM = layers_backward(std::move(dx_NM));
+  embed_backward(batch, dx_NM);
+}
+
+Tensor Decoder::embed(const Microbatch& batch) {
+  GatheredUnit weights = fsdp_.gather(fsdp_.embedding_unit());
+  weights.wait(context_.clock);
+  Tensor x_NM = context_.activation("layers.0.layer_input", Shape{batch.tokens_N.shape[0], run_.model.d_model});
+  context_.ops.embedding_forward({.x_NM = x_NM,
+                                  .tokens_N = batch.tokens_N,
+                                  .table_VM = weights.weight("token_embedding"),
+                                  .position_TM = weights.weight("position_embedding"),
+                                  .seq_len = run_.seq_len});
+  return x_NM;
+}
+
+Tensor Decoder::layers_forward(Tensor x_NM) {
+  GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(0));
+  for (std::int64_t i = 0; i < run_.model.layers; ++i) {
+    GatheredUnit weights = std::move(next);
+    const bool more = i + 1 < run_.model.layers;
+    if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
+    weights.wait(context_.clock);
+    x_NM = layers_[static_cast<std::size_t>(i)].forward(weights, std::move(x_NM));
+    weights = GatheredUnit();
+    if (more && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
+  }
+  return x_NM;
+}
+
+Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
+  const bool tied = run_.model.tied_embedding;
+  GatheredUnit head = fsdp_.gather(fsdp_.head_unit());
+  GatheredUnit embedding = tied ? fsdp_.gather(fsdp_.embedding_unit()) : GatheredUnit();
+  head.wait(context_.clock);
+  if (tied) embedding.wait(context_.clock);
+  GradientTarget head_gradients = fsdp_.open_gradient(fsdp_.head_unit());
+  GradientTarget embedding_gradients = tied ? fsdp_.open_gradient(fsdp_.embedding_unit()) : GradientTarget();
+  Tensor dx_NM = loss_head({.context = context_,
+                            .run = run_,
+                            .head = head,
+                            .unembedding = tied ? embedding : head,
+                            .unembedding_name = tied ? "token_embedding" : "unembedding",
+                            .head_gradients = head_gradients,
+                            .unembedding_gradients = tied ? embedding_gradients : head_gradients,
+                            .x_NM = x_NM,
+                            .targets_N = batch.targets_N,
+                            .loss_sum = batch.loss_sum,
+                            .gradient_scale = 1.0 / static_cast<double>(run_.global_batch * run_.seq_len)});
+  if (tied) {
+    // The lookup of positions has not contributed yet; its rows must not hold another buffer's old values.
+    const TensorView dposition = embedding_gradients.gradient("position_embedding");
+    if (dposition.defined() && embedding_gradients.first_write() == Write::overwrite) context_.ops.fill(dposition, 0.0);
+    fsdp_.close_gradient(std::move(embedding_gradients), Fsdp::Contribution::more_follow);
+  }
+  fsdp_.close_gradient(std::move(head_gradients), Fsdp::Contribution::final_one);
+  return dx_NM;
+}
+
+Tensor Decoder::layers_backward(Tensor dx_NM) {
+  const std::int64_t last = run_.model.layers - 1;
+  GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(last));
+  for (std::int64_t i = last; i >= 0; --i) {
+    GatheredUnit weights = std::move(next);
+    if (i > 0 && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
+    weights.wait(context_.clock);
+    GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));
+    dx_NM = layers_[static_cast<std::size_t>(i)].backward(weights, gradients, std::move(dx_NM));
+    weights = GatheredUnit();
+    fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);
+    if (i > 0 && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
+  }
+  return dx_NM;
+}
+
+void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
+  GradientTarget gradients = fsdp_.open_gradient(fsdp_.embedding_unit());
+  const TensorView dtable_VM = gradients.gradient("token_embedding");
+  const TensorView dposition_TM = gradients.gradient("position_embedding");
+  if (gradients.first_write() == Write::overwrite) {
+    context_.ops.fill(dtable_VM, 0.0);
+    if (dposition_TM.defined()) context_.ops.fill(dposition_TM, 0.0);
+  }
+  context_.ops.embedding_backward({.dtable_VM = dtable_VM,
+                                   .dposition_TM = dposition_TM,
+                                   .dx_NM = dx_NM,
+                                   .tokens_N = batch.tokens_N,
+                                   .seq_len = run_.seq_len});
+  fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,45 @@
+// The decoder as a schedule: embed, layers forward, loss, layers backward, embedding backward; units gathered just
+// before they are used and released just after.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/layers/decoder_layer.h"
+#include "engine/sharding/fsdp.h"
+
+namespace perfbench::engine {
+
+class Decoder {
+ public:
+  Decoder(Context& context, const spec::RunSpec& run, const InitRule& init);
+
+  // Forward and backward of one microbatch. Gradients are added to the units', losses to loss_sum (f64 [1]).
+  struct Microbatch {
+    TensorView tokens_N;
+    TensorView targets_N;
+    TensorView loss_sum;
+    std::int64_t index = 0;
+    Fsdp::Microbatch kind = Fsdp::Microbatch::last;
+  };
+  void train(const Microbatch& batch);
+
+  Fsdp& fsdp() { return fsdp_; }
+
+ private:
+  Tensor embed(const Microbatch& batch);
+  Tensor layers_forward(Tensor x_NM);
+  Tensor loss(const Microbatch& batch, const Tensor& x_NM);
+  Tensor layers_backward(Tensor dx_NM);
+  void embed_backward(const Microbatch& batch, const Tensor& dx_NM);
+  bool prefetches() const { return run_.fsdp_prefetch > 0; }
+
+  Context& context_;
+  const spec::RunSpec& run_;
+  Fsdp fsdp_;
+  Tensor rope_cos_sin_TD_;
+  DecoderLayer::Shared shared_;
+  std::vector<DecoderLayer> layers_;
+};
+
+}  // namespace perfbench::engine

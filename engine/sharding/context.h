@@ -1,0 +1,30 @@
+// What every part of the model works with.
+#pragma once
+
+#include "engine/core/dtype.h"
+#include "engine/core/memory.h"
+#include "engine/metrics/phase_clock.h"
+#include "engine/ops/ops.h"
+#include "engine/parallel/collectives.h"
+
+namespace perfbench::engine {
+
+struct Context {
+  Ops& ops;
+  Memory& memory;
+  Collectives& collectives;
+  PhaseClock& clock;
+  DType compute = DType::f32;  // type of weights and activations in products; master weights are f32
+
+  Tensor activation(std::string name, Shape shape) const {
+    return Tensor(memory, {std::move(name), MemoryScope::activations, compute, shape});
+  }
+  Tensor activation_f32(std::string name, Shape shape) const {
+    return Tensor(memory, {std::move(name), MemoryScope::activations, DType::f32, shape});
+  }
+  Tensor workspace(std::string name, Shape shape) const {
+    return Tensor(memory, {std::move(name), MemoryScope::workspace, compute, shape});
+  }
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,181 @@
+#include "engine/sharding/fsdp.h"
+
+#include <algorithm>
+
+#include "engine/core/error.h"
+
+namespace perfbench::engine {
+namespace {
+
+// Layer parameters are called "layers.3.query.weight"; code asks its unit for "query.weight".
+const UnitParameter* find(const UnitLayout& layout, std::string_view suffix) {
+  for (const auto& p : layout.parameters) {
+    const std::string_view name = p.spec.name;
+    if (name == suffix) return &p;
+    if (p.spec.layer >= 0 && name.size() > layout.name.size() && name.substr(layout.name.size() + 1) == suffix)
+      return &p;
+  }
+  return nullptr;
+}
+
+TensorView view_of(const TensorView& whole, const UnitLayout& layout, std::string_view suffix) {
+  const auto* p = find(layout, suffix);
+  if (p == nullptr) return {};
+  const auto& shape = p->spec.shape;
+  return whole.slice(p->offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]});
+}
+
+Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, MemoryScope scope) {
+  return Tensor(memory, {layout.name + "." + what, scope, DType::f32, Shape{layout.shard_elements}});
+}
+
+}  // namespace
+
+void GatheredUnit::wait(PhaseClock& clock) {
+  PhaseClock::Scope scope(clock, Phase::exposed_comm);
+  pending_.wait();
+  cast_shard_.reset();
+}
+
+TensorView GatheredUnit::weight(std::string_view suffix) const {
+  return view_of(whole_, *layout_, suffix);
+}
+
+TensorView GradientTarget::gradient(std::string_view suffix) const {
+  return view_of(whole_, *layout_, suffix);
+}
+
+Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init)
+    : context_(context), shards_(context.collectives.mesh().size(MeshAxis::fsdp)) {
+  for (auto& layout : unit_layouts(model, shards_)) {
+    UnitState unit;
+    unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
+    unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
+    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
+    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
+    unit.layout = std::move(layout);
+    initialise(unit, init);
+    units_.push_back(std::move(unit));
+  }
+  has_gradient_.assign(units_.size(), 0);
+}
+
+Fsdp::~Fsdp() = default;
+
+void Fsdp::initialise(UnitState& unit, const InitRule& init) {
+  for (const auto* state : {&unit.weight, &unit.gradient, &unit.first_moment, &unit.second_moment}) {
+    context_.ops.fill(*state, 0.0);
+  }
+  const std::int64_t shard_first = context_.collectives.mesh().index(MeshAxis::fsdp) * unit.layout.shard_elements;
+  const std::int64_t shard_end = shard_first + unit.layout.shard_elements;
+  for (const auto& p : unit.layout.parameters) {
+    const std::int64_t begin = std::max(shard_first, p.offset);
+    const std::int64_t end = std::min(shard_end, p.offset + p.spec.elements());
+    if (begin >= end) continue;
+    const bool matrix = p.spec.shape.size() >= 2;
+    const bool scale = p.spec.kind == spec::ParameterKind::norm && p.spec.name.ends_with(".weight");
+    context_.ops.fill_normal({.out = unit.weight.view().slice(begin - shard_first, Shape{end - begin}),
+                              .seed = init.seed,
+                              .stream = p.spec.name,
+                              .first_index = begin - p.offset,
+                              .mean = scale ? 1.0 : 0.0,
+                              .std = matrix ? init.matrix_std : init.norm_and_bias_std});
+  }
+}
+
+GatheredUnit Fsdp::gather(std::size_t index) {
+  const UnitState& unit = units_[index];
+  GatheredUnit gathered;
+  gathered.layout_ = &unit.layout;
+  TensorView shard = unit.weight;
+  if (context_.compute != DType::f32) {
+    Tensor cast(context_.memory,
+                {unit.layout.name + ".weight_cast", MemoryScope::gathered, context_.compute, shard.shape});
+    context_.ops.copy(cast, shard);
+    gathered.cast_shard_ = std::move(cast);
+    shard = gathered.cast_shard_;
+  }
+  if (shards_ == 1) {
+    gathered.buffer_ = std::move(gathered.cast_shard_);
+    gathered.whole_ = shard;
+    return gathered;
+  }
+  gathered.buffer_ = Tensor(context_.memory, {unit.layout.name + ".weight_gathered", MemoryScope::gathered,
+                                              context_.compute, Shape{unit.layout.elements}});
+  gathered.whole_ = gathered.buffer_;
+  gathered.pending_ = context_.collectives.all_gather("U/fsdp -> U", gathered.whole_, shard);
+  return gathered;
+}
+
+void Fsdp::begin_microbatch(std::int64_t index, Microbatch kind) {
+  if (index == 0) std::fill(has_gradient_.begin(), has_gradient_.end(), 0);
+  microbatch_ = kind;
+}
+
+GradientTarget Fsdp::open_gradient(std::size_t index) {
+  const UnitState& unit = units_[index];
+  GradientTarget target;
+  target.unit_ = index;
+  target.layout_ = &unit.layout;
+  if (shards_ == 1) {
+    target.whole_ = unit.gradient;
+    target.first_write_ = has_gradient_[index] != 0 ? Write::accumulate : Write::overwrite;
+    return target;
+  }
+  target.buffer_ = Tensor(context_.memory, {unit.layout.name + ".gradient_whole", MemoryScope::gathered, DType::f32,
+                                            Shape{unit.layout.elements}});
+  target.whole_ = target.buffer_;
+  // Nothing writes the gaps between parameters, and they are summed with the rest.
+  for (const auto& gap : unit.layout.padding()) {
+    context_.ops.fill(target.whole_.slice(gap.first, Shape{gap.count}), 0.0);
+  }
+  return target;
+}
+
+void Fsdp::close_gradient(GradientTarget target, Contribution contribution) {
+  const std::size_t index = target.unit_;
+  const bool first = has_gradient_[index] == 0;
+  has_gradient_[index] = 1;
+  if (shards_ == 1) {
+    if (contribution == Contribution::final_one) reduce_over_dp(index);
+    return;
+  }
+  Reduction reduction{.unit = index, .contribution = contribution};
+  reduction.whole = std::move(target.buffer_);
+  TensorView into = units_[index].gradient;
+  if (!first) {
+    reduction.shard = Tensor(context_.memory, {units_[index].layout.name + ".gradient_reduced", MemoryScope::gathered,
+                                               DType::f32, into.shape});
+    into = reduction.shard;
+  }
+  reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole);
+  reductions_.push_back(std::move(reduction));
+  // One reduction runs beside the computation of the next layer; an older one would only hold its memory.
+  while (reductions_.size() > 1) settle_oldest();
+}
+
+void Fsdp::settle_oldest() {
+  Reduction reduction = std::move(reductions_.front());
+  reductions_.pop_front();
+  {
+    PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
+    reduction.pending.wait();
+  }
+  const TensorView gradient = units_[reduction.unit].gradient;
+  if (reduction.shard.defined()) context_.ops.add(gradient, gradient, reduction.shard);
+  if (reduction.contribution == Contribution::final_one) reduce_over_dp(reduction.unit);
+}
+
+void Fsdp::reduce_over_dp(std::size_t index) {
+  if (microbatch_ != Microbatch::last || context_.collectives.mesh().size(MeshAxis::dp) == 1) return;
+  dp_reductions_.push_back(context_.collectives.all_reduce(MeshAxis::dp, units_[index].gradient));
+}
+
+void Fsdp::finish_gradients() {
+  while (!reductions_.empty()) settle_oldest();
+  PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
+  for (auto& pending : dp_reductions_) pending.wait();
+  dp_reductions_.clear();
+}
+
+}  // namespace perfbench::engine

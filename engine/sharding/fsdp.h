@@ -1,0 +1,113 @@
+// Sharded parameters: what a rank keeps of every unit, and how a unit's weights are gathered for use and its gradients
+// reduced. With one rank along fsdp the whole unit is the shard, and in f32 "gathering" is looking at it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "engine/sharding/context.h"
+#include "engine/sharding/unit.h"
+
+namespace perfbench::engine {
+
+// This rank's part of a unit, for the whole run. All f32 [U/fsdp].
+struct UnitState {
+  UnitLayout layout;
+  Tensor weight;
+  Tensor gradient;
+  Tensor first_moment;
+  Tensor second_moment;
+};
+
+// How parameters begin: matrices and embeddings normal(0, init_std), norm weights 1, biases 0.
+// `norm_and_bias_std` spreads the last two: tests use it so that no gradient is trivially right.
+struct InitRule {
+  std::uint64_t seed = 0;
+  double matrix_std = 0.02;
+  double norm_and_bias_std = 0.0;
+};
+
+// A unit's whole weights in the compute type. Usable after wait().
+class GatheredUnit {
+ public:
+  GatheredUnit() = default;
+  void wait(PhaseClock& clock);
+  // The parameter called `suffix` of this unit ("query.weight"); shape as in the table. Undefined if there is none.
+  TensorView weight(std::string_view suffix) const;
+
+ private:
+  friend class Fsdp;
+  const UnitLayout* layout_ = nullptr;
+  TensorView whole_;   // [U]
+  Tensor buffer_;      // behind whole_, unless that is the master weights themselves
+  Tensor cast_shard_;  // what the collective reads
+  Pending pending_;
+};
+
+// Where a unit's gradients of one microbatch are written, whole and in f32.
+class GradientTarget {
+ public:
+  TensorView gradient(std::string_view suffix) const;
+  // How the first contribution to each parameter is written; later ones of the same microbatch accumulate.
+  Write first_write() const { return first_write_; }
+
+ private:
+  friend class Fsdp;
+  std::size_t unit_ = 0;
+  const UnitLayout* layout_ = nullptr;
+  TensorView whole_;
+  Tensor buffer_;  // behind whole_, unless that is the unit's gradient itself
+  Write first_write_ = Write::overwrite;
+};
+
+class Fsdp {
+ public:
+  Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init);
+  ~Fsdp();
+  Fsdp(const Fsdp&) = delete;
+  Fsdp& operator=(const Fsdp&) = delete;
+
+  std::vector<UnitState>& units() { return units_; }
+  std::size_t embedding_unit() const { return 0; }
+  std::size_t layer_unit(std::int64_t layer) const { return static_cast<std::size_t>(layer) + 1; }
+  std::size_t head_unit() const { return units_.size() - 1; }
+
+  // Submits the gathering of a unit.
+  GatheredUnit gather(std::size_t unit);
+
+  // At the start of each microbatch; the last one's gradients are also summed over dp.
+  enum class Microbatch { middle, last };
+  void begin_microbatch(std::int64_t index, Microbatch kind);
+  GradientTarget open_gradient(std::size_t unit);
+  // The target's values are complete: submits their reduction. A unit may be opened and closed several times (a tied
+  // embedding is, by the head and by the lookup).
+  enum class Contribution { more_follow, final_one };
+  void close_gradient(GradientTarget target, Contribution contribution);
+  // Waits until every unit's gradient holds the sum over all ranks.
+  void finish_gradients();
+
+ private:
+  struct Reduction {
+    std::size_t unit = 0;
+    Tensor whole;  // read by the collective
+    Tensor shard;  // its result, when it is to be added to earlier ones
+    Pending pending;
+    Contribution contribution = Contribution::final_one;
+  };
+
+  void initialise(UnitState& unit, const InitRule& init);
+  void settle_oldest();
+  void reduce_over_dp(std::size_t unit);
+
+  Context& context_;
+  std::int64_t shards_;
+  std::vector<UnitState> units_;
+  std::vector<char> has_gradient_;  // of this step, by unit
+  Microbatch microbatch_ = Microbatch::last;
+  std::deque<Reduction> reductions_;
+  std::vector<Pending> dp_reductions_;
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,15 @@
+// The schedule of a run, walked without computing: what `perfbench plan` prints.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+// Counts one step of one rank. A run the engine has no kernels for, and one that needs more than
+// run.memory_limit_bytes, comes back infeasible with the reason.
+spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
+
+}  // namespace perfbench::engine

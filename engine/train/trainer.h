@@ -1,0 +1,44 @@
+// Training steps of one rank.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/data/token_source.h"
+#include "engine/model/decoder.h"
+#include "engine/optim/adamw.h"
+#include "workloads/spec/record.h"
+
+namespace perfbench::engine {
+
+// The type of weights and activations in products.
+DType compute_dtype(spec::Precision precision);
+InitRule init_rule(const spec::RunSpec& run);
+
+class Trainer {
+ public:
+  // `tokens` may be null in a dry walk.
+  Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens);
+
+  // One optimizer step; `step` counts from 0. The record's probe_ns is left to the caller.
+  spec::StepRecord step(std::int64_t step);
+
+  Fsdp& fsdp() { return decoder_.fsdp(); }
+
+ private:
+  void load(const BatchPlace& place);
+  double global_loss();
+
+  Context& context_;
+  const spec::RunSpec& run_;
+  TokenSource* source_;
+  Decoder decoder_;
+  AdamwOptimizer optimizer_;
+  Tensor tokens_N_;
+  Tensor targets_N_;
+  Tensor loss_sum_;  // f64 [1], of all microbatches
+  std::vector<std::int32_t> host_tokens_;
+  std::vector<std::int32_t> host_targets_;
+};
+
+}  // namespace perfbench::engine

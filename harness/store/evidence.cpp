@@ -40,17 +40,6 @@ auto parse_file(const fs::path& file, const Parse& parse) {
   }
 }
 
-// Not parse_run_json: a run that contradicts itself is recorded as infeasible, so its run.json is evidence too.
-spec::RunSpec parse_run_as_recorded(const std::string& text) {
-  spec::Json json;
-  try {
-    json = spec::Json::parse(text);
-  } catch (const spec::Json::parse_error& e) {
-    throw spec::SpecError("", e.what());
-  }
-  return spec::fields_from_json<spec::RunSpec>(json, spec::Missing::is_error);
-}
-
 // Appends one rank's steps.
 void read_steps(const fs::path& file, std::int64_t rank, RunEvidence& out) {
   const std::string text = read_file(file);
@@ -91,6 +80,16 @@ void check(const fs::path& directory, const RunEvidence& evidence) {
 
 }  // namespace
 
+spec::RunSpec parse_recorded_run(std::string_view text) {
+  spec::Json json;
+  try {
+    json = spec::Json::parse(text);
+  } catch (const spec::Json::parse_error& e) {
+    throw spec::SpecError("", e.what());
+  }
+  return spec::fields_from_json<spec::RunSpec>(json, spec::Missing::is_error);
+}
+
 std::optional<AttemptRecord> read_attempt_record(const fs::path& directory) {
   if (!fs::exists(directory / kAttemptFile)) return std::nullopt;
   return parse_file(directory / kAttemptFile, [](const auto& text) { return parse_attempt(text); });
@@ -105,7 +104,7 @@ std::optional<RunEvidence> read_run_directory(const fs::path& directory) {
   if (!attempt) return std::nullopt;
   RunEvidence out;
   out.attempt = std::move(*attempt);
-  out.run = parse_file(directory / kRunFile, parse_run_as_recorded);
+  out.run = parse_file(directory / kRunFile, parse_recorded_run);
   out.run_json = spec::canonical_json(out.run);
   if (fs::exists(directory / kEnvironmentFile)) {
     out.environment =

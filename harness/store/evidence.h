@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/run/attempt.h"
@@ -22,6 +23,10 @@ struct RunEvidence {
   std::vector<spec::StepRecord> steps;                 // by rank, then step
   std::int64_t lost_step_lines = 0;                    // last lines that were cut off
 };
+
+// run.json as it is. Unlike spec::parse_run_json it takes a run that contradicts itself: such a run is recorded as
+// infeasible, and its run.json is evidence too. Throws spec::SpecError.
+spec::RunSpec parse_recorded_run(std::string_view text);
 
 // attempt.json alone. Nothing for a folder without it. Throws InputError.
 std::optional<AttemptRecord> read_attempt_record(const std::filesystem::path& directory);

@@ -1,0 +1,86 @@
+#include "harness/store/baseline_ledger.h"
+
+#include <utility>
+
+#include "harness/input_error.h"
+#include "harness/store/keys.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr const char* kColumns = "baseline_key, name, kind, author, reason, created_utc, expires_utc, source";
+
+Baseline read_entry(const Connection& db, const Statement& row) {
+  Baseline out;
+  out.key = row.integer(0);
+  out.name = row.text(1);
+  out.kind = spec::enum_value<BaselineKind>(row.text(2)).value();
+  out.author = row.text(3);
+  out.reason = row.text(4);
+  out.created_utc = row.text(5);
+  out.expires_utc = row.text(6);
+  out.source = row.text(7);
+  Statement attempts(db, "SELECT attempt_key FROM baseline_attempts WHERE baseline_key = ? ORDER BY 1");
+  attempts.with(out.key);
+  while (attempts.step()) out.attempt_keys.push_back(attempts.integer(0));
+  Statement values(db,
+                   "SELECT subject, name, value FROM baseline_values JOIN names USING (name_key) "
+                   "WHERE baseline_key = ? ORDER BY subject, name, sample");
+  values.with(out.key);
+  while (values.step()) out.values.push_back({values.text(0), values.text(1), values.real(2)});
+  return out;
+}
+
+void check(const Baseline& baseline) {
+  const std::pair<const char*, const std::string*> needed[] = {
+      {"a name", &baseline.name}, {"an author", &baseline.author}, {"a reason", &baseline.reason}};
+  for (const auto& [what, text] : needed) {
+    if (text->empty()) throw InputError(std::string("[baseline] a baseline needs ") + what);
+  }
+  if (baseline.attempt_keys.empty() && baseline.values.empty()) {
+    throw InputError("[baseline] '" + baseline.name + "' would be empty: " + baseline.source +
+                     " gives no finished attempt and no value");
+  }
+}
+
+}  // namespace
+
+void add_baseline(Connection& db, const Baseline& baseline) {
+  check(baseline);
+  Transaction transaction(db);
+  std::optional<std::string_view> expires;
+  if (!baseline.expires_utc.empty()) expires = baseline.expires_utc;
+  Statement(db,
+            "INSERT INTO baselines (name, kind, author, reason, created_utc, expires_utc, source) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)")
+      .run(baseline.name, spec::enum_name(baseline.kind), baseline.author, baseline.reason, baseline.created_utc,
+           expires, baseline.source);
+  const auto key = db.last_insert_key();
+  Statement attempt(db, "INSERT INTO baseline_attempts (baseline_key, attempt_key) VALUES (?, ?)");
+  for (const auto attempt_key : baseline.attempt_keys) attempt.run(key, attempt_key);
+  Statement value(
+      db, "INSERT INTO baseline_values (baseline_key, subject, name_key, sample, value) VALUES (?, ?, ?, ?, ?)");
+  std::map<std::pair<std::string, std::string>, std::int64_t> samples;
+  for (const auto& v : baseline.values) {
+    value.run(key, v.subject, name_key(db, v.metric), samples[{v.subject, v.metric}]++, v.value);
+  }
+  transaction.commit();
+}
+
+std::optional<Baseline> find_baseline(const Connection& db, const std::string& name, const std::string& now_utc) {
+  Statement row(db, std::string("SELECT ") + kColumns +
+                        " FROM baselines WHERE name = ? AND (expires_utc IS NULL OR expires_utc > ?) "
+                        "ORDER BY baseline_key DESC LIMIT 1");
+  row.with(name, now_utc);
+  if (!row.step()) return std::nullopt;
+  return read_entry(db, row);
+}
+
+std::vector<Baseline> list_baselines(const Connection& db) {
+  Statement rows(db, std::string("SELECT ") + kColumns + " FROM baselines ORDER BY baseline_key");
+  std::vector<Baseline> out;
+  while (rows.step()) out.push_back(read_entry(db, rows));
+  return out;
+}
+
+}  // namespace perfbench::harness

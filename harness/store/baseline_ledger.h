@@ -1,0 +1,55 @@
+// The ledger of baselines (tables baselines, baseline_attempts, baseline_values). Entries are added and never changed;
+// of several with one name the newest that has not expired is in force.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/store/sqlite.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+enum class BaselineKind { anchor, rolling, published, other_binary };
+
+// A number from elsewhere.
+struct BaselineValue {
+  std::string subject;  // a run id, or the label of a cell
+  std::string metric;
+  double value = 0;
+};
+
+struct Baseline {
+  std::int64_t key = 0;  // given by the ledger
+  std::string name;
+  BaselineKind kind = BaselineKind::anchor;
+  std::string author;
+  std::string reason;
+  std::string created_utc;
+  std::string expires_utc = {};  // empty: never
+  std::string source;            // what it was taken from: "sweep ...", a file, "published:..."
+  std::vector<std::int64_t> attempt_keys = {};
+  std::vector<BaselineValue> values = {};  // several of one subject and metric: one per process run
+};
+
+// Throws InputError without a name, an author or a reason, or with neither attempts nor values.
+void add_baseline(Connection& db, const Baseline& baseline);
+
+// In force at `now_utc`, nothing if there is none of that name.
+std::optional<Baseline> find_baseline(const Connection& db, const std::string& name, const std::string& now_utc);
+
+// Every entry, oldest first.
+std::vector<Baseline> list_baselines(const Connection& db);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::BaselineKind> {
+  using Kind = perfbench::harness::BaselineKind;
+  static constexpr std::array kNames{std::pair{Kind::anchor, "anchor"}, std::pair{Kind::rolling, "rolling"},
+                                     std::pair{Kind::published, "published"},
+                                     std::pair{Kind::other_binary, "other_binary"}};
+};

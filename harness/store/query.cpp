@@ -1,0 +1,185 @@
+#include "harness/store/query.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "harness/input_error.h"
+#include "harness/store/evidence.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::harness {
+namespace {
+
+bool is_run_id_start(const std::string& text) {
+  constexpr std::size_t kShortest = 6;
+  constexpr std::size_t kWhole = 64;
+  return text.size() >= kShortest && text.size() <= kWhole &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Selection parse_run(const std::string& text, const std::string& id, SelectionKind kind) {
+  if (!is_run_id_start(id)) {
+    throw InputError("[store] '" + text + "': a run is named by the first 6 to 64 hex digits of its id");
+  }
+  return {.kind = kind, .id = id};
+}
+
+Selection parse_attempt_selection(const std::string& text, const std::string& rest) {
+  const auto slash = rest.find('/');
+  auto out = parse_run(text, rest.substr(0, slash), SelectionKind::attempt);
+  const auto number = slash == std::string::npos ? std::string() : rest.substr(slash + 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), out.attempt);
+  if (number.empty() || error != std::errc() || end != number.data() + number.size() || out.attempt < 1) {
+    throw InputError("[store] '" + text + "': an attempt is named attempt:<start of the run id>/<number from 1>");
+  }
+  return out;
+}
+
+// What several attempts share is read once.
+class AttemptReader {
+ public:
+  explicit AttemptReader(const Connection& db)
+      : run_(db, "SELECT run_json FROM runs WHERE run_key = ?"),
+        machine_(db, "SELECT machine_fingerprint FROM environments WHERE environment_key = ?"),
+        facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?"),
+        metrics_(db, "SELECT metric, value FROM metric_values WHERE attempt_key = ?") {}
+
+  // The columns and joins that read() expects.
+  static std::string sql(const std::string& where) {
+    return "SELECT a.attempt_key, r.run_id, a.attempt, a.state, a.reason, s.sweep_id, c.matrix, c.label, "
+           "a.started_utc, a.lost_step_lines, a.peak_flops_per_s, a.run_key, a.environment_key, "
+           "coalesce(m.emulated, 0) FROM attempts a JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) "
+           "JOIN cells c USING (cell_key) LEFT JOIN attempt_summaries m USING (attempt_key) WHERE " +
+           where + " ORDER BY a.started_utc, a.attempt_key";
+  }
+
+  std::vector<StoredAttempt> read(Statement& rows) {
+    std::vector<StoredAttempt> out;
+    while (rows.step()) {
+      StoredAttempt attempt;
+      attempt.key = rows.integer(0);
+      attempt.run_id = rows.text(1);
+      attempt.attempt = rows.integer(2);
+      attempt.state = spec::enum_value<AttemptState>(rows.text(3)).value();
+      attempt.reason = rows.text(4);
+      attempt.sweep_id = rows.text(5);
+      attempt.matrix = rows.text(6);
+      attempt.cell = rows.text(7);
+      attempt.started_utc = rows.text(8);
+      attempt.lost_step_lines = rows.integer(9);
+      if (!rows.is_null(10)) attempt.peak_flops_per_s = rows.real(10);
+      attempt.run = run(rows.integer(11));
+      if (!rows.is_null(12)) attempt.environment = environment(rows.integer(12));
+      attempt.emulated = rows.integer(13) != 0;
+      metrics_.with(attempt.key);
+      while (metrics_.step()) attempt.metrics[metrics_.text(0)] = metrics_.real(1);
+      out.push_back(std::move(attempt));
+    }
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const spec::RunSpec> run(std::int64_t key) {
+    auto& known = runs_[key];
+    if (known) return known;
+    run_.with(key).step();
+    known = std::make_shared<const spec::RunSpec>(parse_recorded_run(run_.text(0)));
+    return known;
+  }
+
+  std::shared_ptr<const StoredEnvironment> environment(std::int64_t key) {
+    auto& known = environments_[key];
+    if (known) return known;
+    auto fresh = std::make_shared<StoredEnvironment>();
+    machine_.with(key).step();
+    fresh->machine_fingerprint = machine_.text(0);
+    facts_.with(key);
+    while (facts_.step()) fresh->facts[facts_.text(0)] = facts_.text(1);
+    known = std::move(fresh);
+    return known;
+  }
+
+  Statement run_;
+  Statement machine_;
+  Statement facts_;
+  Statement metrics_;
+  std::map<std::int64_t, std::shared_ptr<const spec::RunSpec>> runs_;
+  std::map<std::int64_t, std::shared_ptr<const StoredEnvironment>> environments_;
+};
+
+template <class... T>
+std::vector<StoredAttempt> load_where(const Connection& db, const std::string& where, const T&... values) {
+  AttemptReader reader(db);
+  Statement rows(db, AttemptReader::sql(where));
+  rows.with(values...);
+  return reader.read(rows);
+}
+
+std::vector<StoredAttempt> load_sweep(const Connection& db, const std::string& id) {
+  auto out = load_where(db, "s.sweep_id = ?", id);
+  if (!out.empty()) return out;
+  std::vector<std::string> known;
+  Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE sweep_id <> '' ORDER BY started_utc DESC LIMIT 100");
+  while (sweeps.step()) known.push_back(sweeps.text(0));
+  throw InputError("[store] " + db.path().string() + " has no sweep '" + id + "'" + spec::suggestion(id, known) +
+                   "; 'latest', 'all', run:ID and attempt:ID/N also name attempts");
+}
+
+std::string whole_run_id(const Connection& db, const std::string& start) {
+  // A range and not LIKE: it uses the index. 'g' follows every hex digit.
+  Statement runs(db, "SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || 'g' LIMIT 2");
+  runs.with(start);
+  if (!runs.step()) throw InputError("[store] " + db.path().string() + " has no run whose id begins with " + start);
+  const auto found = runs.text(0);
+  if (runs.step()) {
+    throw InputError("[store] several runs begin with " + start + ": " + found + " and " + runs.text(0) +
+                     "; give more digits");
+  }
+  return found;
+}
+
+}  // namespace
+
+Selection parse_selection(const std::string& text) {
+  if (text == "latest") return {};
+  if (text == "all") return Selection{SelectionKind::all, {}, 0};
+  if (text.rfind("run:", 0) == 0) return parse_run(text, text.substr(4), SelectionKind::run);
+  if (text.rfind("attempt:", 0) == 0) return parse_attempt_selection(text, text.substr(8));
+  return {.kind = SelectionKind::sweep, .id = text};
+}
+
+std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection) {
+  switch (selection.kind) {
+    case SelectionKind::latest_sweep:
+      return load_where(db,
+                        "s.sweep_key = (SELECT sweep_key FROM sweeps ORDER BY sweep_id = '', started_utc DESC, "
+                        "sweep_key DESC LIMIT 1)");
+    case SelectionKind::all:
+      return load_where(db, "TRUE");
+    case SelectionKind::sweep:
+      return load_sweep(db, selection.id);
+    case SelectionKind::run:
+      return load_where(db, "r.run_id = ?", whole_run_id(db, selection.id));
+    case SelectionKind::attempt:
+      break;
+  }
+  auto out = load_where(db, "r.run_id = ? AND a.attempt = ?", whole_run_id(db, selection.id), selection.attempt);
+  if (out.empty()) {
+    throw InputError("[store] run " + selection.id + " has no attempt " + std::to_string(selection.attempt));
+  }
+  return out;
+}
+
+std::vector<StoredAttempt> load_attempts(const Connection& db, const std::vector<std::int64_t>& keys) {
+  AttemptReader reader(db);
+  Statement rows(db, AttemptReader::sql("a.attempt_key = ?"));
+  std::vector<StoredAttempt> out;
+  for (const auto key : keys) {
+    rows.with(key);
+    auto one = reader.read(rows);
+    std::move(one.begin(), one.end(), std::back_inserter(out));
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

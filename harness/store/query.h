@@ -1,0 +1,56 @@
+// Attempts out of the store, for comparisons and reports.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/run/attempt.h"
+#include "harness/store/sqlite.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+struct StoredEnvironment {
+  std::string machine_fingerprint;
+  std::map<std::string, std::string> facts;  // "cpu_model" -> ...
+};
+
+struct StoredAttempt {
+  std::int64_t key = 0;
+  std::string run_id;
+  std::int64_t attempt = 1;
+  AttemptState state = AttemptState::ok;
+  std::string reason;
+  std::string sweep_id;
+  std::string matrix;
+  std::string cell;
+  std::string started_utc;
+  std::int64_t lost_step_lines = 0;
+  std::optional<double> peak_flops_per_s;                // measured, fp32, of one rank
+  bool emulated = false;                                 // the precision was computed by conversion
+  std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
+  std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
+  std::map<std::string, double> metrics;
+};
+
+// Which attempts: "latest" (the newest sweep), "all", "run:<start of a run id>", "attempt:<start of a run
+// id>/<number>", or the id of a sweep.
+enum class SelectionKind { latest_sweep, all, run, attempt, sweep };
+struct Selection {
+  SelectionKind kind = SelectionKind::latest_sweep;
+  std::string id;            // of the sweep, or the start of the run's
+  std::int64_t attempt = 0;  // of kind attempt
+};
+// Throws InputError for a run id that is not 6 to 64 hex digits, or an attempt that is not a number.
+Selection parse_selection(const std::string& text);
+
+// In the order in which they were started. Throws InputError when a named sweep, run or attempt does not exist, or a
+// run id's start fits several runs.
+std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection);
+std::vector<StoredAttempt> load_attempts(const Connection& db, const std::vector<std::int64_t>& keys);
+
+}  // namespace perfbench::harness

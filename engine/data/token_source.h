@@ -33,4 +33,7 @@ std::int64_t first_sequence(const spec::RunSpec& run, const BatchPlace& place);
 // modulo vocab_size.
 std::unique_ptr<TokenSource> make_synthetic_tokens(const spec::RunSpec& run);
 
+// By run.data.kind.
+std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run);
+
 }  // namespace perfbench::engine

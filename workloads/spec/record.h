@@ -105,6 +105,7 @@ struct FlopCounts {
   constexpr std::int64_t model_flops() const {
     return attention_projection_flops + attention_score_flops + feed_forward_flops + unembedding_flops;
   }
+  constexpr std::int64_t executed_flops() const { return model_flops() + rematerialised_flops; }
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

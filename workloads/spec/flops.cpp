@@ -1,0 +1,30 @@
+#include "workloads/spec/flops.h"
+
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::spec {
+namespace {
+
+// L*h*e*T: one product of attention over the full score square, in multiplications per token.
+double attention_products(const ModelSpec& model, std::int64_t seq_len) {
+  return static_cast<double>(model.layers) * static_cast<double>(model.n_heads) * static_cast<double>(model.head_dim) *
+         static_cast<double>(seq_len);
+}
+
+}  // namespace
+
+double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len) {
+  const auto counts = count_parameters(model);
+  const auto active = static_cast<double>(counts.matmul_active);
+  switch (definition) {
+    case FlopDefinition::causal:
+      return 6 * active + 6 * attention_products(model, seq_len);
+    case FlopDefinition::palm:
+      return 6 * active + 12 * attention_products(model, seq_len);
+    case FlopDefinition::six_n_total:
+      return 6 * static_cast<double>(counts.total);
+  }
+  return 0;
+}
+
+}  // namespace perfbench::spec

@@ -1,0 +1,69 @@
+// Every number that perfbench stores or prints: what it is, in which unit, and which way is better.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::spec {
+
+// neutral: a fact about the run; a change is worth knowing and neither good nor bad.
+enum class Direction { lower_is_better, higher_is_better, neutral };
+template <>
+struct EnumNames<Direction> {
+  static constexpr std::array kNames{std::pair{Direction::lower_is_better, "lower_is_better"},
+                                     std::pair{Direction::higher_is_better, "higher_is_better"},
+                                     std::pair{Direction::neutral, "neutral"}};
+};
+
+struct MetricSpec {
+  std::string_view tag;   // ends in its unit where it has one
+  std::string_view unit;  // s, bytes, 1/s, fraction (0..1), nats, count, 1 (no unit)
+  Direction direction = Direction::neutral;
+  std::string_view description;
+};
+
+// Medians are over the steady steps (harness/detect/steady.h); a step takes as long as its slowest rank.
+inline constexpr std::array kMetricCatalog{
+    MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step"},
+    MetricSpec{"step_time_p10_s", "s", Direction::lower_is_better, "10th percentile of the step time"},
+    MetricSpec{"step_time_p90_s", "s", Direction::lower_is_better, "90th percentile of the step time"},
+    MetricSpec{"tokens_per_s", "1/s", Direction::higher_is_better, "trained tokens per second over all devices"},
+    MetricSpec{"tokens_per_s_per_device", "1/s", Direction::higher_is_better, "trained tokens per second and device"},
+    MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better, "trained sequences per second over all devices"},
+    MetricSpec{"mfu_fraction", "fraction", Direction::higher_is_better,
+               "model FLOP/s (definition causal) over the peak of the devices"},
+    MetricSpec{"hfu_fraction", "fraction", Direction::higher_is_better,
+               "executed FLOP/s, with recomputation, over the peak of the devices"},
+    MetricSpec{"data_time_s", "s", Direction::lower_is_better, "part of a step: waiting for tokens"},
+    MetricSpec{"forward_time_s", "s", Direction::lower_is_better, "part of a step: forward pass"},
+    MetricSpec{"backward_time_s", "s", Direction::lower_is_better, "part of a step: backward pass, with recomputation"},
+    MetricSpec{"exposed_comm_time_s", "s", Direction::lower_is_better, "part of a step: waiting for collectives"},
+    MetricSpec{"optimizer_time_s", "s", Direction::lower_is_better,
+               "part of a step: gradient norm, clipping and update"},
+    MetricSpec{"other_time_s", "s", Direction::lower_is_better, "part of a step: the rest"},
+    MetricSpec{"peak_memory_bytes", "bytes", Direction::lower_is_better,
+               "most memory that the tensors of one device took at once"},
+    MetricSpec{"resident_bytes", "bytes", Direction::lower_is_better, "peak resident set of the engine's process"},
+    MetricSpec{"startup_time_s", "s", Direction::lower_is_better, "process start to the first step"},
+    MetricSpec{"final_loss", "nats", Direction::lower_is_better, "mean cross-entropy of the last step"},
+    MetricSpec{"loss", "nats", Direction::lower_is_better, "mean cross-entropy of one step"},
+    MetricSpec{"grad_norm", "1", Direction::neutral, "global gradient norm of one step, before clipping"},
+    MetricSpec{"probe_time_s", "s", Direction::neutral, "median of the noise probe on the slowest rank"},
+    MetricSpec{"probe_spread_fraction", "fraction", Direction::lower_is_better,
+               "how far the noise probe moved during the run"},
+    MetricSpec{"warmup_steps", "count", Direction::neutral, "steps before the steady ones, left out of medians"},
+    MetricSpec{"steady_steps", "count", Direction::neutral, "steps that medians are taken over"},
+    MetricSpec{"still_changing", "1", Direction::lower_is_better, "1 when the steps never became steady, else 0"},
+};
+
+constexpr std::optional<MetricSpec> find_metric(std::string_view tag) {
+  for (const auto& metric : kMetricCatalog) {
+    if (metric.tag == tag) return metric;
+  }
+  return std::nullopt;
+}
+
+}  // namespace perfbench::spec

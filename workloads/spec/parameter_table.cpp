@@ -69,6 +69,9 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
   table.linear("query", width_q, model.d_model, "heads*head_dim", "d_model", qkv_bias);
   table.linear("key", width_kv, model.d_model, "kv_heads*head_dim", "d_model", qkv_bias);
   table.linear("value", width_kv, model.d_model, "kv_heads*head_dim", "d_model", qkv_bias);
+  if (model.position.kind == PositionKind::t5_relative_bias) {  // a table of its own in each layer, as in GLaM
+    table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads", ParameterKind::position);
+  }
   table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim", model.bias == BiasKind::all);
   table.norm("mlp_norm");
   if (has_experts(model, layer)) {
@@ -84,9 +87,6 @@ std::vector<ParameterSpec> outer_parameters(const ModelSpec& model) {
   table.add("token_embedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::embedding);
   if (model.position.kind == PositionKind::learned) {
     table.add("position_embedding", {model.max_seq_len, model.d_model}, "position d_model", ParameterKind::position);
-  }
-  if (model.position.kind == PositionKind::t5_relative_bias) {
-    table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads", ParameterKind::position);
   }
   table.norm("final_norm");
   if (!model.tied_embedding) {

@@ -38,11 +38,26 @@ void validate(const ModelSpec& model) {
   if (moe.n_experts > 0 && moe.d_ff < 1) reject("/moe/d_ff", "a model with experts needs their hidden width d_ff");
 }
 
+void validate(const MeshSpec& mesh) {
+  double devices = 1;  // in floating point: the product of ten axes may pass 2^63
+  auto multiply = [&devices](const Field&, const auto& axis) { devices *= static_cast<double>(axis); };
+  MeshAxes::fields(mesh.ici, multiply);
+  MeshAxes::fields(mesh.dcn, multiply);
+  if (devices > kMostDevices) {
+    reject("", "the axes multiply to more than " + number(kMostDevices) + " devices; make one of them smaller");
+  }
+}
+
 void validate(const RunSpec& run) {
   try {
     validate(run.model);
   } catch (const SpecError& e) {
     throw SpecError("/model" + e.pointer(), e.what());
+  }
+  try {
+    validate(run.mesh);
+  } catch (const SpecError& e) {
+    throw SpecError("/mesh" + e.pointer(), e.what());
   }
   if (run.model.position.kind == PositionKind::learned && run.seq_len > run.model.max_seq_len) {
     reject("/seq_len", "seq_len " + number(run.seq_len) + " is above the model's max_seq_len " +
@@ -58,10 +73,11 @@ void validate(const RunSpec& run) {
                               number(run.grad_accum) + " microbatches");
   }
   if (run.model.n_kv_heads % run.mesh.tp() != 0) {
-    reject("/mesh", "n_kv_heads " + number(run.model.n_kv_heads) + " do not divide over tp " + number(run.mesh.tp()));
+    reject("/mesh/ici/tp",
+           "n_kv_heads " + number(run.model.n_kv_heads) + " do not divide over tp " + number(run.mesh.tp()));
   }
   if (run.model.layers % run.mesh.pp() != 0) {
-    reject("/mesh", number(run.model.layers) + " layers do not divide over pp " + number(run.mesh.pp()));
+    reject("/mesh/ici/pp", number(run.model.layers) + " layers do not divide over pp " + number(run.mesh.pp()));
   }
   if (run.data.kind == DataKind::flat_tokens && run.data.path.empty()) {
     reject("/data/path", "flat_tokens data needs the path of a dataset (perfbench data prepare makes one)");

@@ -1,0 +1,199 @@
+#include "harness/matrix/resolve.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/yaml_document.h"
+#include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/validate.h"
+
+namespace perfbench::harness {
+namespace {
+
+using spec::Json;
+
+Json default_fields() {
+  const spec::RunSpec defaults;
+  return Json::parse(spec::canonical_json(defaults));
+}
+
+// "mesh.ici.dp" -> /mesh/ici/dp. Keys of remat_custom are the only ones a person makes up, and they have no dots.
+Json::json_pointer to_pointer(const std::string& key) {
+  Json::json_pointer out;
+  for (std::size_t start = 0; start <= key.size();) {
+    const auto dot = std::min(key.find('.', start), key.size());
+    out /= key.substr(start, dot - start);
+    start = dot + 1;
+  }
+  return out;
+}
+
+std::string to_key(const std::string& pointer) {
+  std::string key = pointer.empty() ? "" : pointer.substr(1);
+  for (char& c : key) {
+    if (c == '/') c = '.';
+  }
+  return key;
+}
+
+std::string up(const std::string& key) {
+  const auto dot = key.rfind('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+// The assignment to blame for an error at `key`: the field's own, else that of a whole it is part of, else one of the
+// fields beside it; null when nothing near was assigned.
+const Assignment* assignment_near(const Resolved& resolved, std::string key) {
+  if (is_batch_key(key)) {
+    for (const auto* batch : {"global_batch", "batch_per_device", "batch_per_shard"}) {
+      if (const auto found = resolved.in_force.find(batch); found != resolved.in_force.end()) return found->second;
+    }
+    return nullptr;
+  }
+  for (; !key.empty(); key = up(key)) {
+    if (const auto found = resolved.in_force.find(key); found != resolved.in_force.end()) return found->second;
+    const auto inside = resolved.in_force.lower_bound(key + ".");
+    if (inside != resolved.in_force.end() && inside->first.starts_with(key + ".")) return inside->second;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Json Resolved::value_of(const std::string& key) const {
+  if (key == "model") {
+    const auto model = in_force.find("model");
+    return model != in_force.end() && model->second->value.is_string() ? model->second->value : Json(run.model.name);
+  }
+  if (key == "repeats") return repeats;
+  if (key == "devices") return run.mesh.devices();
+  const auto batch = static_cast<double>(run.global_batch);
+  if (key == "batch_per_device") return batch / static_cast<double>(run.mesh.devices());
+  if (key == "batch_per_shard") return batch / static_cast<double>(run.mesh.data_shards());
+  const auto pointer = to_pointer(key);
+  return fields.contains(pointer) ? fields.at(pointer) : Json();
+}
+
+Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog)
+    : document_(document), catalog_(catalog), defaults_(default_fields()) {}
+
+InputError Resolver::error(const Assignment* at, const std::string& message) const {
+  if (at == nullptr) return document_.error("", message);
+  if (at->origin.command_line.empty()) return document_.error(at->origin.pointer, message);
+  return InputError("[matrix] " + at->origin.command_line + ": " + message);
+}
+
+const Json& Resolver::model_fields(const Assignment& model) {
+  const auto known = model_fields_.find(model.id);
+  if (known != model_fields_.end()) return known->second;
+  Json fields;
+  try {
+    if (model.value.is_string()) {
+      const auto base_dir = std::filesystem::path(document_.file()).parent_path();
+      fields = spec::fields_to_json(catalog_.model(model.value.get<std::string>(), base_dir).model);
+    } else {
+      fields = spec::fields_to_json(spec::fields_from_json<spec::ModelSpec>(model.value, spec::Missing::takes_default));
+    }
+  } catch (const spec::SpecError& e) {
+    if (model.origin.command_line.empty()) throw document_.error(e, model.origin.pointer);
+    throw error(&model, e.what());
+  }
+  return model_fields_.emplace(model.id, std::move(fields)).first->second;
+}
+
+// The model by its name, then single fields of it over it. A model with changed fields is another model, and says so in
+// its name.
+void Resolver::apply_model(Resolved& out) {
+  const auto model = out.in_force.find("model");
+  if (model == out.in_force.end()) {
+    throw document_.error("", "no model: set 'model' in defaults, as an axis or in each included cell");
+  }
+  out.fields["model"] = model_fields(*model->second);
+  std::string changes;
+  for (auto it = out.in_force.lower_bound("model."); it != out.in_force.end() && it->first.starts_with("model.");
+       ++it) {
+    Json& field = out.fields[to_pointer(it->first)];
+    if (field == it->second->value) continue;
+    changes += (changes.empty() ? "" : ",") + it->first.substr(6) + "=" + plain_text(it->second->value);
+    field = it->second->value;
+  }
+  if (!changes.empty() && !out.in_force.contains("model.name")) {
+    Json& name = out.fields["model"]["name"];
+    name = plain_text(name) + "[" + changes + "]";
+  }
+}
+
+void Resolver::apply_fields(Resolved& out) const {
+  for (const auto& [key, assignment] : out.in_force) {
+    const bool is_field = key != "model" && !key.starts_with("model.") && key != "repeats" &&
+                          (key == "global_batch" || !is_batch_key(key));
+    if (is_field) out.fields[to_pointer(key)] = assignment->value;
+  }
+  if (!out.in_force.contains("seq_len")) out.fields["seq_len"] = out.fields["model"]["max_seq_len"];
+  // Replaced by apply_batch, or missed by check().
+  if (!out.in_force.contains("global_batch")) out.fields["global_batch"] = 1;
+}
+
+// Sequences per device or per data shard to sequences of the step.
+void Resolver::apply_batch(Resolved& out) const {
+  for (const auto* key : {"batch_per_device", "batch_per_shard"}) {
+    const auto found = out.in_force.find(key);
+    if (found == out.in_force.end()) continue;
+    const bool by_device = found->first == "batch_per_device";
+    const auto parts = by_device ? out.run.mesh.devices() : out.run.mesh.data_shards();
+    const double batch = parse_share(found->second->value).value() * static_cast<double>(parts);
+    // A fraction such as 1/3 is rounded in its last bit: 1e-6 sequences are above that and below any real remainder.
+    constexpr double kRounding = 1e-6;
+    const double whole = std::round(batch);
+    if (std::abs(batch - whole) > kRounding || whole < 1 || whole > 1e9) {
+      out.contradiction = {found->second, std::string(key) + " " + plain_text(found->second->value) + " on " +
+                                              std::to_string(parts) + (by_device ? " devices" : " data shards") +
+                                              " is a batch of " + spec::shown(Json(batch)) +
+                                              " sequences, which is no whole number from 1 to 1e9"};
+      return;
+    }
+    out.run.global_batch = static_cast<std::int64_t>(whole);
+    out.fields["global_batch"] = out.run.global_batch;
+  }
+}
+
+Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
+  Resolved out;
+  for (const Assignment* assignment : in_order) {
+    if (is_batch_key(assignment->key)) std::erase_if(out.in_force, [](const auto& e) { return is_batch_key(e.first); });
+    out.in_force[assignment->key] = assignment;
+  }
+  out.fields = defaults_;
+  apply_model(out);
+  apply_fields(out);
+  if (const auto repeats = out.in_force.find("repeats"); repeats != out.in_force.end()) {
+    out.repeats = repeats->second->value.get<std::int64_t>();
+  }
+  try {
+    spec::read_fields(out.run, out.fields, spec::Missing::is_error, "");
+  } catch (const spec::SpecError& e) {
+    throw error(assignment_near(out, to_key(e.pointer())), e.what());
+  }
+  try {
+    spec::validate(out.run.mesh);
+  } catch (const spec::SpecError& e) {
+    throw error(assignment_near(out, "mesh"), e.what());
+  }
+  apply_batch(out);
+  return out;
+}
+
+void Resolver::check(Resolved& resolved) const {
+  if (assignment_near(resolved, "global_batch") == nullptr) {
+    throw document_.error("", "no batch: set global_batch (sequences of a step), batch_per_device or batch_per_shard");
+  }
+  if (resolved.contradiction) return;
+  try {
+    spec::validate(resolved.run);
+  } catch (const spec::SpecError& e) {
+    resolved.contradiction = {assignment_near(resolved, to_key(e.pointer())), e.what()};
+  }
+}
+
+}  // namespace perfbench::harness

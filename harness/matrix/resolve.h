@@ -1,0 +1,63 @@
+// Assignments -> RunSpec. Include in .cpp files only: it pulls in the JSON library.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/input_error.h"
+#include "harness/matrix/matrix_parts.h"
+#include "workloads/spec/run_spec.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+
+class ModelCatalog;
+class YamlDocument;
+
+// A combination of sound values that contradict each other.
+struct Contradiction {
+  const Assignment* culprit = nullptr;  // the assignment of the field to change; null: none was made
+  std::string message;
+};
+
+struct Resolved {
+  spec::RunSpec run;
+  std::int64_t repeats = 1;
+  std::map<std::string, const Assignment*> in_force;  // by key, the last assignment
+  spec::Json fields;                                  // of `run`
+  std::optional<Contradiction> contradiction;
+
+  // The value of any key of run_keys(), in the form a person writes it.
+  spec::Json value_of(const std::string& key) const;
+};
+
+class Resolver {
+ public:
+  Resolver(const YamlDocument& document, const ModelCatalog& catalog);
+
+  // Applies the assignments, later ones over earlier ones. Throws InputError where a value by itself cannot be meant:
+  // an unknown model, a wrong type, out of range.
+  Resolved resolve(const std::vector<const Assignment*>& in_order);
+
+  // What no assignment gave and none can be guessed, and what contradicts itself (kept in `resolved`). Throws
+  // InputError for the former.
+  void check(Resolved& resolved) const;
+
+  // The error of a value, at the place it was written.
+  InputError error(const Assignment* at, const std::string& message) const;
+
+ private:
+  const spec::Json& model_fields(const Assignment& model);
+  void apply_model(Resolved& out);
+  void apply_fields(Resolved& out) const;
+  void apply_batch(Resolved& out) const;
+
+  const YamlDocument& document_;
+  const ModelCatalog& catalog_;
+  spec::Json defaults_;                             // fields of RunSpec{}
+  std::map<std::size_t, spec::Json> model_fields_;  // by the id of the assignment that names the model
+};
+
+}  // namespace perfbench::harness

@@ -1,0 +1,197 @@
+#include "harness/matrix/run_keys.h"
+
+#include <array>
+#include <charconv>
+#include <type_traits>
+
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct ShortName {
+  std::string_view word;
+  std::string_view key;
+};
+constexpr std::array kShortNames{
+    ShortName{"dp", "mesh.ici.dp"},         ShortName{"fsdp", "mesh.ici.fsdp"}, ShortName{"tp", "mesh.ici.tp"},
+    ShortName{"ep", "mesh.ici.ep"},         ShortName{"pp", "mesh.ici.pp"},     ShortName{"dcn_dp", "mesh.dcn.dp"},
+    ShortName{"dcn_fsdp", "mesh.dcn.fsdp"}, ShortName{"dcn_tp", "mesh.dcn.tp"}, ShortName{"dcn_ep", "mesh.dcn.ep"},
+    ShortName{"dcn_pp", "mesh.dcn.pp"},
+};
+constexpr std::string_view kPlacesPrefix = "remat_custom.";
+
+// Walks a field list and lists every field by its dotted name.
+struct KeyLister {
+  std::vector<RunKey>& out;
+  std::string prefix;
+
+  template <class T>
+  void operator()(const spec::Field& field, T&) {
+    const std::string name = prefix + std::string(field.name);
+    out.push_back({name, kind_of<T>(name), std::string(field.help)});
+    if constexpr (spec::HasFields<T>) {
+      T inner{};
+      T::fields(inner, KeyLister{out, name + "."});
+    }
+  }
+
+  template <class T>
+  static KeyKind kind_of(const std::string& name) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return KeyKind::boolean;
+    } else if constexpr (std::is_integral_v<T>) {
+      return KeyKind::integer;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return KeyKind::number;
+    } else if constexpr (std::is_same_v<T, std::string> || std::is_enum_v<T>) {
+      return KeyKind::text;
+    } else {
+      return name == "model" ? KeyKind::model : KeyKind::group;
+    }
+  }
+};
+
+std::vector<RunKey> list_keys() {
+  std::vector<RunKey> keys;
+  spec::RunSpec run;
+  spec::RunSpec::fields(run, KeyLister{keys, ""});
+  keys.push_back({"batch_per_device", KeyKind::per_share, "sequences of a step over devices, a number or a fraction"});
+  keys.push_back({"batch_per_shard", KeyKind::per_share, "sequences of a step over data shards (dp x fsdp x ep)"});
+  keys.push_back({"repeats", KeyKind::repeats, "how often the cell is executed"});
+  keys.push_back({"devices", KeyKind::derived, "product of the mesh"});
+  return keys;
+}
+
+template <class Number>
+std::optional<Number> whole_text_as(std::string_view text) {
+  Number value{};
+  const auto* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+const std::vector<RunKey>& run_keys() {
+  static const std::vector<RunKey> kKeys = list_keys();
+  return kKeys;
+}
+
+std::optional<RunKey> find_key(std::string_view word) {
+  for (const auto& entry : kShortNames) {
+    if (entry.word == word) word = entry.key;
+  }
+  for (const auto& key : run_keys()) {
+    if (key.name == word) return key;
+  }
+  if (word.starts_with(kPlacesPrefix) && word.size() > kPlacesPrefix.size() &&
+      word.find_first_of("./", kPlacesPrefix.size()) == std::string_view::npos) {
+    return RunKey{std::string(word), KeyKind::text, "where this value waits for the backward pass"};
+  }
+  return std::nullopt;
+}
+
+std::string key_suggestion(std::string_view word, const std::vector<std::string>& more_names) {
+  for (const auto& key : run_keys()) {  // the last part of a dotted name
+    if (key.name.ends_with("." + std::string(word))) return " (did you mean '" + key.name + "'?)";
+  }
+  std::vector<std::string> names = more_names;
+  for (const auto& entry : kShortNames) names.emplace_back(entry.word);
+  for (const auto& key : run_keys()) names.push_back(key.name);
+  return spec::suggestion(word, names);
+}
+
+std::string short_name(std::string_view key) {
+  for (const auto& entry : kShortNames) {
+    if (entry.key == key) return std::string(entry.word);
+  }
+  return std::string(key);
+}
+
+bool is_batch_key(std::string_view key) {
+  return key == "global_batch" || key == "batch_per_device" || key == "batch_per_shard";
+}
+
+std::optional<spec::Json> parse_key_value(KeyKind kind, std::string_view text) {
+  switch (kind) {
+    case KeyKind::boolean:
+      if (text == "true") return spec::Json(true);
+      if (text == "false") return spec::Json(false);
+      return std::nullopt;
+    case KeyKind::integer:
+    case KeyKind::repeats:
+      if (const auto number = whole_text_as<std::int64_t>(text)) return spec::Json(*number);
+      return std::nullopt;
+    case KeyKind::number:
+      if (const auto number = whole_text_as<double>(text)) return spec::Json(*number);
+      return std::nullopt;
+    case KeyKind::per_share:
+      if (const auto number = whole_text_as<double>(text)) return spec::Json(*number);
+      return spec::Json(std::string(text));
+    case KeyKind::text:
+    case KeyKind::model:
+      return spec::Json(std::string(text));
+    case KeyKind::group:
+    case KeyKind::derived:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string_view kind_wanted(KeyKind kind) {
+  switch (kind) {
+    case KeyKind::boolean:
+      return "true or false";
+    case KeyKind::integer:
+    case KeyKind::repeats:
+      return "a whole number";
+    case KeyKind::number:
+      return "a number";
+    case KeyKind::per_share:
+      return "a number or a fraction such as 1/8, above 0";
+    case KeyKind::text:
+      return "a word";
+    case KeyKind::model:
+      return "the name of a model";
+    case KeyKind::group:
+      return "set through the keys inside it";
+    case KeyKind::derived:
+      return "computed from the mesh, it cannot be set";
+  }
+  return "";
+}
+
+std::string plain_text(const spec::Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, spec::Json::error_handler_t::replace);
+}
+
+bool is_repeat_count(const spec::Json& value) {
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned()) {
+    const auto count = value.get<std::uint64_t>();
+    return count >= 1 && count <= static_cast<std::uint64_t>(kMostRepeats);
+  }
+  return value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= kMostRepeats;
+}
+
+std::optional<double> parse_share(const spec::Json& value) {
+  double share = 0;
+  if (value.is_number()) {
+    share = value.get<double>();
+  } else if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    const auto slash = text.find('/');
+    if (slash == std::string::npos) return std::nullopt;
+    const auto above = whole_text_as<std::int64_t>(std::string_view(text).substr(0, slash));
+    const auto below = whole_text_as<std::int64_t>(std::string_view(text).substr(slash + 1));
+    if (!above || !below || *below < 1) return std::nullopt;
+    share = static_cast<double>(*above) / static_cast<double>(*below);
+  }
+  if (!(share > 0) || share > 1e9) return std::nullopt;
+  return share;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,63 @@
+// The keys a matrix and a command line may use: every field of RunSpec by its dotted name, short names for mesh axes,
+// and a few that stand for others. Derived from RunSpec's own field list. Include in .cpp files only: it pulls in the
+// JSON library.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::harness {
+
+enum class KeyKind {
+  boolean,
+  integer,
+  number,
+  text,
+  model,      // catalog name, or a whole ModelSpec
+  group,      // mesh, optimizer, remat_custom ...: a mapping of further keys
+  per_share,  // batch_per_device, batch_per_shard: a number or a fraction "1/8"
+  repeats,    // how often a cell is executed; not part of the run
+  derived,    // can be read, not set
+};
+
+struct RunKey {
+  std::string name;  // canonical: "mesh.ici.fsdp"
+  KeyKind kind = KeyKind::text;
+  std::string help;
+};
+
+// Every key, RunSpec's in its order, then the others. The names inside remat_custom are not listed.
+const std::vector<RunKey>& run_keys();
+
+// The key of a word as people write it: "fsdp" is mesh.ici.fsdp, "dcn_dp" is mesh.dcn.dp, "model.layers" is itself.
+std::optional<RunKey> find_key(std::string_view word);
+
+// " (did you mean 'seq_len'?)" or "", over all keys, their short names and `more_names`.
+std::string key_suggestion(std::string_view word, const std::vector<std::string>& more_names);
+
+// "mesh.ici.fsdp" as tables and labels show it: "fsdp".
+std::string short_name(std::string_view key);
+
+// "batch_per_device", "global_batch", "batch_per_shard": only one of them can be meant.
+bool is_batch_key(std::string_view key);
+
+// What `text` of a command line means for a key of this kind; nothing if it cannot be one.
+std::optional<spec::Json> parse_key_value(KeyKind kind, std::string_view text);
+// "a whole number", "true or false": for the error message.
+std::string_view kind_wanted(KeyKind kind);
+
+// A JSON value as a person writes it: text without quotes.
+std::string plain_text(const spec::Json& value);
+
+inline constexpr std::int64_t kMostRepeats = 1000;
+bool is_repeat_count(const spec::Json& value);  // a whole number from 1 to kMostRepeats
+
+// A share of a batch: 4, 0.125 or "1/8"; nothing unless it is above 0.
+std::optional<double> parse_share(const spec::Json& value);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,56 @@
+#include "harness/compare/cell_runs.h"
+
+#include <map>
+
+#include "harness/detect/steady.h"
+
+namespace perfbench::harness {
+
+std::vector<const StoredAttempt*> CellRuns::finished() const {
+  std::vector<const StoredAttempt*> out;
+  for (const auto& attempt : attempts) {
+    if (attempt.state == AttemptState::ok) out.push_back(&attempt);
+  }
+  return out;
+}
+
+const std::map<std::string, std::string>& CellRuns::environment() const {
+  static const std::map<std::string, std::string> kUnknown;
+  const auto done = finished();
+  return done.empty() || !done.back()->environment ? kUnknown : done.back()->environment->facts;
+}
+
+std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts) {
+  std::vector<CellRuns> out;
+  std::map<std::string, std::size_t> index;
+  for (const auto& attempt : attempts) {
+    const auto [place, fresh] = index.try_emplace(attempt.run_id, out.size());
+    if (fresh)
+      out.push_back({.matrix = attempt.matrix, .label = attempt.cell, .run_id = attempt.run_id, .attempts = {}});
+    out[place->second].attempts.push_back(attempt);
+  }
+  return out;
+}
+
+bool probe_moved(const StoredAttempt& attempt) {
+  const auto spread = attempt.metrics.find("probe_spread_fraction");
+  return spread != attempt.metrics.end() && spread->second > kProbeMovedFraction;
+}
+
+Sample sample_of(const CellRuns& cell, const std::string& metric) {
+  Sample out;
+  for (const auto* attempt : cell.finished()) {
+    const auto value = attempt->metrics.find(metric);
+    if (value == attempt->metrics.end()) continue;
+    if (probe_moved(*attempt)) {
+      ++out.discarded;
+      continue;
+    }
+    out.values.push_back(value->second);
+    const auto probe = attempt->metrics.find("probe_time_s");
+    if (probe != attempt->metrics.end()) out.probe_s.push_back(probe->second);
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

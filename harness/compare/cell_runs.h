@@ -1,0 +1,34 @@
+// Attempts grouped into what a table's row and a comparison are about: all executions of one run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "harness/compare/decision.h"
+#include "harness/store/query.h"
+
+namespace perfbench::harness {
+
+struct CellRuns {
+  std::string matrix;
+  std::string label;
+  std::string run_id;
+  std::vector<StoredAttempt> attempts;  // in the order in which they were started; never empty
+
+  const spec::RunSpec& run() const { return *attempts.front().run; }
+  std::vector<const StoredAttempt*> finished() const;  // state ok
+  // Facts of the newest finished attempt; empty without one.
+  const std::map<std::string, std::string>& environment() const;
+};
+
+// By run, in the order of their first attempts.
+std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts);
+
+// The noise probe moved during this attempt (harness/detect/steady.h).
+bool probe_moved(const StoredAttempt& attempt);
+
+// One value of `metric` per finished attempt; attempts whose probe moved are left out and counted.
+Sample sample_of(const CellRuns& cell, const std::string& metric);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,33 @@
+// Whether two runs may be compared at all: the same work on the same kind of machine. How the work is done (mesh
+// layout, attention kernel, remat, scan, buffers) may differ: that is what a comparison is for.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/compare/decision.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+struct ComparedSide {
+  const spec::RunSpec& run;
+  const std::map<std::string, std::string>& environment;  // facts; empty: unknown
+};
+
+struct Obstacle {
+  VerdictReason reason = VerdictReason::other_work;
+  std::string text;  // "seq_len 2048 vs 128": this run's value, then the baseline's
+};
+
+// Every reason why not; empty: comparable. An unknown environment is no obstacle, it is a note.
+std::vector<Obstacle> obstacles(const ComparedSide& current, const ComparedSide& baseline);
+
+// What else differs, for the reader of a comparison: "remat full vs none", "kernel 6.1.0 vs 6.5.0".
+std::vector<std::string> differences(const ComparedSide& current, const ComparedSide& baseline);
+
+// "not comparable because: a vs b; c vs d"
+std::string not_comparable_text(const std::vector<Obstacle>& obstacles);
+
+}  // namespace perfbench::harness

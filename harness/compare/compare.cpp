@@ -1,0 +1,139 @@
+#include "harness/compare/compare.h"
+
+#include <algorithm>
+#include <array>
+
+#include "harness/compare/comparability.h"
+#include "harness/detect/statistics.h"
+#include "harness/input_error.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::harness {
+namespace {
+
+std::optional<double> median_of(const Sample& sample) {
+  if (sample.values.empty()) return std::nullopt;
+  return median(sample.values);
+}
+
+CellComparison start(const CellRuns& cell, const std::string& metric) {
+  CellComparison out;
+  out.run_id = cell.run_id;
+  out.label = cell.label;
+  out.metric = metric;
+  out.current = median_of(sample_of(cell, metric));
+  return out;
+}
+
+CellComparison without_counterpart(const CellRuns& cell, const std::string& metric, const std::string& scope) {
+  auto out = start(cell, metric);
+  out.decision.verdict = Verdict::not_comparable;
+  out.decision.reason = VerdictReason::no_baseline;
+  out.decision.detail = "not comparable because: " + scope + " has nothing for this cell";
+  return out;
+}
+
+CellComparison compare_pair(const CellRuns& cell, const CellRuns& counterpart, const std::string& metric) {
+  auto out = start(cell, metric);
+  const ComparedSide mine{.run = cell.run(), .environment = cell.environment()};
+  const ComparedSide theirs{.run = counterpart.run(), .environment = counterpart.environment()};
+  const auto sample = sample_of(counterpart, metric);
+  out.baseline = median_of(sample);
+  const auto found = obstacles(mine, theirs);
+  if (!found.empty()) {
+    out.decision.verdict = Verdict::not_comparable;
+    out.decision.reason = found.front().reason;
+    out.decision.detail = not_comparable_text(found);
+    return out;
+  }
+  out.decision = decide(sample_of(cell, metric), sample, rule_for(metric));
+  out.notes = differences(mine, theirs);
+  return out;
+}
+
+}  // namespace
+
+std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& current, const RunBaseline& baseline,
+                                              const std::string& metric) {
+  std::vector<CellComparison> out;
+  for (const auto& cell : current) {
+    const auto same_run = std::find_if(baseline.cells.begin(), baseline.cells.end(),
+                                       [&](const CellRuns& other) { return other.run_id == cell.run_id; });
+    if (same_run != baseline.cells.end()) {
+      out.push_back(compare_pair(cell, *same_run, metric));
+    } else if (baseline.cells.size() == 1) {
+      out.push_back(compare_pair(cell, baseline.cells.front(), metric));
+    } else {
+      out.push_back(without_counterpart(cell, metric, baseline.scope));
+    }
+  }
+  return out;
+}
+
+std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& current, const Baseline& baseline,
+                                                const std::string& metric) {
+  const auto values_of = [&](const std::string& subject) {
+    Sample sample;
+    for (const auto& v : baseline.values) {
+      if (v.subject == subject && v.metric == metric) sample.values.push_back(v.value);
+    }
+    return sample;
+  };
+  std::vector<CellComparison> out;
+  for (const auto& cell : current) {
+    auto theirs = values_of(cell.run_id);
+    if (theirs.values.empty()) theirs = values_of(cell.label);
+    if (theirs.values.empty()) {
+      out.push_back(without_counterpart(cell, metric, "baseline '" + baseline.name + "'"));
+      continue;
+    }
+    auto comparison = start(cell, metric);
+    comparison.baseline = median_of(theirs);
+    const auto mine = sample_of(cell, metric);
+    comparison.decision = theirs.values.size() == 1
+                              ? decide_against_constant(mine, theirs.values.front(), rule_for(metric))
+                              : decide(mine, theirs, rule_for(metric));
+    comparison.notes.emplace_back("the baseline's machine is not known to this database");
+    out.push_back(std::move(comparison));
+  }
+  return out;
+}
+
+DecisionRule rule_for(const std::string& metric) {
+  struct Entry {
+    const char* metric;
+    Direction direction;
+    double margin_fraction;
+  };
+  constexpr auto kLower = Direction::lower_is_better;
+  constexpr auto kHigher = Direction::higher_is_better;
+  constexpr std::array kRules{
+      Entry{"step_time_s", kLower, 0.02},         Entry{"step_time_p10_s", kLower, 0.02},
+      Entry{"step_time_p90_s", kLower, 0.02},     Entry{"data_time_s", kLower, 0.02},
+      Entry{"forward_time_s", kLower, 0.02},      Entry{"backward_time_s", kLower, 0.02},
+      Entry{"exposed_comm_time_s", kLower, 0.02}, Entry{"optimizer_time_s", kLower, 0.02},
+      Entry{"other_time_s", kLower, 0.02},        Entry{"startup_time_s", kLower, 0.02},
+      Entry{"sequences_per_s", kHigher, 0.02},    Entry{"tokens_per_s", kHigher, 0.02},
+      Entry{"peak_memory_bytes", kLower, 0.01},   Entry{"resident_bytes", kLower, 0.01},
+  };
+  std::vector<std::string> known;
+  for (const auto& entry : kRules) {
+    if (metric == entry.metric) return {.direction = entry.direction, .margin_fraction = entry.margin_fraction};
+    known.emplace_back(entry.metric);
+  }
+  throw InputError("[compare] metric '" + metric + "' is not one that can be compared" +
+                   spec::suggestion(metric, known));
+}
+
+Verdict overall(const std::vector<CellComparison>& comparisons) {
+  const auto any = [&](Verdict verdict) {
+    return std::any_of(comparisons.begin(), comparisons.end(),
+                       [&](const CellComparison& c) { return c.decision.verdict == verdict; });
+  };
+  if (any(Verdict::regressed)) return Verdict::regressed;
+  if (any(Verdict::inconclusive)) return Verdict::inconclusive;
+  if (any(Verdict::improved)) return Verdict::improved;
+  return any(Verdict::same) ? Verdict::same : Verdict::inconclusive;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,195 @@
+#include "harness/compare/decision.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/binomial.hpp>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+
+#include "harness/compare/permutation.h"
+#include "harness/detect/statistics.h"
+
+namespace perfbench::harness {
+namespace {
+
+std::vector<double> newest_logs(const std::vector<double>& values, std::size_t most) {
+  const auto skip = values.size() > most ? values.size() - most : 0;
+  std::vector<double> out;
+  for (auto i = skip; i < values.size(); ++i) out.push_back(std::log(values[i]));
+  return out;
+}
+
+double mean(const std::vector<double>& values) {
+  return boost::math::statistics::mean(values);
+}
+
+double t_quantile(double freedom, double probability) {
+  return boost::math::quantile(boost::math::students_t(freedom), probability);
+}
+
+// The difference of two means on the log scale, with what its spread allows to say.
+struct Difference {
+  double mean = 0;
+  double error = 0;    // standard error; 0 with fewer than two runs on a side
+  double freedom = 0;  // degrees of freedom, Welch and Satterthwaite
+
+  bool has_spread() const { return freedom > 0; }
+  Interval interval(double confidence) const {
+    const double half = t_quantile(freedom, 0.5 + confidence / 2) * error;
+    return {.low = mean - half, .high = mean + half};
+  }
+};
+
+Difference difference_of(const std::vector<double>& a, const std::vector<double>& b) {
+  Difference out{.mean = mean(a) - mean(b)};
+  if (a.size() < 2 || b.size() < 2) return out;
+  const auto na = static_cast<double>(a.size());
+  const auto nb = static_cast<double>(b.size());
+  const double va = boost::math::statistics::sample_variance(a) / na;
+  const double vb = boost::math::statistics::sample_variance(b) / nb;
+  out.error = std::sqrt(va + vb);
+  const double equal = na + nb - 2;
+  out.freedom = va + vb > 0 ? (va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1)) : equal;
+  return out;
+}
+
+Difference difference_from_constant(const std::vector<double>& d) {
+  Difference out{.mean = mean(d)};
+  if (d.size() < 2) return out;
+  const auto n = static_cast<double>(d.size());
+  out.error = std::sqrt(boost::math::statistics::sample_variance(d) / n);
+  out.freedom = n - 1;
+  return out;
+}
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f} %", 100 * fraction);
+}
+
+Verdict direction_verdict(double log_ratio, Direction direction) {
+  const bool worse = (log_ratio > 0) == (direction == Direction::lower_is_better);
+  return worse ? Verdict::regressed : Verdict::improved;
+}
+
+void conclude(Decision& out, Verdict verdict, VerdictReason reason, std::string detail) {
+  out.verdict = verdict;
+  out.reason = reason;
+  out.detail = std::move(detail);
+}
+
+// What both tests share once they could decide: `p` is theirs.
+void judge(Decision& out, const Difference& difference, double p, const DecisionRule& rule) {
+  out.p = p;
+  const double margin = std::log1p(rule.margin_fraction);
+  const auto inner = difference.interval(0.90);
+  const double detectable =
+      (t_quantile(difference.freedom, 1 - rule.alpha / 2) + t_quantile(difference.freedom, 0.8)) * difference.error;
+  out.detectable_fraction = std::expm1(detectable);
+  if (inner.low > -margin && inner.high < margin) {
+    return conclude(out, Verdict::same, VerdictReason::equivalent,
+                    "the 90 % interval of the ratio lies within +-" + percent(rule.margin_fraction));
+  }
+  if (p < rule.alpha) {
+    return conclude(out, direction_verdict(difference.mean, rule.direction), VerdictReason::significant,
+                    fmt::format("p = {:.4f}, below {}", p, rule.alpha));
+  }
+  conclude(out, Verdict::inconclusive, VerdictReason::not_significant,
+           fmt::format("p = {:.2f}; this sample finds differences from {} on", p, percent(*out.detectable_fraction)));
+}
+
+void describe(Decision& out, const Difference& difference) {
+  out.ratio = std::exp(difference.mean);
+  if (!difference.has_spread()) return;
+  const auto wide = difference.interval(0.95);
+  out.ratio_95 = Interval{.low = std::exp(wide.low), .high = std::exp(wide.high)};
+}
+
+bool usable(const std::vector<double>& values) {
+  return !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
+}
+
+std::string discarded_note(std::size_t runs) {
+  return runs == 0 ? "" : fmt::format("; {} left out because the noise probe moved", runs);
+}
+
+std::optional<double> probe_shift(const Sample& current, const Sample& baseline) {
+  if (current.probe_s.empty() || baseline.probe_s.empty()) return std::nullopt;
+  return std::abs(std::log(median(current.probe_s) / median(baseline.probe_s)));
+}
+
+std::size_t fewest_runs(double alpha, bool constant) {
+  std::size_t n = 1;
+  while ((constant ? smallest_p_against_constant(n) : smallest_p(n, n)) >= alpha) ++n;
+  return n;
+}
+
+}  // namespace
+
+double smallest_p(std::size_t current_runs, std::size_t baseline_runs) {
+  if (current_runs == 0 || baseline_runs == 0) return 1;
+  const auto all = static_cast<unsigned>(current_runs + baseline_runs);
+  const auto splits = boost::math::binomial_coefficient<double>(all, static_cast<unsigned>(current_runs));
+  // The observed split is as extreme as its mirror image, which is a split of its own only for equal sizes.
+  return std::min(1.0, (current_runs == baseline_runs ? 2.0 : 1.0) / splits);
+}
+
+double smallest_p_against_constant(std::size_t runs) {
+  return runs == 0 ? 1 : std::ldexp(2.0, -static_cast<int>(runs));
+}
+
+Decision decide(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
+  Decision out;
+  const auto discarded = discarded_note(current.discarded + baseline.discarded);
+  if (!usable(current.values) || !usable(baseline.values)) {
+    out.detail = "a side has no run to compare" + discarded;
+    return out;
+  }
+  const auto a = newest_logs(current.values, rule.most_runs);
+  const auto b = newest_logs(baseline.values, rule.most_runs);
+  out.current_runs = a.size();
+  out.baseline_runs = b.size();
+  const auto difference = difference_of(a, b);
+  describe(out, difference);
+  const auto shift = probe_shift(current, baseline);
+  if (shift && *shift > std::log1p(rule.probe_shift_fraction)) {
+    conclude(out, Verdict::inconclusive, VerdictReason::machine_speed_changed,
+             "the machine ran at another speed: the noise probe's medians differ by " + percent(std::expm1(*shift)));
+  } else if (std::min(a.size(), b.size()) < 2 || smallest_p(a.size(), b.size()) >= rule.alpha) {
+    const auto needed = fewest_runs(rule.alpha, false);
+    conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
+             fmt::format("{} against {} runs cannot decide at p < {}: it needs {} against {}", a.size(), b.size(),
+                         rule.alpha, needed, needed));
+  } else {
+    judge(out, difference, permutation_p(a, b), rule);
+  }
+  out.detail += discarded;
+  return out;
+}
+
+Decision decide_against_constant(const Sample& current, double baseline, const DecisionRule& rule) {
+  Decision out;
+  const auto discarded = discarded_note(current.discarded);
+  if (!usable(current.values) || baseline <= 0) {
+    out.detail = "a side has no run to compare" + discarded;
+    return out;
+  }
+  auto d = newest_logs(current.values, rule.most_runs);
+  for (auto& x : d) x -= std::log(baseline);
+  out.current_runs = d.size();
+  out.baseline_runs = 1;
+  const auto difference = difference_from_constant(d);
+  describe(out, difference);
+  if (smallest_p_against_constant(d.size()) >= rule.alpha) {
+    conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
+             fmt::format("{} runs against one number cannot decide at p < {}: it needs {} runs", d.size(), rule.alpha,
+                         fewest_runs(rule.alpha, true)));
+  } else {
+    judge(out, difference, sign_flip_p(d), rule);
+  }
+  out.detail += discarded;
+  return out;
+}
+
+}  // namespace perfbench::harness

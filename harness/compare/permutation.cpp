@@ -1,0 +1,58 @@
+#include "harness/compare/permutation.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kMost = 20;
+
+// Sums of the same numbers in another order differ by rounding: a tie must count as one.
+bool at_least(double candidate, double observed) {
+  return candidate >= observed * (1 - 1e-12);
+}
+
+}  // namespace
+
+double permutation_p(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> pooled(a);
+  pooled.insert(pooled.end(), b.begin(), b.end());
+  const auto n = pooled.size();
+  if (a.empty() || b.empty() || n > kMost) throw std::invalid_argument("permutation_p takes 2 to 20 values");
+  // Centred, the difference of means is a multiple of the sum of group a.
+  const double center = std::accumulate(pooled.begin(), pooled.end(), 0.0) / static_cast<double>(n);
+  double observed = 0;
+  for (const double x : a) observed += x - center;
+  observed = std::abs(observed);
+  std::uint64_t splits = 0;
+  std::uint64_t extreme = 0;
+  for (std::uint32_t chosen = 0; chosen < (1U << n); ++chosen) {
+    if (static_cast<std::size_t>(std::popcount(chosen)) != a.size()) continue;
+    double sum = 0;
+    for (std::uint32_t rest = chosen; rest != 0; rest &= rest - 1) {
+      sum += pooled[static_cast<std::size_t>(std::countr_zero(rest))] - center;
+    }
+    ++splits;
+    extreme += at_least(std::abs(sum), observed);
+  }
+  return static_cast<double>(extreme) / static_cast<double>(splits);
+}
+
+double sign_flip_p(const std::vector<double>& d) {
+  const auto n = d.size();
+  if (n == 0 || n > kMost) throw std::invalid_argument("sign_flip_p takes 1 to 20 values");
+  const double observed = std::abs(std::accumulate(d.begin(), d.end(), 0.0));
+  std::uint64_t extreme = 0;
+  for (std::uint32_t flipped = 0; flipped < (1U << n); ++flipped) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += (flipped >> i & 1U) != 0 ? -d[i] : d[i];
+    extreme += at_least(std::abs(sum), observed);
+  }
+  return static_cast<double>(extreme) / static_cast<double>(std::uint64_t{1} << n);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,64 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/core/error.h"
+#include "engine/core/ledger.h"
+#include "engine/core/memory.h"
+#include "engine/core/tensor.h"
+
+namespace perfbench::engine {
+namespace {
+
+using testing::HasSubstr;
+
+Memory dry_memory(std::int64_t limit_bytes = 0) {
+  return Memory(make_dry_backing(), make_dry_backing(), {.log = LedgerLog::on, .limit_bytes = limit_bytes});
+}
+
+TEST(MemoryLedger, ListsWhatWasAliveAtThePeakLargestFirst) {
+  Memory memory = dry_memory();
+  Tensor kept(memory, {"kept", MemoryScope::weights, DType::f32, Shape{16}});
+  { Tensor a(memory, {"early", MemoryScope::activations, DType::f32, Shape{64}}); }
+  {
+    Tensor b(memory, {"peak", MemoryScope::activations, DType::bf16, Shape{32, 32}});
+    Tensor host(memory, {"host", MemoryScope::host, DType::f32, Shape{4096}});
+  }
+  Tensor after(memory, {"after", MemoryScope::activations, DType::f32, Shape{16}});
+  const auto live = memory.ledger().live_at_peak();
+  ASSERT_EQ(live.size(), 2U);
+  EXPECT_EQ(live[0].name, "peak");
+  EXPECT_EQ(live[0].bytes, 2048);
+  EXPECT_EQ(live[0].shape, "[32, 32]");
+  EXPECT_EQ(live[1].name, "kept");
+  const auto peaks = memory.ledger().peaks();
+  EXPECT_EQ(peaks.total_bytes, 2048 + 64);
+  EXPECT_EQ(peaks.host_bytes, 16384);
+  EXPECT_EQ(peaks.activations_bytes, 2048);
+}
+
+TEST(MemoryLedger, ATensorThatWasMovedIsCountedOnce) {
+  Memory memory = dry_memory();
+  Tensor a(memory, {"a", MemoryScope::activations, DType::f32, Shape{16}});
+  Tensor b = std::move(a);
+  a = std::move(b);
+  EXPECT_EQ(memory.ledger().live_bytes(), 64);
+  a.reset();
+  EXPECT_EQ(memory.ledger().live_bytes(), 0);
+}
+
+TEST(Memory, OutOfMemoryNamesTheTensorTheLimitAndWhatIsAlive) {
+  Memory memory = dry_memory(1024);
+  Tensor held(memory, {"layers.0.weight", MemoryScope::weights, DType::f32, Shape{128}});
+  try {
+    Tensor t(memory, {"layers.3.mlpwi_0", MemoryScope::activations, DType::f32, Shape{10, 20}});
+    FAIL() << "a limit of 1024 bytes let 512 + 832 through";
+  } catch (const OutOfMemory& e) {
+    EXPECT_THAT(e.what(), HasSubstr("'layers.3.mlpwi_0' f32[10, 20]"));
+    EXPECT_THAT(e.what(), HasSubstr("limit is 1024"));
+    EXPECT_THAT(e.what(), HasSubstr("layers.0.weight [128] 512"));
+    EXPECT_EQ(e.exit(), EngineExit::out_of_memory);
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,50 @@
+// Small runs of both families for the engine's tests.
+#pragma once
+
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+inline spec::RunSpec gpt_tiny() {
+  spec::RunSpec run;
+  run.model = {.name = "gpt-tiny",
+               .layers = 3,
+               .d_model = 32,
+               .n_heads = 4,
+               .n_kv_heads = 4,
+               .head_dim = 8,
+               .d_ff = 128,
+               .vocab_size = 97,
+               .max_seq_len = 24,
+               .norm = spec::NormKind::layernorm,
+               .activation = spec::Activation::gelu_tanh,
+               .bias = spec::BiasKind::all,
+               .tied_embedding = true,
+               .position = {.kind = spec::PositionKind::learned},
+               .init_std = 0.2};
+  run.seq_len = 16;
+  run.global_batch = 8;
+  run.steps = 3;
+  run.optimizer.learning_rate = 1e-2;
+  return run;
+}
+
+inline spec::RunSpec llama_tiny() {
+  spec::RunSpec run = gpt_tiny();
+  run.model = {.name = "llama-tiny",
+               .layers = 3,
+               .d_model = 32,
+               .n_heads = 4,
+               .n_kv_heads = 2,
+               .head_dim = 16,
+               .d_ff = 80,
+               .vocab_size = 101,
+               .max_seq_len = 24,
+               .norm = spec::NormKind::rmsnorm,
+               .activation = spec::Activation::swiglu,
+               .bias = spec::BiasKind::none,
+               .init_std = 0.2};
+  return run;
+}
+
+}  // namespace perfbench::engine

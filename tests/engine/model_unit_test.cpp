@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "engine/sharding/unit.h"
+#include "tests/engine/example_runs.h"
+
+namespace perfbench::engine {
+namespace {
+
+TEST(UnitLayout, HoldsEveryParameterOfTheModelOnce) {
+  for (const auto& run : {gpt_tiny(), llama_tiny()}) {
+    std::int64_t elements = 0;
+    for (const auto& unit : unit_layouts(run.model, 4)) {
+      for (const auto& p : unit.parameters) elements += p.spec.elements();
+    }
+    EXPECT_EQ(elements, spec::count_parameters(run.model).total);
+  }
+}
+
+TEST(UnitLayout, DividesOverTheShardsAndAlignsEveryParameter) {
+  for (const std::int64_t fsdp : {1, 2, 3, 8, 512}) {
+    for (const auto& unit : unit_layouts(gpt_tiny().model, fsdp)) {
+      EXPECT_EQ(unit.shard_elements * fsdp, unit.elements);
+      EXPECT_EQ(unit.shard_elements % 16, 0);
+      for (const auto& p : unit.parameters) EXPECT_EQ(p.offset % 16, 0);
+    }
+  }
+}
+
+TEST(UnitLayout, ParametersAndPaddingTileTheUnit) {
+  for (const auto& unit : unit_layouts(gpt_tiny().model, 8)) {
+    std::vector<int> covered(static_cast<std::size_t>(unit.elements), 0);
+    const auto cover = [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t i = first; i < first + count; ++i) ++covered[static_cast<std::size_t>(i)];
+    };
+    for (const auto& p : unit.parameters) cover(p.offset, p.spec.elements());
+    for (const auto& gap : unit.padding()) cover(gap.first, gap.count);
+    for (const int n : covered) ASSERT_EQ(n, 1) << unit.name;
+  }
+}
+
+TEST(UnitLayout, DecayRangesOfAllShardsTileTheUnitAndSpareVectors) {
+  constexpr std::int64_t kShards = 8;
+  for (const auto& unit : unit_layouts(gpt_tiny().model, kShards)) {
+    std::vector<char> decays(static_cast<std::size_t>(unit.elements), 2);
+    for (std::int64_t shard = 0; shard < kShards; ++shard) {
+      std::int64_t next = shard * unit.shard_elements;
+      for (const auto& range : unit.decay_ranges(next, unit.shard_elements)) {
+        ASSERT_EQ(range.first, next) << unit.name;
+        for (std::int64_t i = 0; i < range.count; ++i)
+          decays[static_cast<std::size_t>(next + i)] = range.decays ? 1 : 0;
+        next += range.count;
+      }
+      ASSERT_EQ(next, (shard + 1) * unit.shard_elements);
+    }
+    for (const auto& p : unit.parameters) {
+      const char wanted = p.spec.shape.size() >= 2 ? 1 : 0;
+      EXPECT_EQ(decays[static_cast<std::size_t>(p.offset)], wanted) << p.spec.name;
+      EXPECT_EQ(decays[static_cast<std::size_t>(p.offset + p.spec.elements() - 1)], wanted) << p.spec.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,163 @@
+// The dry walk against closed forms that share no code with it.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/train/dry_walk.h"
+#include "tests/engine/example_runs.h"
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::engine {
+namespace {
+
+// 6 N_m + 6 L h e T per token, the causal definition (Megatron since 2025-03, MaxText since 2025-07, llm.c).
+std::int64_t causal_step_flops(const spec::RunSpec& run) {
+  const auto& m = run.model;
+  const std::int64_t per_token =
+      6 * spec::count_parameters(m).matmul_active + 6 * m.layers * m.n_heads * m.head_dim * run.seq_len;
+  return per_token * run.global_batch * run.seq_len / run.mesh.devices();
+}
+
+TEST(DryWalk, ModelFlopsAreTheCausalDefinition) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
+      run.attention = kind;
+      for (const std::int64_t accumulate : {1, 2}) {
+        run.grad_accum = accumulate;
+        EXPECT_EQ(dry_walk(run, 0).flops.model_flops(), causal_step_flops(run));
+      }
+    }
+    run.grad_accum = 1;
+    run.mesh.ici.fsdp = 4;
+    EXPECT_EQ(dry_walk(run, 3).flops.model_flops(), causal_step_flops(run));
+  }
+}
+
+// `full` computes each layer's products again except the down projection, whose output nobody reads.
+TEST(DryWalk, FullRematRepeatsTheForwardButTheDownProjection) {
+  auto run = llama_tiny();
+  run.remat = "full";
+  const auto& m = run.model;
+  const std::int64_t tokens = run.global_batch * run.seq_len;
+  const std::int64_t attention = 2 * tokens * m.d_model * m.head_dim * (2 * m.n_heads + 2 * m.n_kv_heads);
+  const std::int64_t scores = 2 * tokens * m.n_heads * m.head_dim * run.seq_len;
+  const std::int64_t inputs = 2 * tokens * m.d_model * m.d_ff * 2;
+  EXPECT_EQ(dry_walk(run, 0).flops.rematerialised_flops, m.layers * (attention + scores + inputs));
+  run.remat = "none";
+  EXPECT_EQ(dry_walk(run, 0).flops.rematerialised_flops, 0);
+}
+
+TEST(DryWalk, PoliciesThatKeepLessNeedLessAndComputeMore) {
+  auto run = llama_tiny();
+  run.model.layers = 12;
+  std::int64_t last_bytes = INT64_MAX;
+  std::int64_t last_flops = -1;
+  for (const char* policy :
+       {"none", "minimal_flash", "save_dot_with_context_except_mlp", "save_dot_except_mlp", "save_qkv_proj", "full"}) {
+    run.remat = policy;
+    const auto report = dry_walk(run, 0);
+    EXPECT_LT(report.peak.total_bytes, last_bytes) << policy;
+    EXPECT_GE(report.flops.rematerialised_flops, last_flops) << policy;
+    last_bytes = report.peak.total_bytes;
+    last_flops = report.flops.rematerialised_flops;
+  }
+}
+
+std::int64_t rounded(std::int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+// Master weights, gradients and two moments: four f32 per parameter, cut over fsdp; alignment costs at most 64 bytes a
+// parameter, and padding to the shards at most 64 bytes a shard and unit.
+TEST(DryWalk, StatesAreCutOverFsdpAndCopiedOverDp) {
+  auto run = gpt_tiny();
+  run.global_batch = 16;
+  const auto table = spec::parameter_table(run.model);
+  const std::int64_t states = 4 * spec::count_parameters(run.model).total;
+  for (const std::int64_t fsdp : {1, 2, 8}) {
+    run.mesh.ici = {.dp = 2, .fsdp = fsdp};
+    const auto peak = dry_walk(run, 0).peak;
+    const auto slack = static_cast<std::int64_t>(table.size()) * 64 + (run.model.layers + 2) * 64 * fsdp;
+    EXPECT_GE(peak.weights_bytes, states / fsdp);
+    EXPECT_LE(peak.weights_bytes, (states + slack) / fsdp + 64 * (run.model.layers + 2));
+    EXPECT_EQ(peak.gradients_bytes, peak.weights_bytes);
+    EXPECT_EQ(peak.optimizer_bytes, 2 * peak.weights_bytes);
+  }
+}
+
+TEST(DryWalk, FsdpTrafficIsTwoGathersAndOneReductionOfEveryLayer) {
+  auto run = llama_tiny();
+  run.mesh.ici.fsdp = 4;
+  std::map<std::string, spec::AxisTraffic> by_kind;
+  for (const auto& t : dry_walk(run, 0).traffic) {
+    if (t.axis == "fsdp") by_kind[t.collective] = t;
+  }
+  const std::int64_t units = run.model.layers + 2;
+  // Forward and backward for layers, once for the embedding lookup and once for the head.
+  EXPECT_EQ(by_kind["all_gather"].messages, 2 * run.model.layers + 2);
+  EXPECT_EQ(by_kind["reduce_scatter"].messages, units);
+  const std::int64_t whole = by_kind["reduce_scatter"].payload_bytes;
+  EXPECT_GE(whole, 4 * spec::count_parameters(run.model).total);
+  EXPECT_EQ(by_kind["reduce_scatter"].sent_bytes, whole * 3 / 4);
+}
+
+TEST(DryWalk, WalksEveryRankOfEveryMeshAlike) {
+  auto run = gpt_tiny();
+  run.mesh.ici = {.dp = 2, .fsdp = 2};
+  run.mesh.dcn.fsdp = 2;
+  const auto first = dry_walk(run, 0);
+  for (std::int64_t rank = 1; rank < run.mesh.devices(); ++rank) {
+    const auto other = dry_walk(run, rank);
+    EXPECT_EQ(other.peak.total_bytes, first.peak.total_bytes);
+    EXPECT_EQ(other.arena_bytes, first.arena_bytes);
+  }
+}
+
+TEST(DryWalk, ListsThePeakToTheByte) {
+  const auto report = dry_walk(llama_tiny(), 0);
+  std::int64_t sum = 0;
+  for (const auto& t : report.live_at_peak) {
+    EXPECT_EQ(t.bytes, rounded(t.bytes));
+    sum += t.bytes;
+  }
+  EXPECT_EQ(sum, report.peak.total_bytes);
+  EXPECT_GE(report.arena_bytes, report.peak.total_bytes);
+}
+
+TEST(DryWalk, DotProductHoldsTheScoresFlashDoesNot) {
+  auto run = llama_tiny();
+  run.attention = spec::AttentionKind::dot_product;
+  const auto with = dry_walk(run, 0).peak.activations_bytes;
+  run.attention = spec::AttentionKind::flash;
+  const auto without = dry_walk(run, 0).peak.activations_bytes;
+  const std::int64_t scores = run.global_batch * run.model.n_heads * run.seq_len * run.seq_len * 4;
+  EXPECT_EQ(with - without, run.model.layers * scores);
+}
+
+TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
+  auto run = llama_tiny();
+  run.remat = "save_qkv_proj";
+  const auto kept = dry_walk(run, 0);
+  run.remat = "qkv_proj_offloaded";
+  const auto moved = dry_walk(run, 0);
+  const auto& m = run.model;
+  EXPECT_EQ(kept.peak.host_bytes, 0);
+  EXPECT_EQ(moved.peak.host_bytes,
+            m.layers * run.global_batch * run.seq_len * (m.n_heads + 2 * m.n_kv_heads) * m.head_dim * 4);
+  EXPECT_LT(moved.peak.total_bytes, kept.peak.total_bytes);
+  EXPECT_EQ(moved.flops.rematerialised_flops, kept.flops.rematerialised_flops);
+}
+
+TEST(DryWalk, SaysWhyARunIsInfeasible) {
+  auto run = llama_tiny();
+  run.mesh.ici.tp = 2;
+  EXPECT_FALSE(dry_walk(run, 0).feasible);
+  EXPECT_NE(dry_walk(run, 0).reason.find("tensor parallelism"), std::string::npos);
+  run = llama_tiny();
+  run.memory_limit_bytes = 1000;
+  EXPECT_FALSE(dry_walk(run, 0).feasible);
+  EXPECT_NE(dry_walk(run, 0).reason.find("memory_limit_bytes is 1000"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,7 +1,6 @@
 #include "harness/compare/compare.h"
 
 #include <algorithm>
-#include <array>
 
 #include "harness/compare/comparability.h"
 #include "harness/detect/statistics.h"
@@ -100,29 +99,17 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
 }
 
 DecisionRule rule_for(const std::string& metric) {
-  struct Entry {
-    const char* metric;
-    Direction direction;
-    double margin_fraction;
-  };
-  constexpr auto kLower = Direction::lower_is_better;
-  constexpr auto kHigher = Direction::higher_is_better;
-  constexpr std::array kRules{
-      Entry{"step_time_s", kLower, 0.02},         Entry{"step_time_p10_s", kLower, 0.02},
-      Entry{"step_time_p90_s", kLower, 0.02},     Entry{"data_time_s", kLower, 0.02},
-      Entry{"forward_time_s", kLower, 0.02},      Entry{"backward_time_s", kLower, 0.02},
-      Entry{"exposed_comm_time_s", kLower, 0.02}, Entry{"optimizer_time_s", kLower, 0.02},
-      Entry{"other_time_s", kLower, 0.02},        Entry{"startup_time_s", kLower, 0.02},
-      Entry{"sequences_per_s", kHigher, 0.02},    Entry{"tokens_per_s", kHigher, 0.02},
-      Entry{"peak_memory_bytes", kLower, 0.01},   Entry{"resident_bytes", kLower, 0.01},
-  };
-  std::vector<std::string> known;
-  for (const auto& entry : kRules) {
-    if (metric == entry.metric) return {.direction = entry.direction, .margin_fraction = entry.margin_fraction};
-    known.emplace_back(entry.metric);
+  std::vector<std::string> comparable;
+  for (const auto& entry : spec::kMetricCatalog) {
+    const bool quantity = entry.unit == "s" || entry.unit == "1/s" || entry.unit == "bytes";
+    if (!quantity || entry.direction == spec::Direction::neutral) continue;
+    if (metric == entry.tag) {
+      return {.direction = entry.direction, .margin_fraction = entry.unit == "bytes" ? 0.01 : 0.02};
+    }
+    comparable.emplace_back(entry.tag);
   }
   throw InputError("[compare] metric '" + metric + "' is not one that can be compared" +
-                   spec::suggestion(metric, known));
+                   spec::suggestion(metric, comparable));
 }
 
 Verdict overall(const std::vector<CellComparison>& comparisons) {

@@ -34,8 +34,8 @@ std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& curre
 std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& current, const Baseline& baseline,
                                                 const std::string& metric);
 
-// Margin and direction of a metric: 2 % of a time or a rate, 1 % of memory. Throws InputError for a metric that is not
-// one of quantity (such as warmup_steps).
+// Direction (of the metric catalog) and margin of a metric: 2 % of a time or a rate, 1 % of memory. Throws InputError
+// for anything else, such as warmup_steps.
 DecisionRule rule_for(const std::string& metric);
 
 // All verdicts as one: regressed before inconclusive before fine. Where nothing was comparable it is inconclusive.

@@ -68,8 +68,8 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f} %", 100 * fraction);
 }
 
-Verdict direction_verdict(double log_ratio, Direction direction) {
-  const bool worse = (log_ratio > 0) == (direction == Direction::lower_is_better);
+Verdict direction_verdict(double log_ratio, spec::Direction direction) {
+  const bool worse = (log_ratio > 0) == (direction == spec::Direction::lower_is_better);
   return worse ? Verdict::regressed : Verdict::improved;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "workloads/spec/fields.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 
@@ -32,10 +33,8 @@ enum class VerdictReason {
   no_baseline,            // the baseline holds nothing for this cell
 };
 
-enum class Direction { lower_is_better, higher_is_better };
-
 struct DecisionRule {
-  Direction direction = Direction::lower_is_better;
+  spec::Direction direction = spec::Direction::lower_is_better;
   double margin_fraction = 0.02;       // differences below it do not matter: 2 % of a time, 1 % of memory
   double alpha = 0.01;                 // two-sided
   double probe_shift_fraction = 0.05;  // of the probes' medians, from which on the machine was another

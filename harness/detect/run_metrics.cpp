@@ -105,6 +105,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     const double tokens = static_cast<double>(complete.back().front()->tokens);
     out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / step_time_s});
     out.push_back({"tokens_per_s", tokens / step_time_s});
+    out.push_back({"tokens_per_s_per_device", tokens / step_time_s / static_cast<double>(run.mesh.devices())});
   }
   out.push_back({"warmup_steps", static_cast<double>(found.first)});
   out.push_back({"steady_steps", static_cast<double>(found.count)});

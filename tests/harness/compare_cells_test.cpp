@@ -153,7 +153,7 @@ TEST(Compare, RefusesAMetricThatIsNotAQuantity) {
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("did you mean 'step_time_s'"));
   }
-  EXPECT_EQ(rule_for("tokens_per_s").direction, Direction::higher_is_better);
+  EXPECT_EQ(rule_for("tokens_per_s").direction, spec::Direction::higher_is_better);
 }
 
 }  // namespace

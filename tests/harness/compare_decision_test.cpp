@@ -68,7 +68,7 @@ TEST(Decision, FindsAClearSlowdownAndAClearGain) {
   EXPECT_EQ(slower.verdict, Verdict::regressed);
   EXPECT_EQ(slower.reason, VerdictReason::significant);
   EXPECT_EQ(decide(sample(fast), sample(slow), {}).verdict, Verdict::improved);
-  const DecisionRule rate{.direction = Direction::higher_is_better};
+  const DecisionRule rate{.direction = spec::Direction::higher_is_better};
   EXPECT_EQ(decide(sample(fast), sample(slow), rate).verdict, Verdict::regressed);
 }
 

@@ -2,9 +2,11 @@
 
 #include <random>
 
+#include "harness/detect/mfu.h"
 #include "harness/detect/run_metrics.h"
 #include "harness/detect/statistics.h"
 #include "harness/detect/steady.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 namespace {
@@ -119,6 +121,32 @@ TEST(RunMetrics, AStepTakesAsLongAsItsSlowestRank) {
   // Mean over ranks of the forward halves: 52.5 57.5 52.5 57.5 52.5 ms.
   EXPECT_NEAR(value_of(metrics, "forward_time_s"), 0.0525, 1e-12);
   EXPECT_DOUBLE_EQ(value_of(metrics, "probe_spread_fraction"), 0.0) << "ranks are not pooled";
+}
+
+TEST(Mfu, IsModelFlopsOverThePeakOfAllDevices) {
+  spec::RunSpec run;
+  run.model = {.name = "m",
+               .layers = 1,
+               .d_model = 8,
+               .n_heads = 1,
+               .n_kv_heads = 1,
+               .head_dim = 8,
+               .d_ff = 16,
+               .vocab_size = 32,
+               .max_seq_len = 4};
+  run.mesh.ici.fsdp = 2;
+  run.seq_len = 4;
+  run.global_batch = 2;
+  // Multiplying weights: q, k, v, o 4*8*8; gate, up, down 3*8*16; unembedding 32*8: 896. Attention 6*1*1*8*4 = 192.
+  // 8 tokens in 0.5 s on two devices of 1 MFLOP/s: 8 * (6*896 + 192) / 0.5 / 2e6.
+  EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::causal), 8 * (6 * 896 + 192) / 0.5 / 2e6);
+  EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::palm), 8 * (6 * 896 + 384) / 0.5 / 2e6);
+}
+
+TEST(RunMetrics, AreAllInTheCatalog) {
+  for (const auto& [metric, value] : run_metrics({}, steps_of(0, {500, 100, 100, 100}), spec::RunSummary{})) {
+    EXPECT_TRUE(spec::find_metric(metric)) << metric;
+  }
 }
 
 TEST(RunMetrics, LeaveOutAStepThatARankDidNotFinish) {

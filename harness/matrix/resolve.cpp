@@ -135,6 +135,17 @@ void Resolver::apply_fields(Resolved& out) const {
   if (!out.in_force.contains("global_batch")) out.fields["global_batch"] = 1;
 }
 
+void Resolver::check_hardware(const Resolved& resolved) {
+  const std::string& name = resolved.run.hardware;
+  if (name == "host" || known_hardware_.contains(name)) return;
+  try {
+    catalog_.hardware(name);
+  } catch (const spec::SpecError& e) {
+    throw error(assignment_near(resolved, "hardware"), e.what());
+  }
+  known_hardware_.insert(name);
+}
+
 // Sequences per device or per data shard to sequences of the step.
 void Resolver::apply_batch(Resolved& out) const {
   for (const auto* key : {"batch_per_device", "batch_per_shard"}) {
@@ -175,6 +186,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
   } catch (const spec::SpecError& e) {
     throw error(assignment_near(out, to_key(e.pointer())), e.what());
   }
+  check_hardware(out);
   try {
     spec::validate(out.run.mesh);
   } catch (const spec::SpecError& e) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,9 +54,11 @@ class Resolver {
   void apply_model(Resolved& out);
   void apply_fields(Resolved& out) const;
   void apply_batch(Resolved& out) const;
+  void check_hardware(const Resolved& resolved);
 
   const YamlDocument& document_;
   const ModelCatalog& catalog_;
+  std::set<std::string> known_hardware_;
   spec::Json defaults_;                             // fields of RunSpec{}
   std::map<std::size_t, spec::Json> model_fields_;  // by the id of the assignment that names the model
 };

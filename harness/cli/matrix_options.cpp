@@ -1,0 +1,32 @@
+#include "harness/cli/matrix_options.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "harness/matrix/yaml_document.h"
+
+namespace perfbench::harness {
+
+void add_matrix_options(CLI::App& command, MatrixOptions& options) {
+  command.add_option("file", options.file, "matrix file (matrices/README.md)")->required()->type_name("FILE");
+  // One value an option: what follows it may be the file.
+  command
+      .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--set", options.overrides.set, "set a field of every cell, key=value; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog) {
+  auto expansion = expand(YamlDocument::load(options.file, "matrix"), catalog, options.overrides);
+  for (const auto& notice : expansion.notices) fmt::print(stderr, "note: {}\n", notice);
+  return expansion;
+}
+
+}  // namespace perfbench::harness

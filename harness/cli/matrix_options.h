@@ -1,0 +1,24 @@
+// FILE, --only and --set: what the commands that read a matrix share.
+#pragma once
+
+#include <filesystem>
+
+#include "harness/matrix/matrix.h"
+
+namespace CLI {
+class App;
+}
+
+namespace perfbench::harness {
+
+struct MatrixOptions {
+  std::filesystem::path file;
+  Overrides overrides;
+};
+
+void add_matrix_options(CLI::App& command, MatrixOptions& options);
+
+// Expands the file and prints the notices to standard error. Throws InputError.
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,72 @@
+// perfbench plan: what every cell of a matrix would take, without running it.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/matrix_options.h"
+#include "harness/input_error.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/plan/plan_table.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct PlanOptions {
+  MatrixOptions matrix;
+  PlanFormat format = PlanFormat::table;
+  std::string details;
+};
+
+// By its label, or by the beginning of its run id.
+Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
+  constexpr std::size_t kShortestId = 4;
+  for (const auto& cell : cells) {
+    if (cell.label == wanted) return cell;
+    if (wanted.size() >= kShortestId && cell.run_id.starts_with(wanted)) return cell;
+  }
+  std::string message = "[plan] --details '" + wanted + "': no such cell; give its label or the start of its run id:";
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(cells.size(), kShown); ++i) message += "\n  " + cells[i].label;
+  if (cells.size() > kShown) message += "\n  ...";
+  throw InputError(message);
+}
+
+ExitCode plan(const PlanOptions& options, const CommandContext& context) {
+  const ModelCatalog catalog(context.data_dir);
+  auto expansion = load_matrix(options.matrix, catalog);
+  PlanRequest request{.engine = context.engine, .catalog = &catalog};
+  std::vector<PlannedCell> planned;
+  std::string text;
+  if (options.details.empty()) {
+    planned = plan_cells(std::move(expansion.cells), request);
+    text = render_plan(expansion.name, planned, options.format);
+  } else {
+    request.tensors = TensorList::keep;
+    planned = plan_cells({find_cell(expansion.cells, options.details)}, request);
+    text = render_plan_details(planned.front(), options.format);
+  }
+  fmt::print("{}", text);
+  const bool any_failed = std::any_of(planned.begin(), planned.end(),
+                                      [](const PlannedCell& cell) { return cell.state == PlanState::failed; });
+  return any_failed ? ExitCode::failure : ExitCode::fine;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("plan", "Memory, FLOPs and traffic of every cell, without running it");
+  auto options = std::make_shared<PlanOptions>();
+  add_matrix_options(*command, options->matrix);
+  const std::map<std::string, PlanFormat> formats{
+      {"table", PlanFormat::table}, {"json", PlanFormat::json}, {"csv", PlanFormat::csv}};
+  command->add_option("--format", options->format, "table, json or csv")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->default_str("table");
+  command->add_option("--details", options->details, "one cell, by label or run id, with its tensors at the peak");
+  command->callback([options, &context] { context.exit_code = plan(*options, context); });
+}
+
+}  // namespace perfbench::harness

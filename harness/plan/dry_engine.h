@@ -1,0 +1,26 @@
+// Asks `perfbench-engine dry FILE...` for its counts: one process for many runs, two processes at once when there are
+// more.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+struct DryAnswer {
+  std::size_t index = 0;     // into the runs that were asked about
+  spec::DryReport report;    // meaningless when `failure` is set
+  std::string failure = {};  // how the engine ended instead of answering
+};
+
+// Calls `take` once for each run, in order of index within a process, never two at a time. Throws LaunchError when the
+// engine cannot be started.
+void ask_dry_engine(const std::filesystem::path& engine, const std::vector<const spec::RunSpec*>& runs,
+                    const std::function<void(DryAnswer)>& take);
+
+}  // namespace perfbench::harness

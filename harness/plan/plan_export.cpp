@@ -1,0 +1,133 @@
+#include "harness/plan/plan_export.h"
+
+#include <map>
+#include <set>
+
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::harness {
+namespace {
+
+using spec::Json;
+
+Json groups_json(const std::vector<TensorGroup>& groups) {
+  Json out = Json::array();
+  for (const auto& group : groups) {
+    out.push_back({{"name", group.name},
+                   {"scope", group.scope},
+                   {"dtype", group.dtype},
+                   {"shape", group.shape},
+                   {"tensors", group.tensors},
+                   {"bytes", group.bytes}});
+  }
+  return out;
+}
+
+Json cell_json(const PlannedCell& planned) {
+  const auto& cell = planned.cell;
+  Json axes = Json::object();
+  for (const auto& [name, value] : cell.axes) axes[name] = value;
+  Json out{{"cell", cell.label},           {"axes", axes},
+           {"run_id", cell.run_id},        {"state", spec::enum_name(planned.state)},
+           {"reason", planned.reason},     {"repeats", cell.repeats},
+           {"model", cell.run.model.name}, {"devices", cell.run.mesh.devices()}};
+  if (!planned.counts) return out;
+  const auto& counts = *planned.counts;
+  out["parameters"] = counts.parameters;
+  out["matmul_parameters"] = counts.matmul_parameters;
+  out["memory_available_bytes"] = planned.memory_available_bytes;
+  out["arena_bytes"] = counts.arena_bytes;
+  out["peak"] = spec::fields_to_json(counts.peak);
+  out["flops"] = spec::fields_to_json(counts.flops);
+  out["traffic"] = spec::value_to_json(counts.traffic);
+  out["largest"] = groups_json(planned.largest);
+  if (!counts.live_at_peak.empty()) out["live_at_peak"] = spec::value_to_json(counts.live_at_peak);
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+class CsvLine {
+ public:
+  CsvLine& operator<<(const std::string& value) {
+    line_ += (line_.empty() ? "" : ",") + quoted(value);
+    return *this;
+  }
+  std::string finish() const { return line_ + "\r\n"; }
+
+ private:
+  std::string line_;
+};
+
+// One visitor gives the heading, the other the values, of the same field list.
+template <class T>
+void write_names(CsvLine& line, const std::string& prefix) {
+  const T value{};
+  auto write = [&](const spec::Field& field, const std::int64_t&) { line << prefix + std::string(field.name); };
+  T::fields(value, write);
+}
+template <class T>
+void write_values(CsvLine& line, const T& value) {
+  auto write = [&](const spec::Field&, const std::int64_t& member) { line << std::to_string(member); };
+  T::fields(value, write);
+}
+
+std::set<std::string> traffic_axes(const std::vector<PlannedCell>& plan) {
+  std::set<std::string> axes;
+  for (const auto& planned : plan) {
+    if (!planned.counts) continue;
+    for (const auto& entry : planned.counts->traffic) axes.insert(entry.axis);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::string plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  Json cells = Json::array();
+  for (const auto& planned : plan) cells.push_back(cell_json(planned));
+  const Json out{{"matrix", matrix}, {"cells", std::move(cells)}};
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  const auto axes = traffic_axes(plan);
+  CsvLine heading;
+  for (const auto* name : {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "parameters",
+                           "matmul_parameters", "memory_available_bytes", "arena_bytes"}) {
+    heading << name;
+  }
+  write_names<spec::MemoryPeaks>(heading, "peak_");
+  write_names<spec::FlopCounts>(heading, "");
+  for (const auto& axis : axes) heading << axis + "_sent_bytes";
+  std::string out = heading.finish();
+  for (const auto& planned : plan) {
+    const auto& cell = planned.cell;
+    CsvLine line;
+    line << matrix << cell.label << cell.run_id << cell.run.model.name << std::to_string(cell.run.mesh.devices())
+         << std::string(spec::enum_name(planned.state)) << planned.reason;
+    if (planned.counts) {
+      const auto& counts = *planned.counts;
+      line << std::to_string(counts.parameters) << std::to_string(counts.matmul_parameters)
+           << std::to_string(planned.memory_available_bytes) << std::to_string(counts.arena_bytes);
+      write_values(line, counts.peak);
+      write_values(line, counts.flops);
+      std::map<std::string, std::int64_t> sent;
+      for (const auto& entry : counts.traffic) sent[entry.axis] += entry.sent_bytes;
+      for (const auto& axis : axes) line << std::to_string(sent[axis]);
+    } else {
+      const auto empty_columns = 4 + spec::field_names<spec::MemoryPeaks>().size() +
+                                 spec::field_names<spec::FlopCounts>().size() + axes.size();
+      for (std::size_t i = 0; i < empty_columns; ++i) line << "";
+    }
+    out += line.finish();
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

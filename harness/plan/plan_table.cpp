@@ -1,0 +1,146 @@
+// The table for people; plan_export.cpp has the forms for programs.
+#include "harness/plan/plan_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/plan/plan_export.h"
+#include "reports/format/quantity.h"
+
+namespace perfbench::harness {
+namespace {
+
+using reports::human_bytes;
+using reports::human_count;
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest entry; numbers, the columns from `first_number` to the last but one, to the right.
+std::string aligned(const std::vector<Row>& rows, std::size_t first_number) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const bool is_number = c >= first_number && c + 1 < row.size();
+      line += c == 0 ? "" : "  ";
+      line += is_number ? fmt::format("{:>{}}", row[c], widths[c]) : fmt::format("{:<{}}", row[c], widths[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string traffic_text(const std::vector<spec::AxisTraffic>& traffic) {
+  std::map<std::string, std::int64_t> sent;
+  for (const auto& entry : traffic) sent[entry.axis] += entry.sent_bytes;
+  std::string out;
+  for (const auto& [axis, bytes] : sent) {
+    if (bytes > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis, human_bytes(bytes));
+  }
+  return out.empty() ? "-" : out;
+}
+
+Row heading() {
+  return {"CELL",        "STATE",    "DEVICES",   "PARAMETERS", "MEMORY/DEVICE", "WEIGHTS",   "GRADIENTS", "OPTIMIZER",
+          "ACTIVATIONS", "GATHERED", "WORKSPACE", "FLOP/STEP",  "RECOMPUTED",    "SENT/STEP", "REASON"};
+}
+
+Row row_of(const PlannedCell& planned) {
+  const auto& cell = planned.cell;
+  Row row{cell.label.empty() ? "(defaults)" : cell.label, std::string(spec::enum_name(planned.state)),
+          std::to_string(cell.run.mesh.devices())};
+  if (planned.counts && planned.counts->peak.total_bytes > 0) {
+    const auto& counts = *planned.counts;
+    row.push_back(human_count(static_cast<double>(counts.parameters)));
+    for (const auto bytes :
+         {counts.peak.total_bytes, counts.peak.weights_bytes, counts.peak.gradients_bytes, counts.peak.optimizer_bytes,
+          counts.peak.activations_bytes, counts.peak.gathered_bytes, counts.peak.workspace_bytes}) {
+      row.push_back(human_bytes(bytes));
+    }
+    row.push_back(human_count(static_cast<double>(counts.flops.model_flops())));
+    row.push_back(human_count(static_cast<double>(counts.flops.rematerialised_flops)));
+    row.push_back(traffic_text(counts.traffic));
+  } else {
+    row.resize(heading().size() - 1, "-");
+  }
+  row.push_back(planned.reason);
+  return row;
+}
+
+std::string summary(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  std::map<PlanState, std::size_t> count;
+  for (const auto& planned : plan) ++count[planned.state];
+  std::string out = fmt::format("{}: {} cells", matrix, plan.size());
+  for (const auto& [state, cells] : count) out += fmt::format(", {} {}", cells, spec::enum_name(state));
+  return out + ". Memory and FLOP of one device and step; sent: bytes per step by mesh axis.\n";
+}
+
+std::string flops_text(const spec::FlopCounts& flops) {
+  std::vector<Row> rows;
+  auto add = [&rows](const spec::Field& field, const std::int64_t& value) {
+    rows.push_back({"  " + std::string(field.name), human_count(static_cast<double>(value)), std::string(field.help)});
+  };
+  spec::FlopCounts::fields(flops, add);
+  return aligned(rows, 1);
+}
+
+std::string peaks_text(const spec::MemoryPeaks& peaks) {
+  std::vector<Row> rows;
+  auto add = [&rows](const spec::Field& field, const std::int64_t& value) {
+    rows.push_back({"  " + std::string(field.name), human_bytes(value), std::string(field.help)});
+  };
+  spec::MemoryPeaks::fields(peaks, add);
+  return aligned(rows, 1);
+}
+
+std::string collectives_text(const std::vector<spec::AxisTraffic>& traffic) {
+  std::vector<Row> rows{{"  AXIS", "COLLECTIVE", "MESSAGES", "PAYLOAD", "SENT", ""}};
+  for (const auto& entry : traffic) {
+    rows.push_back({"  " + entry.axis, entry.collective, std::to_string(entry.messages),
+                    human_bytes(entry.payload_bytes), human_bytes(entry.sent_bytes), ""});
+  }
+  return rows.size() == 1 ? "  none\n" : aligned(rows, 2);
+}
+
+std::string tensors_text(const std::vector<TensorGroup>& groups) {
+  std::vector<Row> rows{{"  SCOPE", "TENSOR", "DTYPE", "LOCAL SHAPE", "COUNT", "BYTES", ""}};
+  for (const auto& group : groups) {
+    rows.push_back({"  " + group.scope, group.name, group.dtype, group.shape, std::to_string(group.tensors),
+                    human_bytes(group.bytes), ""});
+  }
+  return aligned(rows, 4);
+}
+
+}  // namespace
+
+std::string render_plan(const std::string& matrix, const std::vector<PlannedCell>& plan, PlanFormat format) {
+  if (format == PlanFormat::json) return plan_json(matrix, plan);
+  if (format == PlanFormat::csv) return plan_csv(matrix, plan);
+  std::vector<Row> rows{heading()};
+  for (const auto& planned : plan) rows.push_back(row_of(planned));
+  return aligned(rows, 2) + summary(matrix, plan);
+}
+
+std::string render_plan_details(const PlannedCell& planned, PlanFormat format) {
+  if (format != PlanFormat::table) return render_plan(planned.cell.matrix, {planned}, format);
+  const auto& cell = planned.cell;
+  std::string out = fmt::format("{}\n  run {}\n  {}{}\n", cell.label.empty() ? "(defaults)" : cell.label, cell.run_id,
+                                spec::enum_name(planned.state), planned.reason.empty() ? "" : ": " + planned.reason);
+  if (!planned.counts) return out;
+  const auto& counts = *planned.counts;
+  out += fmt::format("  {} devices, {} parameters, {} available per device\n", cell.run.mesh.devices(),
+                     human_count(static_cast<double>(counts.parameters)), human_bytes(planned.memory_available_bytes));
+  out += "Memory of one device, each scope at its own peak\n" + peaks_text(counts.peak);
+  out += "FLOP of one device and step\n" + flops_text(counts.flops);
+  out += "Collectives of one device and step\n" + collectives_text(counts.traffic);
+  out += "Tensors alive at the peak\n" + tensors_text(planned.largest);
+  return out;
+}
+
+}  // namespace perfbench::harness

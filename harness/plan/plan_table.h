@@ -1,0 +1,18 @@
+// A plan as text: for people a table, for programs JSON or CSV with the unit in every key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/plan/planner.h"
+
+namespace perfbench::harness {
+
+enum class PlanFormat { table, json, csv };
+
+std::string render_plan(const std::string& matrix, const std::vector<PlannedCell>& plan, PlanFormat format);
+
+// One cell with the tensors alive at its peak. The plan must have kept them (TensorList::keep).
+std::string render_plan_details(const PlannedCell& planned, PlanFormat format);
+
+}  // namespace perfbench::harness

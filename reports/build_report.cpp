@@ -1,0 +1,201 @@
+#include "reports/build_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "harness/detect/mfu.h"
+#include "harness/detect/statistics.h"
+#include "harness/detect/steady.h"
+#include "reports/format/number.h"
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::AttemptState;
+using harness::CellRuns;
+using harness::StoredAttempt;
+using Attempts = std::vector<const StoredAttempt*>;
+
+std::optional<double> metric_of(const StoredAttempt& attempt, const std::string& metric) {
+  const auto found = attempt.metrics.find(metric);
+  if (found == attempt.metrics.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<double> values_of(const Attempts& attempts, const std::string& metric) {
+  std::vector<double> out;
+  for (const auto* attempt : attempts) {
+    if (const auto value = metric_of(*attempt, metric)) out.push_back(*value);
+  }
+  return out;
+}
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return harness::median(values);
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+std::string processor(const CellRuns& cell, const std::map<std::string, spec::HardwareSpec>& hardware) {
+  const auto& name = cell.run().hardware;
+  const auto known = hardware.find(name);
+  if (known != hardware.end()) return known->second.title;
+  if (name != "host") return name;
+  const auto& facts = cell.environment();
+  const auto model = facts.find("cpu_model");
+  if (model == facts.end() || model->second.empty()) return "this CPU";
+  const auto cores = facts.find("cores_allowed");
+  return cores == facts.end() ? model->second : model->second + ", " + cores->second + " cores";
+}
+
+// Runs whose probe stood still; all of them if it never did.
+Attempts trusted(const Attempts& finished) {
+  Attempts quiet;
+  std::copy_if(finished.begin(), finished.end(), std::back_inserter(quiet),
+               [](const StoredAttempt* a) { return !harness::probe_moved(*a); });
+  return quiet.empty() ? finished : quiet;
+}
+
+void fill_configuration(ReportRow& row, const CellRuns& cell,
+                        const std::map<std::string, spec::HardwareSpec>& hardware) {
+  const auto& run = cell.run();
+  row.run_id = cell.run_id;
+  row.matrix = cell.matrix;
+  row.cell = cell.label;
+  row.model = run.model.name;
+  row.parameters = spec::count_parameters(run.model).total;
+  row.processor = processor(cell, hardware);
+  row.precision = upper(spec::enum_name(run.precision));
+  row.seq_len = run.seq_len;
+  row.devices = run.mesh.devices();
+  row.batch_per_device = static_cast<double>(run.global_batch) / static_cast<double>(row.devices);
+  row.dp = run.mesh.dp();
+  row.fsdp = run.mesh.fsdp();
+  row.tp = run.mesh.tp();
+  row.global_batch = run.global_batch;
+  row.attention = spec::enum_name(run.attention);
+  row.remat = run.remat;
+  row.scan = run.scan;
+}
+
+void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) {
+  row.runs = static_cast<std::int64_t>(finished.size());
+  const auto& last = finished.empty() ? cell.attempts.back() : *finished.back();
+  row.state = spec::enum_name(last.state);
+  row.reason = last.reason;
+  if (finished.empty()) {
+    row.notes.push_back(row.state + (row.reason.empty() ? "" : ": " + row.reason));
+    return;
+  }
+  for (const auto& attempt : cell.attempts) {
+    if (attempt.state == AttemptState::ok) continue;
+    row.notes.push_back(fmt::format("attempt {} {}{}", attempt.attempt, spec::enum_name(attempt.state),
+                                    attempt.reason.empty() ? "" : ": " + attempt.reason));
+  }
+}
+
+void fill_measurement(ReportRow& row, const Attempts& used, const ReportRequest& request) {
+  const auto step_s = values_of(used, "step_time_s");
+  row.step_time_s = median_of(step_s);
+  if (!step_s.empty()) {
+    const auto [low, high] = std::minmax_element(step_s.begin(), step_s.end());
+    row.step_time_min_s = *low;
+    row.step_time_max_s = *high;
+  }
+  row.sequences_per_s = median_of(values_of(used, "sequences_per_s"));
+  row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
+  row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
+  std::vector<double> mfu;
+  for (const auto* attempt : used) {
+    const auto time_s = metric_of(*attempt, "step_time_s");
+    const auto peak = device_peak_flops_per_s(*attempt, request.hardware);
+    if (time_s && *time_s > 0 && peak) {
+      mfu.push_back(harness::mfu_fraction(*attempt->run, *time_s, *peak, request.definition));
+    }
+  }
+  row.mfu_fraction = median_of(mfu);
+}
+
+void note_trouble(ReportRow& row, const Attempts& finished) {
+  const auto spreads = values_of(finished, "probe_spread_fraction");
+  if (!spreads.empty()) row.probe_spread_fraction = *std::max_element(spreads.begin(), spreads.end());
+  const auto moved =
+      std::count_if(finished.begin(), finished.end(), [](const auto* a) { return harness::probe_moved(*a); });
+  const auto all = static_cast<std::ptrdiff_t>(finished.size());
+  if (moved == all && moved > 0) {
+    row.notes.push_back("noisy: the machine's speed moved during " + std::string(all == 1 ? "the run" : "every run") +
+                        " (noise probe spread above " + format_percent(harness::kProbeMovedFraction) +
+                        "); do not trust the step time");
+  } else if (moved > 0) {
+    row.notes.push_back(
+        fmt::format("noisy: the machine's speed moved during {} of {} runs, which are left out", moved, all));
+  }
+  const auto any = [&](const auto& holds) { return std::any_of(finished.begin(), finished.end(), holds); };
+  if (any([](const auto* a) { return metric_of(*a, "still_changing").value_or(0) > 0; })) {
+    row.notes.emplace_back("the step time never became steady: run more steps");
+  }
+  if (any([](const auto* a) { return a->emulated; })) {
+    row.notes.push_back(row.precision + " is emulated by conversion");
+  }
+  if (any([](const auto* a) { return a->lost_step_lines > 0; })) {
+    row.notes.emplace_back("the last step record of a rank was cut off");
+  }
+  if (row.mfu_fraction && *row.mfu_fraction > 1) {
+    row.notes.emplace_back(
+        "MFU above 100 %: the measured peak is too low, or the definition counts work that is not done");
+  }
+}
+
+void fill_difference(ReportRow& row, const ReportRequest& request) {
+  const auto found = std::find_if(request.comparisons.begin(), request.comparisons.end(),
+                                  [&](const auto& c) { return c.run_id == row.run_id; });
+  if (found == request.comparisons.end()) return;
+  const auto& decision = found->decision;
+  BaselineDifference difference;
+  difference.verdict = spec::enum_name(decision.verdict);
+  difference.reason = spec::enum_name(decision.reason);
+  difference.detail = decision.detail;
+  difference.ratio = decision.ratio;
+  if (decision.ratio_95) {
+    difference.ratio_low = decision.ratio_95->low;
+    difference.ratio_high = decision.ratio_95->high;
+  }
+  row.difference = difference;
+  if (decision.verdict == harness::Verdict::not_comparable) row.notes.push_back(decision.detail);
+}
+
+}  // namespace
+
+std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt,
+                                              const std::map<std::string, spec::HardwareSpec>& hardware) {
+  const auto known = hardware.find(attempt.run->hardware);
+  const double peak = known != hardware.end() ? spec::mfu_peak_flops_per_s(known->second, attempt.run->precision)
+                                              : attempt.peak_flops_per_s.value_or(0);
+  if (peak <= 0) return std::nullopt;
+  return peak;
+}
+
+Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& request) {
+  Report report{.title = request.title, .definition = request.definition, .baseline = request.baseline, .rows = {}};
+  for (const auto& cell : cells) {
+    ReportRow row;
+    const auto finished = cell.finished();
+    fill_configuration(row, cell, request.hardware);
+    fill_state(row, cell, finished);
+    fill_measurement(row, trusted(finished), request);
+    note_trouble(row, finished);
+    fill_difference(row, request);
+    report.rows.push_back(std::move(row));
+  }
+  return report;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,138 @@
+#include "reports/columns.h"
+
+#include <array>
+
+#include "reports/format/number.h"
+
+namespace perfbench::reports {
+namespace {
+
+template <class T>
+RawValue raw(const std::optional<T>& value) {
+  return value ? RawValue(*value) : RawValue();
+}
+
+std::string on_off(bool value) {
+  return value ? "On" : "Off";
+}
+
+// The step time's place tells how a run ended that has none.
+std::string step_time_text(const ReportRow& row) {
+  return row.step_time_s ? format_number(*row.step_time_s) : row.state;
+}
+
+std::string difference_text(const ReportRow& row) {
+  if (!row.difference) return kNothing;
+  const auto& difference = *row.difference;
+  if (difference.verdict == "NOT_COMPARABLE" || !difference.ratio) return difference.verdict;
+  return format_percent_change(*difference.ratio) + " " + difference.verdict;
+}
+
+RawValue difference_fraction(const ReportRow& row) {
+  if (!row.difference || !row.difference->ratio) return {};
+  return *row.difference->ratio - 1;
+}
+
+constexpr Column kMfu{"MFU", "mfu_fraction",
+                      [](const ReportRow& r) { return r.mfu_fraction ? format_percent(*r.mfu_fraction) : kNothing; },
+                      [](const ReportRow& r) { return raw(r.mfu_fraction); }};
+
+constexpr std::array kTable{
+    Column{"Size", "size", [](const ReportRow& r) { return r.model + " (" + format_parameters(r.parameters) + ")"; },
+           [](const ReportRow& r) { return RawValue(r.model); }},
+    Column{"GPU or CPU", "processor", [](const ReportRow& r) { return r.processor; },
+           [](const ReportRow& r) { return RawValue(r.processor); }},
+    Column{"Precision", "precision", [](const ReportRow& r) { return r.precision; },
+           [](const ReportRow& r) { return RawValue(r.precision); }},
+    Column{"Sequence Length", "seq_len", [](const ReportRow& r) { return std::to_string(r.seq_len); },
+           [](const ReportRow& r) { return RawValue(r.seq_len); }},
+    Column{"#devices", "devices", [](const ReportRow& r) { return std::to_string(r.devices); },
+           [](const ReportRow& r) { return RawValue(r.devices); }},
+    Column{"BS/device", "batch_per_device", [](const ReportRow& r) { return format_ratio(r.batch_per_device); },
+           [](const ReportRow& r) { return RawValue(r.batch_per_device); }},
+    Column{"DP", "dp", [](const ReportRow& r) { return std::to_string(r.dp); },
+           [](const ReportRow& r) { return RawValue(r.dp); }},
+    Column{"FSDP", "fsdp", [](const ReportRow& r) { return std::to_string(r.fsdp); },
+           [](const ReportRow& r) { return RawValue(r.fsdp); }},
+    Column{"TP", "tp", [](const ReportRow& r) { return std::to_string(r.tp); },
+           [](const ReportRow& r) { return RawValue(r.tp); }},
+    Column{"GBS", "global_batch", [](const ReportRow& r) { return std::to_string(r.global_batch); },
+           [](const ReportRow& r) { return RawValue(r.global_batch); }},
+    Column{"Attention", "attention", [](const ReportRow& r) { return r.attention; },
+           [](const ReportRow& r) { return RawValue(r.attention); }},
+    Column{"Remat Policy", "remat", [](const ReportRow& r) { return r.remat; },
+           [](const ReportRow& r) { return RawValue(r.remat); }},
+    Column{"Scan", "scan", [](const ReportRow& r) { return on_off(r.scan); },
+           [](const ReportRow& r) { return RawValue(r.scan); }},
+    Column{"Step Time (s)", "step_time_s", step_time_text, [](const ReportRow& r) { return raw(r.step_time_s); }},
+    Column{"Sequences/Sec", "sequences_per_s", [](const ReportRow& r) { return format_number(r.sequences_per_s); },
+           [](const ReportRow& r) { return raw(r.sequences_per_s); }},
+    kMfu,
+    Column{"difference from baseline", "baseline_difference_fraction", difference_text, difference_fraction},
+};
+
+constexpr std::array kSeqax{
+    Column{"Model Size", "model_size", [](const ReportRow& r) { return r.model; },
+           [](const ReportRow& r) { return RawValue(r.model); }},
+    Column{"MFU", "mfu_percent",
+           [](const ReportRow& r) { return r.mfu_fraction ? format_percent_number(*r.mfu_fraction) : r.state; },
+           [](const ReportRow& r) { return r.mfu_fraction ? RawValue(100 * *r.mfu_fraction) : RawValue(); }},
+};
+
+std::string no_text(const ReportRow&) {
+  return {};
+}
+
+template <auto Member>
+RawValue plain(const ReportRow& row) {
+  return row.*Member;
+}
+template <auto Member>
+RawValue optional_number(const ReportRow& row) {
+  return raw(row.*Member);
+}
+template <auto Member>
+RawValue of_difference(const ReportRow& row) {
+  if (!row.difference) return {};
+  using Type = std::remove_cvref_t<decltype(*row.difference.*Member)>;
+  if constexpr (std::is_same_v<Type, std::string>) {
+    return *row.difference.*Member;
+  } else {
+    return raw(*row.difference.*Member);
+  }
+}
+
+constexpr std::array kDetails{
+    Column{"Parameters", "parameters", no_text, plain<&ReportRow::parameters>},
+    Column{"State", "state", no_text, plain<&ReportRow::state>},
+    Column{"Reason", "reason", no_text, plain<&ReportRow::reason>},
+    Column{"Runs", "runs", no_text, plain<&ReportRow::runs>},
+    Column{"Fastest run (s)", "step_time_min_s", no_text, optional_number<&ReportRow::step_time_min_s>},
+    Column{"Slowest run (s)", "step_time_max_s", no_text, optional_number<&ReportRow::step_time_max_s>},
+    Column{"Tokens/Sec", "tokens_per_s", no_text, optional_number<&ReportRow::tokens_per_s>},
+    Column{"Peak memory", "peak_memory_bytes", no_text, optional_number<&ReportRow::peak_memory_bytes>},
+    Column{"Probe spread", "probe_spread_fraction", no_text, optional_number<&ReportRow::probe_spread_fraction>},
+    Column{"Verdict", "verdict", no_text, of_difference<&BaselineDifference::verdict>},
+    Column{"Verdict reason", "verdict_reason", no_text, of_difference<&BaselineDifference::reason>},
+    Column{"Verdict detail", "verdict_detail", no_text, of_difference<&BaselineDifference::detail>},
+    Column{"Ratio", "baseline_ratio", no_text, of_difference<&BaselineDifference::ratio>},
+    Column{"Ratio from", "baseline_ratio_low", no_text, of_difference<&BaselineDifference::ratio_low>},
+    Column{"Ratio to", "baseline_ratio_high", no_text, of_difference<&BaselineDifference::ratio_high>},
+    Column{"Matrix", "matrix", no_text, plain<&ReportRow::matrix>},
+    Column{"Cell", "cell", no_text, plain<&ReportRow::cell>},
+    Column{"Run", "run_id", no_text, plain<&ReportRow::run_id>},
+    Column{"Notes", "notes", no_text, plain<&ReportRow::notes>},
+};
+
+}  // namespace
+
+std::span<const Column> columns(TableStyle style) {
+  if (style == TableStyle::seqax) return kSeqax;
+  return kTable;
+}
+
+std::span<const Column> detail_columns() {
+  return kDetails;
+}
+
+}  // namespace perfbench::reports

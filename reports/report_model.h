@@ -1,0 +1,66 @@
+// What a report says, as plain structs: filled by build_report.h, rendered by the writers (markdown.h, csv.h, json.h).
+// Numbers are raw, in the units of their names; digits and units are those of reports/format.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/flops.h"
+
+namespace perfbench::reports {
+
+struct BaselineDifference {
+  std::string verdict;              // REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE
+  std::string reason;               // its code
+  std::string detail;               // a sentence
+  std::optional<double> ratio;      // this row / baseline
+  std::optional<double> ratio_low;  // 95 % interval
+  std::optional<double> ratio_high;
+};
+
+// One run: all its attempts of the selection.
+struct ReportRow {
+  std::string run_id;
+  std::string matrix;
+  std::string cell;
+  std::string model;
+  std::int64_t parameters = 0;
+  std::string processor;  // "Example CPU 3000, 2 cores", "NVIDIA H100 SXM5 80GB"
+  std::string precision;
+  std::int64_t seq_len = 0;  // tokens
+  std::int64_t devices = 0;
+  double batch_per_device = 0;  // sequences of a step
+  std::int64_t dp = 0;
+  std::int64_t fsdp = 0;
+  std::int64_t tp = 0;
+  std::int64_t global_batch = 0;  // sequences of a step
+  std::string attention;
+  std::string remat;
+  bool scan = false;
+
+  std::string state;      // "ok" when an attempt finished, else how the last one ended
+  std::string reason;     // of that state
+  std::int64_t runs = 0;  // finished
+  // Medians over the finished runs whose noise probe stood still, or over all finished runs if it never did.
+  std::optional<double> step_time_s;
+  std::optional<double> step_time_min_s;
+  std::optional<double> step_time_max_s;
+  std::optional<double> sequences_per_s;
+  std::optional<double> tokens_per_s;
+  std::optional<double> mfu_fraction;
+  std::optional<double> peak_memory_bytes;
+  std::optional<double> probe_spread_fraction;  // largest of the finished runs
+  std::optional<BaselineDifference> difference;
+  std::vector<std::string> notes;  // what the reader of the row must know: noise, failures, emulation, obstacles
+};
+
+struct Report {
+  std::string title;
+  spec::FlopDefinition definition = spec::FlopDefinition::causal;
+  std::string baseline;  // its name; empty: not compared
+  std::vector<ReportRow> rows;
+};
+
+}  // namespace perfbench::reports

@@ -1,0 +1,46 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "reports/format/number.h"
+
+namespace perfbench::reports {
+namespace {
+
+TEST(Format, NumbersHaveFourSignificantDigits) {
+  EXPECT_EQ(format_number(0.72138), "0.7214");
+  EXPECT_EQ(format_number(12.3449), "12.34");
+  EXPECT_EQ(format_number(0.000123456), "0.0001235");
+  EXPECT_EQ(format_number(2098.16), "2098");
+  EXPECT_EQ(format_number(123456.7), "123457");
+  EXPECT_EQ(format_number(-0.5), "-0.5000");
+  EXPECT_EQ(format_number(0.0), "0");
+  EXPECT_EQ(format_number(std::optional<double>()), "-");
+  EXPECT_EQ(format_number(std::numeric_limits<double>::quiet_NaN()), "nan");
+}
+
+TEST(Format, PercentagesHaveOneDigit) {
+  EXPECT_EQ(format_percent(0.41623), "41.6 %");
+  EXPECT_EQ(format_percent(0.00144), "0.14 %");
+  EXPECT_EQ(format_percent(0.0000145), "0.0014 %");
+  EXPECT_EQ(format_percent(0), "0.0 %");
+  EXPECT_EQ(format_percent_change(1.0321), "+3.2 %");
+  EXPECT_EQ(format_percent_change(0.9), "-10.0 %");
+}
+
+TEST(Format, ParametersAreCountedAsModelsAreNamed) {
+  EXPECT_EQ(format_parameters(950), "950");
+  EXPECT_EQ(format_parameters(124'439'808), "124M");
+  EXPECT_EQ(format_parameters(6'738'415'616), "6.7B");
+  EXPECT_EQ(format_parameters(405'853'388'800), "406B");
+  EXPECT_EQ(format_parameters(9'960'000'000), "10B");
+}
+
+TEST(Format, RatiosLoseTheirZeros) {
+  EXPECT_EQ(format_ratio(2.0), "2");
+  EXPECT_EQ(format_ratio(0.5), "0.5");
+  EXPECT_EQ(format_ratio(100), "100");
+}
+
+}  // namespace
+}  // namespace perfbench::reports

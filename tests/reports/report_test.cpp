@@ -1,0 +1,180 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/compare/compare.h"
+#include "harness/detect/mfu.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "reports/build_report.h"
+#include "reports/csv.h"
+#include "reports/json.h"
+#include "reports/markdown.h"
+#include "tests/harness/example_run.h"
+#include "tests/reports/golden_file.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::AttemptState;
+using harness::ExampleRun;
+using testing::Contains;
+using testing::HasSubstr;
+
+// A sweep with one run of every kind that a report must tell apart.
+class Report : public testing::Test {
+ protected:
+  harness::ScratchFolder scratch_;
+  harness::Connection db_ = harness::open_database(scratch_ / "a.db");
+  int written_ = 0;
+
+  void add(ExampleRun example, const std::string& cell) {
+    const auto probe_state = example.attempt.state;
+    const auto reason = example.attempt.reason;
+    example.attempt = harness::example_attempt(cell, ++written_);
+    example.attempt.state = probe_state;
+    example.attempt.reason = reason;
+    harness::write_run_directory(scratch_ / "runs" / std::to_string(written_), example);
+  }
+
+  void add_every_kind() {
+    add({.attempt = {}}, "plain");
+    ExampleRun noisy{.attempt = {}};
+    noisy.run.remat = "full";
+    noisy.probe_s = {0.001, 0.001, 0.002, 0.001, 0.002, 0.001};
+    add(noisy, "noisy");
+    ExampleRun two{.attempt = {}};
+    two.run.mesh.ici.fsdp = 2;
+    two.run.attention = spec::AttentionKind::dot_product;
+    two.run.scan = true;
+    add(two, "two ranks");
+    ExampleRun gpu{.attempt = {}};
+    gpu.run.device = spec::Device::cuda;
+    gpu.run.hardware = "h100";
+    gpu.run.precision = spec::Precision::bf16;
+    add(gpu, "a|b");
+    ExampleRun infeasible{.attempt = {}};
+    infeasible.run.mesh.ici.tp = 2;
+    infeasible.attempt.state = AttemptState::infeasible;
+    infeasible.attempt.reason = "needs 80 GiB of 64 GiB";
+    add(infeasible, "too large");
+    ExampleRun crashed{.attempt = {}};
+    crashed.run.seq_len = 64;
+    crashed.attempt.state = AttemptState::crashed;
+    crashed.attempt.reason = "rank 0 ended by signal 11";
+    add(crashed, "crash");
+    harness::ingest_tree(db_, scratch_ / "runs");
+  }
+
+  std::vector<harness::CellRuns> cells() {
+    return harness::group_by_run(load_attempts(db_, harness::parse_selection("latest")));
+  }
+
+  ReportRequest request() const {
+    spec::HardwareSpec h100;
+    h100.title = "NVIDIA H100";
+    h100.peak_flops_per_s.bf16 = 1e15;
+    return {.title = "example", .baseline = {}, .comparisons = {}, .hardware = {{"h100", h100}}};
+  }
+
+  perfbench::reports::Report build() { return build_report(cells(), request()); }
+
+  // Without the run ids, which change with every field that RunSpec gains.
+  perfbench::reports::Report build_for_golden() {
+    auto report = build();
+    for (auto& row : report.rows) row.run_id = "of " + row.cell;
+    return report;
+  }
+};
+
+TEST_F(Report, AsMarkdownIsAsApproved) {
+  add_every_kind();
+  expect_golden("table.md", to_markdown(build_for_golden(), TableStyle::table));
+  expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
+}
+
+TEST_F(Report, AsCsvIsAsApproved) {
+  add_every_kind();
+  expect_golden("table.csv", to_csv(build_for_golden(), TableStyle::table));
+  expect_golden("seqax.csv", to_csv(build_for_golden(), TableStyle::seqax));
+}
+
+TEST_F(Report, AsJsonIsAsApproved) {
+  add_every_kind();
+  expect_golden("table.json", to_json(build_for_golden()));
+}
+
+TEST_F(Report, HasTheColumnsOfTheReferenceTables) {
+  std::vector<std::string> titles;
+  for (const auto& column : columns(TableStyle::table)) titles.emplace_back(column.title);
+  EXPECT_THAT(titles, testing::ElementsAre("Size", "GPU or CPU", "Precision", "Sequence Length", "#devices",
+                                           "BS/device", "DP", "FSDP", "TP", "GBS", "Attention", "Remat Policy", "Scan",
+                                           "Step Time (s)", "Sequences/Sec", "MFU", "difference from baseline"));
+}
+
+TEST_F(Report, ComputesMfuAgainstTheRightPeak) {
+  add_every_kind();
+  const auto rows = build().rows;
+  const auto run = harness::example_spec();
+  // The example environment states 1e11 FLOP/s for a rank; the step time is 0.5 s.
+  EXPECT_DOUBLE_EQ(*rows[0].mfu_fraction, harness::mfu_fraction(run, 0.5, 1e11, spec::FlopDefinition::causal));
+  EXPECT_NEAR(*rows[2].mfu_fraction, *rows[0].mfu_fraction / 2, 1e-12) << "two ranks have twice the peak";
+  EXPECT_DOUBLE_EQ(*rows[3].mfu_fraction, *rows[0].mfu_fraction * 1e11 / 1e15) << "the named hardware's peak";
+  EXPECT_FALSE(rows[4].mfu_fraction);
+}
+
+TEST_F(Report, SaysThatARunIsNoisyOrDidNotEndWell) {
+  add_every_kind();
+  const auto rows = build().rows;
+  EXPECT_TRUE(rows[0].notes.empty());
+  EXPECT_THAT(rows[1].notes, Contains(HasSubstr("noisy: the machine's speed moved during the run")));
+  EXPECT_THAT(rows[4].notes, Contains("infeasible: needs 80 GiB of 64 GiB"));
+  EXPECT_THAT(rows[5].notes, Contains("crashed: rank 0 ended by signal 11"));
+}
+
+TEST_F(Report, TakesTheMedianOfQuietRunsAndNamesTheRest) {
+  for (const double step_s : {0.5, 0.52, 0.51}) {
+    ExampleRun example{.attempt = {}};
+    example.step_s.assign(6, step_s);
+    add(example, "c");
+  }
+  ExampleRun noisy{.attempt = {}};
+  noisy.step_s.assign(6, 0.9);
+  noisy.probe_s = {0.001, 0.001, 0.002, 0.001, 0.002, 0.001};
+  add(noisy, "c");
+  ExampleRun crashed{.attempt = {}};
+  crashed.attempt.state = AttemptState::crashed;
+  crashed.attempt.reason = "signal 9";
+  add(crashed, "c");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto rows = build().rows;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].state, "ok");
+  EXPECT_EQ(rows[0].runs, 4);
+  EXPECT_DOUBLE_EQ(*rows[0].step_time_s, 0.51);
+  EXPECT_DOUBLE_EQ(*rows[0].step_time_max_s, 0.52);
+  EXPECT_THAT(rows[0].notes, Contains(HasSubstr("1 of 4 runs, which are left out")));
+  EXPECT_THAT(rows[0].notes, Contains("attempt 5 crashed: signal 9"));
+}
+
+TEST_F(Report, ShowsTheDifferenceFromABaseline) {
+  add_every_kind();
+  const auto all = cells();
+  auto with = request();
+  with.baseline = "v1";
+  with.comparisons =
+      harness::compare_with_runs(all, {.scope = "baseline 'v1'", .cells = {all[0], all[1]}}, "step_time_s");
+  const auto report = build_report(all, with);
+  ASSERT_TRUE(report.rows[0].difference);
+  EXPECT_EQ(report.rows[0].difference->verdict, "INCONCLUSIVE");
+  EXPECT_EQ(report.rows[0].difference->reason, "too_few_runs");
+  EXPECT_THAT(report.rows[2].notes, Contains(HasSubstr("not comparable because")));
+  EXPECT_THAT(to_markdown(report, TableStyle::table), HasSubstr("| +0.0 % INCONCLUSIVE"));
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["rows"][0]["baseline_ratio"], 1.0);
+  EXPECT_TRUE(json["rows"][4]["step_time_s"].is_null());
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -15,11 +15,11 @@ void add_matrix_options(CLI::App& command, MatrixOptions& options) {
   command
       .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")
       ->type_name("KEY=VALUE")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_option("--set", options.overrides.set, "set a field of every cell, key=value; may be repeated")
       ->type_name("KEY=VALUE")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 

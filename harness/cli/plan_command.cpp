@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "harness/cli/commands.h"
@@ -62,9 +63,9 @@ void add_plan(CLI::App& app, CommandContext& context) {
   add_matrix_options(*command, options->matrix);
   const std::map<std::string, PlanFormat> formats{
       {"table", PlanFormat::table}, {"json", PlanFormat::json}, {"csv", PlanFormat::csv}};
-  command->add_option("--format", options->format, "table, json or csv")
+  command->add_option("--format", options->format, "how to print it, table unless given")
       ->transform(CLI::CheckedTransformer(formats))
-      ->default_str("table");
+      ->option_text("table|json|csv");
   command->add_option("--details", options->details, "one cell, by label or run id, with its tensors at the peak");
   command->callback([options, &context] { context.exit_code = plan(*options, context); });
 }

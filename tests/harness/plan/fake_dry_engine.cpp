@@ -1,0 +1,56 @@
+// Answers `dry FILE...` as the engine does, with counts that a test can work out: all from the run's seq_len, steps and
+// layers. Some values of steps make it misbehave:
+//   steps 66  crashes            steps 77  exits with 4 and a message
+//   steps 88  reports infeasible steps 99  prints a broken report
+#include <fmt/core.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec_json.h"
+
+namespace {
+
+using namespace perfbench;
+
+spec::DryReport report_for(const spec::RunSpec& run) {
+  spec::DryReport report;
+  report.parameters = run.model.layers * 1000;
+  report.matmul_parameters = run.model.layers * 900;
+  constexpr std::int64_t kMiB = 1 << 20;
+  for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
+    const std::string prefix = "layers." + std::to_string(layer) + ".";
+    report.live_at_peak.push_back({prefix + "mlpwi_0", "activations", "fp32", "[2, 3]", run.seq_len * kMiB});
+    report.live_at_peak.push_back({prefix + "w_up", "weights", "fp32", "[4]", kMiB});
+  }
+  report.peak.activations_bytes = run.model.layers * run.seq_len * kMiB;
+  report.peak.weights_bytes = run.model.layers * kMiB;
+  report.peak.total_bytes = report.peak.activations_bytes + report.peak.weights_bytes;
+  report.arena_bytes = report.peak.total_bytes;
+  report.flops.feed_forward_flops = 1'234'000'000;
+  if (run.mesh.fsdp() > 1) report.traffic.push_back({"fsdp", "all_gather", 3, 1000, 500});
+  return report;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fmt::print("fake engine: not a report\n");
+  for (int i = 2; i < argc; ++i) {
+    std::ifstream in(argv[i]);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto run = spec::parse_run_json(text);
+    std::fflush(stdout);
+    if (run.steps == 66) std::raise(SIGKILL);
+    if (run.steps == 77) {
+      fmt::print(stderr, "out of patience\n");
+      return 4;
+    }
+    auto report = report_for(run);
+    if (run.steps == 88) report = {.feasible = false, .reason = "no kernels for this"};
+    fmt::print("{}\n", run.steps == 99 ? "{\"feasible\": 3}" : spec::to_json_line(report));
+  }
+  return 0;
+}

@@ -1,0 +1,143 @@
+#include "harness/plan/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/launch/process.h"
+#include "harness/matrix/matrix.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/yaml_document.h"
+#include "harness/plan/plan_table.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// 2 layers of 40 and 80 MiB of activations a layer; 1 MiB of weights each (fake_dry_engine.cpp).
+const std::string kMatrix =
+    "name: m\n"
+    "defaults: {model: tiny-llama, seq_len: 40, global_batch: 8}\n";
+
+std::vector<PlannedCell> plan_text(const std::string& text, TensorList tensors = TensorList::drop,
+                                   const std::string& engine = PERFBENCH_FAKE_DRY_ENGINE) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
+  auto expansion = expand(YamlDocument::parse(text, "matrix", "m.yaml"), catalog, {});
+  return plan_cells(std::move(expansion.cells), {.engine = engine, .catalog = &catalog, .tensors = tensors});
+}
+
+TEST(Plan, HoldsTheEnginesCountsOfEachCellInTheMatrixsOrder) {
+  const auto plan = plan_text(kMatrix + "axes: {seq_len: [40, 80], fsdp: [1, 2]}\n");
+  ASSERT_THAT(plan, SizeIs(4));
+  EXPECT_EQ(plan[0].cell.label, "seq_len=40 fsdp=1");
+  EXPECT_EQ(plan[0].state, PlanState::feasible);
+  EXPECT_EQ(plan[0].counts->parameters, 2000);
+  EXPECT_EQ(plan[0].counts->peak.total_bytes, (2 * 40 + 2) << 20);
+  EXPECT_EQ(plan[3].counts->peak.total_bytes, (2 * 80 + 2) << 20);
+  EXPECT_THAT(plan[1].counts->traffic, SizeIs(1));
+  EXPECT_GT(plan[0].memory_available_bytes, plan[1].memory_available_bytes) << "two ranks share this machine";
+}
+
+TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
+  std::string steps;
+  for (int i = 1; i <= 300; ++i) {
+    if (i != 66 && i != 77 && i != 88 && i != 99) steps += (steps.empty() ? "" : ",") + std::to_string(i);
+  }
+  const auto plan = plan_text(kMatrix + "axes: {steps: [" + steps + "], model.layers: [2]}\n");
+  ASSERT_THAT(plan, SizeIs(296));
+  for (const auto& planned : plan) EXPECT_EQ(planned.state, PlanState::feasible) << planned.reason;
+}
+
+TEST(Plan, ACellAboveItsMemoryIsInfeasibleAndNamesTheLargestTensors) {
+  const auto plan = plan_text(kMatrix + "axes: {seq_len: [40, 80]}\nrepeats: 1\n" +
+                              "overrides: [{when: {steps: 10}, set: {memory_limit_bytes: 104857600}}]\n");
+  EXPECT_EQ(plan.at(0).state, PlanState::feasible);
+  EXPECT_EQ(plan.at(1).state, PlanState::infeasible);
+  EXPECT_EQ(plan.at(1).reason,
+            "needs 162 MiB per device, memory_limit_bytes has 100 MiB; largest: activations layers.*.mlpwi_0 160 MiB, "
+            "weights layers.*.w_up 2.00 MiB");
+}
+
+TEST(Plan, HoldsMemoryAgainstTheNamedHardware) {
+  const auto plan = plan_text(kMatrix + "axes: {hardware: [tiny-card]}\n");
+  EXPECT_THAT(plan.at(0).reason, HasSubstr("needs 82.0 MiB per device, tiny-card has 64.0 MiB"));
+}
+
+TEST(Plan, CellsThatNeedNoCountingKeepTheirReason) {
+  const auto plan = plan_text(kMatrix +
+                              "axes: {fsdp: [1, 16], precision: [fp32, fp8]}\n"
+                              "exclude: [{when: {fsdp: 1, precision: fp32}, reason: known}]\n");
+  EXPECT_EQ(plan.at(0).state, PlanState::excluded);
+  EXPECT_EQ(plan.at(0).reason, "known");
+  EXPECT_EQ(plan.at(1).state, PlanState::infeasible);
+  EXPECT_THAT(plan.at(1).reason, HasSubstr("fp8"));
+  EXPECT_THAT(plan.at(2).reason, HasSubstr("does not divide over 16 data shards"));
+  EXPECT_FALSE(plan.at(2).counts.has_value());
+}
+
+TEST(Plan, ACellTheEngineFailsOnDoesNotTakeTheOthersWithIt) {
+  const auto plan = plan_text(kMatrix + "axes: {steps: [1, 66, 77, 88, 99, 2]}\n");
+  EXPECT_EQ(plan.at(0).state, PlanState::feasible);
+  EXPECT_EQ(plan.at(1).state, PlanState::failed);
+  EXPECT_EQ(plan.at(1).reason, "the engine was ended by signal 9: fake engine: not a report");
+  EXPECT_EQ(plan.at(2).reason, "the engine ended with code 4 and without a report: out of patience");
+  EXPECT_EQ(plan.at(3).state, PlanState::infeasible);
+  EXPECT_EQ(plan.at(3).reason, "no kernels for this");
+  EXPECT_EQ(plan.at(4).state, PlanState::failed);
+  EXPECT_THAT(plan.at(4).reason, HasSubstr("the engine's report cannot be read"));
+  EXPECT_EQ(plan.at(5).state, PlanState::feasible);
+}
+
+TEST(Plan, AnEngineThatIsNotThereIsAnErrorOfItsOwn) {
+  EXPECT_THROW(plan_text(kMatrix, TensorList::drop, "/nonexistent/perfbench-engine"), LaunchError);
+}
+
+TEST(Plan, TableHasAlignedColumnsAndReadableUnits) {
+  const auto plan = plan_text(kMatrix + "axes: {fsdp: [1, 2], remat: [none]}\n");
+  const auto text = render_plan("m", plan, PlanFormat::table);
+  EXPECT_THAT(text, HasSubstr("fsdp=1 remat=none  feasible        1      2.00 k       82.0 MiB  2.00 MiB"));
+  EXPECT_THAT(text, HasSubstr("1.23 G"));
+  EXPECT_THAT(text, HasSubstr("fsdp 500 B"));
+  EXPECT_THAT(text, HasSubstr("m: 2 cells, 2 feasible."));
+}
+
+TEST(Plan, JsonHasRawAmountsWithTheUnitInTheKey) {
+  const auto plan = plan_text(kMatrix + "axes: {fsdp: [2, 16]}\n");
+  const auto json = nlohmann::json::parse(render_plan("m", plan, PlanFormat::json));
+  EXPECT_EQ(json["cells"][0]["peak"]["total_bytes"], 82 << 20);
+  EXPECT_EQ(json["cells"][0]["flops"]["feed_forward_flops"], 1'234'000'000);
+  EXPECT_EQ(json["cells"][0]["traffic"][0]["sent_bytes"], 500);
+  EXPECT_EQ(json["cells"][0]["run_id"].get<std::string>().size(), 64U);
+  EXPECT_EQ(json["cells"][1]["state"], "infeasible");
+  EXPECT_FALSE(json["cells"][1].contains("peak"));
+}
+
+TEST(Plan, CsvRowsHaveAsManyFieldsAsTheHeading) {
+  const auto text = render_plan("m", plan_text(kMatrix + "axes: {fsdp: [2, 16]}\n"), PlanFormat::csv);
+  std::vector<std::size_t> commas;
+  std::size_t quotes = 0;
+  std::size_t count = 0;
+  for (const char c : text) {
+    quotes += c == '"' ? 1U : 0U;
+    count += c == ',' && quotes % 2 == 0 ? 1U : 0U;
+    if (c == '\n') {
+      commas.push_back(count);
+      count = 0;
+    }
+  }
+  EXPECT_THAT(commas, testing::ElementsAre(commas.at(0), commas.at(0), commas.at(0)));
+}
+
+TEST(Plan, DetailsListTheTensorsAliveAtThePeak) {
+  const auto plan = plan_text(kMatrix, TensorList::keep);
+  const auto text = render_plan_details(plan.at(0), PlanFormat::table);
+  EXPECT_THAT(text, testing::ContainsRegex("activations +layers\\.\\*\\.mlpwi_0 +fp32 +\\[2, 3\\] +2 +80\\.0 MiB"));
+  EXPECT_THAT(render_plan_details(plan.at(0), PlanFormat::json), HasSubstr("layers.1.w_up"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

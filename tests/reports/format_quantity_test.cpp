@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "reports/format/quantity.h"
+
+namespace perfbench::reports {
+namespace {
+
+TEST(Quantity, BytesHaveThreeDigitsAndBinaryUnits) {
+  EXPECT_EQ(human_bytes(0), "0 B");
+  EXPECT_EQ(human_bytes(1023), "1023 B");
+  EXPECT_EQ(human_bytes(1024), "1.00 KiB");
+  EXPECT_EQ(human_bytes(1536), "1.50 KiB");
+  EXPECT_EQ(human_bytes(std::int64_t{80} << 30), "80.0 GiB");
+  EXPECT_EQ(human_bytes(std::int64_t{742} << 30), "742 GiB");
+}
+
+TEST(Quantity, RoundingNeverShowsAThousandOfAUnit) {
+  EXPECT_EQ(human_count(999.4), "999");
+  EXPECT_EQ(human_count(999'600), "1.00 M");
+  EXPECT_EQ(human_count(9.996e3), "10.0 k");
+  EXPECT_EQ(human_count(99.96e3), "100 k");
+}
+
+TEST(Quantity, CountsCarryTheirUnitAndSign) {
+  EXPECT_EQ(human_count(3.02e12, "FLOP"), "3.02 TFLOP");
+  EXPECT_EQ(human_count(124e6), "124 M");
+  EXPECT_EQ(human_count(-2500), "-2.50 k");
+  EXPECT_EQ(human_count(12, "steps"), "12 steps");
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -1,0 +1,131 @@
+// The matrices that perfbench ships: each expands, and holds what its comment promises.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "harness/input_error.h"
+#include "harness/matrix/matrix.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/yaml_document.h"
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::harness {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Expansion expand_file(const std::string& name, const Overrides& overrides = {}) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
+  const auto file = std::filesystem::path(PERFBENCH_SOURCE_DIR) / "matrices" / (name + ".yaml");
+  return expand(YamlDocument::load(file, "matrix"), catalog, overrides);
+}
+
+// Cells that a machine without GPUs executes.
+std::vector<Cell> cpu_cells(const Expansion& expansion) {
+  std::vector<Cell> out;
+  for (const auto& cell : expansion.cells) {
+    if (!cell.excluded && !cell.infeasible && cell.run.device == spec::Device::cpu) out.push_back(cell);
+  }
+  return out;
+}
+
+class EveryMatrixFile : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryMatrixFile, ExpandsWithoutContradictionsOrNotices) {
+  const auto expansion = expand_file(GetParam());
+  EXPECT_EQ(expansion.name, GetParam()) << "a matrix is named as its file";
+  EXPECT_FALSE(expansion.description.empty());
+  EXPECT_THAT(expansion.notices, IsEmpty());
+  for (const auto& cell : expansion.cells) {
+    EXPECT_FALSE(cell.infeasible.has_value()) << cell.label << ": " << cell.infeasible.value_or("");
+  }
+}
+
+std::vector<std::string> matrix_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(PERFBENCH_SOURCE_DIR "/matrices")) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Matrices, EveryMatrixFile, ::testing::ValuesIn(matrix_names()),
+                         [](const auto& matrix) { return matrix.param; });
+
+TEST(MatrixFiles, QuickstartHasTwoFamiliesOneAndTwoRanksBothAttentionsAndThreePolicies) {
+  const auto cells = cpu_cells(expand_file("quickstart"));
+  std::set<std::string> models;
+  std::set<std::string> policies;
+  std::set<std::int64_t> ranks;
+  std::set<spec::AttentionKind> attentions;
+  for (const auto& cell : cells) {
+    models.insert(cell.run.model.name);
+    policies.insert(cell.run.remat);
+    ranks.insert(cell.run.mesh.devices());
+    attentions.insert(cell.run.attention);
+  }
+  EXPECT_THAT(cells, SizeIs(12));
+  EXPECT_THAT(models, SizeIs(2));
+  EXPECT_THAT(policies, SizeIs(3));
+  EXPECT_EQ(ranks, (std::set<std::int64_t>{1, 2}));
+  EXPECT_THAT(attentions, SizeIs(2));
+}
+
+TEST(MatrixFiles, LlamaReachesFrom405BOn512DevicesDownToWhatRunsHere) {
+  const auto expansion = expand_file("llama");
+  const auto large = std::find_if(expansion.cells.begin(), expansion.cells.end(), [](const Cell& cell) {
+    return cell.run.model.name == "torchprime-llama-3.1-405b" && cell.run.mesh.devices() == 512;
+  });
+  ASSERT_NE(large, expansion.cells.end());
+  EXPECT_EQ(large->run.mesh.fsdp(), 512);
+  EXPECT_EQ(large->run.hardware, "h100");
+  EXPECT_EQ(spec::count_parameters(large->run.model).total, 405'853'388'800);
+  EXPECT_THAT(cpu_cells(expansion), SizeIs(16));
+}
+
+// A CPU of two cores does about 1e11 FLOP/s: these steps stay in the range of seconds.
+TEST(MatrixFiles, TheSmallModelsOfSeqaxAndPaxRunOnACpuForAFewSteps) {
+  for (const auto& [matrix, model] : {std::pair{"seqax", "seqax-84m"}, std::pair{"pax_gpt", "pax-gpt-126m"}}) {
+    const auto expansion =
+        expand_file(matrix, {.only = {std::string("model=") + model}, .set = {"seq_len=128", "steps=3"}});
+    const auto cells = cpu_cells(expansion);
+    ASSERT_THAT(cells, SizeIs(1)) << matrix;
+    const auto& run = cells[0].run;
+    EXPECT_EQ(run.mesh.devices(), 1);
+    EXPECT_EQ(run.steps, 3);
+    EXPECT_EQ(run.seq_len, 128);
+    EXPECT_LE(run.global_batch * run.seq_len, 512);
+  }
+}
+
+TEST(MatrixFiles, SeqaxAndPaxHoldTheConfigurationsOfTheirReferences) {
+  for (const auto& cell : expand_file("seqax", {.only = {"machine=a100x8"}, .set = {}}).cells) {
+    EXPECT_EQ(cell.run.mesh.fsdp(), 8);
+    EXPECT_EQ(cell.run.global_batch, 64);
+    EXPECT_EQ(cell.run.seq_len, 1024);
+  }
+  const auto pax = expand_file("pax_gpt", {.only = {"machine=h100", "precision=bf16"}, .set = {}}).cells;
+  ASSERT_THAT(pax, SizeIs(3));
+  EXPECT_EQ(pax[0].run.mesh.dp(), 64);
+  EXPECT_EQ(pax[0].run.global_batch, 256);
+  EXPECT_EQ(pax[1].run.mesh.fsdp(), 256);
+  EXPECT_EQ(pax[1].run.global_batch, 2048);
+  EXPECT_EQ(pax[2].run.global_batch, 1536);
+}
+
+// NVIDIA JAX-Toolbox's row: 8 devices, fsdp 8, batch 16, sequence length 4096, flash, minimal_flash, not scanned.
+TEST(MatrixFiles, MaxTextHoldsThePublishedRow) {
+  const auto cells =
+      expand_file("maxtext", {.only = {"attention=flash", "remat=minimal_flash", "scan=false"}, .set = {}}).cells;
+  ASSERT_THAT(cells, SizeIs(1));
+  EXPECT_EQ(cells[0].run.global_batch, 16);
+  EXPECT_EQ(cells[0].run.seq_len, 4096);
+  EXPECT_EQ(cells[0].run.mesh.fsdp(), 8);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

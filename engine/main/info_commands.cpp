@@ -1,0 +1,84 @@
+// dry, env and probe: what the engine knows without training.
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/main/commands.h"
+#include "engine/main/machine_facts.h"
+#include "engine/metrics/noise_probe.h"
+#include "engine/metrics/record_files.h"
+#include "engine/train/dry_walk.h"
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::engine {
+namespace {
+
+std::int64_t number_argument(const std::string& option, const std::string& text, std::int64_t minimum) {
+  char* end = nullptr;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < minimum) {
+    throw UsageError(option + " is '" + text + "', it must be a whole number of at least " + std::to_string(minimum));
+  }
+  return value;
+}
+
+spec::DryReport walk_file(const std::string& path, std::int64_t rank) {
+  try {
+    const auto run = spec::parse_run_json(read_whole_file(path));
+    if (rank >= run.mesh.devices()) {
+      throw BadInput("rank " + std::to_string(rank) + " is outside a mesh of " + std::to_string(run.mesh.devices()));
+    }
+    return dry_walk(run, rank);
+  } catch (const spec::SpecError& e) {
+    return {.feasible = false, .reason = path + " " + e.pointer() + ": " + e.what(), .rank = rank};
+  }
+}
+
+void print_line(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+}  // namespace
+
+EngineExit dry_command(const std::vector<std::string>& args) {
+  std::int64_t rank = 0;
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--rank") {
+      if (i + 1 == args.size()) throw UsageError("--rank needs a number");
+      rank = number_argument("--rank", args[++i], 0);
+    } else if (args[i].starts_with("-")) {
+      throw UsageError("dry has no option '" + args[i] + "'");
+    } else {
+      files.push_back(args[i]);
+    }
+  }
+  if (files.empty()) throw UsageError("dry needs at least one run.json");
+  for (const auto& file : files) print_line(spec::to_json_line(walk_file(file, rank)));
+  return EngineExit::ok;
+}
+
+EngineExit env_command(const std::vector<std::string>& args) {
+  if (!args.empty()) throw UsageError("env takes no arguments");
+  print_line(spec::to_json_line(machine_facts(1, resolved_threads(0, 1))));
+  return EngineExit::ok;
+}
+
+EngineExit probe_command(const std::vector<std::string>& args) {
+  std::int64_t count = 20;
+  if (args.size() == 2 && args[0] == "--count") {
+    count = number_argument("--count", args[1], 1);
+  } else if (!args.empty()) {
+    throw UsageError("probe takes only --count N");
+  }
+  const auto threads = static_cast<int>(resolved_threads(0, 1));
+  for (std::int64_t i = 0; i < count; ++i) {
+    print_line("{\"probe_ns\":" + std::to_string(probe_noise(threads)) + ",\"threads\":" + std::to_string(threads) +
+               "}");
+  }
+  return EngineExit::ok;
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,60 @@
+// perfbench-engine: reads one resolved run.json, trains, writes records. The only catch of the engine.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/error.h"
+#include "engine/main/commands.h"
+
+namespace {
+
+using perfbench::engine::EngineExit;
+
+constexpr std::string_view kUsage =
+    "perfbench-engine: one training run of perfbench\n"
+    "usage:\n"
+    "  perfbench-engine run --dir DIR       trains DIR/run.json and writes its records into DIR;\n"
+    "                                       under mpirun for a mesh of several ranks\n"
+    "  perfbench-engine dry [--rank R] FILE...   prints memory, FLOPs and traffic of each run.json, a JSON line each\n"
+    "  perfbench-engine env                 prints the facts of this machine and build as JSON\n"
+    "  perfbench-engine probe [--count N]   times the noise probe N times, a JSON line each\n"
+    "exit codes: 0 ok, 3 input error, 4 failed, 5 out of memory, 6 infeasible\n";
+
+int usage_error(const std::string& message) {
+  std::fprintf(stderr, "perfbench-engine: %s\n%.*s", message.c_str(), static_cast<int>(kUsage.size()), kUsage.data());
+  return static_cast<int>(EngineExit::input_error);
+}
+
+int dispatch(const std::vector<std::string>& args) {
+  namespace engine = perfbench::engine;
+  if (args.empty()) return usage_error("a command is missing");
+  if (args[0] == "--help" || args[0] == "-h") {
+    std::fwrite(kUsage.data(), 1, kUsage.size(), stdout);
+    return 0;
+  }
+  const std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (args[0] == "run") return static_cast<int>(engine::run_command(rest));
+  if (args[0] == "dry") return static_cast<int>(engine::dry_command(rest));
+  if (args[0] == "env") return static_cast<int>(engine::env_command(rest));
+  if (args[0] == "probe") return static_cast<int>(engine::probe_command(rest));
+  return usage_error("there is no command '" + args[0] + "'");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const perfbench::engine::UsageError& e) {
+    return usage_error(e.what());
+  } catch (const perfbench::engine::EngineError& e) {
+    std::fprintf(stderr, "perfbench-engine: %s\n", e.what());
+    return static_cast<int>(e.exit());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "perfbench-engine failed: %s\n", e.what());
+    return static_cast<int>(EngineExit::failed);
+  }
+}

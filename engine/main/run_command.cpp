@@ -1,0 +1,156 @@
+// run: the life of one training run on one rank.
+#include <omp.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "engine/main/commands.h"
+#include "engine/main/machine_facts.h"
+#include "engine/metrics/environment.h"
+#include "engine/metrics/noise_probe.h"
+#include "engine/metrics/record_files.h"
+#include "engine/train/trainer.h"
+#include "workloads/spec/parameter_table.h"
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/validate.h"
+
+namespace perfbench::engine {
+namespace fs = std::filesystem;
+namespace {
+
+std::string_view status_name(EngineExit exit) {
+  switch (exit) {
+    case EngineExit::ok:
+      return "ok";
+    case EngineExit::input_error:
+      return "input_error";
+    case EngineExit::failed:
+      return "failed";
+    case EngineExit::out_of_memory:
+      return "out_of_memory";
+    case EngineExit::infeasible:
+      return "infeasible";
+  }
+  return "failed";
+}
+
+spec::RunSpec load_run(const fs::path& file) {
+  try {
+    return spec::parse_run_json(read_whole_file(file));
+  } catch (const spec::SpecError& e) {
+    throw BadInput(file.string() + " " + e.pointer() + ": " + e.what());
+  }
+}
+
+void check_supported(const spec::RunSpec& run) {
+  if (const auto reason = spec::unsupported(run)) throw EngineError(EngineExit::infeasible, *reason);
+  if (run.device == spec::Device::cuda) {
+    throw EngineError(EngineExit::infeasible,
+                      "device cuda: this perfbench-engine was built without CUDA; use device cpu");
+  }
+}
+
+// This process's place among the ranks of the run.
+struct Ranks {
+  std::unique_ptr<Processes> processes;  // absent with one rank
+  std::int64_t rank = 0;
+  std::int64_t size = 1;
+  std::int64_t on_node = 1;
+};
+
+Ranks join_ranks(const spec::RunSpec& run) {
+  Ranks ranks;
+  const std::int64_t launched = launched_ranks();
+  if (launched != run.mesh.devices()) {
+    throw BadInput("the mesh has " + std::to_string(run.mesh.devices()) +
+                   " ranks, this process was started as one of " + std::to_string(launched) +
+                   "; start it with mpirun -np " + std::to_string(run.mesh.devices()));
+  }
+  if (launched == 1) return ranks;
+  ranks.processes = make_mpi_processes();
+  ranks.rank = ranks.processes->rank();
+  ranks.size = ranks.processes->size();
+  ranks.on_node = ranks.processes->ranks_on_node();
+  return ranks;
+}
+
+spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context) {
+  const auto counts = spec::count_parameters(run.model);
+  return {.status = "ok",
+          .steps = run.steps,
+          .peak = context.memory.ledger().peaks(),
+          .arena_bytes = context.memory.device_extent_bytes(),
+          .resident_bytes = peak_resident_bytes(),
+          .emulated = context.ops.emulates(run.precision),
+          .flops = context.ops.flops(),
+          .traffic = context.collectives.traffic(),
+          .parameters = counts.total,
+          .matmul_parameters = counts.matmul_active};
+}
+
+void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
+  const std::int64_t threads = resolved_threads(run.threads_per_rank, ranks.on_node);
+  omp_set_num_threads(static_cast<int>(threads));
+  if (ranks.rank == 0) {
+    write_whole_file(dir / "env.json", spec::to_json_line(machine_facts(ranks.size, threads)) + "\n");
+  }
+  const auto collectives =
+      ranks.processes ? ranks.processes->make_collectives(Mesh(run.mesh, ranks.rank)) : make_single_collectives();
+  Memory memory(make_cpu_backing(), make_cpu_backing(), {.limit_bytes = run.memory_limit_bytes});
+  const auto ops = make_cpu_ops();
+  const auto tokens = make_token_source(run);
+  PhaseClock clock;
+  Context context{*ops, memory, *collectives, clock, compute_dtype(run.precision)};
+  Trainer trainer(context, run, init_rule(run), tokens.get());
+  LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  const std::int64_t startup_ns = monotonic_ns() - started_ns;
+  for (std::int64_t i = 0; i < run.steps; ++i) {
+    const std::int64_t probe_ns = probe_noise(static_cast<int>(threads));
+    ops->reset_flops();
+    collectives->reset_traffic();
+    auto record = trainer.step(i);
+    record.probe_ns = probe_ns;
+    steps.append(spec::to_json_line(record));
+  }
+  if (ranks.rank != 0) return;
+  auto summary = summary_of(run, context);
+  summary.startup_ns = startup_ns;
+  write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+}
+
+// Tells the harness what ended this rank, as far as the disk still takes it.
+void write_failure(const fs::path& dir, EngineExit exit, const std::string& message) {
+  try {
+    const spec::RunSummary summary{.status = std::string(status_name(exit)), .message = message};
+    write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "perfbench-engine: %s\n", e.what());
+  }
+}
+
+}  // namespace
+
+EngineExit run_command(const std::vector<std::string>& args) {
+  const std::int64_t started_ns = monotonic_ns();
+  if (args.size() != 2 || args[0] != "--dir") throw UsageError("run needs --dir DIR");
+  const fs::path dir = args[1];
+  Ranks ranks;
+  try {
+    const spec::RunSpec run = load_run(dir / "run.json");
+    check_supported(run);
+    ranks = join_ranks(run);
+    train(dir, run, ranks, started_ns);
+    return EngineExit::ok;
+  } catch (const EngineError& e) {
+    std::fprintf(stderr, "perfbench-engine: rank %lld: %s\n", static_cast<long long>(ranks.rank), e.what());
+    write_failure(dir, e.exit(), e.what());
+    if (ranks.processes) ranks.processes->abort(static_cast<int>(e.exit()));
+    return e.exit();
+  }
+}
+
+}  // namespace perfbench::engine

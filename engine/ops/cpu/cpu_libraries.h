@@ -1,0 +1,11 @@
+// Names and versions of the libraries behind the cpu backend, for the record of a run.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace perfbench::engine {
+
+std::map<std::string, std::string> cpu_library_versions();
+
+}  // namespace perfbench::engine

@@ -1,0 +1,45 @@
+// The cpu backend: every do_* of the list, in the file of its name.
+#pragma once
+
+#include <vector>
+
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine {
+
+class CpuOps final : public Ops {
+ public:
+  bool emulates(spec::Precision precision) const override;
+
+ private:
+  void do_matmul(const MatmulArgs& args) override;
+  void do_bias_backward(TensorView dbias, TensorView dy, Write write) override;
+  void do_norm_forward(const NormForwardArgs& args) override;
+  void do_norm_apply(const NormForwardArgs& args) override;
+  void do_norm_backward(const NormBackwardArgs& args) override;
+  void do_rope(const RopeArgs& args) override;
+  void do_attention_forward(const AttentionForwardArgs& args) override;
+  void do_attention_backward(const AttentionBackwardArgs& args) override;
+  void do_activation_forward(const ActivationForwardArgs& args) override;
+  void do_activation_backward(const ActivationBackwardArgs& args) override;
+  void do_embedding_forward(const EmbeddingForwardArgs& args) override;
+  void do_embedding_backward(const EmbeddingBackwardArgs& args) override;
+  void do_cross_entropy(const CrossEntropyArgs& args) override;
+  void do_adamw(const AdamwArgs& args) override;
+  void do_add(TensorView out, TensorView a, TensorView b) override;
+  void do_copy(TensorView out, TensorView in) override;
+  void do_fill(TensorView out, double value) override;
+  void do_fill_normal(const NormalArgs& args) override;
+  void do_sum(TensorView out_f64, TensorView x, Write write) override;
+  void do_sum_of_squares(TensorView out_f64, TensorView x, Write write) override;
+  double do_read_f64(TensorView scalar) override;
+  void do_upload(TensorView out, const void* from) override;
+
+  // Scratch kept between calls, so that a step allocates nothing.
+  std::vector<float> panel_a_;
+  std::vector<float> panel_b_;
+  std::vector<float> panel_c_;
+  std::vector<float> partial_sums_;
+};
+
+}  // namespace perfbench::engine

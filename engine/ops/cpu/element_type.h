@@ -1,0 +1,47 @@
+// Storage types of tensors and their conversion to and from f32, in which all arithmetic is done.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "engine/core/error.h"
+#include "engine/core/tensor.h"
+
+namespace perfbench::engine::cpu {
+
+// The upper half of an f32.
+struct Bf16 {
+  std::uint16_t bits = 0;
+};
+
+inline float to_f32(float x) {
+  return x;
+}
+inline float to_f32(Bf16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+template <class T>
+T from_f32(float x);
+template <>
+inline float from_f32<float>(float x) {
+  return x;
+}
+// Round to nearest, ties to even. A NaN stays a NaN (made quiet, so that cutting its payload cannot give infinity).
+template <>
+inline Bf16 from_f32<Bf16>(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return {static_cast<std::uint16_t>((bits >> 16) | 0x40U)};
+  return {static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16)};
+}
+
+// Calls f.operator()<T>() with the C++ type of a floating point dtype.
+template <class F>
+decltype(auto) with_element_type(DType dtype, F&& f) {
+  if (dtype == DType::f32) return f.template operator()<float>();
+  if (dtype == DType::bf16) return f.template operator()<Bf16>();
+  throw LogicFault("the cpu kernels compute on f32 and bf16; found " + std::string(dtype_name(dtype)));
+}
+
+}  // namespace perfbench::engine::cpu

@@ -1,0 +1,173 @@
+// What must not change a training run, and what the dry walk must say of it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "engine/train/dry_walk.h"
+#include "tests/engine/example_runs.h"
+#include "tests/engine/training.h"
+#include "workloads/spec/remat_policy.h"
+
+namespace perfbench::engine {
+namespace {
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::vector<spec::RunSpec> both_families() {
+  return {gpt_tiny(), llama_tiny()};
+}
+
+TEST(Training, SameSeedSameBits) {
+  for (const auto& run : both_families()) {
+    CpuTraining a(run);
+    CpuTraining b(run);
+    for (std::int64_t i = 0; i < run.steps; ++i) EXPECT_EQ(a.step().loss, b.step().loss);
+    EXPECT_TRUE(same_bits(a.all_gradients(), b.all_gradients()));
+  }
+}
+
+TEST(Training, EveryRematPolicyGivesTheBitsOfNone) {
+  for (auto run : both_families()) {
+    for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
+      for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
+        run.attention = kind;
+        run.precision = precision;
+        run.remat = "none";
+        CpuTraining none(run);
+        const auto expected = none.all_steps();
+        for (const auto& policy : spec::remat_policy_names()) {
+          run.remat = policy;
+          run.remat_custom.clear();
+          if (policy == spec::kCustomRemat) {
+            run.remat_custom = {{"context", spec::SavePlace::device}, {"mlpwi_0", spec::SavePlace::offload}};
+          }
+          CpuTraining with(run);
+          const auto steps = with.all_steps();
+          for (std::size_t i = 0; i < steps.size(); ++i) {
+            EXPECT_EQ(steps[i].loss, expected[i].loss) << policy;
+            EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << policy;
+          }
+          EXPECT_TRUE(same_bits(with.all_gradients(), none.all_gradients())) << policy;
+        }
+      }
+    }
+  }
+}
+
+TEST(Training, DryMemoryIsTheRealLedgerByteForByte) {
+  for (auto run : both_families()) {
+    for (const char* policy : {"none", "full", "minimal_flash", "qkv_proj_offloaded"}) {
+      for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
+        for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
+          run.remat = policy;
+          run.attention = kind;
+          run.precision = precision;
+          run.grad_accum = 2;
+          run.loss_chunk_tokens = 24;  // does not divide the 64 tokens of a microbatch
+          CpuTraining real(run);
+          real.all_steps();
+          const auto dry = dry_walk(run, 0);
+          const auto peaks = real.ledger().peaks();
+          EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << policy;
+          EXPECT_EQ(peaks.weights_bytes, dry.peak.weights_bytes);
+          EXPECT_EQ(peaks.activations_bytes, dry.peak.activations_bytes);
+          EXPECT_EQ(peaks.gathered_bytes, dry.peak.gathered_bytes);
+          EXPECT_EQ(peaks.workspace_bytes, dry.peak.workspace_bytes);
+          EXPECT_EQ(peaks.host_bytes, dry.peak.host_bytes);
+          EXPECT_EQ(real.arena_bytes(), dry.arena_bytes) << policy;
+          EXPECT_EQ(real.flops().model_flops(), run.steps * dry.flops.model_flops());
+        }
+      }
+    }
+  }
+}
+
+// f32 sums of n products in another order differ by at most gamma_n = n u / (1 - n u), u = 2^-24 (Higham, "Accuracy and
+// Stability", 3.1), relative to the sum of magnitudes. The longest sum on the way to the first loss has n = d_ff terms
+// and there are fewer than 64 rounded operations in a chain; magnitudes exceed values by less than 100 for these
+// inputs.
+constexpr double kOtherOrder = 100.0 * 64.0 * 0x1p-24;
+
+TEST(Training, FlashFollowsDotProduct) {
+  for (auto run : both_families()) {
+    run.steps = 1;
+    run.attention = spec::AttentionKind::dot_product;
+    CpuTraining dot(run);
+    run.attention = spec::AttentionKind::flash;
+    CpuTraining flash(run);
+    const auto a = dot.step();
+    const auto b = flash.step();
+    EXPECT_NEAR(b.loss, a.loss, kOtherOrder * std::abs(a.loss));
+    EXPECT_NEAR(b.grad_norm, a.grad_norm, kOtherOrder * a.grad_norm);
+  }
+}
+
+TEST(Training, ChunksOfTheLossDoNotChangeIt) {
+  for (auto run : both_families()) {
+    run.steps = 1;
+    CpuTraining whole(run);
+    run.loss_chunk_tokens = 20;
+    CpuTraining chunked(run);
+    const auto a = whole.step();
+    const auto b = chunked.step();
+    EXPECT_NEAR(b.loss, a.loss, kOtherOrder * std::abs(a.loss));
+    EXPECT_NEAR(b.grad_norm, a.grad_norm, kOtherOrder * a.grad_norm);
+  }
+}
+
+TEST(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
+  for (auto run : both_families()) {
+    run.steps = 1;
+    CpuTraining whole(run);
+    run.grad_accum = 4;
+    CpuTraining parts(run);
+    const auto a = whole.step();
+    const auto b = parts.step();
+    EXPECT_NEAR(b.loss, a.loss, kOtherOrder * std::abs(a.loss));
+    EXPECT_NEAR(b.grad_norm, a.grad_norm, kOtherOrder * a.grad_norm);
+  }
+}
+
+// bf16 rounds each stored value to 8 bits: relative error 2^-9 each. About ten roundings lie between the embedding and
+// the logits of a layer's path, three layers; they add as a random walk.
+TEST(Training, Bf16StaysNearFp32) {
+  for (auto run : both_families()) {
+    run.steps = 1;
+    CpuTraining fp32(run);
+    run.precision = spec::Precision::bf16;
+    CpuTraining bf16(run);
+    const auto a = fp32.step();
+    const auto b = bf16.step();
+    EXPECT_NE(b.loss, a.loss);
+    EXPECT_NEAR(b.loss, a.loss, std::sqrt(30.0) * 0x1p-9 * a.loss * 4);
+    EXPECT_NEAR(b.grad_norm, a.grad_norm, std::sqrt(60.0) * 0x1p-9 * a.grad_norm * 4);
+  }
+}
+
+TEST(Training, PhasesSumToTheWallTime) {
+  CpuTraining training(gpt_tiny());
+  const auto r = training.step();
+  EXPECT_EQ(r.data_ns + r.forward_ns + r.backward_ns + r.exposed_comm_ns + r.optimizer_ns + r.other_ns, r.wall_ns);
+  EXPECT_GT(r.forward_ns, 0);
+  EXPECT_GT(r.backward_ns, 0);
+}
+
+TEST(Training, LossFallsWhenOneBatchIsRepeated) {
+  for (auto run : both_families()) {
+    run.model.init_std = 0.02;
+    run.steps = 30;
+    run.optimizer.learning_rate = 3e-3;
+    CpuTraining training(run);
+    const double first = training.trainer().step(0).loss;
+    double last = first;
+    for (int i = 0; i < 30; ++i) last = training.trainer().step(0).loss;
+    EXPECT_NEAR(first, std::log(static_cast<double>(run.model.vocab_size)), 0.1);
+    EXPECT_LT(last, first - 0.5);
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine

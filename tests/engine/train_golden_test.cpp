@@ -1,0 +1,91 @@
+// The engine against training runs that PyTorch computed in f64 (tests/golden/README.md).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/engine/training.h"
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using spec::Json;
+
+Json load(const std::string& name) {
+  std::ifstream file(fs::path(PERFBENCH_SOURCE_DIR) / "tests/golden" / (name + ".json"));
+  return Json::parse(file);
+}
+
+double largest(const Json& values) {
+  double out = 0;
+  for (const auto& v : values) out = std::max(out, v.get<double>());
+  return out;
+}
+
+double l2(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float v : values) sum += static_cast<double>(v) * v;
+  return std::sqrt(sum);
+}
+
+// PyTorch's own f32 run differs from its f64 run by fp32_abs_diff_*, the rounding error of one order of summation. Ours
+// sums in another order: the error has the same size but another sign and draw, and over a few steps the largest of
+// many such draws stays below this multiple.
+constexpr double kOrders = 8.0;
+
+class Golden : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    golden_ = load(GetParam());
+    run_ = spec::fields_from_json<spec::RunSpec>(golden_.at("run"), spec::Missing::takes_default);
+    init_ = init_rule(run_);
+    init_.norm_and_bias_std = golden_.at("init_perturb_std").get<double>();
+  }
+  Json golden_;
+  spec::RunSpec run_;
+  InitRule init_;
+};
+
+TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
+  for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
+    run_.attention = kind;
+    CpuTraining training(run_, init_, make_single_collectives());
+    const double loss_tolerance = kOrders * largest(golden_.at("fp32_abs_diff_loss"));
+    const double norm_tolerance = kOrders * largest(golden_.at("fp32_abs_diff_gradient_norm"));
+    for (std::int64_t i = 0; i < run_.steps; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const auto record = training.step();
+      EXPECT_NEAR(record.loss, golden_.at("loss")[at].get<double>(), loss_tolerance) << "step " << i;
+      EXPECT_NEAR(record.grad_norm, golden_.at("gradient_norm")[at].get<double>(), norm_tolerance) << "step " << i;
+      EXPECT_DOUBLE_EQ(record.learning_rate, golden_.at("learning_rate")[at].get<double>());
+    }
+  }
+}
+
+TEST_P(Golden, EveryParametersGradientHasTheRightNorm) {
+  CpuTraining training(run_, init_, make_single_collectives());
+  training.step();
+  const auto& norms = golden_.at("first_gradient_norm");
+  const auto& differences = golden_.at("fp32_abs_diff_first_gradient_norm");
+  const double floor = largest(differences);
+  for (const auto& [name, norm] : norms.items()) {
+    EXPECT_NEAR(l2(training.gradient(name)), norm.get<double>(), kOrders * floor) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Golden,
+                         testing::Values("gpt-tiny", "gpt-tiny-accum2", "llama-tiny", "llama31-tiny", "qwen-tiny",
+                                         "llama-tiny-geglu"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace perfbench::engine

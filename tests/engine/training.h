@@ -1,0 +1,83 @@
+// Trains a run in this process and keeps what tests compare.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/train/trainer.h"
+
+namespace perfbench::engine {
+
+struct TrainedStep {
+  double loss = 0;
+  double grad_norm = 0;
+};
+
+// One rank's training on the CPU, step by step.
+class CpuTraining {
+ public:
+  CpuTraining(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives)
+      : run_(run),
+        memory_(make_cpu_backing(), make_cpu_backing(), {}),
+        ops_(make_cpu_ops()),
+        collectives_(std::move(collectives)),
+        tokens_(make_synthetic_tokens(run_)),
+        context_{*ops_, memory_, *collectives_, clock_, compute_dtype(run_.precision)},
+        trainer_(context_, run_, init, tokens_.get()) {}
+
+  explicit CpuTraining(const spec::RunSpec& run) : CpuTraining(run, init_rule(run), make_single_collectives()) {}
+
+  spec::StepRecord step() { return trainer_.step(next_++); }
+
+  std::vector<TrainedStep> all_steps() {
+    std::vector<TrainedStep> steps;
+    for (std::int64_t i = 0; i < run_.steps; ++i) {
+      const auto record = step();
+      steps.push_back({record.loss, record.grad_norm});
+    }
+    return steps;
+  }
+
+  // Of one rank's whole parameter (fsdp of one): values of the unit's state.
+  std::vector<float> gradient(const std::string& name) { return values(name, &UnitState::gradient); }
+  std::vector<float> weight(const std::string& name) { return values(name, &UnitState::weight); }
+  // The shard of every unit, one behind the other.
+  std::vector<float> all_gradients() {
+    std::vector<float> all;
+    for (const auto& unit : trainer_.fsdp().units()) {
+      const auto* data = unit.gradient.view().as<float>();
+      all.insert(all.end(), data, data + unit.layout.shard_elements);
+    }
+    return all;
+  }
+
+  const MemoryLedger& ledger() const { return memory_.ledger(); }
+  std::int64_t arena_bytes() const { return memory_.device_extent_bytes(); }
+  const spec::FlopCounts& flops() const { return ops_->flops(); }
+  Trainer& trainer() { return trainer_; }
+
+ private:
+  std::vector<float> values(const std::string& name, Tensor UnitState::*state) {
+    for (const auto& unit : trainer_.fsdp().units()) {
+      for (const auto& p : unit.layout.parameters) {
+        if (p.spec.name != name) continue;
+        const auto* data = (unit.*state).view().as<float>() + p.offset;
+        return {data, data + p.spec.elements()};
+      }
+    }
+    return {};
+  }
+
+  spec::RunSpec run_;
+  Memory memory_;
+  std::unique_ptr<Ops> ops_;
+  std::unique_ptr<Collectives> collectives_;
+  std::unique_ptr<TokenSource> tokens_;
+  PhaseClock clock_;
+  Context context_;
+  Trainer trainer_;
+  std::int64_t next_ = 0;
+};
+
+}  // namespace perfbench::engine

@@ -82,6 +82,7 @@ struct MatrixParts {
   std::string name;
   std::string description;
   std::vector<Assignment> defaults;
+  std::vector<Axis> named;  // values that include may use; not multiplied
   std::vector<Block> blocks;
   std::vector<ExcludeRule> excludes;
   std::vector<OverrideRule> overrides;

@@ -4,3 +4,4 @@ perfbench_test(matrix_model_catalog_test SOURCES matrix_model_catalog_test.cpp D
 perfbench_test(matrix_constraint_test SOURCES matrix_constraint_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_expand_test SOURCES matrix_expand_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_files_test SOURCES matrix_files_test.cpp DEPENDS perfbench_matrix)
+perfbench_test(matrix_readme_test SOURCES matrix_readme_test.cpp DEPENDS perfbench_matrix)

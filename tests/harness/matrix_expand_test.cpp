@@ -124,6 +124,23 @@ TEST(Expand, IncludedCellsStandOnTheDefaultsAndMayListValues) {
   EXPECT_EQ(expansion.cells[3].run.mesh.ici.fsdp, 4);
 }
 
+TEST(Expand, NamedValuesThatAreNoAxisServeIncludeOnly) {
+  const auto expansion = expand_text(kBase +
+                                     "axes: {remat: [full]}\n"
+                                     "named:\n  node: [{name: big, set: {fsdp: 8}}]\n"
+                                     "include: [{node: big}]\n"
+                                     "overrides: [{when: {node: big}, set: {steps: 2}}]\n");
+  EXPECT_THAT(labels(expansion), ElementsAre("remat=full", "node=big"));
+  EXPECT_EQ(expansion.cells[1].run.mesh.ici.fsdp, 8);
+  EXPECT_EQ(expansion.cells[1].run.steps, 2);
+}
+
+TEST(Expand, AZipMayRepeatAValueAnAxisMayNot) {
+  EXPECT_THAT(expand_text(kBase + "zip: {remat: [none, none], fsdp: [1, 2]}\n").cells, SizeIs(2));
+  EXPECT_EQ(error_of(kBase + "axes:\n  remat: [none, none]\n"),
+            "[matrix] m.yaml:4:17 the axis 'remat' has 'none' twice");
+}
+
 TEST(Expand, IncludeWithoutAxesMakesOnlyTheListedCells) {
   EXPECT_THAT(labels(expand_text(kBase + "include: [{remat: full}]\n")), ElementsAre("remat=full"));
 }

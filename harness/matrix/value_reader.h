@@ -1,0 +1,56 @@
+// Reads keys, values and axes of a matrix: the shapes that its sections are made of. Include in .cpp files only: it
+// pulls in the JSON library.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/matrix/matrix_parts.h"
+
+namespace perfbench::harness {
+
+class YamlDocument;
+
+// JSON pointer of an entry.
+std::string child(const std::string& pointer, std::string_view key);
+std::string child(const std::string& pointer, std::size_t index);
+
+// Every function throws InputError with the place of what it does not like.
+class ValueReader {
+ public:
+  explicit ValueReader(const YamlDocument& document) : document_(document) {}
+
+  [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
+
+  // `of` names what the mapping or list holds.
+  const spec::Json& mapping(const std::string& pointer, const spec::Json& json, const std::string& of) const;
+  const spec::Json& list(const std::string& pointer, const spec::Json& json, const std::string& of) const;
+  std::string text(const std::string& pointer, const spec::Json& json) const;
+  void check_keys(const std::string& pointer, const spec::Json& json, const std::vector<std::string>& known) const;
+  std::string required_text(const std::string& pointer, const spec::Json& json, const std::string& key,
+                            const std::string& meaning) const;
+
+  // One key and its value, "mesh: {ici: {fsdp: 2}}" taken apart to mesh.ici.fsdp; appended to `out`.
+  void assign(const std::string& pointer, const std::string& word, const spec::Json& value,
+              std::vector<Assignment>& out);
+  // A mapping of them, in which no field has two values.
+  std::vector<Assignment> assignments(const std::string& pointer, const spec::Json& json);
+
+  // A plain value of the axis's field, or {name: ..., set: {...}}.
+  AxisValue axis_value(const std::string& pointer, const Axis& axis, const spec::Json& value);
+  Axis axis(const std::string& pointer, const std::string& name, const spec::Json& values);
+
+  // How many assignments were read.
+  std::size_t count() const { return next_id_; }
+
+ private:
+  void check_value(const std::string& pointer, const std::string& word, const RunKey& key,
+                   const spec::Json& value) const;
+  void check_one_meaning(const std::vector<Assignment>& set) const;
+
+  const YamlDocument& document_;
+  std::size_t next_id_ = 0;
+};
+
+}  // namespace perfbench::harness

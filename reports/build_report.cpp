@@ -44,7 +44,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-std::string processor(const CellRuns& cell, const std::map<std::string, spec::HardwareSpec>& hardware) {
+std::string processor(const CellRuns& cell, const harness::HardwareByName& hardware) {
   const auto& name = cell.run().hardware;
   const auto known = hardware.find(name);
   if (known != hardware.end()) return known->second.title;
@@ -64,8 +64,7 @@ Attempts trusted(const Attempts& finished) {
   return quiet.empty() ? finished : quiet;
 }
 
-void fill_configuration(ReportRow& row, const CellRuns& cell,
-                        const std::map<std::string, spec::HardwareSpec>& hardware) {
+void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::HardwareByName& hardware) {
   const auto& run = cell.run();
   row.run_id = cell.run_id;
   row.matrix = cell.matrix;
@@ -116,7 +115,7 @@ void fill_measurement(ReportRow& row, const Attempts& used, const ReportRequest&
   std::vector<double> mfu;
   for (const auto* attempt : used) {
     const auto time_s = metric_of(*attempt, "step_time_s");
-    const auto peak = device_peak_flops_per_s(*attempt, request.hardware);
+    const auto peak = harness::device_peak_flops_per_s(*attempt, request.hardware);
     if (time_s && *time_s > 0 && peak) {
       mfu.push_back(harness::mfu_fraction(*attempt->run, *time_s, *peak, request.definition));
     }
@@ -173,15 +172,6 @@ void fill_difference(ReportRow& row, const ReportRequest& request) {
 }
 
 }  // namespace
-
-std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt,
-                                              const std::map<std::string, spec::HardwareSpec>& hardware) {
-  const auto known = hardware.find(attempt.run->hardware);
-  const double peak = known != hardware.end() ? spec::mfu_peak_flops_per_s(known->second, attempt.run->precision)
-                                              : attempt.peak_flops_per_s.value_or(0);
-  if (peak <= 0) return std::nullopt;
-  return peak;
-}
 
 Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& request) {
   Report report{.title = request.title, .definition = request.definition, .baseline = request.baseline, .rows = {}};

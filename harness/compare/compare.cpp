@@ -32,6 +32,11 @@ CellComparison without_counterpart(const CellRuns& cell, const std::string& metr
   return out;
 }
 
+bool same_attempts(const CellRuns& a, const CellRuns& b) {
+  return std::equal(a.attempts.begin(), a.attempts.end(), b.attempts.begin(), b.attempts.end(),
+                    [](const StoredAttempt& x, const StoredAttempt& y) { return x.key == y.key; });
+}
+
 CellComparison compare_pair(const CellRuns& cell, const CellRuns& counterpart, const std::string& metric) {
   auto out = start(cell, metric);
   const ComparedSide mine{.run = cell.run(), .environment = cell.environment()};
@@ -43,6 +48,11 @@ CellComparison compare_pair(const CellRuns& cell, const CellRuns& counterpart, c
     out.decision.verdict = Verdict::not_comparable;
     out.decision.reason = found.front().reason;
     out.decision.detail = not_comparable_text(found);
+    return out;
+  }
+  if (same_attempts(cell, counterpart)) {
+    out.decision.reason = VerdictReason::same_runs;
+    out.decision.detail = "these runs are the baseline: run the cell again to compare";
     return out;
   }
   out.decision = decide(sample_of(cell, metric), sample, rule_for(metric));

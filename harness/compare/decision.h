@@ -31,6 +31,7 @@ enum class VerdictReason {
   other_work,             // the sides do not compute the same
   other_machine,          // the sides ran on unlike machines
   no_baseline,            // the baseline holds nothing for this cell
+  same_runs,              // the baseline is made of the very runs that are compared with it
 };
 
 struct DecisionRule {
@@ -96,5 +97,6 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::other_work, "other_work"},
       std::pair{R::other_machine, "other_machine"},
       std::pair{R::no_baseline, "no_baseline"},
+      std::pair{R::same_runs, "same_runs"},
   };
 };

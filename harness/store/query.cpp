@@ -10,13 +10,6 @@
 namespace perfbench::harness {
 namespace {
 
-bool is_run_id_start(const std::string& text) {
-  constexpr std::size_t kShortest = 6;
-  constexpr std::size_t kWhole = 64;
-  return text.size() >= kShortest && text.size() <= kWhole &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 Selection parse_run(const std::string& text, const std::string& id, SelectionKind kind) {
   if (!is_run_id_start(id)) {
     throw InputError("[store] '" + text + "': a run is named by the first 6 to 64 hex digits of its id");
@@ -139,6 +132,13 @@ std::string whole_run_id(const Connection& db, const std::string& start) {
 }
 
 }  // namespace
+
+bool is_run_id_start(const std::string& text) {
+  constexpr std::size_t kShortest = 6;
+  constexpr std::size_t kWhole = 64;
+  return text.size() >= kShortest && text.size() <= kWhole &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
 
 Selection parse_selection(const std::string& text) {
   if (text == "latest") return {};

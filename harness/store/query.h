@@ -37,6 +37,9 @@ struct StoredAttempt {
   std::map<std::string, double> metrics;
 };
 
+// 6 to 64 hex digits.
+bool is_run_id_start(const std::string& text);
+
 // Which attempts: "latest" (the newest sweep), "all", "run:<start of a run id>", "attempt:<start of a run
 // id>/<number>", or the id of a sweep.
 enum class SelectionKind { latest_sweep, all, run, attempt, sweep };

@@ -1,3 +1,3 @@
-perfbench_test(compare_test SOURCES compare_decision_test.cpp compare_cells_test.cpp
-  DEPENDS perfbench_compare example_run)
+perfbench_test(compare_test SOURCES compare_against_test.cpp compare_cells_test.cpp compare_decision_test.cpp
+  DEPENDS perfbench_against example_run)
 perfbench_test(compare_published_test SOURCES compare_published_test.cpp DEPENDS perfbench_published)

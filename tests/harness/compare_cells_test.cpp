@@ -146,6 +146,15 @@ TEST(Compare, WithNumbersFromElsewhereMatchesByLabelAndByRun) {
   EXPECT_EQ(compare_with_values(cells, numbers, "step_time_s")[0].decision.verdict, Verdict::not_comparable);
 }
 
+TEST(Compare, OfRunsWithThemselvesSaysSo) {
+  History history;
+  history.add("s1", 0.5, 5);
+  const auto cells = history.cells("s1");
+  const auto found = compare_with_runs(cells, {.scope = "s1", .cells = cells}, "step_time_s");
+  EXPECT_EQ(found[0].decision.reason, VerdictReason::same_runs);
+  EXPECT_EQ(overall(found), Verdict::inconclusive);
+}
+
 TEST(Compare, RefusesAMetricThatIsNotAQuantity) {
   try {
     rule_for("step_time");

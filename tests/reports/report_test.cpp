@@ -161,10 +161,12 @@ TEST_F(Report, TakesTheMedianOfQuietRunsAndNamesTheRest) {
 TEST_F(Report, ShowsTheDifferenceFromABaseline) {
   add_every_kind();
   const auto all = cells();
+  // The same runs as if from another store.
+  auto baseline = std::vector{all[0], all[1]};
+  for (auto& cell : baseline) cell.attempts[0].key += 1000;
   auto with = request();
   with.baseline = "v1";
-  with.comparisons =
-      harness::compare_with_runs(all, {.scope = "baseline 'v1'", .cells = {all[0], all[1]}}, "step_time_s");
+  with.comparisons = harness::compare_with_runs(all, {.scope = "baseline 'v1'", .cells = baseline}, "step_time_s");
   const auto report = build_report(all, with);
   ASSERT_TRUE(report.rows[0].difference);
   EXPECT_EQ(report.rows[0].difference->verdict, "INCONCLUSIVE");

@@ -1,0 +1,142 @@
+#include "harness/compare/compare_published.h"
+
+#include <fmt/core.h>
+
+#include "harness/detect/mfu.h"
+#include "harness/detect/statistics.h"
+#include "harness/input_error.h"
+#include "reports/format/number.h"
+#include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::harness {
+namespace {
+
+std::string kind_of(spec::Device device) {
+  return device == spec::Device::cpu ? "CPU" : "GPU";
+}
+
+std::string device_of(const CellRuns& cell, const HardwareByName& hardware) {
+  const auto& run = cell.run();
+  const auto named = hardware.find(run.hardware);
+  if (named != hardware.end()) return named->second.title;
+  const auto model = cell.environment().find("cpu_model");
+  const bool known = run.device == spec::Device::cpu && model != cell.environment().end() && !model->second.empty();
+  return kind_of(run.device) + (known ? " " + model->second : " of this machine");
+}
+
+bool same_architecture(spec::ModelSpec a, spec::ModelSpec b) {
+  a.name = b.name;
+  return spec::canonical_json(a) == spec::canonical_json(b);
+}
+
+std::string or_else(const std::string& text, const std::string& other) {
+  return text.empty() ? other : text;
+}
+
+class Obstacles {
+ public:
+  void work(const std::string& text) { out_.push_back({VerdictReason::other_work, text}); }
+  void machine(const std::string& text) { out_.push_back({VerdictReason::other_machine, text}); }
+  // `published` 0: not stated.
+  void number(const char* what, std::int64_t mine, std::int64_t published) {
+    if (published != 0 && mine != published) work(fmt::format("{} {} vs {}", what, mine, published));
+  }
+  std::vector<Obstacle> take() { return std::move(out_); }
+
+ private:
+  std::vector<Obstacle> out_;
+};
+
+void compare_devices(const CellRuns& cell, const PublishedEntry& entry, const HardwareByName& hardware,
+                     Obstacles& out) {
+  if (!entry.row.hardware.empty() && cell.run().hardware == entry.row.hardware) return;
+  const auto theirs = or_else(entry.row.device_name, or_else(entry.row.hardware, "an unknown device"));
+  out.machine("device " + device_of(cell, hardware) + " vs " + theirs);
+}
+
+void compare_models(const CellRuns& cell, const PublishedEntry& entry, Obstacles& out) {
+  const auto& mine = cell.run().model;
+  if (entry.model && same_architecture(mine, *entry.model)) return;
+  out.work("model " + mine.name + " vs " + or_else(entry.row.model, or_else(entry.row.model_name, "unknown")));
+}
+
+std::optional<double> published_value(const PublishedEntry& entry, const std::string& metric) {
+  if (metric == "step_time_s") return step_time_s(entry);
+  if (metric == "sequences_per_s") return sequences_per_s(entry);
+  if (metric == "tokens_per_s_per_device") return tokens_per_s_per_device(entry);
+  throw InputError("[compare] published rows have no metric '" + metric + "'" +
+                   spec::suggestion(metric, {"step_time_s", "sequences_per_s", "tokens_per_s_per_device"}));
+}
+
+std::optional<double> mfu_of(const CellRuns& cell, const PublishedComparison& comparison) {
+  std::vector<double> values;
+  for (const auto* attempt : cell.finished()) {
+    const auto time_s = attempt->metrics.find("step_time_s");
+    const auto peak = device_peak_flops_per_s(*attempt, comparison.hardware);
+    if (time_s == attempt->metrics.end() || time_s->second <= 0 || !peak) continue;
+    values.push_back(mfu_fraction(*attempt->run, time_s->second, *peak, comparison.definition));
+  }
+  if (values.empty()) return std::nullopt;
+  return median(std::move(values));
+}
+
+std::string percent(const std::optional<double>& fraction) {
+  return fraction ? reports::format_percent(*fraction) : "unknown";
+}
+
+}  // namespace
+
+std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entry, const HardwareByName& hardware) {
+  const auto& run = cell.run();
+  const auto& row = entry.row;
+  Obstacles out;
+  compare_devices(cell, entry, hardware, out);
+  if (run.precision != row.precision) {
+    out.work("precision " + std::string(spec::enum_name(run.precision)) + " vs " +
+             or_else(row.precision_name, std::string(spec::enum_name(row.precision))));
+  }
+  compare_models(cell, entry, out);
+  out.number("seq_len", run.seq_len, row.seq_len);
+  out.number("devices", run.mesh.devices(), row.devices);
+  out.number("global_batch", run.global_batch, row.global_batch);
+  if (row.task != spec::PublishedTask::pretrain) {
+    out.work("task pretrain vs " + std::string(spec::enum_name(row.task)));
+  }
+  for (const auto& contradiction : contradictions(entry)) {
+    out.work("the published row contradicts itself: " + contradiction);
+  }
+  return out.take();
+}
+
+std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& current,
+                                                   const PublishedComparison& comparison) {
+  const auto& entry = comparison.entry;
+  const auto theirs = published_value(entry, comparison.metric);
+  std::vector<CellComparison> out;
+  for (const auto& cell : current) {
+    CellComparison result;
+    result.run_id = cell.run_id;
+    result.label = cell.label;
+    result.metric = comparison.metric;
+    const auto mine = sample_of(cell, comparison.metric);
+    if (!mine.values.empty()) result.current = median(mine.values);
+    result.baseline = theirs;
+    auto found = obstacles(cell, entry, comparison.hardware);
+    if (!theirs) found.push_back({VerdictReason::no_baseline, "the row does not give its " + comparison.metric});
+    if (!found.empty()) {
+      result.decision.verdict = Verdict::not_comparable;
+      result.decision.reason = found.front().reason;
+      result.decision.detail = not_comparable_text(found);
+    } else {
+      result.decision = decide_against_constant(mine, *theirs, rule_for(comparison.metric));
+    }
+    result.notes.push_back(fmt::format("MFU ({}, recomputed): {} here, {} published",
+                                       spec::enum_name(comparison.definition), percent(mfu_of(cell, comparison)),
+                                       percent(mfu_fraction(entry, comparison.definition))));
+    out.push_back(std::move(result));
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

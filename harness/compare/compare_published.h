@@ -1,0 +1,29 @@
+// Cells against a row of a published table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/compare/comparability.h"
+#include "harness/compare/compare.h"
+#include "harness/compare/device_peak.h"
+#include "harness/compare/published.h"
+
+namespace perfbench::harness {
+
+// Every reason why a cell cannot be held against the row: device, precision, model, sequence length, devices, batch,
+// task, and a row that contradicts itself. What the row does not state is no obstacle.
+std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entry, const HardwareByName& hardware);
+
+// `metric` is step_time_s, sequences_per_s or tokens_per_s_per_device; throws InputError for another. The MFU of both
+// sides, recomputed under `definition`, is among the notes; it is never the figure that its authors state.
+struct PublishedComparison {
+  const PublishedEntry& entry;
+  const HardwareByName& hardware;  // of the names that the cells use
+  std::string metric;
+  spec::FlopDefinition definition = spec::FlopDefinition::causal;
+};
+std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& current,
+                                                   const PublishedComparison& comparison);
+
+}  // namespace perfbench::harness

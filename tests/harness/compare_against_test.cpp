@@ -1,0 +1,200 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/compare/against.h"
+#include "harness/compare/baseline_file.h"
+#include "harness/compare/compare_published.h"
+#include "harness/input_error.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr const char* kNow = "2026-06-01T00:00:00Z";
+
+struct OneSweep {
+  ScratchFolder scratch;
+  Connection db = open_database(scratch / "a.db");
+  PublishedCatalog published{PERFBENCH_SOURCE_DIR};
+
+  explicit OneSweep(int runs = 1, const spec::RunSpec& run = example_spec()) {
+    for (int i = 1; i <= runs; ++i) {
+      ExampleRun example{.attempt = example_attempt("c", i)};
+      example.run = run;
+      write_run_directory(scratch / "runs" / std::to_string(i), example);
+    }
+    ingest_tree(db, scratch / "runs");
+  }
+  std::vector<CellRuns> cells() { return group_by_run(load_attempts(db, parse_selection("latest"))); }
+  CellComparison against(const std::string& baseline) {
+    return compare_against(db, published, cells(), {}, {.baseline = baseline, .now_utc = kNow}).at(0);
+  }
+};
+
+TEST(Against, APublishedRowListsEveryReasonWhyNot) {
+  OneSweep sweep;
+  const auto found = sweep.against("published:maxtext/llama2-7b-8xh100");
+  EXPECT_EQ(found.decision.verdict, Verdict::not_comparable);
+  EXPECT_THAT(found.decision.detail, HasSubstr("not comparable because: device CPU Example CPU 3000 vs H100 80G SXM"));
+  for (const auto* reason : {"precision fp32 vs BF16", "model llama-tiny vs maxtext-llama2-7b", "seq_len 32 vs 4096",
+                             "devices 1 vs 8", "global_batch 4 vs 16"}) {
+    EXPECT_THAT(found.decision.detail, HasSubstr(reason));
+  }
+  EXPECT_FALSE(found.decision.ratio) << "numbers that are not comparable are not divided";
+  // 22.19 sequences of 4096 tokens a second on 8 devices; 6 Nm + 6 L h e T = 6 * 6607077376 + 6 * 32 * 4096 * 4096 FLOP
+  // a token; peak 989e12: 0.4924.
+  EXPECT_THAT(found.notes, Contains(HasSubstr("MFU (causal, recomputed)")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("49.2 % published")));
+}
+
+TEST(Against, APublishedRowOfTheSameWorkIsCompared) {
+  PublishedEntry entry;
+  entry.name = "x/y";
+  entry.row.hardware = "h100";
+  entry.row.precision = spec::Precision::bf16;
+  entry.row.seq_len = 32;
+  entry.row.devices = 1;
+  entry.row.global_batch = 4;
+  entry.row.step_time_s = 0.4;
+  entry.model = example_spec().model;
+  entry.model->name = "the same under another name";
+  auto run = example_spec();
+  run.device = spec::Device::cuda;
+  run.hardware = "h100";
+  run.precision = spec::Precision::bf16;
+  OneSweep sweep(8, run);
+  spec::HardwareSpec h100;
+  h100.title = "NVIDIA H100";
+  h100.peak_flops_per_s.bf16 = 989e12;
+  const HardwareByName hardware{{"h100", h100}};
+  const PublishedComparison comparison{.entry = entry, .hardware = hardware, .metric = "step_time_s"};
+  EXPECT_THAT(obstacles(sweep.cells().at(0), entry, hardware), SizeIs(0));
+  const auto found = compare_with_published(sweep.cells(), comparison).at(0);
+  EXPECT_EQ(found.decision.verdict, Verdict::regressed);
+  EXPECT_NEAR(*found.decision.ratio, 0.5 / 0.4, 1e-9);
+}
+
+TEST(Against, ARowThatContradictsItselfIsNotCompared) {
+  OneSweep sweep;
+  PublishedEntry entry;
+  entry.row.step_time_s = 1;
+  entry.row.sequences_per_s = 100;
+  entry.row.global_batch = 4;
+  const auto found = obstacles(sweep.cells().at(0), entry, {});
+  EXPECT_THAT(found.back().text, HasSubstr("contradicts itself"));
+}
+
+TEST(Against, ABaselineOfTheLedgerIsFoundByName) {
+  OneSweep sweep;
+  add_baseline(sweep.db, {.name = "v1",
+                          .author = "ada",
+                          .reason = "r",
+                          .created_utc = "2026-01-01T00:00:00Z",
+                          .source = "import",
+                          .values = {{"c", "step_time_s", 0.4}}});
+  const auto found = sweep.against("v1");
+  EXPECT_EQ(found.decision.reason, VerdictReason::too_few_runs);
+  EXPECT_NEAR(*found.decision.ratio, 0.5 / 0.4, 1e-9);
+}
+
+TEST(Against, APublishedBaselineOfTheLedgerLeadsToItsRow) {
+  OneSweep sweep;
+  add_baseline(sweep.db, {.name = "goal",
+                          .kind = BaselineKind::published,
+                          .author = "ada",
+                          .reason = "r",
+                          .created_utc = "2026-01-01T00:00:00Z",
+                          .source = "published:maxtext/llama2-7b-8xh100",
+                          .values = {{"published:maxtext/llama2-7b-8xh100", "step_time_s", 0.721}}});
+  EXPECT_THAT(sweep.against("goal").decision.detail, HasSubstr("H100 80G SXM"));
+}
+
+TEST(Against, ARunIsFoundByTheStartOfItsId) {
+  OneSweep sweep;
+  const auto id = sweep.cells().at(0).run_id;
+  EXPECT_EQ(sweep.against(id.substr(0, 10)).decision.reason, VerdictReason::same_runs);
+  EXPECT_EQ(sweep.against("run:" + id).decision.reason, VerdictReason::same_runs);
+}
+
+TEST(Against, ANameThatNobodyKnowsGivesTheNearest) {
+  OneSweep sweep;
+  add_baseline(sweep.db, {.name = "release-1",
+                          .author = "ada",
+                          .reason = "r",
+                          .created_utc = "2026-01-01T00:00:00Z",
+                          .expires_utc = "2026-02-01T00:00:00Z",
+                          .source = "s",
+                          .values = {{"c", "step_time_s", 0.4}}});
+  for (const auto& [name, part] : {std::pair{"release-2", "did you mean 'release-1'"},
+                                   {"release-1", "no baseline 'release-1' in force"},
+                                   {"published:maxtext/llama2-7b-8xh10", "did you mean"},
+                                   {"published:nobody/x", "nobody"}}) {
+    try {
+      sweep.against(name);
+      ADD_FAILURE() << name;
+    } catch (const InputError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(part));
+    }
+  }
+}
+
+std::vector<BaselineValue> read(const std::string& name, const std::string& text) {
+  ScratchFolder scratch;
+  write_text(scratch / name, text);
+  return read_baseline_file(scratch / name);
+}
+
+std::string error_of(const std::string& name, const std::string& text) {
+  try {
+    read(name, text);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(BaselineFile, IsReadFromYamlJsonAndCsvAlike) {
+  const auto yaml = read("b.yaml",
+                         "values:\n"
+                         "  - {cell: 'model=a, x', metric: step_time_s, value: [0.5, 0.6]}\n"
+                         "  - {run: abc, metric: tokens_per_s, value: 100}\n");
+  const auto json =
+      read("b.json", R"({"values": [{"cell": "model=a, x", "metric": "step_time_s", "value": [0.5, 0.6]},)"
+                     R"({"run": "abc", "metric": "tokens_per_s", "value": 100}]})");
+  const auto csv =
+      read("b.csv", "metric,cell,value\r\nstep_time_s,\"model=a, x\",0.5\r\nstep_time_s,\"model=a, x\",0.6\r\n");
+  for (const auto& values : {yaml, json, csv}) {
+    ASSERT_GE(values.size(), 2U);
+    EXPECT_EQ(values[0].subject, "model=a, x");
+    EXPECT_EQ(values[0].metric, "step_time_s");
+    EXPECT_DOUBLE_EQ(values[0].value, 0.5);
+    EXPECT_DOUBLE_EQ(values[1].value, 0.6);
+  }
+  EXPECT_EQ(yaml[2].subject, "abc");
+  EXPECT_THAT(json, SizeIs(3));
+}
+
+TEST(BaselineFile, ErrorsNameTheirPlace) {
+  EXPECT_THAT(error_of("b.yaml", "values:\n  - {cell: a, metric: step_time, value: 1}\n"),
+              testing::AllOf(HasSubstr("b.yaml:2:"), HasSubstr("did you mean 'step_time_s'")));
+  EXPECT_THAT(error_of("b.yaml", "values:\n  - {cel: a, metric: step_time_s, value: 1}\n"),
+              HasSubstr("did you mean 'cell'"));
+  EXPECT_THAT(error_of("b.yaml", "values:\n  - {cell: a, run: b, metric: step_time_s, value: 1}\n"),
+              HasSubstr("either"));
+  EXPECT_THAT(error_of("b.yaml", "values:\n  - {cell: a, metric: step_time_s, value: -1}\n"), HasSubstr("positive"));
+  EXPECT_THAT(error_of("b.yaml", "value: []\n"), HasSubstr("one list, 'values'"));
+  EXPECT_THAT(error_of("b.csv", "cell,metric,value\na,step_time_s,fast\n"), HasSubstr("b.csv:2 "));
+  EXPECT_THAT(error_of("b.csv", "cell,metric,value\na,step_time_s\n"), HasSubstr("has 2 fields"));
+  EXPECT_THAT(error_of("b.csv", "cell,metric,valu\n"), HasSubstr("did you mean 'value'"));
+  EXPECT_THAT(error_of("b.csv", ""), HasSubstr("is empty"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

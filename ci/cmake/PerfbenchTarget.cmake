@@ -33,6 +33,8 @@ function(perfbench_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE perfbench_settings ${ARG_DEPENDS})
+  # Side by side, as installed: perfbench finds perfbench-engine beside itself.
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
 # perfbench_test(name SOURCES ... DEPENDS ...): one GoogleTest executable, its cases registered one by one.

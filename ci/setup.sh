@@ -1,0 +1,110 @@
+# shellcheck shell=bash disable=SC2154
+# Packages and the Release build: functions for ./perfbench and ci/test.sh, which source this file with `root` set to
+# the repository. Everything said goes to stderr: stdout belongs to the command that is run.
+
+# missing_packages GROUP...: lines "name<TAB>what for" of ci/packages.txt that this system has not installed.
+missing_packages() {
+  local group debian fedora arch reason name
+  local installed=
+  [ "$package_system" != debian ] || installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 2>/dev/null)
+  while read -r group debian fedora arch reason; do
+    [[ " $* " == *" $group "* ]] || continue
+    case $package_system in
+      debian) name=$debian; [[ $'\n'$installed$'\n' != *$'\n'"installed $name"$'\n'* ]] || continue ;;
+      fedora) name=$fedora; ! rpm -q --quiet --whatprovides "$name" || continue ;;
+      arch) name=$arch; ! pacman -Qq "$name" >/dev/null 2>&1 || continue ;;
+    esac
+    printf '%s\t%s\n' "$name" "$reason"
+  done <"$root/ci/packages.txt"
+}
+
+find_package_system() {
+  package_system=unknown
+  if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+    package_system=debian
+  elif command -v dnf >/dev/null && command -v rpm >/dev/null; then
+    package_system=fedora
+  elif command -v pacman >/dev/null; then
+    package_system=arch
+  fi
+}
+
+# as_root COMMAND...: runs it as root, through sudo where we are not.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# install_packages NAME...: by the system's own package manager. Names every command before it runs.
+install_packages() {
+  local -a update=() install
+  case $package_system in
+    debian)
+      update=(apt-get update -qq)
+      install=(env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends
+               -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@") ;;
+    fedora) install=(dnf install -y -q "$@") ;;
+    arch) install=(pacman -S --needed --noconfirm "$@") ;;
+  esac
+  local log=$root/build/packages.log
+  mkdir -p "$root/build"
+  echo "perfbench: installing them with ${update[*]:+${update[*]}, }${install[*]:0:1} ... (log: $log)" >&2
+  # An update may fail for one mirror of many; what matters is whether the packages install.
+  [ ${#update[@]} = 0 ] || as_root "${update[@]}" >"$log" 2>&1 || true
+  as_root "${install[@]}" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; return 1; }
+}
+
+# require_packages install|report GROUP...: returns when all packages are there; installs them, or ends with exit code 3.
+require_packages() {
+  local mode=$1; shift
+  local list name reason
+  find_package_system
+  if [ "$package_system" = unknown ]; then return 0; fi  # the configure step names what it does not find
+  list=$(missing_packages "$@")
+  [ -n "$list" ] || return 0
+  local -a names=()
+  echo "perfbench: this system lacks packages:" >&2
+  while IFS=$'\t' read -r name reason; do
+    names+=("$name")
+    printf '  %-24s %s\n' "$name" "$reason" >&2
+  done <<<"$list"
+  if [ "$mode" = report ]; then
+    echo "perfbench: nothing was installed (--no-install)" >&2
+    exit 3
+  fi
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    echo "perfbench: installing needs root and there is no sudo here; have an administrator install: ${names[*]}" >&2
+    exit 3
+  fi
+  if ! install_packages "${names[@]}"; then
+    echo "perfbench: the packages could not be installed; install them yourself: ${names[*]}" >&2
+    exit 4
+  fi
+}
+
+# explain_failed_configure: for systems whose package names this project does not know.
+explain_failed_configure() {
+  [ "$package_system" = unknown ] || return 0
+  echo "perfbench: configuring failed; these are the packages needed, as Debian names them:" >&2
+  local group debian fedora arch reason
+  while read -r group debian fedora arch reason; do
+    [ "$group" != run ] || printf '  %-24s %s\n' "$debian" "$reason" >&2
+  done <"$root/ci/packages.txt"
+}
+
+# quietly LOG COMMAND...: the command's output on a terminal, else in a file of which a failure shows the end.
+quietly() {
+  local log=$1; shift
+  if [ -t 2 ]; then "$@" >&2; else "$@" >"$log" 2>&1 || { tail -n 40 "$log" >&2; return 1; }; fi
+}
+
+# build_release: the two executables of the tree build/cpu. A tree that has tests keeps them.
+build_release() {
+  local tree=$root/build/cpu
+  mkdir -p "$tree"
+  if [ ! -e "$tree/build.ninja" ]; then
+    echo "perfbench: building it (Release) in $tree; the first time takes some minutes" >&2
+    quietly "$tree/configure.log" cmake -S "$root" --preset cpu -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF ||
+      { explain_failed_configure; return 1; }
+  fi
+  quietly "$tree/build.log" ninja -C "$tree" bin/perfbench bin/perfbench-engine
+}

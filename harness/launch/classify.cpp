@@ -1,0 +1,119 @@
+#include "harness/launch/classify.h"
+
+#include <fmt/core.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "harness/launch/log_tail.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr int kShellSignalBase = 128;  // a launcher that passes a rank's signal on exits with 128 + signal
+constexpr std::size_t kLongestReason = 500;
+
+double gibibytes(std::int64_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(std::int64_t{1} << 30);
+}
+
+std::string progress(const AttemptEvidence& evidence) {
+  return fmt::format("after {} of {} steps", evidence.steps_recorded, evidence.steps_wanted);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  if (text.size() > kLongestReason) text = text.substr(0, kLongestReason) + "...";
+  return text;
+}
+
+// What the engine said last, in its own words before its launcher's.
+std::string last_words(const AttemptEvidence& evidence) {
+  if (evidence.summary && !evidence.summary->message.empty()) return ": " + evidence.summary->message;
+  for (auto line = evidence.log_lines.rbegin(); line != evidence.log_lines.rend(); ++line) {
+    if (line->find("[engine]") != std::string::npos) return ": " + *line;
+  }
+  return evidence.log_lines.empty() ? "; its log is empty" : ": " + evidence.log_lines.back();
+}
+
+RankSignal signal_seen(const AttemptEvidence& evidence) {
+  if (evidence.end.signal != 0) return {.rank = -1, .signal = evidence.end.signal};
+  if (evidence.ranks == 1) return {.rank = -1};
+  if (const auto reported = reported_signal(evidence.log_lines)) return *reported;
+  const int beyond = evidence.end.exit_code - kShellSignalBase;
+  return {.rank = -1, .signal = beyond > 0 && beyond < NSIG ? beyond : 0};
+}
+
+AttemptOutcome ended_by_signal(const AttemptEvidence& evidence, const RankSignal& seen) {
+  const std::string who = seen.rank < 0 ? "the engine" : fmt::format("rank {}", seen.rank);
+  const auto what =
+      fmt::format("{} was ended by signal {} ({}) {}", who, seen.signal, strsignal(seen.signal), progress(evidence));
+  if (seen.signal == SIGKILL && evidence.kernel_memory_kills > 0) {
+    return {AttemptState::out_of_memory, what + "; the kernel ended processes of this node for want of memory"};
+  }
+  return {AttemptState::crashed, what + last_words(evidence)};
+}
+
+// By its own word, or its exit code where it left none.
+AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
+  const auto code = evidence.end.exit_code;
+  const auto status = evidence.summary ? evidence.summary->status : std::string();
+  const auto is = [&](const char* word, EngineExit exit) {
+    return status == word || (status.empty() && code == static_cast<int>(exit));
+  };
+  if (is("out_of_memory", EngineExit::out_of_memory)) {
+    return {AttemptState::out_of_memory, "the engine ran out of memory " + progress(evidence) + last_words(evidence)};
+  }
+  if (is("infeasible", EngineExit::infeasible)) {
+    return {AttemptState::infeasible, "the engine says it is infeasible" + last_words(evidence)};
+  }
+  if (is("input_error", EngineExit::input_error)) {
+    return {AttemptState::crashed, "the engine rejects its input" + last_words(evidence)};
+  }
+  if (code == 0 && status.empty()) {
+    return {AttemptState::crashed, "the engine ended without result.json " + progress(evidence) + last_words(evidence)};
+  }
+  if (code != 0) {
+    return {AttemptState::crashed, fmt::format("exit code {} {}{}", code, progress(evidence), last_words(evidence))};
+  }
+  if (status != "ok") return {AttemptState::crashed, "the engine failed " + progress(evidence) + last_words(evidence)};
+  if (evidence.steps_recorded != evidence.steps_wanted) {
+    return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
+                                                   evidence.steps_recorded, evidence.steps_wanted)};
+  }
+  return {};
+}
+
+AttemptOutcome outcome_of(const AttemptEvidence& evidence, const RankSignal& seen) {
+  switch (evidence.end.cause) {
+    case EndCause::cancelled:
+      return {AttemptState::cancelled, "cancelled by the user " + progress(evidence)};
+    case EndCause::time_limit:
+      return {AttemptState::timed_out, fmt::format("not done within {:g} s, the limit of a cell; ended {}{}",
+                                                   std::chrono::duration<double>(evidence.time_limit).count(),
+                                                   progress(evidence), last_words(evidence))};
+    case EndCause::memory_limit:
+      return {AttemptState::out_of_memory,
+              fmt::format("its processes held {:.2f} GiB, the limit is {:.2f} GiB; ended {}",
+                          gibibytes(evidence.end.peak_resident_bytes), gibibytes(evidence.memory_limit_bytes),
+                          progress(evidence))};
+    case EndCause::exited:
+      break;
+  }
+  return seen.signal != 0 ? ended_by_signal(evidence, seen) : ended_by_itself(evidence);
+}
+
+}  // namespace
+
+AttemptOutcome classify(const AttemptEvidence& evidence) {
+  const auto seen = signal_seen(evidence);
+  auto outcome = outcome_of(evidence, seen);
+  outcome.reason = one_line(outcome.reason);
+  outcome.exit_code = evidence.end.exit_code;
+  outcome.signal = seen.signal;
+  return outcome;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,39 @@
+// From how the processes ended to the state of the attempt. A pure function over what was seen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/launch/process.h"
+#include "harness/run/attempt.h"
+#include "workloads/spec/record.h"
+
+namespace perfbench::harness {
+
+// Exit codes of perfbench-engine.
+enum class EngineExit { ok = 0, input_error = 3, failure = 4, out_of_memory = 5, infeasible = 6 };
+
+struct AttemptEvidence {
+  ProcessEnd end;
+  std::optional<spec::RunSummary> summary;  // result.json
+  std::vector<std::string> log_lines;       // the end of engine.log
+  std::int64_t ranks = 1;
+  std::int64_t steps_recorded = 0;  // whole lines of steps.rank0.jsonl
+  std::int64_t steps_wanted = 0;
+  std::int64_t memory_limit_bytes = 0;     // that the harness enforced
+  std::chrono::nanoseconds time_limit{0};  // that the harness enforced
+  std::int64_t kernel_memory_kills = 0;    // by the kernel on this node while the attempt ran
+};
+
+struct AttemptOutcome {
+  AttemptState state = AttemptState::ok;
+  std::string reason;  // one line
+  std::int64_t exit_code = 0;
+  std::int64_t signal = 0;
+};
+
+AttemptOutcome classify(const AttemptEvidence& evidence);
+
+}  // namespace perfbench::harness

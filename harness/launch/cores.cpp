@@ -1,0 +1,78 @@
+#include "harness/launch/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// "max 100000" or "200000 100000": quota and period in microseconds.
+std::optional<double> quota_v2(const fs::path& group) {
+  std::ifstream in(group / "cpu.max");
+  double quota_us = 0;
+  double period_us = 0;
+  if (!(in >> quota_us >> period_us) || period_us <= 0) return std::nullopt;  // "max" is not a number
+  return quota_us / period_us;
+}
+
+std::optional<double> quota_v1(const fs::path& group) {
+  std::ifstream quota(group / "cpu.cfs_quota_us");
+  std::ifstream period(group / "cpu.cfs_period_us");
+  double quota_us = 0;
+  double period_us = 0;
+  if (!(quota >> quota_us) || !(period >> period_us) || quota_us <= 0 || period_us <= 0) return std::nullopt;
+  return quota_us / period_us;
+}
+
+std::optional<double> smaller(std::optional<double> a, std::optional<double> b) {
+  if (!a) return b;
+  return b ? std::min(*a, *b) : a;
+}
+
+// The limit of a group and of every group that holds it.
+template <class Quota>
+std::optional<double> smallest_up(const fs::path& mount, fs::path group, Quota quota) {
+  std::optional<double> smallest;
+  while (true) {
+    smallest = smaller(smallest, quota(mount / group.relative_path()));
+    if (!group.has_relative_path()) return smallest;
+    group = group.parent_path();
+  }
+}
+
+}  // namespace
+
+std::optional<double> cgroup_cpu_quota(const fs::path& root) {
+  std::optional<double> smallest;
+  std::ifstream groups(root / "proc/self/cgroup");  // "0::/user.slice" or "4:cpu,cpuacct:/docker/1f"
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const auto controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const fs::path group = line.substr(second + 1);
+    const auto mounts = root / "sys/fs/cgroup";
+    if (controllers == ",,") smallest = smaller(smallest, smallest_up(mounts, group, quota_v2));
+    if (controllers.find(",cpu,") != std::string::npos) {
+      smallest = smaller(smallest, smallest_up(mounts / "cpu", group, quota_v1));
+    }
+  }
+  return smallest;
+}
+
+std::int64_t allowed_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const std::int64_t by_affinity = known ? CPU_COUNT(&allowed) : 1;
+  const auto quota = cgroup_cpu_quota();
+  if (!quota) return std::max<std::int64_t>(by_affinity, 1);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(*quota)), 1, by_affinity);
+}
+
+}  // namespace perfbench::harness

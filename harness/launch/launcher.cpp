@@ -1,0 +1,87 @@
+#include "harness/launch/launcher.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "harness/run/attempt.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// OpenMPI's options: more ranks than cores are allowed (they yield to each other), and ranks are not bound, because
+// each would be bound to one core while it computes with several threads.
+std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ranks,
+                                        const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> command{mpirun.string()};
+  if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  command.insert(command.end(), {"--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)});
+  for (const auto& [name, value] : environment) command.insert(command.end(), {"-x", name});
+  return command;
+}
+
+// A person's own OpenMP settings stand.
+void set_default(std::map<std::string, std::string>& environment, const char* name, const char* value) {
+  if (std::getenv(name) == nullptr) environment[name] = value;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto candidate = fs::path(folder.empty() ? "." : folder) / name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_mpirun() {
+  if (const char* set = std::getenv("PERFBENCH_MPIRUN")) return set;
+  for (const char* name : {"mpirun.openmpi", "mpirun"}) {
+    if (auto found = find_in_path(name)) return found;
+  }
+  return std::nullopt;
+}
+
+std::int64_t Launcher::threads_per_rank(const spec::RunSpec& run) const {
+  if (run.threads_per_rank > 0) return run.threads_per_rank;
+  return std::max<std::int64_t>(1, cores / run.mesh.devices());
+}
+
+ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attempt_dir) const {
+  const auto ranks = run.mesh.devices();
+  const auto threads = threads_per_rank(run);
+  ProcessRequest request;
+  request.output_file = attempt_dir / kLogFile;
+  request.environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  request.environment["OMP_DYNAMIC"] = "false";
+  if (ranks == 1 && threads == cores) {
+    // The only user of the cores: threads that stay where they are keep their caches.
+    set_default(request.environment, "OMP_PLACES", "threads");
+    set_default(request.environment, "OMP_PROC_BIND", "close");
+  } else {
+    // Ranks that each bind from the first core on would share it.
+    request.environment["OMP_PROC_BIND"] = "false";
+  }
+  // A thread that spins while it waits takes the core from the one it waits for.
+  if (ranks * threads > cores) set_default(request.environment, "OMP_WAIT_POLICY", "passive");
+  if (ranks > 1) {
+    if (!mpirun) {
+      throw LaunchError(
+          fmt::format("[launch] {} ranks need mpirun, which is not in PATH; install openmpi-bin, or set "
+                      "PERFBENCH_MPIRUN",
+                      ranks));
+    }
+    request.command = mpirun_command(*mpirun, ranks, request.environment);
+  }
+  request.command.insert(request.command.end(), {engine.string(), "run", "--dir", attempt_dir.string()});
+  return request;
+}
+
+}  // namespace perfbench::harness

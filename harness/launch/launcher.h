@@ -1,0 +1,32 @@
+// The command that runs one attempt on this node.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "harness/launch/process.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+// Where the launcher of MPI programs is: PERFBENCH_MPIRUN of the environment, else mpirun.openmpi or mpirun of PATH.
+std::optional<std::filesystem::path> find_mpirun();
+
+// The first executable of that name in PATH.
+std::optional<std::filesystem::path> find_in_path(const std::string& name);
+
+struct Launcher {
+  std::filesystem::path engine;
+  std::optional<std::filesystem::path> mpirun;
+  std::int64_t cores = 1;  // to share among the ranks
+
+  // spec.threads_per_rank, or an even share of the cores.
+  std::int64_t threads_per_rank(const spec::RunSpec& run) const;
+
+  // `perfbench-engine run --dir DIR`, under mpirun for more than one rank. OpenMP reads its settings before main, so
+  // they are in the environment. Throws LaunchError when mpirun is needed and not there.
+  ProcessRequest request(const spec::RunSpec& run, const std::filesystem::path& attempt_dir) const;
+};
+
+}  // namespace perfbench::harness

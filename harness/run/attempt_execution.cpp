@@ -1,0 +1,143 @@
+#include "harness/run/attempt_execution.h"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+#include "harness/launch/classify.h"
+#include "harness/launch/log_tail.h"
+#include "harness/run/attempt_json.h"
+#include "harness/run/run_directory.h"
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kTailLines = 40;
+
+std::string now_utc() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+// Processes that the kernel has ended for want of memory since the node started.
+std::int64_t kernel_memory_kills() {
+  std::ifstream in("/proc/vmstat");
+  std::string name;
+  for (std::int64_t count = 0; in >> name >> count;) {
+    if (name == "oom_kill") return count;
+  }
+  return 0;
+}
+
+// Counts the lines of a growing file, reading only what is new.
+class LineCounter {
+ public:
+  explicit LineCounter(fs::path file) : file_(std::move(file)) {}
+  std::int64_t count() {
+    std::ifstream in(file_, std::ios::binary);
+    in.seekg(offset_);
+    std::string block(65536, '\0');
+    while (in) {
+      in.read(block.data(), static_cast<std::streamsize>(block.size()));
+      lines_ += std::count(block.begin(), block.begin() + in.gcount(), '\n');
+      offset_ += in.gcount();
+    }
+    return lines_;
+  }
+
+ private:
+  fs::path file_;
+  std::streamoff offset_ = 0;
+  std::int64_t lines_ = 0;
+};
+
+AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt) {
+  AttemptRecord record;
+  record.run_id = cell.run_id;
+  record.attempt = attempt;
+  record.started_utc = now_utc();
+  record.matrix = cell.matrix;
+  record.cell = cell.label;
+  record.axes = {cell.axes.begin(), cell.axes.end()};
+  record.sweep_id = settings.sweep_id;
+  record.perfbench_version = settings.perfbench_version;
+  return record;
+}
+
+std::optional<spec::RunSummary> read_summary(const fs::path& directory) {
+  const auto text = read_file(directory / kResultFile);
+  if (!text) return std::nullopt;
+  try {
+    return spec::parse_run_summary(*text);
+  } catch (const spec::SpecError& e) {
+    // Cut off while it was written, or of another version: as good as absent, and the reason says so.
+    spec::RunSummary broken;
+    broken.status = "failed";
+    broken.message = fmt::format("result.json {} {}", e.pointer(), e.what());
+    return broken;
+  }
+}
+
+AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, ProcessEnd end,
+                     std::int64_t memory_kills) {
+  return classify({.end = std::move(end),
+                   .summary = read_summary(directory),
+                   .log_lines = log_tail(directory / kLogFile, kTailLines),
+                   .ranks = cell.run.mesh.devices(),
+                   .steps_recorded = LineCounter(directory / steps_file(0)).count(),
+                   .steps_wanted = cell.run.steps,
+                   .memory_limit_bytes = settings.memory_limit_bytes,
+                   .time_limit = settings.time_limit,
+                   .kernel_memory_kills = memory_kills});
+}
+
+AttemptDirectory prepare(const Cell& cell, const ExecutionSettings& settings) {
+  const auto directory = create_attempt(settings.runs, cell.run_id);
+  write_atomically(directory.path / kRunFile, spec::canonical_json(cell.run));
+  return directory;
+}
+
+FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record) {
+  write_atomically(directory.path / kAttemptFile, to_json_line(record));
+  return {directory.path, std::move(record)};
+}
+
+}  // namespace
+
+FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
+  const auto directory = prepare(cell, settings);
+  const auto request = settings.launcher.request(cell.run, directory.path);
+  auto record = new_record(cell, settings, directory.attempt);
+  record.command = request.command;
+  LineCounter steps(directory.path / steps_file(0));
+  const auto kills_before = kernel_memory_kills();
+  auto end = run_process(request, {.time_limit = settings.time_limit,
+                                   .memory_limit_bytes = settings.memory_limit_bytes,
+                                   .grace = settings.grace,
+                                   .cancel_fd = settings.cancel_fd,
+                                   .on_tick = [&] { on_steps(steps.count()); }});
+  record.wall_ns = end.wall_ns;
+  const auto outcome = judge(cell, settings, directory.path, std::move(end), kernel_memory_kills() - kills_before);
+  record.state = outcome.state;
+  record.reason = outcome.reason;
+  record.exit_code = outcome.exit_code;
+  record.signal = outcome.signal;
+  return complete(directory, std::move(record));
+}
+
+FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
+                                         const std::string& reason) {
+  const auto directory = prepare(cell, settings);
+  auto record = new_record(cell, settings, directory.attempt);
+  record.state = state;
+  record.reason = reason;
+  return complete(directory, std::move(record));
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,42 @@
+// Executes one cell once and leaves a complete run directory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "harness/launch/launcher.h"
+#include "harness/matrix/cell.h"
+#include "harness/run/attempt.h"
+
+namespace perfbench::harness {
+
+struct ExecutionSettings {
+  std::filesystem::path runs;
+  Launcher launcher = {};
+  std::chrono::nanoseconds time_limit = std::chrono::hours(1);
+  std::chrono::nanoseconds grace = std::chrono::seconds(5);
+  std::int64_t memory_limit_bytes = 0;  // of all processes of an attempt together, 0: none
+  int cancel_fd = -1;
+  std::string sweep_id = {};
+  std::string perfbench_version = {};
+};
+
+struct FinishedAttempt {
+  std::filesystem::path directory;
+  AttemptRecord record;
+};
+
+// Called several times a second with the steps that rank 0 has finished.
+using StepsListener = std::function<void(std::int64_t steps)>;
+
+// Throws RunDirectoryError when the files cannot be written, LaunchError when the engine cannot be started.
+FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps);
+
+// Leaves a run directory for a cell that is not executed.
+FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
+                                         const std::string& reason);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,59 @@
+// Runs the cells of a matrix: plans each, executes it as often as asked, leaves a run directory for every attempt and
+// hands it to the store. A cell that crashes or hangs is a result; the sweep goes on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/matrix/cell.h"
+#include "harness/run/attempt_execution.h"
+
+namespace perfbench::harness {
+
+class Interruption;
+
+enum class OnFailure { keep_going, stop };
+enum class Scope { every_cell, unfinished_cells };  // unfinished_cells: --resume
+
+struct SweepOptions {
+  OnFailure on_failure = OnFailure::keep_going;
+  Scope scope = Scope::every_cell;
+  ExecutionSettings execution = {};
+};
+
+struct CellPlan {
+  std::optional<std::string> infeasible;  // the reason
+  double work = 0;                        // FLOPs of the whole run on all ranks, for the time left; 0: unknown
+};
+
+// What the sweep needs from planner and store; free functions of other folders, or inventions of a test.
+struct SweepHooks {
+  std::function<CellPlan(const Cell&)> plan;
+  std::function<void(const std::filesystem::path& attempt_dir)> store;  // idempotent; throws when it cannot
+  // Attempts of that run that the store holds in that state; throws when it cannot say.
+  std::function<std::int64_t(const std::string& run_id, AttemptState state)> stored;
+};
+
+struct SweepSummary {
+  std::vector<FinishedAttempt> attempts;
+  std::int64_t cells_already_done = 0;
+  std::map<AttemptState, std::int64_t> states;
+  bool cancelled = false;
+  bool stopped_by_failure = false;                // OnFailure::stop
+  std::vector<std::filesystem::path> not_stored;  // complete run directories that the store did not take
+  std::string store_error;                        // why, of the first
+
+  // Every attempt ended as it should: ok, or known beforehand not to run.
+  bool all_fine() const;
+};
+
+// Throws RunDirectoryError when evidence cannot be written, LaunchError when the engine cannot be started at all.
+SweepSummary run_sweep(const std::vector<Cell>& cells, const SweepOptions& options, const SweepHooks& hooks,
+                       Interruption& interruption);
+
+}  // namespace perfbench::harness

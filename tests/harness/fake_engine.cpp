@@ -1,0 +1,159 @@
+// Stands for perfbench-engine in tests of the harness: reads run.json, writes plausible records, and misbehaves as the
+// seed of the run asks for (fake_engine.h). Ranks are told apart by what mpirun puts into the environment.
+#include "tests/harness/fake_engine.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <vector>
+
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec_json.h"
+
+namespace {
+
+using namespace perfbench;
+using testing::FakeBehaviour;
+namespace fs = std::filesystem;
+
+std::int64_t environment_number(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoll(text);
+}
+
+void write_file(const fs::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text << '\n';
+}
+
+spec::EnvironmentRecord environment() {
+  spec::EnvironmentRecord record;
+  record.hostname = "fake";
+  record.cpu_model = "fake";
+  record.build_type = "Release";
+  record.engine_version = "fake";
+  record.mpi = "absent";
+  record.cuda = "absent";
+  record.cores_online = record.cores_allowed = 2;
+  record.threads_per_rank = environment_number("OMP_NUM_THREADS", 1);
+  record.ranks = environment_number("OMPI_COMM_WORLD_SIZE", 1);
+  record.peak_flops_per_s = 1e11;
+  return record;
+}
+
+spec::StepRecord step_record(const spec::RunSpec& run, std::int64_t rank, std::int64_t step) {
+  spec::StepRecord record;
+  record.rank = rank;
+  record.step = step;
+  record.forward_ns = 300'000 + 1000 * (step % 3);
+  record.backward_ns = 600'000;
+  record.optimizer_ns = 100'000;
+  record.wall_ns = record.forward_ns + record.backward_ns + record.optimizer_ns;
+  record.tokens = run.global_batch * run.seq_len;
+  record.loss = 5.0 - 0.01 * static_cast<double>(step);
+  record.grad_norm = 1;
+  record.learning_rate = 1e-3;
+  record.peak.total_bytes = record.peak.weights_bytes = 1 << 20;
+  return record;
+}
+
+[[noreturn]] void hang() {
+  while (true) pause();
+}
+
+[[noreturn]] void grow() {
+  std::vector<char*> held;
+  constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
+  while (true) {
+    held.push_back(static_cast<char*>(std::malloc(kBlockBytes)));
+    std::memset(held.back(), 1, kBlockBytes);
+  }
+}
+
+// Only the last rank misbehaves, so that a launcher has others to end.
+void misbehave(FakeBehaviour behaviour) {
+  switch (behaviour) {
+    case FakeBehaviour::segfault:
+      std::cerr << "[engine] about to touch memory that is not there" << std::endl;
+      std::raise(SIGSEGV);
+      break;
+    case FakeBehaviour::killed:
+      std::raise(SIGKILL);
+      break;
+    case FakeBehaviour::hang:
+      hang();
+    case FakeBehaviour::hang_deaf:
+      std::signal(SIGTERM, SIG_IGN);
+      hang();
+    case FakeBehaviour::grow:
+      grow();
+    default:
+      break;
+  }
+}
+
+int finish(const fs::path& dir, const spec::RunSpec& run, FakeBehaviour behaviour, std::int64_t rank) {
+  spec::RunSummary summary;
+  summary.status = "ok";
+  summary.steps = run.steps;
+  summary.startup_ns = 1'000'000;
+  summary.peak.total_bytes = summary.peak.weights_bytes = 1 << 20;
+  summary.flops.feed_forward_flops = 1'000'000;
+  summary.parameters = summary.matmul_parameters = 1000;
+  int code = 0;
+  if (behaviour == FakeBehaviour::out_of_memory) {
+    summary.status = "out_of_memory";
+    summary.message = "layers.0.mlpwi_0 needs 9 GiB";
+    code = 5;
+  } else if (behaviour == FakeBehaviour::infeasible) {
+    summary.status = "infeasible";
+    summary.message = "no kernel for fp8";
+    code = 6;
+  } else if (behaviour == FakeBehaviour::failed) {
+    summary.status = "failed";
+    summary.message = "cannot write steps.rank0.jsonl";
+    code = 4;
+  }
+  if (rank == 0 && behaviour != FakeBehaviour::no_result) write_file(dir / "result.json", to_json_line(summary));
+  return code;
+}
+
+int run(const fs::path& dir) {
+  std::ifstream in(dir / "run.json");
+  const auto run_spec = spec::parse_run_json(std::string(std::istreambuf_iterator<char>(in), {}));
+  const auto behaviour = static_cast<FakeBehaviour>(run_spec.seed);
+  const auto rank = environment_number("OMPI_COMM_WORLD_RANK", 0);
+  const bool is_last = rank + 1 == environment_number("OMPI_COMM_WORLD_SIZE", 1);
+  if (rank == 0) write_file(dir / "env.json", to_json_line(environment()));
+  std::ofstream steps(dir / ("steps.rank" + std::to_string(rank) + ".jsonl"));
+  const auto count = behaviour == FakeBehaviour::partial_records ? run_spec.steps - 1 : run_spec.steps;
+  for (std::int64_t step = 0; step < count; ++step) {
+    if (step == 1 && is_last) misbehave(behaviour);
+    steps << to_json_line(step_record(run_spec, rank, step)) << std::endl;
+    if (!steps) {
+      std::cerr << "[engine] cannot write the records of rank " << rank << std::endl;
+      return 4;
+    }
+  }
+  return finish(dir, run_spec, behaviour, rank);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command == "env") {
+    std::cout << to_json_line(environment()) << '\n';
+    return 0;
+  }
+  if (command == "run" && argc == 4 && std::string(argv[2]) == "--dir") return run(argv[3]);
+  std::cerr << "usage: fake_engine env | run --dir DIR\n";
+  return 3;
+}

@@ -1,0 +1,25 @@
+// What the fake engine does: chosen by the seed of the run, so that a matrix can hold cells that behave and cells that
+// do not.
+#pragma once
+
+#include <cstdint>
+
+namespace perfbench::testing {
+
+// Misdeeds happen on the last rank, after its first step.
+enum class FakeBehaviour : std::int64_t {
+  ok = 1,
+  segfault = 2,
+  killed = 3,  // by signal 9, as the kernel does when memory runs out
+  hang = 4,
+  hang_deaf = 5,  // and ignores SIGTERM
+  out_of_memory = 6,
+  infeasible = 7,
+  failed = 8,
+  no_result = 9,         // exit code 0, no result.json
+  partial_records = 10,  // one step too few, status ok
+  grow = 11,             // takes memory without end
+  first_ok = 100,        // this and everything above behaves
+};
+
+}  // namespace perfbench::testing

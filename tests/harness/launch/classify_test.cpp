@@ -1,0 +1,124 @@
+#include "harness/launch/classify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace perfbench::harness {
+namespace {
+
+using ::testing::HasSubstr;
+
+AttemptEvidence exited_with(int code, const std::string& status = "", const std::string& message = "") {
+  AttemptEvidence evidence{.steps_recorded = 3, .steps_wanted = 10};
+  evidence.end.exit_code = code;
+  if (!status.empty()) {
+    evidence.summary.emplace();
+    evidence.summary->status = status;
+    evidence.summary->message = message;
+  }
+  return evidence;
+}
+
+AttemptEvidence ended_by_us(EndCause cause) {
+  auto evidence = exited_with(0);
+  evidence.end.cause = cause;
+  evidence.end.signal = SIGTERM;
+  return evidence;
+}
+
+TEST(Classify, CallsARunOkOnlyWithItsResultAndAllItsRecords) {
+  auto evidence = exited_with(0, "ok");
+  EXPECT_EQ(classify(evidence).state, AttemptState::quarantined);
+  EXPECT_THAT(classify(evidence).reason, HasSubstr("3 of 10 steps"));
+  evidence.steps_recorded = 10;
+  EXPECT_EQ(classify(evidence).state, AttemptState::ok);
+  EXPECT_EQ(classify(evidence).reason, "");
+}
+
+TEST(Classify, DoesNotTrustAnExitCodeOfZeroWithoutAResult) {
+  const auto outcome = classify(exited_with(0));
+  EXPECT_EQ(outcome.state, AttemptState::crashed);
+  EXPECT_THAT(outcome.reason, HasSubstr("without result.json"));
+}
+
+TEST(Classify, DoesNotTrustAResultWhenTheExitCodeSaysOtherwise) {
+  auto evidence = exited_with(1, "ok");
+  evidence.steps_recorded = 10;
+  EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
+  EXPECT_EQ(classify(evidence).exit_code, 1);
+}
+
+TEST(Classify, TakesTheEnginesWordForWhatItKnows) {
+  EXPECT_EQ(classify(exited_with(5, "out_of_memory", "x needs 9 GiB")).state, AttemptState::out_of_memory);
+  EXPECT_THAT(classify(exited_with(5, "out_of_memory", "x needs 9 GiB")).reason, HasSubstr("x needs 9 GiB"));
+  EXPECT_EQ(classify(exited_with(6, "infeasible")).state, AttemptState::infeasible);
+  EXPECT_EQ(classify(exited_with(3, "input_error")).state, AttemptState::crashed);
+  EXPECT_EQ(classify(exited_with(4, "failed")).state, AttemptState::crashed);
+}
+
+TEST(Classify, FallsBackOnTheExitCodeWithoutAResult) {
+  EXPECT_EQ(classify(exited_with(5)).state, AttemptState::out_of_memory);
+  EXPECT_EQ(classify(exited_with(6)).state, AttemptState::infeasible);
+}
+
+TEST(Classify, NamesTheSignalAndTheLastWordsOfTheLog) {
+  auto evidence = exited_with(0);
+  evidence.end.signal = SIGSEGV;
+  evidence.log_lines = {"[engine] step 3 begins"};
+  const auto outcome = classify(evidence);
+  EXPECT_EQ(outcome.state, AttemptState::crashed);
+  EXPECT_EQ(outcome.signal, SIGSEGV);
+  EXPECT_THAT(outcome.reason, HasSubstr("signal 11"));
+  EXPECT_THAT(outcome.reason, HasSubstr("step 3 begins"));
+}
+
+TEST(Classify, FindsTheRankThatMpirunReports) {
+  auto evidence = exited_with(139);
+  evidence.ranks = 2;
+  evidence.log_lines = {
+      "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 11 (Segmentation "
+      "fault)."};
+  const auto outcome = classify(evidence);
+  EXPECT_EQ(outcome.state, AttemptState::crashed);
+  EXPECT_EQ(outcome.signal, SIGSEGV);
+  EXPECT_THAT(outcome.reason, HasSubstr("rank 1"));
+}
+
+TEST(Classify, ReadsALaunchersExitCodeAsASignalWhereItSaysNothing) {
+  auto evidence = exited_with(128 + SIGABRT);
+  evidence.ranks = 2;
+  EXPECT_EQ(classify(evidence).signal, SIGABRT);
+}
+
+TEST(Classify, TakesSignal9ForWantOfMemoryOnlyWhenTheKernelKilled) {
+  auto evidence = exited_with(0);
+  evidence.end.signal = SIGKILL;
+  EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
+  evidence.kernel_memory_kills = 1;
+  EXPECT_EQ(classify(evidence).state, AttemptState::out_of_memory);
+}
+
+TEST(Classify, KnowsWhatTheHarnessEndedAndWhy) {
+  auto late = ended_by_us(EndCause::time_limit);
+  late.time_limit = std::chrono::seconds(90);
+  EXPECT_EQ(classify(late).state, AttemptState::timed_out);
+  EXPECT_THAT(classify(late).reason, HasSubstr("90 s"));
+  EXPECT_THAT(classify(late).reason, HasSubstr("after 3 of 10 steps"));
+  auto large = ended_by_us(EndCause::memory_limit);
+  large.memory_limit_bytes = std::int64_t{1} << 30;
+  large.end.peak_resident_bytes = std::int64_t{3} << 29;
+  EXPECT_EQ(classify(large).state, AttemptState::out_of_memory);
+  EXPECT_THAT(classify(large).reason, HasSubstr("held 1.50 GiB, the limit is 1.00 GiB"));
+  EXPECT_EQ(classify(ended_by_us(EndCause::cancelled)).state, AttemptState::cancelled);
+}
+
+TEST(Classify, KeepsTheReasonToOneLine) {
+  const auto outcome = classify(exited_with(4, "failed", "first\nsecond\x1b[31m" + std::string(5000, 'x')));
+  EXPECT_THAT(outcome.reason, HasSubstr("first second [31mxxx"));
+  EXPECT_LT(outcome.reason.size(), 600U);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,0 +1,127 @@
+#include "harness/launch/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/launch/cores.h"
+#include "harness/launch/log_tail.h"
+
+namespace perfbench::harness {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+namespace fs = std::filesystem;
+
+spec::RunSpec with_ranks(std::int64_t ranks) {
+  spec::RunSpec run;
+  run.mesh.ici.fsdp = ranks;
+  return run;
+}
+
+Launcher on_eight_cores() {
+  return {.engine = "/opt/perfbench-engine", .mpirun = "/usr/bin/mpirun", .cores = 8};
+}
+
+TEST(Launcher, StartsOneRankWithoutMpi) {
+  const auto request = on_eight_cores().request(with_ranks(1), "/runs/a b/001");
+  EXPECT_THAT(request.command, ElementsAre("/opt/perfbench-engine", "run", "--dir", "/runs/a b/001"));
+  EXPECT_EQ(request.output_file, "/runs/a b/001/engine.log");
+  EXPECT_EQ(request.environment.at("OMP_NUM_THREADS"), "8");
+}
+
+TEST(Launcher, StartsMoreRanksUnderMpirunAndSharesTheCores) {
+  const auto request = on_eight_cores().request(with_ranks(4), "/runs/001");
+  EXPECT_EQ(request.command.front(), "/usr/bin/mpirun");
+  EXPECT_THAT(request.command, IsSupersetOf({"--oversubscribe", "-np", "4", "/opt/perfbench-engine"}));
+  EXPECT_EQ(request.environment.at("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(request.environment.at("OMP_PROC_BIND"), "false");
+}
+
+TEST(Launcher, GivesEveryRankAtLeastOneThreadAndLetsThemYield) {
+  const auto request = on_eight_cores().request(with_ranks(16), "/runs/001");
+  EXPECT_EQ(request.environment.at("OMP_NUM_THREADS"), "1");
+  EXPECT_EQ(request.environment.at("OMP_WAIT_POLICY"), "passive");
+}
+
+TEST(Launcher, TakesTheThreadsThatTheRunAsksFor) {
+  auto run = with_ranks(1);
+  run.threads_per_rank = 3;
+  EXPECT_EQ(on_eight_cores().request(run, "/runs/001").environment.at("OMP_NUM_THREADS"), "3");
+}
+
+TEST(Launcher, SaysHowToGetAMissingMpirun) {
+  Launcher launcher = on_eight_cores();
+  launcher.mpirun.reset();
+  EXPECT_NO_THROW(launcher.request(with_ranks(1), "/runs/001"));
+  try {
+    launcher.request(with_ranks(2), "/runs/001");
+    FAIL() << "two ranks without mpirun";
+  } catch (const LaunchError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("openmpi-bin"));
+  }
+}
+
+class MadeUpFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    root_ = fs::path(::testing::TempDir()) / (std::string("launcher_test.") + info->name());
+    fs::remove_all(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  void write(const std::string& file, const std::string& text) {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+  fs::path root_;
+};
+
+using CpuQuota = MadeUpFiles;
+
+TEST_F(CpuQuota, IsTheSmallestUpTheHierarchyOfVersion2) {
+  write("proc/self/cgroup", "0::/pods/pod1/box\n");
+  write("sys/fs/cgroup/pods/pod1/box/cpu.max", "max 100000\n");
+  write("sys/fs/cgroup/pods/pod1/cpu.max", "150000 100000\n");
+  write("sys/fs/cgroup/pods/cpu.max", "800000 100000\n");
+  EXPECT_EQ(cgroup_cpu_quota(root_), 1.5);
+}
+
+TEST_F(CpuQuota, IsReadFromVersion1) {
+  write("proc/self/cgroup", "12:memory:/x\n4:cpu,cpuacct:/docker/1f\n0::/\n");
+  write("sys/fs/cgroup/cpu/docker/1f/cpu.cfs_quota_us", "400000\n");
+  write("sys/fs/cgroup/cpu/docker/1f/cpu.cfs_period_us", "100000\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cgroup_cpu_quota(root_), 4.0);
+}
+
+TEST_F(CpuQuota, IsAbsentWithoutControlGroups) {
+  EXPECT_EQ(cgroup_cpu_quota(root_), std::nullopt);
+  write("proc/self/cgroup", "0::/\n");
+  EXPECT_EQ(cgroup_cpu_quota(root_), std::nullopt);
+}
+
+using LogTail = MadeUpFiles;
+
+TEST_F(LogTail, LeavesOutFramesAndBlankLines) {
+  write("engine.log", "one\n-----------\n\ntwo\n   \nthree\n----\n");
+  EXPECT_THAT(log_tail(root_ / "engine.log", 2), ElementsAre("two", "three"));
+  EXPECT_TRUE(log_tail(root_ / "absent.log", 2).empty());
+}
+
+TEST_F(LogTail, ReadsOnlyTheEndOfALongLog) {
+  write("engine.log", std::string(5'000'000, 'x') + "\nlast\n");
+  EXPECT_THAT(log_tail(root_ / "engine.log", 1), ElementsAre("last"));
+}
+
+TEST(Cores, AreAtLeastOne) {
+  EXPECT_GE(allowed_cores(), 1);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

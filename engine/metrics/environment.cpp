@@ -1,6 +1,6 @@
 #include "engine/metrics/environment.h"
 
-#include <sched.h>
+#include <omp.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -79,11 +79,9 @@ std::string chosen(const std::string& line) {
 
 }  // namespace
 
+// Not by this thread's affinity: a bound OpenMP thread (OMP_PROC_BIND) sees one core.
 std::int64_t allowed_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);
-  return ::sysconf(_SC_NPROCESSORS_ONLN);
+  return omp_get_num_procs();
 }
 
 std::int64_t peak_resident_bytes() {

@@ -1,0 +1,200 @@
+// perfbench sweep: runs every cell of a matrix, records it, prints the table.
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/matrix_options.h"
+#include "harness/compare/cell_runs.h"
+#include "harness/input_error.h"
+#include "harness/launch/cores.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/plan/plan_table.h"
+#include "harness/run/interruption.h"
+#include "harness/run/sweep.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "harness/store/query.h"
+#include "reports/build_report.h"
+#include "reports/markdown.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct SweepArguments {
+  MatrixOptions matrix;
+  fs::path db = "perf.db";
+  fs::path runs;  // empty: beside the database
+  double timeout_s = 3600;
+  double memory_limit_gib = 0;
+  std::int64_t repeats = 0;  // 0: as the matrix says
+  bool resume = false;
+  bool keep_going = false;
+  bool fail_fast = false;
+  bool dry_run = false;
+  std::string device;
+};
+
+fs::path runs_folder(const SweepArguments& args) {
+  if (!args.runs.empty()) return args.runs;
+  return fs::path(args.db).replace_extension(".runs");
+}
+
+// 20260131T120000Z-4711: sorts by time, and two sweeps of one second differ by their processes.
+std::string new_sweep_id() {
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), ::getpid());
+}
+
+// The store behind the sweep. Opened at each use until it succeeds, so that a database which cannot be written is a
+// finding of the sweep and not its end.
+class SweepStore {
+ public:
+  explicit SweepStore(fs::path path) : path_(std::move(path)) {}
+
+  void ingest(const fs::path& attempt_dir) { ingest_run_directory(db(), attempt_dir); }
+  std::int64_t count(const std::string& run_id, AttemptState state) {
+    std::int64_t found = 0;
+    for (const auto& attempt : load_attempts(db(), {.kind = SelectionKind::run, .id = run_id})) {
+      if (attempt.state == state) ++found;
+    }
+    return found;
+  }
+  Connection& db() {
+    if (!db_) db_.emplace(open_database(path_));
+    return *db_;
+  }
+
+ private:
+  fs::path path_;
+  std::optional<Connection> db_;
+};
+
+struct PlannedWork {
+  std::vector<Cell> cells;
+  std::map<std::string, CellPlan> plans;  // by run id
+};
+
+PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog) {
+  PlannedWork work;
+  for (auto& planned : plan_cells(std::move(cells), {.engine = context.engine, .catalog = &catalog})) {
+    CellPlan plan;
+    if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
+    if (planned.counts) {
+      const auto& flops = planned.counts->flops;
+      plan.work = static_cast<double>(flops.model_flops() + flops.rematerialised_flops) *
+                  static_cast<double>(planned.cell.run.steps * planned.cell.run.mesh.devices());
+    }
+    work.plans[planned.cell.run_id] = plan;
+    work.cells.push_back(std::move(planned.cell));
+  }
+  return work;
+}
+
+void print_table(Connection& db, const std::string& sweep_id, const std::string& title, const ModelCatalog& catalog) {
+  const auto cells = group_by_run(load_attempts(db, {.kind = SelectionKind::sweep, .id = sweep_id}));
+  reports::ReportRequest request{.title = title};
+  for (const auto& cell : cells) {
+    const auto& hardware = cell.run().hardware;
+    if (hardware != "host") request.hardware.emplace(hardware, catalog.hardware(hardware));
+  }
+  fmt::print("\n{}", reports::to_markdown(reports::build_report(cells, request), reports::TableStyle::table));
+}
+
+void print_end(const SweepSummary& summary, const SweepArguments& args) {
+  std::string states;
+  for (const auto& [state, count] : summary.states) {
+    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, spec::enum_name(state));
+  }
+  if (summary.cells_already_done > 0) {
+    states += fmt::format("{}{} done before", states.empty() ? "" : ", ", summary.cells_already_done);
+  }
+  fmt::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, args.db.string(),
+             runs_folder(args).string());
+  if (summary.cancelled) fmt::print("cancelled; `--resume` goes on where it stopped\n");
+  if (!summary.not_stored.empty()) {
+    fmt::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
+               summary.not_stored.size(), summary.store_error, runs_folder(args).string(), args.db.string());
+  }
+}
+
+SweepOptions sweep_options(const SweepArguments& args, const CommandContext& context, Interruption& interruption) {
+  const auto limit = std::chrono::duration<double>(args.timeout_s);
+  return {.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going,
+          .scope = args.resume ? Scope::unfinished_cells : Scope::every_cell,
+          .execution = {.runs = runs_folder(args),
+                        .launcher = {.engine = context.engine, .mpirun = find_mpirun(), .cores = allowed_cores()},
+                        .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
+                        .memory_limit_bytes = static_cast<std::int64_t>(args.memory_limit_gib * 0x1p30),
+                        .cancel_fd = interruption.fd(),
+                        .sweep_id = new_sweep_id(),
+                        .perfbench_version = PERFBENCH_VERSION}};
+}
+
+ExitCode sweep(SweepArguments args, const CommandContext& context) {
+  const ModelCatalog catalog(context.data_dir);
+  if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
+  auto expansion = load_matrix(args.matrix, catalog);
+  for (auto& cell : expansion.cells) {
+    if (args.repeats > 0) cell.repeats = args.repeats;
+  }
+  if (args.dry_run) {
+    const auto planned = plan_cells(std::move(expansion.cells), {.engine = context.engine, .catalog = &catalog});
+    fmt::print("{}", render_plan(expansion.name, planned, PlanFormat::table));
+    return ExitCode::fine;
+  }
+  Interruption interruption;  // before any thread, so that all of them inherit its mask
+  const auto work = plan_work(std::move(expansion.cells), context, catalog);
+  SweepStore store(args.db);
+  store.db();  // a database that cannot even be opened is better said now than after an hour
+  const fs::path runs = runs_folder(args);
+  if (args.resume && fs::is_directory(runs) && !fs::is_empty(runs)) ingest_tree(store.db(), runs);
+  const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
+                         .store = [&store](const fs::path& dir) { store.ingest(dir); },
+                         .stored = [&store](const std::string& id, AttemptState s) { return store.count(id, s); }};
+  const auto options = sweep_options(args, context, interruption);
+  const auto summary = run_sweep(work.cells, options, hooks, interruption);
+  if (!summary.attempts.empty() && summary.store_error.empty()) {
+    print_table(store.db(), options.execution.sweep_id, expansion.name, catalog);
+  }
+  print_end(summary, args);
+  return summary.all_fine() ? ExitCode::fine : ExitCode::failure;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("sweep", "Runs every cell of a matrix, records it and prints the table");
+  auto args = std::make_shared<SweepArguments>();
+  add_matrix_options(*command, args->matrix);
+  command->add_option("--db", args->db, "database, made when absent")->capture_default_str();
+  command->add_option("--runs", args->runs, "folder of the run directories; beside the database unless given");
+  command->add_flag("--resume", args->resume, "only what the database does not hold as finished");
+  command->add_option("--timeout", args->timeout_s, "seconds an attempt may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--memory-limit", args->memory_limit_gib, "GiB that all ranks of an attempt may hold, 0: no limit")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--repeats", args->repeats, "attempts of every cell, instead of the matrix's")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--device", args->device, "cpu or cuda, for every cell");
+  auto* going =
+      command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (the default)");
+  command->add_flag("--fail-fast", args->fail_fast, "the first failed cell ends the sweep")->excludes(going);
+  command->add_flag("--dry-run", args->dry_run, "print the plan and stop");
+  command->footer(
+      "Examples:\n"
+      "  perfbench sweep matrices/quickstart.yaml\n"
+      "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
+      "  perfbench sweep matrices/llama.yaml --db llama.db --resume");
+  command->callback([args, &context] { context.exit_code = sweep(*args, context); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,168 @@
+// perfbench baseline: the ledger of what runs are compared with.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "harness/cli/author.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
+#include "harness/compare/baseline_file.h"
+#include "harness/compare/published_catalog.h"
+#include "harness/input_error.h"
+#include "harness/store/baseline_ledger.h"
+#include "harness/store/database.h"
+#include "harness/store/query.h"
+#include "harness/store/utc.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct EntryOptions {
+  std::filesystem::path db = "perf.db";
+  std::string name;
+  std::string reason;
+  std::string author;
+  std::string expires;
+  BaselineKind kind = BaselineKind::anchor;
+};
+
+struct SetOptions {
+  EntryOptions entry;
+  std::string selection = "latest";
+};
+
+struct ImportOptions {
+  EntryOptions entry;
+  std::string source;
+};
+
+void add_entry_options(CLI::App& command, EntryOptions& options) {
+  command.add_option("NAME", options.name, "name of the baseline")->required();
+  command.add_option("--db", options.db, "database")->capture_default_str();
+  command.add_option("--reason", options.reason, "why this is what runs are held against")->required();
+  command.add_option("--author", options.author, "default: git's user.name, or USER");
+  command.add_option("--expires", options.expires, "UTC date or time after which it is no longer in force");
+}
+
+Baseline start_entry(const EntryOptions& options) {
+  if (options.name.find(':') != std::string::npos) {
+    throw InputError("[baseline] '" + options.name + "': a name has no ':', which marks published:, run: and attempt:");
+  }
+  Baseline out;
+  out.name = options.name;
+  out.kind = options.kind;
+  out.reason = options.reason;
+  out.author = options.author.empty() ? current_author() : options.author;
+  out.created_utc = utc_now();
+  if (!options.expires.empty()) out.expires_utc = parse_utc(options.expires);
+  if (!out.expires_utc.empty() && out.expires_utc <= out.created_utc) {
+    throw InputError("[baseline] --expires " + options.expires + " has passed");
+  }
+  return out;
+}
+
+// Its runs would be sought among the published rows.
+void refuse_published(const EntryOptions& options) {
+  if (options.kind != BaselineKind::published) return;
+  throw InputError("[baseline] the kind 'published' is for `perfbench baseline import " + options.name +
+                   " --from published:SYSTEM/ID`");
+}
+
+void announce(const Baseline& baseline) {
+  fmt::print("baseline '{}' ({}): {} runs, {} values, by {}: {}\n", baseline.name, spec::enum_name(baseline.kind),
+             baseline.attempt_keys.size(), baseline.values.size(), baseline.author, baseline.reason);
+}
+
+void set_baseline(const SetOptions& options) {
+  refuse_published(options.entry);
+  auto db = open_database(options.entry.db);
+  auto baseline = start_entry(options.entry);
+  baseline.source = "selection " + options.selection;
+  for (const auto& attempt : load_attempts(db, parse_selection(options.selection))) {
+    if (attempt.state == AttemptState::ok) baseline.attempt_keys.push_back(attempt.key);
+  }
+  add_baseline(db, baseline);
+  announce(baseline);
+}
+
+std::vector<BaselineValue> published_values(const std::string& source, const CommandContext& context) {
+  try {
+    const auto entry = PublishedCatalog(context.data_dir).row(source);
+    std::vector<BaselineValue> out;
+    const auto keep = [&](const char* metric, const std::optional<double>& value) {
+      if (value) out.push_back({source, metric, *value});
+    };
+    keep("step_time_s", step_time_s(entry));
+    keep("sequences_per_s", sequences_per_s(entry));
+    keep("tokens_per_s_per_device", tokens_per_s_per_device(entry));
+    return out;
+  } catch (const spec::SpecError& e) {
+    throw InputError(std::string("[baseline] ") + e.what());
+  }
+}
+
+void import_baseline(ImportOptions& options, const CommandContext& context) {
+  const bool published = options.source.starts_with("published:");
+  if (published) {
+    options.entry.kind = BaselineKind::published;
+  } else {
+    refuse_published(options.entry);
+  }
+  auto baseline = start_entry(options.entry);
+  baseline.source = options.source;
+  baseline.values = published ? published_values(options.source, context) : read_baseline_file(options.source);
+  auto db = open_database(options.entry.db);
+  add_baseline(db, baseline);
+  announce(baseline);
+}
+
+void list(const std::filesystem::path& path) {
+  const auto db = open_database(path, {.mode = OpenMode::read_only});
+  const auto now = utc_now();
+  fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {}\n", "name", "kind", "state", "created",
+             "expires", "runs", "values", "author", "reason (source)");
+  for (const auto& entry : list_baselines(db)) {
+    const auto current = find_baseline(db, entry.name, now);
+    const bool expired = !entry.expires_utc.empty() && entry.expires_utc <= now;
+    const char* state = expired ? "expired" : current && current->key == entry.key ? "in force" : "superseded";
+    fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {} ({})\n", entry.name,
+               spec::enum_name(entry.kind), state, entry.created_utc,
+               entry.expires_utc.empty() ? "never" : entry.expires_utc, entry.attempt_keys.size(), entry.values.size(),
+               entry.author, entry.reason, entry.source);
+  }
+}
+
+}  // namespace
+
+void add_baseline(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("baseline", "The ledger of what runs are compared with");
+  command->require_subcommand(1);
+
+  auto* set = command->add_subcommand("set", "A baseline from runs of this database");
+  auto set_options = std::make_shared<SetOptions>();
+  add_entry_options(*set, set_options->entry);
+  add_enum_option(*set, "--kind", set_options->entry.kind, "anchor, rolling or other_binary");
+  set->add_option("--from", set_options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+      ->capture_default_str();
+  set->callback([set_options] { set_baseline(*set_options); });
+
+  auto* import = command->add_subcommand("import", "A baseline from a file, or from a published row");
+  auto import_options = std::make_shared<ImportOptions>();
+  add_entry_options(*import, import_options->entry);
+  import_options->entry.kind = BaselineKind::other_binary;
+  add_enum_option(*import, "--kind", import_options->entry.kind, "anchor, rolling or other_binary");
+  import->add_option("--from", import_options->source, "FILE.yaml, FILE.json, FILE.csv or published:SYSTEM/ID")
+      ->required();
+  import->callback([import_options, &context] { import_baseline(*import_options, context);
+});
+
+auto* show = command->add_subcommand("list", "Every entry of the ledger");
+auto path = std::make_shared<std::filesystem::path>("perf.db");
+show->add_option("--db", *path, "database")->capture_default_str();
+show->callback([path] { list(*path); });
+}  // namespace perfbench::harness
+
+}  // namespace perfbench::harness

@@ -1,0 +1,50 @@
+// perfbench ingest: run directories into a database.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct IngestOptions {
+  std::filesystem::path db = "perf.db";
+  std::vector<std::filesystem::path> folders;
+};
+
+void print_report(const std::filesystem::path& folder, const IngestReport& report) {
+  fmt::print("{}: {} attempts added ({} step rows), {} already there", folder.string(), report.added, report.step_rows,
+             report.present);
+  if (report.unfinished > 0) fmt::print(", {} without attempt.json left out", report.unfinished);
+  if (report.lost_step_lines > 0) fmt::print(", {} step lines were cut off", report.lost_step_lines);
+  fmt::print("\n");
+  for (const auto& problem : report.problems) fmt::print(stderr, "{}\n", problem);
+}
+
+ExitCode ingest(const IngestOptions& options) {
+  auto db = open_database(options.db);
+  auto code = ExitCode::fine;
+  for (const auto& folder : options.folders) {
+    const auto report = ingest_tree(db, folder);
+    print_report(folder, report);
+    if (!report.problems.empty()) code = ExitCode::usage;
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_ingest(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("ingest", "Run directories into a database; what is there is left alone");
+  auto options = std::make_shared<IngestOptions>();
+  command->add_option("--db", options->db, "database, made if it does not exist")->capture_default_str();
+  command->add_option("DIR", options->folders, "folders of runs, searched to any depth")->required();
+  command->footer("Exit codes: 0 all taken in; 3 some folder is broken (the others are taken in all the same).");
+  command->callback([options, &context] { context.exit_code = ingest(*options); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,30 @@
+// perfbench report: the runs of a database as a table.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
+#include "harness/cli/stored_cells.h"
+#include "harness/store/database.h"
+
+namespace perfbench::harness {
+
+void add_report(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("report", "The runs of a database as a table");
+  auto options = std::make_shared<ReportOptions>();
+  command->add_option("--db", options->db, "database")->capture_default_str();
+  command->add_option("--sweep", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+      ->capture_default_str();
+  add_enum_option(*command, "--format", options->format, "markdown, csv or json");
+  add_enum_option(*command, "--style", options->style, "table, or seqax's Model Size | MFU");
+  add_enum_option(*command, "--definition", options->definition, "FLOPs that MFU counts: causal, palm or six_n_total");
+  command->add_option("--baseline", options->baseline, "adds the difference from it: see `perfbench compare --help`");
+  command->callback([options, &context] {
+    const auto db = open_database(options->db, {.mode = OpenMode::read_only});
+    fmt::print("{}", report_text(db, *options, context));
+  });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,2 @@
+perfbench_test(cli_store_commands_test SOURCES cli_store_commands_test.cpp DEPENDS perfbench_launch example_run)
+add_dependencies(cli_store_commands_test perfbench)

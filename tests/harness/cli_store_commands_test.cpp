@@ -1,0 +1,123 @@
+// ingest, report, compare and baseline as a person calls them: the built executable, its output and exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/launch/process.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+
+class StoreCommands : public testing::Test {
+ protected:
+  ScratchFolder scratch_;
+
+  ProcessEnd run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+    return run_process({.command = arguments,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}, {"USER", "ada"}}});
+  }
+
+  // Runs of one sweep, each with another step time by a tenth of a percent.
+  void write_sweep(const std::string& id, double step_s, int runs) {
+    for (int i = 1; i <= runs; ++i) {
+      ExampleRun example{.attempt = example_attempt("c", i)};
+      example.attempt.sweep_id = id;
+      example.attempt.started_utc = "2026-0" + id.substr(1, 1) + "-01T00:00:0" + std::to_string(i) + "Z";
+      example.step_s.assign(6, step_s * (1 + 0.001 * i));
+      write_run_directory(scratch_ / "runs" / id / std::to_string(i), example);
+    }
+  }
+
+  void ingest() {
+    const auto end = run({"ingest", "runs", "--db", "q.db"});
+    ASSERT_EQ(end.exit_code, 0) << end.error_output;
+  }
+};
+
+TEST_F(StoreCommands, IngestThenReportPrintsTheTable) {
+  write_sweep("s1", 0.5, 1);
+  const auto ingested = run({"ingest", "runs", "--db", "q.db"});
+  EXPECT_THAT(ingested.output, HasSubstr("1 attempts added (6 step rows), 0 already there"));
+  const auto report = run({"report", "--db", "q.db", "--format", "markdown"});
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_THAT(report.output, HasSubstr("| Size "));
+  EXPECT_THAT(report.output, HasSubstr("0.5005"));
+  const auto seqax = run({"report", "--db", "q.db", "--style", "seqax", "--format", "csv", "--definition", "palm"});
+  EXPECT_THAT(seqax.output, HasSubstr("model_size,mfu_percent"));
+}
+
+TEST_F(StoreCommands, IngestNamesABrokenFileAndEndsWithThree) {
+  write_sweep("s1", 0.5, 2);
+  write_text(scratch_ / "runs/s1/1/env.json", "{");
+  const auto end = run({"ingest", "runs", "--db", "q.db"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.error_output, HasSubstr("runs/s1/1/env.json:1 "));
+  EXPECT_THAT(end.output, HasSubstr("1 attempts added"));
+}
+
+TEST_F(StoreCommands, CompareEndsWithTheCodeOfItsVerdict) {
+  write_sweep("s1", 0.5, 5);
+  write_sweep("s2", 0.6, 5);
+  ingest();
+  const auto slower = run({"compare", "--db", "q.db", "--baseline", "s1"});
+  EXPECT_EQ(slower.exit_code, 1);
+  EXPECT_THAT(slower.output, HasSubstr("REGRESSED"));
+  const auto faster = run({"compare", "--db", "q.db", "--sweep", "s1", "--baseline", "s2", "--format", "json"});
+  EXPECT_EQ(faster.exit_code, 0);
+  EXPECT_EQ(nlohmann::json::parse(faster.output)["overall"], "IMPROVED");
+  const auto published = run({"compare", "--db", "q.db", "--baseline", "published:maxtext/llama2-7b-8xh100"});
+  EXPECT_EQ(published.exit_code, 2);
+  EXPECT_THAT(published.output, HasSubstr("not comparable because: device CPU"));
+}
+
+TEST_F(StoreCommands, ABaselineIsSetListedAndCompared) {
+  write_sweep("s1", 0.5, 5);
+  write_sweep("s2", 0.6, 5);
+  ingest();
+  const auto set = run({"baseline", "set", "v1", "--db", "q.db", "--from", "s1", "--reason", "first release"});
+  EXPECT_EQ(set.exit_code, 0) << set.error_output;
+  EXPECT_THAT(set.output, HasSubstr("5 runs"));
+  const auto import = run({"baseline", "import", "goal", "--db", "q.db", "--from", "published:maxtext/llama2-7b-8xh100",
+                           "--reason", "what others reach", "--author", "eve", "--expires", "2999-01-01"});
+  EXPECT_EQ(import.exit_code, 0) << import.error_output;
+  const auto list = run({"baseline", "list", "--db", "q.db"});
+  for (const auto* part : {"v1", "anchor", "first release", "in force", "goal", "published", "eve", "2999-01-01"}) {
+    EXPECT_THAT(list.output, HasSubstr(part));
+  }
+  EXPECT_EQ(run({"compare", "--db", "q.db", "--baseline", "v1"}).exit_code, 1);
+  EXPECT_THAT(run({"report", "--db", "q.db", "--baseline", "v1"}).output, HasSubstr("REGRESSED"));
+}
+
+TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {
+  write_sweep("s1", 0.5, 1);
+  ingest();
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* part;
+  };
+  for (const auto& [arguments, part] :
+       {Case{{"report", "--db", "none.db"}, "none.db does not exist"},
+        Case{{"report", "--db", "q.db", "--sweep", "s2"}, "did you mean 's1'"},
+        Case{{"report", "--db", "q.db", "--format", "html"}, "html"},
+        Case{{"compare", "--db", "q.db", "--baseline", "nothing"}, "no baseline 'nothing'"},
+        Case{{"compare", "--db", "q.db", "--baseline", "s1", "--metric", "step_time"}, "did you mean 'step_time_s'"},
+        Case{{"baseline", "set", "v1", "--db", "q.db"}, "--reason"},
+        Case{{"baseline", "set", "v1", "--db", "q.db", "--reason", "r", "--expires", "2020-01-01"}, "has passed"},
+        Case{{"baseline", "set", "a:b", "--db", "q.db", "--reason", "r"}, "no ':'"},
+        Case{{"baseline", "set", "v1", "--db", "q.db", "--reason", "r", "--expires", "2030-02-30"}, "not a date"},
+        Case{{"baseline", "import", "v1", "--db", "q.db", "--reason", "r", "--from", "none.csv"}, "cannot be read"},
+        Case{{"ingest", "nowhere", "--db", "q.db"}, "is not a folder"}}) {
+    const auto end = run(arguments);
+    EXPECT_EQ(end.exit_code, 3) << end.error_output;
+    EXPECT_THAT(end.error_output, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::harness

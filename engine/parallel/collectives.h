@@ -80,7 +80,8 @@ std::unique_ptr<Collectives> make_single_collectives();
 // Counts, moves nothing; any rank of any mesh.
 std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh);
 
-// One process per rank under mpirun.
+// One process per rank under mpirun. What it makes must go before it. Destroyed by an exception, it ends all ranks: to
+// part in good order takes every rank, and the others wait for this one.
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -92,10 +93,17 @@ class Processes {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-// Whether this process was started by a launcher of MPI (by its environment), and with how many ranks.
+// With how many ranks a launcher of MPI started this process, by its environment: OMPI_COMM_WORLD_SIZE (Open MPI),
+// PMI_SIZE (MPICH, srun --mpi=pmi2), SLURM_STEP_NUM_TASKS beside PMIX_RANK (srun --mpi=pmix). 1 without a launcher.
 std::int64_t launched_ranks();
+// How ranks of one node exchange data: through memory they share, or by messages as ranks of different nodes must.
+enum class OnNode { shared_memory, messages };
+struct MpiOptions {
+  OnNode on_node = OnNode::shared_memory;
+  std::int64_t largest_message_bytes = std::int64_t{1} << 30;  // MPI counts in int
+};
 // Initialises MPI. Throws EngineError when the engine was built without it.
-std::unique_ptr<Processes> make_mpi_processes();
+std::unique_ptr<Processes> make_mpi_processes(MpiOptions options = {});
 // Name and version of the MPI library, or "absent".
 std::string mpi_version();
 

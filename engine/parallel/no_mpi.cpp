@@ -4,7 +4,7 @@
 
 namespace perfbench::engine {
 
-std::unique_ptr<Processes> make_mpi_processes() {
+std::unique_ptr<Processes> make_mpi_processes(MpiOptions) {
   throw EngineError(EngineExit::infeasible,
                     "this perfbench-engine was built without MPI and runs one rank only; install libopenmpi-dev and "
                     "build again with -DPERFBENCH_MPI=ON");

@@ -1,0 +1,19 @@
+// For the mpi_*.cpp files alone.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "engine/parallel/collectives.h"
+#include "engine/parallel/communication_thread.h"
+#include "engine/parallel/rank_group.h"
+
+namespace perfbench::engine {
+
+// The groups of the axes that have more than one rank.
+using AxisGroups = std::map<MeshAxis, RankGroup*>;
+
+// Neither owns `thread` (nullptr when there are no groups) nor the groups.
+std::unique_ptr<Collectives> make_mpi_collectives(const Mesh& mesh, AxisGroups groups, CommunicationThread* thread);
+
+}  // namespace perfbench::engine

@@ -1,0 +1,107 @@
+// Ranks as MPI processes. All calls of MPI after the start are made by one thread at a time (MPI_THREAD_SERIALIZED):
+// the communication thread, which exists once a mesh has a group of more than one rank.
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "engine/parallel/communication_thread.h"
+#include "engine/parallel/mpi_collectives.h"
+#include "engine/parallel/mpi_error.h"
+#include "engine/parallel/mpi_groups.h"
+
+namespace perfbench::engine {
+namespace {
+
+class MpiProcesses : public Processes {
+ public:
+  explicit MpiProcesses(MpiOptions options) : options_(options) {
+    int provided = MPI_THREAD_SINGLE;
+    mpi_check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    if (provided < MPI_THREAD_SERIALIZED) {
+      throw EngineError(EngineExit::failed,
+                        "this MPI library allows no calls from a second thread (MPI_THREAD_SERIALIZED), which "
+                        "communication beside computation needs; use one built with threads: " +
+                            mpi_version());
+    }
+    mpi_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    mpi_check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+    mpi_check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+    MPI_Comm node = MPI_COMM_NULL;
+    mpi_check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
+              "MPI_Comm_split_type");
+    mpi_check(MPI_Comm_size(node, &ranks_on_node_), "MPI_Comm_size");
+    mpi_check(MPI_Comm_free(&node), "MPI_Comm_free");
+  }
+
+  ~MpiProcesses() override {
+    if (std::uncaught_exceptions() > 0 && size_ > 1) {
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(EngineExit::failed));
+    }
+    thread_.reset();
+    groups_.clear();
+    MPI_Finalize();
+  }
+  MpiProcesses(const MpiProcesses&) = delete;
+  MpiProcesses& operator=(const MpiProcesses&) = delete;
+
+  std::int64_t rank() const override { return rank_; }
+  std::int64_t size() const override { return size_; }
+  std::int64_t ranks_on_node() const override { return ranks_on_node_; }
+
+  std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) override {
+    if (mesh.devices() != size_ || mesh.rank() != rank_) {
+      throw LogicFault("a mesh of " + std::to_string(mesh.devices()) + " devices seen by rank " +
+                       std::to_string(mesh.rank()) + " needs as many processes; this is rank " + std::to_string(rank_) +
+                       " of " + std::to_string(size_));
+    }
+    AxisGroups groups;
+    for (const auto axis : {MeshAxis::dp, MeshAxis::fsdp, MeshAxis::tp, MeshAxis::ep, MeshAxis::pp, MeshAxis::data}) {
+      if (mesh.size(axis) > 1) groups[axis] = group_along(mesh, axis);
+    }
+    return make_mpi_collectives(mesh, std::move(groups), thread_.get());
+  }
+
+  void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
+
+ private:
+  // Called by all ranks: an axis has one size everywhere.
+  RankGroup* group_along(const Mesh& mesh, MeshAxis axis) {
+    if (!thread_) thread_ = std::make_unique<CommunicationThread>();
+    std::unique_ptr<RankGroup> made;
+    thread_->wait(thread_->submit([&] {
+      MPI_Comm comm = MPI_COMM_NULL;
+      const int colour = static_cast<int>(mesh.group(axis).front());
+      mpi_check(MPI_Comm_split(MPI_COMM_WORLD, colour, static_cast<int>(mesh.index(axis)), &comm), "MPI_Comm_split");
+      made = make_rank_group(comm, options_);
+    }));
+    return groups_.emplace_back(std::move(made)).get();
+  }
+
+  MpiOptions options_;
+  int rank_ = 0;
+  int size_ = 1;
+  int ranks_on_node_ = 1;
+  std::vector<std::unique_ptr<RankGroup>> groups_;  // freed together, by all ranks, before MPI_Finalize
+  std::unique_ptr<CommunicationThread> thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Processes> make_mpi_processes(MpiOptions options) {
+  return std::make_unique<MpiProcesses>(options);
+}
+
+std::string mpi_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  mpi_check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  const std::string version(text.data(), static_cast<std::size_t>(length));
+  return version.substr(0, version.find_first_of(",\n"));  // "Open MPI v4.1.4", without who packaged it
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,38 @@
+// The ranks along one mesh axis, and how bytes get from one to another. Every call is made by all ranks of the group in
+// the same order and returns when this rank's buffers are ready and may be reused.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace perfbench::engine {
+
+class RankGroup {
+ public:
+  virtual ~RankGroup() = default;
+
+  // full[j] = rank j's shard. The shard may lie at its own place in full.
+  virtual void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) = 0;
+  // shard[i] = full_0[at + i] + full_1[at + i] + ... in the order of the ranks' indices, where at = index *
+  // shard.size().
+  virtual void reduce_scatter(std::span<float> shard, std::span<const float> full) = 0;
+  // The same sum in place, of everything, on every rank.
+  virtual void all_reduce(std::span<float> buffer) = 0;
+  virtual void all_reduce(std::span<double> buffer) = 0;
+};
+
+// The part of a buffer that one rank reduces: equal parts, the last ones shorter or empty.
+struct Piece {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+constexpr Piece piece_of(std::int64_t elements, std::int64_t ranks, std::int64_t index) {
+  constexpr std::int64_t kRun = 64;  // whole cache lines, so that no two ranks write the same one
+  const std::int64_t part = ((elements + ranks - 1) / ranks + kRun - 1) / kRun * kRun;
+  const std::int64_t begin = std::min(elements, index * part);
+  return {begin, std::min(elements, begin + part) - begin};
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,56 @@
+// Ranks of one node that pass data through shared memory, chunk by chunk. Waiting ranks sleep (a futex) and leave their
+// core to the computation, where an MPI library would spin.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/parallel/rank_group.h"
+
+namespace perfbench::engine {
+
+class SharedMemoryGroup : public RankGroup {
+ public:
+  static constexpr std::int64_t kSlotBytes = std::int64_t{1} << 19;  // two slots of all ranks fit a second-level cache
+  static constexpr std::int64_t kSlots = 2;
+  static constexpr std::int64_t kHeaderBytes = 128;  // two cache lines: no neighbour's counter shares them
+  static constexpr std::int64_t kAreaBytes = kHeaderBytes + kSlots * kSlotBytes;
+
+  // Before any rank constructs its group, each prepares its own area of kAreaBytes, aligned to 64 bytes.
+  static void prepare(std::byte* area);
+  // areas: of all ranks in the order of their index, mapped into this process.
+  SharedMemoryGroup(std::vector<std::byte*> areas, std::int64_t index);
+
+  void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) override;
+  void reduce_scatter(std::span<float> shard, std::span<const float> full) override;
+  void all_reduce(std::span<float> buffer) override { reduce_everywhere(buffer); }
+  void all_reduce(std::span<double> buffer) override { reduce_everywhere(buffer); }
+
+ private:
+  struct Header {
+    std::atomic<std::uint32_t> epoch;     // chunks this rank has published
+    std::atomic<std::uint32_t> sleepers;  // ranks that sleep until it publishes more
+  };
+
+  std::int64_t ranks() const { return static_cast<std::int64_t>(areas_.size()); }
+  Header& header(std::int64_t rank) const;
+  std::byte* slot(std::int64_t rank) const;
+
+  template <class T>
+  void reduce_pieces(T* out, const T* full, std::int64_t elements, std::int64_t piece_elements);
+  void gather_pieces(std::byte* full, const std::byte* own, std::int64_t bytes, std::int64_t piece_bytes);
+  template <class T>
+  void reduce_everywhere(std::span<T> buffer);
+  // Shows what this rank wrote into its slot and waits until every rank has done so.
+  void publish_and_meet();
+  void next_slot() { slot_index_ = (slot_index_ + 1) % kSlots; }
+
+  std::vector<std::byte*> areas_;
+  std::int64_t index_;
+  std::int64_t slot_index_ = 0;
+  std::uint32_t epoch_ = 0;
+};
+
+}  // namespace perfbench::engine

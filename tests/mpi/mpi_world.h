@@ -1,0 +1,10 @@
+// The processes of this test run, made once by main.
+#pragma once
+
+#include "engine/parallel/collectives.h"
+
+namespace perfbench::engine {
+
+Processes& world();
+
+}  // namespace perfbench::engine

@@ -1,6 +1,7 @@
 #include "harness/run/attempt_json.h"
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/parse_json.h"
 
 namespace perfbench::harness {
 
@@ -9,13 +10,7 @@ std::string to_json_line(const AttemptRecord& record) {
 }
 
 AttemptRecord parse_attempt(std::string_view text) {
-  spec::Json json;
-  try {
-    json = spec::Json::parse(text);
-  } catch (const spec::Json::parse_error& e) {
-    throw spec::SpecError("", e.what());
-  }
-  return spec::fields_from_json<AttemptRecord>(json, spec::Missing::is_error);
+  return spec::fields_from_json<AttemptRecord>(spec::parse_json(text), spec::Missing::is_error);
 }
 
 }  // namespace perfbench::harness

@@ -9,6 +9,7 @@
 #include "harness/matrix/run_id.h"
 #include "harness/run/attempt_json.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/parse_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/step_line.h"
@@ -81,13 +82,7 @@ void check(const fs::path& directory, const RunEvidence& evidence) {
 }  // namespace
 
 spec::RunSpec parse_recorded_run(std::string_view text) {
-  spec::Json json;
-  try {
-    json = spec::Json::parse(text);
-  } catch (const spec::Json::parse_error& e) {
-    throw spec::SpecError("", e.what());
-  }
-  return spec::fields_from_json<spec::RunSpec>(json, spec::Missing::is_error);
+  return spec::fields_from_json<spec::RunSpec>(spec::parse_json(text), spec::Missing::is_error);
 }
 
 std::optional<AttemptRecord> read_attempt_record(const fs::path& directory) {

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "harness/matrix/run_id.h"
+#include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
 namespace {
@@ -17,9 +21,17 @@ TEST(RunId, IsEqualForEqualRunsAndDiffersWhenAnyFieldDiffers) {
   spec::RunSpec run;
   const auto first = run_id(run);
   EXPECT_EQ(first.size(), 64U);
-  EXPECT_EQ(run_id(spec::RunSpec{}), first);
+  const spec::RunSpec same;
+  EXPECT_EQ(run_id(same), first);
   run.optimizer.eps = 2e-8;
   EXPECT_NE(run_id(run), first);
+}
+
+// The digest was computed by Python's json and hashlib from the same run (tests/golden/run_id.py).
+TEST(RunId, EqualsWhatAnotherProgramComputes) {
+  std::ifstream file(PERFBENCH_SOURCE_DIR "/tests/golden/run_id.json");
+  const auto golden = nlohmann::json::parse(file);
+  EXPECT_EQ(run_id(spec::parse_run_json(golden["run"].dump())), golden["sha256"]);
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ struct PositionSpec {
     f(Field{"rope_factor", "llama3 scaling: context extension", 1.0}, self.rope_factor);
     f(Field{"rope_low_freq_factor", "llama3 scaling", 0.0}, self.rope_low_freq_factor);
     f(Field{"rope_high_freq_factor", "llama3 scaling", 0.0}, self.rope_high_freq_factor);
-    f(Field{"rope_original_context", "llama3 scaling: tokens before extension", 1}, self.rope_original_context);
-    f(Field{"t5_buckets", "relative position buckets", 1}, self.t5_buckets);
-    f(Field{"t5_max_distance", "tokens of the last bucket", 1}, self.t5_max_distance);
+    f(Field{"rope_original_context", "llama3 scaling: tokens before extension", 1, 1e8}, self.rope_original_context);
+    f(Field{"t5_buckets", "relative position buckets", 1, 1e6}, self.t5_buckets);
+    f(Field{"t5_max_distance", "tokens of the last bucket", 1, 1e8}, self.t5_max_distance);
   }
 };
 
@@ -107,10 +107,10 @@ struct MoeSpec {
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
-    f(Field{"n_experts", "experts of a layer, 0 for a dense model", 0}, self.n_experts);
-    f(Field{"top_k", "experts per token", 1}, self.top_k);
-    f(Field{"layer_stride", "every n-th layer, from the first, holds experts", 1}, self.layer_stride);
-    f(Field{"d_ff", "hidden width of one expert", 0}, self.d_ff);
+    f(Field{"n_experts", "experts of a layer, 0 for a dense model", 0, 1e6}, self.n_experts);
+    f(Field{"top_k", "experts per token", 1, 1e6}, self.top_k);
+    f(Field{"layer_stride", "every n-th layer, from the first, holds experts", 1, 1e4}, self.layer_stride);
+    f(Field{"d_ff", "hidden width of one expert", 0, 1e7}, self.d_ff);
     f(Field{"activation", "activation of an expert"}, self.activation);
     f(Field{"routing", "top2_gshard or topk_softmax"}, self.routing);
     f(Field{"capacity_factor", "slots per expert over the even share, 0 for dropless", 0.0}, self.capacity_factor);

@@ -1,19 +1,14 @@
 #include "workloads/spec/record_json.h"
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/parse_json.h"
 
 namespace perfbench::spec {
 namespace {
 
 template <class T>
 T parse_record(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    throw SpecError("", e.what());
-  }
-  return fields_from_json<T>(json, Missing::is_error);
+  return fields_from_json<T>(parse_json(text), Missing::is_error);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "workloads/spec/run_spec_json.h"
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/parse_json.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::spec {
@@ -24,13 +25,7 @@ std::string canonical_json(const ModelSpec& spec) {
 }
 
 RunSpec parse_run_json(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    throw SpecError("", e.what());
-  }
-  auto spec = fields_from_json<RunSpec>(json, Missing::is_error);
+  auto spec = fields_from_json<RunSpec>(parse_json(text), Missing::is_error);
   validate(spec);
   return spec;
 }

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "workloads/spec/flops.h"
+#include "workloads/spec/parameter_table.h"
 #include "workloads/spec/remat_policy.h"
 #include "workloads/spec/spec_error.h"
 
@@ -14,6 +16,36 @@ namespace {
 
 std::string number(std::int64_t value) {
   return std::to_string(value);
+}
+
+// In double precision: a product of absurd widths would overflow the exact count.
+double approximate_parameters(const ModelSpec& model) {
+  const auto sum = [](const std::vector<ParameterSpec>& table) {
+    double total = 0;
+    for (const auto& parameter : table) {
+      double elements = 1;
+      for (const auto d : parameter.shape) elements *= static_cast<double>(d);
+      total += elements;
+    }
+    return total;
+  };
+  return sum(outer_parameters(model)) + static_cast<double>(model.layers) * sum(layer_parameters(model, 0));
+}
+
+// A thousand times the largest model there is; beyond it, counts of FLOPs and bytes would not fit 64 bits.
+constexpr double kMostParameters = 1e15;
+
+// Counts are 64-bit; recomputation adds at most a third.
+constexpr double kMostFlopsPerRank = 4e18;
+
+void check_countable(const RunSpec& run) {
+  const double tokens = static_cast<double>(run.sequences_per_rank()) * static_cast<double>(run.seq_len);
+  const double flops = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
+  if (flops > kMostFlopsPerRank) {
+    reject("/global_batch", number(run.sequences_per_rank()) + " sequences of " + number(run.seq_len) +
+                                " tokens per rank are more work than can be counted exactly (4e18 FLOP a step); use a "
+                                "smaller global_batch or seq_len, or more dp or fsdp");
+  }
 }
 
 }  // namespace
@@ -36,6 +68,9 @@ void validate(const ModelSpec& model) {
     reject("/moe/top_k", "top_k " + number(moe.top_k) + " is above n_experts " + number(moe.n_experts));
   }
   if (moe.n_experts > 0 && moe.d_ff < 1) reject("/moe/d_ff", "a model with experts needs their hidden width d_ff");
+  if (approximate_parameters(model) > kMostParameters) {
+    reject("", "a model of more than 10^15 parameters, beyond what can be counted exactly");
+  }
 }
 
 void validate(const MeshSpec& mesh) {
@@ -88,6 +123,7 @@ void validate(const RunSpec& run) {
   if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }
+  check_countable(run);
   resolve_remat(run);  // throws for an unknown policy or name
 }
 

@@ -1,0 +1,159 @@
+// A struct's one field list: reading, its errors, writing.
+#include "workloads/spec/fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::spec {
+
+enum class Colour { red, dark_blue };
+template <>
+struct EnumNames<Colour> {
+  static constexpr std::array kNames{std::pair{Colour::red, "red"}, std::pair{Colour::dark_blue, "dark_blue"}};
+};
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Inner {
+  std::int64_t size = 1;
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"size", "a size", 1, 10}, self.size);
+  }
+};
+
+struct Sample {
+  std::string name;
+  std::int64_t count = 3;
+  double rate = 0.5;
+  double loss = 0;
+  bool on = false;
+  Colour colour = Colour::red;
+  Inner inner;
+  std::vector<Inner> list;
+  std::map<std::string, double> rates;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{.name = "name", .help = "its name", .presence = Presence::required}, self.name);
+    f(Field{"count", "how many", 0, 100}, self.count);
+    f(Field{"rate", "a part", 0.0, 1.0}, self.rate);
+    f(Field{"loss", "any number"}, self.loss);
+    f(Field{"on", "a switch"}, self.on);
+    f(Field{"colour", "red or dark_blue"}, self.colour);
+    f(Field{"inner", "a part"}, self.inner);
+    f(Field{"list", "parts"}, self.list);
+    f(Field{"rates", "by name"}, self.rates);
+  }
+};
+
+Sample read(const std::string& text, Missing missing = Missing::takes_default) {
+  return fields_from_json<Sample>(Json::parse(text), missing);
+}
+
+// "pointer: message" of the SpecError that reading ends with.
+std::string mistake_in(const std::string& text, Missing missing = Missing::takes_default) {
+  try {
+    read(text, missing);
+  } catch (const SpecError& e) {
+    return e.pointer() + ": " + e.what();
+  }
+  return "no error";
+}
+
+TEST(Fields, AnAbsentKeyTakesItsDefault) {
+  const auto sample = read(R"({"name": "a", "inner": {}})");
+  EXPECT_EQ(sample.count, 3);
+  EXPECT_EQ(sample.colour, Colour::red);
+  EXPECT_EQ(sample.inner.size, 1);
+}
+
+TEST(Fields, WhatIsWrittenIsReadBackEqual) {
+  Sample sample;
+  sample.name = "quote \" and \xc3\xa9";
+  sample.count = 42;
+  sample.rate = 0.1;
+  sample.loss = -1e300;
+  sample.on = true;
+  sample.colour = Colour::dark_blue;
+  sample.inner.size = 7;
+  sample.list = {Inner{2}, Inner{3}};
+  sample.rates = {{"a/b", 1.5}, {"", 0.0}};
+  const auto text = fields_to_json(sample).dump();
+  EXPECT_EQ(fields_to_json(read(text, Missing::is_error)).dump(), text);
+}
+
+TEST(Fields, NamesFollowTheDeclaration) {
+  EXPECT_THAT(field_names<Sample>(),
+              ElementsAre("name", "count", "rate", "loss", "on", "colour", "inner", "list", "rates"));
+}
+
+TEST(Fields, ARequiredKeyMayNotBeAbsent) {
+  EXPECT_EQ(mistake_in("{}"), ": the key 'name' (its name) is missing");
+}
+
+TEST(Fields, AWholeFileMayLackNothing) {
+  EXPECT_THAT(mistake_in(R"({"name": "a"})", Missing::is_error), HasSubstr("the key 'count' (how many) is missing"));
+}
+
+TEST(Fields, AnUnknownKeyIsAnErrorWithASuggestion) {
+  EXPECT_EQ(mistake_in(R"({"name": "a", "coutn": 1})"), "/coutn: unknown key 'coutn' (did you mean 'count'?)");
+  EXPECT_EQ(mistake_in(R"({"name": "a", "list": [{}, {"siez": 1}]})"),
+            "/list/1/siez: unknown key 'siez' (did you mean 'size'?)");
+  EXPECT_EQ(mistake_in(R"({"name": "a", "a/b~": 1})").substr(0, 8), "/a~1b~0:");
+}
+
+TEST(Fields, AWrongTypeNamesTheValueAndWhatIsWanted) {
+  EXPECT_EQ(mistake_in(R"({"name": 7})"), "/name: 'name' is 7, it must be text");
+  EXPECT_EQ(mistake_in(R"({"name": "a", "count": "ten"})"), "/count: 'count' is \"ten\", it must be a whole number");
+  EXPECT_THAT(mistake_in(R"({"name": "a", "count": 1.5})"), HasSubstr("a whole number"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "on": 1})"), HasSubstr("true or false"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "rate": "x"})"), HasSubstr("a number"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "inner": 3})"), HasSubstr("where a mapping of keys is needed"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "list": {}})"), HasSubstr("a list"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "rates": []})"), HasSubstr("a mapping"));
+  EXPECT_THAT(mistake_in("[]"), HasSubstr("where a mapping of keys is needed"));
+}
+
+TEST(Fields, ANumberOutOfRangeNamesTheRange) {
+  EXPECT_THAT(mistake_in(R"({"name": "a", "count": -1})"), HasSubstr("/count: 'count' is -1"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "count": 101})"), HasSubstr("at most 100"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "inner": {"size": 11}})"), HasSubstr("/inner/size"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "count": 18446744073709551615})"), HasSubstr("below 2^63"));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "rate": 1.01})"), HasSubstr("/rate"));
+}
+
+TEST(Fields, AnUnknownWordOfAnEnumerationListsTheWords) {
+  EXPECT_EQ(mistake_in(R"({"name": "a", "colour": "rde"})"),
+            "/colour: 'colour' is 'rde', which it does not know (did you mean 'red'?)");
+  EXPECT_THAT(mistake_in(R"({"name": "a", "colour": "mauve"})"), HasSubstr("one of: red, dark_blue"));
+}
+
+TEST(Fields, ALossThatDivergedSurvivesAsNaN) {
+  Sample sample;
+  sample.name = "a";
+  sample.loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(read(fields_to_json(sample).dump()).loss));
+  EXPECT_THAT(mistake_in(R"({"name": "a", "rate": null})"), HasSubstr("a number"));
+}
+
+TEST(Suggestion, IsGivenForAMisspeltWordOnly) {
+  const std::vector<std::string> words{"seq_len", "steps", "global_batch"};
+  EXPECT_EQ(suggestion("seqlen", words), " (did you mean 'seq_len'?)");
+  EXPECT_EQ(suggestion("globla_batch", words), " (did you mean 'global_batch'?)");
+  EXPECT_EQ(suggestion("optimizer", words), " (one of: seq_len, steps, global_batch)");
+}
+
+}  // namespace
+}  // namespace perfbench::spec

@@ -1,0 +1,57 @@
+#include "workloads/spec/flops.h"
+
+#include <gtest/gtest.h>
+
+namespace perfbench::spec {
+namespace {
+
+// 1 layer, d 4, 2 heads of 3, SwiGLU 5, vocabulary 7: attention 4 x (4 x 6) = 96, feed-forward 3 x 20 = 60,
+// unembedding 28: Nm = 184; the embedding 28 and three norms of 4 make N = 224. L*h*e*T = 1 x 2 x 3 x 10 = 60.
+ModelSpec hand_model() {
+  ModelSpec model;
+  model.name = "hand";
+  model.layers = 1;
+  model.d_model = 4;
+  model.n_heads = model.n_kv_heads = 2;
+  model.head_dim = 3;
+  model.d_ff = 5;
+  model.vocab_size = 7;
+  model.max_seq_len = 10;
+  return model;
+}
+
+TEST(FlopsPerToken, FollowsEachDefinition) {
+  EXPECT_EQ(flops_per_token(FlopDefinition::causal, hand_model(), 10), 6 * 184 + 6 * 60);
+  EXPECT_EQ(flops_per_token(FlopDefinition::palm, hand_model(), 10), 6 * 184 + 12 * 60);
+  EXPECT_EQ(flops_per_token(FlopDefinition::six_n_total, hand_model(), 10), 6 * 224);
+}
+
+TEST(FlopsPerToken, OnlyAttentionGrowsWithTheSequence) {
+  const auto at = [](FlopDefinition definition, std::int64_t seq_len) {
+    return flops_per_token(definition, hand_model(), seq_len);
+  };
+  EXPECT_EQ(at(FlopDefinition::palm, 20) - at(FlopDefinition::palm, 10), 12 * 60);
+  EXPECT_EQ(at(FlopDefinition::six_n_total, 20), at(FlopDefinition::six_n_total, 10));
+}
+
+// The largest values that the fields allow: 12 x 1e4 x 1e5 x 1e5 x 1e8 is 1.2e23, beyond 64 bits.
+TEST(FlopsPerToken, DoesNotOverflow) {
+  auto model = hand_model();
+  model.layers = 10'000;
+  model.n_heads = model.n_kv_heads = 100'000;
+  model.head_dim = 100'000;
+  EXPECT_NEAR(flops_per_token(FlopDefinition::palm, model, 100'000'000) / 1.2e23, 1.0, 1e-6);
+}
+
+// PaLM (arXiv:2204.02311): 540B on 6144 TPU v4 at 238.3 thousand tokens/s states an MFU of 45.7 % without attention and
+// 46.2 % with it.
+TEST(Utilisation, ReproducesThePublishedFigureOfPaLM) {
+  const double parameters = 540.35e9;
+  const double tokens_per_s_per_device = 238.3e3 / 6144;
+  EXPECT_NEAR(utilisation(tokens_per_s_per_device, 6 * parameters, 275e12), 0.457, 0.0005);
+  const double attention = 12.0 * 118 * 48 * 256 * 2048;
+  EXPECT_NEAR(utilisation(tokens_per_s_per_device, 6 * parameters + attention, 275e12), 0.462, 0.0005);
+}
+
+}  // namespace
+}  // namespace perfbench::spec

@@ -1,0 +1,114 @@
+#include "workloads/spec/parameter_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace perfbench::spec {
+namespace {
+
+ModelSpec gpt2_124m() {
+  ModelSpec model;
+  model.name = "gpt2";
+  model.layers = 12;
+  model.d_model = 768;
+  model.n_heads = model.n_kv_heads = 12;
+  model.head_dim = 64;
+  model.d_ff = 3072;
+  model.vocab_size = 50257;
+  model.max_seq_len = 1024;
+  model.norm = NormKind::layernorm;
+  model.activation = Activation::gelu_tanh;
+  model.bias = BiasKind::all;
+  model.tied_embedding = true;
+  model.position.kind = PositionKind::learned;
+  return model;
+}
+
+ModelSpec llama2_7b() {
+  ModelSpec model;
+  model.name = "llama2-7b";
+  model.layers = 32;
+  model.d_model = 4096;
+  model.n_heads = model.n_kv_heads = 32;
+  model.head_dim = 128;
+  model.d_ff = 11008;
+  model.vocab_size = 32000;
+  model.max_seq_len = 4096;
+  return model;
+}
+
+// The totals that OpenAI's and Meta's releases add up to.
+TEST(ParameterTable, AddsUpToTheReleasedModels) {
+  EXPECT_EQ(count_parameters(gpt2_124m()).total, 124'439'808);
+  EXPECT_EQ(count_parameters(llama2_7b()).total, 6'738'415'616);
+}
+
+// Every weight but embedding lookup, norms, biases and positions multiplies a token once.
+TEST(ParameterTable, CountsTheWeightsThatMultiplyAToken) {
+  // 12 layers x (4 x 768^2 + 2 x 768 x 3072) + tied unembedding 50257 x 768
+  EXPECT_EQ(count_parameters(gpt2_124m()).matmul_active, 12 * (4 * 768 * 768 + 2 * 768 * 3072) + 50257LL * 768);
+  // 32 layers x (4 x 4096^2 + 3 x 4096 x 11008) + unembedding
+  EXPECT_EQ(count_parameters(llama2_7b()).matmul_active, 32LL * (4 * 4096 * 4096 + 3 * 4096 * 11008) + 32000LL * 4096);
+}
+
+TEST(ParameterTable, CountsOfExpertsOnlyTheChosenAndTheRouter) {
+  auto model = llama2_7b();
+  const auto dense = count_parameters(model);
+  model.moe.n_experts = 8;
+  model.moe.top_k = 2;
+  model.moe.d_ff = 11008;
+  const auto moe = count_parameters(model);
+  const std::int64_t expert = 3LL * 4096 * 11008;
+  const std::int64_t router = 8LL * 4096;
+  EXPECT_EQ(moe.total - dense.total, 32 * (7 * expert + router));
+  EXPECT_EQ(moe.matmul_active - dense.matmul_active, 32 * (expert + router));
+}
+
+TEST(ParameterTable, PutsExpertsInEveryStrideThLayerFromTheFirst) {
+  auto model = llama2_7b();
+  model.layers = 5;
+  model.moe = {.n_experts = 4, .top_k = 2, .layer_stride = 2, .d_ff = 64};
+  std::set<std::int64_t> layers;
+  for (const auto& parameter : parameter_table(model)) {
+    if (parameter.kind == ParameterKind::expert) layers.insert(parameter.layer);
+  }
+  EXPECT_EQ(layers, (std::set<std::int64_t>{0, 2, 4}));
+}
+
+TEST(ParameterTable, GroupedQueriesShrinkKeysAndValuesOnly) {
+  auto model = llama2_7b();
+  model.n_kv_heads = 8;
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (const auto& parameter : layer_parameters(model, 3)) shapes[parameter.name] = parameter.shape;
+  EXPECT_EQ(shapes.at("layers.3.query.weight"), (std::vector<std::int64_t>{4096, 4096}));
+  EXPECT_EQ(shapes.at("layers.3.key.weight"), (std::vector<std::int64_t>{1024, 4096}));
+  EXPECT_EQ(shapes.at("layers.3.value.weight"), (std::vector<std::int64_t>{1024, 4096}));
+  EXPECT_EQ(shapes.at("layers.3.out.weight"), (std::vector<std::int64_t>{4096, 4096}));
+}
+
+TEST(ParameterTable, BiasesOfQwenAreOnQueryKeyAndValueOnly) {
+  auto model = llama2_7b();
+  model.bias = BiasKind::qkv;
+  std::set<std::string> biases;
+  for (const auto& parameter : layer_parameters(model, 0)) {
+    if (parameter.kind == ParameterKind::bias) biases.insert(parameter.name);
+  }
+  EXPECT_EQ(biases, (std::set<std::string>{"layers.0.query.bias", "layers.0.key.bias", "layers.0.value.bias"}));
+}
+
+TEST(ParameterTable, NamesEachTensorOnceAndEachDim) {
+  for (const auto& model : {gpt2_124m(), llama2_7b()}) {
+    std::set<std::string> names;
+    for (const auto& parameter : parameter_table(model)) {
+      EXPECT_TRUE(names.insert(parameter.name).second) << parameter.name;
+      const auto dims = std::count(parameter.dims.begin(), parameter.dims.end(), ' ') + 1;
+      EXPECT_EQ(static_cast<std::size_t>(dims), parameter.shape.size()) << parameter.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::spec

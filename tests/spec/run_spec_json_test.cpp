@@ -1,0 +1,133 @@
+// run.json: canonical text, strict reading.
+#include "workloads/spec/run_spec_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::spec {
+namespace {
+
+using ::testing::HasSubstr;
+
+nlohmann::json golden() {
+  std::ifstream file(PERFBENCH_SOURCE_DIR "/tests/golden/run_id.json");
+  return nlohmann::json::parse(file);
+}
+
+RunSpec golden_run() {
+  return parse_run_json(golden()["run"].dump());
+}
+
+std::string mistake_in(const std::string& text) {
+  try {
+    parse_run_json(text);
+  } catch (const SpecError& e) {
+    return e.pointer() + ": " + e.what();
+  }
+  return "no error";
+}
+
+std::string changed(const std::function<void(nlohmann::json&)>& change) {
+  auto run = golden()["run"];
+  change(run);
+  return mistake_in(run.dump());
+}
+
+TEST(RunJson, CanonicalTextDoesNotDependOnTheOrderOrTheSpacesOfTheInput) {
+  const auto canonical = canonical_json(golden_run());
+  EXPECT_EQ(canonical_json(parse_run_json(golden()["run"].dump(4))), canonical);
+  const auto reversed = nlohmann::ordered_json::parse(golden()["run"].dump());
+  nlohmann::ordered_json other;
+  for (auto it = reversed.rbegin(); it != reversed.rend(); ++it) other[it.key()] = it.value();
+  EXPECT_EQ(canonical_json(parse_run_json(other.dump())), canonical);
+}
+
+TEST(RunJson, CanonicalTextIsReadBackEqual) {
+  const auto canonical = canonical_json(golden_run());
+  EXPECT_EQ(canonical_json(parse_run_json(canonical)), canonical);
+}
+
+TEST(RunJson, MustBeWhole) {
+  EXPECT_THAT(changed([](auto& run) { run.erase("seed"); }), HasSubstr(": the key 'seed'"));
+  EXPECT_THAT(changed([](auto& run) { run["model"]["position"].erase("kind"); }), HasSubstr("/model/position: "));
+}
+
+TEST(RunJson, RefusesUnknownKeysTypesAndVersions) {
+  EXPECT_THAT(changed([](auto& run) { run["stepz"] = 1; }), HasSubstr("/stepz: unknown key 'stepz' (did you mean"));
+  EXPECT_THAT(changed([](auto& run) { run["steps"] = "3"; }), HasSubstr("/steps: "));
+  EXPECT_THAT(changed([](auto& run) { run["schema_version"] = 2; }), HasSubstr("/schema_version: "));
+  EXPECT_THAT(changed([](auto& run) { run["mesh"]["ici"]["dp"] = 3; }), HasSubstr("does not divide"));
+}
+
+TEST(RunJson, SaysWhereTheTextStopsBeingJson) {
+  EXPECT_THAT(mistake_in("{\n \"a\": 1,\n}"), HasSubstr("not JSON: parse error at line 3, column 1"));
+  EXPECT_THAT(mistake_in(""), HasSubstr("not JSON"));
+  EXPECT_THAT(mistake_in("[1]"), HasSubstr("mapping"));
+  EXPECT_THAT(mistake_in("{\"a\": \"\xff\"}"), HasSubstr("not JSON"));
+  EXPECT_THAT(mistake_in("{\"a\": 1e999}"), HasSubstr("not JSON"));
+}
+
+TEST(RunJson, RefusesAKeyGivenTwice) {
+  EXPECT_EQ(mistake_in(R"({"steps": 1, "seed": {"steps": 2}, "steps": 3})"),
+            ": the key 'steps' is given twice in one object");
+}
+
+TEST(RunJson, RefusesDeepNestingInsteadOfOverflowingTheStack) {
+  EXPECT_THAT(mistake_in(std::string(1'000'000, '[')), HasSubstr("nested deeper than 64 levels"));
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(mistake_in(objects), HasSubstr("nested deeper than 64 levels"));
+}
+
+TEST(RunJson, DifferenceNamesTheFieldsThatDiffer) {
+  auto left = golden_run();
+  auto right = left;
+  EXPECT_TRUE(difference(left, right).empty());
+  right.mesh.ici.fsdp = 4;
+  right.optimizer.learning_rate = 1e-3;
+  const auto found = difference(left, right);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].field, "mesh.ici.fsdp");
+  EXPECT_EQ(found[0].right, "4");
+  EXPECT_EQ(found[1].field, "optimizer.learning_rate");
+  EXPECT_EQ(found[1].right, "0.001");
+}
+
+// Whatever the bytes, the outcome is a run or a SpecError.
+TEST(RunJson, EndsInARunOrASpecErrorForMutatedFiles) {
+  const std::string seed = golden()["run"].dump(1);
+  const std::string alphabet = "{}[]:,\"\\0123456789eE.-+ntfa \n";
+  std::mt19937 random(11);
+  const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = seed;
+    for (std::size_t edits = 1 + below(4); edits > 0; --edits) {
+      const std::size_t where = below(text.size());
+      switch (below(3)) {
+        case 0:
+          text[where] = alphabet[below(alphabet.size())];
+          break;
+        case 1:
+          text.insert(where, 1 + below(3), alphabet[below(alphabet.size())]);
+          break;
+        default:
+          text.erase(where, 1 + below(8));
+      }
+      if (text.empty()) text = "1";
+    }
+    try {
+      parse_run_json(text);
+    } catch (const SpecError&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::spec

@@ -1,0 +1,105 @@
+#include "workloads/spec/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::spec {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+RunSpec sound_run() {
+  RunSpec run;
+  auto& model = run.model;
+  model.name = "sound";
+  model.layers = 4;
+  model.d_model = 64;
+  model.n_heads = 4;
+  model.n_kv_heads = 2;
+  model.head_dim = 16;
+  model.d_ff = 128;
+  model.vocab_size = 256;
+  model.max_seq_len = 128;
+  run.seq_len = 128;
+  run.global_batch = 8;
+  return run;
+}
+
+// "pointer: message" after `change`.
+std::string mistake(const std::function<void(RunSpec&)>& change) {
+  RunSpec run = sound_run();
+  change(run);
+  try {
+    validate(run);
+  } catch (const SpecError& e) {
+    return e.pointer() + ": " + e.what();
+  }
+  return "no error";
+}
+
+TEST(Validate, TakesASoundRun) {
+  EXPECT_EQ(mistake([](RunSpec&) {}), "no error");
+}
+
+TEST(Validate, NamesTheFieldToChange) {
+  EXPECT_THAT(mistake([](RunSpec& r) { r.model.n_kv_heads = 3; }), StartsWith("/model/n_kv_heads: n_heads 4"));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.model.head_dim = 15; }), StartsWith("/model/head_dim: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.mesh.ici.dp = 3; }), StartsWith("/global_batch: global_batch 8"));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.grad_accum = 3; }), StartsWith("/grad_accum: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.remat = "fulll"; }), StartsWith("/remat: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.remat_custom["context"] = SavePlace::device; }),
+              HasSubstr("need remat: custom"));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
+}
+
+TEST(Validate, ALearnedPositionTableBoundsTheSequence) {
+  EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no end
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.position.kind = PositionKind::learned;
+                r.seq_len = 256;
+              }),
+              StartsWith("/seq_len: seq_len 256 is above the model's max_seq_len 128"));
+}
+
+TEST(Validate, ExpertsNeedAWidthAndEnoughOfThem) {
+  EXPECT_THAT(mistake([](RunSpec& r) { r.model.moe.n_experts = 8; }), StartsWith("/model/moe/d_ff: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.model.moe = {.n_experts = 2, .top_k = 3, .d_ff = 8}; }),
+              StartsWith("/model/moe/top_k: "));
+}
+
+TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.d_model = 1'000'000;
+                r.model.d_ff = 10'000'000;
+                r.model.layers = 10'000;
+              }),
+              HasSubstr("more than 10^15 parameters"));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.moe = {.n_experts = 1'000'000, .top_k = 2, .d_ff = 10'000'000};
+                r.model.d_model = 1'000'000;
+              }),
+              HasSubstr("more than 10^15 parameters"));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.seq_len = 100'000'000;
+                r.global_batch = 1'000'000'000;
+              }),
+              StartsWith("/global_batch: 1000000000 sequences"));
+}
+
+TEST(Unsupported, SaysWhatTheEngineLacks) {
+  auto run = sound_run();
+  EXPECT_FALSE(unsupported(run).has_value());
+  run.mesh.ici.tp = 2;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("tensor parallelism"));
+  run = sound_run();
+  run.model.moe.n_experts = 8;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("experts"));
+}
+
+}  // namespace
+}  // namespace perfbench::spec

@@ -1,0 +1,53 @@
+#include "workloads/spec/parse_json.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::spec {
+namespace {
+
+using Json = nlohmann::json;
+using Event = Json::parse_event_t;
+
+class Watcher {
+ public:
+  bool operator()(int depth, Event event, const Json& parsed) {
+    if (depth >= kJsonMaxDepth) {
+      throw SpecError("", "nested deeper than " + std::to_string(kJsonMaxDepth) + " levels");
+    }
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
+      throw SpecError("", "the key '" + parsed.get<std::string>() + "' is given twice in one object");
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+};
+
+// "[json.exception.parse_error.101] parse error at line 1, column 2: ..." without the library's own tag.
+std::string plain_message(const Json::parse_error& error) {
+  const std::string text = error.what();
+  const auto tag_end = text.find("] ");
+  return "not JSON: " + (tag_end == std::string::npos ? text : text.substr(tag_end + 2));
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+  Watcher watcher;
+  try {
+    return Json::parse(text,
+                       [&watcher](int depth, Event event, Json& parsed) { return watcher(depth, event, parsed); });
+  } catch (const Json::exception& e) {
+    const auto* syntax = dynamic_cast<const Json::parse_error*>(&e);
+    throw SpecError("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + e.what());
+  }
+}
+
+}  // namespace perfbench::spec

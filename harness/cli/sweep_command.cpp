@@ -59,13 +59,7 @@ class SweepStore {
   explicit SweepStore(fs::path path) : path_(std::move(path)) {}
 
   void ingest(const fs::path& attempt_dir) { ingest_run_directory(db(), attempt_dir); }
-  std::int64_t count(const std::string& run_id, AttemptState state) {
-    std::int64_t found = 0;
-    for (const auto& attempt : load_attempts(db(), {.kind = SelectionKind::run, .id = run_id})) {
-      if (attempt.state == state) ++found;
-    }
-    return found;
-  }
+  std::int64_t count(const std::string& run_id, AttemptState state) { return count_attempts(db(), run_id, state); }
   Connection& db() {
     if (!db_) db_.emplace(open_database(path_));
     return *db_;

@@ -148,6 +148,12 @@ Selection parse_selection(const std::string& text) {
   return {.kind = SelectionKind::sweep, .id = text};
 }
 
+std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state) {
+  Statement count(db, "SELECT count(*) FROM attempts JOIN runs USING (run_key) WHERE run_id = ? AND state = ?");
+  count.with(run_id, spec::enum_name(state)).step();
+  return count.integer(0);
+}
+
 std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection) {
   switch (selection.kind) {
     case SelectionKind::latest_sweep:

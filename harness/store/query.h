@@ -51,6 +51,9 @@ struct Selection {
 // Throws InputError for a run id that is not 6 to 64 hex digits, or an attempt that is not a number.
 Selection parse_selection(const std::string& text);
 
+// Attempts of a run (by its whole id) that ended so; 0 for a run that the database does not know.
+std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state);
+
 // In the order in which they were started. Throws InputError when a named sweep, run or attempt does not exist, or a
 // run id's start fits several runs.
 std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection);

@@ -71,6 +71,13 @@ TEST(Selection, SaysWhatDoesNotExist) {
   }
 }
 
+TEST(CountAttempts, KnowsNoneOfAnUnknownRun) {
+  TwoSweeps store;
+  EXPECT_EQ(count_attempts(store.db, run_id(example_spec()), AttemptState::ok), 2);
+  EXPECT_EQ(count_attempts(store.db, run_id(example_spec()), AttemptState::crashed), 0);
+  EXPECT_EQ(count_attempts(store.db, std::string(64, '0'), AttemptState::ok), 0);
+}
+
 Baseline example_baseline() {
   return {.name = "v1",
           .author = "ada",

@@ -34,20 +34,22 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# install_packages NAME...: by the system's own package manager. Names every command before it runs.
+# install_packages NAME...: by the system's own package manager.
 install_packages() {
   local -a update=() install
+  local tool
   case $package_system in
     debian)
+      tool=apt-get
       update=(apt-get update -qq)
       install=(env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends
                -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 "$@") ;;
-    fedora) install=(dnf install -y -q "$@") ;;
-    arch) install=(pacman -S --needed --noconfirm "$@") ;;
+    fedora) tool=dnf; install=(dnf install -y -q "$@") ;;
+    arch) tool=pacman; install=(pacman -S --needed --noconfirm "$@") ;;
   esac
   local log=$root/build/packages.log
   mkdir -p "$root/build"
-  echo "perfbench: installing them with ${update[*]:+${update[*]}, }${install[*]:0:1} ... (log: $log)" >&2
+  echo "perfbench: installing them with $tool (log: $log)" >&2
   # An update may fail for one mirror of many; what matters is whether the packages install.
   [ ${#update[@]} = 0 ] || as_root "${update[@]}" >"$log" 2>&1 || true
   as_root "${install[@]}" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; return 1; }

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "harness/matrix/yaml_document.h"
+#include "harness/matrix/source_position.h"
 
 namespace YAML {
 struct Mark;

@@ -5,7 +5,6 @@
 // truth values (`yes` and `on` are text), `010` is text, `.nan` and `.inf` are refused. Anchors and aliases work.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -14,18 +13,13 @@
 #include <vector>
 
 #include "harness/input_error.h"
+#include "harness/matrix/source_position.h"
 
 namespace perfbench::spec {
 class SpecError;
 }
 
 namespace perfbench::harness {
-
-// Counted from 1; columns in bytes.
-struct SourcePosition {
-  std::int64_t line = 1;
-  std::int64_t column = 1;
-};
 
 class YamlDocument {
  public:

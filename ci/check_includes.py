@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Holds the sources to ci/include_rules.txt, forbids circles between files, and keeps files short.
+
+usage: check_includes.py [ROOT]     prints one line per violation; exit code 1 when there is any
+"""
+import fnmatch
+import re
+import sys
+from pathlib import Path
+
+FOLDERS = ("engine", "harness", "reports", "tests", "workloads")
+SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
+SCRIPT_SUFFIXES = {".py", ".sh", ".cmake"}
+MAX_LINES = 600
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+
+
+class Rules:
+    def __init__(self, path):
+        self.path = path
+        self.folders, self.headers, self.generated = {}, {}, set()
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            line = line.partition("#")[0].strip()
+            if not line:
+                continue
+            name, colon, rest = line.partition(":")
+            if not colon:
+                sys.exit(f"{path}:{number}: expected NAME: NAME ..., got '{line}'")
+            if name == "generated":
+                self.generated.update(rest.split())
+            elif name.startswith("<"):
+                self.headers[name.strip("<>")] = rest.split()
+            else:
+                self.folders[name] = rest.split()
+        self.reachable = {folder: self._reach(folder, ()) for folder in self.folders}
+
+    def _reach(self, folder, above):
+        if folder in above:
+            sys.exit(f"{self.path}: a circle: {' -> '.join([*above, folder])}")
+        if folder not in self.folders:
+            sys.exit(f"{self.path}: '{above[-1]}' names '{folder}', which has no line of its own")
+        found = {folder}
+        for target in self.folders[folder]:
+            found |= self._reach(target, (*above, folder))
+        return found
+
+    def folder_of(self, file):
+        """The file's own rule (without its suffix), or that of the longest folder with one."""
+        parts = component(file).split("/")
+        while parts and "/".join(parts) not in self.folders:
+            parts.pop()
+        return "/".join(parts) or None
+
+
+def read_includes(root, file):
+    for number, line in enumerate((root / file).read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1), match.group(2)
+
+
+def check_own(rules, files, file, number, target):
+    """A quoted include: it exists under the repository root, is a header, and its folder is allowed."""
+    where = f"{file}:{number}:"
+    if target in rules.generated:
+        return
+    if target not in files:
+        yield f'{where} "{target}" is no file of this repository; quoted includes start at its root'
+        return
+    if target.endswith((".cpp", ".cu")):
+        yield f'{where} "{target}" is not a header'
+    own, other = rules.folder_of(file), rules.folder_of(target)
+    for name, folder in ((file, own), (target, other)):
+        if folder is None:
+            yield f"{where} no rule for the folder of {name}; add one to ci/include_rules.txt"
+            return
+    if other not in rules.reachable[own]:
+        yield f'{where} {own} must not include {other} ("{target}"); see ci/include_rules.txt'
+
+
+def check_foreign(rules, file, number, header):
+    for pattern, allowed in rules.headers.items():
+        if fnmatch.fnmatch(header, pattern) and not any(fnmatch.fnmatch(file, name) for name in allowed):
+            yield f"{file}:{number}: <{header}> may be included only by {' '.join(allowed)}"
+
+
+def component(file):
+    """A header and its source are one thing: a circle between two such pairs is a circle."""
+    return file.rpartition(".")[0]
+
+
+def find_circle(graph):
+    state, path = {}, []
+
+    def visit(node):
+        state[node] = "open"
+        path.append(node)
+        for target in sorted(graph.get(node, ())):
+            if state.get(target) == "open":
+                return path[path.index(target):] + [target]
+            if target not in state:
+                circle = visit(target)
+                if circle:
+                    return circle
+        state[node] = "done"
+        path.pop()
+        return None
+
+    for node in sorted(graph):
+        if node not in state:
+            circle = visit(node)
+            if circle:
+                return circle
+    return None
+
+
+def check(root):
+    rules = Rules(root / "ci" / "include_rules.txt")
+    paths = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.is_file()]
+    paths += [p for p in sorted((root / "ci").rglob("*")) if p.is_file()]
+    files = {str(p.relative_to(root)) for p in paths if p.suffix in SOURCE_SUFFIXES}
+    graph = {}
+    for file in sorted(files):
+        for number, own, foreign in read_includes(root, file):
+            if foreign:
+                yield from check_foreign(rules, file, number, foreign)
+                continue
+            yield from check_own(rules, files, file, number, own)
+            if own in files and component(own) != component(file):
+                graph.setdefault(component(file), set()).add(component(own))
+    circle = find_circle(graph)
+    if circle:
+        yield f"a circle of includes: {' -> '.join(circle)}"
+    for path in paths:
+        if path.suffix in SOURCE_SUFFIXES | SCRIPT_SUFFIXES:
+            lines = path.read_text().count("\n")
+            if lines > MAX_LINES:
+                yield f"{path.relative_to(root)}: {lines} lines; split it (at most {MAX_LINES})"
+
+
+def main():
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    violations = list(check(root))
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

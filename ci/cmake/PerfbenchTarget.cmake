@@ -17,6 +17,10 @@ if(PERFBENCH_SANITIZE)
                                                       -fno-sanitize-recover=all -g)
   target_link_options(perfbench_settings INTERFACE -fsanitize=${PERFBENCH_SANITIZE})
 endif()
+if(PERFBENCH_FUZZ)
+  # Coverage of everything the fuzzers link; their own link adds the driver.
+  target_compile_options(perfbench_settings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 find_program(PERFBENCH_CCACHE ccache)
 if(PERFBENCH_CCACHE)

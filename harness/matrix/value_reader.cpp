@@ -104,9 +104,11 @@ void ValueReader::check_one_meaning(const std::vector<Assignment>& set) const {
     const std::string subject = is_batch_key(entry.key) ? "the batch" : "'" + short_name(entry.key) + "'";
     const auto [first, is_new] = seen.emplace(subject, &entry);
     if (!is_new) {
-      const auto at = document_.position(first->second->origin.pointer);
-      fail(entry.origin.pointer, subject + " is set twice, as '" + short_name(first->second->key) + "' in line " +
-                                     std::to_string(at.line) + " and as '" + short_name(entry.key) + "' here");
+      const auto line = std::to_string(document_.position(first->second->origin.pointer).line);
+      const bool other_word = entry.key != first->second->key;
+      const auto as = [other_word](const Assignment& a) { return other_word ? " as '" + short_name(a.key) + "'" : ""; };
+      fail(entry.origin.pointer,
+           subject + " is set twice," + as(*first->second) + " in line " + line + " and" + as(entry) + " here");
     }
   }
 }

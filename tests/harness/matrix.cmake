@@ -5,3 +5,5 @@ perfbench_test(matrix_constraint_test SOURCES matrix_constraint_test.cpp DEPENDS
 perfbench_test(matrix_expand_test SOURCES matrix_expand_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_files_test SOURCES matrix_files_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_readme_test SOURCES matrix_readme_test.cpp DEPENDS perfbench_matrix)
+perfbench_test(matrix_bad_files_test SOURCES matrix_bad_files_test.cpp DEPENDS perfbench_matrix)
+perfbench_test(matrix_fuzz_test SOURCES matrix_fuzz_test.cpp DEPENDS perfbench_matrix)

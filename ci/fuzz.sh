@@ -1,0 +1,31 @@
+#!/bin/sh
+# ci/fuzz.sh [SECONDS]: fuzzes the readers of matrices and of run.json, each for SECONDS (default 60), with clang's
+# libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer. An input that breaks one is left in the build folder.
+set -eu
+seconds=${1:-60}
+cd "$(dirname "$0")/.."
+build=build/fuzz
+mkdir -p build
+CXX=clang++ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPERFBENCH_FUZZ=ON \
+  -DPERFBENCH_SANITIZE=address,undefined \
+  -DPERFBENCH_ENGINE=OFF -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF >"$build.log" 2>&1 || {
+  cat "$build.log"
+  exit 1
+}
+ninja -C "$build" matrix_fuzzer run_json_fuzzer write_seeds
+fuzzers=$build/tests/fuzz
+mkdir -p "$build/found/matrix" "$build/found/run_json" "$build/seeds/matrix" "$build/broken"
+cp matrices/*.yaml tests/harness/bad_matrices/*.yaml "$build/seeds/matrix"
+"$fuzzers/write_seeds" "$build/seeds/run_json" matrices/*.yaml
+for target in matrix run_json; do
+  echo "fuzzing $target for $seconds s"
+  dictionary=
+  [ ! -f "tests/fuzz/$target.dict" ] || dictionary=-dict=tests/fuzz/$target.dict
+  "$fuzzers/${target}_fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
+    -print_final_stats=1 -artifact_prefix="$build/broken/$target." $dictionary \
+    "$build/found/$target" "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
+    tail -n 60 "$build/$target.log"
+    exit 1
+  }
+  grep -E "number_of_executed_units|peak_rss" "$build/$target.log"
+done

@@ -1,0 +1,67 @@
+// Broken matrices and the message each must give: tests/harness/bad_matrices/expected.txt. PERFBENCH_APPROVE=1 in the
+// environment rewrites that file.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "harness/input_error.h"
+#include "harness/matrix/matrix.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/yaml_document.h"
+
+namespace perfbench::harness {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kFolder = PERFBENCH_SOURCE_DIR "/tests/harness/bad_matrices";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The catalog's messages name its folder.
+std::string without_source_folder(std::string text) {
+  const std::string folder = PERFBENCH_SOURCE_DIR "/";
+  for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder)) text.erase(at, folder.size());
+  return text;
+}
+
+std::string message_of(const fs::path& path) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
+  try {
+    expand(YamlDocument::parse(read(path), "matrix", path.filename()), catalog, {});
+  } catch (const InputError& e) {
+    return without_source_folder(e.what());
+  }
+  return "no error";
+}
+
+TEST(BadMatrices, EachGivesItsMessage) {
+  std::set<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(kFolder)) {
+    if (entry.path().extension() == ".yaml") files.insert(entry.path());
+  }
+  std::string found;
+  for (const auto& file : files) found += message_of(file) + "\n";
+  if (std::getenv("PERFBENCH_APPROVE") != nullptr) std::ofstream(kFolder / "expected.txt") << found;
+  EXPECT_EQ(found, read(kFolder / "expected.txt"));
+}
+
+TEST(BadMatrices, EveryMessageNamesItsFileAndAPosition) {
+  std::istringstream lines(read(kFolder / "expected.txt"));
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_TRUE(line.starts_with("[matrix] ")) << line;
+    EXPECT_NE(line.find(".yaml:"), std::string::npos) << line;
+  }
+  EXPECT_GE(count, 60U);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

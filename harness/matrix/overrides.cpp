@@ -56,7 +56,17 @@ Condition only_condition(const std::string& words, const MatrixParts& parts) {
   return condition;
 }
 
+// A run is written as JSON, whose text is UTF-8.
+void check_encoding(const std::string& option, const std::string& words) {
+  try {
+    spec::Json(words).dump();
+  } catch (const spec::Json::exception&) {
+    throw InputError("[matrix] " + option + ": the value is no UTF-8 text");
+  }
+}
+
 Assignment set_assignment(const std::string& words, const MatrixParts& parts, std::size_t id) {
+  check_encoding("--set", words);
   const auto [word, text] = split("--set", words);
   const auto key = find_key(word);
   if (!key) {

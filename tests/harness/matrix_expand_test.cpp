@@ -290,6 +290,7 @@ TEST(Set, ErrorsNameTheOption) {
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"stps=3"}}),
               HasSubstr("unknown key 'stps' (did you mean 'steps'?)"));
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"model=tiny-lama"}}), HasSubstr("--set model=tiny-lama: "));
+  EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"data.path=\xff"}}), "[matrix] --set: the value is no UTF-8 text");
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"learning_rate=1"}}),
               HasSubstr("unknown key 'learning_rate' (did you mean 'optimizer.learning_rate'?)"));
 }

@@ -22,7 +22,8 @@ int code(ExitCode value) {
 
 void add_commands(CLI::App& app, CommandContext& context) {
   using namespace perfbench::harness;
-  for (const auto add : {add_sweep, add_plan, add_report, add_compare, add_baseline, add_ingest}) add(app, context);
+  for (const auto add : {add_sweep, add_plan, add_report, add_compare, add_baseline, add_ingest, add_doctor})
+    add(app, context);
 }
 
 }  // namespace

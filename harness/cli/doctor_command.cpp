@@ -1,0 +1,49 @@
+// perfbench doctor: what on this machine would spoil a measurement, and what to do about it.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/provenance/diagnosis.h"
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::harness {
+namespace {
+
+void print_table(const std::vector<Finding>& findings) {
+  for (const auto& finding : findings) {
+    fmt::print("{:<5} {:<12} {}\n", spec::enum_name(finding.state), finding.subject, finding.found);
+    if (finding.state == FindingState::ok) continue;
+    fmt::print("{:18} spoils: {}\n", "", finding.spoils);
+    if (!finding.fix.empty()) fmt::print("{:18} fix:    {}\n", "", finding.fix);
+  }
+}
+
+ExitCode doctor(const std::string& format, const CommandContext& context) {
+  const auto findings = diagnose(collect_facts({.engine = context.engine}));
+  if (format == "json") {
+    fmt::print("{}\n", spec::value_to_json(findings).dump(1));
+  } else {
+    print_table(findings);
+  }
+  const bool failed =
+      std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.state == FindingState::fail; });
+  return failed ? ExitCode::failure : ExitCode::fine;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, CommandContext& context) {
+  auto* command =
+      app.add_subcommand("doctor", "What on this machine would spoil a measurement, and what to do about it");
+  auto format = std::make_shared<std::string>("table");
+  command->add_option("--format", *format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  command->footer("Ends with 0 when everything can run (warnings included), with 4 when something cannot.");
+  command->callback([format, &context] { context.exit_code = doctor(*format, context); });
+}
+
+}  // namespace perfbench::harness

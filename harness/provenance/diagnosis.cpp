@@ -1,0 +1,163 @@
+#include "harness/provenance/diagnosis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace perfbench::harness {
+namespace {
+
+constexpr double kGiB = 0x1p30;
+// Above this spread a step time says more about the neighbours than about the code.
+constexpr double kCalmProbe = 0.10;
+// Share of the cores that others may use before a run of all cores is disturbed.
+constexpr double kCalmLoad = 0.25;
+constexpr double kScarceMemory = 0.5;
+constexpr double kScarceDisk = 2 * kGiB;
+
+Finding good(std::string subject, std::string found) {
+  return {std::move(subject), FindingState::ok, std::move(found), "", ""};
+}
+
+Finding engine_finding(const MachineFacts& facts) {
+  if (!facts.engine) {
+    return {"engine", FindingState::fail, facts.engine_error, "nothing can run",
+            "build it (cmake --build), or set PERFBENCH_ENGINE to its path"};
+  }
+  const auto& env = *facts.engine;
+  const auto found = fmt::format("perfbench-engine {}, {} build, {}", env.engine_version, env.build_type, env.compiler);
+  if (env.build_type != "Release") {
+    return {"engine", FindingState::warn, found, "unoptimised code measures the build, not the machine",
+            "configure with -DCMAKE_BUILD_TYPE=Release"};
+  }
+  if (env.git_dirty) {
+    return {"engine", FindingState::warn, found + ", from a changed tree", "the recorded commit is not what runs",
+            "commit, then build again"};
+  }
+  return good("engine", found);
+}
+
+Finding noise_finding(const MachineFacts& facts) {
+  const double spread = probe_spread(facts.probe_ns);
+  const auto found = fmt::format("{} probes, spread {:.1f} %", facts.probe_ns.size(), spread * 100);
+  if (spread <= kCalmProbe) return good("noise probe", found);
+  return {"noise probe", FindingState::warn, found,
+          "step times will move by about as much without any change in the code",
+          "stop other work on this machine; on a shared host compare in alternating pairs and repeat"};
+}
+
+Finding load_finding(const MachineFacts& facts) {
+  const double cores = facts.engine ? static_cast<double>(facts.engine->cores_allowed) : 1.0;
+  const auto found = fmt::format("load average {:.2f} on {:.0f} cores", facts.load_1m, cores);
+  if (facts.load_1m <= kCalmLoad * cores) return good("other work", found);
+  return {"other work", FindingState::warn, found, "ranks wait for cores that others use",
+          "wait until it is idle, or see who runs: ps aux --sort=-%cpu"};
+}
+
+Finding cores_finding(const MachineFacts& facts) {
+  if (!facts.engine) return good("cores", "unknown without an engine");
+  const auto& env = *facts.engine;
+  if (facts.cpu_quota && *facts.cpu_quota < static_cast<double>(env.cores_allowed)) {
+    return {"cores", FindingState::warn,
+            fmt::format("a control group allows {:.2f} cores' worth of {}", *facts.cpu_quota, env.cores_allowed),
+            "ranks are stopped in the middle of a step when the quota is used up", "raise the quota of the container"};
+  }
+  if (env.cores_allowed < env.cores_online) {
+    return {"cores", FindingState::warn, fmt::format("{} of {} cores allowed", env.cores_allowed, env.cores_online),
+            "fewer threads than the machine has", "start perfbench outside taskset or numactl, or with all cores"};
+  }
+  return good("cores", fmt::format("{} of {} allowed, no quota", env.cores_allowed, env.cores_online));
+}
+
+Finding memory_finding(const MachineFacts& facts) {
+  if (!facts.engine) return good("memory", "unknown without an engine");
+  const auto total = static_cast<double>(facts.engine->memory_bytes);
+  const auto free = static_cast<double>(facts.engine->memory_available_bytes);
+  const auto found = fmt::format("{:.1f} of {:.1f} GiB available, {:.1f} GiB swapped", free / kGiB, total / kGiB,
+                                 static_cast<double>(facts.swap_used_bytes) / kGiB);
+  if (facts.swap_used_bytes > 0) {
+    return {"memory", FindingState::warn, found, "a tensor that comes back from swap costs milliseconds",
+            "free memory, then swapoff -a"};
+  }
+  if (free < kScarceMemory * total) {
+    return {"memory", FindingState::warn, found, "large cells will not fit", "end what holds the memory"};
+  }
+  return good("memory", found);
+}
+
+Finding governor_finding(const MachineFacts& facts) {
+  const auto governor = facts.engine ? facts.engine->governor : "unknown";
+  const auto found = fmt::format("governor {}, turbo {}", governor, facts.turbo);
+  if (governor != "performance" && governor != "unknown") {
+    return {"frequency", FindingState::warn, found, "the first steps run while the clock ramps up",
+            "cpupower frequency-set -g performance"};
+  }
+  if (facts.turbo == "on") {
+    return {"frequency", FindingState::warn, found, "the clock depends on temperature and on how many cores work",
+            "switch turbo off for comparisons: echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo"};
+  }
+  return good("frequency", found);
+}
+
+Finding pages_finding(const MachineFacts& facts) {
+  const auto setting = facts.engine ? facts.engine->transparent_huge_pages : "unknown";
+  if (setting != "never") return good("huge pages", setting);
+  return {"huge pages", FindingState::warn, setting, "large tensors cost more address translations",
+          "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
+}
+
+Finding clock_finding(const MachineFacts& facts) {
+  const auto& clock = facts.clock_source;
+  if (clock.empty() || clock == "tsc" || clock == "kvm-clock" || clock == "arch_sys_counter") {
+    return good("clock", clock.empty() ? "unknown" : clock);
+  }
+  return {"clock", FindingState::warn, clock, "reading the time costs about a microsecond",
+          "boot with clocksource=tsc"};
+}
+
+Finding machine_finding(const MachineFacts& facts) {
+  if (!facts.virtual_machine) return good("machine", "no hypervisor");
+  return {"machine", FindingState::warn, "a virtual machine",
+          "neighbours on the same cores slow it down by up to half, and steal time does not show it",
+          "use a dedicated machine, or trust only comparisons in alternating pairs"};
+}
+
+Finding disk_finding(const MachineFacts& facts) {
+  const auto free = static_cast<double>(facts.disk_free_bytes);
+  const auto found = fmt::format("{:.1f} GiB free", free / kGiB);
+  if (free >= kScarceDisk) return good("disk", found);
+  return {"disk", FindingState::warn, found, "records may not be written", "free space, or give --runs another disk"};
+}
+
+Finding mpi_finding(const MachineFacts& facts) {
+  const auto engine = facts.engine ? facts.engine->mpi : "unknown";
+  if (facts.mpirun && engine != "absent") return good("MPI", engine);
+  return {"MPI", FindingState::warn, fmt::format("mpirun {}, engine: {}", facts.mpirun ? "found" : "not found", engine),
+          "cells of more than one rank cannot run",
+          "install Open MPI (Debian: openmpi-bin libopenmpi-dev) and build again"};
+}
+
+Finding cuda_finding(const MachineFacts& facts) {
+  const auto engine = facts.engine ? facts.engine->cuda : "unknown";
+  if (!facts.cuda_device) return good("CUDA", "no CUDA device");
+  if (engine != "absent") return good("CUDA", engine);
+  return {"CUDA", FindingState::warn, "a device, and an engine without CUDA", "cells with device cuda cannot run",
+          "build the engine with the CUDA toolkit"};
+}
+
+}  // namespace
+
+double probe_spread(std::vector<double> probe_ns) {
+  if (probe_ns.size() < 2) return 0;
+  std::sort(probe_ns.begin(), probe_ns.end());
+  const auto at = probe_ns.size() * 9 / 10;
+  return (probe_ns[std::min(at, probe_ns.size() - 1)] - probe_ns.front()) / probe_ns.front();
+}
+
+std::vector<Finding> diagnose(const MachineFacts& facts) {
+  return {engine_finding(facts), noise_finding(facts),   load_finding(facts),     cores_finding(facts),
+          memory_finding(facts), disk_finding(facts),    governor_finding(facts), pages_finding(facts),
+          clock_finding(facts),  machine_finding(facts), mpi_finding(facts),      cuda_finding(facts)};
+}
+
+}  // namespace perfbench::harness

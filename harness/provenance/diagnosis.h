@@ -1,0 +1,46 @@
+// What would spoil a measurement on this machine: decisions on facts, nothing is measured here.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "harness/provenance/machine_facts.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+// warn: numbers will be noisier or not those of the best set-up. fail: runs of this kind will not work.
+enum class FindingState { ok, warn, fail };
+
+struct Finding {
+  std::string subject;
+  FindingState state = FindingState::ok;
+  std::string found;
+  std::string spoils;  // what it does to a measurement; empty when ok
+  std::string fix;     // empty when ok, or when nothing can be done
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"subject", "what was looked at"}, self.subject);
+    f(Field{"state", "ok, warn or fail"}, self.state);
+    f(Field{"found", "what was found"}, self.found);
+    f(Field{"spoils", "what it does to a measurement"}, self.spoils);
+    f(Field{"fix", "what to do about it"}, self.fix);
+  }
+};
+
+std::vector<Finding> diagnose(const MachineFacts& facts);
+
+// (90th percentile - smallest) / smallest of the probe's times; 0 for fewer than two.
+double probe_spread(std::vector<double> probe_ns);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::FindingState> {
+  using State = perfbench::harness::FindingState;
+  static constexpr std::array kNames{std::pair{State::ok, "ok"}, std::pair{State::warn, "warn"},
+                                     std::pair{State::fail, "fail"}};
+};

@@ -1,0 +1,37 @@
+// What the harness can see of this machine; the engine's own facts (spec::EnvironmentRecord) come beside it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/environment.h"
+
+namespace perfbench::harness {
+
+struct MachineFacts {
+  std::optional<spec::EnvironmentRecord> engine;  // absent: perfbench-engine could not be asked
+  std::string engine_error;                       // why
+  std::vector<double> probe_ns;                   // times of the noise probe
+  bool mpirun = false;
+  bool cuda_device = false;
+  bool virtual_machine = false;
+  double load_1m = 0;
+  std::int64_t swap_used_bytes = 0;
+  std::optional<double> cpu_quota;  // cores' worth by control group
+  std::string clock_source;
+  std::string turbo;  // "on", "off" or "unknown"
+  std::int64_t disk_free_bytes = 0;
+};
+
+struct FactQuery {
+  std::filesystem::path engine;
+  std::filesystem::path disk = ".";  // where run directories will be
+  std::filesystem::path root = "/";  // tests put made-up /proc and /sys below another folder
+};
+
+MachineFacts collect_facts(const FactQuery& query);
+
+}  // namespace perfbench::harness

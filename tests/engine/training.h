@@ -55,6 +55,7 @@ class CpuTraining {
   const MemoryLedger& ledger() const { return memory_.ledger(); }
   std::int64_t arena_bytes() const { return memory_.device_extent_bytes(); }
   const spec::FlopCounts& flops() const { return ops_->flops(); }
+  Collectives& collectives() { return *collectives_; }
   Trainer& trainer() { return trainer_; }
 
  private:

@@ -39,6 +39,19 @@ constexpr double kThroughAdamw = 100.0;
 // batch.
 constexpr double kBf16 = 0x1p-8;
 
+void expect_same_traffic(const std::vector<spec::AxisTraffic>& real, const std::vector<spec::AxisTraffic>& dry,
+                         const std::string& what) {
+  ASSERT_EQ(real.size(), dry.size()) << what;
+  EXPECT_EQ(real.empty(), world().size() == 1) << what;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    EXPECT_EQ(real[i].axis, dry[i].axis) << what;
+    EXPECT_EQ(real[i].collective, dry[i].collective) << what;
+    EXPECT_EQ(real[i].messages, dry[i].messages) << what << ' ' << dry[i].axis << ' ' << dry[i].collective;
+    EXPECT_EQ(real[i].payload_bytes, dry[i].payload_bytes) << what << ' ' << dry[i].axis << ' ' << dry[i].collective;
+    EXPECT_EQ(real[i].sent_bytes, dry[i].sent_bytes) << what << ' ' << dry[i].axis << ' ' << dry[i].collective;
+  }
+}
+
 void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   const bool bf16 = run.precision == spec::Precision::bf16;
   const double tolerance = bf16 ? kBf16 : kOtherOrder * kThroughAdamw;
@@ -48,6 +61,7 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   CpuTraining training(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const auto expected = reference.step();
+    training.collectives().reset_traffic();
     const auto record = training.step();
     EXPECT_NEAR(record.loss, expected.loss, tolerance * expected.loss) << what << " step " << i;
     EXPECT_NEAR(record.grad_norm, expected.grad_norm, tolerance * expected.grad_norm) << what << " step " << i;
@@ -56,7 +70,13 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   const auto peaks = training.ledger().peaks();
   EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
   EXPECT_EQ(peaks.gathered_bytes, dry.peak.gathered_bytes) << what;
+  EXPECT_EQ(peaks.weights_bytes, dry.peak.weights_bytes) << what;
+  EXPECT_EQ(peaks.gradients_bytes, dry.peak.gradients_bytes) << what;
+  EXPECT_EQ(peaks.optimizer_bytes, dry.peak.optimizer_bytes) << what;
+  EXPECT_EQ(peaks.activations_bytes, dry.peak.activations_bytes) << what;
+  EXPECT_EQ(peaks.workspace_bytes, dry.peak.workspace_bytes) << what;
   EXPECT_EQ(training.arena_bytes(), dry.arena_bytes) << what;
+  expect_same_traffic(training.collectives().traffic(), dry.traffic, what);
 }
 
 TEST(MeshTraining, EveryMeshEqualsOneRank) {
@@ -69,10 +89,13 @@ TEST(MeshTraining, EveryMeshEqualsOneRank) {
 }
 
 TEST(MeshTraining, PrefetchingChangesTheMemoryNotTheResult) {
-  auto run = llama_tiny();
-  run.mesh.ici.fsdp = world().size();
-  run.fsdp_prefetch = 0;
-  expect_one_ranks_training(run, "no prefetch");
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.mesh.ici.fsdp = world().size();
+    for (const std::int64_t ahead : {0, 1}) {
+      run.fsdp_prefetch = ahead;
+      expect_one_ranks_training(run, run.model.name + " prefetch " + std::to_string(ahead));
+    }
+  }
 }
 
 TEST(MeshTraining, AccumulationAndRematHoldOnAMesh) {

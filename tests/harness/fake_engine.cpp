@@ -20,7 +20,7 @@
 namespace {
 
 using namespace perfbench;
-using testing::FakeBehaviour;
+using fake::FakeBehaviour;
 namespace fs = std::filesystem;
 
 std::int64_t environment_number(const char* name, std::int64_t otherwise) {
@@ -145,6 +145,16 @@ int run(const fs::path& dir) {
   return finish(dir, run_spec, behaviour, rank);
 }
 
+// Everything fits.
+int dry(const std::vector<std::string>& files) {
+  spec::DryReport report;
+  report.parameters = report.matmul_parameters = 1000;
+  report.peak.total_bytes = report.arena_bytes = 1 << 20;
+  report.flops.feed_forward_flops = 1'000'000;
+  for (std::size_t i = 0; i < files.size(); ++i) std::cout << to_json_line(report) << '\n';
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -153,7 +163,8 @@ int main(int argc, char** argv) {
     std::cout << to_json_line(environment()) << '\n';
     return 0;
   }
+  if (command == "dry") return dry(std::vector<std::string>(argv + 2, argv + argc));
   if (command == "run" && argc == 4 && std::string(argv[2]) == "--dir") return run(argv[3]);
-  std::cerr << "usage: fake_engine env | run --dir DIR\n";
+  std::cerr << "usage: fake_engine env | dry FILE... | run --dir DIR\n";
   return 3;
 }

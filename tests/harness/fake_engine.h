@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace perfbench::testing {
+namespace perfbench::fake {
 
 // Misdeeds happen on the last rank, after its first step.
 enum class FakeBehaviour : std::int64_t {
@@ -22,4 +22,4 @@ enum class FakeBehaviour : std::int64_t {
   first_ok = 100,        // this and everything above behaves
 };
 
-}  // namespace perfbench::testing
+}  // namespace perfbench::fake

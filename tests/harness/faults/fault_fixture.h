@@ -1,0 +1,52 @@
+// Sweeps of the built perfbench over cells whose seed says how the fake engine behaves.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/launch/process.h"
+#include "harness/store/database.h"
+#include "harness/store/query.h"
+#include "tests/harness/example_run.h"
+#include "tests/harness/fake_engine.h"
+
+namespace perfbench::harness {
+
+class Faults : public testing::Test {
+ protected:
+  // One cell per seed; `extra` are further lines of the defaults.
+  void write_matrix(const std::vector<std::int64_t>& seeds, const std::string& extra = "") {
+    std::string text =
+        "name: faults\ndefaults:\n  model: gpt-tiny\n  seq_len: 8\n  global_batch: 2\n  steps: 3\n" + extra;
+    text += "axes:\n  seed: [";
+    for (std::size_t i = 0; i < seeds.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(seeds[i]);
+    write_text(scratch_ / "faults.yaml", text + "]\n");
+  }
+
+  ProcessRequest sweep_request(std::vector<std::string> options = {}) const {
+    std::vector<std::string> command{std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "sweep", "faults.yaml",
+                                     "--db", "f.db"};
+    command.insert(command.end(), options.begin(), options.end());
+    return {.command = command,
+            .working_dir = scratch_.path(),
+            .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
+                            {"PERFBENCH_ENGINE", PERFBENCH_FAKE_ENGINE},
+                            {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}};
+  }
+  ProcessEnd sweep(std::vector<std::string> options = {}) const {
+    return run_process(sweep_request(std::move(options)));
+  }
+
+  std::vector<StoredAttempt> stored() const {
+    return load_attempts(open_database(scratch_ / "f.db"), {.kind = SelectionKind::all});
+  }
+
+  ScratchFolder scratch_;
+};
+
+}  // namespace perfbench::harness

@@ -1,0 +1,77 @@
+// Each way an engine can go wrong ends its cell in the state of its name, and the sweep goes on to the cell after it.
+#include <map>
+
+#include "harness/launch/launcher.h"
+#include "tests/harness/faults/fault_fixture.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using Fake = perfbench::fake::FakeBehaviour;
+
+std::map<std::int64_t, StoredAttempt> by_seed(const std::vector<StoredAttempt>& attempts) {
+  std::map<std::int64_t, StoredAttempt> out;
+  for (const auto& attempt : attempts) out.emplace(attempt.run->seed, attempt);
+  return out;
+}
+
+std::int64_t seed(Fake behaviour) {
+  return static_cast<std::int64_t>(behaviour);
+}
+
+TEST_F(Faults, EveryMisdeedEndsInItsStateAndTheSweepGoesOn) {
+  write_matrix({seed(Fake::segfault), seed(Fake::killed), seed(Fake::out_of_memory), seed(Fake::infeasible),
+                seed(Fake::failed), seed(Fake::no_result), seed(Fake::first_ok)});
+  const auto end = sweep();
+  EXPECT_EQ(end.exit_code, 4) << end.error_output;
+  const auto found = by_seed(stored());
+  ASSERT_EQ(found.size(), 7U);
+  EXPECT_EQ(found.at(seed(Fake::segfault)).state, AttemptState::crashed);
+  EXPECT_THAT(found.at(seed(Fake::segfault)).reason, HasSubstr("11"));
+  EXPECT_EQ(found.at(seed(Fake::killed)).state, AttemptState::crashed);
+  EXPECT_EQ(found.at(seed(Fake::out_of_memory)).state, AttemptState::out_of_memory);
+  EXPECT_THAT(found.at(seed(Fake::out_of_memory)).reason, HasSubstr("layers.0.mlpwi_0"));
+  EXPECT_EQ(found.at(seed(Fake::infeasible)).state, AttemptState::infeasible);
+  EXPECT_EQ(found.at(seed(Fake::failed)).state, AttemptState::crashed);
+  EXPECT_EQ(found.at(seed(Fake::no_result)).state, AttemptState::crashed);
+  EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
+}
+
+TEST_F(Faults, AHangingEngineTimesOut) {
+  write_matrix({seed(Fake::hang), seed(Fake::first_ok)});
+  const auto end = sweep({"--timeout", "0.5"});
+  EXPECT_EQ(end.exit_code, 4);
+  const auto found = by_seed(stored());
+  EXPECT_EQ(found.at(seed(Fake::hang)).state, AttemptState::timed_out);
+  EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
+}
+
+TEST_F(Faults, AnEngineThatGrowsHitsTheMemoryLimit) {
+  write_matrix({seed(Fake::grow), seed(Fake::first_ok)});
+  const auto end = sweep({"--memory-limit", "0.25"});
+  EXPECT_EQ(end.exit_code, 4);
+  const auto found = by_seed(stored());
+  EXPECT_EQ(found.at(seed(Fake::grow)).state, AttemptState::out_of_memory);
+  EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
+}
+
+TEST_F(Faults, FailFastStopsAtTheFirstFailure) {
+  write_matrix({seed(Fake::segfault), seed(Fake::first_ok)});
+  EXPECT_EQ(sweep({"--fail-fast"}).exit_code, 4);
+  EXPECT_EQ(stored().size(), 1U);
+}
+
+TEST_F(Faults, OneRankOfTwoThatDiesOrHangsEndsItsCell) {
+  if (!find_mpirun()) GTEST_SKIP() << "no mpirun in PATH";
+  write_matrix({seed(Fake::killed), seed(Fake::hang), seed(Fake::first_ok)}, "  fsdp: 2\n");
+  const auto end = sweep({"--timeout", "5"});
+  EXPECT_EQ(end.exit_code, 4) << end.error_output;
+  const auto found = by_seed(stored());
+  EXPECT_EQ(found.at(seed(Fake::killed)).state, AttemptState::crashed);
+  EXPECT_EQ(found.at(seed(Fake::hang)).state, AttemptState::timed_out);
+  EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -11,7 +11,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/matrix_options.h"
-#include "harness/compare/cell_runs.h"
+#include "harness/cli/stored_cells.h"
 #include "harness/input_error.h"
 #include "harness/launch/cores.h"
 #include "harness/matrix/model_catalog.h"
@@ -21,8 +21,6 @@
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
-#include "reports/build_report.h"
-#include "reports/markdown.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -91,16 +89,6 @@ PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, co
   return work;
 }
 
-void print_table(Connection& db, const std::string& sweep_id, const std::string& title, const ModelCatalog& catalog) {
-  const auto cells = group_by_run(load_attempts(db, {.kind = SelectionKind::sweep, .id = sweep_id}));
-  reports::ReportRequest request{.title = title};
-  for (const auto& cell : cells) {
-    const auto& hardware = cell.run().hardware;
-    if (hardware != "host") request.hardware.emplace(hardware, catalog.hardware(hardware));
-  }
-  fmt::print("\n{}", reports::to_markdown(reports::build_report(cells, request), reports::TableStyle::table));
-}
-
 void print_end(const SweepSummary& summary, const SweepArguments& args) {
   std::string states;
   for (const auto& [state, count] : summary.states) {
@@ -155,7 +143,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const auto options = sweep_options(args, context, interruption);
   const auto summary = run_sweep(work.cells, options, hooks, interruption);
   if (!summary.attempts.empty() && summary.store_error.empty()) {
-    print_table(store.db(), options.execution.sweep_id, expansion.name, catalog);
+    fmt::print("\n{}", report_text(store.db(), {.selection = options.execution.sweep_id}, context));
   }
   print_end(summary, args);
   return summary.all_fine() ? ExitCode::fine : ExitCode::failure;

@@ -119,6 +119,24 @@ TEST(Ingest, StoresTheStepsAsTheyWereWritten) {
   EXPECT_EQ(step.integer(5), 64 << 20);
 }
 
+TEST(Ingest, TakesAnHoursReadingsForTheAttemptAndNotForTheEnvironment) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  ExampleRun example{.attempt = example_attempt("c", 1)};
+  write_run_directory(scratch / "runs/1", example);
+  example.attempt = example_attempt("c", 2);
+  example.environment.load_1m = 7.5;
+  example.environment.peak_flops_per_s = 2e11;
+  write_run_directory(scratch / "runs/2", example);
+  example.attempt = example_attempt("c", 3);
+  example.environment.git_commit = "fedcba9876543210";
+  write_run_directory(scratch / "runs/3", example);
+  ingest_tree(db, scratch / "runs");
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM environments"), 2) << "another load is no other environment, a build is";
+  EXPECT_EQ(integer(db, "SELECT count(DISTINCT machine_fingerprint) FROM environments"), 1);
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM attempts WHERE load_1m = 7.5 AND peak_flops_per_s = 2e11"), 2);
+}
+
 TEST(Ingest, DerivesTheStepTimeWithoutTheWarmUp) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");

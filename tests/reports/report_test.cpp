@@ -105,6 +105,15 @@ TEST_F(Report, AsJsonIsAsApproved) {
   expect_golden("table.json", to_json(build_for_golden()));
 }
 
+TEST_F(Report, KeepsATableWholeWhateverANameHolds) {
+  perfbench::reports::Report report;
+  report.rows.resize(1);
+  report.rows[0].processor = "a|b\nc";
+  EXPECT_THAT(to_markdown(report, TableStyle::table), HasSubstr("| a\\|b c "));
+  report.rows[0].processor = "say \"hi\", you";
+  EXPECT_THAT(to_csv(report, TableStyle::table), HasSubstr(",\"say \"\"hi\"\", you\","));
+}
+
 TEST_F(Report, HasTheColumnsOfTheReferenceTables) {
   std::vector<std::string> titles;
   for (const auto& column : columns(TableStyle::table)) titles.emplace_back(column.title);

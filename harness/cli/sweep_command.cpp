@@ -16,6 +16,8 @@
 #include "harness/launch/cores.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/plan_table.h"
+#include "harness/plan/runnable.h"
+#include "harness/provenance/machine_facts.h"
 #include "harness/run/interruption.h"
 #include "harness/run/sweep.h"
 #include "harness/store/database.h"
@@ -73,11 +75,30 @@ struct PlannedWork {
   std::map<std::string, CellPlan> plans;  // by run id
 };
 
+// What a matrix plans for other machines is recorded with that reason, not started.
+class RunnableCheck {
+ public:
+  explicit RunnableCheck(const fs::path& engine) : engine_(engine) {}
+
+  std::optional<std::string> obstacle(const PlannedCell& planned) {
+    const auto& run = planned.cell.run;
+    if (run.device == spec::Device::cpu && run.hardware == "host") return std::nullopt;
+    if (!answer_) answer_ = ask_engine_environment(engine_);
+    return answer_->facts ? not_runnable_here(planned, *answer_->facts) : answer_->error;
+  }
+
+ private:
+  const fs::path& engine_;
+  std::optional<EngineAnswer> answer_;  // asked when the first such cell comes
+};
+
 PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog) {
   PlannedWork work;
+  RunnableCheck here(context.engine);
   for (auto& planned : plan_cells(std::move(cells), {.engine = context.engine, .catalog = &catalog})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
+    if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {
       const auto& flops = planned.counts->flops;
       plan.work = static_cast<double>(flops.model_flops() + flops.rematerialised_flops) *

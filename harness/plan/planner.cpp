@@ -94,12 +94,6 @@ std::string largest_text(const std::vector<TensorGroup>& groups) {
   return out;
 }
 
-// Bytes that must exist on the device at once; on a CPU what is offloaded is in the same memory.
-std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts) {
-  const auto offloaded = run.device == spec::Device::cpu ? counts.peak.host_bytes : 0;
-  return std::max(counts.arena_bytes, counts.peak.total_bytes) + offloaded;
-}
-
 void judge(PlannedCell& planned, const Memory& memory) {
   const auto& counts = *planned.counts;
   planned.memory_available_bytes = memory.bytes;
@@ -131,6 +125,11 @@ bool needs_counting(PlannedCell& planned) {
 }
 
 }  // namespace
+
+std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts) {
+  const auto offloaded = run.device == spec::Device::cpu ? counts.peak.host_bytes : 0;
+  return std::max(counts.arena_bytes, counts.peak.total_bytes) + offloaded;
+}
 
 std::vector<TensorGroup> group_tensors(const std::vector<spec::LiveTensor>& tensors) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, TensorGroup> groups;

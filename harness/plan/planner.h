@@ -53,6 +53,9 @@ struct PlanRequest {
 // file describes.
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request);
 
+// Bytes that must exist on one device at once; on a CPU what is offloaded is in the same memory.
+std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts);
+
 // Tensors grouped by scope, type, shape and name with layer numbers taken out, largest first.
 std::vector<TensorGroup> group_tensors(const std::vector<spec::LiveTensor>& tensors);
 

@@ -55,24 +55,32 @@ std::vector<double> probe_times(const std::string& output) {
 }
 
 void ask_engine(const fs::path& engine, MachineFacts& facts) {
+  auto answer = ask_engine_environment(engine);
+  facts.engine = std::move(answer.facts);
+  facts.engine_error = std::move(answer.error);
+  if (!facts.engine) return;
   try {
-    const auto answer = run_process({.command = {engine.string(), "env"}}, {.time_limit = kEngineTime});
-    if (!answer.succeeded()) {
-      facts.engine_error = "'" + engine.string() + " env' ended with exit code " + std::to_string(answer.exit_code);
-      return;
-    }
-    facts.engine = spec::parse_environment(answer.output);
     const auto probe =
         run_process({.command = {engine.string(), "probe", "--count", "30"}}, {.time_limit = kEngineTime});
     if (probe.succeeded()) facts.probe_ns = probe_times(probe.output);
   } catch (const LaunchError& e) {
     facts.engine_error = e.what();
-  } catch (const spec::SpecError& e) {
-    facts.engine_error = "'" + engine.string() + " env' printed something else: " + e.what();
   }
 }
 
 }  // namespace
+
+EngineAnswer ask_engine_environment(const fs::path& engine) {
+  try {
+    const auto answer = run_process({.command = {engine.string(), "env"}}, {.time_limit = kEngineTime});
+    if (answer.succeeded()) return {spec::parse_environment(answer.output), ""};
+    return {{}, "'" + engine.string() + " env' ended with exit code " + std::to_string(answer.exit_code)};
+  } catch (const LaunchError& e) {
+    return {{}, e.what()};
+  } catch (const spec::SpecError& e) {
+    return {{}, "'" + engine.string() + " env' printed something else: " + e.what()};
+  }
+}
 
 MachineFacts collect_facts(const FactQuery& query) {
   MachineFacts facts;

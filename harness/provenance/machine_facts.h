@@ -26,6 +26,13 @@ struct MachineFacts {
   std::int64_t disk_free_bytes = 0;
 };
 
+struct EngineAnswer {
+  std::optional<spec::EnvironmentRecord> facts;
+  std::string error;  // why there are none
+};
+// What `perfbench-engine env` prints.
+EngineAnswer ask_engine_environment(const std::filesystem::path& engine);
+
 struct FactQuery {
   std::filesystem::path engine;
   std::filesystem::path disk = ".";  // where run directories will be

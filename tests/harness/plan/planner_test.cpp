@@ -11,6 +11,7 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
 #include "harness/plan/plan_table.h"
+#include "harness/plan/runnable.h"
 
 namespace perfbench::harness {
 namespace {
@@ -137,6 +138,25 @@ TEST(Plan, DetailsListTheTensorsAliveAtThePeak) {
   const auto text = render_plan_details(plan.at(0), PlanFormat::table);
   EXPECT_THAT(text, testing::ContainsRegex("activations +layers\\.\\*\\.mlpwi_0 +fp32 +\\[2, 3\\] +2 +80\\.0 MiB"));
   EXPECT_THAT(render_plan_details(plan.at(0), PlanFormat::json), HasSubstr("layers.1.w_up"));
+}
+
+PlannedCell planned_for(const std::string& words) {
+  return plan_text("name: m\ndefaults: {model: tiny-llama, seq_len: 40, global_batch: 1024, " + words + "}\n").at(0);
+}
+
+TEST(RunnableHere, ACudaCellNeedsAnEngineWithCuda) {
+  const auto planned = planned_for("device: cuda, hardware: host");
+  EXPECT_THAT(not_runnable_here(planned, {.cuda = "absent"}).value_or(""), HasSubstr("planned only: device cuda"));
+  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0"}), std::nullopt);
+}
+
+// 82 MiB a rank (see above): 512 of them are 41 GiB.
+TEST(RunnableHere, RanksThatAreMeantForOtherDevicesMustFitThisMachine) {
+  auto planned = planned_for("fsdp: 512");
+  planned.cell.run.hardware = "h100";
+  EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{24} << 30, .cuda = "absent"}),
+            "planned only: 512 ranks need 82.0 MiB each, this machine has 24.0 GiB in all");
+  EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{42} << 30, .cuda = "absent"}), std::nullopt);
 }
 
 }  // namespace

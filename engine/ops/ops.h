@@ -38,7 +38,7 @@ struct MatmulArgs {
   Transpose transpose_b = Transpose::no;
   Write write = Write::overwrite;
   FlopPart part = FlopPart::feed_forward;
-  TensorView bias_n;  // optional, forward only (write must be overwrite)
+  TensorView bias_n = {};  // optional, forward only (write must be overwrite)
 };
 
 // statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.
@@ -48,7 +48,7 @@ struct NormForwardArgs {
   TensorView statistics;
   TensorView x_NM;
   TensorView weight_M;
-  TensorView bias_M;  // optional
+  TensorView bias_M = {};  // optional
   spec::NormKind kind = spec::NormKind::rmsnorm;
   double eps = 1e-5;
 };
@@ -57,7 +57,7 @@ struct NormForwardArgs {
 struct NormBackwardArgs {
   TensorView dx_NM;
   TensorView dweight_M;
-  TensorView dbias_M;  // optional
+  TensorView dbias_M = {};  // optional
   TensorView dy_NM;
   TensorView x_NM;
   TensorView statistics;
@@ -87,12 +87,12 @@ struct AttentionDims {
 // Causal softmax(q k^T / sqrt(D)) v. dot_product writes the probabilities (zero above the diagonal) to weights_BHTT;
 // flash works in tiles and takes none. logsumexp of the scaled scores of each row, f32.
 struct AttentionForwardArgs {
-  TensorView context;        // [N, H*D]
-  TensorView logsumexp_BHT;  // f32
-  TensorView weights_BHTT;   // dot_product only
-  TensorView query;          // [N, H*D]
-  TensorView key;            // [N, K*D]
-  TensorView value;          // [N, K*D]
+  TensorView context;            // [N, H*D]
+  TensorView logsumexp_BHT;      // f32
+  TensorView weights_BHTT = {};  // dot_product only
+  TensorView query;              // [N, H*D]
+  TensorView key;                // [N, K*D]
+  TensorView value;              // [N, K*D]
   AttentionDims dims;
   spec::AttentionKind kind = spec::AttentionKind::flash;
 };
@@ -109,8 +109,8 @@ struct AttentionBackwardArgs {
   TensorView value;
   TensorView context;
   TensorView logsumexp_BHT;
-  TensorView weights_BHTT;   // dot_product only
-  TensorView dweights_BHTT;  // dot_product only
+  TensorView weights_BHTT = {};   // dot_product only
+  TensorView dweights_BHTT = {};  // dot_product only
   AttentionDims dims;
   spec::AttentionKind kind = spec::AttentionKind::flash;
 };
@@ -118,14 +118,14 @@ struct AttentionBackwardArgs {
 // Gated kinds: product = act(gate) * up. Un-gated: product = act(up), gate absent.
 struct ActivationForwardArgs {
   TensorView product_NF;
-  TensorView gate_NF;
+  TensorView gate_NF = {};
   TensorView up_NF;
   spec::Activation kind = spec::Activation::swiglu;
 };
 
 // In place: gate and up hold the forward's inputs and receive their gradients.
 struct ActivationBackwardArgs {
-  TensorView gate_NF;
+  TensorView gate_NF = {};
   TensorView up_NF;
   TensorView dproduct_NF;
   spec::Activation kind = spec::Activation::swiglu;
@@ -136,14 +136,14 @@ struct EmbeddingForwardArgs {
   TensorView x_NM;
   TensorView tokens_N;  // i32
   TensorView table_VM;
-  TensorView position_TM;  // optional
+  TensorView position_TM = {};  // optional
   std::int64_t seq_len = 0;
 };
 
 // dtable and dposition always accumulate, f32; rows of one token are added in the order of r.
 struct EmbeddingBackwardArgs {
   TensorView dtable_VM;
-  TensorView dposition_TM;  // optional
+  TensorView dposition_TM = {};  // optional
   TensorView dx_NM;
   TensorView tokens_N;
   std::int64_t seq_len = 0;

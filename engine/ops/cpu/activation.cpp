@@ -1,142 +1,134 @@
-#include <cmath>
-#include <numbers>
-
+// Activations of the feed-forward block and their gradients, one pass over memory.
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cpu/numerics.h"
-#include "engine/ops/cpu/rows.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
+#include "engine/ops/cpu/vector_math.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 namespace {
 
-// Value and derivative of an activation at x.
-struct Point {
-  float value;
-  float slope;
-};
-
-// x sigmoid(x).
-struct Silu {
-  static Point at(float x) {
-    const float s = cpu::sigmoid_f32(x);
-    return {x * s, s * (1.0F + x * (1.0F - s))};
-  }
-};
-
-// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3) (Hendrycks, Gimpel, "GELU", 2016).
-struct GeluTanh {
-  static Point at(float x) {
-    constexpr float kRoot = 0.797884560802865F;
-    constexpr float kCube = 0.044715F;
-    const float s = cpu::sigmoid_f32(2.0F * kRoot * (x + kCube * x * x * x));
-    const float du = kRoot * (1.0F + 3.0F * kCube * x * x);
-    return {x * s, s + 2.0F * x * s * (1.0F - s) * du};
-  }
-};
-
-// x Phi(x), Phi the normal distribution.
-struct GeluErf {
-  static Point at(float x) {
-    const float phi = 0.5F * (1.0F + std::erf(x * std::numbers::sqrt2_v<float> / 2.0F));
-    const float density = 0.398942280401433F * std::exp(-0.5F * x * x);
-    return {x * phi, phi + x * density};
-  }
+struct ValueAndSlope {
+  Vec value;
+  Vec slope;
 };
 
 struct Relu {
-  static Point at(float x) { return {x > 0.0F ? x : 0.0F, x > 0.0F ? 1.0F : 0.0F}; }
+  static ValueAndSlope at(Vec x) {
+    // Written so that a NaN passes.
+    return {select(x < Vec{}, Vec{}, x), select(x <= Vec{}, Vec{}, splat(1.0F))};
+  }
 };
 
-// One pass over equal flat operands in blocks that stay in the first cache.
-constexpr std::int64_t kBlock = 2048;
+struct Silu {
+  static ValueAndSlope at(Vec x) {
+    const Vec s = sigmoid(x);
+    const Vec value = x * s;
+    return {value, s + value * (1.0F - s)};
+  }
+};
 
-template <class Act>
-void forward(const ActivationForwardArgs& args) {
-  const std::int64_t n = args.up_NF.elements();
-  const bool gated = args.gate_NF.defined();
-#pragma omp parallel
-  {
-    std::vector<float> gate_buffer;
-    std::vector<float> up_buffer;
-    std::vector<float> out_buffer;
-#pragma omp for
-    for (std::int64_t first = 0; first < n; first += kBlock) {
-      const Shape shape{std::min(kBlock, n - first)};
-      const std::int64_t count = shape[0];
-      const auto product = args.product_NF.slice(first, shape);
-      const float* up = cpu::read_row(args.up_NF.slice(first, shape), 0, count, up_buffer);
-      float* out = cpu::write_row(product, 0, count, out_buffer);
-      if (gated) {
-        const float* gate = cpu::read_row(args.gate_NF.slice(first, shape), 0, count, gate_buffer);
-        for (std::int64_t i = 0; i < count; ++i) out[i] = Act::at(gate[i]).value * up[i];
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) out[i] = Act::at(up[i]).value;
-      }
-      cpu::finish_row(product, 0, count, out_buffer);
+// 0.5 x (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3), is x sigmoid(2u).
+struct GeluTanh {
+  static ValueAndSlope at(Vec x) {
+    constexpr float kTwoRootTwoOverPi = 1.5957691216057308F;
+    constexpr float kCubic = 0.044715F;
+    const Vec square = x * x;
+    const Vec s = sigmoid(kTwoRootTwoOverPi * x * (1.0F + kCubic * square));
+    const Vec slope_2u = kTwoRootTwoOverPi * (1.0F + 3.0F * kCubic * square);
+    // s (1 - s) is 0 where the polynomial overflows: keep infinity * 0 out.
+    const Vec bend = select(s * (1.0F - s) == Vec{}, Vec{}, x * s * (1.0F - s) * slope_2u);
+    return {x * s, s + bend};
+  }
+};
+
+// x Phi(x), Phi(x) = (1 + erf(x / sqrt 2)) / 2.
+struct GeluErf {
+  static ValueAndSlope at(Vec x) {
+    constexpr float kRootHalf = 0.70710678118654752F;
+    constexpr float kOneOverRootTwoPi = 0.39894228040143268F;
+    const Vec phi = 0.5F * (1.0F + erf(x * kRootHalf));
+    const Vec density = kOneOverRootTwoPi * exp(-0.5F * x * x);
+    return {x * phi, phi + select(density == Vec{}, Vec{}, x * density)};
+  }
+};
+
+template <class Kind, class T>
+void forward(T* product, const T* gate, const T* up, std::int64_t n) {
+  for_vectors(
+      n,
+      [&](std::int64_t i) {
+        if (gate == nullptr) {
+          store(product + i, Kind::at(load(up + i)).value);
+        } else {
+          store(product + i, Kind::at(load(gate + i)).value * load(up + i));
+        }
+      },
+      [&](std::int64_t i, std::int64_t part) {
+        const Vec acted = Kind::at(load_part((gate == nullptr ? up : gate) + i, part)).value;
+        store_part(product + i, gate == nullptr ? acted : acted * load_part(up + i, part), part);
+      });
+}
+
+template <class Kind, class T>
+void backward(T* gate, T* up, const T* dproduct, std::int64_t n) {
+  const auto step = [&](std::int64_t i, std::int64_t count) {
+    const Vec d = load_up_to(dproduct + i, count);
+    if (gate == nullptr) {
+      store_up_to(up + i, d * Kind::at(load_up_to(up + i, count)).slope, count);
+      return;
     }
+    const auto acted = Kind::at(load_up_to(gate + i, count));
+    const Vec linear = load_up_to(up + i, count);
+    store_up_to(gate + i, d * linear * acted.slope, count);
+    store_up_to(up + i, d * acted.value, count);
+  };
+  for_vectors(
+      n, [&](std::int64_t i) { step(i, kLanes); }, step);
+}
+
+// Calls f.operator()<Kind>() with the function of the activation.
+template <class F>
+void with_kind(spec::Activation kind, F&& f) {
+  switch (kind) {
+    case spec::Activation::gelu_tanh:
+    case spec::Activation::geglu:
+      return f.template operator()<GeluTanh>();
+    case spec::Activation::gelu:
+      return f.template operator()<GeluErf>();
+    case spec::Activation::relu:
+      return f.template operator()<Relu>();
+    case spec::Activation::swiglu:
+      return f.template operator()<Silu>();
   }
 }
 
-template <class Act>
-void backward(const ActivationBackwardArgs& args) {
-  const std::int64_t n = args.up_NF.elements();
-  const bool gated = args.gate_NF.defined();
-#pragma omp parallel
-  {
-    std::vector<float> gate_buffer;
-    std::vector<float> up_buffer;
-    std::vector<float> d_buffer;
-#pragma omp for
-    for (std::int64_t first = 0; first < n; first += kBlock) {
-      const Shape shape{std::min(kBlock, n - first)};
-      const std::int64_t count = shape[0];
-      const auto up_view = args.up_NF.slice(first, shape);
-      const float* d = cpu::read_row(args.dproduct_NF.slice(first, shape), 0, count, d_buffer);
-      float* up = cpu::change_row(up_view, 0, count, up_buffer);
-      if (gated) {
-        const auto gate_view = args.gate_NF.slice(first, shape);
-        float* gate = cpu::change_row(gate_view, 0, count, gate_buffer);
-        for (std::int64_t i = 0; i < count; ++i) {
-          const Point a = Act::at(gate[i]);
-          gate[i] = d[i] * up[i] * a.slope;
-          up[i] = d[i] * a.value;
-        }
-        cpu::finish_row(gate_view, 0, count, gate_buffer);
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) up[i] = d[i] * Act::at(up[i]).slope;
-      }
-      cpu::finish_row(up_view, 0, count, up_buffer);
-    }
-  }
+template <class T>
+T* at_or_null(const TensorView& t, std::int64_t i) {
+  return t.defined() ? t.as<T>() + i : nullptr;
 }
 
 }  // namespace
 
 void CpuOps::do_activation_forward(const ActivationForwardArgs& args) {
-  switch (args.kind) {
-    case spec::Activation::swiglu:
-      return forward<Silu>(args);
-    case spec::Activation::geglu:
-    case spec::Activation::gelu_tanh:
-      return forward<GeluTanh>(args);
-    case spec::Activation::gelu:
-      return forward<GeluErf>(args);
-    case spec::Activation::relu:
-      return forward<Relu>(args);
-  }
+  with_element_type(args.up_NF.dtype, [&]<class T>() {
+    with_kind(args.kind, [&]<class Kind>() {
+      for_ranges(args.up_NF.elements(), [&](std::int64_t begin, std::int64_t end) {
+        forward<Kind, T>(args.product_NF.as<T>() + begin, at_or_null<T>(args.gate_NF, begin),
+                         args.up_NF.as<T>() + begin, end - begin);
+      });
+    });
+  });
 }
 
 void CpuOps::do_activation_backward(const ActivationBackwardArgs& args) {
-  switch (args.kind) {
-    case spec::Activation::swiglu:
-      return backward<Silu>(args);
-    case spec::Activation::geglu:
-    case spec::Activation::gelu_tanh:
-      return backward<GeluTanh>(args);
-    case spec::Activation::gelu:
-      return backward<GeluErf>(args);
-    case spec::Activation::relu:
-      return backward<Relu>(args);
-  }
+  with_element_type(args.up_NF.dtype, [&]<class T>() {
+    with_kind(args.kind, [&]<class Kind>() {
+      for_ranges(args.up_NF.elements(), [&](std::int64_t begin, std::int64_t end) {
+        backward<Kind, T>(at_or_null<T>(args.gate_NF, begin), args.up_NF.as<T>() + begin,
+                          args.dproduct_NF.as<const T>() + begin, end - begin);
+      });
+    });
+  });
 }
 
-}  // namespace perfbench::engine
+}  // namespace perfbench::engine::cpu

@@ -2,16 +2,22 @@
 
 #include "engine/ops/cpu/cpu_ops.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 
 void CpuOps::do_attention_forward(const AttentionForwardArgs& args) {
-  const bool flash = args.kind == spec::AttentionKind::flash;
-  flash ? cpu::flash_forward(args) : cpu::dot_product_forward(args);
+  if (args.kind == spec::AttentionKind::flash) {
+    flash_forward(args, scratch_);
+  } else {
+    dot_product_forward(args, scratch_);
+  }
 }
 
 void CpuOps::do_attention_backward(const AttentionBackwardArgs& args) {
-  const bool flash = args.kind == spec::AttentionKind::flash;
-  flash ? cpu::flash_backward(args) : cpu::dot_product_backward(args);
+  if (args.kind == spec::AttentionKind::flash) {
+    flash_backward(args, scratch_);
+  } else {
+    dot_product_backward(args, scratch_);
+  }
 }
 
-}  // namespace perfbench::engine
+}  // namespace perfbench::engine::cpu

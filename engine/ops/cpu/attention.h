@@ -1,13 +1,180 @@
-// The two kinds of attention, in the files of their names.
+// The two attentions and what they share: heads packed into contiguous f32 tiles, and the causal mask of a tile.
+//
+// A unit of work is one key/value head of one sequence with all query heads that read it; a query head's gradient of
+// key and value is then summed by one thread in a fixed order. Units too few for the threads are divided by rows.
 #pragma once
 
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
+#include "engine/ops/cpu/scratch.h"
+#include "engine/ops/cpu/tile_product.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cpu {
 
-void dot_product_forward(const AttentionForwardArgs& args);
-void dot_product_backward(const AttentionBackwardArgs& args);
-void flash_forward(const AttentionForwardArgs& args);
-void flash_backward(const AttentionBackwardArgs& args);
+void flash_forward(const AttentionForwardArgs& args, Scratch& scratch);
+void flash_backward(const AttentionBackwardArgs& args, Scratch& scratch);
+void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch);
+void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch);
+
+// A head's columns within [N, heads*D], the rows of one sequence.
+template <class T>
+struct HeadRows {
+  T* data = nullptr;  // row 0
+  std::int64_t stride = 0;
+
+  T* row(std::int64_t t) const { return data + t * stride; }
+};
+
+template <class T>
+HeadRows<T> head_rows(const TensorView& x, const AttentionDims& dims, std::int64_t batch, std::int64_t head) {
+  const std::int64_t stride = x.shape[1];
+  return {x.as<T>() + batch * dims.seq_len * stride + head * dims.head_dim, stride};
+}
+
+// Widths of packed tiles: head_dim padded to whole registers.
+inline std::int64_t padded_head(const AttentionDims& dims) {
+  return round_up(dims.head_dim, kLanes);
+}
+
+struct PackedShape {
+  std::int64_t rows;      // present in the source
+  std::int64_t width;     // D
+  std::int64_t to_width;  // of the packed rows, at least D
+};
+
+// [rows][to_width] times factor, zeros behind D.
+template <class T>
+void pack_rows(HeadRows<const T> from, PackedShape shape, float factor, float* to) {
+  for (std::int64_t r = 0; r < shape.rows; ++r, to += shape.to_width) {
+    const T* const row = from.row(r);
+    for (std::int64_t i = 0; i < shape.to_width; i += kLanes) {
+      const std::int64_t count = std::clamp<std::int64_t>(shape.width - i, 0, kLanes);
+      store(to + i, count == 0 ? Vec{} : load_up_to(row + i, count) * factor);
+    }
+  }
+}
+
+// Transposed, a tile at a time: [tiles][D][tile], zeros behind the last row. A tile's rows are next to each other, so
+// that a product walks it without the power-of-two strides that would use few sets of the cache.
+template <class T>
+void pack_columns(HeadRows<const T> from, PackedShape shape, std::int64_t tile, float* to) {
+  constexpr std::int64_t kTurned = 16;  // rows turned together: a whole cache line of each packed row
+  for (std::int64_t first = 0; first < shape.rows; first += tile, to += shape.width * tile) {
+    for (std::int64_t k = 0; k < tile; k += kTurned) {
+      for (std::int64_t d = 0; d < shape.width; ++d) {
+        float* const line = to + d * tile + k;
+        for (std::int64_t i = 0; i < kTurned; ++i) {
+          const std::int64_t r = first + k + i;
+          line[i] = r < shape.rows ? to_f32(from.row(r)[d]) : 0.0F;
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void unpack_rows(const float* from, PackedShape shape, float factor, HeadRows<T> to) {
+  for (std::int64_t r = 0; r < shape.rows; ++r, from += shape.to_width) {
+    T* const row = to.row(r);
+    for (std::int64_t i = 0; i < shape.width; i += kLanes) {
+      store_up_to(row + i, load(from + i) * factor, std::min(kLanes, shape.width - i));
+    }
+  }
+}
+
+// The rows [row, row + rows) of the scores against the keys [key, key + keys).
+struct ScoreTile {
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t key = 0;
+  std::int64_t keys = 0;
+
+  // Keys of the tile that query `row + r` may see.
+  std::int64_t visible(std::int64_t r) const { return std::clamp<std::int64_t>(row + r + 1 - key, 0, keys); }
+  // Rows that see a key of the tile at all, and that see them all, start here.
+  std::int64_t first_row() const { return std::clamp<std::int64_t>(key - row, 0, rows); }
+  bool masked() const { return visible(0) < keys; }
+};
+
+// Rows that share the bounds of a product on a masked tile.
+inline constexpr std::int64_t kMaskRows = kTileRows;
+
+// scores[rows, keys] = a[rows, D] b[D, keys]; only what the mask lets through, rounded up to whole registers.
+inline void score_product(const ScoreTile& tile, TileProduct product) {
+  if (!tile.masked()) {
+    product.m = tile.rows;
+    product.n = tile.keys;
+    return tile_product<TileLayout::row_major, Write::overwrite>(product);
+  }
+  for (std::int64_t r = tile.first_row(); r < tile.rows; r += kMaskRows) {
+    TileProduct part = product;
+    part.m = std::min(kMaskRows, tile.rows - r);
+    part.n = round_up(tile.visible(r + part.m - 1), kLanes);
+    part.a += r * part.a_stride;
+    part.c += r * part.c_stride;
+    tile_product<TileLayout::row_major, Write::overwrite>(part);
+  }
+}
+
+// out[rows, D] += scores[rows, keys] b[keys, D]. Masked scores within a row's group are zero.
+inline void value_product(const ScoreTile& tile, TileProduct product) {
+  if (!tile.masked()) {
+    product.m = tile.rows;
+    product.k = tile.keys;
+    return tile_product<TileLayout::row_major, Write::accumulate>(product);
+  }
+  for (std::int64_t r = tile.first_row(); r < tile.rows; r += kMaskRows) {
+    TileProduct part = product;
+    part.m = std::min(kMaskRows, tile.rows - r);
+    part.k = tile.visible(r + part.m - 1);
+    part.a += r * part.a_stride;
+    part.c += r * part.c_stride;
+    tile_product<TileLayout::row_major, Write::accumulate>(part);
+  }
+}
+
+// out[keys, D] += scores[rows, keys]^T b[rows, D], for the first `keys_present` keys. Masked scores are zero.
+inline void key_product(const ScoreTile& tile, std::int64_t keys_present, TileProduct product) {
+  if (!tile.masked()) {
+    product.m = keys_present;
+    product.k = tile.rows;
+    return tile_product<TileLayout::column_major, Write::accumulate>(product);
+  }
+  for (std::int64_t key = 0; key < keys_present; key += kMaskRows) {
+    const std::int64_t first = std::clamp<std::int64_t>(tile.key + key - tile.row, 0, tile.rows);
+    TileProduct part = product;
+    part.m = std::min(kMaskRows, keys_present - key);
+    part.k = tile.rows - first;
+    part.a += first * part.a_stride + key;
+    part.b += first * part.b_stride;
+    part.c += key * part.c_stride;
+    tile_product<TileLayout::column_major, Write::accumulate>(part);
+  }
+}
+
+// Zeros from `visible` up to `keys` in a row of scores.
+inline void mask_row(float* scores, std::int64_t visible, std::int64_t keys) {
+  std::fill(scores + visible, scores + keys, 0.0F);
+}
+
+// How units are handed to threads: each divided into `parts` that take rows in turn.
+struct Division {
+  int threads = 1;
+  std::int64_t units = 0;
+  std::int64_t parts = 1;
+
+  std::int64_t items() const { return units * parts; }
+};
+
+// Whole units as long as every thread gets its even share of them.
+inline Division divide_units(const AttentionDims& dims) {
+  Division division;
+  division.units = dims.batch * dims.n_kv_heads;
+  division.threads = threads_for(dims.batch * dims.n_heads * dims.seq_len * dims.seq_len);
+  const bool even = division.units % division.threads == 0 || division.units >= 4 * division.threads;
+  division.parts = even ? 1 : division.threads;
+  return division;
+}
 
 }  // namespace perfbench::engine::cpu

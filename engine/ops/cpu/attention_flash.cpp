@@ -1,255 +1,361 @@
-// Attention in tiles: no buffer grows with the square of the sequence. Forward keeps a running maximum and sum per row
-// (Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022),
-// backward computes each tile's probabilities again from the rows' logsumexp.
-#include <algorithm>
+// Tiled attention (Dao, "FlashAttention-2", 2023): the scores exist one tile at a time. The exponentials are to base 2,
+// log2(e) being folded into the scale of the queries.
 #include <cmath>
 #include <limits>
 
 #include "engine/ops/cpu/attention.h"
-#include "engine/ops/cpu/attention_heads.h"
-#include "engine/ops/cpu/numerics.h"
-#include "engine/ops/cpu/sgemm.h"
+#include "engine/ops/cpu/vector_math.h"
 
 namespace perfbench::engine::cpu {
 namespace {
 
-// A tile of scores is 128 KiB of f32: with its rows of query, key and value it stays in a second-level cache.
-constexpr std::int64_t kRows = 128;
-constexpr std::int64_t kColumns = 256;
+constexpr std::int64_t kQueryTile = 5 * kTileRows;
+constexpr std::int64_t kKeyTile = 128;         // forward
+constexpr std::int64_t kBackwardKeyTile = 64;  // two tiles of scores are alive
 
-struct Tile {
-  std::int64_t i0 = 0;
-  std::int64_t rows = 0;
-  std::int64_t j0 = 0;
-  std::int64_t columns = 0;
-
-  // Columns that row i may see, counted from j0.
-  std::int64_t seen(std::int64_t i) const { return std::clamp<std::int64_t>(i + 1 - j0, 0, columns); }
-};
-
-void scores(const Tile& tile, const HeadMatrix& q, const HeadMatrix& k, std::int64_t head_dim, float* out) {
-  sgemm({.transpose_b = true,
-         .m = tile.rows,
-         .n = tile.columns,
-         .k = head_dim,
-         .a = q.row(tile.i0),
-         .lda = q.stride,
-         .b = k.row(tile.j0),
-         .ldb = k.stride,
-         .c = out,
-         .ldc = kColumns});
+float query_scale(const AttentionDims& dims) {
+  return kLog2E / std::sqrt(static_cast<float>(dims.head_dim));
 }
 
-struct RowState {
-  float largest[kRows];
-  float sum[kRows];
+template <class T>
+class FlashForward {
+ public:
+  FlashForward(const AttentionForwardArgs& args, float* memory) : args_(args), dims_(args.dims) {
+    lay_out(Carver(memory));
+  }
+
+  static std::int64_t floats(const AttentionForwardArgs& args) { return FlashForward(args, nullptr).used_; }
+
+  // Query tiles part, part + parts, ... of one unit.
+  void run(std::int64_t unit, std::int64_t part, std::int64_t parts) {
+    const std::int64_t batch = unit / dims_.n_kv_heads;
+    const std::int64_t kv_head = unit % dims_.n_kv_heads;
+    const std::int64_t group = dims_.n_heads / dims_.n_kv_heads;
+    const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
+    pack_columns<T>(head_rows<const T>(args_.key, dims_, batch, kv_head), {shape.rows, shape.width, shape.width},
+                    kKeyTile, keys_);
+    pack_rows<T>(head_rows<const T>(args_.value, dims_, batch, kv_head), shape, 1.0F, values_);
+    const std::int64_t tiles = (dims_.seq_len + kQueryTile - 1) / kQueryTile;
+    for (std::int64_t i = part; i < group * tiles; i += parts) {
+      query_tile(batch, kv_head * group + i / tiles, i % tiles * kQueryTile);
+    }
+  }
+
+ private:
+  void lay_out(Carver carver) {
+    width_ = padded_head(dims_);
+    const std::int64_t padded_keys = round_up(dims_.seq_len, kKeyTile);
+    keys_ = carver.take(padded_keys * dims_.head_dim);
+    values_ = carver.take(padded_keys * width_);
+    query_ = carver.take(kQueryTile * width_);
+    context_ = carver.take(kQueryTile * width_);
+    scores_ = carver.take(kQueryTile * kKeyTile);
+    sums_ = carver.take(kQueryTile * kLanes);
+    maxima_ = carver.take(kQueryTile);
+    used_ = carver.used();
+  }
+
+  void query_tile(std::int64_t batch, std::int64_t head, std::int64_t row) {
+    ScoreTile tile{.row = row, .rows = std::min(kQueryTile, dims_.seq_len - row), .keys = kKeyTile};
+    auto query = head_rows<const T>(args_.query, dims_, batch, head);
+    query.data = query.row(row);
+    pack_rows<T>(query, {tile.rows, dims_.head_dim, width_}, query_scale(dims_), query_);
+    std::fill(context_, context_ + tile.rows * width_, 0.0F);
+    std::fill(sums_, sums_ + tile.rows * kLanes, 0.0F);
+    std::fill(maxima_, maxima_ + tile.rows, -std::numeric_limits<float>::infinity());
+    for (tile.key = 0; tile.key < row + tile.rows; tile.key += kKeyTile) {
+      score_product(tile, {.a = query_,
+                           .a_stride = width_,
+                           .b = keys_ + tile.key * dims_.head_dim,
+                           .b_stride = kKeyTile,
+                           .c = scores_,
+                           .c_stride = kKeyTile,
+                           .k = dims_.head_dim});
+      softmax(tile);
+      value_product(tile, {.a = scores_,
+                           .a_stride = kKeyTile,
+                           .b = values_ + tile.key * width_,
+                           .b_stride = width_,
+                           .c = context_,
+                           .c_stride = width_,
+                           .n = width_});
+    }
+    finish(tile, batch, head);
+  }
+
+  // Scores become exp2(score - maximum so far); what was summed under a smaller maximum is scaled down.
+  void softmax(const ScoreTile& tile) {
+    for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
+      float* const scores = scores_ + r * kKeyTile;
+      const std::int64_t visible = tile.visible(r);
+      if (visible < kKeyTile) {
+        const std::int64_t end = round_up(visible, kLanes);
+        std::fill(scores + visible, scores + end, -std::numeric_limits<float>::infinity());
+        std::fill(scores + end, scores + kKeyTile, 0.0F);
+      }
+      const std::int64_t width = round_up(visible, kLanes);
+      Vec most = load(scores);
+      for (std::int64_t i = kLanes; i < width; i += kLanes) most = max(load(scores + i), most);
+      const float maximum = std::max(maxima_[r], max_lanes(most));
+      Vec sum = load(sums_ + r * kLanes);
+      if (maximum != maxima_[r]) {
+        const Vec shrink = exp2(splat(maxima_[r] - maximum));
+        sum *= shrink;
+        float* const context = context_ + r * width_;
+        for (std::int64_t i = 0; i < width_; i += kLanes) store(context + i, load(context + i) * shrink);
+        maxima_[r] = maximum;
+      }
+      for (std::int64_t i = 0; i < width; i += kLanes) {
+        const Vec weight = exp2(load(scores + i) - maximum);
+        store(scores + i, weight);
+        sum += weight;
+      }
+      store(sums_ + r * kLanes, sum);
+    }
+  }
+
+  void finish(const ScoreTile& tile, std::int64_t batch, std::int64_t head) const {
+    auto context = head_rows<T>(args_.context, dims_, batch, head);
+    float* const logsumexp =
+        args_.logsumexp_BHT.template as<float>() + (batch * dims_.n_heads + head) * dims_.seq_len + tile.row;
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      const float sum = sum_lanes(load(sums_ + r * kLanes));
+      logsumexp[r] = (maxima_[r] + std::log2(sum)) * kLn2;
+      unpack_rows<T>(context_ + r * width_, {1, dims_.head_dim, width_}, 1.0F / sum,
+                     {context.row(tile.row + r), context.stride});
+    }
+  }
+
+  const AttentionForwardArgs& args_;
+  const AttentionDims& dims_;
+  std::int64_t width_ = 0;  // of packed rows
+  std::int64_t used_ = 0;
+  float* keys_ = nullptr;     // [tiles][D][kKeyTile]
+  float* values_ = nullptr;   // [T padded][width]
+  float* query_ = nullptr;    // [kQueryTile][width], times the scale
+  float* context_ = nullptr;  // [kQueryTile][width], not yet divided by the sums
+  float* scores_ = nullptr;   // [kQueryTile][kKeyTile]
+  float* sums_ = nullptr;     // [kQueryTile][kLanes]
+  float* maxima_ = nullptr;   // [kQueryTile]
 };
 
-// Turns the tile's scores into exp(score - largest) and rescales what the rows hold already.
-void online_softmax(const Tile& tile, float scale, float* tile_scores, RowState& state, float* context,
-                    std::int64_t head_dim) {
-  for (std::int64_t r = 0; r < tile.rows; ++r) {
-    float* row = tile_scores + r * kColumns;
-    const std::int64_t seen = tile.seen(tile.i0 + r);
-    if (seen > 0) {
-      const float largest = std::max(state.largest[r], row_max(row, seen) * scale);
-      // The first tile of a row finds -infinity: its factor is exp(-inf) = 0.
-      const float keep = std::exp(state.largest[r] - largest);
-      const float sum = lane_sum(seen, [=](std::int64_t j) {
-        const float e = exp_f32(row[j] * scale - largest);
-        row[j] = e;
-        return e;
-      });
-      state.sum[r] = state.sum[r] * keep + sum;
-      state.largest[r] = largest;
-      if (keep != 1.0F) {
-        for (std::int64_t c = 0; c < head_dim; ++c) context[r * head_dim + c] *= keep;
+// Which gradients a walk over the tiles computes. Where whole units do not keep all threads busy, keys and queries are
+// walked apart, each divided among the threads, at the price of computing the scores twice; the sums run in the same
+// order either way, so the bits are the same.
+enum class Wanted { all, dkey_dvalue, dquery };
+
+template <class T>
+class FlashBackward {
+ public:
+  FlashBackward(const AttentionBackwardArgs& args, float* memory) : args_(args), dims_(args.dims) {
+    lay_out(Carver(memory));
+  }
+
+  static std::int64_t floats(const AttentionBackwardArgs& args) { return FlashBackward(args, nullptr).used_; }
+
+  // Tiles part, part + parts, ... of the keys (dkey_dvalue) or of the queries (dquery).
+  void run(Wanted wanted, std::int64_t unit, std::int64_t part, std::int64_t parts) {
+    const std::int64_t batch = unit / dims_.n_kv_heads;
+    const std::int64_t kv_head = unit % dims_.n_kv_heads;
+    const std::int64_t group = dims_.n_heads / dims_.n_kv_heads;
+    wanted_ = wanted;
+    part_ = part;
+    parts_ = parts;
+    pack_keys(batch, kv_head);
+    for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+      pack_queries(batch, head);
+      for (std::int64_t key = 0; key < dims_.seq_len; key += kBackwardKeyTile) {
+        if (wanted_ != Wanted::dkey_dvalue || mine(key / kBackwardKeyTile)) key_tile(key);
+      }
+      if (wanted_ != Wanted::dkey_dvalue) write_dquery(batch, head);
+    }
+    if (wanted_ != Wanted::dquery) write_dkey_dvalue(batch, kv_head);
+  }
+
+ private:
+  void lay_out(Carver carver) {
+    width_ = padded_head(dims_);
+    const std::int64_t keys = round_up(dims_.seq_len, kBackwardKeyTile);
+    keys_turned_ = carver.take(keys * dims_.head_dim);
+    values_turned_ = carver.take(keys * dims_.head_dim);
+    for (float** rows : {&keys_, &dkey_, &dvalue_, &query_, &dcontext_, &dquery_}) *rows = carver.take(keys * width_);
+    log2sumexp_ = carver.take(dims_.seq_len);
+    delta_ = carver.take(dims_.seq_len);
+    weights_ = carver.take(kQueryTile * kBackwardKeyTile);
+    dscores_ = carver.take(kQueryTile * kBackwardKeyTile);
+    used_ = carver.used();
+  }
+
+  bool mine(std::int64_t tile) const { return tile % parts_ == part_; }
+
+  void pack_keys(std::int64_t batch, std::int64_t kv_head) {
+    const auto key = head_rows<const T>(args_.key, dims_, batch, kv_head);
+    const auto value = head_rows<const T>(args_.value, dims_, batch, kv_head);
+    const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
+    pack_columns<T>(key, shape, kBackwardKeyTile, keys_turned_);
+    pack_columns<T>(value, shape, kBackwardKeyTile, values_turned_);
+    pack_rows<T>(key, shape, 1.0F, keys_);
+    std::fill(dkey_, dkey_ + dims_.seq_len * width_, 0.0F);
+    std::fill(dvalue_, dvalue_ + dims_.seq_len * width_, 0.0F);
+  }
+
+  // delta[r] = sum of dcontext * context, which is the sum over keys of weight * dweight.
+  void pack_queries(std::int64_t batch, std::int64_t head) {
+    const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
+    const auto dcontext = head_rows<const T>(args_.dcontext, dims_, batch, head);
+    const auto context = head_rows<const T>(args_.context, dims_, batch, head);
+    pack_rows<T>(head_rows<const T>(args_.query, dims_, batch, head), shape, query_scale(dims_), query_);
+    pack_rows<T>(dcontext, shape, 1.0F, dcontext_);
+    std::fill(dquery_, dquery_ + dims_.seq_len * width_, 0.0F);
+    const float* const logsumexp =
+        args_.logsumexp_BHT.template as<const float>() + (batch * dims_.n_heads + head) * dims_.seq_len;
+    for (std::int64_t r = 0; r < dims_.seq_len; ++r) {
+      log2sumexp_[r] = logsumexp[r] * kLog2E;
+      Vec sum{};
+      for (std::int64_t i = 0; i < dims_.head_dim; i += kLanes) {
+        const std::int64_t count = std::min(kLanes, dims_.head_dim - i);
+        sum += load(dcontext_ + r * width_ + i) * load_up_to(context.row(r) + i, count);
+      }
+      delta_[r] = sum_lanes(sum);
+    }
+  }
+
+  void key_tile(std::int64_t key) {
+    for (std::int64_t row = key / kQueryTile * kQueryTile; row < dims_.seq_len; row += kQueryTile) {
+      if (wanted_ == Wanted::dquery && !mine(row / kQueryTile)) continue;
+      const ScoreTile tile{row, std::min(kQueryTile, dims_.seq_len - row), key, kBackwardKeyTile};
+      score_tile(tile);
+      accumulate(tile);
+    }
+  }
+
+  // weights and the gradient of the scores of one tile.
+  void score_tile(const ScoreTile& tile) {
+    TileProduct product{.a = query_ + tile.row * width_,
+                        .a_stride = width_,
+                        .b = keys_turned_ + tile.key * dims_.head_dim,
+                        .b_stride = kBackwardKeyTile,
+                        .c = weights_,
+                        .c_stride = kBackwardKeyTile,
+                        .k = dims_.head_dim};
+    score_product(tile, product);
+    product.a = dcontext_ + tile.row * width_;
+    product.b = values_turned_ + tile.key * dims_.head_dim;
+    product.c = dscores_;
+    score_product(tile, product);
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      float* const weights = weights_ + r * kBackwardKeyTile;
+      float* const dscores = dscores_ + r * kBackwardKeyTile;
+      const std::int64_t visible = tile.visible(r);
+      const float shift = log2sumexp_[tile.row + r];
+      const float delta = delta_[tile.row + r];
+      for (std::int64_t i = 0; i < visible; i += kLanes) {
+        const Vec weight = exp2(load(weights + i) - shift);
+        store(weights + i, weight);
+        store(dscores + i, weight * (load(dscores + i) - delta));
+      }
+      if (visible < kBackwardKeyTile) {
+        mask_row(weights, visible, kBackwardKeyTile);
+        mask_row(dscores, visible, kBackwardKeyTile);
       }
     }
-    std::fill(row + seen, row + tile.columns, 0.0F);
   }
-}
 
-void forward_rows(const AttentionForwardArgs& args, HeadPlace at, std::int64_t i0, HeadScratch& s) {
-  const auto& d = args.dims;
-  const HeadPlace kv{at.batch, at.head / (d.n_heads / d.n_kv_heads)};
-  const HeadMatrix q = read_head(args.query, d, at, s.query);
-  const HeadMatrix k = read_head(args.key, d, kv, s.key);
-  const HeadMatrix v = read_head(args.value, d, kv, s.value);
-  const float scale = 1.0F / std::sqrt(static_cast<float>(d.head_dim));
-  const std::int64_t rows = std::min(kRows, d.seq_len - i0);
-  s.scores.resize(kRows * kColumns);
-  s.context.assign(static_cast<std::size_t>(rows * d.head_dim), 0.0F);
-  RowState state;
-  std::fill(state.largest, state.largest + kRows, -std::numeric_limits<float>::infinity());
-  std::fill(state.sum, state.sum + kRows, 0.0F);
-  for (std::int64_t j0 = 0; j0 < i0 + rows; j0 += kColumns) {
-    const Tile tile{i0, rows, j0, std::min(kColumns, i0 + rows - j0)};
-    scores(tile, q, k, d.head_dim, s.scores.data());
-    online_softmax(tile, scale, s.scores.data(), state, s.context.data(), d.head_dim);
-    sgemm({.m = rows,
-           .n = d.head_dim,
-           .k = tile.columns,
-           .a = s.scores.data(),
-           .lda = kColumns,
-           .b = v.row(j0),
-           .ldb = v.stride,
-           .beta = 1.0F,
-           .c = s.context.data(),
-           .ldc = d.head_dim});
-  }
-  const std::int64_t width = args.context.shape[1];
-  const std::int64_t first = (at.batch * d.seq_len + i0) * width + at.head * d.head_dim;
-  float* lse = args.logsumexp_BHT.as<float>() + (at.batch * d.n_heads + at.head) * d.seq_len + i0;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    float* row = s.context.data() + r * d.head_dim;
-    const float inverse = 1.0F / state.sum[r];
-    for (std::int64_t c = 0; c < d.head_dim; ++c) row[c] *= inverse;
-    lse[r] = state.largest[r] + std::log(state.sum[r]);
-    if (args.context.dtype == DType::f32) {
-      std::copy(row, row + d.head_dim, args.context.as<float>() + first + r * width);
-    } else {
-      narrow(row, args.context.as<Bf16>() + first + r * width, d.head_dim);
+  void accumulate(const ScoreTile& tile) {
+    const std::int64_t present = std::min(kBackwardKeyTile, dims_.seq_len - tile.key);
+    TileProduct product{.a_stride = kBackwardKeyTile, .b_stride = width_, .c_stride = width_, .n = width_};
+    product.a = dscores_;
+    if (wanted_ != Wanted::dquery) {
+      product.b = query_ + tile.row * width_;
+      product.c = dkey_ + tile.key * width_;
+      key_product(tile, present, product);
+      product.a = weights_;
+      product.b = dcontext_ + tile.row * width_;
+      product.c = dvalue_ + tile.key * width_;
+      key_product(tile, present, product);
+    }
+    if (wanted_ != Wanted::dkey_dvalue) {
+      product.a = dscores_;
+      product.b = keys_ + tile.key * width_;
+      product.c = dquery_ + tile.row * width_;
+      value_product(tile, product);
     }
   }
-}
 
-// delta[i] = sum_c dcontext[i, c] context[i, c] = sum_j p[i, j] dp[i, j].
-void row_deltas(const HeadMatrix& dcontext, const HeadMatrix& context, const AttentionDims& d,
-                std::vector<float>& delta) {
-  delta.resize(static_cast<std::size_t>(d.seq_len));
-  for (std::int64_t i = 0; i < d.seq_len; ++i) {
-    const float* a = dcontext.row(i);
-    const float* b = context.row(i);
-    delta[static_cast<std::size_t>(i)] = lane_sum(d.head_dim, [=](std::int64_t c) { return a[c] * b[c]; });
+  void write_dquery(std::int64_t batch, std::int64_t head) const {
+    const auto dquery = head_rows<T>(args_.dquery, dims_, batch, head);
+    for (std::int64_t row = 0; row < dims_.seq_len; row += kQueryTile) {
+      if (!mine(row / kQueryTile)) continue;
+      unpack_rows<T>(dquery_ + row * width_, {std::min(kQueryTile, dims_.seq_len - row), dims_.head_dim, width_},
+                     query_scale(dims_) * kLn2, {dquery.row(row), dquery.stride});
+    }
   }
-}
 
-struct BackwardHead {
-  HeadMatrix q;
-  HeadMatrix k;
-  HeadMatrix v;
-  HeadMatrix dcontext;
-  const float* logsumexp = nullptr;
-  const float* delta = nullptr;
-  float scale = 1;
+  // The packed queries carry the scale times log2(e): the latter is taken out again.
+  void write_dkey_dvalue(std::int64_t batch, std::int64_t kv_head) const {
+    const auto dkey = head_rows<T>(args_.dkey, dims_, batch, kv_head);
+    const auto dvalue = head_rows<T>(args_.dvalue, dims_, batch, kv_head);
+    for (std::int64_t key = 0; key < dims_.seq_len; key += kBackwardKeyTile) {
+      if (!mine(key / kBackwardKeyTile)) continue;
+      const PackedShape shape{std::min(kBackwardKeyTile, dims_.seq_len - key), dims_.head_dim, width_};
+      unpack_rows<T>(dkey_ + key * width_, shape, kLn2, {dkey.row(key), dkey.stride});
+      unpack_rows<T>(dvalue_ + key * width_, shape, 1.0F, {dvalue.row(key), dvalue.stride});
+    }
+  }
+
+  const AttentionBackwardArgs& args_;
+  const AttentionDims& dims_;
+  Wanted wanted_ = Wanted::all;
+  std::int64_t part_ = 0;
+  std::int64_t parts_ = 1;
+  std::int64_t width_ = 0;
+  std::int64_t used_ = 0;
+  float* keys_turned_ = nullptr;    // [tiles][D][kBackwardKeyTile]
+  float* values_turned_ = nullptr;  // likewise
+  float* keys_ = nullptr;           // these and the gradients: [T][width]
+  float* dkey_ = nullptr;
+  float* dvalue_ = nullptr;
+  float* query_ = nullptr;  // times the scale
+  float* dcontext_ = nullptr;
+  float* dquery_ = nullptr;
+  float* log2sumexp_ = nullptr;
+  float* delta_ = nullptr;
+  float* weights_ = nullptr;  // [kQueryTile][kBackwardKeyTile]
+  float* dscores_ = nullptr;
 };
 
-void backward_tile(const Tile& tile, const BackwardHead& h, std::int64_t head_dim, HeadScratch& s) {
-  float* p = s.scores.data();
-  float* ds = s.dscores.data();
-  scores(tile, h.q, h.k, head_dim, p);
-  scores(tile, h.dcontext, h.v, head_dim, ds);
-  for (std::int64_t r = 0; r < tile.rows; ++r) {
-    const std::int64_t i = tile.i0 + r;
-    const std::int64_t seen = tile.seen(i);
-    float* p_row = p + r * kColumns;
-    float* ds_row = ds + r * kColumns;
-    const float lse = h.logsumexp[i];
-    const float delta = h.delta[i];
-    for (std::int64_t j = 0; j < seen; ++j) {
-      const float e = exp_f32(p_row[j] * h.scale - lse);
-      p_row[j] = e;
-      ds_row[j] = e * (ds_row[j] - delta) * h.scale;
-    }
-    std::fill(p_row + seen, p_row + tile.columns, 0.0F);
-    std::fill(ds_row + seen, ds_row + tile.columns, 0.0F);
-  }
-  const std::int64_t d = head_dim;
-  sgemm({.transpose_a = true,
-         .m = tile.columns,
-         .n = d,
-         .k = tile.rows,
-         .a = p,
-         .lda = kColumns,
-         .b = h.dcontext.row(tile.i0),
-         .ldb = h.dcontext.stride,
-         .beta = 1.0F,
-         .c = s.dvalue.data() + tile.j0 * d,
-         .ldc = d});
-  sgemm({.transpose_a = true,
-         .m = tile.columns,
-         .n = d,
-         .k = tile.rows,
-         .a = ds,
-         .lda = kColumns,
-         .b = h.q.row(tile.i0),
-         .ldb = h.q.stride,
-         .beta = 1.0F,
-         .c = s.dkey.data() + tile.j0 * d,
-         .ldc = d});
-  sgemm({.m = tile.rows,
-         .n = d,
-         .k = tile.columns,
-         .a = ds,
-         .lda = kColumns,
-         .b = h.k.row(tile.j0),
-         .ldb = h.k.stride,
-         .beta = 1.0F,
-         .c = s.dquery.data() + tile.i0 * d,
-         .ldc = d});
-}
-
-void backward_head(const AttentionBackwardArgs& args, HeadPlace at, HeadMatrix k, HeadMatrix v, HeadScratch& s) {
-  const auto& d = args.dims;
-  const BackwardHead h{.q = read_head(args.query, d, at, s.query),
-                       .k = k,
-                       .v = v,
-                       .dcontext = read_head(args.dcontext, d, at, s.dcontext),
-                       .logsumexp = args.logsumexp_BHT.as<float>() + (at.batch * d.n_heads + at.head) * d.seq_len,
-                       .scale = 1.0F / std::sqrt(static_cast<float>(d.head_dim))};
-  row_deltas(h.dcontext, read_head(args.context, d, at, s.context), d, s.delta);
-  BackwardHead ready = h;
-  ready.delta = s.delta.data();
-  s.scores.resize(kRows * kColumns);
-  s.dscores.resize(kRows * kColumns);
-  s.dquery.start(d);
-  for (std::int64_t i0 = 0; i0 < d.seq_len; i0 += kRows) {
-    const std::int64_t rows = std::min(kRows, d.seq_len - i0);
-    for (std::int64_t j0 = 0; j0 < i0 + rows; j0 += kColumns) {
-      backward_tile({i0, rows, j0, std::min(kColumns, i0 + rows - j0)}, ready, d.head_dim, s);
-    }
-  }
-  s.dquery.finish(args.dquery, d, at);
+template <class T>
+void backward(const AttentionBackwardArgs& args, Scratch& scratch) {
+  const auto division = divide_units(args.dims);
+  scratch.prepare(division.threads);
+  const std::int64_t floats = FlashBackward<T>::floats(args);
+  const auto walk = [&](Wanted wanted) {
+    for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
+      FlashBackward<T>(args, scratch.of_thread(thread, floats))
+          .run(wanted, item / division.parts, item % division.parts, division.parts);
+    });
+  };
+  if (division.parts == 1) return walk(Wanted::all);
+  walk(Wanted::dkey_dvalue);
+  walk(Wanted::dquery);
 }
 
 }  // namespace
 
-// Blocks of rows over threads, the longest (latest) first.
-void flash_forward(const AttentionForwardArgs& args) {
-  const auto& d = args.dims;
-  const std::int64_t blocks = (d.seq_len + kRows - 1) / kRows;
-#pragma omp parallel
-  {
-    HeadScratch scratch;
-#pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < blocks * d.batch * d.n_heads; ++i) {
-      const std::int64_t block = blocks - 1 - i / (d.batch * d.n_heads);
-      const std::int64_t head = i % (d.batch * d.n_heads);
-      forward_rows(args, {head / d.n_heads, head % d.n_heads}, block * kRows, scratch);
-    }
-  }
+void flash_forward(const AttentionForwardArgs& args, Scratch& scratch) {
+  const auto division = divide_units(args.dims);
+  scratch.prepare(division.threads);
+  with_element_type(args.query.dtype, [&]<class T>() {
+    const std::int64_t floats = FlashForward<T>::floats(args);
+    for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
+      FlashForward<T>(args, scratch.of_thread(thread, floats))
+          .run(item / division.parts, item % division.parts, division.parts);
+    });
+  });
 }
 
-// Key/value heads over threads: every sum into dk and dv has one order.
-void flash_backward(const AttentionBackwardArgs& args) {
-  const auto& d = args.dims;
-  const std::int64_t group = d.n_heads / d.n_kv_heads;
-#pragma omp parallel
-  {
-    HeadScratch s;
-#pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < d.batch * d.n_kv_heads; ++i) {
-      const HeadPlace kv{i / d.n_kv_heads, i % d.n_kv_heads};
-      const HeadMatrix k = read_head(args.key, d, kv, s.key);
-      const HeadMatrix v = read_head(args.value, d, kv, s.value);
-      s.dkey.start(d);
-      s.dvalue.start(d);
-      for (std::int64_t g = 0; g < group; ++g) backward_head(args, {kv.batch, kv.head * group + g}, k, v, s);
-      s.dkey.finish(args.dkey, d, kv);
-      s.dvalue.finish(args.dvalue, d, kv);
-    }
-  }
+void flash_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
+  with_element_type(args.query.dtype, [&]<class T>() { backward<T>(args, scratch); });
 }
 
 }  // namespace perfbench::engine::cpu

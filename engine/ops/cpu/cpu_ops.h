@@ -1,11 +1,11 @@
-// The cpu backend: every do_* of the list, in the file of its name.
+// The cpu backend: every do_* stands in the file of its name. Storage f32 or bf16, arithmetic in f32, reductions in an
+// order that is fixed by the shapes and not by the number of threads.
 #pragma once
 
-#include <vector>
-
+#include "engine/ops/cpu/scratch.h"
 #include "engine/ops/ops.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 
 class CpuOps final : public Ops {
  public:
@@ -35,11 +35,7 @@ class CpuOps final : public Ops {
   double do_read_f64(TensorView scalar) override;
   void do_upload(TensorView out, const void* from) override;
 
-  // Scratch kept between calls, so that a step allocates nothing.
-  std::vector<float> panel_a_;
-  std::vector<float> panel_b_;
-  std::vector<float> panel_c_;
-  std::vector<float> partial_sums_;
+  Scratch scratch_;
 };
 
-}  // namespace perfbench::engine
+}  // namespace perfbench::engine::cpu

@@ -1,19 +1,21 @@
-#include <algorithm>
-#include <string>
+// Rows of the token (and position) table, and their gradients.
+#include <cstring>
 
 #include "engine/core/error.h"
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cpu/rows.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 namespace {
 
 void check_tokens(const TensorView& tokens, std::int64_t vocabulary) {
-  const auto* values = tokens.as<std::int32_t>();
-  for (std::int64_t i = 0; i < tokens.elements(); ++i) {
-    if (values[i] < 0 || values[i] >= vocabulary) {
-      throw BadInput("token " + std::to_string(values[i]) + " at position " + std::to_string(i) +
-                     " of a batch is outside the vocabulary of " + std::to_string(vocabulary));
+  const auto* const ids = tokens.as<const std::int32_t>();
+  for (std::int64_t r = 0; r < tokens.elements(); ++r) {
+    if (ids[r] < 0 || ids[r] >= vocabulary) {
+      throw BadInput("embedding: token " + std::to_string(ids[r]) + " at position " + std::to_string(r) +
+                     " of the batch is outside the vocabulary of " + std::to_string(vocabulary) +
+                     "; does the data set belong to this model's tokenizer?");
     }
   }
 }
@@ -22,51 +24,60 @@ void check_tokens(const TensorView& tokens, std::int64_t vocabulary) {
 
 void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
   check_tokens(args.tokens_N, args.table_VM.shape[0]);
-  const std::int64_t m = args.x_NM.shape[1];
-  const auto* tokens = args.tokens_N.as<std::int32_t>();
-#pragma omp parallel
-  {
-    std::vector<float> word_buffer;
-    std::vector<float> place_buffer;
-    std::vector<float> x_buffer;
-#pragma omp for
-    for (std::int64_t row = 0; row < args.x_NM.shape[0]; ++row) {
-      const float* word = cpu::read_row(args.table_VM, tokens[row], m, word_buffer);
-      float* x = cpu::write_row(args.x_NM, row, m, x_buffer);
-      if (args.position_TM.defined()) {
-        const float* place = cpu::read_row(args.position_TM, row % args.seq_len, m, place_buffer);
-        for (std::int64_t i = 0; i < m; ++i) x[i] = word[i] + place[i];
-      } else {
-        std::copy(word, word + m, x);
-      }
-      cpu::finish_row(args.x_NM, row, m, x_buffer);
-    }
-  }
+  const std::int64_t rows = args.x_NM.shape[0];
+  const std::int64_t width = args.x_NM.shape[1];
+  const auto* const tokens = args.tokens_N.as<const std::int32_t>();
+  with_element_type(args.x_NM.dtype, [&]<class T>() {
+    for_ranges(
+        rows,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            T* const x = args.x_NM.as<T>() + r * width;
+            const T* const table = args.table_VM.as<const T>() + tokens[r] * width;
+            if (!args.position_TM.defined()) {
+              std::memcpy(static_cast<void*>(x), table, static_cast<std::size_t>(width) * sizeof(T));
+              continue;
+            }
+            const T* const position = args.position_TM.as<const T>() + r % args.seq_len * width;
+            for (std::int64_t i = 0; i < width; i += kLanes) {
+              const std::int64_t n = std::min(kLanes, width - i);
+              store_up_to(x + i, load_up_to(table + i, n) + load_up_to(position + i, n), n);
+            }
+          }
+        },
+        width);
+  });
 }
 
-// Strips of columns over threads: every row of a table is added to in the order of the tokens.
+// Threads divide the columns, so that each adds the rows of a token in the order of r.
 void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
-  const std::int64_t m = args.dx_NM.shape[1];
-  const auto* tokens = args.tokens_N.as<std::int32_t>();
-  constexpr std::int64_t kStrip = 128;
-#pragma omp parallel for
-  for (std::int64_t first = 0; first < m; first += kStrip) {
-    const std::int64_t count = std::min(kStrip, m - first);
-    float buffer[kStrip];
-    for (std::int64_t row = 0; row < args.dx_NM.shape[0]; ++row) {
-      const float* dx = buffer;
-      if (args.dx_NM.dtype == DType::f32) {
-        dx = args.dx_NM.as<float>() + row * m + first;
-      } else {
-        cpu::widen(args.dx_NM.as<cpu::Bf16>() + row * m + first, buffer, count);
+  check_tokens(args.tokens_N, args.dtable_VM.shape[0]);
+  const std::int64_t rows = args.dx_NM.shape[0];
+  const std::int64_t width = args.dx_NM.shape[1];
+  const auto* const tokens = args.tokens_N.as<const std::int32_t>();
+  const auto strips = (width + kLanes - 1) / kLanes;
+  with_element_type(args.dx_NM.dtype, [&]<class T>() {
+    const auto add_row = [](float* sum, const T* dx, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; i += kLanes) {
+        const std::int64_t n = std::min(kLanes, end - i);
+        store_up_to(sum + i, load_up_to(sum + i, n) + load_up_to(dx + i, n), n);
       }
-      float* word = args.dtable_VM.as<float>() + tokens[row] * m + first;
-      for (std::int64_t i = 0; i < count; ++i) word[i] += dx[i];
-      if (!args.dposition_TM.defined()) continue;
-      float* place = args.dposition_TM.as<float>() + (row % args.seq_len) * m + first;
-      for (std::int64_t i = 0; i < count; ++i) place[i] += dx[i];
-    }
-  }
+    };
+    for_ranges(
+        strips,
+        [&](std::int64_t first, std::int64_t last) {
+          const std::int64_t begin = first * kLanes;
+          const std::int64_t end = std::min(width, last * kLanes);
+          for (std::int64_t r = 0; r < rows; ++r) {
+            const T* const dx = args.dx_NM.as<const T>() + r * width;
+            add_row(args.dtable_VM.as<float>() + tokens[r] * width, dx, begin, end);
+            if (args.dposition_TM.defined()) {
+              add_row(args.dposition_TM.as<float>() + r % args.seq_len * width, dx, begin, end);
+            }
+          }
+        },
+        rows * kLanes);
+  });
 }
 
-}  // namespace perfbench::engine
+}  // namespace perfbench::engine::cpu

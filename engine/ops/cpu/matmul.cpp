@@ -1,163 +1,184 @@
-#include <algorithm>
-
-#include "engine/ops/cpu/cpu_libraries.h"
+// Matrix products: f32 by the provider; bf16 by turning panels of the operands into f32, one f32 product per panel and
+// one rounding of the result.
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cpu/rows.h"
-#include "engine/ops/cpu/sgemm.h"
+#include "engine/ops/cpu/matmul_provider.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/vector.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 namespace {
 
-using cpu::Bf16;
+SgemmArgs product_shape(const MatmulArgs& args) {
+  SgemmArgs product;
+  product.transpose_a = args.transpose_a;
+  product.transpose_b = args.transpose_b;
+  product.m = args.c.shape[0];
+  product.n = args.c.shape[1];
+  product.k = args.a.shape[args.transpose_a == Transpose::yes ? 0 : 1];
+  product.write = args.write;
+  return product;
+}
 
-struct Problem {
-  bool ta = false;
-  bool tb = false;
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
+template <class T>
+void to_floats(float* out, const T* in, std::int64_t n) {
+  for_vectors(
+      n, [&](std::int64_t i) { store(out + i, load(in + i)); },
+      [&](std::int64_t i, std::int64_t part) { store_part(out + i, load_part(in + i, part), part); });
+}
+
+void add_bias(float* c, std::int64_t rows, std::int64_t columns, const float* bias) {
+  for_ranges(
+      rows,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          float* const row = c + r * columns;
+          for_vectors(
+              columns, [&](std::int64_t i) { store(row + i, load(row + i) + load(bias + i)); },
+              [&](std::int64_t i, std::int64_t n) {
+                store_part(row + i, load_part(row + i, n) + load_part(bias + i, n), n);
+              });
+        }
+      },
+      columns);
+}
+
+// The rows [first, first + count) or, of a transposed operand, the columns, as f32 in the operand's own orientation.
+struct Panel {
+  const Bf16* from;
+  std::int64_t rows;     // of the stored matrix
+  std::int64_t columns;  // of the stored matrix
+  Transpose transpose;   // yes: the product's outer index runs along the stored columns
+  std::int64_t first;
+  std::int64_t count;
 };
 
-Problem problem_of(const MatmulArgs& args) {
-  const bool ta = args.transpose_a == Transpose::yes;
-  return {.ta = ta,
-          .tb = args.transpose_b == Transpose::yes,
-          .m = args.c.shape[0],
-          .n = args.c.shape[1],
-          .k = args.a.shape[ta ? 0 : 1]};
+// Stride of the panel in `to`.
+std::int64_t convert_panel(const Panel& p, float* to) {
+  const bool along_columns = p.transpose == Transpose::yes;
+  const std::int64_t rows = along_columns ? p.rows : p.count;
+  const std::int64_t width = along_columns ? p.count : p.columns;
+  const Bf16* const from = p.from + (along_columns ? p.first : p.first * p.columns);
+  for_ranges(
+      rows,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) to_floats(to + r * width, from + r * p.columns, width);
+      },
+      width);
+  return width;
 }
 
-// f32 copy of rows [row, row + rows) x columns [column, column + columns) of a bf16 matrix with `width` columns.
-const float* widened(const TensorView& t, std::int64_t row, std::int64_t rows, std::int64_t column,
-                     std::int64_t columns, std::vector<float>& panel) {
-  panel.resize(static_cast<std::size_t>(rows * columns));
-  const auto* from = t.as<Bf16>();
-  const std::int64_t width = t.shape[1];
-#pragma omp parallel for
-  for (std::int64_t r = 0; r < rows; ++r) {
-    cpu::widen(from + (row + r) * width + column, panel.data() + r * columns, columns);
-  }
-  return panel.data();
+struct Bf16Result {
+  Bf16* c;  // the panel's first element
+  std::int64_t stride;
+  std::int64_t rows;
+  std::int64_t columns;
+  const float* bias;  // of the panel's columns, or nullptr
+  Write write;
+};
+
+void round_panel(const float* sum, const Bf16Result& result) {
+  for_ranges(
+      result.rows,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          Bf16* const c = result.c + r * result.stride;
+          const auto finish = [&](Vec v, Vec old, Vec bias) {
+            if (result.write == Write::accumulate) v += old;
+            return result.bias == nullptr ? v : v + bias;
+          };
+          const float* const row = sum + r * result.columns;
+          for_vectors(
+              result.columns,
+              [&](std::int64_t i) {
+                store(c + i,
+                      finish(load(row + i), load(c + i), result.bias == nullptr ? Vec{} : load(result.bias + i)));
+              },
+              [&](std::int64_t i, std::int64_t n) {
+                const Vec bias = result.bias == nullptr ? Vec{} : load_part(result.bias + i, n);
+                store_part(c + i, finish(load_part(row + i, n), load_part(c + i, n), bias), n);
+              });
+        }
+      },
+      result.columns);
 }
 
-void add_bias(const TensorView& c, const TensorView& bias) {
-  const std::int64_t n = c.shape[1];
-  const auto values = cpu::as_f32(bias);
-#pragma omp parallel
-  {
-    std::vector<float> buffer;
-#pragma omp for
-    for (std::int64_t row = 0; row < c.shape[0]; ++row) {
-      float* out = cpu::change_row(c, row, n, buffer);
-      for (std::int64_t i = 0; i < n; ++i) out[i] += values[static_cast<std::size_t>(i)];
-      cpu::finish_row(c, row, n, buffer);
+// Panel of at most 1024 outer indices and 8 MB.
+std::int64_t panel_outer(std::int64_t k, std::int64_t outer) {
+  constexpr std::int64_t kPanelFloats = 2 * 1024 * 1024;
+  constexpr std::int64_t kMostOuter = 1024;
+  const std::int64_t fitting = kPanelFloats / std::max<std::int64_t>(k, 1) / 64 * 64;
+  return std::min(outer, std::clamp<std::int64_t>(fitting, 64, kMostOuter));
+}
+
+void matmul_bf16(const MatmulArgs& args, const float* bias, Scratch& scratch) {
+  SgemmArgs product = product_shape(args);
+  const std::int64_t panel_m = panel_outer(product.k, product.m);
+  const std::int64_t panel_n = panel_outer(product.k, product.n);
+  const std::int64_t m_all = product.m;
+  const std::int64_t n_all = product.n;
+  Carver sizes;
+  for (const auto n : {panel_m * product.k, panel_n * product.k, panel_m * panel_n}) sizes.take(n);
+  Carver carver(scratch.shared(sizes.used()));
+  float* const a_panel = carver.take(panel_m * product.k);
+  float* const b_panel = carver.take(panel_n * product.k);
+  float* const c_panel = carver.take(panel_m * panel_n);
+  const auto other = [](Transpose t) { return t == Transpose::yes ? Transpose::no : Transpose::yes; };
+  for (std::int64_t j = 0; j < n_all; j += panel_n) {
+    product.n = std::min(panel_n, n_all - j);
+    product.b = b_panel;
+    product.b_stride = convert_panel(
+        {args.b.as<const Bf16>(), args.b.shape[0], args.b.shape[1], other(args.transpose_b), j, product.n}, b_panel);
+    for (std::int64_t i = 0; i < m_all; i += panel_m) {
+      product.m = std::min(panel_m, m_all - i);
+      product.a = a_panel;
+      product.a_stride = convert_panel(
+          {args.a.as<const Bf16>(), args.a.shape[0], args.a.shape[1], args.transpose_a, i, product.m}, a_panel);
+      if (args.c.dtype == DType::f32) {
+        product.c = args.c.as<float>() + i * n_all + j;
+        product.c_stride = n_all;
+        matmul_provider().sgemm(product);
+        continue;
+      }
+      product.c = c_panel;
+      product.c_stride = product.n;
+      product.write = Write::overwrite;
+      matmul_provider().sgemm(product);
+      round_panel(c_panel, {args.c.as<Bf16>() + i * n_all + j, n_all, product.m, product.n,
+                            bias == nullptr ? nullptr : bias + j, args.write});
     }
   }
 }
 
-// Floats of one converted panel: 8 MiB.
-constexpr std::int64_t kPanel = std::int64_t{1} << 21;
+void matmul_f32(const MatmulArgs& args) {
+  SgemmArgs product = product_shape(args);
+  product.a = args.a.as<const float>();
+  product.a_stride = args.a.shape[1];
+  product.b = args.b.as<const float>();
+  product.b_stride = args.b.shape[1];
+  product.c = args.c.as<float>();
+  product.c_stride = product.n;
+  matmul_provider().sgemm(product);
+}
 
 }  // namespace
 
-// bf16 products are exact in f32, so converting the operands and multiplying in f32 rounds only where sums do and once
-// at the end. Operands are converted in panels of bounded size.
 void CpuOps::do_matmul(const MatmulArgs& args) {
-  const Problem p = problem_of(args);
-  const float beta = args.write == Write::accumulate ? 1.0F : 0.0F;
+  const float* bias = nullptr;
+  if (args.bias_n.defined()) {
+    const std::int64_t n = args.bias_n.elements();
+    float* const converted = scratch_.operand(n);
+    with_element_type(args.bias_n.dtype, [&]<class T>() { to_floats(converted, args.bias_n.as<const T>(), n); });
+    bias = converted;
+  }
   if (args.a.dtype == DType::f32) {
-    cpu::sgemm({.transpose_a = p.ta,
-                .transpose_b = p.tb,
-                .m = p.m,
-                .n = p.n,
-                .k = p.k,
-                .a = args.a.as<float>(),
-                .lda = args.a.shape[1],
-                .b = args.b.as<float>(),
-                .ldb = args.b.shape[1],
-                .beta = beta,
-                .c = args.c.as<float>(),
-                .ldc = p.n});
-    if (args.bias_n.defined()) add_bias(args.c, args.bias_n);
-    return;
+    matmul_f32(args);
+  } else {
+    matmul_bf16(args, bias, scratch_);
   }
-  const std::int64_t m_step =
-      std::clamp<std::int64_t>(kPanel / std::max<std::int64_t>(p.k, 1), 64, p.m < 64 ? 64 : p.m);
-  const std::int64_t n_step =
-      std::clamp<std::int64_t>(kPanel / std::max<std::int64_t>(p.k, 1), 64, p.n < 64 ? 64 : p.n);
-  for (std::int64_t m0 = 0; m0 < p.m; m0 += m_step) {
-    const std::int64_t m = std::min(m_step, p.m - m0);
-    const float* a = p.ta ? widened(args.a, 0, p.k, m0, m, panel_a_) : widened(args.a, m0, m, 0, p.k, panel_a_);
-    for (std::int64_t n0 = 0; n0 < p.n; n0 += n_step) {
-      const std::int64_t n = std::min(n_step, p.n - n0);
-      const float* b = p.tb ? widened(args.b, n0, n, 0, p.k, panel_b_) : widened(args.b, 0, p.k, n0, n, panel_b_);
-      cpu::SgemmArgs product{.transpose_a = p.ta,
-                             .transpose_b = p.tb,
-                             .m = m,
-                             .n = n,
-                             .k = p.k,
-                             .a = a,
-                             .lda = p.ta ? m : p.k,
-                             .b = b,
-                             .ldb = p.tb ? p.k : n,
-                             .beta = beta};
-      if (args.c.dtype == DType::f32) {
-        product.c = args.c.as<float>() + m0 * p.n + n0;
-        product.ldc = p.n;
-        cpu::sgemm(product);
-        continue;
-      }
-      panel_c_.resize(static_cast<std::size_t>(m * n));
-      product.c = panel_c_.data();
-      product.ldc = n;
-      auto* out = args.c.as<Bf16>() + m0 * p.n + n0;
-      if (beta != 0.0F) {
-#pragma omp parallel for
-        for (std::int64_t r = 0; r < m; ++r) cpu::widen(out + r * p.n, panel_c_.data() + r * n, n);
-      }
-      cpu::sgemm(product);
-#pragma omp parallel for
-      for (std::int64_t r = 0; r < m; ++r) cpu::narrow(panel_c_.data() + r * n, out + r * p.n, n);
-    }
-  }
-  if (args.bias_n.defined()) add_bias(args.c, args.bias_n);
-}
-
-// Columns over threads: each sum runs down its column in one order.
-void CpuOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
-  const std::int64_t width = dy.shape[1];
-  constexpr std::int64_t kStrip = 128;
-  float* out = dbias.as<float>();
-#pragma omp parallel for
-  for (std::int64_t first = 0; first < width; first += kStrip) {
-    const std::int64_t count = std::min(kStrip, width - first);
-    float sums[kStrip] = {};
-    float row[kStrip];
-    for (std::int64_t r = 0; r < dy.shape[0]; ++r) {
-      const float* values = row;
-      if (dy.dtype == DType::f32) {
-        values = dy.as<float>() + r * width + first;
-      } else {
-        cpu::widen(dy.as<Bf16>() + r * width + first, row, count);
-      }
-      for (std::int64_t i = 0; i < count; ++i) sums[i] += values[i];
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      out[first + i] = (write == Write::accumulate ? out[first + i] : 0.0F) + sums[i];
-    }
+  // A bf16 result has its bias already, added before its only rounding.
+  if (bias != nullptr && args.c.dtype == DType::f32) {
+    add_bias(args.c.as<float>(), args.c.shape[0], args.c.shape[1], bias);
   }
 }
 
-bool CpuOps::emulates(spec::Precision precision) const {
-  return precision != spec::Precision::fp32;
-}
-
-std::map<std::string, std::string> cpu_library_versions() {
-  return cpu::sgemm_library();
-}
-
-std::unique_ptr<Ops> make_cpu_ops() {
-  return std::make_unique<CpuOps>();
-}
-
-}  // namespace perfbench::engine
+}  // namespace perfbench::engine::cpu

@@ -1,143 +1,194 @@
-#include <algorithm>
+// RMSNorm and LayerNorm. Rows are independent; the gradients of weight and bias are summed over fixed blocks of rows
+// and then over the blocks, in order.
 #include <cmath>
 
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cpu/numerics.h"
-#include "engine/ops/cpu/rows.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 namespace {
 
-struct Moments {
-  float mean = 0;
-  float rstd = 0;
-};
-
-Moments moments_of(const float* x, std::int64_t m, spec::NormKind kind, double eps) {
-  const auto width = static_cast<float>(m);
-  Moments out;
-  if (kind == spec::NormKind::layernorm) out.mean = cpu::lane_sum(m, [x](std::int64_t i) { return x[i]; }) / width;
-  const float mean = out.mean;
-  const float square = cpu::lane_sum(m, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); });
-  out.rstd = 1.0F / std::sqrt(square / width + static_cast<float>(eps));
-  return out;
+// The norm's weight or bias as f32: itself, or converted into `to`.
+const float* as_floats(const TensorView& t, float* to) {
+  if (!t.defined()) return nullptr;
+  if (t.dtype == DType::f32) return t.as<const float>();
+  with_element_type(t.dtype, [&]<class T>() {
+    for (std::int64_t i = 0; i < t.elements(); ++i) to[i] = to_f32(t.as<const T>()[i]);
+  });
+  return to;
 }
 
-// The one formula of y, so that norm_apply has norm_forward's bits.
-void normalise(float* y, const float* x, Moments at, const std::vector<float>& weight, const std::vector<float>& bias) {
-  const auto m = static_cast<std::int64_t>(weight.size());
-  const float* w = weight.data();
-  if (bias.empty()) {
-    for (std::int64_t i = 0; i < m; ++i) y[i] = (x[i] - at.mean) * at.rstd * w[i];
-  } else {
-    const float* b = bias.data();
-    for (std::int64_t i = 0; i < m; ++i) y[i] = (x[i] - at.mean) * at.rstd * w[i] + b[i];
+// Not inlined: norm_forward and norm_apply must give the same bits, hence run the same instructions.
+template <class T>
+[[gnu::noinline]] void normalise_row(T* y, const T* x, const float* weight, const float* bias, std::int64_t width,
+                                     float mean, float rstd) {
+  const auto value = [&](Vec v, Vec w, Vec b) { return (v - mean) * rstd * w + b; };
+  if (bias == nullptr) {
+    for_vectors(
+        width, [&](std::int64_t i) { store(y + i, value(load(x + i), load(weight + i), Vec{})); },
+        [&](std::int64_t i, std::int64_t n) {
+          store_part(y + i, value(load_part(x + i, n), load_part(weight + i, n), Vec{}), n);
+        });
+    return;
   }
+  for_vectors(
+      width, [&](std::int64_t i) { store(y + i, value(load(x + i), load(weight + i), load(bias + i))); },
+      [&](std::int64_t i, std::int64_t n) {
+        store_part(y + i, value(load_part(x + i, n), load_part(weight + i, n), load_part(bias + i, n)), n);
+      });
+}
+
+struct RowStatistics {
+  float mean;
+  float rstd;
+};
+
+template <class T>
+RowStatistics statistics_of(const T* x, std::int64_t width, spec::NormKind kind, double eps) {
+  const auto n = static_cast<float>(width);
+  float mean = 0.0F;
+  if (kind == spec::NormKind::layernorm) mean = row_sum(x, width, [](Vec v) { return v; }) / n;
+  const float variance = row_sum(x, width, [mean](Vec v) { return (v - mean) * (v - mean); }) / n;
+  return {mean, static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + eps))};
 }
 
 enum class Statistics { compute, given };
 
-void norm_rows(const NormForwardArgs& args, Statistics mode) {
-  const std::int64_t n = args.x_NM.shape[0];
-  const std::int64_t m = args.x_NM.shape[1];
-  const auto weight = cpu::as_f32(args.weight_M);
-  const auto bias = cpu::as_f32(args.bias_M);
-  const bool centred = args.kind == spec::NormKind::layernorm;
-  float* means = args.statistics.as<float>();
-  float* rstds = means + (centred ? n : 0);
-#pragma omp parallel
-  {
-    std::vector<float> x_buffer;
-    std::vector<float> y_buffer;
-#pragma omp for
-    for (std::int64_t row = 0; row < n; ++row) {
-      const float* x = cpu::read_row(args.x_NM, row, m, x_buffer);
-      Moments at;
-      if (mode == Statistics::compute) {
-        at = moments_of(x, m, args.kind, args.eps);
-        if (centred) means[row] = at.mean;
-        rstds[row] = at.rstd;
-      } else {
-        at = {centred ? means[row] : 0.0F, rstds[row]};
-      }
-      normalise(cpu::write_row(args.y_NM, row, m, y_buffer), x, at, weight, bias);
-      cpu::finish_row(args.y_NM, row, m, y_buffer);
+void forward(const NormForwardArgs& args, Statistics statistics, Scratch& scratch) {
+  const std::int64_t rows = args.x_NM.shape[0];
+  const std::int64_t width = args.x_NM.shape[1];
+  float* const converted = scratch.operand(2 * width);
+  const float* const weight = as_floats(args.weight_M, converted);
+  const float* const bias = as_floats(args.bias_M, converted + width);
+  float* const saved = args.statistics.as<float>();
+  const bool has_mean = args.kind == spec::NormKind::layernorm;
+  with_element_type(args.x_NM.dtype, [&]<class T>() {
+    const T* const x = args.x_NM.as<const T>();
+    T* const y = args.y_NM.as<T>();
+    for_ranges(
+        rows,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            float* const rstd = saved + (has_mean ? rows + r : r);
+            if (statistics == Statistics::compute) {
+              const auto row = statistics_of(x + r * width, width, args.kind, args.eps);
+              if (has_mean) saved[r] = row.mean;
+              *rstd = row.rstd;
+            }
+            normalise_row(y + r * width, x + r * width, weight, bias, width, has_mean ? saved[r] : 0.0F, *rstd);
+          }
+        },
+        width);
+  });
+}
+
+constexpr std::int64_t kBlockRows = 32;
+
+// One row's part of the backward pass. With h = (x - mean) * rstd and g = dy * weight:
+// dx = rstd * (g - mean(g) - h * mean(g h)), without mean(g) for rmsnorm; dweight = sum dy h; dbias = sum dy.
+template <class T>
+struct BackwardRow {
+  T* dx;
+  const T* dy;
+  const T* x;
+  const float* weight;
+  float* dweight;  // of the block of rows
+  float* dbias;    // or nullptr
+  std::int64_t width;
+  RowStatistics statistics;
+  spec::NormKind kind;
+  Write write;
+
+  void compute() const {
+    const auto [mean, rstd] = statistics;
+    const auto n = static_cast<float>(width);
+    const auto sums = two_row_sums(width, [&](std::int64_t i, std::int64_t count) {
+      const Vec g = load_up_to(dy + i, count) * load_up_to(weight + i, count);
+      return std::pair{g, g * (load_up_to(x + i, count) - mean) * rstd};
+    });
+    const float mean_g = kind == spec::NormKind::layernorm ? sums.first / n : 0.0F;
+    const float mean_gh = sums.second / n;
+    for (std::int64_t i = 0; i < width; i += kLanes) {
+      const std::int64_t count = std::min(kLanes, width - i);
+      const Vec upstream = load_up_to(dy + i, count);
+      const Vec h = (load_up_to(x + i, count) - mean) * rstd;
+      const Vec g = upstream * load_up_to(weight + i, count);
+      Vec gradient = rstd * (g - mean_g - h * mean_gh);
+      if (write == Write::accumulate) gradient += load_up_to(dx + i, count);
+      store_up_to(dweight + i, load_up_to(dweight + i, count) + upstream * h, count);
+      if (dbias != nullptr) store_up_to(dbias + i, load_up_to(dbias + i, count) + upstream, count);
+      store_up_to(dx + i, gradient, count);
     }
   }
-}
+};
 
-// dx of one row: rstd * (g - mean(g) - xhat * mean(g * xhat)), g = dy * weight; without the mean(g) for rmsnorm.
-void norm_row_backward(float* dx, const float* dy, const float* x, Moments at, const std::vector<float>& weight,
-                       spec::NormKind kind, Write write) {
-  const auto m = static_cast<std::int64_t>(weight.size());
-  const float* w = weight.data();
-  const auto width = static_cast<float>(m);
-  const float along =
-      cpu::lane_sum(m, [&](std::int64_t i) { return dy[i] * w[i] * ((x[i] - at.mean) * at.rstd); }) / width;
-  const bool centred = kind == spec::NormKind::layernorm;
-  const float level = centred ? cpu::lane_sum(m, [&](std::int64_t i) { return dy[i] * w[i]; }) / width : 0.0F;
-  const float keep = write == Write::accumulate ? 1.0F : 0.0F;
-  if (keep == 0.0F) std::fill(dx, dx + m, 0.0F);
-  for (std::int64_t i = 0; i < m; ++i) {
-    const float normed = (x[i] - at.mean) * at.rstd;
-    dx[i] += at.rstd * (dy[i] * w[i] - level - normed * along);
-  }
+// out (+)= sum over blocks of partial[block][...], in the order of the blocks.
+void sum_blocks(float* out, const float* partial, std::int64_t blocks, std::int64_t stride, std::int64_t width,
+                Write write) {
+  for_ranges(
+      width,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; i += kLanes) {
+          const std::int64_t count = std::min(kLanes, end - i);
+          Vec sum{};
+          for (std::int64_t block = 0; block < blocks; ++block) sum += load_up_to(partial + block * stride + i, count);
+          if (write == Write::accumulate) sum += load_up_to(out + i, count);
+          store_up_to(out + i, sum, count);
+        }
+      },
+      blocks);
 }
-
-// Rows per partial sum of the parameter gradients: fixed, so that the bits do not depend on the number of threads.
-constexpr std::int64_t kRowsPerPartial = 32;
 
 }  // namespace
 
 void CpuOps::do_norm_forward(const NormForwardArgs& args) {
-  norm_rows(args, Statistics::compute);
+  forward(args, Statistics::compute, scratch_);
 }
 
 void CpuOps::do_norm_apply(const NormForwardArgs& args) {
-  norm_rows(args, Statistics::given);
+  forward(args, Statistics::given, scratch_);
 }
 
 void CpuOps::do_norm_backward(const NormBackwardArgs& args) {
-  const std::int64_t n = args.x_NM.shape[0];
-  const std::int64_t m = args.x_NM.shape[1];
-  const auto weight = cpu::as_f32(args.weight_M);
-  const bool centred = args.kind == spec::NormKind::layernorm;
-  const float* means = args.statistics.as<float>();
-  const float* rstds = means + (centred ? n : 0);
-  const std::int64_t partials = (n + kRowsPerPartial - 1) / kRowsPerPartial;
-  partial_sums_.assign(static_cast<std::size_t>(partials * 2 * m), 0.0F);
-#pragma omp parallel
-  {
-    std::vector<float> x_buffer;
-    std::vector<float> dy_buffer;
-    std::vector<float> dx_buffer;
-#pragma omp for
-    for (std::int64_t part = 0; part < partials; ++part) {
-      float* dw = partial_sums_.data() + part * 2 * m;
-      float* db = dw + m;
-      for (std::int64_t row = part * kRowsPerPartial; row < std::min(n, (part + 1) * kRowsPerPartial); ++row) {
-        const float* x = cpu::read_row(args.x_NM, row, m, x_buffer);
-        const float* dy = cpu::read_row(args.dy_NM, row, m, dy_buffer);
-        const Moments at{centred ? means[row] : 0.0F, rstds[row]};
-        for (std::int64_t i = 0; i < m; ++i) dw[i] += dy[i] * ((x[i] - at.mean) * at.rstd);
-        for (std::int64_t i = 0; i < m; ++i) db[i] += dy[i];
-        float* dx = cpu::change_row(args.dx_NM, row, m, dx_buffer);
-        norm_row_backward(dx, dy, x, at, weight, args.kind, args.write_dx);
-        cpu::finish_row(args.dx_NM, row, m, dx_buffer);
-      }
-    }
+  const std::int64_t rows = args.x_NM.shape[0];
+  const std::int64_t width = args.x_NM.shape[1];
+  const std::int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
+  const std::int64_t padded = (width + kLanes - 1) / kLanes * kLanes;
+  const bool has_mean = args.kind == spec::NormKind::layernorm;
+  const bool has_bias = args.dbias_M.defined();
+  const float* const weight = as_floats(args.weight_M, scratch_.operand(width));
+  const float* const saved = args.statistics.as<const float>();
+  float* const partial = scratch_.shared(2 * blocks * padded);
+  with_element_type(args.x_NM.dtype, [&]<class T>() {
+    for_ranges(
+        blocks,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t block = begin; block < end; ++block) {
+            float* const dweight = partial + 2 * block * padded;
+            float* const dbias = dweight + padded;
+            std::fill(dweight, dbias + padded, 0.0F);
+            for (std::int64_t r = block * kBlockRows; r < std::min(rows, (block + 1) * kBlockRows); ++r) {
+              BackwardRow<T>{.dx = args.dx_NM.as<T>() + r * width,
+                             .dy = args.dy_NM.as<const T>() + r * width,
+                             .x = args.x_NM.as<const T>() + r * width,
+                             .weight = weight,
+                             .dweight = dweight,
+                             .dbias = has_bias ? dbias : nullptr,
+                             .width = width,
+                             .statistics = {has_mean ? saved[r] : 0.0F, saved[has_mean ? rows + r : r]},
+                             .kind = args.kind,
+                             .write = args.write_dx}
+                  .compute();
+            }
+          }
+        },
+        kBlockRows * width);
+  });
+  sum_blocks(args.dweight_M.as<float>(), partial, blocks, 2 * padded, width, args.write_parameters);
+  if (has_bias) {
+    sum_blocks(args.dbias_M.as<float>(), partial + padded, blocks, 2 * padded, width, args.write_parameters);
   }
-  const auto reduce = [&](const TensorView& out, std::int64_t offset) {
-    if (!out.defined()) return;
-    float* sums = out.as<float>();
-    if (args.write_parameters == Write::overwrite) std::fill(sums, sums + m, 0.0F);
-    for (std::int64_t part = 0; part < partials; ++part) {
-      const float* from = partial_sums_.data() + part * 2 * m + offset;
-      for (std::int64_t i = 0; i < m; ++i) sums[i] += from[i];
-    }
-  };
-  reduce(args.dweight_M, 0);
-  reduce(args.dbias_M, m);
 }
 
-}  // namespace perfbench::engine
+}  // namespace perfbench::engine::cpu

@@ -1,86 +1,134 @@
-// Matrix products without a library, for nodes that have only a compiler: rows of c over threads, b and a packed in
-// blocks that stay in the caches, the innermost loop over a row of c.
-#include <algorithm>
+// A packed product for machines without a BLAS. c is cut into blocks that threads take; of each block, slices of k are
+// copied in the order in which the registers read them. Sums over k run in one order, so bits do not depend on threads.
+#include <omp.h>
+
 #include <cstring>
 #include <vector>
 
-#include "engine/ops/cpu/sgemm.h"
+#include "engine/ops/cpu/matmul_provider.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/scratch.h"
+#include "engine/ops/cpu/tile_product.h"
 
 namespace perfbench::engine::cpu {
 namespace {
 
-constexpr std::int64_t kRows = 8;       // of c at once: each element of b is used for all of them
-constexpr std::int64_t kDepth = 256;    // of the sum per block
-constexpr std::int64_t kColumns = 512;  // of c per block: kDepth x kColumns floats of b are 512 KiB
+constexpr std::int64_t kBlockRows = 16 * kTileRows;
+constexpr std::int64_t kBlockColumns = 16 * kTileColumns;
+constexpr std::int64_t kBlockDepth = 256;
 
-struct Block {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
+// Element (i, j) of an operand as the product sees it.
+struct Operand {
+  const float* data;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  const float* at(std::int64_t i, std::int64_t j) const { return data + i * row_step + j * column_step; }
 };
 
-// b's [depth, columns] block, row-major and contiguous.
-void pack_b(const SgemmArgs& args, Block depth, Block columns, std::vector<float>& packed) {
-  packed.resize(static_cast<std::size_t>(kDepth * kColumns));
-  for (std::int64_t p = 0; p < depth.count; ++p) {
-    float* row = packed.data() + p * kColumns;
-    const std::int64_t k = depth.first + p;
-    for (std::int64_t j = 0; j < columns.count; ++j) {
-      const std::int64_t n = columns.first + j;
-      row[j] = args.transpose_b ? args.b[n * args.ldb + k] : args.b[k * args.ldb + n];
-    }
-  }
+Operand operand(const float* data, std::int64_t stride, Transpose transpose) {
+  return transpose == Transpose::yes ? Operand{data, 1, stride} : Operand{data, stride, 1};
 }
 
-void multiply_rows(const SgemmArgs& args, Block rows, Block depth, Block columns, const float* b) {
-  float sums[kRows][64];
-  constexpr std::int64_t kTile = 64;
-  for (std::int64_t j0 = 0; j0 < columns.count; j0 += kTile) {
-    const std::int64_t width = std::min(kTile, columns.count - j0);
-    for (auto& row : sums) std::memset(row, 0, sizeof row);
-    for (std::int64_t p = 0; p < depth.count; ++p) {
-      const float* b_row = b + p * kColumns + j0;
-      const std::int64_t k = depth.first + p;
-      for (std::int64_t r = 0; r < rows.count; ++r) {
-        const std::int64_t m = rows.first + r;
-        const float a = args.transpose_a ? args.a[k * args.lda + m] : args.a[m * args.lda + k];
-        for (std::int64_t j = 0; j < width; ++j) sums[r][j] += a * b_row[j];
+struct Range {
+  std::int64_t begin;
+  std::int64_t size;
+};
+
+// Strips of `width` neighbours, each [k][width], padded with zeros. `outer` counts along the strip's width.
+void pack(const Operand& from, Range outer, Range depth, std::int64_t width, float* to) {
+  for (std::int64_t strip = 0; strip < outer.size; strip += width, to += width * depth.size) {
+    const std::int64_t present = std::min(width, outer.size - strip);
+    if (from.column_step == 1) {  // rows of `outer` lie along k: turn them
+      for (std::int64_t i = 0; i < present; ++i) {
+        const float* row = from.at(outer.begin + strip + i, depth.begin);
+        for (std::int64_t k = 0; k < depth.size; ++k) to[k * width + i] = row[k];
+      }
+    } else {
+      for (std::int64_t k = 0; k < depth.size; ++k) {
+        std::memcpy(to + k * width, from.at(outer.begin + strip, depth.begin + k),
+                    static_cast<std::size_t>(present) * sizeof(float));
       }
     }
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      float* c = args.c + (rows.first + r) * args.ldc + columns.first + j0;
-      for (std::int64_t j = 0; j < width; ++j) c[j] += sums[r][j];
+    for (std::int64_t k = 0; k < depth.size && present < width; ++k) {
+      std::fill(to + k * width + present, to + (k + 1) * width, 0.0F);
     }
   }
 }
 
-void scale_c(const SgemmArgs& args) {
-#pragma omp parallel for
-  for (std::int64_t m = 0; m < args.m; ++m) {
-    float* c = args.c + m * args.ldc;
-    for (std::int64_t n = 0; n < args.n; ++n) c[n] = args.beta == 0.0F ? 0.0F : c[n] * args.beta;
+struct BlockBuffers {
+  float* a;  // kBlockRows x kBlockDepth
+  float* b;  // kBlockDepth x kBlockColumns
+  float* c;  // kBlockRows x kBlockColumns
+};
+
+void write_block(const SgemmArgs& args, Range rows, Range columns, const float* block) {
+  for (std::int64_t i = 0; i < rows.size; ++i) {
+    float* const c = args.c + (rows.begin + i) * args.c_stride + columns.begin;
+    const float* const sum = block + i * kBlockColumns;
+    if (args.write == Write::accumulate) {
+      for (std::int64_t j = 0; j < columns.size; ++j) c[j] += sum[j];
+    } else {
+      std::memcpy(c, sum, static_cast<std::size_t>(columns.size) * sizeof(float));
+    }
   }
+}
+
+void product_block(const SgemmArgs& args, Range rows, Range columns, const BlockBuffers& buffers) {
+  const Operand a = operand(args.a, args.a_stride, args.transpose_a);
+  const Operand b = operand(args.b, args.b_stride, args.transpose_b);
+  const Operand b_turned{b.data, b.column_step, b.row_step};
+  std::fill(buffers.c, buffers.c + kBlockRows * kBlockColumns, 0.0F);
+  for (std::int64_t k = 0; k < args.k; k += kBlockDepth) {
+    const Range depth{k, std::min(kBlockDepth, args.k - k)};
+    pack(a, rows, depth, kTileRows, buffers.a);
+    pack(b_turned, columns, depth, kTileColumns, buffers.b);
+    for (std::int64_t j = 0; j < columns.size; j += kTileColumns) {
+      for (std::int64_t i = 0; i < rows.size; i += kTileRows) {
+        tile_product<TileLayout::column_major, Write::accumulate>({.a = buffers.a + i * depth.size,
+                                                                   .a_stride = kTileRows,
+                                                                   .b = buffers.b + j * depth.size,
+                                                                   .b_stride = kTileColumns,
+                                                                   .c = buffers.c + i * kBlockColumns + j,
+                                                                   .c_stride = kBlockColumns,
+                                                                   .m = kTileRows,
+                                                                   .n = kTileColumns,
+                                                                   .k = depth.size});
+      }
+    }
+  }
+  write_block(args, rows, columns, buffers.c);
+}
+
+void sgemm(const SgemmArgs& args) {
+  const std::int64_t row_blocks = (args.m + kBlockRows - 1) / kBlockRows;
+  const std::int64_t column_blocks = (args.n + kBlockColumns - 1) / kBlockColumns;
+  constexpr std::int64_t kPerThread =
+      kBlockRows * kBlockDepth + kBlockDepth * kBlockColumns + kBlockRows * kBlockColumns;
+  const int threads = omp_in_parallel() != 0 ? 1 : threads_for(args.m * args.n);
+  Scratch scratch;
+  scratch.prepare(threads);
+  for_items(row_blocks * column_blocks, threads, [&](std::int64_t item, int thread) {
+    Carver carver(scratch.of_thread(threads == 1 ? 0 : thread, kPerThread));
+    BlockBuffers buffers{};
+    buffers.a = carver.take(kBlockRows * kBlockDepth);
+    buffers.b = carver.take(kBlockDepth * kBlockColumns);
+    buffers.c = carver.take(kBlockRows * kBlockColumns);
+    const std::int64_t row = item % row_blocks * kBlockRows;
+    const std::int64_t column = item / row_blocks * kBlockColumns;
+    product_block(args, {row, std::min(kBlockRows, args.m - row)}, {column, std::min(kBlockColumns, args.n - column)},
+                  buffers);
+  });
+}
+
+std::string version() {
+  return std::to_string(kTileRows) + "x" + std::to_string(kTileColumns) + " tiles";
 }
 
 }  // namespace
 
-void sgemm(const SgemmArgs& args) {
-  if (args.beta != 1.0F) scale_c(args);
-  std::vector<float> packed;
-  for (std::int64_t n = 0; n < args.n; n += kColumns) {
-    const Block columns{n, std::min(kColumns, args.n - n)};
-    for (std::int64_t k = 0; k < args.k; k += kDepth) {
-      const Block depth{k, std::min(kDepth, args.k - k)};
-      pack_b(args, depth, columns, packed);
-#pragma omp parallel for
-      for (std::int64_t m = 0; m < args.m; m += kRows) {
-        multiply_rows(args, {m, std::min(kRows, args.m - m)}, depth, columns, packed.data());
-      }
-    }
-  }
-}
-
-std::map<std::string, std::string> sgemm_library() {
-  return {{"matrix products", "own kernel"}};
+const MatmulProvider& own_provider() {
+  static const MatmulProvider provider{"own", sgemm, version};
+  return provider;
 }
 
 }  // namespace perfbench::engine::cpu

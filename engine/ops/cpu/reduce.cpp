@@ -1,57 +1,105 @@
-#include <algorithm>
-
+// Sums: in f64 over fixed blocks and then over the blocks in order; columns in f32 over fixed blocks of rows.
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cpu/rows.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
 namespace {
 
-// Blocks are summed apart and then in order: the same bits for any number of threads.
-constexpr std::int64_t kBlock = 16384;
-constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kBlock = 32 * 1024;  // elements
+constexpr int kChains = 32;                 // independent f64 sums of a block, so that additions overlap
 
-template <class Term>
-double blocked_sum(const TensorView& x, Term term) {
-  const std::int64_t n = x.elements();
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
-  std::vector<double> sums(static_cast<std::size_t>(blocks));
-#pragma omp parallel
-  {
-    std::vector<float> buffer;
-#pragma omp for
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const std::int64_t first = block * kBlock;
-      const std::int64_t count = std::min(kBlock, n - first);
-      const float* values = cpu::read_row(x.slice(first, Shape{count}), 0, count, buffer);
-      double lanes[kLanes] = {};
-      std::int64_t i = 0;
-      for (; i + kLanes <= count; i += kLanes) {
-        for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += term(static_cast<double>(values[i + j]));
-      }
-      for (std::int64_t j = 0; i + j < count; ++j) lanes[j] += term(static_cast<double>(values[i + j]));
-      double sum = 0;
-      for (const double lane : lanes) sum += lane;
-      sums[static_cast<std::size_t>(block)] = sum;
-    }
+template <class T, class F>
+double block_sum(const T* x, std::int64_t n, F term) {
+  double chains[kChains] = {};
+  std::int64_t i = 0;
+  for (; i + kChains <= n; i += kChains) {
+#pragma omp simd
+    for (int j = 0; j < kChains; ++j) chains[j] += term(static_cast<double>(to_f32(x[i + j])));
   }
-  double total = 0;
-  for (const double sum : sums) total += sum;
-  return total;
+  for (int j = 0; i + j < n; ++j) chains[j] += term(static_cast<double>(to_f32(x[i + j])));
+  double sum = 0.0;
+  for (const double chain : chains) sum += chain;
+  return sum;
 }
 
-void write_scalar(const TensorView& out, double value, Write write) {
-  double& scalar = *out.as<double>();
-  scalar = (write == Write::accumulate ? scalar : 0.0) + value;
+template <class F>
+void total(TensorView out, const TensorView& x, Write write, Scratch& scratch, F term) {
+  const std::int64_t n = x.elements();
+  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  auto* const partial = reinterpret_cast<double*>(scratch.shared(2 * blocks));
+  with_element_type(x.dtype, [&]<class T>() {
+    for_ranges(
+        blocks,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t b = begin; b < end; ++b) {
+            partial[b] = block_sum(x.as<const T>() + b * kBlock, std::min(kBlock, n - b * kBlock), term);
+          }
+        },
+        kBlock);
+  });
+  double sum = 0.0;
+  for (std::int64_t b = 0; b < blocks; ++b) sum += partial[b];
+  auto* const result = out.as<double>();
+  *result = write == Write::accumulate ? *result + sum : sum;
+}
+
+constexpr std::int64_t kStripColumns = 4 * kLanes;
+constexpr std::int64_t kBlockRows = 64;
+
+// Column sums of a strip, over blocks of rows and then over the blocks: shorter chains of rounding errors.
+template <class T>
+void sum_strip(float* dbias, const T* dy, std::int64_t rows, std::int64_t stride, std::int64_t width, Write write) {
+  Vec sum[4] = {};
+  for (std::int64_t block = 0; block < rows; block += kBlockRows) {
+    Vec partial[4] = {};
+    for (std::int64_t r = block; r < std::min(rows, block + kBlockRows); ++r) {
+      const T* const row = dy + r * stride;
+      for (int v = 0; v < 4; ++v) {
+        const std::int64_t count = std::clamp<std::int64_t>(width - v * kLanes, 0, kLanes);
+        if (count > 0) partial[v] += load_up_to(row + v * kLanes, count);
+      }
+    }
+    for (int v = 0; v < 4; ++v) sum[v] += partial[v];
+  }
+  for (int v = 0; v < 4; ++v) {
+    const std::int64_t count = std::clamp<std::int64_t>(width - v * kLanes, 0, kLanes);
+    if (count == 0) break;
+    float* const out = dbias + v * kLanes;
+    store_up_to(out, write == Write::accumulate ? load_up_to(out, count) + sum[v] : sum[v], count);
+  }
 }
 
 }  // namespace
 
 void CpuOps::do_sum(TensorView out_f64, TensorView x, Write write) {
-  write_scalar(out_f64, blocked_sum(x, [](double v) { return v; }), write);
+  total(out_f64, x, write, scratch_, [](double v) { return v; });
 }
 
 void CpuOps::do_sum_of_squares(TensorView out_f64, TensorView x, Write write) {
-  write_scalar(out_f64, blocked_sum(x, [](double v) { return v * v; }), write);
+  total(out_f64, x, write, scratch_, [](double v) { return v * v; });
 }
 
-}  // namespace perfbench::engine
+double CpuOps::do_read_f64(TensorView scalar) {
+  return *scalar.as<const double>();
+}
+
+void CpuOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
+  const std::int64_t rows = dy.shape[0];
+  const std::int64_t columns = dy.shape[1];
+  const std::int64_t strips = (columns + kStripColumns - 1) / kStripColumns;
+  with_element_type(dy.dtype, [&]<class T>() {
+    for_ranges(
+        strips,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t s = begin; s < end; ++s) {
+            const std::int64_t first = s * kStripColumns;
+            sum_strip(dbias.as<float>() + first, dy.as<const T>() + first, rows, columns,
+                      std::min(kStripColumns, columns - first), write);
+          }
+        },
+        rows * kStripColumns);
+  });
+}
+
+}  // namespace perfbench::engine::cpu

@@ -1,38 +1,64 @@
+// Rotary position embedding (Su et al., "RoFormer", 2021), in place.
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cpu/rows.h"
+#include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
 
-namespace perfbench::engine {
+namespace perfbench::engine::cpu {
+namespace {
 
-void CpuOps::do_rope(const RopeArgs& args) {
-  const std::int64_t width = args.x.shape[1];
-  const std::int64_t positions = args.cos_sin_TD.shape[0];
-  const std::int64_t half = args.head_dim / 2;
-  const float sign = args.direction == Direction::forward ? 1.0F : -1.0F;
-  // A pair is (i, i + half) or (2i, 2i + 1).
-  const bool split = args.layout == spec::RopeLayout::half;
-  const std::int64_t first_stride = split ? 1 : 2;
-  const std::int64_t second = split ? half : 1;
-#pragma omp parallel
-  {
-    std::vector<float> buffer;
-#pragma omp for
-    for (std::int64_t row = 0; row < args.x.shape[0]; ++row) {
-      float* x = cpu::change_row(args.x, row, width, buffer);
-      const float* cosines = args.cos_sin_TD.as<float>() + (row % positions) * args.head_dim;
-      const float* sines = cosines + half;
-      for (std::int64_t head = 0; head < width; head += args.head_dim) {
-        float* h = x + head;
-        for (std::int64_t i = 0; i < half; ++i) {
-          const float a = h[i * first_stride];
-          const float b = h[i * first_stride + second];
-          const float s = sign * sines[i];
-          h[i * first_stride] = a * cosines[i] - b * s;
-          h[i * first_stride + second] = a * s + b * cosines[i];
-        }
-      }
-      cpu::finish_row(args.x, row, width, buffer);
-    }
+// Pairs (i, i + half).
+template <class T>
+void rotate_half(T* head, const float* cosines, const float* sines, std::int64_t half, float sign) {
+  for (std::int64_t i = 0; i < half; i += kLanes) {
+    const std::int64_t n = std::min(kLanes, half - i);
+    const Vec c = load_up_to(cosines + i, n);
+    const Vec s = load_up_to(sines + i, n) * sign;
+    const Vec x = load_up_to(head + i, n);
+    const Vec y = load_up_to(head + half + i, n);
+    store_up_to(head + i, x * c - y * s, n);
+    store_up_to(head + half + i, x * s + y * c, n);
   }
 }
 
-}  // namespace perfbench::engine
+// Pairs (2i, 2i + 1).
+template <class T>
+void rotate_interleaved(T* head, const float* cosines, const float* sines, std::int64_t half, float sign) {
+  for (std::int64_t i = 0; i < half; ++i) {
+    const float s = sines[i] * sign;
+    const float x = to_f32(head[2 * i]);
+    const float y = to_f32(head[2 * i + 1]);
+    head[2 * i] = from_f32<T>(x * cosines[i] - y * s);
+    head[2 * i + 1] = from_f32<T>(x * s + y * cosines[i]);
+  }
+}
+
+}  // namespace
+
+void CpuOps::do_rope(const RopeArgs& args) {
+  const std::int64_t rows = args.x.shape[0];
+  const std::int64_t width = args.x.shape[1];
+  const std::int64_t seq_len = args.cos_sin_TD.shape[0];
+  const std::int64_t head_dim = args.head_dim;
+  const std::int64_t half = head_dim / 2;
+  const float sign = args.direction == Direction::forward ? 1.0F : -1.0F;
+  with_element_type(args.x.dtype, [&]<class T>() {
+    for_ranges(
+        rows,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            const float* const cosines = args.cos_sin_TD.as<const float>() + r % seq_len * head_dim;
+            T* const row = args.x.as<T>() + r * width;
+            for (std::int64_t h = 0; h < width; h += head_dim) {
+              if (args.layout == spec::RopeLayout::half) {
+                rotate_half(row + h, cosines, cosines + half, half, sign);
+              } else {
+                rotate_interleaved(row + h, cosines, cosines + half, half, sign);
+              }
+            }
+          }
+        },
+        width);
+  });
+}
+
+}  // namespace perfbench::engine::cpu

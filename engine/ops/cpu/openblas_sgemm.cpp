@@ -1,0 +1,29 @@
+// OpenBLAS, its OpenMP build: the pthread build would keep a second pool of spinning threads beside ours.
+#include <cblas.h>
+
+#include "engine/ops/cpu/matmul_provider.h"
+
+namespace perfbench::engine::cpu {
+namespace {
+
+void sgemm(const SgemmArgs& args) {
+  const auto transpose = [](Transpose t) { return t == Transpose::yes ? CblasTrans : CblasNoTrans; };
+  const auto size = [](std::int64_t n) { return static_cast<blasint>(n); };
+  cblas_sgemm(CblasRowMajor, transpose(args.transpose_a), transpose(args.transpose_b), size(args.m), size(args.n),
+              size(args.k), 1.0F, args.a, size(args.a_stride), args.b, size(args.b_stride),
+              args.write == Write::accumulate ? 1.0F : 0.0F, args.c, size(args.c_stride));
+}
+
+// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." with the kernel that was picked.
+std::string version() {
+  return std::string(openblas_get_config());
+}
+
+}  // namespace
+
+const MatmulProvider* openblas_provider() {
+  static const MatmulProvider provider{"openblas", sgemm, version};
+  return &provider;
+}
+
+}  // namespace perfbench::engine::cpu

@@ -1,0 +1,102 @@
+// One register of floats, by the compiler's vector extension: the lanes of a reduction are stated here rather than
+// chosen by the auto-vectoriser, so that its bits depend neither on alignment nor on inlining.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "engine/ops/cpu/element_type.h"
+
+namespace perfbench::engine::cpu {
+
+#if defined(__AVX512F__)
+inline constexpr std::int64_t kLanes = 16;
+#elif defined(__AVX__)
+inline constexpr std::int64_t kLanes = 8;
+#else
+inline constexpr std::int64_t kLanes = 4;
+#endif
+
+typedef float Vec __attribute__((vector_size(kLanes * 4)));
+typedef std::int32_t IntVec __attribute__((vector_size(kLanes * 4)));
+typedef std::uint32_t UintVec __attribute__((vector_size(kLanes * 4)));
+typedef std::uint16_t HalfVec __attribute__((vector_size(kLanes * 2)));
+
+inline Vec splat(float x) {
+  return x - Vec{};  // x - 0 keeps every x, -0 and NaN too
+}
+
+inline Vec load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline Vec load(const Bf16* p) {
+  HalfVec half;
+  std::memcpy(&half, p, sizeof half);
+  return reinterpret_cast<Vec>(__builtin_convertvector(half, UintVec) << 16);
+}
+
+inline void store(float* p, Vec v) {
+  std::memcpy(p, &v, sizeof v);
+}
+// As from_f32<Bf16> on every lane.
+inline void store(Bf16* p, Vec v) {
+  const auto bits = reinterpret_cast<UintVec>(v);
+  const UintVec rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
+  const UintVec quiet = bits | 0x400000U;
+  const auto is_nan = reinterpret_cast<UintVec>(v != v);
+  const HalfVec half = __builtin_convertvector(((rounded & ~is_nan) | (quiet & is_nan)) >> 16, HalfVec);
+  std::memcpy(static_cast<void*>(p), &half, sizeof half);
+}
+
+// The first `count` < kLanes elements; the other lanes are zero, and are not stored.
+template <class T>
+Vec load_part(const T* p, std::int64_t count) {
+  T padded[kLanes] = {};
+  std::memcpy(static_cast<void*>(padded), p, static_cast<std::size_t>(count) * sizeof(T));
+  return load(padded);
+}
+template <class T>
+void store_part(T* p, Vec v, std::int64_t count) {
+  T padded[kLanes];
+  store(padded, v);
+  std::memcpy(static_cast<void*>(p), padded, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+// `if_true` where the lane of `mask` is -1, `if_false` where it is 0.
+inline Vec select(IntVec mask, Vec if_true, Vec if_false) {
+  return mask ? if_true : if_false;
+}
+// A NaN in x is dropped (the comparison is false); where it must survive, later arithmetic on x carries it.
+inline Vec max(Vec x, Vec y) {
+  return select(x > y, x, y);
+}
+
+// Sum and maximum over lanes, halves folded onto each other: a fixed order.
+inline float sum_lanes(Vec v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+inline float max_lanes(Vec v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::int64_t i = 0; i < width; ++i) lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
+  }
+  return lanes[0];
+}
+
+// f(index, count) over [0, n) in steps of kLanes; count < kLanes in the last step only.
+template <class Full, class Part>
+void for_vectors(std::int64_t n, Full&& full, Part&& part) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) full(i);
+  if (i < n) part(i, n - i);
+}
+
+}  // namespace perfbench::engine::cpu

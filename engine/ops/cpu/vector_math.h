@@ -1,0 +1,86 @@
+// Elementary functions on one Vec, by range reduction and polynomials (Chebyshev interpolation of the reduced
+// function). The stated errors are checked by tests/engine/ops_vector_math_test.cpp. A NaN gives a NaN.
+#pragma once
+
+#include "engine/ops/cpu/vector.h"
+
+namespace perfbench::engine::cpu {
+
+inline constexpr float kLog2E = 1.44269504088896341F;
+inline constexpr float kLn2 = 0.693147180559945309F;
+
+namespace vector_math_detail {
+
+// Adding it to |y| < 2^22 rounds y to an integer, which then stands in the low bits.
+inline constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23
+
+struct Exponent {
+  Vec n;          // y rounded to nearest
+  Vec two_pow_n;  // infinity for n = 128
+};
+inline Exponent split_exponent(Vec y) {
+  const Vec shifted = y + kRounder;
+  return {shifted - kRounder, reinterpret_cast<Vec>((reinterpret_cast<IntVec>(shifted) + 127) << 23)};
+}
+
+}  // namespace vector_math_detail
+
+// 2^y. Relative error at most 2^-22.5 for -126 <= y < 127.5; 0 below, infinity above.
+inline Vec exp2(Vec y) {
+  const Vec capped = select(y > splat(128.0F), splat(128.0F), y);
+  const auto [n, two_pow_n] = vector_math_detail::split_exponent(capped);
+  const Vec f = capped - n;
+  Vec p = f * 1.545336197e-04F + 1.339109325e-03F;
+  p = p * f + 9.618082183e-03F;
+  p = p * f + 5.550356682e-02F;
+  p = p * f + 2.402265076e-01F;
+  p = p * f + 6.931471881e-01F;
+  p = p * f + 1.0F;
+  return select(y < splat(-126.0F), Vec{}, p * two_pow_n);
+}
+
+// e^x. Relative error at most 2^-22.5 for -87.3 <= x < 88.3; 0 below, infinity above.
+inline Vec exp(Vec x) {
+  const Vec capped = select(x > splat(89.0F), splat(89.0F), x);
+  const auto [n, two_pow_n] = vector_math_detail::split_exponent(capped * kLog2E);
+  // ln 2 in two parts, the first with zeros in its last bits: n * 0.693359375 is exact.
+  const Vec r = (capped - n * 0.693359375F) + n * 2.12194440e-4F;
+  Vec q = r * 1.392639190e-03F + 8.363345811e-03F;
+  q = q * r + 4.166655336e-02F;
+  q = q * r + 1.666657599e-01F;
+  q = q * r + 0.5F;
+  const Vec p = (q * (r * r) + r) + 1.0F;
+  return select(x < splat(-87.3F), Vec{}, p * two_pow_n);
+}
+
+// 1 / (1 + e^-x). Relative error at most 2^-21 for x > -87.
+inline Vec sigmoid(Vec x) {
+  return 1.0F / (1.0F + exp(-x));
+}
+
+// Error at most 2^-22 absolute. Below 1: z P(z^2); above: 1 - 2^-Q(|z|), which is 1 in f32 from 4 on.
+inline Vec erf(Vec z) {
+  const auto sign = reinterpret_cast<UintVec>(z) & 0x80000000U;
+  const Vec magnitude = reinterpret_cast<Vec>(reinterpret_cast<UintVec>(z) ^ sign);
+  const Vec t = z * z;
+  Vec small = t * 7.875875050e-05F - 8.016864283e-04F;
+  small = small * t + 5.189087423e-03F;
+  small = small * t - 2.685421201e-02F;
+  small = small * t + 1.128359472e-01F;
+  small = small * t - 3.761262667e-01F;
+  small = small * t + 1.128379166e+00F;
+  small = small * z;
+  const Vec a = select(magnitude > splat(4.0F), splat(4.0F), magnitude);
+  Vec q = a * -2.361910226e-06F + 6.644770977e-05F;
+  q = q * a - 8.610085164e-04F;
+  q = q * a + 6.866645968e-03F;
+  q = q * a - 3.811764189e-02F;
+  q = q * a + 1.588119898e-01F;
+  q = q * a + 9.115323113e-01F;
+  q = q * a + 1.630582171e+00F;
+  q = q * a - 4.618615762e-04F;
+  const Vec large = reinterpret_cast<Vec>(reinterpret_cast<UintVec>(1.0F - exp2(-q)) | sign);
+  return select(magnitude < splat(1.0F), small, large);
+}
+
+}  // namespace perfbench::engine::cpu

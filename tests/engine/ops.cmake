@@ -1,0 +1,14 @@
+# The operations of the cpu backend against oracles in f64.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+perfbench_test(engine_ops_tests
+  SOURCES
+    ops_attention_test.cpp
+    ops_determinism_test.cpp
+    ops_matmul_test.cpp
+    ops_oracle_test.cpp
+    ops_rows_test.cpp
+    ops_vector_math_test.cpp
+  DEPENDS perfbench_ops_cpu OpenMP::OpenMP_CXX)
+# The vector functions are tested as the kernels compile them.
+set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
+  "-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")

@@ -1,0 +1,226 @@
+#include <gtest/gtest.h>
+
+#include "engine/ops/ops.h"
+#include "tests/engine/oracle/expect_within.h"
+#include "tests/engine/oracle/products.h"
+
+namespace perfbench::engine {
+namespace {
+
+using oracle::expect_within;
+using oracle::Operand;
+using oracle::random_operand;
+using oracle::Values;
+using spec::AttentionKind;
+
+// Lengths around the tiles (60 and 48 queries, 64 and 128 keys), heads that share keys, head_dim off the registers.
+const AttentionDims kCases[] = {
+    {.batch = 1, .seq_len = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
+    {.batch = 2, .seq_len = 7, .n_heads = 4, .n_kv_heads = 2, .head_dim = 5},
+    {.batch = 1, .seq_len = 61, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16},
+    {.batch = 2, .seq_len = 64, .n_heads = 3, .n_kv_heads = 1, .head_dim = 64},
+    {.batch = 1, .seq_len = 129, .n_heads = 4, .n_kv_heads = 4, .head_dim = 40},
+    {.batch = 1, .seq_len = 257, .n_heads = 2, .n_kv_heads = 1, .head_dim = 128},
+    {.batch = 1, .seq_len = 300, .n_heads = 3, .n_kv_heads = 3, .head_dim = 24},
+};
+
+struct Problem {
+  Problem(DType dtype, const AttentionDims& dims_in)
+      : dims(dims_in),
+        query(random_operand(dtype, rows(dims.n_heads), 1)),
+        key(random_operand(dtype, rows(dims.n_kv_heads), 2)),
+        value(random_operand(dtype, rows(dims.n_kv_heads), 3)),
+        dcontext(random_operand(dtype, rows(dims.n_heads), 4)),
+        context(dtype, rows(dims.n_heads)),
+        logsumexp(DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len}),
+        weights(dtype, scores()),
+        dweights(random_operand(dtype, scores(), 5)),  // scratch: what it holds must not matter
+        dquery(random_operand(dtype, rows(dims.n_heads), 6)),
+        dkey(random_operand(dtype, rows(dims.n_kv_heads), 7)),
+        dvalue(random_operand(dtype, rows(dims.n_kv_heads), 8)) {}
+
+  Shape rows(std::int64_t heads) const { return {dims.batch * dims.seq_len, heads * dims.head_dim}; }
+  Shape scores() const { return {dims.batch, dims.n_heads, dims.seq_len, dims.seq_len}; }
+
+  void forward(Ops& ops, AttentionKind kind) const {
+    ops.attention_forward({.context = context,
+                           .logsumexp_BHT = logsumexp,
+                           .weights_BHTT = kind == AttentionKind::flash ? TensorView{} : weights.view(),
+                           .query = query,
+                           .key = key,
+                           .value = value,
+                           .dims = dims,
+                           .kind = kind});
+  }
+  void backward(Ops& ops, AttentionKind kind) const {
+    ops.attention_backward({.dquery = dquery,
+                            .dkey = dkey,
+                            .dvalue = dvalue,
+                            .dcontext = dcontext,
+                            .query = query,
+                            .key = key,
+                            .value = value,
+                            .context = context,
+                            .logsumexp_BHT = logsumexp,
+                            .weights_BHTT = kind == AttentionKind::flash ? TensorView{} : weights.view(),
+                            .dweights_BHTT = kind == AttentionKind::flash ? TensorView{} : dweights.view(),
+                            .dims = dims,
+                            .kind = kind});
+  }
+
+  AttentionDims dims;
+  Operand query, key, value, dcontext;
+  Operand context, logsumexp, weights, dweights, dquery, dkey, dvalue;
+};
+
+// Relative error of a probability. A score of magnitude S (sum of |q||k| scaled) errs by (gamma_D + 3u) S: the product,
+// the scale, and the change to base 2; exp turns an absolute error of its argument into a relative one, once for the
+// probability and once for the sum that divides it; the argument's size (at most 2S with the maximum taken off) costs
+// 2u of itself; exp2 errs by 2^-22.5 < 3u, twice; and the sum of T terms by gamma_T.
+double probability_error(const AttentionDims& dims, double score_magnitude) {
+  return 2.0 * (oracle::gamma(static_cast<double>(dims.head_dim) + 3) + 4.0 * oracle::kUnitF32) * score_magnitude +
+         oracle::gamma(static_cast<double>(dims.seq_len) + 16);
+}
+
+double largest(const Values& v) {
+  double most = 0.0;
+  for (const double x : v) most = std::max(most, std::abs(x));
+  return most;
+}
+
+// In bf16, dot_product keeps rounded probabilities.
+double storage_error(DType dtype, AttentionKind kind) {
+  return dtype == DType::bf16 && kind == AttentionKind::dot_product ? oracle::kUnitBf16 : 0.0;
+}
+
+void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims) {
+  SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
+                                  << " kind=" << static_cast<int>(kind));
+  const Problem p(dtype, dims);
+  const auto want = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims);
+  const double score = largest(want.score_magnitude);
+  const double relative = probability_error(dims, score);
+  p.forward(ops, kind);
+  expect_within(
+      p.context, want.context,
+      [&](std::size_t i) {
+        const double sum = oracle::gamma(static_cast<double>(dims.seq_len) + 1);
+        return (relative + sum + storage_error(dtype, kind)) * want.context_magnitude[i];
+      },
+      "context");
+  expect_within(
+      p.logsumexp, want.logsumexp, [&](std::size_t) { return relative + 4.0 * oracle::kUnitF32 * score; }, "logsumexp");
+  if (kind == AttentionKind::dot_product) {
+    expect_within(
+        p.weights, want.weights, [&](std::size_t i) { return relative * want.weights[i]; }, "weights");
+  }
+}
+
+// Every gradient is a sum of products of a probability error with at most four sums behind each other (dweight over D,
+// the mean over T, the gradient over T or D); the magnitudes add up the absolute values of all their terms. In bf16 the
+// context that flash reads is rounded, and so are the score gradients that dot_product stores.
+void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims) {
+  SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
+                                  << " kind=" << static_cast<int>(kind));
+  const Problem p(dtype, dims);
+  const auto forward = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims);
+  const auto want =
+      oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(), dims);
+  p.forward(ops, kind);
+  p.backward(ops, kind);
+  const double group = static_cast<double>(dims.n_heads / dims.n_kv_heads);
+  const double sums =
+      oracle::gamma(2.0 * static_cast<double>(dims.head_dim) + (1.0 + group) * static_cast<double>(dims.seq_len) + 16);
+  const double relative = 2.0 * probability_error(dims, largest(forward.score_magnitude)) + sums +
+                          2.0 * storage_error(dtype, kind) + (dtype == DType::bf16 ? oracle::kUnitBf16 : 0.0);
+  const auto bound = [&](const oracle::WithMagnitude& g) {
+    return [&, relative](std::size_t i) { return relative * g.magnitude[i]; };
+  };
+  expect_within(p.dquery, want.dquery.value, bound(want.dquery), "dquery");
+  expect_within(p.dkey, want.dkey.value, bound(want.dkey), "dkey");
+  expect_within(p.dvalue, want.dvalue.value, bound(want.dvalue), "dvalue");
+}
+
+class Attention : public testing::TestWithParam<std::tuple<DType, AttentionKind>> {};
+
+TEST_P(Attention, ForwardEqualsTheOracle) {
+  const auto ops = make_cpu_ops();
+  for (const auto& dims : kCases) check_forward(*ops, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
+}
+
+TEST_P(Attention, BackwardEqualsTheOracle) {
+  const auto ops = make_cpu_ops();
+  for (const auto& dims : kCases) check_backward(*ops, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
+}
+
+TEST_P(Attention, KeysAfterAQueryDoNotChangeIt) {
+  const auto ops = make_cpu_ops();
+  const auto [dtype, kind] = GetParam();
+  const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
+  Problem p(dtype, dims);
+  p.forward(*ops, kind);
+  const auto before = p.context.values();
+  auto key = p.key.values();
+  auto value = p.value.values();
+  for (std::size_t i = 69 * 16; i < 70 * 16; ++i) key[i] = value[i] = 100.0;
+  p.key.set(key);
+  p.value.set(value);
+  p.forward(*ops, kind);
+  const auto after = p.context.values();
+  for (std::size_t i = 0; i < 69 * 32; ++i) ASSERT_EQ(before[i], after[i]) << i;
+  EXPECT_NE(before[69 * 32], after[69 * 32]);
+}
+
+TEST_P(Attention, LargeScoresDoNotOverflow) {
+  const auto ops = make_cpu_ops();
+  const auto [dtype, kind] = GetParam();
+  const AttentionDims dims{.batch = 1, .seq_len = 130, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
+  Problem p(dtype, dims);
+  auto query = p.query.values();
+  for (auto& q : query) q = oracle::rounded_to(dtype, q * 200.0);
+  p.query.set(query);
+  p.forward(*ops, kind);
+  p.backward(*ops, kind);
+  for (const auto* out : {&p.context, &p.logsumexp, &p.dquery, &p.dkey, &p.dvalue}) {
+    for (const double x : out->values()) ASSERT_TRUE(std::isfinite(x));
+  }
+}
+
+TEST_P(Attention, ANanInAQueryReachesItsContext) {
+  const auto ops = make_cpu_ops();
+  const auto [dtype, kind] = GetParam();
+  const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 1, .n_kv_heads = 1, .head_dim = 16};
+  Problem p(dtype, dims);
+  if (dtype == DType::f32) p.query.view().as<float>()[65 * 16] = NAN;
+  if (dtype == DType::bf16) p.query.view().as<std::uint16_t>()[65 * 16] = 0x7FC0;
+  p.forward(*ops, kind);
+  EXPECT_TRUE(std::isnan(p.context.values()[65 * 16]));
+  EXPECT_FALSE(std::isnan(p.context.values()[64 * 16]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Attention,
+                         testing::Combine(testing::Values(DType::f32, DType::bf16),
+                                          testing::Values(AttentionKind::flash, AttentionKind::dot_product)),
+                         [](const auto& name) {
+                           return std::string(dtype_name(std::get<0>(name.param))) +
+                                  (std::get<1>(name.param) == AttentionKind::flash ? "Flash" : "DotProduct");
+                         });
+
+// Both err from the truth by at most the forward bound, hence from each other by twice that.
+TEST(AttentionKinds, FlashEqualsDotProduct) {
+  const auto ops = make_cpu_ops();
+  const AttentionDims dims{.batch = 2, .seq_len = 200, .n_heads = 4, .n_kv_heads = 2, .head_dim = 64};
+  const Problem flash(DType::f32, dims);
+  const Problem full(DType::f32, dims);
+  const auto truth = oracle::attention_forward(flash.query.values(), flash.key.values(), flash.value.values(), dims);
+  const double relative =
+      2.0 * (probability_error(dims, largest(truth.score_magnitude)) + oracle::gamma(201) + oracle::kUnitF32);
+  flash.forward(*ops, AttentionKind::flash);
+  full.forward(*ops, AttentionKind::dot_product);
+  expect_within(
+      flash.context, full.context.values(), [&](std::size_t i) { return relative * truth.context_magnitude[i]; },
+      "context");
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,178 @@
+// The same inputs give the same bits: call after call, and for any number of threads.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <functional>
+
+#include "engine/ops/ops.h"
+#include "tests/engine/oracle/operand.h"
+
+namespace perfbench::engine {
+namespace {
+
+using oracle::Operand;
+using oracle::random_ids;
+using oracle::random_operand;
+
+using Bytes = std::vector<unsigned char>;
+
+Bytes joined(std::initializer_list<const Operand*> operands) {
+  Bytes all;
+  for (const auto* operand : operands) {
+    const auto bytes = operand->bytes();
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+// `run` makes its operands anew, computes, and returns the outputs.
+void expect_same_bits(const std::function<Bytes(Ops&)>& run) {
+  const int before = omp_get_max_threads();
+  const auto ops = make_cpu_ops();
+  omp_set_num_threads(1);
+  const Bytes alone = run(*ops);
+  for (const int threads : {1, 2, 3}) {
+    omp_set_num_threads(threads);
+    EXPECT_TRUE(run(*ops) == alone) << threads << " threads";
+  }
+  omp_set_num_threads(before);
+}
+
+// Large enough that every operation divides its work among three threads.
+constexpr std::int64_t kRows = 192;
+constexpr std::int64_t kWidth = 520;
+
+class Determinism : public testing::TestWithParam<DType> {
+ protected:
+  DType dtype_ = GetParam();
+  Operand random(Shape shape, unsigned seed) const { return random_operand(dtype_, shape, seed); }
+};
+INSTANTIATE_TEST_SUITE_P(Storage, Determinism, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& name) { return std::string(dtype_name(name.param)); });
+
+TEST_P(Determinism, MatmulOfEveryTransposition) {
+  for (const auto ta : {Transpose::no, Transpose::yes}) {
+    for (const auto tb : {Transpose::no, Transpose::yes}) {
+      for (const std::int64_t k : {64, 300, 1500}) {
+        SCOPED_TRACE(testing::Message() << static_cast<int>(ta) << static_cast<int>(tb) << " k=" << k);
+        expect_same_bits([&](Ops& ops) {
+          const auto a = random(ta == Transpose::yes ? Shape{k, kRows} : Shape{kRows, k}, 1);
+          const auto b = random(tb == Transpose::yes ? Shape{kWidth, k} : Shape{k, kWidth}, 2);
+          const auto c = random_operand(DType::f32, Shape{kRows, kWidth}, 3);
+          ops.matmul({.a = a, .b = b, .c = c, .transpose_a = ta, .transpose_b = tb, .write = Write::accumulate});
+          return joined({&c});
+        });
+      }
+    }
+  }
+}
+
+TEST_P(Determinism, Norm) {
+  for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
+    expect_same_bits([&](Ops& ops) {
+      const auto x = random({kRows, kWidth}, 1), dy = random({kRows, kWidth}, 2);
+      const auto weight = random({kWidth}, 3);
+      const Operand y(dtype_, Shape{kRows, kWidth}), dx(dtype_, Shape{kRows, kWidth});
+      const Operand statistics(DType::f32, Shape{kind == spec::NormKind::layernorm ? 2 : 1, kRows});
+      const auto dweight = random_operand(DType::f32, Shape{kWidth}, 4),
+                 dbias = random_operand(DType::f32, {kWidth}, 5);
+      ops.norm_forward(
+          {.y_NM = y, .statistics = statistics, .x_NM = x, .weight_M = weight, .bias_M = {}, .kind = kind});
+      ops.norm_backward({.dx_NM = dx,
+                         .dweight_M = dweight,
+                         .dbias_M = dbias,
+                         .dy_NM = dy,
+                         .x_NM = x,
+                         .statistics = statistics,
+                         .weight_M = weight,
+                         .kind = kind});
+      return joined({&y, &statistics, &dx, &dweight, &dbias});
+    });
+  }
+}
+
+TEST_P(Determinism, Attention) {
+  for (const std::int64_t kv_heads : {1, 4}) {
+    for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
+      SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, kind " << static_cast<int>(kind));
+      expect_same_bits([&](Ops& ops) {
+        const AttentionDims dims{.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24};
+        const Shape q_shape{200, 96}, kv_shape{200, kv_heads * 24};
+        const auto q = random(q_shape, 1), k = random(kv_shape, 2), v = random(kv_shape, 3), up = random(q_shape, 4);
+        const Operand context(dtype_, q_shape), dq(dtype_, q_shape), dk(dtype_, kv_shape), dv(dtype_, kv_shape);
+        const Operand logsumexp(DType::f32, Shape{1, 4, 200});
+        const bool full = kind == spec::AttentionKind::dot_product;
+        const Operand weights(dtype_, Shape{1, 4, 200, 200}), dweights(dtype_, Shape{1, 4, 200, 200});
+        ops.attention_forward({.context = context,
+                               .logsumexp_BHT = logsumexp,
+                               .weights_BHTT = full ? weights.view() : TensorView{},
+                               .query = q,
+                               .key = k,
+                               .value = v,
+                               .dims = dims,
+                               .kind = kind});
+        ops.attention_backward({.dquery = dq,
+                                .dkey = dk,
+                                .dvalue = dv,
+                                .dcontext = up,
+                                .query = q,
+                                .key = k,
+                                .value = v,
+                                .context = context,
+                                .logsumexp_BHT = logsumexp,
+                                .weights_BHTT = full ? weights.view() : TensorView{},
+                                .dweights_BHTT = full ? dweights.view() : TensorView{},
+                                .dims = dims,
+                                .kind = kind});
+        return joined({&context, &logsumexp, &dq, &dk, &dv, &weights});
+      });
+    }
+  }
+}
+
+TEST_P(Determinism, RowsAndElements) {
+  expect_same_bits([&](Ops& ops) {
+    const auto x = random({kRows, kWidth}, 1), y = random({kRows, kWidth}, 2), gate = random({kRows, kWidth}, 3);
+    const auto table = random_operand(DType::f32, Shape{kRows, 8}, 4), dbias = random_operand(DType::f32, {kWidth}, 5);
+    const Operand product(dtype_, Shape{kRows, kWidth}), losses(DType::f32, Shape{kRows});
+    const Operand total(DType::f64, Shape{1}), other(DType::f64, Shape{1});
+    ops.rope({.x = x, .cos_sin_TD = table, .head_dim = 8});
+    ops.activation_forward({.product_NF = product, .gate_NF = gate, .up_NF = x});
+    ops.activation_backward({.gate_NF = gate, .up_NF = x, .dproduct_NF = y});
+    ops.add(x, x, product);
+    ops.bias_backward(dbias, x, Write::accumulate);
+    ops.cross_entropy({.losses_N = losses, .logits_NV = y, .targets_N = random_ids({kRows}, kWidth, 6)});
+    ops.sum(total, x, Write::overwrite);
+    ops.sum_of_squares(other, x, Write::overwrite);
+    return joined({&x, &y, &gate, &product, &dbias, &losses, &total, &other});
+  });
+}
+
+TEST_P(Determinism, Embedding) {
+  expect_same_bits([&](Ops& ops) {
+    const auto tokens = random_ids({kRows}, 7, 1);
+    const auto dx = random({kRows, kWidth}, 2), table = random({7, kWidth}, 3), position = random({96, kWidth}, 4);
+    const auto dtable = random_operand(DType::f32, {7, kWidth}, 5),
+               dposition = random_operand(DType::f32, {96, kWidth}, 6);
+    const Operand x(dtype_, Shape{kRows, kWidth});
+    ops.embedding_forward({.x_NM = x, .tokens_N = tokens, .table_VM = table, .position_TM = position, .seq_len = 96});
+    ops.embedding_backward(
+        {.dtable_VM = dtable, .dposition_TM = dposition, .dx_NM = dx, .tokens_N = tokens, .seq_len = 96});
+    return joined({&x, &dtable, &dposition});
+  });
+}
+
+TEST(DeterminismF32, AdamwAndNormals) {
+  expect_same_bits([](Ops& ops) {
+    const Shape shape{100003};
+    const auto g = random_operand(DType::f32, shape, 1), w = random_operand(DType::f32, shape, 2);
+    const Operand m(DType::f32, shape, oracle::Values(100003)), v(DType::f32, shape, oracle::Values(100003));
+    const Operand normals(DType::f32, shape);
+    ops.adamw({.weight = w, .gradient = g, .first_moment = m, .second_moment = v, .learning_rate = 0.1});
+    ops.fill_normal({.out = normals, .seed = 1, .stream = "w"});
+    return joined({&w, &m, &v, &normals});
+  });
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,94 @@
+// The oracles themselves: their gradients equal finite differences of their forward functions.
+#include <gtest/gtest.h>
+
+#include "tests/engine/oracle/rows.h"
+
+namespace perfbench::engine::oracle {
+namespace {
+
+Values random_values(std::size_t n, unsigned seed) {
+  return random_operand(DType::f32, Shape{static_cast<std::int64_t>(n)}, seed).values();
+}
+
+double dot(const Values& a, const Values& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Central differences err by h^2/6 of the third derivative, here of order 1e-10 times a modest factor, and by rounding,
+// u64 / h = 1e-11 times the size of the loss.
+constexpr double kStep = 1e-5;
+constexpr double kTolerance = 1e-7;
+
+void expect_gradient(const Values& gradient, Values at, const std::function<double(const Values&)>& loss) {
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double value = at[i];
+    at[i] = value + kStep;
+    const double above = loss(at);
+    at[i] = value - kStep;
+    const double below = loss(at);
+    at[i] = value;
+    EXPECT_NEAR(gradient[i], (above - below) / (2.0 * kStep), kTolerance) << "element " << i;
+  }
+}
+
+TEST(Oracle, AttentionGradientIsTheFiniteDifference) {
+  const AttentionDims dims{.batch = 2, .seq_len = 5, .n_heads = 4, .n_kv_heads = 2, .head_dim = 3};
+  const auto q = random_values(2 * 5 * 4 * 3, 1), k = random_values(2 * 5 * 2 * 3, 2), v = random_values(60, 3);
+  const auto up = random_values(q.size(), 4);
+  const auto g = attention_backward(up, q, k, v, dims);
+  expect_gradient(g.dquery.value, q,
+                  [&](const Values& x) { return dot(up, attention_forward(x, k, v, dims).context); });
+  expect_gradient(g.dkey.value, k, [&](const Values& x) { return dot(up, attention_forward(q, x, v, dims).context); });
+  expect_gradient(g.dvalue.value, v,
+                  [&](const Values& x) { return dot(up, attention_forward(q, k, x, dims).context); });
+}
+
+TEST(Oracle, NormGradientIsTheFiniteDifference) {
+  const RowsShape s{3, 7};
+  for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
+    const auto x = random_values(21, 1), w = random_values(7, 2), b = random_values(7, 3), up = random_values(21, 4);
+    const auto g = norm_backward(up, x, w, s, kind, 1e-5);
+    expect_gradient(g.dx.value, x, [&](const Values& at) { return dot(up, norm_forward(at, w, b, s, kind, 1e-5).y); });
+    expect_gradient(g.dweight.value, w,
+                    [&](const Values& at) { return dot(up, norm_forward(x, at, b, s, kind, 1e-5).y); });
+    expect_gradient(g.dbias.value, b,
+                    [&](const Values& at) { return dot(up, norm_forward(x, w, at, s, kind, 1e-5).y); });
+  }
+}
+
+TEST(Oracle, ActivationSlopeIsTheFiniteDifference) {
+  using spec::Activation;
+  for (const auto kind :
+       {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::swiglu, Activation::geglu}) {
+    for (double x = -6.05; x < 6.0; x += 0.1) {
+      const double slope = (activation(x + kStep, kind) - activation(x - kStep, kind)) / (2.0 * kStep);
+      EXPECT_NEAR(activation_slope(x, kind), slope, kTolerance) << x;
+    }
+  }
+}
+
+TEST(Oracle, CrossEntropyGradientIsTheFiniteDifference) {
+  const RowsShape s{3, 9};
+  const auto logits = random_values(27, 1);
+  const Values targets{0, 8, 4};
+  const auto g = cross_entropy(logits, targets, s, 0.25).dlogits;
+  expect_gradient(g, logits, [&](const Values& at) {
+    double sum = 0.0;
+    for (const double loss : cross_entropy(at, targets, s, 0.25).losses) sum += 0.25 * loss;
+    return sum;
+  });
+}
+
+TEST(Oracle, RopeBackwardIsTheTransposeOfForward) {
+  for (const auto layout : {spec::RopeLayout::half, spec::RopeLayout::interleaved}) {
+    const auto x = random_values(2 * 3 * 12, 1), up = random_values(2 * 3 * 12, 2), table = random_values(3 * 6, 3);
+    const double ahead = dot(up, rope(x, table, 12, 6, 3, layout, Direction::forward));
+    const double back = dot(rope(up, table, 12, 6, 3, layout, Direction::backward), x);
+    EXPECT_NEAR(ahead, back, 1e-10);
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine::oracle

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Times the engine's training step beside its floor and beside PyTorch, alternating step by step in one run.
+
+The machine's speed drifts by more than the differences of interest, so only ratios of steps taken side by side are
+reported: the median over rounds of engine/floor and torch/engine. Needs build/cpu (step_worker), and for the PyTorch
+columns a Python that has torch (--torch-python).
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CASES = ["gpt2-124m:4x64", "gpt2-124m:4x256", "gpt2-124m:1x1024", "llama-110m:4x64", "llama-110m:4x256", "llama-110m:1x1024"]
+
+
+class Worker:
+    """A process that takes one step per line `step`."""
+
+    def __init__(self, command, threads):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        ready = self.process.stdout.readline()
+        if not ready.startswith("ready "):
+            raise RuntimeError(f"{command[0]} did not become ready: {ready!r}")
+        self.ready = json.loads(ready[len("ready "):])
+
+    def step(self):
+        self.process.stdin.write("step\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def resolved_run(build, model, batch, seq_len, folder):
+    """run.json of one cell, left by a one-step sweep of a matrix written here: names resolve in one place."""
+    matrix = folder / "bench.yaml"
+    matrix.write_text(f"name: bench\ndefaults: {{model: {model}, global_batch: {batch}, seq_len: {seq_len}, steps: 1}}\n")
+    runs = folder / "runs"
+    command = [build / "bin" / "perfbench", "sweep", matrix, "--db", folder / "bench.db", "--runs", runs]
+    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return next(runs.glob("*/001/run.json"))
+
+
+def measure(case, options):
+    model, shape = case.split(":")
+    batch, seq_len = (int(part) for part in shape.split("x"))
+    with tempfile.TemporaryDirectory() as temporary:
+        run = resolved_run(options.build, model, batch, seq_len, pathlib.Path(temporary))
+        step_worker = options.build / "bin" / "step_worker"
+        workers = {"engine": Worker([step_worker, "engine", run], options.threads),
+                   "floor": Worker([step_worker, "floor", run], options.threads)}
+        if options.torch_python:
+            command = [options.torch_python, ROOT / "ci/bench/peer_torch.py", "--model", model, "--batch", batch,
+                       "--seq", seq_len, "--threads", options.threads]
+            workers["torch"] = Worker(command, options.threads)
+            if options.compile:
+                workers["compiled"] = Worker(command + ["--compile"], options.threads)
+        rounds = []
+        for number in range(options.warmup + options.rounds):
+            answers = {name: worker.step() for name, worker in workers.items()}
+            if number >= options.warmup:
+                rounds.append(answers)
+        for worker in workers.values():
+            worker.close()
+    return rounds
+
+
+def summarise(case, rounds):
+    def median(name, key="step_ns"):
+        return statistics.median(answers[name][key] for answers in rounds)
+
+    def ratio(above, below):
+        return statistics.median(answers[above]["step_ns"] / answers[below]["step_ns"] for answers in rounds)
+
+    row = {"case": case, "rounds": len(rounds), "engine_s": median("engine") * 1e-9, "floor_s": median("floor") * 1e-9,
+           "engine_over_floor": ratio("engine", "floor"),
+           "engine_gflops": median("engine", "model_flops") / median("engine"),
+           "forward_share": median("engine", "forward_ns") / median("engine"),
+           "backward_share": median("engine", "backward_ns") / median("engine"),
+           "optimizer_share": median("engine", "optimizer_ns") / median("engine"),
+           "engine_peak_gib": rounds[-1]["engine"]["peak_rss_bytes"] / 2**30}
+    for peer in ("torch", "compiled"):
+        if peer in rounds[0]:
+            row[f"{peer}_s"] = median(peer) * 1e-9
+            row[f"{peer}_over_engine"] = ratio(peer, "engine")
+            row[f"{peer}_peak_gib"] = rounds[-1][peer]["peak_rss_bytes"] / 2**30
+            row[f"memory_over_{peer}"] = row["engine_peak_gib"] / row[f"{peer}_peak_gib"]
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "cpu")
+    parser.add_argument("--torch-python", help="a Python with torch; without it PyTorch is left out")
+    parser.add_argument("--compile", action="store_true", help="torch.compile as a further peer")
+    parser.add_argument("--case", action="append", help=f"MODEL:BATCHxSEQ, repeatable; default {' '.join(CASES)}")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--warmup", type=int, default=2)
+    options = parser.parse_args()
+    for case in options.case or CASES:
+        print(json.dumps({k: round(v, 4) if isinstance(v, float) else v
+                          for k, v in summarise(case, measure(case, options)).items()}), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+// The least a step can cost on this machine: the schedule of the engine, walked with operations that do only what no
+// implementation can avoid. Every matrix product at its shape by oneDNN, the optimizer's sweep over its states, and one
+// pass over the operands of everything else, with the exponentials of the softmaxes and activations.
+#pragma once
+
+#include <memory>
+
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine {
+
+std::unique_ptr<Ops> make_floor_ops();
+
+}  // namespace perfbench::engine

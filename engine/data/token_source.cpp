@@ -6,8 +6,10 @@ namespace perfbench::engine {
 
 std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run) {
   switch (run.data.kind) {
-    case spec::DataKind::synthetic: return make_synthetic_tokens(run);
-    case spec::DataKind::flat_tokens: break;
+    case spec::DataKind::synthetic:
+      return make_synthetic_tokens(run);
+    case spec::DataKind::flat_tokens:
+      break;
   }
   throw EngineError(EngineExit::infeasible, "flat_tokens data has no reader in this engine");
 }

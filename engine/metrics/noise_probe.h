@@ -1,6 +1,6 @@
 // A fixed piece of work whose time tells whether the machine changed under a run: as many integer additions as fused
-// multiply-adds, so that all issue slots of a core are busy and a neighbour on the same core shows, which it does not in a
-// loop of multiply-adds alone. Load average and steal time do not show it either.
+// multiply-adds, so that all issue slots of a core are busy and a neighbour on the same core shows, which it does not
+// in a loop of multiply-adds alone. Load average and steal time do not show it either.
 #pragma once
 
 #include <cstdint>

@@ -68,8 +68,8 @@ void check_norm(std::string_view op, const NormForwardArgs& args) {
   const auto& x = args.x_NM;
   require(x.shape.rank() == 2 && is_float(x.dtype) && same(args.y_NM, x), op, "y and x are [N, M] of one type",
           {args.y_NM, x});
-  require(args.statistics.shape == (Shape{statistic_rows(args.kind), rows(x)}) && args.statistics.dtype == DType::f32, op,
-          "statistics are f32 [1 or 2, N]", {args.statistics, x});
+  require(args.statistics.shape == (Shape{statistic_rows(args.kind), rows(x)}) && args.statistics.dtype == DType::f32,
+          op, "statistics are f32 [1 or 2, N]", {args.statistics, x});
   require(args.weight_M.shape == Shape{columns(x)} && absent_or(args.bias_M, Shape{columns(x)}), op,
           "weight and bias are [M]", {x, args.weight_M, args.bias_M});
 }

@@ -1,0 +1,9 @@
+# What cmake --install puts elsewhere runs from there, without the checkout.
+set -eu
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+cmake --install build/cpu --prefix "$prefix"
+cd "$prefix"
+bin/perfbench --version
+bin/perfbench plan share/perfbench/matrices/quickstart.yaml
+bin/perfbench-engine env

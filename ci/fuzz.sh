@@ -13,7 +13,7 @@ CXX=clang++ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -D
   exit 1
 }
 ninja -C "$build" matrix_fuzzer run_json_fuzzer write_seeds
-fuzzers=$build/tests/fuzz
+fuzzers=$build/bin
 mkdir -p "$build/found/matrix" "$build/found/run_json" "$build/seeds/matrix" "$build/broken"
 cp matrices/*.yaml tests/harness/bad_matrices/*.yaml "$build/seeds/matrix"
 "$fuzzers/write_seeds" "$build/seeds/run_json" matrices/*.yaml

@@ -200,6 +200,14 @@ TEST(Expand, ALaterLayersBatchReplacesAnEarlierOneOfAnotherKind) {
   EXPECT_EQ(expansion.cells.at(1).run.global_batch, 6);
 }
 
+TEST(Expand, AGlobalBatchReplacesAnEarlierBatchPerDevice) {
+  const auto expansion = expand_text(
+      "name: m\ndefaults: {model: tiny-llama, seq_len: 32, batch_per_device: 3, dp: 2}\naxes: {global_batch: [4, "
+      "8]}\n");
+  EXPECT_EQ(expansion.cells.at(0).run.global_batch, 4);
+  EXPECT_EQ(expansion.cells.at(1).run.global_batch, 8);
+}
+
 TEST(Expand, ACombinationThatContradictsItselfIsRecordedInfeasible) {
   const auto expansion = expand_text(kBase + "axes: {fsdp: [1, 16]}\n");
   EXPECT_FALSE(expansion.cells.at(0).infeasible.has_value());

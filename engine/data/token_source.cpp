@@ -9,9 +9,9 @@ std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run) {
     case spec::DataKind::synthetic:
       return make_synthetic_tokens(run);
     case spec::DataKind::flat_tokens:
-      break;
+      return make_flat_tokens(run);
   }
-  throw EngineError(EngineExit::infeasible, "flat_tokens data has no reader in this engine");
+  throw LogicFault("a kind of data without a source");
 }
 
 }  // namespace perfbench::engine

@@ -33,6 +33,10 @@ std::int64_t first_sequence(const spec::RunSpec& run, const BatchPlace& place);
 // modulo vocab_size.
 std::unique_ptr<TokenSource> make_synthetic_tokens(const spec::RunSpec& run);
 
+// Windows of seq_len tokens of the split run.data names, in an order keyed by run.data.seed, a new one each epoch.
+// Throws BadInput when the data set cannot be read, has tokens beyond the vocabulary or less than one window.
+std::unique_ptr<TokenSource> make_flat_tokens(const spec::RunSpec& run);
+
 // By run.data.kind.
 std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run);
 

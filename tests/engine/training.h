@@ -22,7 +22,7 @@ class CpuTraining {
         memory_(make_cpu_backing(), make_cpu_backing(), {}),
         ops_(make_cpu_ops()),
         collectives_(std::move(collectives)),
-        tokens_(make_synthetic_tokens(run_)),
+        tokens_(make_token_source(run_)),
         context_{*ops_, memory_, *collectives_, clock_, compute_dtype(run_.precision)},
         trainer_(context_, run_, init, tokens_.get()) {}
 

@@ -1,0 +1,100 @@
+#include "workloads/datasets/flat_tokens_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "workloads/datasets/blosc_codec.h"
+#include "workloads/datasets/dataset_error.h"
+
+namespace perfbench::spec {
+namespace {
+
+namespace fs = std::filesystem;
+
+ArrayLayout layout(std::int64_t chunk_elements) {
+  return {.chunk_elements = chunk_elements,
+          .compressor = blosc_support() == BloscSupport::found ? ChunkCompressor::blosc : ChunkCompressor::none,
+          .filter = ChunkFilter::delta};
+}
+
+// Without a trailing slash, which would put the temporary folder inside.
+fs::path named(const fs::path& dataset) {
+  return dataset.has_filename() ? dataset : dataset.parent_path();
+}
+
+// Beside the data set, so that a rename moves it.
+fs::path fresh_folder(const fs::path& dataset) {
+  std::error_code error;
+  if (dataset.empty()) throw DatasetError(dataset, "a data set needs the name of a folder");
+  if (fs::exists(fs::symlink_status(dataset, error))) {
+    throw DatasetError(dataset, "exists already; remove it or name another folder");
+  }
+  auto beside = dataset;
+  beside += ".writing-" + std::to_string(::getpid());
+  fs::remove_all(beside, error);
+  write_group(beside);
+  return beside;
+}
+
+// All files at once: much quicker than one by one.
+void flush_to_disk(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int failed = descriptor < 0 ? -1 : ::syncfs(descriptor);
+  const int reason = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (failed != 0) throw DatasetError(folder, std::string("cannot be flushed to the disk: ") + std::strerror(reason));
+}
+
+}  // namespace
+
+FlatTokensWriter::Arrays::Arrays(const fs::path& split_folder, std::int64_t chunk_elements)
+    : folder(split_folder),
+      encoded(folder / "encoded_tokens", layout(chunk_elements)),
+      starts(folder / "seq_starts", layout(chunk_elements)) {}
+
+void FlatTokensWriter::Arrays::finish(std::int32_t max_token_id) {
+  starts.append(static_cast<std::uint64_t>(encoded.size()));
+  encoded.finish();
+  starts.finish();
+  write_group(folder);
+  write_integer_attribute(folder, "max_token_id", max_token_id);
+}
+
+FlatTokensWriter::FlatTokensWriter(FlatTokensOptions options)
+    : options_(std::move(options)),
+      beside_(fresh_folder(named(options_.dataset))),
+      train_(beside_ / kTrainSplit, options_.chunk_elements),
+      validation_(beside_ / kValidationSplit, options_.chunk_elements) {}
+
+FlatTokensWriter::~FlatTokensWriter() {
+  std::error_code ignored;  // after finish() there is nothing under this name
+  fs::remove_all(beside_, ignored);
+}
+
+void FlatTokensWriter::append(Split split, std::span<const std::int32_t> ids) {
+  if (ids.empty()) throw DatasetError(options_.dataset, "a sequence has at least one token");
+  for (const auto id : ids) {
+    if (id >= 0 && id <= options_.max_token_id) continue;
+    throw DatasetError(options_.dataset, "token " + std::to_string(id) + " is not from 0 to max_token_id " +
+                                             std::to_string(options_.max_token_id));
+  }
+  Arrays& to = split == Split::train ? train_ : validation_;
+  to.starts.append(static_cast<std::uint64_t>(to.encoded.size()));
+  to.encoded.append(encode_first_token(ids.front()));
+  for (const auto id : ids.subspan(1)) to.encoded.append(encode_token(id));
+}
+
+void FlatTokensWriter::finish() {
+  train_.finish(options_.max_token_id);
+  validation_.finish(options_.max_token_id);
+  flush_to_disk(beside_);
+  std::error_code error;
+  fs::rename(beside_, named(options_.dataset), error);
+  if (error) throw DatasetError(options_.dataset, "cannot be given its name: " + error.message());
+}
+
+}  // namespace perfbench::spec

@@ -1,0 +1,54 @@
+// Writes a flat-tokens data set, sequence by sequence.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "workloads/datasets/flat_tokens.h"
+
+namespace perfbench::spec {
+
+enum class Split { train, validation };
+
+struct FlatTokensOptions {
+  std::filesystem::path dataset;  // must not exist yet
+  std::int32_t max_token_id = 0;
+  std::int64_t chunk_elements = std::int64_t{1} << 16;
+};
+
+// The data set appears under its name when it is whole: it is written beside it and renamed by finish(). Without
+// finish() nothing stays. Compressed where this build has Blosc.
+class FlatTokensWriter {
+ public:
+  // Throws DatasetError when the data set exists or cannot be written.
+  explicit FlatTokensWriter(FlatTokensOptions options);
+  ~FlatTokensWriter();
+  FlatTokensWriter(const FlatTokensWriter&) = delete;
+  FlatTokensWriter& operator=(const FlatTokensWriter&) = delete;
+
+  // At least one id, each from 0 to max_token_id. Throws DatasetError.
+  void append(Split split, std::span<const std::int32_t> ids);
+  void finish();
+
+  std::int64_t tokens(Split split) const { return arrays(split).encoded.size(); }
+  std::int64_t sequences(Split split) const { return arrays(split).starts.size(); }
+
+ private:
+  struct Arrays {
+    Arrays(const std::filesystem::path& folder, std::int64_t chunk_elements);
+    void finish(std::int32_t max_token_id);
+
+    std::filesystem::path folder;
+    ZarrWriter<std::uint32_t> encoded;
+    ZarrWriter<std::uint64_t> starts;
+  };
+  const Arrays& arrays(Split split) const { return split == Split::train ? train_ : validation_; }
+
+  FlatTokensOptions options_;
+  std::filesystem::path beside_;
+  Arrays train_;
+  Arrays validation_;
+};
+
+}  // namespace perfbench::spec

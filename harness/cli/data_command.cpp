@@ -1,0 +1,88 @@
+// perfbench data: makes data sets for runs with data.kind flat_tokens, and says what one holds.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/data/prepare.h"
+#include "harness/data/text_files.h"
+#include "harness/input_error.h"
+#include "workloads/datasets/dataset_error.h"
+#include "workloads/datasets/flat_tokens.h"
+
+namespace perfbench::harness {
+namespace {
+
+enum class Corpus { none, debian };
+
+struct PrepareOptions {
+  PrepareRequest request;
+  Corpus corpus = Corpus::none;
+  std::vector<std::filesystem::path> paths;
+};
+
+void print_split(std::string_view split, const SplitSize& size) {
+  fmt::print("{}: {} tokens in {} sequences\n", split, size.tokens, size.sequences);
+}
+
+ExitCode prepare(PrepareOptions options) {
+  if (options.paths.empty() == (options.corpus == Corpus::none)) {
+    throw InputError("[data] prepare takes either text files and folders, or --corpus debian");
+  }
+  options.request.files = options.corpus == Corpus::debian ? debian_corpus() : text_files(options.paths);
+  const auto prepared = prepare_bytes(options.request);
+  print_split(spec::kTrainSplit, prepared.train);
+  print_split(spec::kValidationSplit, prepared.validation);
+  if (prepared.empty_files > 0) fmt::print("{} empty files left out\n", prepared.empty_files);
+  fmt::print("{} is ready: data.kind flat_tokens, data.path {}, model.vocab_size {}\n", options.request.out.string(),
+             options.request.out.string(), kByteVocabulary);
+  return ExitCode::fine;
+}
+
+ExitCode show(const std::filesystem::path& dataset) {
+  try {
+    for (const auto split : {spec::kTrainSplit, spec::kValidationSplit}) {
+      const spec::FlatTokens data(dataset, split);
+      print_split(split, {.tokens = data.tokens(), .sequences = data.sequences()});
+      fmt::print("  max_token_id {}\n", data.max_token_id());
+    }
+  } catch (const spec::DatasetError& e) {
+    throw InputError(std::string("[data] ") + e.what());
+  }
+  return ExitCode::fine;
+}
+
+void add_prepare(CLI::App& data, CommandContext& context) {
+  auto* command = data.add_subcommand("prepare", "A data set from text files: each byte a token, each file a sequence");
+  auto options = std::make_shared<PrepareOptions>();
+  command->add_option("--out", options->request.out, "folder of the data set, must not exist")->required();
+  command->add_option("--validation-fraction", options->request.validation_fraction, "share of the files to hold out")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};
+  command->add_option("--corpus", options->corpus, "text that this system carries: licences and copyright files")
+      ->transform(CLI::CheckedTransformer(corpora))
+      ->option_text("debian");
+  command->add_option("PATH", options->paths, "text files, and folders of them");
+  command->callback([options, &context] { context.exit_code = prepare(*options); });
+}
+
+void add_show(CLI::App& data, CommandContext& context) {
+  auto* command = data.add_subcommand("show", "What a data set holds");
+  auto dataset = std::make_shared<std::filesystem::path>();
+  command->add_option("DIR", *dataset, "folder of the data set")->required();
+  command->callback([dataset, &context] { context.exit_code = show(*dataset); });
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("data", "Makes and shows data sets of tokens");
+  command->require_subcommand(1);
+  add_prepare(*command, context);
+  add_show(*command, context);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,2 @@
+perfbench_test(data_prepare_test SOURCES data_prepare_test.cpp DEPENDS perfbench_data_preparation perfbench_launch)
+add_dependencies(data_prepare_test perfbench)

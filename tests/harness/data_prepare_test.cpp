@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/data/prepare.h"
+#include "harness/data/text_files.h"
+#include "harness/input_error.h"
+#include "harness/launch/process.h"
+#include "tests/datasets/dataset_folder.h"
+#include "workloads/datasets/flat_tokens.h"
+
+namespace perfbench::harness {
+namespace {
+
+using spec::DatasetFolder;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+DatasetFolder& write_texts(DatasetFolder& folder) {
+  folder.text("b/two.txt", "\xFF\x01");
+  folder.text("b/one.txt", "abc");
+  folder.text("b/none.txt", "");
+  folder.text("a.txt", "Z");
+  fs::create_symlink(folder.path() / "a.txt", folder.path() / "b/same.txt");
+  return folder;
+}
+
+TEST(TextFiles, FoldersAreSortedAndEveryFileCountsOnce) {
+  DatasetFolder folder("texts");
+  write_texts(folder);
+  const auto b = folder.path() / "b";
+  EXPECT_THAT(text_files({folder.path() / "a.txt", b, b / "one.txt"}),
+              testing::ElementsAre(folder.path() / "a.txt", b / "none.txt", b / "one.txt", b / "two.txt"));
+  EXPECT_THROW(text_files({folder.path() / "absent"}), InputError);
+}
+
+TEST(PrepareBytes, EachFileIsASequenceOfItsBytes) {
+  DatasetFolder folder("prepare");
+  write_texts(folder);
+  const auto out = folder.path() / "set";
+  const auto prepared =
+      prepare_bytes({.out = out, .validation_fraction = 0, .files = text_files({folder.path() / "b"})});
+  EXPECT_EQ(prepared.train.sequences, 3);
+  EXPECT_EQ(prepared.train.tokens, 6);
+  EXPECT_EQ(prepared.empty_files, 1);
+  spec::FlatTokens train(out, spec::kTrainSplit);
+  EXPECT_EQ(train.max_token_id(), 255);
+  EXPECT_THAT(train.sequence(0), testing::ElementsAre('a', 'b', 'c'));
+  EXPECT_THAT(train.sequence(1), testing::ElementsAre('Z'));
+  EXPECT_THAT(train.sequence(2), testing::ElementsAre(255, 1));
+  EXPECT_THROW(prepare_bytes({.out = out, .files = {folder.path() / "a.txt"}}), InputError) << "exists already";
+}
+
+TEST(PrepareBytes, ValidationFilesAreSpreadEvenly) {
+  DatasetFolder folder("fraction");
+  std::vector<fs::path> files;
+  for (int i = 0; i < 8; ++i) {
+    folder.text(std::to_string(i), std::string(1, static_cast<char>('0' + i)));
+    files.push_back(folder.path() / std::to_string(i));
+  }
+  const auto prepared = prepare_bytes({.out = folder.path() / "set", .validation_fraction = 0.25, .files = files});
+  EXPECT_EQ(prepared.train.sequences, 6);
+  spec::FlatTokens validation(folder.path() / "set", spec::kValidationSplit);
+  ASSERT_EQ(validation.sequences(), 2);
+  EXPECT_THAT(validation.sequence(0), testing::ElementsAre('3'));
+  EXPECT_THAT(validation.sequence(1), testing::ElementsAre('7'));
+}
+
+TEST(DataCommand, PreparesShowsAndRefuses) {
+  DatasetFolder folder("command");
+  write_texts(folder);
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "data"});
+    return run_process({.command = arguments,
+                        .working_dir = folder.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+  };
+  const auto made = run({"prepare", "--out", "set", "b"});
+  EXPECT_EQ(made.exit_code, 0) << made.error_output;
+  const auto shown = run({"show", "set"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.error_output;
+  EXPECT_THAT(shown.output, HasSubstr("train: 6 tokens in 3 sequences"));
+  EXPECT_THAT(shown.output, HasSubstr("max_token_id 255"));
+  const auto again = run({"prepare", "--out", "set", "b"});
+  EXPECT_EQ(again.exit_code, 3);
+  EXPECT_THAT(again.error_output, HasSubstr("exists already"));
+  EXPECT_EQ(run({"show", "absent"}).exit_code, 3);
+  EXPECT_EQ(run({"prepare", "--out", "other"}).exit_code, 3) << "no text named";
+}
+
+}  // namespace
+}  // namespace perfbench::harness

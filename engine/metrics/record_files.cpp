@@ -46,7 +46,8 @@ void LineFile::append(std::string_view line) {
 }
 
 void write_whole_file(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path beside = path.string() + ".partial";
+  // Of this process: several ranks that fail at once write the same file.
+  const std::filesystem::path beside = path.string() + ".partial." + std::to_string(::getpid());
   const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
   if (descriptor < 0) cannot("create", beside);
   try {

@@ -101,7 +101,8 @@ struct BackwardRow {
   Write write;
 
   void compute() const {
-    const auto [mean, rstd] = statistics;
+    const float mean = statistics.mean;
+    const float rstd = statistics.rstd;
     const auto n = static_cast<float>(width);
     const auto sums = two_row_sums(width, [&](std::int64_t i, std::int64_t count) {
       const Vec g = load_up_to(dy + i, count) * load_up_to(weight + i, count);

@@ -43,7 +43,7 @@ Sample sample_of(const CellRuns& cell, const std::string& metric) {
     const auto value = attempt->metrics.find(metric);
     if (value == attempt->metrics.end()) continue;
     if (probe_moved(*attempt)) {
-      ++out.discarded;
+      out.noisy.push_back(value->second);
       continue;
     }
     out.values.push_back(value->second);

@@ -28,7 +28,7 @@ std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts);
 // The noise probe moved during this attempt (harness/detect/steady.h).
 bool probe_moved(const StoredAttempt& attempt);
 
-// One value of `metric` per finished attempt; attempts whose probe moved are left out and counted.
+// One value of `metric` per finished attempt; those of attempts whose probe moved are kept apart.
 Sample sample_of(const CellRuns& cell, const std::string& metric);
 
 }  // namespace perfbench::harness

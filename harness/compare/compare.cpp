@@ -11,8 +11,9 @@ namespace perfbench::harness {
 namespace {
 
 std::optional<double> median_of(const Sample& sample) {
-  if (sample.values.empty()) return std::nullopt;
-  return median(sample.values);
+  const auto& values = shown_values(sample);
+  if (values.empty()) return std::nullopt;
+  return median(values);
 }
 
 CellComparison start(const CellRuns& cell, const std::string& metric) {

@@ -120,7 +120,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
     result.label = cell.label;
     result.metric = comparison.metric;
     const auto mine = sample_of(cell, comparison.metric);
-    if (!mine.values.empty()) result.current = median(mine.values);
+    if (!shown_values(mine).empty()) result.current = median(shown_values(mine));
     result.baseline = theirs;
     auto found = obstacles(cell, entry, comparison.hardware);
     if (!theirs) found.push_back({VerdictReason::no_baseline, "the row does not give its " + comparison.metric});

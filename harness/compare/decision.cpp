@@ -106,8 +106,19 @@ void describe(Decision& out, const Difference& difference) {
   out.ratio_95 = Interval{.low = std::exp(wide.low), .high = std::exp(wide.high)};
 }
 
-bool usable(const std::vector<double>& values) {
+bool positive(const std::vector<double>& values) {
   return !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
+}
+
+// The ratio is shown, and nothing is concluded from it.
+Decision all_noisy(const std::vector<double>& a, const std::vector<double>& b) {
+  Decision out;
+  out.ratio = std::exp(mean(a) - mean(b));
+  out.current_runs = a.size();
+  out.baseline_runs = b.size();
+  conclude(out, Verdict::inconclusive, VerdictReason::all_noisy,
+           "the noise probe moved during every run of a side: see `perfbench doctor`, and run again");
+  return out;
 }
 
 std::string discarded_note(std::size_t runs) {
@@ -139,12 +150,20 @@ double smallest_p_against_constant(std::size_t runs) {
   return runs == 0 ? 1 : std::ldexp(2.0, -static_cast<int>(runs));
 }
 
+const std::vector<double>& shown_values(const Sample& sample) {
+  return sample.values.empty() ? sample.noisy : sample.values;
+}
+
 Decision decide(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
   Decision out;
-  const auto discarded = discarded_note(current.discarded + baseline.discarded);
-  if (!usable(current.values) || !usable(baseline.values)) {
-    out.detail = "a side has no run to compare" + discarded;
+  const auto discarded = discarded_note(current.noisy.size() + baseline.noisy.size());
+  if (!positive(shown_values(current)) || !positive(shown_values(baseline))) {
+    out.detail = "a side has no run to compare";
     return out;
+  }
+  if (current.values.empty() || baseline.values.empty()) {
+    return all_noisy(newest_logs(shown_values(current), rule.most_runs),
+                     newest_logs(shown_values(baseline), rule.most_runs));
   }
   const auto a = newest_logs(current.values, rule.most_runs);
   const auto b = newest_logs(baseline.values, rule.most_runs);
@@ -170,11 +189,12 @@ Decision decide(const Sample& current, const Sample& baseline, const DecisionRul
 
 Decision decide_against_constant(const Sample& current, double baseline, const DecisionRule& rule) {
   Decision out;
-  const auto discarded = discarded_note(current.discarded);
-  if (!usable(current.values) || baseline <= 0) {
-    out.detail = "a side has no run to compare" + discarded;
+  const auto discarded = discarded_note(current.noisy.size());
+  if (!positive(shown_values(current)) || baseline <= 0) {
+    out.detail = "a side has no run to compare";
     return out;
   }
+  if (current.values.empty()) return all_noisy(newest_logs(current.noisy, rule.most_runs), {std::log(baseline)});
   auto d = newest_logs(current.values, rule.most_runs);
   for (auto& x : d) x -= std::log(baseline);
   out.current_runs = d.size();

@@ -27,6 +27,7 @@ enum class VerdictReason {
   too_few_runs,           // no outcome of the test could have decided
   not_significant,        // the test could have decided, but did not
   machine_speed_changed,  // the noise probe ran at another speed on the two sides
+  all_noisy,              // the probe moved during every run of a side
   no_measurement,         // a side has no run with this metric
   other_work,             // the sides do not compute the same
   other_machine,          // the sides ran on unlike machines
@@ -42,12 +43,15 @@ struct DecisionRule {
   std::size_t most_runs = 8;           // the newest of each side that are used: C(16, 8) = 12870 permutations
 };
 
-// One side: a value per process run, oldest first; `discarded` runs were left out because their probe moved.
+// One side: a value per process run, oldest first.
 struct Sample {
   std::vector<double> values;
-  std::vector<double> probe_s;  // median of each run's probe; may be empty
-  std::size_t discarded = 0;
+  std::vector<double> probe_s = {};  // median of each run's probe; may be empty
+  std::vector<double> noisy = {};    // runs whose probe moved: shown, never used for a verdict
 };
+
+// What a table shows of a side: its values, or where it has none the noisy ones.
+const std::vector<double>& shown_values(const Sample& sample);
 
 struct Interval {
   double low = 0;
@@ -93,6 +97,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::too_few_runs, "too_few_runs"},
       std::pair{R::not_significant, "not_significant"},
       std::pair{R::machine_speed_changed, "machine_speed_changed"},
+      std::pair{R::all_noisy, "all_noisy"},
       std::pair{R::no_measurement, "no_measurement"},
       std::pair{R::other_work, "other_work"},
       std::pair{R::other_machine, "other_machine"},

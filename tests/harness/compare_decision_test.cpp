@@ -96,10 +96,19 @@ TEST(Decision, IsInconclusiveWhenTheMachineRanAtAnotherSpeed) {
 }
 
 TEST(Decision, SaysHowManyRunsWereLeftOut) {
-  Sample current{.values = {1.0}, .probe_s = {}, .discarded = 3};
+  const Sample current{.values = {1.0}, .noisy = {1.5, 1.6, 1.7}};
   EXPECT_THAT(decide(current, sample({1.0}), {}).detail, HasSubstr("3 left out because the noise probe moved"));
-  EXPECT_EQ(decide({.values = {}, .probe_s = {}, .discarded = 3}, sample({1.0}), {}).reason,
-            VerdictReason::no_measurement);
+}
+
+TEST(Decision, OfNoisyRunsAloneShowsARatioAndConcludesNothing) {
+  const Sample noisy{.values = {}, .noisy = {2, 2, 2, 2, 2, 2, 2, 2}};
+  for (const auto& d :
+       {decide(noisy, sample(std::vector<double>(8, 1.0)), {}), decide_against_constant(noisy, 1, {})}) {
+    EXPECT_EQ(d.verdict, Verdict::inconclusive);
+    EXPECT_EQ(d.reason, VerdictReason::all_noisy);
+    EXPECT_NEAR(*d.ratio, 2, 1e-12);
+  }
+  EXPECT_EQ(decide(Sample{}, sample({1.0}), {}).reason, VerdictReason::no_measurement);
 }
 
 TEST(Decision, AgainstAConstantNeedsEightRuns) {

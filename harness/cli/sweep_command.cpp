@@ -19,6 +19,7 @@
 #include "harness/plan/runnable.h"
 #include "harness/provenance/machine_facts.h"
 #include "harness/run/interruption.h"
+#include "harness/run/run_directory.h"
 #include "harness/run/sweep.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
@@ -140,6 +141,18 @@ SweepOptions sweep_options(const SweepArguments& args, const CommandContext& con
                         .perfbench_version = PERFBENCH_VERSION}};
 }
 
+// What an earlier sweep finished but could not store any more. Folders that were cut off are no evidence, and a broken
+// one must not keep the rest from being resumed.
+void take_in_finished(SweepStore& store, const fs::path& runs) {
+  for (const auto& directory : list_complete(runs)) {
+    try {
+      store.ingest(directory);
+    } catch (const InputError& e) {
+      fmt::print(stderr, "{}\n", e.what());
+    }
+  }
+}
+
 ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir);
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
@@ -157,7 +170,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   SweepStore store(args.db);
   store.db();  // a database that cannot even be opened is better said now than after an hour
   const fs::path runs = runs_folder(args);
-  if (args.resume && fs::is_directory(runs) && !fs::is_empty(runs)) ingest_tree(store.db(), runs);
+  if (args.resume && fs::is_directory(runs)) take_in_finished(store, runs);
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
                          .store = [&store](const fs::path& dir) { store.ingest(dir); },
                          .stored = [&store](const std::string& id, AttemptState s) { return store.count(id, s); }};

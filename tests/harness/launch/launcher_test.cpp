@@ -48,6 +48,19 @@ TEST(Launcher, GivesEveryRankAtLeastOneThreadAndLetsThemYield) {
   EXPECT_EQ(request.environment.at("OMP_WAIT_POLICY"), "passive");
 }
 
+TEST(Launcher, LetsWaitingThreadsSleepEarlySoThatOtherWorkOnTheMachineCostsLittle) {
+  const auto request = on_eight_cores().request(with_ranks(1), "/runs/001");
+  EXPECT_EQ(request.environment.at("GOMP_SPINCOUNT"), "2000");
+  EXPECT_EQ(request.environment.at("OMP_PROC_BIND"), "false");
+}
+
+TEST(Launcher, LeavesAPersonsOwnThreadSettingsAlone) {
+  setenv("OMP_PROC_BIND", "close", 1);
+  const auto request = on_eight_cores().request(with_ranks(1), "/runs/001");
+  unsetenv("OMP_PROC_BIND");
+  EXPECT_FALSE(request.environment.contains("OMP_PROC_BIND"));
+}
+
 TEST(Launcher, TakesTheThreadsThatTheRunAsksFor) {
   auto run = with_ranks(1);
   run.threads_per_rank = 3;

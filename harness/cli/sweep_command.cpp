@@ -19,7 +19,6 @@
 #include "harness/plan/runnable.h"
 #include "harness/provenance/machine_facts.h"
 #include "harness/run/interruption.h"
-#include "harness/run/run_directory.h"
 #include "harness/run/sweep.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
@@ -122,7 +121,7 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
   fmt::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, args.db.string(),
              runs_folder(args).string());
   if (summary.cancelled) fmt::print("cancelled; `--resume` goes on where it stopped\n");
-  if (!summary.not_stored.empty()) {
+  if (!summary.store_error.empty()) {
     fmt::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
                summary.not_stored.size(), summary.store_error, runs_folder(args).string(), args.db.string());
   }
@@ -141,18 +140,6 @@ SweepOptions sweep_options(const SweepArguments& args, const CommandContext& con
                         .perfbench_version = PERFBENCH_VERSION}};
 }
 
-// What an earlier sweep finished but could not store any more. Folders that were cut off are no evidence, and a broken
-// one must not keep the rest from being resumed.
-void take_in_finished(SweepStore& store, const fs::path& runs) {
-  for (const auto& directory : list_complete(runs)) {
-    try {
-      store.ingest(directory);
-    } catch (const InputError& e) {
-      fmt::print(stderr, "{}\n", e.what());
-    }
-  }
-}
-
 ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir);
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
@@ -169,8 +156,6 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const auto work = plan_work(std::move(expansion.cells), context, catalog);
   SweepStore store(args.db);
   store.db();  // a database that cannot even be opened is better said now than after an hour
-  const fs::path runs = runs_folder(args);
-  if (args.resume && fs::is_directory(runs)) take_in_finished(store, runs);
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
                          .store = [&store](const fs::path& dir) { store.ingest(dir); },
                          .stored = [&store](const std::string& id, AttemptState s) { return store.count(id, s); }};

@@ -14,6 +14,16 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
+// Nothing for an attempt that was cut off, or whose record is damaged: it does not count.
+std::optional<AttemptState> recorded_state(const fs::path& attempt_dir) {
+  try {
+    const auto record = read_attempt(attempt_dir);
+    if (record) return record->state;
+  } catch (const RunDirectoryError&) {
+  }
+  return std::nullopt;
+}
+
 // One attempt to make.
 struct Task {
   const Cell* cell = nullptr;
@@ -54,7 +64,7 @@ class Sweep {
     for (const auto& cell : cells) {
       if (!seen.insert(cell.run_id).second) continue;
       for (const auto& attempt : list_attempts(options_.execution.runs, cell.run_id)) {
-        if (read_attempt(attempt.path)) store(attempt.path);
+        if (fs::exists(attempt.path / kAttemptFile)) store(attempt.path);
       }
     }
   }
@@ -98,10 +108,8 @@ class Sweep {
       note_store_error(e.what());
     }
     const auto directories = list_attempts(options_.execution.runs, run_id);
-    return std::count_if(directories.begin(), directories.end(), [state](const auto& directory) {
-      const auto record = read_attempt(directory.path);
-      return record && record->state == state;
-    });
+    return std::count_if(directories.begin(), directories.end(),
+                         [state](const auto& directory) { return recorded_state(directory.path) == state; });
   }
 
   static std::vector<SweepProgress::Item> progress_items(const std::vector<Task>& tasks) {

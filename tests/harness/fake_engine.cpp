@@ -64,7 +64,10 @@ spec::StepRecord step_record(const spec::RunSpec& run, std::int64_t rank, std::i
   return record;
 }
 
+// First interrupts the process that PERFBENCH_FAKE_INTERRUPTS names, as a person's Ctrl-C would at this moment.
 [[noreturn]] void hang() {
+  const auto interrupted = static_cast<pid_t>(environment_number("PERFBENCH_FAKE_INTERRUPTS", 0));
+  if (interrupted > 0) kill(interrupted, SIGINT);
   while (true) pause();
 }
 

@@ -1,0 +1,200 @@
+#include "harness/run/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+
+#include "harness/matrix/run_id.h"
+#include "harness/run/interruption.h"
+#include "harness/run/run_directory.h"
+#include "tests/harness/example_run.h"
+#include "tests/harness/fake_engine.h"
+
+namespace perfbench::harness {
+namespace {
+
+using fake::FakeBehaviour;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+// A store in memory, which a test can break.
+struct FakeStore {
+  std::set<fs::path> directories;
+  std::string broken;
+
+  void store(const fs::path& directory) {
+    if (!broken.empty()) throw std::runtime_error(broken);
+    directories.insert(directory);
+  }
+  std::int64_t count(const std::string& run_id, AttemptState state) const {
+    if (!broken.empty()) throw std::runtime_error(broken);
+    std::int64_t found = 0;
+    for (const auto& directory : directories) {
+      const auto record = read_attempt(directory);
+      found += record->run_id == run_id && record->state == state ? 1 : 0;
+    }
+    return found;
+  }
+};
+
+class SweepOverFakeEngine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.execution.runs = scratch_ / "runs";
+    options_.execution.launcher = {.engine = PERFBENCH_FAKE_ENGINE, .mpirun = find_mpirun(), .cores = 2};
+    options_.execution.sweep_id = "test";
+  }
+
+  Cell cell(FakeBehaviour behaviour, std::int64_t repeats = 1) const {
+    Cell out{.matrix = "test", .repeats = repeats};
+    out.run = example_spec();
+    out.run.steps = 3;
+    out.run.seed = static_cast<std::int64_t>(behaviour);
+    out.label = "seed=" + std::to_string(out.run.seed);
+    out.axes = {{"seed", std::to_string(out.run.seed)}};
+    out.run_id = run_id(out.run);
+    return out;
+  }
+  SweepSummary sweep(const std::vector<Cell>& cells) { return run_sweep(cells, options_, hooks_, interruption_); }
+  std::vector<AttemptState> states(const SweepSummary& summary) const {
+    std::vector<AttemptState> out;
+    for (const auto& attempt : summary.attempts) out.push_back(attempt.record.state);
+    return out;
+  }
+
+  ScratchFolder scratch_;
+  Interruption interruption_;
+  SweepOptions options_;
+  FakeStore store_;
+  SweepHooks hooks_{.plan = [](const Cell&) { return CellPlan{}; },
+                    .store = [this](const fs::path& dir) { store_.store(dir); },
+                    .stored = [this](const std::string& id, AttemptState s) { return store_.count(id, s); }};
+};
+
+TEST_F(SweepOverFakeEngine, LeavesACompleteRunDirectoryAndHandsItToTheStore) {
+  const auto summary = sweep({cell(FakeBehaviour::ok)});
+  EXPECT_TRUE(summary.all_fine());
+  ASSERT_EQ(store_.directories.size(), 1U);
+  const auto directory = *store_.directories.begin();
+  for (const char* file : {kRunFile, kEnvironmentFile, kResultFile, kLogFile, kAttemptFile, "steps.rank0.jsonl"}) {
+    EXPECT_TRUE(fs::exists(directory / file)) << file;
+  }
+  const auto record = read_attempt(directory);
+  EXPECT_EQ(record->state, AttemptState::ok);
+  EXPECT_EQ(record->axes.at("seed"), "1");
+  EXPECT_GT(record->wall_ns, 0);
+}
+
+TEST_F(SweepOverFakeEngine, GoesOnAfterAFailure) {
+  const auto summary =
+      sweep({cell(FakeBehaviour::segfault), cell(FakeBehaviour::partial_records), cell(FakeBehaviour::first_ok)});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::crashed, AttemptState::quarantined, AttemptState::ok));
+  EXPECT_FALSE(summary.all_fine());
+}
+
+TEST_F(SweepOverFakeEngine, StopsAtAFailureWhenAskedTo) {
+  options_.on_failure = OnFailure::stop;
+  const auto summary = sweep({cell(FakeBehaviour::failed), cell(FakeBehaviour::first_ok)});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::crashed));
+  EXPECT_TRUE(summary.stopped_by_failure);
+}
+
+TEST_F(SweepOverFakeEngine, RecordsWhatItDoesNotExecute) {
+  auto excluded = cell(FakeBehaviour::ok);
+  excluded.excluded = "known to be slow";
+  hooks_.plan = [](const Cell&) { return CellPlan{.infeasible = "needs 90 GiB"}; };
+  const auto summary = sweep({excluded, cell(FakeBehaviour::first_ok)});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::excluded, AttemptState::infeasible));
+  EXPECT_TRUE(summary.all_fine());
+  EXPECT_EQ(summary.attempts[1].record.reason, "needs 90 GiB");
+  EXPECT_FALSE(fs::exists(summary.attempts[1].directory / kLogFile));
+}
+
+TEST_F(SweepOverFakeEngine, SpreadsTheRepeatsOfACellOverTheSweep) {
+  const auto summary = sweep({cell(FakeBehaviour::ok, 2), cell(FakeBehaviour::first_ok, 2)});
+  std::vector<std::string> order;
+  for (const auto& attempt : summary.attempts) order.push_back(attempt.record.cell);
+  EXPECT_THAT(order, ElementsAre("seed=1", "seed=100", "seed=1", "seed=100"));
+}
+
+TEST_F(SweepOverFakeEngine, ResumesWithWhatIsMissing) {
+  const auto done = cell(FakeBehaviour::ok);
+  auto half_done = cell(FakeBehaviour::first_ok);
+  const auto failed = cell(FakeBehaviour::failed);
+  sweep({done, half_done, failed});
+  half_done.repeats = 3;
+  options_.scope = Scope::unfinished_cells;
+  const auto summary = sweep({done, half_done, failed});
+  EXPECT_EQ(summary.cells_already_done, 1);
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::ok, AttemptState::crashed, AttemptState::ok));
+}
+
+TEST_F(SweepOverFakeEngine, ResumeDoesNotRepeatWhatNeedsNoExecution) {
+  auto excluded = cell(FakeBehaviour::ok);
+  excluded.excluded = "known to be slow";
+  sweep({excluded});
+  options_.scope = Scope::unfinished_cells;
+  EXPECT_TRUE(sweep({excluded}).attempts.empty());
+}
+
+TEST_F(SweepOverFakeEngine, ResumeGivesTheStoreWhatItMissed) {
+  sweep({cell(FakeBehaviour::ok)});
+  store_.directories.clear();
+  options_.scope = Scope::unfinished_cells;
+  EXPECT_TRUE(sweep({cell(FakeBehaviour::ok)}).attempts.empty());
+  EXPECT_EQ(store_.directories.size(), 1U);
+}
+
+TEST_F(SweepOverFakeEngine, ExecutesAgainWhatWasCutOffOrDamaged) {
+  const auto one = cell(FakeBehaviour::ok);
+  create_attempt(options_.execution.runs, one.run_id);
+  const auto damaged = create_attempt(options_.execution.runs, one.run_id);
+  std::ofstream(damaged.path / kAttemptFile) << "{";
+  store_.broken = "cannot read the store";
+  options_.scope = Scope::unfinished_cells;
+  const auto summary = sweep({one});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::ok));
+  EXPECT_EQ(summary.attempts[0].record.attempt, 3);
+}
+
+TEST_F(SweepOverFakeEngine, KeepsItsEvidenceWhenTheStoreFails) {
+  store_.broken = "database is read-only";
+  const auto summary = sweep({cell(FakeBehaviour::ok), cell(FakeBehaviour::first_ok)});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::ok, AttemptState::ok));
+  EXPECT_FALSE(summary.all_fine());
+  EXPECT_EQ(summary.not_stored.size(), 2U);
+  EXPECT_THAT(summary.store_error, HasSubstr("read-only"));
+  EXPECT_EQ(list_complete(options_.execution.runs).size(), 2U);
+}
+
+TEST_F(SweepOverFakeEngine, ResumesByItsRunDirectoriesWhenTheStoreFails) {
+  store_.broken = "database is locked";
+  sweep({cell(FakeBehaviour::ok)});
+  options_.scope = Scope::unfinished_cells;
+  EXPECT_TRUE(sweep({cell(FakeBehaviour::ok)}).attempts.empty());
+}
+
+TEST_F(SweepOverFakeEngine, StartsNothingOnceInterrupted) {
+  kill(getpid(), SIGINT);
+  const auto summary = sweep({cell(FakeBehaviour::ok)});
+  EXPECT_TRUE(summary.cancelled);
+  EXPECT_TRUE(summary.attempts.empty());
+}
+
+TEST_F(SweepOverFakeEngine, EndsTheRunningCellAsCancelledAndStopsWhenInterrupted) {
+  setenv("PERFBENCH_FAKE_INTERRUPTS", std::to_string(getpid()).c_str(), 1);
+  const auto summary = sweep({cell(FakeBehaviour::hang), cell(FakeBehaviour::first_ok)});
+  unsetenv("PERFBENCH_FAKE_INTERRUPTS");
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::cancelled));
+  EXPECT_TRUE(summary.cancelled);
+  EXPECT_THAT(summary.attempts[0].record.reason, HasSubstr("after 1 of 3 steps"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -48,6 +48,5 @@ function(perfbench_test name)
   target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock GTest::gtest_main ${ARG_DEPENDS})
   target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              PERFBENCH_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  # Tests run beside each other: threads that spin while they wait would take the cores from the next test.
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 ENVIRONMENT "GOMP_SPINCOUNT=1000")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()

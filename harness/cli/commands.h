@@ -20,7 +20,6 @@ struct CommandContext {
 
 void add_plan(CLI::App& app, CommandContext& context);
 void add_sweep(CLI::App& app, CommandContext& context);
-void add_reproduce(CLI::App& app, CommandContext& context);
 void add_ingest(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_baseline(CLI::App& app, CommandContext& context);

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // How often a waiting OpenMP thread looks before it sleeps: about 0.1 ms. libgomp's own 300 000 (17 ms) makes a step
-// five times slower as soon as anything else runs on the cores; on idle cores 2000 costs under 3 % of a 40 ms step.
+// five times slower as soon as anything else runs on the cores; on idle cores 2000 costs a few percent of a 40 ms step.
 constexpr const char* kSpinCount = "2000";
 
 // OpenMPI's options: more ranks than cores are allowed (they yield to each other), and ranks are not bound, because

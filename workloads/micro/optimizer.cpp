@@ -1,0 +1,66 @@
+// What touches every parameter once a step or once a run: AdamW, the gradient norm, the cast to bf16, initial weights.
+#include "workloads/micro/operand.h"
+
+namespace perfbench::micro {
+namespace {
+
+using engine::DType;
+using engine::Shape;
+
+constexpr std::int64_t kParameters = std::int64_t{32} << 20;  // far larger than any cache
+
+void adamw(benchmark::State& state) {
+  const auto ops = engine::make_cpu_ops();
+  const Shape shape{kParameters};
+  const Operand weight(*ops, DType::f32, shape), gradient(*ops, DType::f32, shape), first(*ops, DType::f32, shape);
+  const Operand second(*ops, DType::f32, shape);
+  ops->fill(second, 1.0);
+  for (auto _ : state) {
+    ops->adamw({.weight = weight,
+                .gradient = gradient,
+                .first_moment = first,
+                .second_moment = second,
+                .learning_rate = 1e-4,
+                .weight_decay = 0.1});
+  }
+  // Four arrays read, three written.
+  report_bytes(state, 28.0 * kParameters);
+}
+
+void sum_of_squares(benchmark::State& state) {
+  const auto ops = engine::make_cpu_ops();
+  const Operand x(*ops, DType::f32, {kParameters}), out(*ops, DType::f64, {1});
+  for (auto _ : state) ops->sum_of_squares(out, x, engine::Write::overwrite);
+  report_bytes(state, 4.0 * kParameters);
+}
+
+void cast_to_bf16(benchmark::State& state) {
+  const auto ops = engine::make_cpu_ops();
+  const Operand x(*ops, DType::f32, {kParameters}), out(*ops, DType::bf16, {kParameters});
+  for (auto _ : state) ops->copy(out, x);
+  report_bytes(state, 6.0 * kParameters);
+}
+
+void copy(benchmark::State& state) {
+  const auto ops = engine::make_cpu_ops();
+  const Operand x(*ops, DType::f32, {kParameters}), out(*ops, DType::f32, {kParameters});
+  for (auto _ : state) ops->copy(out, x);
+  report_bytes(state, 8.0 * kParameters);
+}
+
+void fill_normal(benchmark::State& state) {
+  const auto ops = engine::make_cpu_ops();
+  const Operand x(*ops, DType::f32, {kParameters});
+  for (auto _ : state) ops->fill_normal({.out = x, .seed = 1, .stream = "w", .std = 0.02});
+  state.counters["normals/s"] =
+      benchmark::Counter(static_cast<double>(kParameters), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+BENCHMARK(adamw)->UseRealTime();
+BENCHMARK(sum_of_squares)->UseRealTime();
+BENCHMARK(cast_to_bf16)->UseRealTime();
+BENCHMARK(copy)->UseRealTime();
+BENCHMARK(fill_normal)->UseRealTime();
+
+}  // namespace
+}  // namespace perfbench::micro

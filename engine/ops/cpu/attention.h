@@ -8,6 +8,7 @@
 #include "engine/ops/cpu/row_sum.h"
 #include "engine/ops/cpu/scratch.h"
 #include "engine/ops/cpu/tile_product.h"
+#include "engine/ops/cpu/transpose.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cpu {
@@ -59,15 +60,17 @@ void pack_rows(HeadRows<const T> from, PackedShape shape, float factor, float* t
 // that a product walks it without the power-of-two strides that would use few sets of the cache.
 template <class T>
 void pack_columns(HeadRows<const T> from, PackedShape shape, std::int64_t tile, float* to) {
-  constexpr std::int64_t kTurned = 16;  // rows turned together: a whole cache line of each packed row
   for (std::int64_t first = 0; first < shape.rows; first += tile, to += shape.width * tile) {
-    for (std::int64_t k = 0; k < tile; k += kTurned) {
-      for (std::int64_t d = 0; d < shape.width; ++d) {
-        float* const line = to + d * tile + k;
-        for (std::int64_t i = 0; i < kTurned; ++i) {
-          const std::int64_t r = first + k + i;
-          line[i] = r < shape.rows ? to_f32(from.row(r)[d]) : 0.0F;
+    for (std::int64_t k = 0; k < tile; k += kLanes) {
+      const std::int64_t present = std::clamp<std::int64_t>(shape.rows - first - k, 0, kLanes);
+      for (std::int64_t d = 0; d < shape.width; d += kLanes) {
+        const std::int64_t count = std::min(kLanes, shape.width - d);
+        Vec block[kLanes];
+        for (int i = 0; i < kLanes; ++i) {
+          block[i] = i < present ? load_up_to(from.row(first + k + i) + d, count) : Vec{};
         }
+        transpose(block);
+        for (int i = 0; i < count; ++i) store(to + (d + i) * tile + k, block[i]);
       }
     }
   }

@@ -7,8 +7,10 @@
 
 #include "engine/ops/cpu/matmul_provider.h"
 #include "engine/ops/cpu/parallel.h"
+#include "engine/ops/cpu/row_sum.h"
 #include "engine/ops/cpu/scratch.h"
 #include "engine/ops/cpu/tile_product.h"
+#include "engine/ops/cpu/transpose.h"
 
 namespace perfbench::engine::cpu {
 namespace {
@@ -34,22 +36,34 @@ struct Range {
   std::int64_t size;
 };
 
-// Strips of `width` neighbours, each [k][width], padded with zeros. `outer` counts along the strip's width.
+// kLanes rows of the operand's memory, of which `present` exist, from column `first`, turned into `to` with `step`
+// floats between columns. Whole registers are stored: what lies behind `step` is written again by the next column.
+void turn(const float* rows, std::int64_t stride, std::int64_t present, std::int64_t columns, std::int64_t step,
+          float* to) {
+  for (std::int64_t k = 0; k < columns; k += kLanes) {
+    const std::int64_t count = std::min(kLanes, columns - k);
+    Vec block[kLanes];
+    for (int i = 0; i < kLanes; ++i) block[i] = i < present ? load_up_to(rows + i * stride + k, count) : Vec{};
+    transpose(block);
+    for (int i = 0; i < count; ++i) store(to + (k + i) * step, block[i]);
+  }
+}
+
+// Strips of `width` neighbours, each [k][width], padded with zeros. `outer` counts along the strips' width; kLanes
+// floats behind the last strip are overwritten.
 void pack(const Operand& from, Range outer, Range depth, std::int64_t width, float* to) {
   for (std::int64_t strip = 0; strip < outer.size; strip += width, to += width * depth.size) {
     const std::int64_t present = std::min(width, outer.size - strip);
-    if (from.column_step == 1) {  // rows of `outer` lie along k: turn them
-      for (std::int64_t i = 0; i < present; ++i) {
-        const float* row = from.at(outer.begin + strip + i, depth.begin);
-        for (std::int64_t k = 0; k < depth.size; ++k) to[k * width + i] = row[k];
+    if (from.column_step == 1) {  // rows of `outer` lie along k
+      for (std::int64_t i = 0; i < width; i += kLanes) {
+        turn(from.at(outer.begin + strip + i, depth.begin), from.row_step,
+             std::clamp<std::int64_t>(present - i, 0, std::min(kLanes, width - i)), depth.size, width, to + i);
       }
-    } else {
-      for (std::int64_t k = 0; k < depth.size; ++k) {
-        std::memcpy(to + k * width, from.at(outer.begin + strip, depth.begin + k),
-                    static_cast<std::size_t>(present) * sizeof(float));
-      }
+      continue;
     }
-    for (std::int64_t k = 0; k < depth.size && present < width; ++k) {
+    for (std::int64_t k = 0; k < depth.size; ++k) {
+      std::memcpy(to + k * width, from.at(outer.begin + strip, depth.begin + k),
+                  static_cast<std::size_t>(present) * sizeof(float));
       std::fill(to + k * width + present, to + (k + 1) * width, 0.0F);
     }
   }
@@ -103,15 +117,15 @@ void sgemm(const SgemmArgs& args) {
   const std::int64_t row_blocks = (args.m + kBlockRows - 1) / kBlockRows;
   const std::int64_t column_blocks = (args.n + kBlockColumns - 1) / kBlockColumns;
   constexpr std::int64_t kPerThread =
-      kBlockRows * kBlockDepth + kBlockDepth * kBlockColumns + kBlockRows * kBlockColumns;
+      kBlockRows * kBlockDepth + kLanes + kBlockDepth * kBlockColumns + kLanes + kBlockRows * kBlockColumns;
   const int threads = omp_in_parallel() != 0 ? 1 : threads_for(args.m * args.n);
   Scratch scratch;
   scratch.prepare(threads);
   for_items(row_blocks * column_blocks, threads, [&](std::int64_t item, int thread) {
     Carver carver(scratch.of_thread(threads == 1 ? 0 : thread, kPerThread));
     BlockBuffers buffers{};
-    buffers.a = carver.take(kBlockRows * kBlockDepth);
-    buffers.b = carver.take(kBlockDepth * kBlockColumns);
+    buffers.a = carver.take(kBlockRows * kBlockDepth + kLanes);
+    buffers.b = carver.take(kBlockDepth * kBlockColumns + kLanes);
     buffers.c = carver.take(kBlockRows * kBlockColumns);
     const std::int64_t row = item % row_blocks * kBlockRows;
     const std::int64_t column = item / row_blocks * kBlockColumns;

@@ -44,9 +44,8 @@ inline void store(float* p, Vec v) {
 inline void store(Bf16* p, Vec v) {
   const auto bits = reinterpret_cast<UintVec>(v);
   const UintVec rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
-  const UintVec quiet = bits | 0x400000U;
-  const auto is_nan = reinterpret_cast<UintVec>(v != v);
-  const HalfVec half = __builtin_convertvector(((rounded & ~is_nan) | (quiet & is_nan)) >> 16, HalfVec);
+  const UintVec chosen = v != v ? bits | 0x400000U : rounded;
+  const HalfVec half = __builtin_convertvector(chosen >> 16, HalfVec);
   std::memcpy(static_cast<void*>(p), &half, sizeof half);
 }
 

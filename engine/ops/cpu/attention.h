@@ -47,8 +47,12 @@ struct PackedShape {
 // [rows][to_width] times factor, zeros behind D.
 template <class T>
 void pack_rows(HeadRows<const T> from, PackedShape shape, float factor, float* to) {
+  // Rows lie a page or so apart, which the hardware's prefetcher does not follow.
+  constexpr std::int64_t kAhead = 8;
+  constexpr std::int64_t kLine = 64 / sizeof(T);
   for (std::int64_t r = 0; r < shape.rows; ++r, to += shape.to_width) {
     const T* const row = from.row(r);
+    for (std::int64_t i = 0; i < shape.width; i += kLine) __builtin_prefetch(row + kAhead * from.stride + i);
     for (std::int64_t i = 0; i < shape.to_width; i += kLanes) {
       const std::int64_t count = std::clamp<std::int64_t>(shape.width - i, 0, kLanes);
       store(to + i, count == 0 ? Vec{} : load_up_to(row + i, count) * factor);

@@ -85,15 +85,18 @@ class FlashForward {
 
   // Scores become exp2(score - maximum so far); what was summed under a smaller maximum is scaled down.
   void softmax(const ScoreTile& tile) {
+    const Vec lowest = splat(-std::numeric_limits<float>::infinity());
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
       float* const scores = scores_ + r * kKeyTile;
       const std::int64_t visible = tile.visible(r);
-      if (visible < kKeyTile) {
-        const std::int64_t end = round_up(visible, kLanes);
-        std::fill(scores + visible, scores + end, -std::numeric_limits<float>::infinity());
-        std::fill(scores + end, scores + kKeyTile, 0.0F);
-      }
       const std::int64_t width = round_up(visible, kLanes);
+      if (visible < kKeyTile) {
+        float* const last = scores + width - kLanes;
+        store(last, keep_lanes(load(last), visible - (width - kLanes), lowest));
+        // What the product with the values reads behind it, for the rows that it takes together.
+        const std::int64_t end = std::min(kKeyTile, round_up(visible + kMaskRows, kLanes));
+        for (std::int64_t i = width; i < end; i += kLanes) store(scores + i, Vec{});
+      }
       Vec most = load(scores);
       for (std::int64_t i = kLanes; i < width; i += kLanes) most = max(load(scores + i), most);
       const float maximum = std::max(maxima_[r], max_lanes(most));

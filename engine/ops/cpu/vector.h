@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "engine/ops/cpu/element_type.h"
 
@@ -72,22 +73,30 @@ inline Vec max(Vec x, Vec y) {
   return select(x > y, x, y);
 }
 
-// Sum and maximum over lanes, halves folded onto each other: a fixed order.
-inline float sum_lanes(Vec v) {
-  float lanes[kLanes];
-  store(lanes, v);
-  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+namespace vector_detail {
+
+// Lane i holds lane i + width of v; lanes from width on are of no interest.
+template <int kWidth, std::size_t... kLane>
+Vec upper_half(Vec v, std::index_sequence<kLane...>) {
+  return __builtin_shufflevector(v, v, ((static_cast<int>(kLane) + kWidth) % static_cast<int>(kLanes))...);
+}
+// combine over all lanes, the upper half folded onto the lower until one is left: a fixed order.
+template <int kWidth, class Combine>
+float fold(Vec v, Combine combine) {
+  if constexpr (kWidth == 0) {
+    return v[0];
+  } else {
+    return fold<kWidth / 2>(combine(v, upper_half<kWidth>(v, std::make_index_sequence<kLanes>{})), combine);
   }
-  return lanes[0];
+}
+
+}  // namespace vector_detail
+
+inline float sum_lanes(Vec v) {
+  return vector_detail::fold<kLanes / 2>(v, [](Vec x, Vec y) { return x + y; });
 }
 inline float max_lanes(Vec v) {
-  float lanes[kLanes];
-  store(lanes, v);
-  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::int64_t i = 0; i < width; ++i) lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
-  }
-  return lanes[0];
+  return vector_detail::fold<kLanes / 2>(v, [](Vec x, Vec y) { return max(x, y); });
 }
 
 // f(index, count) over [0, n) in steps of kLanes; count < kLanes in the last step only.

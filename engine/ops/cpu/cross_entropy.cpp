@@ -1,5 +1,5 @@
-// Loss and its gradient in the place of the logits: a row is read once from memory (maximum and sum together), and once
-// more, from cache, to be overwritten.
+// Loss and its gradient in the place of the logits. A row is read from memory once: block by block its maximum is taken
+// and the exponentials are kept, which a second pass, in cache, only scales.
 #include <cmath>
 #include <limits>
 
@@ -12,16 +12,19 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 1024;  // elements whose maximum is taken before they are summed; fits in the L1 cache
+constexpr std::int64_t kBlock = 1024;  // elements that share a maximum; fits in the L1 cache
 
+// A row as exp(x - maxima[i / kBlock]), not yet scaled to a common maximum.
 struct SoftmaxRow {
-  float maximum;
-  double sum;  // of exp(x - maximum)
+  float* exponentials;  // the row itself if that is f32
+  float* maxima;        // of the blocks
+  float maximum;        // of all
+  double sum;           // of exp(x - maximum)
 };
 
 template <class T>
 float block_maximum(const T* x, std::int64_t n) {
-  const Vec lowest = splat(-std::numeric_limits<float>::infinity());
+  const Vec lowest = splat(std::numeric_limits<float>::lowest());
   Vec most[2] = {lowest, lowest};
   int turn = 0;
   for (std::int64_t i = 0; i < n; i += kLanes, turn = 1 - turn) {
@@ -33,26 +36,44 @@ float block_maximum(const T* x, std::int64_t n) {
 
 // Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018, by blocks.
 template <class T>
-SoftmaxRow softmax_row(const T* x, std::int64_t n) {
-  SoftmaxRow row{-std::numeric_limits<float>::infinity(), 0.0};
-  for (std::int64_t i = 0; i < n; i += kBlock) {
-    const std::int64_t count = std::min(kBlock, n - i);
-    const float maximum = block_maximum(x + i, count);
-    if (maximum > row.maximum) {
-      row.sum *= std::exp(static_cast<double>(row.maximum) - static_cast<double>(maximum));
-      row.maximum = maximum;
+void exponentiate(const T* x, std::int64_t n, SoftmaxRow& row) {
+  row.maximum = std::numeric_limits<float>::lowest();
+  row.sum = 0.0;
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - first);
+    const float maximum = block_maximum(x + first, count);
+    row.maxima[first / kBlock] = maximum;
+    float* const out = row.exponentials + first;
+    Vec sum[2] = {};
+    int turn = 0;
+    for (std::int64_t i = 0; i < count; i += kLanes, turn = 1 - turn) {
+      const std::int64_t lanes = std::min(kLanes, count - i);
+      const Vec e = exp(load_up_to(x + first + i, lanes) - maximum);
+      store_up_to(out + i, e, lanes);
+      sum[turn] += keep_lanes(e, lanes);
     }
-    row.sum += static_cast<double>(row_sum(x + i, count, [&](Vec v) { return exp(v - row.maximum); }));
+    const double block_sum = static_cast<double>(sum_lanes(sum[0] + sum[1]));
+    const double rise = static_cast<double>(maximum) - static_cast<double>(row.maximum);
+    if (rise > 0.0) {
+      row.sum = row.sum * std::exp(-rise) + block_sum;
+      row.maximum = maximum;
+    } else {
+      row.sum += block_sum * std::exp(rise);
+    }
   }
-  return row;
 }
 
-// exp(x - maximum) * factor.
+// softmax * factor.
 template <class T>
-void scaled_softmax(T* x, std::int64_t n, float maximum, float factor) {
-  for (std::int64_t i = 0; i < n; i += kLanes) {
-    const std::int64_t count = std::min(kLanes, n - i);
-    store_up_to(x + i, exp(load_up_to(x + i, count) - maximum) * factor, count);
+void write_gradient(const SoftmaxRow& row, double factor, T* out, std::int64_t n) {
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - first);
+    const double shrink = std::exp(static_cast<double>(row.maxima[first / kBlock]) - static_cast<double>(row.maximum));
+    const auto scale = static_cast<float>(factor / row.sum * shrink);
+    for (std::int64_t i = first; i < first + count; i += kLanes) {
+      const std::int64_t lanes = std::min(kLanes, first + count - i);
+      store_up_to(out + i, load_up_to(row.exponentials + i, lanes) * scale, lanes);
+    }
   }
 }
 
@@ -73,18 +94,26 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
   const std::int64_t width = args.logits_NV.shape[1];
   check_targets(args.targets_N, width);
   const auto* const targets = args.targets_N.as<const std::int32_t>();
+  const std::int64_t blocks = (width + kBlock - 1) / kBlock;
+  const std::int64_t floats = round_up(blocks, kLanes) + round_up(width, kLanes);
+  scratch_.prepare(omp_get_max_threads());
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
+          float* const maxima = scratch_.of_thread(omp_get_thread_num(), floats);
+          float* const converted = maxima + round_up(blocks, kLanes);
           for (std::int64_t r = begin; r < end; ++r) {
             T* const logits = args.logits_NV.as<T>() + r * width;
-            const auto [maximum, sum] = softmax_row(logits, width);
             const double target = static_cast<double>(to_f32(logits[targets[r]]));
-            args.losses_N.as<float>()[r] = static_cast<float>(std::log(sum) + (static_cast<double>(maximum) - target));
-            const double probability = std::exp(target - static_cast<double>(maximum)) / sum;
-            scaled_softmax(logits, width, maximum, static_cast<float>(args.gradient_scale / sum));
+            SoftmaxRow row{.exponentials = converted, .maxima = maxima, .maximum = 0, .sum = 0};
+            if constexpr (std::is_same_v<T, float>) row.exponentials = logits;
+            exponentiate(logits, width, row);
+            const double above_target = static_cast<double>(row.maximum) - target;
+            args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
+            write_gradient(row, args.gradient_scale, logits, width);
             // p - 1 from the exact p: no cancellation on top of the polynomial's error.
+            const double probability = std::exp(-above_target) / row.sum;
             logits[targets[r]] = from_f32<T>(static_cast<float>((probability - 1.0) * args.gradient_scale));
           }
         },

@@ -102,8 +102,4 @@ template <TileLayout kLayout, Write kWrite>
   for (; column < p.n; column += kLanes) tile_product_detail::panel<1, kLayout, kWrite>(p, column);
 }
 
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
 }  // namespace perfbench::engine::cpu

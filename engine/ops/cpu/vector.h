@@ -18,6 +18,10 @@ inline constexpr std::int64_t kLanes = 8;
 inline constexpr std::int64_t kLanes = 4;
 #endif
 
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef std::int32_t IntVec __attribute__((vector_size(kLanes * 4)));
 typedef std::uint32_t UintVec __attribute__((vector_size(kLanes * 4)));

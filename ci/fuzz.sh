@@ -6,7 +6,7 @@ seconds=${1:-60}
 cd "$(dirname "$0")/.."
 build=build/fuzz
 mkdir -p build
-CXX=clang++ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPERFBENCH_FUZZ=ON \
+CXX=$(command -v clang++-14 || command -v clang++) cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPERFBENCH_FUZZ=ON \
   -DPERFBENCH_SANITIZE=address,undefined \
   -DPERFBENCH_ENGINE=OFF -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF >"$build.log" 2>&1 || {
   cat "$build.log"

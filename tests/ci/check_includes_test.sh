@@ -1,0 +1,91 @@
+# ci/check_includes.py finds each kind of violation where it is planted, and nothing in the tree as it is.
+# usage: check_includes_test.sh REPOSITORY
+set -u
+repository=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# A tree of the smallest size that the rules can be told about.
+fresh_tree() {
+  rm -rf "$work/tree"
+  mkdir -p "$work/tree"/{ci,engine/core,engine/ops/cpu,engine/ops/cuda,harness/store,workloads/spec}
+  cat >"$work/tree/ci/include_rules.txt" <<'RULES'
+workloads/spec:
+engine/core: workloads/spec
+engine/ops: engine/core
+engine/ops/cpu: engine/ops
+engine/ops/cuda: engine/ops
+harness/store: workloads/spec
+<sqlite3.h>: harness/store/sqlite.cpp
+generated: made.h
+RULES
+  echo '#include "workloads/spec/run.h"' >"$work/tree/engine/core/tensor.h"
+  echo '#pragma once' >"$work/tree/workloads/spec/run.h"
+  printf '#include "engine/core/tensor.h"\n#include "workloads/spec/run.h"\n' >"$work/tree/engine/ops/ops.h"
+  printf '#include "engine/ops/ops.h"\n#include "made.h"\n' >"$work/tree/engine/ops/cpu/matmul.cpp"
+  echo '#pragma once' >"$work/tree/engine/ops/cuda/matmul.h"
+  echo '#include <sqlite3.h>' >"$work/tree/harness/store/sqlite.cpp"
+}
+
+# expect NAME CODE TEXT: what the checker says about the tree as it stands.
+expect() {
+  local name=$1 code=$2 text=$3 output got
+  output=$(python3 "$repository/ci/check_includes.py" "$work/tree" 2>&1)
+  got=$?
+  if [ $got -ne "$code" ] || [[ $output != *"$text"* ]]; then
+    printf 'FAILED %s: expected code %d and "%s", got code %d and:\n%s\n' "$name" "$code" "$text" $got "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+fresh_tree
+expect 'a tree that keeps the rules passes' 0 ''
+
+fresh_tree
+echo '#include "engine/core/tensor.h"' >"$work/tree/harness/store/store.cpp"
+expect 'the harness may not include the engine' 1 \
+  'harness/store/store.cpp:1: harness/store must not include engine/core ("engine/core/tensor.h")'
+
+fresh_tree
+printf '\n#include "engine/ops/ops.h"\n' >"$work/tree/engine/core/shape.h"
+expect 'an arrow may not be walked backwards' 1 'engine/core/shape.h:2: engine/core must not include engine/ops'
+
+fresh_tree
+echo '#include "engine/ops/cuda/matmul.h"' >>"$work/tree/engine/ops/cpu/matmul.cpp"
+expect 'backends may not include each other' 1 'engine/ops/cpu must not include engine/ops/cuda'
+
+fresh_tree
+echo '#include <sqlite3.h>' >"$work/tree/harness/store/ingest.cpp"
+expect 'a vendor header stays in the files named for it' 1 \
+  'harness/store/ingest.cpp:1: <sqlite3.h> may be included only by harness/store/sqlite.cpp'
+
+fresh_tree
+echo '#include "workloads/spec/model.h"' >"$work/tree/workloads/spec/run.h"
+echo '#include "workloads/spec/run.h"' >"$work/tree/workloads/spec/model.h"
+expect 'headers may not include each other in a circle' 1 \
+  'workloads/spec/run -> workloads/spec/model -> workloads/spec/run'
+
+fresh_tree
+printf '#include "workloads/spec/model.h"\n' >"$work/tree/workloads/spec/run.cpp"
+printf '#include "workloads/spec/run.h"\n' >"$work/tree/workloads/spec/model.h"
+expect 'a circle through a source file is a circle too' 1 'a circle of includes'
+
+fresh_tree
+echo '#include "spec/run.h"' >"$work/tree/engine/core/shape.h"
+expect 'quoted includes start at the root' 1 '"spec/run.h" is no file of this repository'
+
+fresh_tree
+mkdir "$work/tree/engine/novel"
+echo '#include "engine/core/tensor.h"' >"$work/tree/engine/novel/idea.h"
+expect 'a folder without a rule is refused' 1 'no rule for the folder of engine/novel/idea.h'
+
+fresh_tree
+yes '//' | head -601 >"$work/tree/engine/core/long.h"
+expect 'a long file is refused' 1 'engine/core/long.h: 601 lines'
+
+fresh_tree
+sed -i 's#^workloads/spec:#workloads/spec: engine/ops#' "$work/tree/ci/include_rules.txt"
+expect 'rules that go in a circle are refused' 1 'a circle: '
+
+[ $failures -eq 0 ]

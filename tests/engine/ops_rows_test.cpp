@@ -59,7 +59,8 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
   const auto ws = weight.values();
   const auto bs = bias.values();
   const double relative = 2.0 * gamma(static_cast<double>(m) + 8);
-  const auto row_of = [&](std::size_t i) { return i / oracle::index(m); };
+  const std::size_t width = oracle::index(m);
+  const auto row_of = [&](std::size_t i) { return i / width; };
   // A row of few elements may have a variance far below the squares of its values: errors grow by that ratio.
   Values condition(oracle::index(n));
   for (std::size_t i = 0; i < xs.size(); ++i) {
@@ -72,8 +73,8 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
       [&](std::size_t i) {
         const auto r = row_of(i);
         const double size =
-            (std::abs(xs[i]) + std::abs(want.mean[r])) * want.rstd[r] * std::abs(ws[i % oracle::index(m)]);
-        return relative * (1.0 + condition[r]) * size + (centred ? kUnitF32 * std::abs(bs[i % oracle::index(m)]) : 0.0);
+            (std::abs(xs[i]) + std::abs(want.mean[r])) * want.rstd[r] * std::abs(ws[i % width]);
+        return relative * (1.0 + condition[r]) * size + (centred ? kUnitF32 * std::abs(bs[i % width]) : 0.0);
       },
       "y");
   // Apply with the statistics given: the same bits.

@@ -47,7 +47,7 @@ class Fingerprints:
         return self.contents[file]
 
     def of(self, entry):
-        digest = hashlib.sha256(self.base + entry["command"].encode())
+        digest = hashlib.sha256(self.base + entry["command"].replace(str(self.root), "").encode())
         files = {(self.tree / name).resolve() for name in self.dependencies.get(object_file(entry), [])}
         for file in sorted({Path(entry["file"]).resolve()} | files):
             if self.root in file.parents and file.is_file():
@@ -67,8 +67,9 @@ def main():
     tree = Path(sys.argv[1]).resolve()
     folders = tuple(f"{root / folder}{os.sep}" for folder in sys.argv[2:])
     entries = [e for e in json.loads((tree / "compile_commands.json").read_text()) if e["file"].startswith(folders)]
-    clean = tree / "tidy"
-    clean.mkdir(exist_ok=True)
+    # As ccache does: outside of the tree, so that a fresh clone knows it too.
+    clean = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfbench-tidy"
+    clean.mkdir(parents=True, exist_ok=True)
     fingerprints = Fingerprints(root, tree)
     stamps = {e["file"]: clean / fingerprints.of(e) for e in entries}
     todo = [e for e in entries if not stamps[e["file"]].exists()]

@@ -1,5 +1,7 @@
 #include "engine/model/decoder.h"
 
+#include <utility>
+
 #include "engine/layers/loss_head.h"
 #include "engine/model/rope_table.h"
 
@@ -56,7 +58,7 @@ Tensor Decoder::embed(const Microbatch& batch) {
 Tensor Decoder::layers_forward(Tensor x_NM) {
   GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(0));
   for (std::int64_t i = 0; i < run_.model.layers; ++i) {
-    GatheredUnit weights = std::move(next);
+    GatheredUnit weights = std::exchange(next, GatheredUnit());
     const bool more = i + 1 < run_.model.layers;
     if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
     weights.wait(context_.clock);
@@ -100,7 +102,7 @@ Tensor Decoder::layers_backward(Tensor dx_NM) {
   const std::int64_t last = run_.model.layers - 1;
   GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(last));
   for (std::int64_t i = last; i >= 0; --i) {
-    GatheredUnit weights = std::move(next);
+    GatheredUnit weights = std::exchange(next, GatheredUnit());
     if (i > 0 && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));

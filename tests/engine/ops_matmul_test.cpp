@@ -60,7 +60,8 @@ void check(Ops& ops, const Product& p) {
               .write = p.write,
               .bias_n = p.bias ? bias.view() : TensorView{}});
   const double relative = oracle::gamma(static_cast<double>(k) + 1);
-  expect_within(c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, "product");
+  expect_within(
+      c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, "product");
 }
 
 TEST(Matmul, EqualsTheOracleInF32ForEveryTransposition) {
@@ -116,7 +117,8 @@ TEST(Matmul, EveryProviderEqualsTheOracle) {
           provider.sgemm({ta, tb, m, n, k, a.view().as<float>(), a.view().shape[1], b.view().as<float>(),
                           b.view().shape[1], c.view().as<float>(), n, Write::accumulate});
           const double relative = oracle::gamma(static_cast<double>(k) + 1);
-          expect_within(c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, provider.name);
+          expect_within(
+              c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, provider.name);
         }
       }
     }

@@ -72,8 +72,7 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
       y, want.y,
       [&](std::size_t i) {
         const auto r = row_of(i);
-        const double size =
-            (std::abs(xs[i]) + std::abs(want.mean[r])) * want.rstd[r] * std::abs(ws[i % width]);
+        const double size = (std::abs(xs[i]) + std::abs(want.mean[r])) * want.rstd[r] * std::abs(ws[i % width]);
         return relative * (1.0 + condition[r]) * size + (centred ? kUnitF32 * std::abs(bs[i % width]) : 0.0);
       },
       "y");

@@ -110,10 +110,10 @@ struct RunSpec {
   std::int64_t grad_accum = 1;    // microbatches of a step
   std::int64_t steps = 10;
   std::int64_t seed = 1234;
-  std::int64_t threads_per_rank = 0;      // 0: the node's cores divided among its ranks
-  std::int64_t memory_limit_bytes = 0;    // per device, 0: no limit
+  std::int64_t threads_per_rank = 0;     // 0: the node's cores divided among its ranks
+  std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
-  std::int64_t fsdp_prefetch = 1;         // layers gathered ahead, 0: none
+  std::int64_t fsdp_prefetch = 1;        // layers gathered ahead, 0: none
   DataSpec data;
   OptimizerSpec optimizer;
 

@@ -12,6 +12,7 @@ constexpr double kGiB = 0x1p30;
 constexpr double kCalmProbe = 0.10;
 // Share of the cores that others may use before a run of all cores is disturbed.
 constexpr double kCalmLoad = 0.25;
+constexpr double kCalmSteal = 0.01;
 constexpr double kScarceMemory = 0.5;
 constexpr double kScarceDisk = 2 * kGiB;
 
@@ -46,12 +47,31 @@ Finding noise_finding(const MachineFacts& facts) {
           "stop other work on this machine; on a shared host compare in alternating pairs and repeat"};
 }
 
+// "ninja (pid 812) on 1.90 cores, cc1plus (pid 815) on 0.95": the three busiest.
+std::string busiest(const std::vector<BusyProcess>& busy) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, busy.size()); ++i) {
+    text += fmt::format("{}{} (pid {}) on {:.2f} cores", i > 0 ? ", " : "", busy[i].name, busy[i].pid, busy[i].cores);
+  }
+  return text;
+}
+
 Finding load_finding(const MachineFacts& facts) {
   const double cores = facts.engine ? static_cast<double>(facts.engine->cores_allowed) : 1.0;
-  const auto found = fmt::format("load average {:.2f} on {:.0f} cores", facts.load_1m, cores);
-  if (facts.load_1m <= kCalmLoad * cores) return good("other work", found);
+  const auto& busy = facts.activity.busy;
+  auto found = fmt::format("load average {:.2f} on {:.0f} cores", facts.load_1m, cores);
+  if (!busy.empty()) found += "; " + busiest(busy);
+  if (facts.load_1m <= kCalmLoad * cores && busy.empty()) return good("other work", found);
   return {"other work", FindingState::warn, found, "ranks wait for cores that others use",
-          "wait until it is idle, or see who runs: ps aux --sort=-%cpu"};
+          busy.empty() ? "wait until it is idle" : "wait until they have ended, or stop them"};
+}
+
+Finding steal_finding(const MachineFacts& facts) {
+  const auto found = fmt::format("{:.1f} % of the cores' time", facts.activity.steal_fraction * 100);
+  if (facts.activity.steal_fraction <= kCalmSteal) return good("steal time", found);
+  return {"steal time", FindingState::warn, found, "the hypervisor gives the cores to others in the middle of a step",
+          "use a machine with dedicated cores, or trust only comparisons in alternating pairs"};
 }
 
 Finding cores_finding(const MachineFacts& facts) {
@@ -65,6 +85,11 @@ Finding cores_finding(const MachineFacts& facts) {
   if (env.cores_allowed < env.cores_online) {
     return {"cores", FindingState::warn, fmt::format("{} of {} cores allowed", env.cores_allowed, env.cores_online),
             "fewer threads than the machine has", "start perfbench outside taskset or numactl, or with all cores"};
+  }
+  if (facts.shared_cores) {
+    return {"cores", FindingState::warn, fmt::format("{} logical cores, two to a physical core", env.cores_allowed),
+            "two threads on one core share its vector units and caches: a step depends on who sits beside whom",
+            "echo off > /sys/devices/system/cpu/smt/control, or give threads_per_rank the physical cores"};
   }
   return good("cores", fmt::format("{} of {} allowed, no quota", env.cores_allowed, env.cores_online));
 }
@@ -155,9 +180,10 @@ double probe_spread(std::vector<double> probe_ns) {
 }
 
 std::vector<Finding> diagnose(const MachineFacts& facts) {
-  return {engine_finding(facts), noise_finding(facts),   load_finding(facts),     cores_finding(facts),
-          memory_finding(facts), disk_finding(facts),    governor_finding(facts), pages_finding(facts),
-          clock_finding(facts),  machine_finding(facts), mpi_finding(facts),      cuda_finding(facts)};
+  return {engine_finding(facts), noise_finding(facts),  load_finding(facts),    steal_finding(facts),
+          cores_finding(facts),  memory_finding(facts), disk_finding(facts),    governor_finding(facts),
+          pages_finding(facts),  clock_finding(facts),  machine_finding(facts), mpi_finding(facts),
+          cuda_finding(facts)};
 }
 
 }  // namespace perfbench::harness

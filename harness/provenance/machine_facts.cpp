@@ -1,5 +1,7 @@
 #include "harness/provenance/machine_facts.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -96,7 +98,10 @@ MachineFacts collect_facts(const FactQuery& query) {
   facts.mpirun = find_mpirun().has_value();
   const auto space = fs::space(query.disk, ignored);
   facts.disk_free_bytes = ignored ? 0 : static_cast<std::int64_t>(space.available);
+  facts.shared_cores = first_word(query.root / "sys/devices/system/cpu/smt/active") == "1";
+  const auto before = read_cpu_snapshot(query.root);
   ask_engine(query.engine, facts);
+  facts.activity = activity_between(before, read_cpu_snapshot(query.root), ::getpid());
   return facts;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/provenance/cpu_activity.h"
 #include "workloads/spec/environment.h"
 
 namespace perfbench::harness {
@@ -19,10 +20,12 @@ struct MachineFacts {
   bool cuda_device = false;
   bool virtual_machine = false;
   double load_1m = 0;
+  CpuActivity activity;  // of others, while the engine was asked and probed
   std::int64_t swap_used_bytes = 0;
   std::optional<double> cpu_quota;  // cores' worth by control group
   std::string clock_source;
-  std::string turbo;  // "on", "off" or "unknown"
+  std::string turbo;          // "on", "off" or "unknown"
+  bool shared_cores = false;  // two logical cores are one physical core (SMT)
   std::int64_t disk_free_bytes = 0;
 };
 

@@ -63,6 +63,12 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
          f.probe_ns = {100, 150, 150, 150};
        }},
       {"other work", FindingState::warn, "3.00 on 8", [](MachineFacts& f) { f.load_1m = 3; }},
+      {"other work", FindingState::warn, "; ninja (pid 7) on 1.50 cores, cc1plus (pid 9) on 0.25 cores",
+       [](MachineFacts& f) {
+         f.activity.busy = {{7, "ninja", 1.5}, {9, "cc1plus", 0.25}};
+       }},
+      {"steal time", FindingState::warn, "3.0 %", [](MachineFacts& f) { f.activity.steal_fraction = 0.03; }},
+      {"cores", FindingState::warn, "two to a physical core", [](MachineFacts& f) { f.shared_cores = true; }},
       {"cores", FindingState::warn, "4 of 8", [](MachineFacts& f) { f.engine->cores_allowed = 4; }},
       {"cores", FindingState::warn, "1.50 cores", [](MachineFacts& f) { f.cpu_quota = 1.5; }},
       {"memory", FindingState::warn, "1.0 GiB swapped", [](MachineFacts& f) { f.swap_used_bytes = 1 << 30; }},
@@ -97,6 +103,43 @@ TEST(ProbeSpread, IsTheNinetiethPercentileOverTheSmallest) {
   EXPECT_DOUBLE_EQ(probe_spread({100, 100, 100, 100, 100, 100, 100, 100, 100, 130}), 0.3);
   EXPECT_DOUBLE_EQ(probe_spread({100}), 0);
   EXPECT_DOUBLE_EQ(probe_spread({}), 0);
+}
+
+class CpuActivityOfFiles : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(root_); }
+  void TearDown() override { fs::remove_all(root_); }
+  void put(const std::string& path, const std::string& text) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  // `used` ticks of user time, of a process whose name is written to confuse.
+  void put_process(int pid, const std::string& name, int used) {
+    put("proc/" + std::to_string(pid) + "/stat",
+        std::to_string(pid) + " (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 " + std::to_string(used) + " 5 0 0 20 0 1 0");
+  }
+  const fs::path root_ = fs::path(testing::TempDir()) / "cpu_activity_root";
+};
+
+TEST_F(CpuActivityOfFiles, NamesWhoKeptCoresBusyAndWhatWasStolen) {
+  put("proc/stat", "cpu  100 0 0 900 0 0 0 10 0 0\ncpu0 50 0 0 450\ncpu1 50 0 0 450\nintr 1\n");
+  put_process(7, "a) b (c", 100);
+  put_process(8, "idle", 3);
+  put_process(9, "self", 0);
+  put("proc/self/stat", "9 (self) R");
+  const auto before = read_cpu_snapshot(root_);
+  // 200 ticks on two cores: 100 a core, of which 20 stolen.
+  put("proc/stat", "cpu  240 0 0 940 0 0 0 30 0 0\ncpu0 50 0 0 450\ncpu1 50 0 0 450\nintr 1\n");
+  put_process(7, "a) b (c", 150);
+  put_process(9, "self", 40);
+  put_process(11, "new", 75);  // with 5 of system time
+  const auto activity = activity_between(before, read_cpu_snapshot(root_), 9);
+  EXPECT_DOUBLE_EQ(activity.steal_fraction, 0.1);
+  ASSERT_EQ(activity.busy.size(), 2U);
+  EXPECT_EQ(activity.busy[0].name, "new");
+  EXPECT_DOUBLE_EQ(activity.busy[0].cores, 0.8);
+  EXPECT_EQ(activity.busy[1].name, "a) b (c");
+  EXPECT_DOUBLE_EQ(activity.busy[1].cores, 0.5);
 }
 
 TEST(MachineFacts, AreReadFromTheFilesOfAnyRootAndAMissingEngineIsAFact) {

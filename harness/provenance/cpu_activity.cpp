@@ -1,0 +1,86 @@
+#include "harness/provenance/cpu_activity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// user nice system idle iowait irq softirq steal; the guest times that follow are part of user and nice.
+constexpr std::size_t kSteal = 7;
+// Fields of /proc/PID/stat after the name, which may hold spaces and parentheses itself.
+constexpr std::size_t kUserTime = 11;
+constexpr std::size_t kSystemTime = 12;
+
+void read_totals(const fs::path& root, CpuSnapshot& snapshot) {
+  std::ifstream file(root / "proc/stat");
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    if (name != "cpu") {
+      ++snapshot.cores;
+      continue;
+    }
+    std::int64_t ticks = 0;
+    for (std::size_t i = 0; i <= kSteal && words >> ticks; ++i) {
+      snapshot.total_ticks += ticks;
+      if (i == kSteal) snapshot.steal_ticks = ticks;
+    }
+  }
+}
+
+std::optional<CpuSnapshot::Process> read_process(const fs::path& stat) {
+  std::ifstream file(stat);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto open = text.find('(');
+  const auto close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return std::nullopt;  // it has ended
+  std::istringstream words(text.substr(close + 1));
+  CpuSnapshot::Process process{.name = text.substr(open + 1, close - open - 1)};
+  std::string word;
+  for (std::size_t i = 0; i <= kSystemTime && words >> word; ++i) {
+    if (i == kUserTime || i == kSystemTime) process.ticks += std::atoll(word.c_str());
+  }
+  return process;
+}
+
+}  // namespace
+
+CpuSnapshot read_cpu_snapshot(const fs::path& root) {
+  CpuSnapshot snapshot;
+  read_totals(root, snapshot);
+  std::error_code error;
+  for (fs::directory_iterator entry(root / "proc", error), end; !error && entry != end; entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    std::int64_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) continue;
+    if (auto process = read_process(entry->path() / "stat")) snapshot.processes.emplace(pid, *std::move(process));
+  }
+  return snapshot;
+}
+
+CpuActivity activity_between(const CpuSnapshot& before, const CpuSnapshot& after, std::int64_t self) {
+  CpuActivity activity;
+  const auto total = static_cast<double>(after.total_ticks - before.total_ticks);
+  if (total <= 0 || after.cores == 0) return activity;
+  activity.steal_fraction = static_cast<double>(after.steal_ticks - before.steal_ticks) / total;
+  const double ticks_per_core = total / static_cast<double>(after.cores);
+  for (const auto& [pid, process] : after.processes) {
+    const auto earlier = before.processes.find(pid);
+    const auto ticks = process.ticks - (earlier == before.processes.end() ? 0 : earlier->second.ticks);
+    const double cores = static_cast<double>(ticks) / ticks_per_core;
+    if (pid != self && cores >= kBusyCores) activity.busy.push_back({pid, process.name, cores});
+  }
+  std::stable_sort(activity.busy.begin(), activity.busy.end(),
+                   [](const BusyProcess& a, const BusyProcess& b) { return a.cores > b.cores; });
+  return activity;
+}
+
+}  // namespace perfbench::harness

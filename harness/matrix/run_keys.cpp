@@ -4,6 +4,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "workloads/spec/parse_json.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -165,7 +166,7 @@ std::string_view kind_wanted(KeyKind kind) {
 
 std::string plain_text(const spec::Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, spec::Json::error_handler_t::replace);
+  return spec::json_line(value);
 }
 
 bool is_repeat_count(const spec::Json& value) {

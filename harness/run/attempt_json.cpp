@@ -6,7 +6,7 @@
 namespace perfbench::harness {
 
 std::string to_json_line(const AttemptRecord& record) {
-  return spec::fields_to_json(record).dump();
+  return spec::json_line(spec::fields_to_json(record));
 }
 
 AttemptRecord parse_attempt(std::string_view text) {

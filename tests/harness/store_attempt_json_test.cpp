@@ -22,6 +22,12 @@ TEST(AttemptJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(back.command[2], "2");
 }
 
+TEST(AttemptJson, WritesAReasonThatIsNotUtf8) {
+  AttemptRecord record;
+  record.reason = "no file caf\xe9.bin";  // a path in Latin-1
+  EXPECT_EQ(parse_attempt(to_json_line(record)).reason, "no file caf\xef\xbf\xbd.bin");
+}
+
 TEST(AttemptJson, RefusesAnUnknownState) {
   auto text = to_json_line(AttemptRecord{});
   const std::string ok = R"("state":"ok")";

@@ -50,4 +50,8 @@ Json parse_json(std::string_view text) {
   }
 }
 
+std::string json_line(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace perfbench::spec

@@ -1,8 +1,9 @@
-// JSON text to a tree, for files that others may have written or damaged. Include in .cpp files only: it pulls in the
-// JSON library.
+// JSON text to a tree and back, for text that others may have written or damaged. Include in .cpp files only: it pulls
+// in the JSON library.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace perfbench::spec {
@@ -13,5 +14,9 @@ namespace perfbench::spec {
 nlohmann::json parse_json(std::string_view text);
 
 inline constexpr int kJsonMaxDepth = 64;
+
+// One line. Bytes that are not UTF-8 (of a path, or of another program's message) become U+FFFD: a record that says
+// something slightly damaged beats none.
+std::string json_line(const nlohmann::json& json);
 
 }  // namespace perfbench::spec

@@ -14,16 +14,16 @@ T parse_record(std::string_view text) {
 }  // namespace
 
 std::string to_json_line(const StepRecord& record) {
-  return fields_to_json(record).dump();
+  return json_line(fields_to_json(record));
 }
 std::string to_json_line(const DryReport& report) {
-  return fields_to_json(report).dump();
+  return json_line(fields_to_json(report));
 }
 std::string to_json_line(const RunSummary& summary) {
-  return fields_to_json(summary).dump();
+  return json_line(fields_to_json(summary));
 }
 std::string to_json_line(const EnvironmentRecord& environment) {
-  return fields_to_json(environment).dump();
+  return json_line(fields_to_json(environment));
 }
 
 StepRecord parse_step_record(std::string_view line) {

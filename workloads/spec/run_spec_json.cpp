@@ -9,7 +9,7 @@ namespace {
 
 void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& out) {
   if (!json.is_object() || (json.empty() && !prefix.empty())) {
-    out.emplace_back(prefix, json.dump());
+    out.emplace_back(prefix, json_line(json));
     return;
   }
   for (const auto& [key, value] : json.items()) flatten(value, prefix.empty() ? key : prefix + "." + key, out);
@@ -18,10 +18,10 @@ void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<
 }  // namespace
 
 std::string canonical_json(const RunSpec& spec) {
-  return fields_to_json(spec).dump();
+  return json_line(fields_to_json(spec));
 }
 std::string canonical_json(const ModelSpec& spec) {
-  return fields_to_json(spec).dump();
+  return json_line(fields_to_json(spec));
 }
 
 RunSpec parse_run_json(std::string_view text) {

@@ -6,4 +6,5 @@ cmake --install build/cpu --prefix "$prefix"
 cd "$prefix"
 bin/perfbench --version
 bin/perfbench plan share/perfbench/matrices/quickstart.yaml
+bin/perfbench plan matrices/quickstart.yaml   # of its own data files
 bin/perfbench-engine env

@@ -23,8 +23,11 @@ void add_matrix_options(CLI::App& command, MatrixOptions& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog) {
-  auto expansion = expand(YamlDocument::load(options.file, "matrix"), catalog, options.overrides);
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                      const std::filesystem::path& data_dir) {
+  auto file = options.file;
+  if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
+  auto expansion = expand(YamlDocument::load(file, "matrix"), catalog, options.overrides);
   for (const auto& notice : expansion.notices) fmt::print(stderr, "note: {}\n", notice);
   return expansion;
 }

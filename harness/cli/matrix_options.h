@@ -18,7 +18,8 @@ struct MatrixOptions {
 
 void add_matrix_options(CLI::App& command, MatrixOptions& options);
 
-// Expands the file and prints the notices to standard error. Throws InputError.
-Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog);
+// Expands the file and prints the notices to standard error. A relative path that does not exist here may name a
+// matrix of `data_dir`: an installed perfbench knows matrices/quickstart.yaml from anywhere. Throws InputError.
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog, const std::filesystem::path& data_dir);
 
 }  // namespace perfbench::harness

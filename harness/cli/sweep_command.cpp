@@ -1,19 +1,16 @@
 // perfbench sweep: runs every cell of a matrix, records it, prints the table.
-#include <fmt/chrono.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/execution_options.h"
 #include "harness/cli/matrix_options.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/input_error.h"
-#include "harness/launch/cores.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/plan_table.h"
 #include "harness/plan/runnable.h"
@@ -32,8 +29,7 @@ struct SweepArguments {
   MatrixOptions matrix;
   fs::path db = "perf.db";
   fs::path runs;  // empty: beside the database
-  double timeout_s = 3600;
-  double memory_limit_gib = 0;
+  ExecutionOptions execution;
   std::int64_t repeats = 0;  // 0: as the matrix says
   bool resume = false;
   bool keep_going = false;
@@ -41,16 +37,6 @@ struct SweepArguments {
   bool dry_run = false;
   std::string device;
 };
-
-fs::path runs_folder(const SweepArguments& args) {
-  if (!args.runs.empty()) return args.runs;
-  return fs::path(args.db).replace_extension(".runs");
-}
-
-// 20260131T120000Z-4711: sorts by time, and two sweeps of one second differ by their processes.
-std::string new_sweep_id() {
-  return fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), ::getpid());
-}
 
 // The store behind the sweep. Opened at each use until it succeeds, so that a database which cannot be written is a
 // finding of the sweep and not its end.
@@ -110,6 +96,10 @@ PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, co
   return work;
 }
 
+fs::path runs_folder(const SweepArguments& args) {
+  return args.runs.empty() ? fs::path(args.db).replace_extension(".runs") : args.runs;
+}
+
 void print_end(const SweepSummary& summary, const SweepArguments& args) {
   std::string states;
   for (const auto& [state, count] : summary.states) {
@@ -127,23 +117,16 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
   }
 }
 
-SweepOptions sweep_options(const SweepArguments& args, const CommandContext& context, Interruption& interruption) {
-  const auto limit = std::chrono::duration<double>(args.timeout_s);
+SweepOptions sweep_options(const SweepArguments& args, const CommandContext& context) {
   return {.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going,
           .scope = args.resume ? Scope::unfinished_cells : Scope::every_cell,
-          .execution = {.runs = runs_folder(args),
-                        .launcher = {.engine = context.engine, .mpirun = find_mpirun(), .cores = allowed_cores()},
-                        .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
-                        .memory_limit_bytes = static_cast<std::int64_t>(args.memory_limit_gib * 0x1p30),
-                        .cancel_fd = interruption.fd(),
-                        .sweep_id = new_sweep_id(),
-                        .perfbench_version = PERFBENCH_VERSION}};
+          .execution = execution_settings(args.execution, runs_folder(args), context)};
 }
 
 ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir);
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
-  auto expansion = load_matrix(args.matrix, catalog);
+  auto expansion = load_matrix(args.matrix, catalog, context.data_dir);
   for (auto& cell : expansion.cells) {
     if (args.repeats > 0) cell.repeats = args.repeats;
   }
@@ -159,7 +142,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
                          .store = [&store](const fs::path& dir) { store.ingest(dir); },
                          .stored = [&store](const std::string& id, AttemptState s) { return store.count(id, s); }};
-  const auto options = sweep_options(args, context, interruption);
+  const auto options = sweep_options(args, context);
   const auto summary = run_sweep(work.cells, options, hooks, interruption);
   if (!summary.attempts.empty() && summary.store_error.empty()) {
     fmt::print("\n{}", report_text(store.db(), {.selection = options.execution.sweep_id}, context));
@@ -177,12 +160,7 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   command->add_option("--db", args->db, "database, made when absent")->capture_default_str();
   command->add_option("--runs", args->runs, "folder of the run directories; beside the database unless given");
   command->add_flag("--resume", args->resume, "only what the database does not hold as finished");
-  command->add_option("--timeout", args->timeout_s, "seconds an attempt may take")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--memory-limit", args->memory_limit_gib, "GiB that all ranks of an attempt may hold, 0: no limit")
-      ->check(CLI::NonNegativeNumber);
+  add_execution_options(*command, args->execution);
   command->add_option("--repeats", args->repeats, "attempts of every cell, instead of the matrix's")
       ->check(CLI::PositiveNumber);
   command->add_option("--device", args->device, "cpu or cuda, for every cell");

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
-
-#include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
 namespace {
@@ -36,9 +35,9 @@ std::string versus(std::string_view what, const std::string& current, const std:
   return std::string(what) + " " + plain(current) + " vs " + plain(baseline);
 }
 
-std::string fact(const ComparedSide& side, const std::string& name) {
-  const auto found = side.environment.find(name);
-  return found == side.environment.end() ? "unknown" : found->second;
+std::string fact(const std::map<std::string, std::string>& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "unknown" : found->second;
 }
 
 bool environments_known(const ComparedSide& current, const ComparedSide& baseline) {
@@ -50,10 +49,10 @@ bool environments_known(const ComparedSide& current, const ComparedSide& baselin
 std::vector<Obstacle> obstacles(const ComparedSide& current, const ComparedSide& baseline) {
   std::vector<Obstacle> out;
   if (environments_known(current, baseline)) {
-    for (const auto name : kMachineFacts) {
-      const auto mine = fact(current, std::string(name));
-      const auto theirs = fact(baseline, std::string(name));
-      if (mine != theirs) out.push_back({VerdictReason::other_machine, versus(name, mine, theirs)});
+    for (const auto& d : environment_difference(current.environment, baseline.environment)) {
+      if (contains(kMachineFacts, d.field)) {
+        out.push_back({VerdictReason::other_machine, versus(d.field, d.left, d.right)});
+      }
     }
   }
   const auto differing = spec::difference(current.run, baseline.run);
@@ -76,6 +75,21 @@ std::vector<Obstacle> obstacles(const ComparedSide& current, const ComparedSide&
   return out;
 }
 
+std::vector<spec::FieldDifference> environment_difference(const std::map<std::string, std::string>& left,
+                                                          const std::map<std::string, std::string>& right) {
+  std::set<std::string> names;
+  for (const auto* side : {&left, &right}) {
+    for (const auto& [name, value] : *side) names.insert(name);
+  }
+  std::vector<spec::FieldDifference> out;
+  for (const auto& name : names) {
+    auto mine = fact(left, name);
+    auto theirs = fact(right, name);
+    if (mine != theirs) out.push_back({name, std::move(mine), std::move(theirs)});
+  }
+  return out;
+}
+
 std::vector<std::string> differences(const ComparedSide& current, const ComparedSide& baseline) {
   std::vector<std::string> out;
   for (const auto& d : spec::difference(current.run, baseline.run)) {
@@ -85,9 +99,8 @@ std::vector<std::string> differences(const ComparedSide& current, const Compared
     out.emplace_back("the environment of a side is unknown");
     return out;
   }
-  for (const auto& [name, value] : current.environment) {
-    const auto theirs = fact(baseline, name);
-    if (value != theirs && !contains(kMachineFacts, name)) out.push_back(versus(name, value, theirs));
+  for (const auto& d : environment_difference(current.environment, baseline.environment)) {
+    if (!contains(kMachineFacts, d.field)) out.push_back(versus(d.field, d.left, d.right));
   }
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "harness/compare/decision.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
 
@@ -23,6 +24,10 @@ struct Obstacle {
 
 // Every reason why not; empty: comparable. An unknown environment is no obstacle, it is a note.
 std::vector<Obstacle> obstacles(const ComparedSide& current, const ComparedSide& baseline);
+
+// Facts of the environment whose values differ, by name; a fact that one side lacks is "unknown" there.
+std::vector<spec::FieldDifference> environment_difference(const std::map<std::string, std::string>& left,
+                                                          const std::map<std::string, std::string>& right);
 
 // What else differs, for the reader of a comparison: "remat full vs none", "kernel 6.1.0 vs 6.5.0".
 std::vector<std::string> differences(const ComparedSide& current, const ComparedSide& baseline);

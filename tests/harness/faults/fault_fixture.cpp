@@ -3,16 +3,20 @@
 namespace perfbench::harness {
 
 // Here and not in the header: the paths come from the build.
-ProcessRequest Faults::sweep_request(std::vector<std::string> options) const {
-  std::vector<std::string> command{std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "sweep", "faults.yaml", "--db",
-                                   "f.db"};
-  command.insert(command.end(), options.begin(), options.end());
-  return {.command = command,
+ProcessRequest Faults::request(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+  return {.command = std::move(arguments),
           .working_dir = scratch_.path(),
           .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
                           {"PERFBENCH_ENGINE", PERFBENCH_FAKE_ENGINE},
                           {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                           {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}};
+}
+
+ProcessRequest Faults::sweep_request(const std::vector<std::string>& options) const {
+  std::vector<std::string> arguments{"sweep", "faults.yaml", "--db", "f.db"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return request(std::move(arguments));
 }
 
 }  // namespace perfbench::harness

@@ -27,10 +27,10 @@ class Faults : public testing::Test {
     write_text(scratch_ / "faults.yaml", text + "]\n");
   }
 
-  ProcessRequest sweep_request(std::vector<std::string> options = {}) const;
-  ProcessEnd sweep(std::vector<std::string> options = {}) const {
-    return run_process(sweep_request(std::move(options)));
-  }
+  // perfbench with these arguments, in the scratch folder.
+  ProcessRequest request(std::vector<std::string> arguments) const;
+  ProcessRequest sweep_request(const std::vector<std::string>& options = {}) const;
+  ProcessEnd sweep(const std::vector<std::string>& options = {}) const { return run_process(sweep_request(options)); }
 
   std::vector<StoredAttempt> stored() const {
     return load_attempts(open_database(scratch_ / "f.db"), {.kind = SelectionKind::all});

@@ -1,0 +1,42 @@
+#include "harness/cli/execution_options.h"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+
+#include "harness/launch/cores.h"
+
+namespace perfbench::harness {
+namespace {
+
+// 20260131T120000Z-4711: sorts by time, and two sweeps of one second differ by their processes.
+std::string new_sweep_id() {
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), ::getpid());
+}
+
+}  // namespace
+
+void add_execution_options(CLI::App& command, ExecutionOptions& options) {
+  command.add_option("--timeout", options.timeout_s, "seconds an attempt may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--memory-limit", options.memory_limit_gib, "GiB that all ranks of an attempt may hold, 0: no limit")
+      ->check(CLI::NonNegativeNumber);
+}
+
+ExecutionSettings execution_settings(const ExecutionOptions& options, std::filesystem::path runs,
+                                     const CommandContext& context) {
+  const std::chrono::duration<double> limit(options.timeout_s);
+  return {.runs = std::move(runs),
+          .launcher = {.engine = context.engine, .mpirun = find_mpirun(), .cores = allowed_cores()},
+          .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
+          .memory_limit_bytes = static_cast<std::int64_t>(options.memory_limit_gib * 0x1p30),
+          .sweep_id = new_sweep_id(),
+          .perfbench_version = PERFBENCH_VERSION};
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,132 @@
+// perfbench reproduce: executes a recorded run once more and holds the two against each other.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/execution_options.h"
+#include "harness/compare/reproduction.h"
+#include "harness/input_error.h"
+#include "harness/run/interruption.h"
+#include "harness/run/run_directory.h"
+#include "harness/run/sweep.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "reports/format/number.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct ReproduceOptions {
+  fs::path recorded;
+  fs::path runs;  // empty: where the recorded run is
+  fs::path db;    // empty: the new attempt is in no database
+  ExecutionOptions execution;
+};
+
+// The folder of an attempt, or of a run: then its newest complete attempt.
+fs::path attempt_folder(const fs::path& named) {
+  const auto folder = fs::absolute(named).lexically_normal();
+  if (fs::is_regular_file(folder / kAttemptFile)) return folder;
+  auto attempts = list_attempts(folder.parent_path(), folder.filename().string());
+  std::erase_if(attempts, [](const auto& attempt) { return !fs::exists(attempt.path / kAttemptFile); });
+  if (attempts.empty()) {
+    throw InputError(
+        fmt::format("[reproduce] {}: no {} in it: name the folder of an attempt (RUNS/<run>/001) or of a run "
+                    "(RUNS/<run>)",
+                    named.string(), kAttemptFile));
+  }
+  return attempts.back().path;
+}
+
+RunEvidence evidence_of(const fs::path& attempt) {
+  auto evidence = read_run_directory(attempt);
+  if (!evidence) throw InputError(fmt::format("[reproduce] {}: the attempt was cut off", attempt.string()));
+  return *std::move(evidence);
+}
+
+Cell cell_of(const RunEvidence& recorded) {
+  return {.matrix = recorded.attempt.matrix,
+          .axes = {recorded.attempt.axes.begin(), recorded.attempt.axes.end()},
+          .label = recorded.attempt.cell,
+          .run = recorded.run,
+          .run_id = recorded.attempt.run_id};
+}
+
+void print(const Reproduction& found) {
+  fmt::print("state      {} -> {}\n", spec::enum_name(found.recorded_state), spec::enum_name(found.repeated_state));
+  fmt::print("numbers    ");
+  if (const auto& d = found.first_difference) {
+    fmt::print("{} of step {} on rank {} differs: {} -> {}\n", d->number, d->step, d->rank, d->recorded, d->repeated);
+  } else {
+    fmt::print("loss, gradient norm and peak memory of {} step records are equal bit by bit\n",
+               std::min(found.recorded_steps, found.repeated_steps));
+  }
+  if (found.recorded_steps != found.repeated_steps) {
+    fmt::print("           {} -> {} step records\n", found.recorded_steps, found.repeated_steps);
+  }
+  if (found.recorded_step_time_s && found.repeated_step_time_s) {
+    fmt::print("step time  {} s -> {} s ({}); two attempts decide nothing about speed\n",
+               reports::format_number(found.recorded_step_time_s), reports::format_number(found.repeated_step_time_s),
+               reports::format_percent_change(*found.repeated_step_time_s / *found.recorded_step_time_s));
+  }
+  if (found.environment.empty()) fmt::print("environment  the same\n");
+  for (const auto& d : found.environment) fmt::print("environment  {}: {} -> {}\n", d.field, d.left, d.right);
+  fmt::print("\n{}\n", found.reproduced() ? "reproduced" : "NOT reproduced");
+}
+
+ExitCode reproduce(const ReproduceOptions& options, const CommandContext& context) {
+  const auto folder = attempt_folder(options.recorded);
+  const auto recorded = evidence_of(folder);
+  if (recorded.attempt.state == AttemptState::excluded || recorded.attempt.state == AttemptState::infeasible) {
+    throw InputError(fmt::format("[reproduce] {}: {} ({}): it was never executed", folder.string(),
+                                 spec::enum_name(recorded.attempt.state), recorded.attempt.reason));
+  }
+  const SweepHooks hooks{.plan = [](const Cell&) { return CellPlan{}; },
+                         .store =
+                             [&options](const fs::path& attempt) {
+                               if (options.db.empty()) return;
+                               auto db = open_database(options.db);
+                               ingest_run_directory(db, attempt);
+                             },
+                         .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
+  const auto runs = options.runs.empty() ? folder.parent_path().parent_path() : options.runs;
+  Interruption interruption;
+  const auto summary = run_sweep(
+      {cell_of(recorded)}, {.execution = execution_settings(options.execution, runs, context)}, hooks, interruption);
+  if (summary.cancelled || summary.attempts.empty()) {
+    fmt::print("cancelled\n");
+    return ExitCode::failure;
+  }
+  const auto& repeated = summary.attempts.front().directory;
+  fmt::print("recorded   {}\nrepeated   {}\n", folder.string(), repeated.string());
+  const auto found = hold_against(recorded, evidence_of(repeated));
+  print(found);
+  if (!summary.store_error.empty()) {
+    fmt::print(stderr, "{}\n", summary.store_error);
+    return ExitCode::failure;
+  }
+  return found.reproduced() ? ExitCode::fine : ExitCode::regression;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("reproduce", "Executes a recorded run once more: are its numbers the same?");
+  auto options = std::make_shared<ReproduceOptions>();
+  command->add_option("RUN", options->recorded, "folder of an attempt, or of a run: its newest attempt")->required();
+  command->add_option("--runs", options->runs, "folder of the new run directory; beside the recorded one unless given");
+  command->add_option("--db", options->db, "database that takes the new attempt in; none unless given");
+  add_execution_options(*command, options->execution);
+  command->footer(
+      "The same seed gives the same loss, gradient norm and peak memory, bit by bit, on the same build and number of\n"
+      "threads; facts of the environment that differ are listed. Times are shown, not judged: that is `compare`.\n"
+      "Example:\n"
+      "  perfbench reproduce perf.runs/1f6c0d2ab3e94d57/001\n"
+      "Exit codes: 0 reproduced; 1 not; 3 no such run; 4 cancelled, or not recorded.");
+  command->callback([options, &context] { context.exit_code = reproduce(*options, context); });
+}
+
+}  // namespace perfbench::harness

@@ -45,8 +45,10 @@ TensorView GradientTarget::gradient(std::string_view suffix) const {
   return view_of(whole_, *layout_, suffix);
 }
 
-Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init)
-    : context_(context), shards_(context.collectives.mesh().size(MeshAxis::fsdp)) {
+Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init, ReductionOverlap overlap)
+    : context_(context),
+      shards_(context.collectives.mesh().size(MeshAxis::fsdp)),
+      open_reductions_(overlap == ReductionOverlap::next_unit ? 1 : 0) {
   for (auto& layout : unit_layouts(model, shards_)) {
     UnitState unit;
     unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
@@ -150,8 +152,8 @@ void Fsdp::close_gradient(GradientTarget target, Contribution contribution) {
   }
   reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole);
   reductions_.push_back(std::move(reduction));
-  // One reduction runs beside the computation of the next layer; an older one would only hold its memory.
-  while (reductions_.size() > 1) settle_oldest();
+  // A reduction older than the next layer's computation would only hold its memory.
+  while (reductions_.size() > open_reductions_) settle_oldest();
 }
 
 void Fsdp::settle_oldest() {

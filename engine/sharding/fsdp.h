@@ -62,9 +62,13 @@ class GradientTarget {
   Write first_write_ = Write::overwrite;
 };
 
+// Whether a unit's reduction runs beside the computation of the next unit, which costs the memory of a second unit's
+// whole gradient, or is waited for at once.
+enum class ReductionOverlap { none, next_unit };
+
 class Fsdp {
  public:
-  Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init);
+  Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init, ReductionOverlap overlap);
   ~Fsdp();
   Fsdp(const Fsdp&) = delete;
   Fsdp& operator=(const Fsdp&) = delete;
@@ -103,6 +107,7 @@ class Fsdp {
 
   Context& context_;
   std::int64_t shards_;
+  std::size_t open_reductions_;  // that may run beside computation
   std::vector<UnitState> units_;
   std::vector<char> has_gradient_;  // of this step, by unit
   Microbatch microbatch_ = Microbatch::last;

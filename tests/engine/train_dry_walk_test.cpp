@@ -67,6 +67,25 @@ std::int64_t rounded(std::int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
+// With overlap, two layers are gathered and two whole gradients alive at once; without, one of each. In f32 both have
+// the bytes of the layer. The table of the vocabulary is made small, so that layers decide the peak.
+TEST(DryWalk, OverlappingCommunicationCostsASecondLayersWeightsAndGradient) {
+  auto run = llama_tiny();
+  run.model.vocab_size = 64;
+  run.model.layers = 4;
+  run.mesh.ici.fsdp = 4;
+  std::int64_t layer_bytes = 0;
+  for (const auto& p : spec::parameter_table(run.model)) layer_bytes += p.layer == 1 ? 4 * p.elements() : 0;
+  run.fsdp_prefetch = 1;
+  const auto overlapped = dry_walk(run, 0).peak.gathered_bytes;
+  run.fsdp_prefetch = 0;
+  const auto alone = dry_walk(run, 0).peak.gathered_bytes;
+  // Alignment: 64 bytes a parameter, in each of the two buffers.
+  const auto slack = 2 * 64 * static_cast<std::int64_t>(spec::parameter_table(run.model).size());
+  EXPECT_NEAR(static_cast<double>(alone), static_cast<double>(2 * layer_bytes), static_cast<double>(slack));
+  EXPECT_NEAR(static_cast<double>(overlapped), static_cast<double>(4 * layer_bytes), static_cast<double>(2 * slack));
+}
+
 // Master weights, gradients and two moments: four f32 per parameter, cut over fsdp; alignment costs at most 64 bytes a
 // parameter, and padding to the shards at most 64 bytes a shard and unit.
 TEST(DryWalk, StatesAreCutOverFsdpAndCopiedOverDp) {

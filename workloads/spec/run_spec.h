@@ -113,7 +113,7 @@ struct RunSpec {
   std::int64_t threads_per_rank = 0;     // 0: the node's cores divided among its ranks
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
-  std::int64_t fsdp_prefetch = 1;        // layers gathered ahead, 0: none
+  std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
   DataSpec data;
   OptimizerSpec optimizer;
 
@@ -140,7 +140,9 @@ struct RunSpec {
     f(Field{"threads_per_rank", "CPU threads of a rank, 0 for an even share", 0, 4096}, self.threads_per_rank);
     f(Field{"memory_limit_bytes", "bytes a device may hold, 0 for no limit", 0}, self.memory_limit_bytes);
     f(Field{"loss_chunk_tokens", "rows of logits held at once", 1, 1e9}, self.loss_chunk_tokens);
-    f(Field{"fsdp_prefetch", "layers gathered ahead", 0, 1}, self.fsdp_prefetch);
+    f(Field{"fsdp_prefetch",
+            "layers gathered ahead of their computation and reduced behind it; 0 takes the least memory", 0, 1},
+      self.fsdp_prefetch);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
   }

@@ -38,8 +38,11 @@ std::vector<CellComparison> compare_against(const Connection& db, const Publishe
   const auto& name = request.baseline;
   rule_for(request.metric);  // a wrong metric is told before anything is looked for
   if (name.starts_with(kPublished)) return against_published(published, current, hardware, request, name);
-  const auto runs = [&](const std::string& selection) {
-    const RunBaseline baseline{.scope = name, .cells = group_by_run(load_attempts(db, parse_selection(selection)))};
+  const auto runs = [&](const std::string& text) {
+    const auto selection = parse_selection(text);
+    const RunBaseline baseline{.scope = name,
+                               .cells = group_by_run(load_attempts(db, selection)),
+                               .for_every_cell = selection.kind != SelectionKind::sweep};
     return compare_with_runs(current, baseline, request.metric);
   };
   if (name.starts_with("run:") || name.starts_with("attempt:")) return runs(name);

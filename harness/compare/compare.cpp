@@ -33,13 +33,24 @@ CellComparison without_counterpart(const CellRuns& cell, const std::string& metr
   return out;
 }
 
-bool same_attempts(const CellRuns& a, const CellRuns& b) {
-  return std::equal(a.attempts.begin(), a.attempts.end(), b.attempts.begin(), b.attempts.end(),
-                    [](const StoredAttempt& x, const StoredAttempt& y) { return x.key == y.key; });
+// A run held against itself would look steady: what is current is no baseline.
+CellRuns without_attempts_of(CellRuns baseline, const CellRuns& current) {
+  std::erase_if(baseline.attempts, [&](const StoredAttempt& mine) {
+    return std::any_of(current.attempts.begin(), current.attempts.end(),
+                       [&](const StoredAttempt& other) { return other.key == mine.key; });
+  });
+  return baseline;
 }
 
-CellComparison compare_pair(const CellRuns& cell, const CellRuns& counterpart, const std::string& metric) {
+CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, const std::string& metric) {
   auto out = start(cell, metric);
+  const auto counterpart = without_attempts_of(baseline, cell);
+  if (counterpart.attempts.empty()) {
+    out.baseline = median_of(sample_of(baseline, metric));
+    out.decision.reason = VerdictReason::same_runs;
+    out.decision.detail = "these runs are the baseline: run the cell again to compare";
+    return out;
+  }
   const ComparedSide mine{.run = cell.run(), .environment = cell.environment()};
   const ComparedSide theirs{.run = counterpart.run(), .environment = counterpart.environment()};
   const auto sample = sample_of(counterpart, metric);
@@ -49,11 +60,6 @@ CellComparison compare_pair(const CellRuns& cell, const CellRuns& counterpart, c
     out.decision.verdict = Verdict::not_comparable;
     out.decision.reason = found.front().reason;
     out.decision.detail = not_comparable_text(found);
-    return out;
-  }
-  if (same_attempts(cell, counterpart)) {
-    out.decision.reason = VerdictReason::same_runs;
-    out.decision.detail = "these runs are the baseline: run the cell again to compare";
     return out;
   }
   out.decision = decide(sample_of(cell, metric), sample, rule_for(metric));
@@ -71,7 +77,7 @@ std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& curre
                                        [&](const CellRuns& other) { return other.run_id == cell.run_id; });
     if (same_run != baseline.cells.end()) {
       out.push_back(compare_pair(cell, *same_run, metric));
-    } else if (baseline.cells.size() == 1) {
+    } else if (baseline.for_every_cell && baseline.cells.size() == 1) {
       out.push_back(compare_pair(cell, baseline.cells.front(), metric));
     } else {
       out.push_back(without_counterpart(cell, metric, baseline.scope));

@@ -21,11 +21,13 @@ struct CellComparison {
   std::vector<std::string> notes;  // what else differs between the two sides
 };
 
-// Runs of one's own history. `scope` names the baseline in messages. A baseline of a single run is the counterpart of
-// every cell; otherwise a cell's counterpart is the baseline's run with the same run id.
+// Runs of one's own history. `scope` names the baseline in messages. A cell's counterpart is the baseline's run with
+// the same run id; a single run that was named itself (run:ID, attempt:ID/N) is that of every cell. Attempts that are
+// current are left out of the baseline.
 struct RunBaseline {
   std::string scope;
   std::vector<CellRuns> cells;
+  bool for_every_cell = false;
 };
 std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& current, const RunBaseline& baseline,
                                               const std::string& metric);

@@ -155,6 +155,36 @@ TEST(Compare, OfRunsWithThemselvesSaysSo) {
   EXPECT_EQ(overall(found), Verdict::inconclusive);
 }
 
+// Five of these six are the baseline: they say nothing about themselves.
+TEST(Compare, LeavesWhatIsCurrentOutOfTheBaseline) {
+  History history;
+  history.add("s1", 0.5, 6);
+  history.add("s2", 0.6, 5);
+  const auto current = history.cells("s1");
+  auto baseline = current;
+  baseline[0].attempts.pop_back();
+  auto found = compare_with_runs(current, {.scope = "b", .cells = baseline}, "step_time_s");
+  EXPECT_EQ(found[0].decision.reason, VerdictReason::same_runs);
+  // Beside runs of another day, only those count.
+  found = compare_with_runs(current, {.scope = "b", .cells = history.cells("all")}, "step_time_s");
+  EXPECT_EQ(found[0].decision.verdict, Verdict::improved);
+  EXPECT_NEAR(*found[0].decision.ratio, 1 / 1.2, 1e-3);
+}
+
+TEST(Compare, OneRunIsEveryCellsCounterpartOnlyWhenItWasNamed) {
+  History history;
+  history.add("s1", 0.5, 5);
+  history.add("s2", 0.5, 5);
+  auto baseline = history.cells("s1");
+  baseline[0].run_id = "another run";
+  const auto verdict = [&](bool for_every_cell) {
+    const RunBaseline one{.scope = "b", .cells = baseline, .for_every_cell = for_every_cell};
+    return compare_with_runs(history.cells("s2"), one, "step_time_s")[0].decision;
+  };
+  EXPECT_EQ(verdict(false).reason, VerdictReason::no_baseline);
+  EXPECT_EQ(verdict(true).verdict, Verdict::same);
+}
+
 TEST(Compare, RefusesAMetricThatIsNotAQuantity) {
   try {
     rule_for("step_time");

@@ -178,7 +178,10 @@ class Expander {
     }
   }
 
-  // Cells with one run id are one cell. One that is executed stands before one that is not.
+  static bool is_executed(const Cell& cell) { return !cell.excluded && !cell.infeasible; }
+
+  // Cells with one run id are one cell. One that is executed stands before one that is not: a combination that
+  // contradicts itself has no batch of its own, and may look like another run.
   void add(Cell cell) {
     const auto [known, is_new] = by_run_id_.emplace(cell.run_id, out_.cells.size());
     if (is_new) {
@@ -188,12 +191,15 @@ class Expander {
     Cell& first = out_.cells[known->second];
     constexpr std::size_t kMostNotices = 20;
     if (++merged_ <= kMostNotices) {
+      const bool both = is_executed(first) == is_executed(cell);
       out_.notices.push_back(
-          fmt::format("the cells '{}' and '{}' are the same run; it is executed once", first.label, cell.label));
+          both ? fmt::format("the cells '{}' and '{}' are the same run; it is executed once", first.label, cell.label)
+               : fmt::format("of the cells '{}' and '{}' only one can run; the other is not recorded", first.label,
+                             cell.label));
     } else if (merged_ == kMostNotices + 1) {
       out_.notices.emplace_back("more cells are the same run as another");
     }
-    if (first.excluded && !cell.excluded) first = std::move(cell);
+    if (!is_executed(first) && is_executed(cell)) first = std::move(cell);
   }
 
   // A value with which no cell at all is possible is a mistake; one that only some combinations contradict is not.

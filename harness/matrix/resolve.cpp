@@ -135,15 +135,20 @@ void Resolver::apply_fields(Resolved& out) const {
   if (!out.in_force.contains("global_batch")) out.fields["global_batch"] = 1;
 }
 
-void Resolver::check_hardware(const Resolved& resolved) {
-  const std::string& name = resolved.run.hardware;
-  if (name == "host" || known_hardware_.contains(name)) return;
-  try {
-    catalog_.hardware(name);
-  } catch (const spec::SpecError& e) {
-    throw error(assignment_near(resolved, "hardware"), e.what());
+// An alias (H100-SXM) becomes the name of the hardware file, so that both are one run.
+void Resolver::apply_hardware(Resolved& resolved) {
+  const std::string written = resolved.run.hardware;
+  if (written == "host") return;
+  auto known = known_hardware_.find(written);
+  if (known == known_hardware_.end()) {
+    try {
+      known = known_hardware_.emplace(written, catalog_.hardware(written).name).first;
+    } catch (const spec::SpecError& e) {
+      throw error(assignment_near(resolved, "hardware"), e.what());
+    }
   }
-  known_hardware_.insert(name);
+  resolved.run.hardware = known->second;
+  resolved.fields["hardware"] = known->second;
 }
 
 // Sequences per device or per data shard to sequences of the step.
@@ -186,7 +191,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
   } catch (const spec::SpecError& e) {
     throw error(assignment_near(out, to_key(e.pointer())), e.what());
   }
-  check_hardware(out);
+  apply_hardware(out);
   try {
     spec::validate(out.run.mesh);
   } catch (const spec::SpecError& e) {

@@ -54,13 +54,13 @@ class Resolver {
   void apply_model(Resolved& out);
   void apply_fields(Resolved& out) const;
   void apply_batch(Resolved& out) const;
-  void check_hardware(const Resolved& resolved);
+  void apply_hardware(Resolved& resolved);
 
   const YamlDocument& document_;
   const ModelCatalog& catalog_;
-  std::set<std::string> known_hardware_;
-  spec::Json defaults_;                             // fields of RunSpec{}
-  std::map<std::size_t, spec::Json> model_fields_;  // by the id of the assignment that names the model
+  std::map<std::string, std::string> known_hardware_;  // as written -> the file's own name
+  spec::Json defaults_;                                // fields of RunSpec{}
+  std::map<std::size_t, spec::Json> model_fields_;     // by the id of the assignment that names the model
 };
 
 }  // namespace perfbench::harness

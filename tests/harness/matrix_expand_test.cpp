@@ -234,6 +234,22 @@ TEST(Expand, EqualCellsAreMergedWithANotice) {
               ElementsAre("the cells 'remat=full' and 'remat=full steps=10' are the same run; it is executed once"));
 }
 
+// Half a sequence is no batch, so the first cell is left with the batch of the last.
+TEST(Expand, ACellThatCanRunIsNotLostToOneThatCannot) {
+  const auto expansion = expand_text(
+      "name: m\ndefaults: {model: tiny-gpt, seq_len: 32}\naxes: {tp: [1, 2], batch_per_device: ['1/2', 1]}\n");
+  ASSERT_EQ(expansion.cells.size(), 3U);
+  EXPECT_EQ(expansion.cells[0].label, "tp=1 batch_per_device=1");
+  EXPECT_FALSE(expansion.cells[0].infeasible);
+  EXPECT_THAT(expansion.notices, ElementsAre(testing::HasSubstr("only one can run")));
+}
+
+TEST(Expand, AnAliasOfAHardwareIsTheSameRun) {
+  const auto expansion = expand_text(kBase + "axes: {hardware: [tiny-card, TC]}\n");
+  EXPECT_EQ(expansion.cells.at(0).run.hardware, "tiny-card");
+  EXPECT_EQ(expansion.cells.size(), 1U);
+}
+
 TEST(Expand, SaysThatARuleMatchesNoCell) {
   const auto expansion = expand_text(kBase + "exclude: [{when: {fsdp: 2}, reason: x}]\n");
   EXPECT_THAT(expansion.notices, ElementsAre("m.yaml:3:11 this exclude matches no cell"));

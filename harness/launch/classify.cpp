@@ -33,7 +33,7 @@ std::string one_line(std::string text) {
 std::string last_words(const AttemptEvidence& evidence) {
   if (evidence.summary && !evidence.summary->message.empty()) return ": " + evidence.summary->message;
   for (auto line = evidence.log_lines.rbegin(); line != evidence.log_lines.rend(); ++line) {
-    if (line->find("[engine]") != std::string::npos) return ": " + *line;
+    if (line->find("perfbench-engine:") != std::string::npos) return ": " + *line;
   }
   return evidence.log_lines.empty() ? "; its log is empty" : ": " + evidence.log_lines.back();
 }

@@ -221,7 +221,10 @@ ProcessEnd Process::wait(const Watch& watch) {
   while (true) {
     const auto woken = sleep_until(std::min({deadline, next_tick, next_sample}), watch.cancel_fd);
     if (woken == Woken::by_end) break;
-    if (woken == Woken::by_cancel) end_it(EndCause::cancelled, WardenOrder::terminate);
+    if (woken == Woken::by_cancel) {
+      end_.cancel_seen = true;
+      end_it(EndCause::cancelled, WardenOrder::terminate);
+    }
     const auto now = Clock::now();
     if (now >= deadline) end_it(EndCause::time_limit, WardenOrder::terminate);
     if (now >= next_sample) {

@@ -49,6 +49,7 @@ struct Watch {
 
 struct ProcessEnd {
   EndCause cause = EndCause::exited;
+  bool cancel_seen = false;  // something was read from cancel_fd, though another cause may have come first
   int exit_code = 0;
   int signal = 0;  // that ended the command, 0 for none
   std::int64_t wall_ns = 0;

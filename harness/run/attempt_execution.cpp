@@ -108,12 +108,10 @@ FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record
   return {directory.path, std::move(record)};
 }
 
-}  // namespace
-
-FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
-  const auto directory = prepare(cell, settings);
+// Throws LaunchError.
+FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
+                           const StepsListener& on_steps, AttemptRecord record) {
   const auto request = settings.launcher.request(cell.run, directory.path);
-  auto record = new_record(cell, settings, directory.attempt);
   record.command = request.command;
   LineCounter steps(directory.path / steps_file(0));
   const auto kills_before = kernel_memory_kills();
@@ -123,12 +121,29 @@ FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& setti
                                    .cancel_fd = settings.cancel_fd,
                                    .on_tick = [&] { on_steps(steps.count()); }});
   record.wall_ns = end.wall_ns;
+  const bool cancel_seen = end.cancel_seen;
   const auto outcome = judge(cell, settings, directory.path, std::move(end), kernel_memory_kills() - kills_before);
   record.state = outcome.state;
   record.reason = outcome.reason;
   record.exit_code = outcome.exit_code;
   record.signal = outcome.signal;
-  return complete(directory, std::move(record));
+  auto finished = complete(directory, std::move(record));
+  finished.cancel_seen = cancel_seen;
+  return finished;
+}
+
+}  // namespace
+
+FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
+  const auto directory = prepare(cell, settings);
+  auto record = new_record(cell, settings, directory.attempt);
+  try {
+    return execute_in(directory, cell, settings, on_steps, record);
+  } catch (const LaunchError& e) {
+    record.state = AttemptState::crashed;
+    record.reason = e.what();
+    return complete(directory, std::move(record));
+  }
 }
 
 FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,

@@ -27,12 +27,13 @@ struct ExecutionSettings {
 struct FinishedAttempt {
   std::filesystem::path directory;
   AttemptRecord record;
+  bool cancel_seen = false;  // an interruption arrived meanwhile, whatever ended the attempt
 };
 
 // Called several times a second with the steps that rank 0 has finished.
 using StepsListener = std::function<void(std::int64_t steps)>;
 
-// Throws RunDirectoryError when the files cannot be written, LaunchError when the engine cannot be started.
+// An engine that cannot be started is a crashed attempt. Throws RunDirectoryError when the files cannot be written.
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps);
 
 // Leaves a run directory for a cell that is not executed.

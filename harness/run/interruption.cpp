@@ -8,7 +8,12 @@ namespace perfbench::harness {
 Interruption::Interruption() {
   sigset_t taken;
   sigemptyset(&taken);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&taken, number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    // What is ignored stays so (nohup, a script's job in the background): blocked, it would arrive all the same.
+    struct sigaction now {};
+    sigaction(number, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaddset(&taken, number);
+  }
   pthread_sigmask(SIG_BLOCK, &taken, &before_);
   fd_ = FileDescriptor(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
 }

@@ -7,7 +7,8 @@
 
 namespace perfbench::harness {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP of this thread arrive on fd(). Threads made before keep theirs.
+// While it lives, SIGINT, SIGTERM and SIGHUP of this thread arrive on fd(), but for those that were ignored before.
+// Threads made before keep theirs.
 class Interruption {
  public:
   Interruption();

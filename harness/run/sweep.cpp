@@ -6,6 +6,7 @@
 #include <exception>
 #include <set>
 
+#include "harness/input_error.h"
 #include "harness/run/interruption.h"
 #include "harness/run/progress.h"
 #include "harness/run/run_directory.h"
@@ -48,6 +49,7 @@ class Sweep {
     if (summary_.cells_already_done > 0) {
       progress.say(fmt::format("{} of {} cells are already done", summary_.cells_already_done, cells.size()));
     }
+    for (const auto& note : leftover_notes_) progress.say("not taken into the database: " + note);
     for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
       progress.begin(i);
       const auto finished = attempt(tasks[i], progress);
@@ -64,8 +66,20 @@ class Sweep {
     for (const auto& cell : cells) {
       if (!seen.insert(cell.run_id).second) continue;
       for (const auto& attempt : list_attempts(options_.execution.runs, cell.run_id)) {
-        if (fs::exists(attempt.path / kAttemptFile)) store(attempt.path);
+        if (recorded_state(attempt.path)) store_leftover(attempt.path);
       }
+    }
+  }
+
+  // A damaged one does not count: its cell is executed again.
+  void store_leftover(const fs::path& directory) {
+    try {
+      hooks_.store(directory);
+    } catch (const InputError& e) {
+      leftover_notes_.emplace_back(e.what());
+    } catch (const std::exception& e) {
+      note_store_error(e.what());
+      summary_.not_stored.push_back(directory);
     }
   }
 
@@ -139,7 +153,7 @@ class Sweep {
   void account(const FinishedAttempt& finished, SweepProgress& progress) {
     const auto state = finished.record.state;
     ++summary_.states[state];
-    if (state == AttemptState::cancelled) summary_.cancelled = true;
+    if (state == AttemptState::cancelled || finished.cancel_seen) summary_.cancelled = true;
     if (is_failure(state)) progress.say("    log: " + (finished.directory / kLogFile).string());
     if (is_failure(state) && options_.on_failure == OnFailure::stop) summary_.stopped_by_failure = true;
     summary_.attempts.push_back(finished);
@@ -174,6 +188,7 @@ class Sweep {
   const SweepHooks& hooks_;
   Interruption& interruption_;
   SweepSummary summary_;
+  std::vector<std::string> leftover_notes_;
 };
 
 }  // namespace

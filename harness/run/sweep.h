@@ -34,7 +34,8 @@ struct CellPlan {
 // What the sweep needs from planner and store; free functions of other folders, or inventions of a test.
 struct SweepHooks {
   std::function<CellPlan(const Cell&)> plan;
-  std::function<void(const std::filesystem::path& attempt_dir)> store;  // idempotent; throws when it cannot
+  // Idempotent; throws when it cannot, InputError when the directory is damaged.
+  std::function<void(const std::filesystem::path& attempt_dir)> store;
   // Attempts of that run that the store holds in that state; throws when it cannot say.
   std::function<std::int64_t(const std::string& run_id, AttemptState state)> stored;
 };
@@ -52,7 +53,7 @@ struct SweepSummary {
   bool all_fine() const;
 };
 
-// Throws RunDirectoryError when evidence cannot be written, LaunchError when the engine cannot be started at all.
+// Throws RunDirectoryError when evidence cannot be written.
 SweepSummary run_sweep(const std::vector<Cell>& cells, const SweepOptions& options, const SweepHooks& hooks,
                        Interruption& interruption);
 

@@ -84,7 +84,7 @@ spec::StepRecord step_record(const spec::RunSpec& run, std::int64_t rank, std::i
 void misbehave(FakeBehaviour behaviour) {
   switch (behaviour) {
     case FakeBehaviour::segfault:
-      std::cerr << "[engine] about to touch memory that is not there" << std::endl;
+      std::cerr << "perfbench-engine: about to touch memory that is not there" << std::endl;
       std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would make an exit code of it
       std::raise(SIGSEGV);
       break;
@@ -142,7 +142,7 @@ int run(const fs::path& dir) {
     if (step == 1 && is_last) misbehave(behaviour);
     steps << to_json_line(step_record(run_spec, rank, step)) << std::endl;
     if (!steps) {
-      std::cerr << "[engine] cannot write the records of rank " << rank << std::endl;
+      std::cerr << "perfbench-engine: rank " << rank << ": cannot write the records" << std::endl;
       return 4;
     }
   }

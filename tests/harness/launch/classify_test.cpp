@@ -66,12 +66,12 @@ TEST(Classify, FallsBackOnTheExitCodeWithoutAResult) {
 TEST(Classify, NamesTheSignalAndTheLastWordsOfTheLog) {
   auto evidence = exited_with(0);
   evidence.end.signal = SIGSEGV;
-  evidence.log_lines = {"[engine] step 3 begins"};
+  evidence.log_lines = {"perfbench-engine: rank 1: step 3 is bad", "mpirun: a process ended"};
   const auto outcome = classify(evidence);
   EXPECT_EQ(outcome.state, AttemptState::crashed);
   EXPECT_EQ(outcome.signal, SIGSEGV);
   EXPECT_THAT(outcome.reason, HasSubstr("signal 11"));
-  EXPECT_THAT(outcome.reason, HasSubstr("step 3 begins"));
+  EXPECT_THAT(outcome.reason, HasSubstr("step 3 is bad"));
 }
 
 TEST(Classify, FindsTheRankThatMpirunReports) {

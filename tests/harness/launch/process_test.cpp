@@ -117,6 +117,27 @@ TEST(Process, IsKilledWhenItIgnoresTheRequestToEnd) {
   EXPECT_EQ(end.signal, SIGKILL);
 }
 
+TEST(Process, TellsOfAnInterruptionDuringTheGraceOfATimeLimit) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  int ticks = 0;
+  // Ignores SIGTERM, so the grace after the limit is still running when the byte comes.
+  const auto end = run_process({.command = {"sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"}},
+                               {.time_limit = std::chrono::seconds(2),  // by then the shell has set its trap
+                                .grace = std::chrono::hours(1),
+                                .cancel_fd = fds[0],
+                                .on_tick = [&] {
+                                  constexpr int kTicksBeyondTheLimit = 11;  // of a quarter of a second
+                                  if (++ticks == kTicksBeyondTheLimit) {
+                                    EXPECT_EQ(write(fds[1], "x", 1), 1);
+                                  }
+                                }});
+  EXPECT_EQ(end.cause, EndCause::time_limit);
+  EXPECT_TRUE(end.cancel_seen);
+  close(fds[0]);
+  close(fds[1]);
+}
+
 TEST(Process, IsEndedByAByteOnTheCancelDescriptor) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);

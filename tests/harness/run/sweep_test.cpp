@@ -9,7 +9,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/input_error.h"
 #include "harness/matrix/run_id.h"
+#include "harness/run/attempt_json.h"
 #include "harness/run/interruption.h"
 #include "harness/run/run_directory.h"
 #include "tests/harness/example_run.h"
@@ -178,6 +180,42 @@ TEST_F(SweepOverFakeEngine, ResumesByItsRunDirectoriesWhenTheStoreFails) {
   sweep({cell(FakeBehaviour::ok)});
   options_.scope = Scope::unfinished_cells;
   EXPECT_TRUE(sweep({cell(FakeBehaviour::ok)}).attempts.empty());
+}
+
+TEST_F(SweepOverFakeEngine, ADamagedLeftoverIsNoTroubleOfTheStore) {
+  const auto one = cell(FakeBehaviour::ok);
+  const auto damaged = create_attempt(options_.execution.runs, one.run_id);
+  write_atomically(damaged.path / kAttemptFile, to_json_line({.run_id = one.run_id, .state = AttemptState::ok}));
+  hooks_.store = [&](const fs::path& directory) {
+    if (directory == damaged.path) throw InputError("[ingest] no steps in " + directory.string());
+    store_.store(directory);
+  };
+  options_.scope = Scope::unfinished_cells;
+  const auto summary = sweep({one});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::ok));
+  EXPECT_TRUE(summary.all_fine()) << summary.store_error;
+}
+
+TEST_F(SweepOverFakeEngine, AnEngineThatCannotStartIsACrashedAttempt) {
+  auto two_ranks = cell(FakeBehaviour::ok);
+  two_ranks.run.mesh.ici.dp = 2;
+  two_ranks.run_id = run_id(two_ranks.run);
+  options_.execution.launcher.mpirun.reset();
+  const auto summary = sweep({two_ranks, cell(FakeBehaviour::first_ok)});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::crashed, AttemptState::ok));
+  EXPECT_THAT(summary.attempts[0].record.reason, HasSubstr("need mpirun"));
+}
+
+TEST(Interruption, LeavesIgnoredSignalsIgnored) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  {
+    Interruption interruption;
+    raise(SIGHUP);  // as when the terminal of a nohup job closes
+    EXPECT_FALSE(interruption.take());
+    raise(SIGTERM);
+    EXPECT_TRUE(interruption.take());
+  }
+  std::signal(SIGHUP, before);
 }
 
 TEST_F(SweepOverFakeEngine, StartsNothingOnceInterrupted) {

@@ -17,15 +17,18 @@ std::string new_sweep_id() {
   return fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), ::getpid());
 }
 
+constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit
+constexpr double kMostGib = 1e6;
+
 }  // namespace
 
 void add_execution_options(CLI::App& command, ExecutionOptions& options) {
   command.add_option("--timeout", options.timeout_s, "seconds an attempt may take")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-3, kLongestSeconds))
       ->capture_default_str();
   command
       .add_option("--memory-limit", options.memory_limit_gib, "GiB that all ranks of an attempt may hold, 0: no limit")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, kMostGib));
 }
 
 ExecutionSettings execution_settings(const ExecutionOptions& options, std::filesystem::path runs,

@@ -1,9 +1,10 @@
 // The composition root: builds the command line, runs one command, turns every error into one line and an exit code.
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 
@@ -18,6 +19,11 @@ using perfbench::harness::ExitCode;
 
 int code(ExitCode value) {
   return static_cast<int>(value);
+}
+
+// Not fmt::print, which throws where standard error cannot be written either.
+void complain(const char* what, const char* why) {
+  std::fprintf(stderr, "%s%s\n", what, why);
 }
 
 void add_commands(CLI::App& app, CommandContext& context) {
@@ -50,10 +56,14 @@ int main(int argc, char** argv) {
     const int parse_code = app.exit(e);
     return parse_code == 0 ? 0 : code(ExitCode::usage);
   } catch (const perfbench::harness::InputError& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    complain("", e.what());
     return code(ExitCode::usage);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "perfbench failed: {}\n", e.what());
+    complain("perfbench failed: ", e.what());
+    return code(ExitCode::failure);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    complain("perfbench failed: standard output could not be written: ", std::strerror(errno));
     return code(ExitCode::failure);
   }
   return code(context.exit_code);

@@ -68,6 +68,12 @@ class RunnableCheck {
 
   std::optional<std::string> obstacle(const PlannedCell& planned) {
     const auto& run = planned.cell.run;
+    if (run.mesh.devices() > 1 && !mpirun_) {
+      return fmt::format(
+          "{} ranks need mpirun, which is not in PATH: install Open MPI (Debian: openmpi-bin), or set "
+          "PERFBENCH_MPIRUN",
+          run.mesh.devices());
+    }
     if (run.device == spec::Device::cpu && run.hardware == "host") return std::nullopt;
     if (!answer_) answer_ = ask_engine_environment(engine_);
     return answer_->facts ? not_runnable_here(planned, *answer_->facts) : answer_->error;
@@ -75,6 +81,7 @@ class RunnableCheck {
 
  private:
   const fs::path& engine_;
+  const bool mpirun_ = find_mpirun().has_value();
   std::optional<EngineAnswer> answer_;  // asked when the first such cell comes
 };
 
@@ -117,6 +124,12 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
   }
 }
 
+// What is resumed is the same sweep: one table, and repeats that are compared together.
+std::string resumed_sweep(const SweepArguments& args, SweepStore& store, const std::string& matrix,
+                          const std::string& new_id) {
+  return args.resume ? newest_sweep(store.db(), matrix).value_or(new_id) : new_id;
+}
+
 SweepOptions sweep_options(const SweepArguments& args, const CommandContext& context) {
   return {.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going,
           .scope = args.resume ? Scope::unfinished_cells : Scope::every_cell,
@@ -142,10 +155,13 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
                          .store = [&store](const fs::path& dir) { store.ingest(dir); },
                          .stored = [&store](const std::string& id, AttemptState s) { return store.count(id, s); }};
-  const auto options = sweep_options(args, context);
+  auto options = sweep_options(args, context);
+  auto& sweep_id = options.execution.sweep_id;
+  sweep_id = resumed_sweep(args, store, expansion.name, sweep_id);
   const auto summary = run_sweep(work.cells, options, hooks, interruption);
-  if (!summary.attempts.empty() && summary.store_error.empty()) {
-    fmt::print("\n{}", report_text(store.db(), {.selection = options.execution.sweep_id}, context));
+  if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0 &&
+      summary.store_error.empty()) {
+    fmt::print("\n{}", report_text(store.db(), {.selection = sweep_id}, context));
   }
   print_end(summary, args);
   return summary.all_fine() ? ExitCode::fine : ExitCode::failure;
@@ -159,7 +175,8 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   add_matrix_options(*command, args->matrix);
   command->add_option("--db", args->db, "database, made when absent")->capture_default_str();
   command->add_option("--runs", args->runs, "folder of the run directories; beside the database unless given");
-  command->add_flag("--resume", args->resume, "only what the database does not hold as finished");
+  command->add_flag("--resume", args->resume,
+                    "go on with the newest sweep of this matrix: only what the database does not hold as finished");
   add_execution_options(*command, args->execution);
   command->add_option("--repeats", args->repeats, "attempts of every cell, instead of the matrix's")
       ->check(CLI::PositiveNumber);

@@ -149,7 +149,7 @@ std::vector<fs::path> run_directories(const fs::path& root) {
   };
   std::vector<fs::path> out;
   if (holds_run(root)) out.push_back(root);
-  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+  for (const auto& entry : fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied)) {
     if (entry.is_directory() && holds_run(entry.path())) out.push_back(entry.path());
   }
   std::sort(out.begin(), out.end());
@@ -191,6 +191,9 @@ IngestReport ingest_tree(Connection& db, const fs::path& root) {
       report.lost_step_lines += outcome.lost_step_lines;
     } catch (const InputError& e) {
       report.problems.emplace_back(e.what());
+    } catch (const StoreError& e) {
+      if (e.fault() != StoreFault::constraint) throw;  // of the database, and not of this directory
+      report.problems.emplace_back("[ingest] " + directory.string() + ": " + e.what());
     }
   }
   return report;

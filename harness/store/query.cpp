@@ -148,6 +148,14 @@ Selection parse_selection(const std::string& text) {
   return {.kind = SelectionKind::sweep, .id = text};
 }
 
+std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix) {
+  Statement sweeps(db,
+                   "SELECT sweep_id FROM sweeps WHERE matrix = ? AND sweep_id <> '' "
+                   "ORDER BY started_utc DESC, sweep_key DESC LIMIT 1");
+  if (!sweeps.with(matrix).step()) return std::nullopt;
+  return sweeps.text(0);
+}
+
 std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state) {
   Statement count(db, "SELECT count(*) FROM attempts JOIN runs USING (run_key) WHERE run_id = ? AND state = ?");
   count.with(run_id, spec::enum_name(state)).step();

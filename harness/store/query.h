@@ -51,6 +51,9 @@ struct Selection {
 // Throws InputError for a run id that is not 6 to 64 hex digits, or an attempt that is not a number.
 Selection parse_selection(const std::string& text);
 
+// The newest sweep of a matrix, by its name.
+std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix);
+
 // Attempts of a run (by its whole id) that ended so; 0 for a run that the database does not know.
 std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state);
 

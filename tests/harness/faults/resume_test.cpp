@@ -1,0 +1,39 @@
+// What `--resume` means for the sweep as a whole.
+#include <set>
+
+#include "tests/harness/faults/fault_fixture.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using Fake = perfbench::fake::FakeBehaviour;
+
+TEST_F(Faults, AResumedSweepIsOneSweepWithOneTable) {
+  const auto first = static_cast<std::int64_t>(Fake::first_ok);
+  write_matrix({first, first + 1});
+  ASSERT_EQ(sweep({"--only", "seed=" + std::to_string(first)}).exit_code, 0);
+  const auto rest = sweep({"--resume"});
+  EXPECT_EQ(rest.exit_code, 0) << rest.error_output;
+  std::set<std::string> sweeps;
+  for (const auto& attempt : stored()) sweeps.insert(attempt.sweep_id);
+  EXPECT_EQ(sweeps.size(), 1U);
+  EXPECT_EQ(stored().size(), 2U);
+  const auto again = sweep({"--resume"});
+  EXPECT_THAT(again.output, HasSubstr("2 done before"));
+  const auto table = [](const std::string& output) { return output.substr(0, output.find("MFU by")); };
+  EXPECT_EQ(table(again.output), table(rest.output)) << "the whole sweep each time";
+  EXPECT_NE(sweep().output.find("2 ok"), std::string::npos);
+  EXPECT_EQ(stored().size(), 4U) << "without --resume every cell once more, as another sweep";
+}
+
+TEST_F(Faults, OutputThatCannotBeWrittenIsAFailure) {
+  write_matrix({static_cast<std::int64_t>(Fake::first_ok)});
+  ASSERT_EQ(sweep().exit_code, 0);
+  auto report = request({"report", "--db", "f.db"});
+  report.output_file = "/dev/full";
+  EXPECT_EQ(run_process(report).exit_code, 4);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -141,6 +141,12 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("baseline", "The ledger of what runs are compared with");
   command->require_subcommand(1);
 
+  command->footer(
+      "Examples:\n"
+      "  perfbench baseline set main --db perf.db --reason 'release 1.2'\n"
+      "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --db perf.db\n"
+      "  perfbench baseline list --db perf.db");
+
   auto* set = command->add_subcommand("set", "A baseline from runs of this database");
   auto set_options = std::make_shared<SetOptions>();
   add_entry_options(*set, set_options->entry);
@@ -149,20 +155,19 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   set->callback([set_options] { set_baseline(*set_options); });
 
-  auto* import = command->add_subcommand("import", "A baseline from a file, or from a published row");
+  auto* from_file = command->add_subcommand("import", "A baseline from a file, or from a published row");
   auto import_options = std::make_shared<ImportOptions>();
-  add_entry_options(*import, import_options->entry);
+  add_entry_options(*from_file, import_options->entry);
   import_options->entry.kind = BaselineKind::other_binary;
-  add_enum_option(*import, "--kind", import_options->entry.kind, "anchor, rolling or other_binary");
-  import->add_option("--from", import_options->source, "FILE.yaml, FILE.json, FILE.csv or published:SYSTEM/ID")
+  add_enum_option(*from_file, "--kind", import_options->entry.kind, "anchor, rolling or other_binary");
+  from_file->add_option("--from", import_options->source, "FILE.yaml, FILE.json, FILE.csv or published:SYSTEM/ID")
       ->required();
-  import->callback([import_options, &context] { import_baseline(*import_options, context);
-});
+  from_file->callback([import_options, &context] { import_baseline(*import_options, context); });
 
-auto* show = command->add_subcommand("list", "Every entry of the ledger");
-auto path = std::make_shared<std::filesystem::path>("perf.db");
-show->add_option("--db", *path, "database")->capture_default_str();
-show->callback([path] { list(*path); });
-}  // namespace perfbench::harness
+  auto* show = command->add_subcommand("list", "Every entry of the ledger");
+  auto path = std::make_shared<std::filesystem::path>("perf.db");
+  show->add_option("--db", *path, "database")->capture_default_str();
+  show->callback([path] { list(*path); });
+}
 
 }  // namespace perfbench::harness

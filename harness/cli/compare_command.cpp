@@ -78,6 +78,10 @@ void add_compare(CLI::App& app, CommandContext& context) {
   add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
   add_enum_option(*command, "--format", options->format, "text or json");
   command->footer(
+      "Examples:\n"
+      "  perfbench compare --db perf.db --baseline main\n"
+      "  perfbench compare --db perf.db --baseline published:maxtext/llama2-7b-8xh100\n"
+      "  perfbench compare --db perf.db --baseline run:1f6c0d2a --metric peak_memory_bytes\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive, or no cell is comparable.");
   command->callback([options, &context] { context.exit_code = compare(*options, context); });

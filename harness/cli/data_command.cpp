@@ -81,6 +81,11 @@ void add_show(CLI::App& data, CommandContext& context) {
 void add_data(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("data", "Makes and shows data sets of tokens");
   command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  perfbench data prepare --corpus debian --out text\n"
+      "  perfbench data prepare --out mine notes/ README.md\n"
+      "  perfbench data show text");
   add_prepare(*command, context);
   add_show(*command, context);
 }

@@ -42,7 +42,9 @@ void add_doctor(CLI::App& app, CommandContext& context) {
   command->add_option("--format", *format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  command->footer("Ends with 0 when everything can run (warnings included), with 4 when something cannot.");
+  command->footer(
+      "Examples:\n  perfbench doctor\n  perfbench doctor --format json\n"
+      "Ends with 0 when everything can run (warnings included), with 4 when something cannot.");
   command->callback([format, &context] { context.exit_code = doctor(*format, context); });
 }
 

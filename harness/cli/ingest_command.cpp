@@ -43,7 +43,9 @@ void add_ingest(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<IngestOptions>();
   command->add_option("--db", options->db, "database, made if it does not exist")->capture_default_str();
   command->add_option("DIR", options->folders, "folders of runs, searched to any depth")->required();
-  command->footer("Exit codes: 0 all taken in; 3 some folder is broken (the others are taken in all the same).");
+  command->footer(
+      "Example:\n  perfbench ingest perf.runs --db rebuilt.db\n"
+      "Exit codes: 0 all taken in; 3 some folder is broken (the others are taken in all the same).");
   command->callback([options, &context] { context.exit_code = ingest(*options); });
 }
 

@@ -67,6 +67,13 @@ void add_plan(CLI::App& app, CommandContext& context) {
       ->transform(CLI::CheckedTransformer(formats))
       ->option_text("table|json|csv");
   command->add_option("--details", options->details, "one cell, by label or run id, with its tensors at the peak");
+  command->footer(
+      "Examples:\n"
+      "  perfbench plan matrices/llama.yaml\n"
+      "  perfbench plan matrices/llama.yaml --only 'model=*405b'\n"
+      "  perfbench plan matrices/quickstart.yaml --details 'model=gpt-mini attention=flash remat=none'\n"
+      "  perfbench plan matrices/seqax.yaml --format csv > plan.csv\n"
+      "Exit codes: 0, also with infeasible cells; 3 input error; 4 a cell could not be counted.");
   command->callback([options, &context] { context.exit_code = plan(*options, context); });
 }
 

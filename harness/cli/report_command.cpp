@@ -21,6 +21,12 @@ void add_report(CLI::App& app, CommandContext& context) {
   add_enum_option(*command, "--style", options->style, "table, or seqax's Model Size | MFU");
   add_enum_option(*command, "--definition", options->definition, "FLOPs that MFU counts: causal, palm or six_n_total");
   command->add_option("--baseline", options->baseline, "adds the difference from it: see `perfbench compare --help`");
+  command->footer(
+      "Examples:\n"
+      "  perfbench report --db perf.db\n"
+      "  perfbench report --db perf.db --style seqax --definition palm\n"
+      "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
+      "  perfbench report --db perf.db --baseline main");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
     fmt::print("{}", report_text(db, *options, context));

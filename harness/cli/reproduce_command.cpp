@@ -60,6 +60,8 @@ void print(const Reproduction& found) {
   fmt::print("numbers    ");
   if (const auto& d = found.first_difference) {
     fmt::print("{} of step {} on rank {} differs: {} -> {}\n", d->number, d->step, d->rank, d->recorded, d->repeated);
+  } else if (found.recorded_steps + found.repeated_steps == 0) {
+    fmt::print("none: no step was recorded\n");
   } else {
     fmt::print("loss, gradient norm and peak memory of {} step records are equal bit by bit\n",
                std::min(found.recorded_steps, found.repeated_steps));
@@ -92,10 +94,15 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
                                ingest_run_directory(db, attempt);
                              },
                          .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
-  const auto runs = options.runs.empty() ? folder.parent_path().parent_path() : options.runs;
+  auto settings = execution_settings(options.execution,
+                                     options.runs.empty() ? folder.parent_path().parent_path() : options.runs, context);
+  // A further attempt of the sweep that the run belongs to, with the threads it had: other sums give other bits.
+  settings.sweep_id = recorded.attempt.sweep_id;
+  if (recorded.environment) {
+    settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
+  }
   Interruption interruption;
-  const auto summary = run_sweep(
-      {cell_of(recorded)}, {.execution = execution_settings(options.execution, runs, context)}, hooks, interruption);
+  const auto summary = run_sweep({cell_of(recorded)}, {.execution = settings}, hooks, interruption);
   if (summary.cancelled || summary.attempts.empty()) {
     fmt::print("cancelled\n");
     return ExitCode::failure;

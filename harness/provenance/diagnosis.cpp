@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "harness/detect/steady.h"
+
 namespace perfbench::harness {
 namespace {
 
 constexpr double kGiB = 0x1p30;
-// Above this spread a step time says more about the neighbours than about the code.
-constexpr double kCalmProbe = 0.10;
 // Share of the cores that others may use before a run of all cores is disturbed.
 constexpr double kCalmLoad = 0.25;
 constexpr double kCalmSteal = 0.01;
@@ -39,9 +39,9 @@ Finding engine_finding(const MachineFacts& facts) {
 }
 
 Finding noise_finding(const MachineFacts& facts) {
-  const double spread = probe_spread(facts.probe_ns);
+  const double spread = probe_spread_fraction(facts.probe_ns).value_or(0);
   const auto found = fmt::format("{} probes, spread {:.1f} %", facts.probe_ns.size(), spread * 100);
-  if (spread <= kCalmProbe) return good("noise probe", found);
+  if (spread <= kProbeMovedFraction) return good("noise probe", found);
   return {"noise probe", FindingState::warn, found,
           "step times will move by about as much without any change in the code",
           "stop other work on this machine; on a shared host compare in alternating pairs and repeat"};
@@ -171,13 +171,6 @@ Finding cuda_finding(const MachineFacts& facts) {
 }
 
 }  // namespace
-
-double probe_spread(std::vector<double> probe_ns) {
-  if (probe_ns.size() < 2) return 0;
-  std::sort(probe_ns.begin(), probe_ns.end());
-  const auto at = probe_ns.size() * 9 / 10;
-  return (probe_ns[std::min(at, probe_ns.size() - 1)] - probe_ns.front()) / probe_ns.front();
-}
 
 std::vector<Finding> diagnose(const MachineFacts& facts) {
   return {engine_finding(facts), noise_finding(facts),  load_finding(facts),    steal_finding(facts),

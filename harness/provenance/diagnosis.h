@@ -33,9 +33,6 @@ struct Finding {
 
 std::vector<Finding> diagnose(const MachineFacts& facts);
 
-// (90th percentile - smallest) / smallest of the probe's times; 0 for fewer than two.
-double probe_spread(std::vector<double> probe_ns);
-
 }  // namespace perfbench::harness
 
 template <>

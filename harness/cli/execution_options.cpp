@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <ctime>
 
-#include "harness/launch/cores.h"
+#include "harness/launch/node_limits.h"
 
 namespace perfbench::harness {
 namespace {

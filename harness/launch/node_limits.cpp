@@ -1,4 +1,4 @@
-#include "harness/launch/cores.h"
+#include "harness/launch/node_limits.h"
 
 #include <sched.h>
 
@@ -29,6 +29,14 @@ std::optional<double> quota_v1(const fs::path& group) {
   return quota_us / period_us;
 }
 
+// A file that holds one number; "max" is none.
+std::optional<double> number_in(const fs::path& file) {
+  std::ifstream in(file);
+  double number = 0;
+  if (!(in >> number)) return std::nullopt;
+  return number;
+}
+
 std::optional<double> smaller(std::optional<double> a, std::optional<double> b) {
   if (!a) return b;
   return b ? std::min(*a, *b) : a;
@@ -45,9 +53,9 @@ std::optional<double> smallest_up(const fs::path& mount, fs::path group, Quota q
   }
 }
 
-}  // namespace
-
-std::optional<double> cgroup_cpu_quota(const fs::path& root) {
+// Over the groups of this process, in version 2 and of `controller` in version 1.
+template <class LimitV2, class LimitV1>
+std::optional<double> smallest_limit(const fs::path& root, const std::string& controller, LimitV2 v2, LimitV1 v1) {
   std::optional<double> smallest;
   std::ifstream groups(root / "proc/self/cgroup");  // "0::/user.slice" or "4:cpu,cpuacct:/docker/1f"
   for (std::string line; std::getline(groups, line);) {
@@ -57,12 +65,24 @@ std::optional<double> cgroup_cpu_quota(const fs::path& root) {
     const auto controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const fs::path group = line.substr(second + 1);
     const auto mounts = root / "sys/fs/cgroup";
-    if (controllers == ",,") smallest = smaller(smallest, smallest_up(mounts, group, quota_v2));
-    if (controllers.find(",cpu,") != std::string::npos) {
-      smallest = smaller(smallest, smallest_up(mounts / "cpu", group, quota_v1));
+    if (controllers == ",,") smallest = smaller(smallest, smallest_up(mounts, group, v2));
+    if (controllers.find("," + controller + ",") != std::string::npos) {
+      smallest = smaller(smallest, smallest_up(mounts / controller, group, v1));
     }
   }
   return smallest;
+}
+
+}  // namespace
+
+std::optional<double> cgroup_cpu_quota(const fs::path& root) {
+  return smallest_limit(root, "cpu", quota_v2, quota_v1);
+}
+
+std::optional<double> cgroup_memory_limit_bytes(const fs::path& root) {
+  return smallest_limit(
+      root, "memory", [](const fs::path& group) { return number_in(group / "memory.max"); },
+      [](const fs::path& group) { return number_in(group / "memory.limit_in_bytes"); });
 }
 
 std::int64_t allowed_cores() {

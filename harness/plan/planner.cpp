@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "harness/input_error.h"
+#include "harness/launch/node_limits.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/dry_engine.h"
 #include "reports/format/quantity.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kLargestShown = 3;
 
 // MemTotal of /proc/meminfo, 0 where there is none.
-std::int64_t machine_memory_bytes() {
+std::int64_t installed_memory_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string key;
   std::int64_t kib = 0;
@@ -29,6 +30,14 @@ std::int64_t machine_memory_bytes() {
     meminfo.ignore(256, '\n');
   }
   return 0;
+}
+
+// What a run on this machine may hold: a container often less than is installed.
+std::int64_t machine_memory_bytes() {
+  const auto installed = installed_memory_bytes();
+  const auto limit = cgroup_memory_limit_bytes();
+  if (!limit || *limit >= static_cast<double>(installed)) return installed;  // version 1 writes "none" as 2^63
+  return static_cast<std::int64_t>(*limit);
 }
 
 struct Memory {

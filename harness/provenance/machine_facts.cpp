@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/launch/cores.h"
 #include "harness/launch/launcher.h"
+#include "harness/launch/node_limits.h"
 #include "harness/launch/process.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/spec_error.h"

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "harness/launch/cores.h"
 #include "harness/launch/log_tail.h"
+#include "harness/launch/node_limits.h"
 
 namespace perfbench::harness {
 namespace {
@@ -102,6 +102,20 @@ TEST_F(CpuQuota, IsTheSmallestUpTheHierarchyOfVersion2) {
   write("sys/fs/cgroup/pods/pod1/cpu.max", "150000 100000\n");
   write("sys/fs/cgroup/pods/cpu.max", "800000 100000\n");
   EXPECT_EQ(cgroup_cpu_quota(root_), 1.5);
+}
+
+using MemoryLimit = MadeUpFiles;
+
+TEST_F(MemoryLimit, IsTheSmallestLimitUpTheHierarchy) {
+  write("proc/self/cgroup", "0::/pods/pod1/box\n");
+  write("sys/fs/cgroup/pods/pod1/box/memory.max", "max\n");
+  EXPECT_EQ(cgroup_memory_limit_bytes(root_), std::nullopt);
+  write("sys/fs/cgroup/pods/pod1/memory.max", "4294967296\n");
+  write("sys/fs/cgroup/pods/memory.max", "8589934592\n");
+  EXPECT_EQ(cgroup_memory_limit_bytes(root_), 0x1p32);
+  write("proc/self/cgroup", "12:memory:/docker/1f\n");
+  write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "1073741824\n");
+  EXPECT_EQ(cgroup_memory_limit_bytes(root_), 0x1p30);
 }
 
 TEST_F(CpuQuota, IsReadFromVersion1) {

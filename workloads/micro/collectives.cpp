@@ -35,8 +35,8 @@ void collective(benchmark::State& state, Collectives& collectives, Kind kind) {
   const std::int64_t shard_elements = state.range(0) / 4 / ranks;
   std::vector<float> full(static_cast<std::size_t>(shard_elements * ranks), 1.0F);
   std::vector<float> shard(static_cast<std::size_t>(shard_elements), 1.0F);
-  const TensorView full_view(full.data(), DType::f32, Shape{shard_elements * ranks});
-  const TensorView shard_view(shard.data(), DType::f32, Shape{shard_elements});
+  const TensorView full_view{full.data(), DType::f32, Shape{shard_elements * ranks}};
+  const TensorView shard_view{shard.data(), DType::f32, Shape{shard_elements}};
   const auto once = [&] {
     switch (kind) {
       case Kind::all_gather:

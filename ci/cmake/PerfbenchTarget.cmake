@@ -5,12 +5,14 @@ find_package(Threads REQUIRED)
 
 add_library(perfbench_settings INTERFACE)
 target_include_directories(perfbench_settings INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(perfbench_settings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Werror
-                                                   # designated initialisers leave members to their defaults on purpose
-                                                   -Wno-missing-field-initializers)
+target_compile_options(perfbench_settings INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Wnon-virtual-dtor;-Werror>"
+  # designated initialisers leave members to their defaults on purpose
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers;-Werror=all-warnings>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees overlapping copies in `"text" + std::string` (GCC bug 105651).
-  target_compile_options(perfbench_settings INTERFACE -Wno-restrict)
+  target_compile_options(perfbench_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 if(PERFBENCH_SANITIZE)
   target_compile_options(perfbench_settings INTERFACE -fsanitize=${PERFBENCH_SANITIZE} -fno-omit-frame-pointer
@@ -32,6 +34,7 @@ endif()
 find_program(PERFBENCH_CCACHE ccache)
 if(PERFBENCH_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PERFBENCH_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${PERFBENCH_CCACHE})
 endif()
 
 function(perfbench_library name)

@@ -226,6 +226,9 @@ class Ops {
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
 
+  // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
+  virtual void use_workspace(TensorView) {}
+
   // Whether `precision` is computed by conversion because the chip has no such units.
   virtual bool emulates(spec::Precision precision) const = 0;
 

@@ -1,0 +1,61 @@
+// The cuda backend: every do_* stands in the file of its name. Storage f32 or bf16, arithmetic in f32, reductions in an
+// order that is fixed by the shapes. All work goes to the device's compute stream.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/core/cuda_device.h"
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine::cuda {
+
+class MatmulProvider;
+class AttentionProvider;
+
+class CudaOps final : public Ops {
+ public:
+  CudaOps(const CudaDevice& device, spec::Precision precision);
+  ~CudaOps() override;
+
+  bool emulates(spec::Precision precision) const override;
+  void use_workspace(TensorView workspace) override { workspace_ = workspace; }
+
+ private:
+  void do_matmul(const MatmulArgs& args) override;
+  void do_bias_backward(TensorView dbias, TensorView dy, Write write) override;
+  void do_norm_forward(const NormForwardArgs& args) override;
+  void do_norm_apply(const NormForwardArgs& args) override;
+  void do_norm_backward(const NormBackwardArgs& args) override;
+  void do_rope(const RopeArgs& args) override;
+  void do_attention_forward(const AttentionForwardArgs& args) override;
+  void do_attention_backward(const AttentionBackwardArgs& args) override;
+  void do_activation_forward(const ActivationForwardArgs& args) override;
+  void do_activation_backward(const ActivationBackwardArgs& args) override;
+  void do_embedding_forward(const EmbeddingForwardArgs& args) override;
+  void do_embedding_backward(const EmbeddingBackwardArgs& args) override;
+  void do_cross_entropy(const CrossEntropyArgs& args) override;
+  void do_adamw(const AdamwArgs& args) override;
+  void do_add(TensorView out, TensorView a, TensorView b) override;
+  void do_copy(TensorView out, TensorView in) override;
+  void do_fill(TensorView out, double value) override;
+  void do_fill_normal(const NormalArgs& args) override;
+  void do_sum(TensorView out_f64, TensorView x, Write write) override;
+  void do_sum_of_squares(TensorView out_f64, TensorView x, Write write) override;
+  double do_read_f64(TensorView scalar) override;
+  void do_upload(TensorView out, const void* from) override;
+
+  // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
+  void* workspace(std::int64_t bytes, std::string_view op) const;
+  cudaStream_t stream() const { return device_.compute(); }
+
+  const CudaDevice& device_;
+  TensorView workspace_;
+  std::unique_ptr<MatmulProvider> matmul_;
+  std::unique_ptr<AttentionProvider> attention_;
+};
+
+// fp32 and tf32 differ in how products of f32 operands are computed.
+std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, spec::Precision precision);
+
+}  // namespace perfbench::engine::cuda

@@ -248,8 +248,8 @@ void Ops::adamw(const AdamwArgs& args) {
                      same(args.second_moment, args.weight) && args.weight.dtype == DType::f32;
   require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
           {args.weight, args.gradient, args.first_moment, args.second_moment});
-  require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw", "factors are f64 [4]",
-          {args.factors});
+  require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
+          "factors are f64 [4]", {args.factors});
   do_adamw(args);
 }
 

@@ -20,6 +20,10 @@ bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16;
 }
 
+bool is_scalar_f64(const TensorView& t) {
+  return t.dtype == DType::f64 && t.elements() == 1;
+}
+
 // Tokens and width of a [N, width] operand.
 std::int64_t rows(const TensorView& t) {
   return t.shape[0];
@@ -244,7 +248,14 @@ void Ops::adamw(const AdamwArgs& args) {
                      same(args.second_moment, args.weight) && args.weight.dtype == DType::f32;
   require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
           {args.weight, args.gradient, args.first_moment, args.second_moment});
+  require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
+          "factors are f64 [4]", {args.factors});
   do_adamw(args);
+}
+
+void Ops::clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {
+  require(is_scalar_f64(scale) && is_scalar_f64(square_sum), "clip_scale", "both are f64 [1]", {scale, square_sum});
+  do_clip_scale(scale, square_sum, clip_norm);
 }
 
 void Ops::add(TensorView out, TensorView a, TensorView b) {
@@ -267,17 +278,17 @@ void Ops::fill_normal(const NormalArgs& args) {
 }
 
 void Ops::sum(TensorView out_f64, TensorView x, Write write) {
-  require(out_f64.dtype == DType::f64 && out_f64.elements() == 1, "sum", "out is f64 [1]", {out_f64, x});
+  require(is_scalar_f64(out_f64), "sum", "out is f64 [1]", {out_f64, x});
   do_sum(out_f64, x, write);
 }
 
 void Ops::sum_of_squares(TensorView out_f64, TensorView x, Write write) {
-  require(out_f64.dtype == DType::f64 && out_f64.elements() == 1, "sum_of_squares", "out is f64 [1]", {out_f64, x});
+  require(is_scalar_f64(out_f64), "sum_of_squares", "out is f64 [1]", {out_f64, x});
   do_sum_of_squares(out_f64, x, write);
 }
 
 double Ops::read_f64(TensorView scalar) {
-  require(scalar.dtype == DType::f64 && scalar.elements() == 1, "read_f64", "an f64 [1]", {scalar});
+  require(is_scalar_f64(scalar), "read_f64", "an f64 [1]", {scalar});
   return do_read_f64(scalar);
 }
 

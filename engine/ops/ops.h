@@ -158,7 +158,24 @@ struct CrossEntropyArgs {
   double gradient_scale = 1.0;
 };
 
-// Decoupled weight decay; all f32, in place. g = gradient * gradient_scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+// What differs from step to step. It is read from a tensor, f64 [kAdamwFactors], so that the device needs no word from
+// the host between the gradients and the update, and a recorded step can be replayed.
+enum class AdamwFactor {
+  learning_rate,
+  bias_correction1,  // 1 - beta1^t
+  bias_correction2,
+  gradient_scale,
+};
+inline constexpr std::int64_t kAdamwFactors = 4;
+constexpr std::size_t index(AdamwFactor factor) {
+  return static_cast<std::size_t>(factor);
+}
+
+// Keeps a zero norm from dividing by zero, as the reference implementations do.
+inline constexpr double kClipNormFloor = 1e-6;
+
+// Decoupled weight decay; all but the factors f32, in place. g = gradient * gradient_scale; m = b1 m + (1-b1) g;
+// v = b2 v + (1-b2) g^2;
 // weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
 // Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamwArgs {
@@ -166,14 +183,11 @@ struct AdamwArgs {
   TensorView gradient;
   TensorView first_moment;
   TensorView second_moment;
-  double learning_rate = 0;
+  TensorView factors;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0;
-  double bias_correction1 = 1;  // 1 - beta1^t
-  double bias_correction2 = 1;
-  double gradient_scale = 1;
 };
 
 class Ops {
@@ -196,6 +210,9 @@ class Ops {
   void embedding_backward(const EmbeddingBackwardArgs& args);
   void cross_entropy(const CrossEntropyArgs& args);
   void adamw(const AdamwArgs& args);
+  // scale[1] = min(1, clip_norm / (sqrt(square_sum[1]) + kClipNormFloor)), f64: what brings the norm of a gradient with
+  // that sum of squares down to clip_norm. 1 when clip_norm is 0.
+  void clip_scale(TensorView scale, TensorView square_sum, double clip_norm);
 
   // out = a + b, elementwise, one type; out may be a or b.
   void add(TensorView out, TensorView a, TensorView b);
@@ -247,6 +264,7 @@ class Ops {
   virtual void do_embedding_backward(const EmbeddingBackwardArgs& args) = 0;
   virtual void do_cross_entropy(const CrossEntropyArgs& args) = 0;
   virtual void do_adamw(const AdamwArgs& args) = 0;
+  virtual void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) = 0;
   virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
   virtual void do_copy(TensorView out, TensorView in) = 0;
   virtual void do_fill(TensorView out, double value) = 0;

@@ -26,16 +26,18 @@ class Trainer {
   Fsdp& fsdp() { return decoder_.fsdp(); }
 
  private:
-  void load(const BatchPlace& place);
-  double global_loss();
+  std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
+  void load(std::int64_t step);
+  void train();
+  void sum_loss();
 
   Context& context_;
   const spec::RunSpec& run_;
   TokenSource* source_;
   Decoder decoder_;
   AdamwOptimizer optimizer_;
-  Tensor tokens_N_;
-  Tensor targets_N_;
+  Tensor tokens_;  // i32, of all microbatches one behind the other
+  Tensor targets_;
   Tensor loss_sum_;  // f64 [1], of all microbatches
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;

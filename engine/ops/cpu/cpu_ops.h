@@ -26,6 +26,7 @@ class CpuOps final : public Ops {
   void do_embedding_backward(const EmbeddingBackwardArgs& args) override;
   void do_cross_entropy(const CrossEntropyArgs& args) override;
   void do_adamw(const AdamwArgs& args) override;
+  void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) override;
   void do_add(TensorView out, TensorView a, TensorView b) override;
   void do_copy(TensorView out, TensorView in) override;
   void do_fill(TensorView out, double value) override;

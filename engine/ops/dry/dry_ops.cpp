@@ -23,6 +23,7 @@ class DryOps final : public Ops {
   void do_embedding_backward(const EmbeddingBackwardArgs&) override {}
   void do_cross_entropy(const CrossEntropyArgs&) override {}
   void do_adamw(const AdamwArgs&) override {}
+  void do_clip_scale(TensorView, TensorView, double) override {}
   void do_add(TensorView, TensorView, TensorView) override {}
   void do_copy(TensorView, TensorView) override {}
   void do_fill(TensorView, double) override {}

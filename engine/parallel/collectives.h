@@ -5,8 +5,10 @@
 // sharded over. It is parsed when the program is compiled and checked against the buffers when it runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -88,6 +90,9 @@ class Processes {
   virtual std::int64_t rank() const = 0;
   virtual std::int64_t size() const = 0;
   virtual std::int64_t ranks_on_node() const = 0;
+  virtual std::int64_t rank_on_node() const = 0;
+  // all = own of every rank, in their order; a few bytes, by which ranks introduce themselves to other libraries.
+  virtual void all_gather(std::span<std::byte> all, std::span<const std::byte> own) = 0;
   virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) = 0;
   // Ends all ranks of the run at once.
   [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -55,8 +55,7 @@ struct EnumNames<TracePhase> {
                                      std::pair{TracePhase::optimizer, "optimizer"}};
 };
 
-// The operations of engine/ops/ops.h. The names are the engine's own and the keys by which a reader sorts time. Those
-// of kind copy or memset are the last four.
+// The operations of engine/ops/ops.h. The names are the engine's own and the keys by which a reader sorts time.
 enum class TraceOp {
   matmul,
   bias_backward,
@@ -72,6 +71,7 @@ enum class TraceOp {
   embedding_backward,
   cross_entropy,
   adamw,
+  clip_scale,
   add,
   cast,  // a copy to another type
   fill_normal,
@@ -98,6 +98,7 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::embedding_backward, "embedding_backward"},
                                      std::pair{TraceOp::cross_entropy, "cross_entropy"},
                                      std::pair{TraceOp::adamw, "adamw"},
+                                     std::pair{TraceOp::clip_scale, "clip_scale"},
                                      std::pair{TraceOp::add, "add"},
                                      std::pair{TraceOp::cast, "cast"},
                                      std::pair{TraceOp::fill_normal, "fill_normal"},
@@ -108,6 +109,20 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::upload, "upload"},
                                      std::pair{TraceOp::read_f64, "read_f64"}};
 };
+
+// The kind of an operation's span.
+constexpr TraceKind trace_kind(TraceOp op) {
+  switch (op) {
+    case TraceOp::copy:
+    case TraceOp::upload:
+    case TraceOp::read_f64:
+      return TraceKind::copy;
+    case TraceOp::fill:
+      return TraceKind::memset;
+    default:
+      return TraceKind::op;
+  }
+}
 
 inline constexpr std::int64_t kHostDevice = -1;
 

@@ -25,6 +25,9 @@ std::string to_json_line(const RunSummary& summary) {
 std::string to_json_line(const EnvironmentRecord& environment) {
   return json_line(fields_to_json(environment));
 }
+std::string to_json_line(const GpuSample& sample) {
+  return json_line(fields_to_json(sample));
+}
 std::string to_json_line(const TraceEvent& event) {
   return json_line(fields_to_json(event));
 }
@@ -40,6 +43,9 @@ DryReport parse_dry_report(std::string_view line) {
 }
 RunSummary parse_run_summary(std::string_view text) {
   return parse_record<RunSummary>(text);
+}
+GpuSample parse_gpu_sample(std::string_view line) {
+  return parse_record<GpuSample>(line);
 }
 EnvironmentRecord parse_environment(std::string_view text) {
   return parse_record<EnvironmentRecord>(text);

@@ -163,6 +163,7 @@ Tensor DecoderLayer::feed_forward_product(const LayerValues& v) const {
 Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM) {
   LayerValues v = saved_.take(shared_.context, name_);
   {
+    const RangeSpan range(shared_.context.trace, "recompute");
     RecomputePass recompute(shared_.context.ops);
     compute_attention(weights, v);
     compute_residual(weights, v);

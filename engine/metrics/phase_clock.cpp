@@ -1,13 +1,6 @@
 #include "engine/metrics/phase_clock.h"
 
-#include <chrono>
-
 namespace perfbench::engine {
-
-std::int64_t monotonic_ns() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-}
 
 void PhaseClock::start() {
   elapsed_ = {};
@@ -15,11 +8,26 @@ void PhaseClock::start() {
   started_at_ = now_();
   stopped_at_ = started_at_;
   since_ = started_at_;
+  if (trace_ != nullptr) trace_->begin(TraceLane::schedule, {.kind = spec::TraceKind::step, .name = "step"}, since_);
 }
 
 void PhaseClock::stop() {
   change(Phase::other);
   stopped_at_ = since_;
+  if (trace_ != nullptr) trace_->end(TraceLane::schedule, since_);
+}
+
+Phase PhaseClock::enter(Phase phase) {
+  const Phase outer = change(phase);
+  if (trace_ != nullptr) {
+    trace_->begin(TraceLane::schedule, {.kind = spec::TraceKind::phase, .name = spec::enum_name(phase)}, since_);
+  }
+  return outer;
+}
+
+void PhaseClock::leave(Phase outer) {
+  change(outer);
+  if (trace_ != nullptr) trace_->end(TraceLane::schedule, since_);
 }
 
 Phase PhaseClock::change(Phase phase) {

@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/core/monotonic_clock.h"
+#include "engine/trace/trace_sink.h"
+#include "workloads/spec/trace_record.h"
+
 namespace perfbench::engine {
 
-enum class Phase { other, data, forward, backward, exposed_comm, optimizer };
-inline constexpr std::size_t kPhases = 6;
-
-// Monotonic nanoseconds.
-std::int64_t monotonic_ns();
+using Phase = spec::TracePhase;
+inline constexpr std::size_t kPhases = spec::EnumNames<Phase>::kNames.size();
 
 class PhaseClock {
  public:
@@ -26,11 +27,14 @@ class PhaseClock {
   std::int64_t phase_ns(Phase phase) const { return elapsed_[static_cast<std::size_t>(phase)]; }
   std::int64_t wall_ns() const { return stopped_at_ - started_at_; }
 
+  // From the next start on, the step and its phases are also spans of `sink`, at the same times to the nanosecond.
+  void set_trace(TraceSink* sink) { trace_ = sink; }
+
   // Runs `phase` for the life of the object.
   class Scope {
    public:
-    Scope(PhaseClock& clock, Phase phase) : clock_(clock), outer_(clock.change(phase)) {}
-    ~Scope() { clock_.change(outer_); }
+    Scope(PhaseClock& clock, Phase phase) : clock_(clock), outer_(clock.enter(phase)) {}
+    ~Scope() { clock_.leave(outer_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -40,9 +44,12 @@ class PhaseClock {
   };
 
  private:
+  Phase enter(Phase phase);
+  void leave(Phase outer);
   Phase change(Phase phase);
 
   Now now_;
+  TraceSink* trace_ = nullptr;
   std::array<std::int64_t, kPhases> elapsed_{};
   Phase current_ = Phase::other;
   std::int64_t since_ = 0;

@@ -44,6 +44,7 @@ void Decoder::train(const Microbatch& batch) {
 }
 
 Tensor Decoder::embed(const Microbatch& batch) {
+  const RangeSpan range = range_of(fsdp_.embedding_unit());
   GatheredUnit weights = fsdp_.gather(fsdp_.embedding_unit());
   weights.wait(context_.clock);
   Tensor x_NM = context_.activation("layers.0.layer_input", Shape{batch.tokens_N.shape[0], run_.model.d_model});
@@ -60,6 +61,7 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
   for (std::int64_t i = 0; i < run_.model.layers; ++i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const bool more = i + 1 < run_.model.layers;
+    const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
     weights.wait(context_.clock);
     x_NM = layers_[static_cast<std::size_t>(i)].forward(weights, std::move(x_NM));
@@ -70,6 +72,7 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
 }
 
 Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
+  const RangeSpan range = range_of(fsdp_.head_unit());
   const bool tied = run_.model.tied_embedding;
   GatheredUnit head = fsdp_.gather(fsdp_.head_unit());
   GatheredUnit embedding = tied ? fsdp_.gather(fsdp_.embedding_unit()) : GatheredUnit();
@@ -103,6 +106,7 @@ Tensor Decoder::layers_backward(Tensor dx_NM) {
   GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(last));
   for (std::int64_t i = last; i >= 0; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
+    const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (i > 0 && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));
@@ -115,6 +119,7 @@ Tensor Decoder::layers_backward(Tensor dx_NM) {
 }
 
 void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
+  const RangeSpan range = range_of(fsdp_.embedding_unit());
   GradientTarget gradients = fsdp_.open_gradient(fsdp_.embedding_unit());
   const TensorView dtable_VM = gradients.gradient("token_embedding");
   const TensorView dposition_TM = gradients.gradient("position_embedding");

@@ -32,6 +32,8 @@ class Decoder {
   Tensor loss(const Microbatch& batch, const Tensor& x_NM);
   Tensor layers_backward(Tensor dx_NM);
   void embed_backward(const Microbatch& batch, const Tensor& dx_NM);
+  // What is done with a unit carries its name in a trace.
+  RangeSpan range_of(std::size_t unit) { return {context_.trace, fsdp_.units()[unit].layout.name}; }
   bool prefetches() const { return run_.fsdp_prefetch > 0; }
 
   Context& context_;

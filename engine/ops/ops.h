@@ -1,6 +1,6 @@
 // THE list of operations. The model is written once against it; a backend (cpu, cuda, dry) implements the do_*
-// functions. The public functions check shapes and types, count floating point operations, and then call the backend,
-// so that every backend is checked and counted by the same lines.
+// functions. The public functions check shapes and types, count floating point operations, and then call the backend in
+// a span of the trace (spec::TraceOp), so that every backend is checked, counted and traced by the same lines.
 //
 // Letters of shapes: B sequences, T positions, N = B*T tokens, M d_model, H query heads, K key/value heads, D head_dim,
 // F d_ff, V vocabulary. Weights are [out, in]. Reductions and softmax are in fp32 or better whatever the storage type.
@@ -13,6 +13,7 @@
 
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
+#include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
@@ -239,6 +240,8 @@ class Ops {
   void upload(TensorView out, const void* from);
 
   void set_pass(Pass pass) { pass_ = pass; }
+  // Every operation is a span of `sink`; none with null.
+  void set_trace(TraceSink* sink) { trace_ = sink; }
   // Since construction or the last reset.
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
@@ -278,6 +281,7 @@ class Ops {
   void count(FlopPart part, std::int64_t flops);
 
   Pass pass_ = Pass::first;
+  TraceSink* trace_ = nullptr;
   spec::FlopCounts flops_;
 };
 

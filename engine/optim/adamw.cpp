@@ -47,6 +47,7 @@ void AdamwOptimizer::update(Fsdp& fsdp) {
 
 void AdamwOptimizer::update_unit(UnitState& unit) {
   const auto& layout = unit.layout;
+  const RangeSpan unit_span(context_.trace, layout.name);
   const std::int64_t shard_first = context_.collectives.mesh().index(MeshAxis::fsdp) * layout.shard_elements;
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;

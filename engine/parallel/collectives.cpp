@@ -46,6 +46,20 @@ void Pending::wait() {
   if (const auto state = std::move(state_)) state->wait();
 }
 
+template <class Start>
+Pending Collectives::hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start) {
+  if (trace_ == nullptr || mesh_.size(axis) == 1) return Pending(start());
+  handed_over_ = {.kind = spec::TraceKind::collective,
+                  .name = name,
+                  .axis = axis_name(axis),
+                  .correlation = handed_over_.correlation + 1,
+                  .bytes = bytes};
+  TraceSpan submit = handed_over_;
+  submit.kind = spec::TraceKind::submit;
+  const ScopedSpan span(trace_, TraceLane::schedule, submit);
+  return Pending(start());
+}
+
 Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView shard) {
   const MeshAxis axis = change.axis();
   const auto call = [&] { return called("all_gather", change); };
@@ -54,7 +68,7 @@ Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView
     mismatch(call(), "full holds one shard per rank, of one type", mesh_, axis, {full, shard});
   }
   count(axis, "all_gather", full.bytes(), 1);
-  return Pending(do_all_gather(axis, full, shard));
+  return hand_over("all_gather", axis, full.bytes(), [&] { return do_all_gather(axis, full, shard); });
 }
 
 Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, TensorView full) {
@@ -68,7 +82,7 @@ Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, Tenso
     mismatch(call(), "sums are of f32", mesh_, axis, {shard, full});
   }
   count(axis, "reduce_scatter", full.bytes(), 1);
-  return Pending(do_reduce_scatter(axis, shard, full));
+  return hand_over("reduce_scatter", axis, full.bytes(), [&] { return do_reduce_scatter(axis, shard, full); });
 }
 
 Pending Collectives::all_reduce(MeshAxis axis, TensorView buffer) {
@@ -76,7 +90,7 @@ Pending Collectives::all_reduce(MeshAxis axis, TensorView buffer) {
     mismatch("all_reduce", "sums are of f32 or f64", mesh_, axis, {buffer});
   }
   count(axis, "all_reduce", buffer.bytes(), 2);
-  return Pending(do_all_reduce(axis, buffer));
+  return hand_over("all_reduce", axis, buffer.bytes(), [&] { return do_all_reduce(axis, buffer); });
 }
 
 // A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both.

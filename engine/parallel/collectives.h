@@ -17,6 +17,7 @@
 #include "engine/core/tensor.h"
 #include "engine/parallel/layout_change.h"
 #include "engine/parallel/mesh.h"
+#include "engine/trace/trace_sink.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
@@ -63,6 +64,10 @@ class Collectives {
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
 
+  // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, on the
+  // lane of the thread that runs it. Set it while none is under way.
+  void set_trace(TraceSink* sink) { trace_ = sink; }
+
  protected:
   explicit Collectives(const Mesh& mesh) : mesh_(mesh) {}
 
@@ -70,11 +75,19 @@ class Collectives {
   virtual std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis axis, TensorView shard, TensorView full) = 0;
   virtual std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) = 0;
 
+  // For the do_* functions: null unless traced, and the span of the collective that is being handed over.
+  TraceSink* trace() const { return trace_; }
+  const TraceSpan& handed_over() const { return handed_over_; }
+
  private:
+  template <class Start>
+  Pending hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start);
   void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, std::int64_t ring_passes);
 
   Mesh mesh_;
   std::vector<spec::AxisTraffic> traffic_;
+  TraceSink* trace_ = nullptr;
+  TraceSpan handed_over_;
 };
 
 // Copies within one rank.

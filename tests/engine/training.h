@@ -57,6 +57,7 @@ class CpuTraining {
   const spec::FlopCounts& flops() const { return ops_->flops(); }
   Collectives& collectives() { return *collectives_; }
   Trainer& trainer() { return trainer_; }
+  Context& context() { return context_; }
 
  private:
   std::vector<float> values(const std::string& name, Tensor UnitState::*state) {

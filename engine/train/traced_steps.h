@@ -1,0 +1,23 @@
+// Steps that are traced and, for that reason, not timed: they run after those that are.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "engine/train/trainer.h"
+
+namespace perfbench::engine {
+
+struct TracedSteps {
+  std::int64_t first = 0;  // number of the first one
+  std::int64_t count = 0;
+};
+
+// Runs the steps and writes `file` (workloads/spec/trace_record.h), each step's events after the step. A file that
+// cannot be written does not end the run, whose other ranks and recorded steps do not need it: returns what went wrong,
+// or nothing.
+std::string run_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const TracedSteps& steps,
+                             const std::filesystem::path& file);
+
+}  // namespace perfbench::engine

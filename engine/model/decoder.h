@@ -34,6 +34,7 @@ class Decoder {
   void embed_backward(const Microbatch& batch, const Tensor& dx_NM);
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, fsdp_.units()[unit].layout.name}; }
+  DecoderLayer& layer(std::int64_t i) { return layers_[static_cast<std::size_t>(i)]; }
   bool prefetches() const { return run_.fsdp_prefetch > 0; }
 
   Context& context_;

@@ -286,6 +286,12 @@ void Ops::copy(TensorView out, TensorView in) {
   do_copy(out, in);
 }
 
+Pending Ops::transfer(TensorView out, TensorView in) {
+  require(same(out, in), "transfer", "one shape and type", {out, in});
+  const OpSpan span(trace_, spec::TraceOp::copy, out.bytes());
+  return Pending(do_transfer(out, in));
+}
+
 void Ops::fill(TensorView out, double value) {
   const OpSpan span(trace_, spec::TraceOp::fill, out.bytes());
   do_fill(out, value);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/core/pending.h"
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
 #include "engine/trace/trace_sink.h"
@@ -219,6 +220,9 @@ class Ops {
   void add(TensorView out, TensorView a, TensorView b);
   // Same shape, same or another type (round to nearest even).
   void copy(TensorView out, TensorView in);
+  // Moves bytes between device and host memory, beside the operations that follow: it begins when the ones before have
+  // ended, and what is enqueued after wait() follows it.
+  Pending transfer(TensorView out, TensorView in);
   void fill(TensorView out, double value);
   // out[i] = f32(mean + std * stream.normal(first_index + i)).
   struct NormalArgs {
@@ -267,6 +271,8 @@ class Ops {
   virtual void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) = 0;
   virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
   virtual void do_copy(TensorView out, TensorView in) = 0;
+  // nullptr: already done.
+  virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
   virtual void do_fill(TensorView out, double value) = 0;
   virtual void do_fill_normal(const NormalArgs& args) = 0;
   virtual void do_sum(TensorView out_f64, TensorView x, Write write) = 0;

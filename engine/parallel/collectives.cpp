@@ -27,25 +27,6 @@ std::string called(std::string_view collective, const LayoutChange& change) {
 
 }  // namespace
 
-Pending::~Pending() {
-  try {
-    wait();
-  } catch (const std::exception&) {
-    // A failed communication stays failed: the next call on the same Collectives throws it again.
-  }
-}
-
-Pending& Pending::operator=(Pending&& other) {
-  if (this == &other) return *this;
-  wait();
-  state_ = std::move(other.state_);
-  return *this;
-}
-
-void Pending::wait() {
-  if (const auto state = std::move(state_)) state->wait();
-}
-
 template <class Start>
 Pending Collectives::hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start) {
   if (trace_ == nullptr || mesh_.size(axis) == 1) return Pending(start());

@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "engine/core/pending.h"
 #include "engine/core/tensor.h"
 #include "engine/parallel/layout_change.h"
 #include "engine/parallel/mesh.h"
@@ -19,30 +19,6 @@
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
-
-// A submitted collective. Its buffers must stay until wait() has returned. Destroying one that was not waited for
-// waits.
-class Pending {
- public:
-  class State {
-   public:
-    virtual ~State() = default;
-    virtual void wait() = 0;
-  };
-
-  Pending() = default;  // nothing to wait for
-  explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
-  Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&& other);  // waits for what it held
-  Pending(const Pending&) = delete;
-  Pending& operator=(const Pending&) = delete;
-  ~Pending();
-
-  void wait();
-
- private:
-  std::unique_ptr<State> state_;
-};
 
 class Collectives {
  public:

@@ -1,6 +1,8 @@
 // The public operations: checks, counts, then the backend.
 #include "engine/ops/ops.h"
 
+#include <vector>
+
 #include "engine/core/error.h"
 
 namespace perfbench::engine {
@@ -122,6 +124,13 @@ void Ops::count(FlopPart part, std::int64_t flops) {
       flops_.unembedding_flops += flops;
       break;
   }
+}
+
+void Ops::add_flops(const spec::FlopCounts& counts) {
+  std::vector<std::int64_t> added;
+  spec::FlopCounts::fields(counts, [&](const spec::Field&, std::int64_t count) { added.push_back(count); });
+  auto next = added.begin();
+  spec::FlopCounts::fields(flops_, [&](const spec::Field&, std::int64_t& count) { count += *next++; });
 }
 
 void Ops::matmul(const MatmulArgs& args) {

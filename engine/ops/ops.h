@@ -29,6 +29,8 @@ enum class FlopPart { attention_projection, attention_score, feed_forward, unemb
 // recompute: executed again for the backward pass; counted apart.
 enum class Pass { first, recompute };
 enum class Direction { forward, backward };
+// What a recording holds.
+enum class RecordingSlot { step, layer_forward, layer_backward };
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32.
@@ -249,6 +251,15 @@ class Ops {
   // Since construction or the last reset.
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
+  // Of operations that were not called one by one: a replayed recording's.
+  void add_flops(const spec::FlopCounts& counts);
+
+  // Recordings (engine/sharding/recorded_work.h): what is enqueued between begin and end becomes one piece of work, run
+  // at its end and again at each replay. A backend that computes at once has none.
+  virtual bool records() const { return false; }
+  virtual void begin_recording() {}
+  virtual void end_recording(RecordingSlot) {}
+  virtual void replay_recording(RecordingSlot) {}
 
   // Whether `precision` is computed by conversion because the chip has no such units.
   virtual bool emulates(spec::Precision precision) const = 0;

@@ -37,6 +37,8 @@ class Collectives {
   // Since the last reset, in the order of first use. An axis of one rank has no traffic.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
+  // Of collectives that were not called one by one: a replayed recording's.
+  void add_traffic(const std::vector<spec::AxisTraffic>& rows);
 
   // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, on the
   // lane of the thread that runs it. Set it while none is under way.
@@ -56,6 +58,7 @@ class Collectives {
  private:
   template <class Start>
   Pending hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start);
+  spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
   void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, std::int64_t ring_passes);
 
   Mesh mesh_;

@@ -7,7 +7,7 @@
 
 namespace perfbench::engine::cpu {
 
-class CpuOps final : public Ops {
+class CpuOps : public Ops {
  public:
   bool emulates(spec::Precision precision) const override;
 

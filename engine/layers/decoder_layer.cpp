@@ -161,7 +161,7 @@ Tensor DecoderLayer::feed_forward_product(const LayerValues& v) const {
 }
 
 Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM) {
-  LayerValues v = saved_.take(shared_.context, name_);
+  LayerValues v = saved_.take();
   {
     const RangeSpan range(shared_.context.trace, "recompute");
     RecomputePass recompute(shared_.context.ops);

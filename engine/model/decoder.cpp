@@ -43,6 +43,14 @@ void Decoder::train(const Microbatch& batch) {
   embed_backward(batch, dx_NM);
 }
 
+void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& body) {
+  if (run_.scan && run_.device_graphs) {
+    recording.run(context_, body);
+  } else {
+    body();
+  }
+}
+
 Tensor Decoder::embed(const Microbatch& batch) {
   const RangeSpan range = range_of(fsdp_.embedding_unit());
   GatheredUnit weights = fsdp_.gather(fsdp_.embedding_unit());
@@ -64,10 +72,12 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
     const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
     weights.wait(context_.clock);
-    x_NM = layers_[static_cast<std::size_t>(i)].forward(weights, std::move(x_NM));
+    run_layer(layer_forward_, [&] { x_NM = layer(i).forward(weights, std::move(x_NM)); });
     weights = GatheredUnit();
+    if (i > 0) layer(i - 1).finish_offload();
     if (more && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
   }
+  layers_.back().finish_offload();
   return x_NM;
 }
 
@@ -104,13 +114,15 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
 Tensor Decoder::layers_backward(Tensor dx_NM) {
   const std::int64_t last = run_.model.layers - 1;
   GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(last));
+  layers_.back().begin_fetch();
   for (std::int64_t i = last; i >= 0; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (i > 0 && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));
-    dx_NM = layers_[static_cast<std::size_t>(i)].backward(weights, gradients, std::move(dx_NM));
+    if (i > 0) layer(i - 1).begin_fetch();
+    run_layer(layer_backward_, [&] { dx_NM = layer(i).backward(weights, gradients, std::move(dx_NM)); });
     weights = GatheredUnit();
     fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);
     if (i > 0 && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));

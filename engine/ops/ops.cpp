@@ -1,6 +1,8 @@
 // The public operations: checks, counts, then the backend.
 #include "engine/ops/ops.h"
 
+#include <vector>
+
 #include "engine/core/error.h"
 
 namespace perfbench::engine {
@@ -122,6 +124,13 @@ void Ops::count(FlopPart part, std::int64_t flops) {
       flops_.unembedding_flops += flops;
       break;
   }
+}
+
+void Ops::add_flops(const spec::FlopCounts& counts) {
+  std::vector<std::int64_t> added;
+  spec::FlopCounts::fields(counts, [&](const spec::Field&, std::int64_t count) { added.push_back(count); });
+  auto next = added.begin();
+  spec::FlopCounts::fields(flops_, [&](const spec::Field&, std::int64_t& count) { count += *next++; });
 }
 
 void Ops::matmul(const MatmulArgs& args) {
@@ -284,6 +293,12 @@ void Ops::copy(TensorView out, TensorView in) {
   const bool converts = out.dtype != in.dtype;
   const OpSpan span(trace_, converts ? spec::TraceOp::cast : spec::TraceOp::copy, converts ? 0 : out.bytes());
   do_copy(out, in);
+}
+
+Pending Ops::transfer(TensorView out, TensorView in) {
+  require(same(out, in), "transfer", "one shape and type", {out, in});
+  const OpSpan span(trace_, spec::TraceOp::copy, out.bytes());
+  return Pending(do_transfer(out, in));
 }
 
 void Ops::fill(TensorView out, double value) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/core/pending.h"
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
 #include "engine/trace/trace_sink.h"
@@ -28,6 +29,8 @@ enum class FlopPart { attention_projection, attention_score, feed_forward, unemb
 // recompute: executed again for the backward pass; counted apart.
 enum class Pass { first, recompute };
 enum class Direction { forward, backward };
+// What a recording holds.
+enum class RecordingSlot { step, layer_forward, layer_backward };
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32.
@@ -219,6 +222,9 @@ class Ops {
   void add(TensorView out, TensorView a, TensorView b);
   // Same shape, same or another type (round to nearest even).
   void copy(TensorView out, TensorView in);
+  // Moves bytes between device and host memory, beside the operations that follow: it begins when the ones before have
+  // ended, and what is enqueued after wait() follows it.
+  Pending transfer(TensorView out, TensorView in);
   void fill(TensorView out, double value);
   // out[i] = f32(mean + std * stream.normal(first_index + i)).
   struct NormalArgs {
@@ -245,6 +251,15 @@ class Ops {
   // Since construction or the last reset.
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
+  // Of operations that were not called one by one: a replayed recording's.
+  void add_flops(const spec::FlopCounts& counts);
+
+  // Recordings (engine/sharding/recorded_work.h): what is enqueued between begin and end becomes one piece of work, run
+  // at its end and again at each replay. A backend that computes at once has none.
+  virtual bool records() const { return false; }
+  virtual void begin_recording() {}
+  virtual void end_recording(RecordingSlot) {}
+  virtual void replay_recording(RecordingSlot) {}
 
   // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
   virtual void use_workspace(TensorView) {}
@@ -270,6 +285,8 @@ class Ops {
   virtual void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) = 0;
   virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
   virtual void do_copy(TensorView out, TensorView in) = 0;
+  // nullptr: already done.
+  virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
   virtual void do_fill(TensorView out, double value) = 0;
   virtual void do_fill_normal(const NormalArgs& args) = 0;
   virtual void do_sum(TensorView out_f64, TensorView x, Write write) = 0;

@@ -27,25 +27,6 @@ std::string called(std::string_view collective, const LayoutChange& change) {
 
 }  // namespace
 
-Pending::~Pending() {
-  try {
-    wait();
-  } catch (const std::exception&) {
-    // A failed communication stays failed: the next call on the same Collectives throws it again.
-  }
-}
-
-Pending& Pending::operator=(Pending&& other) {
-  if (this == &other) return *this;
-  wait();
-  state_ = std::move(other.state_);
-  return *this;
-}
-
-void Pending::wait() {
-  if (const auto state = std::move(state_)) state->wait();
-}
-
 template <class Start>
 Pending Collectives::hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start) {
   if (trace_ == nullptr || mesh_.size(axis) == 1) return Pending(start());
@@ -99,16 +80,26 @@ void Collectives::count(MeshAxis axis, std::string_view collective, std::int64_t
                         std::int64_t ring_passes) {
   const std::int64_t ranks = mesh_.size(axis);
   if (ranks == 1) return;  // nothing leaves the rank
-  const auto name = axis_name(axis);
-  auto row = std::find_if(traffic_.begin(), traffic_.end(),
-                          [&](const auto& t) { return t.axis == name && t.collective == collective; });
-  if (row == traffic_.end()) {
-    traffic_.push_back({std::string(name), std::string(collective)});
-    row = std::prev(traffic_.end());
+  auto& total = row(axis_name(axis), collective);
+  total.messages += 1;
+  total.payload_bytes += payload_bytes;
+  total.sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
+}
+
+spec::AxisTraffic& Collectives::row(std::string_view axis, std::string_view collective) {
+  const auto found = std::find_if(traffic_.begin(), traffic_.end(),
+                                  [&](const auto& t) { return t.axis == axis && t.collective == collective; });
+  if (found != traffic_.end()) return *found;
+  return traffic_.emplace_back(spec::AxisTraffic{std::string(axis), std::string(collective)});
+}
+
+void Collectives::add_traffic(const std::vector<spec::AxisTraffic>& rows) {
+  for (const auto& added : rows) {
+    auto& total = row(added.axis, added.collective);
+    total.messages += added.messages;
+    total.payload_bytes += added.payload_bytes;
+    total.sent_bytes += added.sent_bytes;
   }
-  row->messages += 1;
-  row->payload_bytes += payload_bytes;
-  row->sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
 }
 
 }  // namespace perfbench::engine

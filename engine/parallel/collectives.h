@@ -11,9 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "engine/core/pending.h"
 #include "engine/core/tensor.h"
 #include "engine/parallel/layout_change.h"
 #include "engine/parallel/mesh.h"
@@ -21,30 +21,6 @@
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
-
-// A submitted collective. Its buffers must stay until wait() has returned. Destroying one that was not waited for
-// waits.
-class Pending {
- public:
-  class State {
-   public:
-    virtual ~State() = default;
-    virtual void wait() = 0;
-  };
-
-  Pending() = default;  // nothing to wait for
-  explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
-  Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&& other);  // waits for what it held
-  Pending(const Pending&) = delete;
-  Pending& operator=(const Pending&) = delete;
-  ~Pending();
-
-  void wait();
-
- private:
-  std::unique_ptr<State> state_;
-};
 
 class Collectives {
  public:
@@ -63,6 +39,8 @@ class Collectives {
   // Since the last reset, in the order of first use. An axis of one rank has no traffic.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
+  // Of collectives that were not called one by one: a replayed recording's.
+  void add_traffic(const std::vector<spec::AxisTraffic>& rows);
 
   // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, on the
   // lane of the thread that runs it. Set it while none is under way.
@@ -82,6 +60,7 @@ class Collectives {
  private:
   template <class Start>
   Pending hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start);
+  spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
   void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, std::int64_t ring_passes);
 
   Mesh mesh_;

@@ -86,7 +86,11 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   clock.start();
   load(step);
   optimizer_.begin(step);
-  train();
+  if (run_.device_graphs && !run_.scan) {
+    work_.run(context_, [this] { train(); });
+  } else {
+    train();
+  }
   const double loss = context_.ops.read_f64(loss_sum_) / static_cast<double>(run_.global_batch * run_.seq_len);
   const double grad_norm = optimizer_.grad_norm();
   clock.stop();

@@ -7,6 +7,7 @@
 #include "engine/data/token_source.h"
 #include "engine/model/decoder.h"
 #include "engine/optim/adamw.h"
+#include "engine/sharding/recorded_work.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
@@ -36,6 +37,7 @@ class Trainer {
   TokenSource* source_;
   Decoder decoder_;
   AdamwOptimizer optimizer_;
+  RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other
   Tensor targets_;
   Tensor loss_sum_;  // f64 [1], of all microbatches

@@ -53,6 +53,12 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   return report;
 }
 
+ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank) {
+  DryRun dry(run, rank, LedgerLog::off);
+  dry.trainer.step(0);
+  return {dry.memory.device_extent_bytes(), dry.memory.host_extent_bytes()};
+}
+
 SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank, LedgerLog::off);
   SpanCounter counter;

@@ -13,6 +13,13 @@ namespace perfbench::engine {
 // run.memory_limit_bytes, comes back infeasible with the reason.
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
 
+// Address ranges that a rank's arenas need, gaps included: what a backend allocates before the run.
+struct ArenaExtents {
+  std::int64_t device_bytes = 0;
+  std::int64_t host_bytes = 0;
+};
+ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank);
+
 // The spans of one traced step of one rank of a run that the engine has kernels for.
 SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank);
 

@@ -1,6 +1,7 @@
 #include "engine/train/trainer.h"
 
 #include "engine/core/error.h"
+#include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
 
 namespace perfbench::engine {
@@ -8,6 +9,14 @@ namespace {
 
 Tensor token_buffer(Context& context, const char* name, std::int64_t tokens) {
   return Tensor(context.memory, {name, MemoryScope::activations, DType::i32, Shape{tokens}});
+}
+
+Tensor make_workspace(Context& context, const spec::RunSpec& run) {
+  const std::int64_t bytes = workspace::bytes(run);
+  if (bytes == 0) return {};
+  Tensor made(context.memory, {"ops_workspace", MemoryScope::workspace, DType::f32, Shape{bytes / size_bytes(DType::f32)}});
+  context.ops.use_workspace(made);
+  return made;
 }
 
 }  // namespace
@@ -33,6 +42,7 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
     : context_(context),
       run_(run),
       source_(tokens),
+      workspace_(make_workspace(context, run)),
       decoder_(context, run, init),
       optimizer_(context, run.optimizer),
       tokens_(token_buffer(context, "tokens", run.grad_accum * microbatch_tokens())),

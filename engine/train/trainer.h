@@ -35,6 +35,7 @@ class Trainer {
   Context& context_;
   const spec::RunSpec& run_;
   TokenSource* source_;
+  Tensor workspace_;  // of the operations, where the backend needs one
   Decoder decoder_;
   AdamwOptimizer optimizer_;
   RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "engine/core/cuda_device.h"
+#include "engine/ops/cuda/host_mailbox.h"
 #include "engine/ops/cuda/recordings.h"
+#include "engine/ops/cuda/upload_staging.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cuda {
@@ -59,6 +61,8 @@ class CudaOps final : public Ops {
   const CudaDevice& device_;
   Recordings recordings_;
   TensorView workspace_;
+  UploadStaging staging_;
+  HostMailbox mailbox_;
   std::unique_ptr<MatmulProvider> matmul_;
   std::unique_ptr<AttentionProvider> attention_;
 };

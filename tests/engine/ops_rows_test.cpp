@@ -425,7 +425,7 @@ class ClipScale : public OpsTest {};
 TEST_F(ClipScale, BringsTheNormDownAndNeverUp) {
   const Operand scale(DType::f64, Shape{1});
   const auto scaled = [&](double square_sum, double clip_norm) {
-    ops->clip_scale(scale, Operand(DType::f64, Shape{1}, {square_sum}), clip_norm);
+    ops_->clip_scale(scale, Operand(DType::f64, Shape{1}, {square_sum}), clip_norm);
     return scale.values()[0];
   };
   EXPECT_DOUBLE_EQ(scaled(16.0, 1.0), 1.0 / (4.0 + 1e-6));

@@ -25,6 +25,7 @@ perfbench_library(perfbench_emulated_cuda
     ${CMAKE_CURRENT_LIST_DIR}/stream.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
+    ${PROJECT_SOURCE_DIR}/engine/core/cuda_timeline.cpp
   DEPENDS perfbench_core)
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`

@@ -7,7 +7,10 @@
 namespace perfbench::engine::cuda {
 
 CudaOps::CudaOps(const CudaDevice& device, spec::Precision)
-    : device_(device), matmul_(std::make_unique<MatmulProvider>()), attention_(std::make_unique<AttentionProvider>()) {}
+    : device_(device),
+      recordings_(device.compute()),
+      matmul_(std::make_unique<MatmulProvider>()),
+      attention_(std::make_unique<AttentionProvider>()) {}
 
 CudaOps::~CudaOps() = default;
 

@@ -44,7 +44,7 @@ void Decoder::train(const Microbatch& batch) {
 }
 
 void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& body) {
-  if (run_.scan && run_.device_graphs) {
+  if (records_layers()) {
     recording.run(context_, body);
   } else {
     body();
@@ -72,7 +72,10 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
     const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
     weights.wait(context_.clock);
-    run_layer(layer_forward_, [&] { x_NM = layer(i).forward(weights, std::move(x_NM)); });
+    run_layer(layer_forward_, [&] {
+      x_NM = layer(i).forward(weights, std::move(x_NM));
+      if (records_layers()) layer(i).finish_offload();
+    });
     weights = GatheredUnit();
     if (i > 0) layer(i - 1).finish_offload();
     if (more && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
@@ -122,6 +125,7 @@ Tensor Decoder::layers_backward(Tensor dx_NM) {
     weights.wait(context_.clock);
     GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));
     if (i > 0) layer(i - 1).begin_fetch();
+    layer(i).finish_fetch();
     run_layer(layer_backward_, [&] { dx_NM = layer(i).backward(weights, gradients, std::move(dx_NM)); });
     weights = GatheredUnit();
     fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);

@@ -37,7 +37,9 @@ class Decoder {
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, fsdp_.units()[unit].layout.name}; }
   DecoderLayer& layer(std::int64_t i) { return layers_[static_cast<std::size_t>(i)]; }
-  // scan: one recording serves all layers.
+  // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
+  // within it or outside of it.
+  bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
   void run_layer(RecordedWork& recording, const std::function<void()>& body);
   bool prefetches() const { return run_.fsdp_prefetch > 0; }
 

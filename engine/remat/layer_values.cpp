@@ -66,13 +66,16 @@ void SavedLayer::begin_fetch(const Context& context, const std::string& layer_na
   }
 }
 
+void SavedLayer::finish_fetch() {
+  for (auto& moving : moving_) moving.pending.wait();
+}
+
 LayerValues SavedLayer::take() {
   LayerValues values = std::move(device_);
   device_ = LayerValues();
   for (std::size_t i = 0; i < kLayerTensors; ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
     if (!moving_[i].device.defined()) continue;
-    moving_[i].pending.wait();
     values[tensor] = std::move(moving_[i].device);
     host_[tensor].reset();
   }

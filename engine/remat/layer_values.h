@@ -52,7 +52,9 @@ class SavedLayer {
   void finish_offload();
   // Starts to bring back what is on the host. A layer early, for the same reason.
   void begin_fetch(const Context& context, const std::string& layer_name);
-  // Everything that was kept, on the device. What was dropped stays undefined. After begin_fetch.
+  // What is enqueued from now on follows the transfers of begin_fetch.
+  void finish_fetch();
+  // Everything that was kept, on the device. What was dropped stays undefined. After finish_fetch.
   LayerValues take();
 
  private:

@@ -1,3 +1,3 @@
 perfbench_test(engine_trace_tests
-  SOURCES trace_recorder_test.cpp trace_steps_test.cpp
+  SOURCES trace_recorder_test.cpp trace_steps_test.cpp training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu)

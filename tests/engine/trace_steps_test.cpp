@@ -35,7 +35,7 @@ class TracedStepsTest : public testing::Test {
   void SetUp() override { file_ = fs::path(testing::TempDir()) / ("trace." + std::to_string(::getpid()) + ".jsonl"); }
   void TearDown() override { fs::remove(file_); }
 
-  std::string trace(CpuTraining& training, const spec::RunSpec& run, std::int64_t steps) {
+  std::string trace(TrainingRun& training, const spec::RunSpec& run, std::int64_t steps) {
     return run_traced_steps(training.context(), training.trainer(), run, {.first = run.steps, .count = steps}, file_);
   }
 
@@ -59,8 +59,8 @@ class TracedStepsTest : public testing::Test {
 TEST_F(TracedStepsTest, ChangeNoBitOfTheTraining) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.remat = "full";
-    CpuTraining plain(run);
-    CpuTraining traced(run);
+    TrainingRun plain(run);
+    TrainingRun traced(run);
     for (std::int64_t i = 0; i < run.steps; ++i) EXPECT_EQ(plain.step().loss, traced.step().loss);
     plain.trainer().step(run.steps);
     plain.trainer().step(run.steps + 1);
@@ -79,7 +79,7 @@ TEST_F(TracedStepsTest, HoldExactlyTheSpansThatTheDryWalkCounts) {
   auto run = llama_tiny();
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
-  CpuTraining training(run);
+  TrainingRun training(run);
   ASSERT_EQ(trace(training, run, 2), "");
   const auto found = read();
   const auto counts = count_spans(run, 0);
@@ -94,7 +94,7 @@ TEST_F(TracedStepsTest, HoldExactlyTheSpansThatTheDryWalkCounts) {
 TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
   auto run = llama_tiny();
   run.remat = "full";
-  CpuTraining training(run);
+  TrainingRun training(run);
   ASSERT_EQ(trace(training, run, 1), "");
   std::vector<const TraceEvent*> open;
   std::set<std::string> below_layer;
@@ -130,7 +130,7 @@ TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
 
 TEST_F(TracedStepsTest, AFullDiskEndsTheTraceAndNotTheTraining) {
   const auto run = gpt_tiny();
-  CpuTraining training(run);
+  TrainingRun training(run);
   const auto problem = run_traced_steps(training.context(), training.trainer(), run, {.count = 1}, "/dev/full");
   EXPECT_THAT(problem, HasSubstr("/dev/full"));
   const auto nowhere = run_traced_steps(training.context(), training.trainer(), run, {.count = 1}, "/nowhere/t.jsonl");

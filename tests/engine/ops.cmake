@@ -13,4 +13,10 @@ perfbench_test(engine_ops_tests
 set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
   "-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
 
+if(PERFBENCH_HAS_CUDA)
+  perfbench_test(engine_cuda_ops_tests
+    SOURCES ${ops_tests} ops_cuda_test.cpp ops_under_test_cuda.cpp
+    DEPENDS perfbench_ops_cuda
+    PREFIX cuda.)
+endif()
 include(${CMAKE_CURRENT_LIST_DIR}/emulation/emulation.cmake)

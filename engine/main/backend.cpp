@@ -8,8 +8,8 @@ Backend make_cpu_backend(const spec::RunSpec& run, Processes* processes) {
   backend.device_memory = make_cpu_backing();
   backend.host_memory = make_cpu_backing();
   backend.ops = make_cpu_ops();
-  backend.collectives = processes == nullptr ? make_single_collectives()
-                                             : processes->make_collectives(Mesh(run.mesh, processes->rank()));
+  backend.collectives =
+      processes == nullptr ? make_single_collectives() : processes->make_collectives(Mesh(run.mesh, processes->rank()));
   return backend;
 }
 

@@ -8,6 +8,7 @@
 #include "engine/metrics/gpu_telemetry.h"
 #include "engine/ops/ops.h"
 #include "engine/parallel/collectives.h"
+#include "engine/trace/device_tracer.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/run_spec.h"
 
@@ -21,6 +22,7 @@ struct Backend {
   std::unique_ptr<Collectives> collectives;
   std::unique_ptr<Timeline> timeline;       // absent: the host's clock tells the time
   std::unique_ptr<GpuTelemetry> telemetry;  // absent: the device says nothing of itself
+  std::unique_ptr<DeviceTracer> tracer;     // absent: what runs is what the host runs, or CUPTI is missing
 };
 
 // By run.device. `processes` is absent with one rank. Throws EngineError (infeasible) when there is no such device.

@@ -40,6 +40,7 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
                                              : make_nccl_collectives(Mesh(run.mesh, rank), *device, *processes);
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);
+  if (run.trace_steps > 0) backend.tracer = make_device_tracer();
   return backend;
 }
 
@@ -47,6 +48,7 @@ void add_cuda_facts(spec::EnvironmentRecord& environment) {
   environment.cuda = cuda_toolkit_version();
   for (const auto& [name, version] : cuda_library_versions()) environment.libraries[name] = version;
   environment.libraries["NCCL"] = nccl_version();
+  environment.libraries["CUPTI"] = cupti_version();
   const auto devices = find_cuda_devices();
   environment.gpus = devices.count;
   environment.gpu_problem = devices.reason;

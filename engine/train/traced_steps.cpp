@@ -1,10 +1,13 @@
 #include "engine/train/traced_steps.h"
 
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/error.h"
 #include "engine/metrics/record_files.h"
+#include "engine/trace/device_spans.h"
 #include "engine/train/dry_walk.h"
 #include "workloads/spec/record_json.h"
 
@@ -60,6 +63,29 @@ class Tracing {
   Context& context_;
 };
 
+// One step, its spans in `recorder` and its device work returned.
+std::vector<spec::TraceEvent> traced_step(Context& context, Trainer& trainer, TraceRecorder& recorder,
+                                          DeviceTracer* device, std::int64_t step) {
+  const std::int64_t rank = context.collectives.mesh().rank();
+  std::vector<spec::TraceEvent> device_events;
+  if (device == nullptr) {
+    const Tracing tracing(context, recorder);
+    trainer.step(step);
+  } else {
+    DeviceSpans sink(recorder, *device);
+    device->begin_step();
+    {
+      const Tracing tracing(context, sink);
+      trainer.step(step);  // ends by reading what the device computed last
+    }
+    device_events = device->end_step(rank, step);
+  }
+  auto events = recorder.take(rank, step);
+  events.insert(events.end(), std::make_move_iterator(device_events.begin()),
+                std::make_move_iterator(device_events.end()));
+  return events;
+}
+
 }  // namespace
 
 std::string run_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const TracedSteps& steps,
@@ -69,16 +95,16 @@ std::string run_traced_steps(Context& context, Trainer& trainer, const spec::Run
   TraceFile out(file);
   spec::TraceEnd end{.rank = rank, .steps = steps.count};
   for (std::int64_t step = steps.first; step < steps.first + steps.count; ++step) {
-    {
-      const Tracing tracing(context, recorder);
-      trainer.step(step);
-    }
-    const auto events = recorder.take(rank, step);
+    const auto events = traced_step(context, trainer, recorder, steps.device, step);
     end.events += static_cast<std::int64_t>(events.size());
     out.append(lines_of(events));
   }
   end.buffers = recorder.buffers();
   end.dropped_records = recorder.dropped();
+  if (steps.device != nullptr) {
+    end.buffers += steps.device->buffers();
+    end.dropped_records += steps.device->dropped_records();
+  }
   out.append(spec::to_json_line(end));
   return out.problem();
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/trace/device_tracer.h"
 #include "engine/train/trainer.h"
 
 namespace perfbench::engine {
@@ -12,6 +13,7 @@ namespace perfbench::engine {
 struct TracedSteps {
   std::int64_t first = 0;  // number of the first one
   std::int64_t count = 0;
+  DeviceTracer* device = nullptr;  // absent where the host computes, or nothing tells what the device does
 };
 
 // Runs the steps and writes `file` (workloads/spec/trace_record.h), each step's events after the step. A file that

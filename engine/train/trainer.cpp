@@ -14,7 +14,8 @@ Tensor token_buffer(Context& context, const char* name, std::int64_t tokens) {
 Tensor make_workspace(Context& context, const spec::RunSpec& run) {
   const std::int64_t bytes = workspace::bytes(run);
   if (bytes == 0) return {};
-  Tensor made(context.memory, {"ops_workspace", MemoryScope::workspace, DType::f32, Shape{bytes / size_bytes(DType::f32)}});
+  Tensor made(context.memory,
+              {"ops_workspace", MemoryScope::workspace, DType::f32, Shape{bytes / size_bytes(DType::f32)}});
   context.ops.use_workspace(made);
   return made;
 }

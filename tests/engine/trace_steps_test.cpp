@@ -137,5 +137,59 @@ TEST_F(TracedStepsTest, AFullDiskEndsTheTraceAndNotTheTraining) {
   EXPECT_THAT(nowhere, HasSubstr("/nowhere/t.jsonl"));
 }
 
+// A device that does one piece of work for each span it is told.
+class FakeDevice : public DeviceTracer {
+ public:
+  std::vector<std::string> told;
+  void begin_step() override { told.clear(); }
+  void begin_span(const TraceSpan& span) override {
+    told.emplace_back(span.name);
+    ++open_;
+  }
+  void end_span() override { --open_; }
+  std::vector<spec::TraceEvent> end_step(std::int64_t rank, std::int64_t step) override {
+    EXPECT_EQ(open_, 0);
+    std::vector<spec::TraceEvent> events;
+    for (const auto& name : told) {
+      spec::TraceEvent event;
+      event.rank = rank;
+      event.step = step;
+      event.kind = spec::TraceKind::kernel;
+      event.name = name;
+      event.device = 0;
+      events.push_back(event);
+    }
+    return events;
+  }
+  std::int64_t buffers() const override { return 5; }
+  std::int64_t dropped_records() const override { return 2; }
+
+ private:
+  int open_ = 0;
+};
+
+TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
+  auto run = llama_tiny();
+  TrainingRun training(run);
+  training.all_steps();
+  FakeDevice device;
+  EXPECT_EQ(run_traced_steps(training.context(), training.trainer(), run,
+                             {.first = run.steps, .count = 1, .device = &device}, file_),
+            "");
+  const auto written = read();
+  const auto of_kind = [&](std::initializer_list<TraceKind> kinds) {
+    return std::count_if(written.events.begin(), written.events.end(), [&](const auto& event) {
+      return std::find(kinds.begin(), kinds.end(), event.kind) != kinds.end();
+    });
+  };
+  const auto kernels = of_kind({TraceKind::kernel});
+  const auto operations = of_kind({TraceKind::op, TraceKind::copy, TraceKind::memset});
+  EXPECT_EQ(kernels, static_cast<std::ptrdiff_t>(device.told.size()));
+  EXPECT_EQ(kernels, operations);
+  EXPECT_GT(kernels, 0);
+  EXPECT_EQ(written.end.dropped_records, 2);
+  EXPECT_GT(written.end.buffers, 5);
+}
+
 }  // namespace
 }  // namespace perfbench::engine

@@ -6,16 +6,17 @@
 #include <string>
 
 #include "engine/core/cuda_device.h"
+#include "engine/ops/cuda/attention_provider.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cuda {
 
 class MatmulProvider;
-class AttentionProvider;
 
 class CudaOps final : public Ops {
  public:
-  CudaOps(const CudaDevice& device, spec::Precision precision);
+  CudaOps(const CudaDevice& device, spec::Precision precision,
+          AttentionChoice attention = AttentionChoice::automatic);
   ~CudaOps() override;
 
   bool emulates(spec::Precision precision) const override;
@@ -48,8 +49,11 @@ class CudaOps final : public Ops {
   // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
   void* workspace(std::int64_t bytes, std::string_view op) const;
   cudaStream_t stream() const { return device_.compute(); }
+  template <class F>
+  bool by_library(const AttentionDims& dims, F&& compute) const;
 
   const CudaDevice& device_;
+  AttentionChoice attention_choice_;
   TensorView workspace_;
   std::unique_ptr<MatmulProvider> matmul_;
   std::unique_ptr<AttentionProvider> attention_;

@@ -15,8 +15,8 @@ class Block {
   void* base() const { return base_; }
   void* at(std::int64_t offset, std::int64_t bytes) const {
     if (offset + bytes > bytes_) {
-      throw LogicFault(std::string(what_) + ": the dry walk found " + std::to_string(bytes_) + " bytes, the run needs " +
-                       std::to_string(offset + bytes));
+      throw LogicFault(std::string(what_) + ": the dry walk found " + std::to_string(bytes_) +
+                       " bytes, the run needs " + std::to_string(offset + bytes));
     }
     return static_cast<char*>(base_) + offset;
   }

@@ -10,7 +10,8 @@
 
 namespace perfbench::engine::workspace {
 
-// What cuBLASLt's algorithms may use; NVIDIA recommends this much for Hopper (cuBLAS documentation, cublasSetWorkspace).
+// What cuBLASLt's algorithms may use; NVIDIA recommends this much for Hopper (cuBLAS documentation,
+// cublasSetWorkspace).
 inline constexpr std::int64_t kMatmulBytes = std::int64_t{32} << 20;
 
 // Sums of a whole tensor: one f64 of each block of threads.

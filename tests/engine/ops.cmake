@@ -12,3 +12,5 @@ perfbench_test(engine_ops_tests
 # The vector functions are tested as the kernels compile them.
 set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
   "-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
+
+include(${CMAKE_CURRENT_LIST_DIR}/emulation/emulation.cmake)

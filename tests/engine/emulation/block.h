@@ -1,0 +1,135 @@
+// One block of an emulated kernel: its threads as fibers, what they wait for, and their shared memory. The device
+// functions of device_code.h are calls of the block that runs.
+//
+// A thread runs until it waits or ends. Even blocks of a launch take their threads from the first to the last, odd ones
+// from the last to the first, so that a missing barrier shows in one of them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/engine/emulation/fiber.h"
+
+namespace perfbench::emulation {
+
+// What a kernel did wrong: shows as the error of the stream, with kernel, block and thread.
+class KernelFault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Where the running thread is; device_code.h names the parts as CUDA does.
+struct Place {
+  uint3 thread{};
+  uint3 block{};
+  dim3 block_size;
+  dim3 grid_size;
+};
+extern Place place;
+
+struct KernelLaunch {
+  const char* name = "";
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;  // dynamic
+  std::function<void()> thread;  // the kernel with its arguments
+};
+
+// What all threads of a warp's mask do together.
+enum class WarpCall { synchronise, exchange, ballot };
+
+class Block {
+ public:
+  static constexpr unsigned kWarpThreads = 32;
+  static constexpr unsigned kMostThreads = 1024;
+  static constexpr std::size_t kDefaultSharedBytes = std::size_t{48} << 10;  // static and dynamic, unless opted in
+  static constexpr std::size_t kMostSharedBytes = std::size_t{227} << 10;    // of sm_90
+
+  Block();
+  ~Block();
+
+  // All blocks of the launch, one after another. Throws KernelFault.
+  void run(const KernelLaunch& launch);
+
+  // Calls of the running thread.
+  void synchronise();
+  // Number of threads of the block whose `value` is not zero.
+  int synchronise_and_count(int value);
+  struct Word {
+    std::array<unsigned char, 16> bytes{};
+  };
+  // The word that lane `source` of the warp brought along.
+  Word exchange(unsigned mask, unsigned source, const Word& word);
+  void synchronise_warp(unsigned mask);
+  unsigned ballot(unsigned mask, bool vote);
+  // `site` names the declaration; the first thread of a block that passes it gets memory of NaNs.
+  void* shared(const void* site, std::size_t bytes, std::size_t alignment);
+  void* dynamic_shared() const { return dynamic_; }
+  std::size_t dynamic_shared_bytes() const { return launch_->shared_bytes; }
+  static unsigned lane();
+
+ private:
+  enum class State { ready, at_barrier, at_warp_call, ended };
+  struct Thread {
+    State state = State::ready;
+    WarpCall call = WarpCall::synchronise;
+    unsigned mask = 0;
+    unsigned source = 0;
+    bool vote = false;
+    Word word;    // brought
+    Word result;  // received
+    unsigned ballot = 0;
+  };
+  struct SharedArea {
+    const void* site;
+    std::size_t offset;
+    std::size_t bytes;
+  };
+
+  static void thread_body();
+  void run_block();
+  bool run_warp(unsigned first);
+  void resume(unsigned thread);
+  void wait_for_warp(WarpCall call, unsigned mask);
+  void complete_warp_call(unsigned first, unsigned mask);
+  std::size_t take_shared(const void* site, std::size_t bytes, std::size_t alignment);
+  void check_shared_borders() const;
+  std::string describe_waiting() const;
+  static unsigned index_of(uint3 thread);
+  uint3 place_of(unsigned index) const;
+
+  const KernelLaunch* launch_ = nullptr;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Thread> threads_;
+  unsigned running_ = 0;
+  unsigned at_barrier_ = 0;
+  unsigned ended_ = 0;
+  int counted_ = 0;     // votes at the barrier
+  int last_count_ = 0;  // of the last barrier
+  bool backwards_ = false;
+  std::exception_ptr fault_;
+  struct alignas(128) Line {
+    unsigned char bytes[128];
+  };
+  std::vector<Line> shared_lines_;
+  unsigned char* shared_;  // the lines' bytes
+  std::vector<SharedArea> areas_;
+  std::size_t shared_end_ = 0;    // with borders
+  std::size_t shared_total_ = 0;  // without
+  void* dynamic_ = nullptr;
+};
+
+// The block that runs. Kernels run on one host thread at a time (runtime.cpp).
+Block& running_block();
+
+}  // namespace perfbench::emulation

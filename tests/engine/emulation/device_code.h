@@ -1,0 +1,130 @@
+// What a kernel that is compiled as plain C++ finds in the place of nvcc's built-in variables and functions
+// (CUDA C++ Programming Guide, "C++ Language Extensions"). Included by engine/ops/cuda/launch.cuh.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "tests/engine/emulation/block.h"
+
+inline const uint3& threadIdx = perfbench::emulation::place.thread;
+inline const uint3& blockIdx = perfbench::emulation::place.block;
+inline const dim3& blockDim = perfbench::emulation::place.block_size;
+inline const dim3& gridDim = perfbench::emulation::place.grid_size;
+inline constexpr int warpSize = 32;
+
+inline void __syncthreads() {
+  perfbench::emulation::running_block().synchronise();
+}
+inline int __syncthreads_count(int predicate) {
+  return perfbench::emulation::running_block().synchronise_and_count(predicate);
+}
+inline int __syncthreads_or(int predicate) {
+  return __syncthreads_count(predicate) != 0 ? 1 : 0;
+}
+inline int __syncthreads_and(int predicate) {
+  return __syncthreads_count(predicate == 0 ? 1 : 0) == 0 ? 1 : 0;
+}
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFU) {
+  perfbench::emulation::running_block().synchronise_warp(mask);
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  return perfbench::emulation::running_block().ballot(mask, predicate != 0);
+}
+inline int __any_sync(unsigned mask, int predicate) {
+  return __ballot_sync(mask, predicate) != 0 ? 1 : 0;
+}
+inline int __all_sync(unsigned mask, int predicate) {
+  return __ballot_sync(mask, predicate == 0 ? 1 : 0) == 0 ? 1 : 0;
+}
+
+namespace perfbench::emulation {
+
+template <class T>
+T shuffle(unsigned mask, unsigned source, T value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Block::Word));
+  Block::Word word;
+  std::memcpy(word.bytes.data(), &value, sizeof(T));
+  const Block::Word got = running_block().exchange(mask, source, word);
+  std::memcpy(static_cast<void*>(&value), got.bytes.data(), sizeof(T));
+  return value;
+}
+
+}  // namespace perfbench::emulation
+
+// `width` divides the warp into segments; a source outside the caller's segment is the caller itself.
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
+  const auto lane = static_cast<int>(perfbench::emulation::Block::lane());
+  const int from = lane / width * width + (source & (width - 1));
+  return perfbench::emulation::shuffle(mask, static_cast<unsigned>(from), value);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = warpSize) {
+  const auto lane = static_cast<int>(perfbench::emulation::Block::lane());
+  const int from = (lane ^ lanes) / width > lane / width ? lane : lane ^ lanes;
+  return perfbench::emulation::shuffle(mask, static_cast<unsigned>(from), value);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+  const auto lane = static_cast<int>(perfbench::emulation::Block::lane());
+  const int from = lane % width + static_cast<int>(delta) < width ? lane + static_cast<int>(delta) : lane;
+  return perfbench::emulation::shuffle(mask, static_cast<unsigned>(from), value);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+  const auto lane = static_cast<int>(perfbench::emulation::Block::lane());
+  const int from = lane % width - static_cast<int>(delta) >= 0 ? lane - static_cast<int>(delta) : lane;
+  return perfbench::emulation::shuffle(mask, static_cast<unsigned>(from), value);
+}
+
+// Threads switch only where they wait, so that a plain read, change and write is atomic, and memory is always in order.
+template <class T>
+T atomicCAS(T* at, T expected, T desired) {
+  const T old = *at;
+  if (old == expected) *at = desired;
+  return old;
+}
+template <class T>
+T atomicAdd(T* at, T value) {
+  static_assert(std::is_integral_v<T>, "the order of a floating point sum would depend on the threads");
+  const T old = *at;
+  *at = old + value;
+  return old;
+}
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+inline void __threadfence_system() {}
+
+template <class T>
+T __ldg(const T* from) {
+  return *from;
+}
+
+inline float __uint_as_float(unsigned bits) {
+  return std::bit_cast<float>(bits);
+}
+inline unsigned __float_as_uint(float x) {
+  return std::bit_cast<unsigned>(x);
+}
+inline double __longlong_as_double(long long bits) {
+  return std::bit_cast<double>(bits);
+}
+inline long long __double_as_longlong(double x) {
+  return std::bit_cast<long long>(x);
+}
+inline float rsqrtf(float x) {
+  return 1.0F / std::sqrt(x);
+}
+inline double rsqrt(double x) {
+  return 1.0 / std::sqrt(x);
+}
+using std::max;
+using std::min;

@@ -1,0 +1,31 @@
+# The CUDA backend's own sources as plain C++ on an emulated device, so that every kernel is executed where no GPU is.
+# Of the toolkit only the headers are needed.
+find_path(PERFBENCH_CUDA_INCLUDE cuda_runtime.h
+  HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+mark_as_advanced(PERFBENCH_CUDA_INCLUDE)
+
+set(PERFBENCH_EMULATE_CUDA FALSE)
+if(NOT PERFBENCH_CUDA_INCLUDE)
+  message(STATUS "Emulated CUDA tests: not built, the toolkit's headers were not found (PERFBENCH_CUDA_INCLUDE)")
+elseif(PERFBENCH_SANITIZE MATCHES "thread")
+  message(STATUS "Emulated CUDA tests: not built, ThreadSanitizer does not follow their fibers")
+else()
+  set(PERFBENCH_EMULATE_CUDA TRUE)
+  message(STATUS "Emulated CUDA tests: built with the headers of ${PERFBENCH_CUDA_INCLUDE}")
+endif()
+if(NOT PERFBENCH_EMULATE_CUDA)
+  return()
+endif()
+
+perfbench_library(perfbench_emulated_cuda
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/block.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/fiber.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/runtime.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/stream.cpp
+    ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
+    ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
+  DEPENDS perfbench_core)
+target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
+
+perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp DEPENDS perfbench_emulated_cuda)

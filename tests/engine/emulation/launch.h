@@ -1,0 +1,24 @@
+// Starting emulated kernels. Included by engine/ops/cuda/launch.cuh.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <tuple>
+#include <utility>
+
+#include "tests/engine/emulation/block.h"
+
+namespace perfbench::emulation {
+
+// Appends the launch to the stream: it runs when something waits for it. What the configuration breaks of CUDA's limits
+// (Programming Guide, "Technical Specifications per Compute Capability") is an error at once.
+cudaError_t enqueue(KernelLaunch launch, cudaStream_t stream);
+
+// The kernel's parameters are kept by value, as on a device.
+template <class... Parameters, class... Arguments>
+std::function<void()> bind_kernel(void (*kernel)(Parameters...), Arguments&&... arguments) {
+  return
+      [kernel, held = std::tuple<Parameters...>(static_cast<Parameters>(arguments)...)] { std::apply(kernel, held); };
+}
+
+}  // namespace perfbench::emulation

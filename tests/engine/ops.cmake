@@ -14,3 +14,9 @@ set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
   "-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
 
 include(${CMAKE_CURRENT_LIST_DIR}/emulation/emulation.cmake)
+
+# What of the cuda backend needs no GPU.
+find_package(nlohmann_json REQUIRED)
+perfbench_test(engine_cuda_choice_tests
+  SOURCES cuda_algorithm_cache_test.cpp cuda_product_test.cpp
+  DEPENDS perfbench_algorithm_cache nlohmann_json::nlohmann_json)

@@ -138,9 +138,9 @@ void AlgorithmCache::write() const {
     algorithms[problem] = {{"bits", choice.algorithm}, {"time_ns", choice.time_ns}};
   }
   try {
-    write_whole_file(file_, nlohmann::json{{"format", kFormat}, {"scope", to_json(scope_)}, {"algorithms", algorithms}}
-                                    .dump(1) +
-                                "\n");
+    write_whole_file(
+        file_,
+        nlohmann::json{{"format", kFormat}, {"scope", to_json(scope_)}, {"algorithms", algorithms}}.dump(1) + "\n");
   } catch (const EngineError& e) {
     log_ << "perfbench-engine: algorithms of matrix products are not kept: " << e.what() << std::endl;
   }

@@ -15,8 +15,7 @@ class MatmulProvider;
 
 class CudaOps final : public Ops {
  public:
-  CudaOps(const CudaDevice& device, spec::Precision precision,
-          AttentionChoice attention = AttentionChoice::automatic);
+  CudaOps(const CudaDevice& device, spec::Precision precision, AttentionChoice attention = AttentionChoice::automatic);
   ~CudaOps() override;
 
   bool emulates(spec::Precision precision) const override;

@@ -1,5 +1,5 @@
-// Attention as one operation of a cuDNN graph (cuDNN documentation, "Attention"): bf16, causal with the mask's corner at
-// the top left, statistics = logsumexp of the scaled scores by the natural logarithm, which is ops.h's definition.
+// Attention as one operation of a cuDNN graph (cuDNN documentation, "Attention"): bf16, causal with the mask's corner
+// at the top left, statistics = logsumexp of the scaled scores by the natural logarithm, which is ops.h's definition.
 //
 // The backward pass asks for the deterministic algorithm. On Hopper, cuDNN before 9.25 holds the gradient of all
 // scores for it, B*H*T*T bf16 numbers; where that is more than what engine/ops/workspace.h plans, the own kernels
@@ -21,7 +21,17 @@ namespace fe = cudnn_frontend;
 using fe::graph::Graph;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-enum Id : std::int64_t { query_id = 1, key_id, value_id, context_id, statistics_id, dcontext_id, dquery_id, dkey_id, dvalue_id };
+enum Id : std::int64_t {
+  query_id = 1,
+  key_id,
+  value_id,
+  context_id,
+  statistics_id,
+  dcontext_id,
+  dquery_id,
+  dkey_id,
+  dvalue_id
+};
 
 void cudnn_check(cudnnStatus_t status, const char* call) {
   if (status == CUDNN_STATUS_SUCCESS) return;
@@ -67,14 +77,14 @@ std::shared_ptr<Graph> empty_graph() {
 
 std::shared_ptr<Graph> forward_graph(const AttentionDims& d) {
   auto graph = empty_graph();
-  auto [context, statistics] = graph->sdpa(
-      graph->tensor(of_heads(d, query_id, d.n_heads)), graph->tensor(of_heads(d, key_id, d.n_kv_heads)),
-      graph->tensor(of_heads(d, value_id, d.n_kv_heads)),
-      fe::graph::SDPA_attributes()
-          .set_name("attention")
-          .set_generate_stats(true)
-          .set_causal_mask(true)
-          .set_attn_scale(score_factor(d)));
+  auto [context, statistics] =
+      graph->sdpa(graph->tensor(of_heads(d, query_id, d.n_heads)), graph->tensor(of_heads(d, key_id, d.n_kv_heads)),
+                  graph->tensor(of_heads(d, value_id, d.n_kv_heads)),
+                  fe::graph::SDPA_attributes()
+                      .set_name("attention")
+                      .set_generate_stats(true)
+                      .set_causal_mask(true)
+                      .set_attn_scale(score_factor(d)));
   put_out(context, of_heads(d, context_id, d.n_heads));
   put_out(statistics, of_rows(d));
   statistics->set_data_type(fe::DataType_t::FLOAT);
@@ -110,10 +120,10 @@ std::string build(Graph& graph, cudnnHandle_t handle, std::int64_t scratch) {
            }),
            std::function<fe::error_t()>([&] { return graph.build_plans(handle); }),
        }) {
-    if (const auto status = step(); status.is_bad()) return status.get_message();
+    if (auto status = step(); status.is_bad()) return status.get_message();
   }
   std::int64_t needed = 0;
-  if (const auto status = graph.get_workspace_size(needed); status.is_bad()) return status.get_message();
+  if (auto status = graph.get_workspace_size(needed); status.is_bad()) return status.get_message();
   if (needed <= scratch) return {};
   return "needs " + std::to_string(needed) + " bytes of workspace, planned are " + std::to_string(scratch);
 }
@@ -180,15 +190,16 @@ class CudnnAttention final : public AttentionProvider {
       plan.graph = std::move(graph);
       return plan;
     }
-    plan.refusal = "cuDNN does not compute attention " + std::string(is_forward ? "forward" : "backward") + " of B=" +
-                   std::to_string(d.batch) + " T=" + std::to_string(d.seq_len) + " H=" + std::to_string(d.n_heads) +
-                   " K=" + std::to_string(d.n_kv_heads) + " D=" + std::to_string(d.head_dim) + ": " + plan.refusal;
+    plan.refusal = "cuDNN does not compute attention " + std::string(is_forward ? "forward" : "backward") +
+                   " of B=" + std::to_string(d.batch) + " T=" + std::to_string(d.seq_len) +
+                   " H=" + std::to_string(d.n_heads) + " K=" + std::to_string(d.n_kv_heads) +
+                   " D=" + std::to_string(d.head_dim) + ": " + plan.refusal;
     std::cerr << "perfbench-engine: " << plan.refusal << std::endl;
     return plan;
   }
 
   void execute(const Graph& graph, std::unordered_map<std::int64_t, void*> tensors, void* scratch) const {
-    if (const auto status = graph.execute(handle_, tensors, scratch); status.is_bad()) {
+    if (auto status = graph.execute(handle_, tensors, scratch); status.is_bad()) {
       throw EngineError(EngineExit::failed, "attention: cuDNN failed: " + status.get_message());
     }
   }
@@ -209,8 +220,8 @@ std::map<std::string, std::string> cudnn_versions() {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
   };
   return {{"cudnn", text(version / 10000, version % 10000 / 100, version % 100)},
-          {"cudnn_frontend", text(CUDNN_FRONTEND_MAJOR_VERSION, CUDNN_FRONTEND_MINOR_VERSION,
-                                  CUDNN_FRONTEND_PATCH_VERSION)}};
+          {"cudnn_frontend",
+           text(CUDNN_FRONTEND_MAJOR_VERSION, CUDNN_FRONTEND_MINOR_VERSION, CUDNN_FRONTEND_PATCH_VERSION)}};
 }
 
 }  // namespace perfbench::engine::cuda

@@ -37,7 +37,8 @@ struct SoftmaxForwardArgs {
 };
 void masked_softmax_forward(const SoftmaxForwardArgs& args, cudaStream_t stream);
 
-// dscores = weights * (dweights - sum of weights * dweights), zero behind; dweights may be the dscores' own memory (f32).
+// dscores = weights * (dweights - sum of weights * dweights), zero behind; dweights may be the dscores' own memory
+// (f32).
 struct SoftmaxBackwardArgs {
   ScoreRows shape;
   const float* dweights = nullptr;

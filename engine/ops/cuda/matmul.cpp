@@ -1,3 +1,4 @@
+#include "engine/core/error.h"
 #include "engine/ops/cuda/add_bias.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/matmul_provider.h"
@@ -17,8 +18,8 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
   // The library adds a bias of the result's type; another one is added to the f32 result.
   const bool within = bias.defined() && bias.dtype == args.c.dtype;
   if (bias.defined() && !within && args.c.dtype != DType::f32) {
-    throw LogicFault("matmul: a " + std::string(dtype_name(args.c.dtype)) + " result takes a bias of its own type, found " +
-                     std::string(dtype_name(bias.dtype)));
+    throw LogicFault("matmul: a " + std::string(dtype_name(args.c.dtype)) +
+                     " result takes a bias of its own type, found " + std::string(dtype_name(bias.dtype)));
   }
   matmul_->run({.m = args.c.shape[0],
                 .n = args.c.shape[1],

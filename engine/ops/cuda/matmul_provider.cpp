@@ -120,7 +120,8 @@ Plan make_plan(const Product& product, F32Products f32_products) {
   describe(plan.description, CUBLASLT_MATMUL_DESC_TRANSB, operation(product.transpose_b));
   if (product.bias_n != nullptr) {
     describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(data_type(product.c.dtype)));
+    describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+             static_cast<std::int32_t>(data_type(product.c.dtype)));
     describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias_n);
   }
   const bool ta = product.transpose_a == Transpose::yes;
@@ -238,9 +239,9 @@ class MatmulProvider::Implementation {
     prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(key.c.alignment_bytes));
     std::vector<cublasLtMatmulHeuristicResult_t> results(kCandidates);
     int count = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        library_.get(), plan.description.get(), plan.a.get(), plan.b.get(), plan.c.get(), plan.c.get(),
-        preference.get(), kCandidates, results.data(), &count);
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(library_.get(), plan.description.get(), plan.a.get(), plan.b.get(), plan.c.get(),
+                                       plan.c.get(), preference.get(), kCandidates, results.data(), &count);
     if (status != CUBLAS_STATUS_SUCCESS) fail(key, "cublasLtMatmulAlgoGetHeuristic", status);
     std::vector<cublasLtMatmulAlgo_t> usable;
     for (const auto& result : std::span(results).first(static_cast<std::size_t>(count))) {

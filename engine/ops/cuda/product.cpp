@@ -54,10 +54,9 @@ ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t
 }
 
 std::string to_text(const ProductKey& key) {
-  std::string text =
-      "m=" + std::to_string(key.m) + " n=" + std::to_string(key.n) + " k=" + std::to_string(key.k) + " a=" +
-      operand_text(key.a, key.transpose_a) + " b=" + operand_text(key.b, key.transpose_b) + " c=" +
-      operand_text(key.c, Transpose::no);
+  std::string text = "m=" + std::to_string(key.m) + " n=" + std::to_string(key.n) + " k=" + std::to_string(key.k) +
+                     " a=" + operand_text(key.a, key.transpose_a) + " b=" + operand_text(key.b, key.transpose_b) +
+                     " c=" + operand_text(key.c, Transpose::no);
   if (key.batch != 1) text += " times " + std::to_string(key.batch);
   if (key.write == Write::accumulate) text += " added";
   if (key.bias_alignment_bytes != 0) text += " + bias@" + std::to_string(key.bias_alignment_bytes);

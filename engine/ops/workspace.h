@@ -23,9 +23,10 @@ constexpr std::int64_t column_sum_bytes(std::int64_t width, std::int64_t sums) {
   return kRowGroups * sums * width * static_cast<std::int64_t>(sizeof(float));
 }
 
-// Tokens sorted by their id: keys and places, each in two buffers, and the histograms of the sort.
+// Tokens sorted by their id: keys and places, each in two buffers, and the histograms of the sort, 1 KiB for every tile
+// of at least 1024 tokens (cub::DeviceRadixSort).
 constexpr std::int64_t embedding_sort_bytes(std::int64_t tokens) {
-  return 4 * tokens * static_cast<std::int64_t>(sizeof(std::int32_t)) + (std::int64_t{4} << 20);
+  return (4 * static_cast<std::int64_t>(sizeof(std::int32_t)) + 1) * tokens + (std::int64_t{4} << 20);
 }
 
 // Flash attention's backward pass: the rows' sums of dcontext * context, and what a library's kernel accumulates in

@@ -1,12 +1,12 @@
-# The operations of the cpu backend against oracles in f64.
+# The operations of each backend against oracles in f64: one set of sources, linked once for each.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
+set(ops_tests ops_attention_test.cpp ops_determinism_test.cpp ops_matmul_test.cpp ops_rows_test.cpp)
 perfbench_test(engine_ops_tests
   SOURCES
-    ops_attention_test.cpp
-    ops_determinism_test.cpp
-    ops_matmul_test.cpp
+    ${ops_tests}
+    ops_cpu_providers_test.cpp
     ops_oracle_test.cpp
-    ops_rows_test.cpp
+    ops_under_test_cpu.cpp
     ops_vector_math_test.cpp
   DEPENDS perfbench_ops_cpu OpenMP::OpenMP_CXX)
 # The vector functions are tested as the kernels compile them.

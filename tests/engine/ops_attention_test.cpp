@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/ops/ops.h"
+#include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
 #include "tests/engine/oracle/products.h"
 
@@ -141,59 +141,55 @@ void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDi
   expect_within(p.dvalue, want.dvalue.value, bound(want.dvalue), "dvalue");
 }
 
-class Attention : public testing::TestWithParam<std::tuple<DType, AttentionKind>> {};
+class Attention : public OpsTest, public testing::WithParamInterface<std::tuple<DType, AttentionKind>> {};
+class AttentionKinds : public OpsTest {};
 
 TEST_P(Attention, ForwardEqualsTheOracle) {
-  const auto ops = make_cpu_ops();
-  for (const auto& dims : kCases) check_forward(*ops, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
+  for (const auto& dims : kCases) check_forward(*ops_, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
 }
 
 TEST_P(Attention, BackwardEqualsTheOracle) {
-  const auto ops = make_cpu_ops();
-  for (const auto& dims : kCases) check_backward(*ops, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
+  for (const auto& dims : kCases) check_backward(*ops_, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
 }
 
 TEST_P(Attention, KeysAfterAQueryDoNotChangeIt) {
-  const auto ops = make_cpu_ops();
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
   Problem p(dtype, dims);
-  p.forward(*ops, kind);
+  p.forward(*ops_, kind);
   const auto before = p.context.values();
   auto key = p.key.values();
   auto value = p.value.values();
   for (std::size_t i = 69 * 16; i < 70 * 16; ++i) key[i] = value[i] = 100.0;
   p.key.set(key);
   p.value.set(value);
-  p.forward(*ops, kind);
+  p.forward(*ops_, kind);
   const auto after = p.context.values();
   for (std::size_t i = 0; i < 69 * 32; ++i) ASSERT_EQ(before[i], after[i]) << i;
   EXPECT_NE(before[69 * 32], after[69 * 32]);
 }
 
 TEST_P(Attention, LargeScoresDoNotOverflow) {
-  const auto ops = make_cpu_ops();
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 130, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
   Problem p(dtype, dims);
   auto query = p.query.values();
   for (auto& q : query) q = oracle::rounded_to(dtype, q * 200.0);
   p.query.set(query);
-  p.forward(*ops, kind);
-  p.backward(*ops, kind);
+  p.forward(*ops_, kind);
+  p.backward(*ops_, kind);
   for (const auto* out : {&p.context, &p.logsumexp, &p.dquery, &p.dkey, &p.dvalue}) {
     for (const double x : out->values()) ASSERT_TRUE(std::isfinite(x));
   }
 }
 
 TEST_P(Attention, ANanInAQueryReachesItsContext) {
-  const auto ops = make_cpu_ops();
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 1, .n_kv_heads = 1, .head_dim = 16};
   Problem p(dtype, dims);
   if (dtype == DType::f32) p.query.view().as<float>()[65 * 16] = NAN;
   if (dtype == DType::bf16) p.query.view().as<std::uint16_t>()[65 * 16] = 0x7FC0;
-  p.forward(*ops, kind);
+  p.forward(*ops_, kind);
   EXPECT_TRUE(std::isnan(p.context.values()[65 * 16]));
   EXPECT_FALSE(std::isnan(p.context.values()[64 * 16]));
 }
@@ -207,16 +203,15 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Attention,
                          });
 
 // Both err from the truth by at most the forward bound, hence from each other by twice that.
-TEST(AttentionKinds, FlashEqualsDotProduct) {
-  const auto ops = make_cpu_ops();
+TEST_F(AttentionKinds, FlashEqualsDotProduct) {
   const AttentionDims dims{.batch = 2, .seq_len = 200, .n_heads = 4, .n_kv_heads = 2, .head_dim = 64};
   const Problem flash(DType::f32, dims);
   const Problem full(DType::f32, dims);
   const auto truth = oracle::attention_forward(flash.query.values(), flash.key.values(), flash.value.values(), dims);
   const double relative =
       2.0 * (probability_error(dims, largest(truth.score_magnitude)) + oracle::gamma(201) + oracle::kUnitF32);
-  flash.forward(*ops, AttentionKind::flash);
-  full.forward(*ops, AttentionKind::dot_product);
+  flash.forward(*ops_, AttentionKind::flash);
+  full.forward(*ops_, AttentionKind::dot_product);
   expect_within(
       flash.context, full.context.values(), [&](std::size_t i) { return relative * truth.context_magnitude[i]; },
       "context");

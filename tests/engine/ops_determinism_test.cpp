@@ -1,10 +1,10 @@
-// The same inputs give the same bits: call after call, and for any number of threads.
+// The same inputs give the same bits: call after call, and in every circumstance of the backend (threads).
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <functional>
+#include <optional>
 
-#include "engine/ops/ops.h"
+#include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/operand.h"
 
 namespace perfbench::engine {
@@ -26,23 +26,20 @@ Bytes joined(std::initializer_list<const Operand*> operands) {
 }
 
 // `run` makes its operands anew, computes, and returns the outputs.
-void expect_same_bits(const std::function<Bytes(Ops&)>& run) {
-  const int before = omp_get_max_threads();
-  const auto ops = make_cpu_ops();
-  omp_set_num_threads(1);
-  const Bytes alone = run(*ops);
-  for (const int threads : {1, 2, 3}) {
-    omp_set_num_threads(threads);
-    EXPECT_TRUE(run(*ops) == alone) << threads << " threads";
-  }
-  omp_set_num_threads(before);
+void expect_same_bits(Ops& ops, const std::function<Bytes(Ops&)>& run) {
+  std::optional<Bytes> first;
+  in_every_circumstance([&](const std::string& circumstance) {
+    const Bytes bytes = run(ops);
+    if (!first) first = bytes;
+    EXPECT_TRUE(bytes == *first) << circumstance;
+  });
 }
 
 // Large enough that every operation divides its work among three threads.
 constexpr std::int64_t kRows = 192;
 constexpr std::int64_t kWidth = 520;
 
-class Determinism : public testing::TestWithParam<DType> {
+class Determinism : public OpsTest, public testing::WithParamInterface<DType> {
  protected:
   DType dtype_ = GetParam();
   Operand random(Shape shape, unsigned seed) const { return random_operand(dtype_, shape, seed); }
@@ -55,7 +52,7 @@ TEST_P(Determinism, MatmulOfEveryTransposition) {
     for (const auto tb : {Transpose::no, Transpose::yes}) {
       for (const std::int64_t k : {64, 300, 1500}) {
         SCOPED_TRACE(testing::Message() << static_cast<int>(ta) << static_cast<int>(tb) << " k=" << k);
-        expect_same_bits([&](Ops& ops) {
+        expect_same_bits(*ops_, [&](Ops& ops) {
           const auto a = random(ta == Transpose::yes ? Shape{k, kRows} : Shape{kRows, k}, 1);
           const auto b = random(tb == Transpose::yes ? Shape{kWidth, k} : Shape{k, kWidth}, 2);
           const auto c = random_operand(DType::f32, Shape{kRows, kWidth}, 3);
@@ -69,7 +66,7 @@ TEST_P(Determinism, MatmulOfEveryTransposition) {
 
 TEST_P(Determinism, Norm) {
   for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
-    expect_same_bits([&](Ops& ops) {
+    expect_same_bits(*ops_, [&](Ops& ops) {
       const auto x = random({kRows, kWidth}, 1), dy = random({kRows, kWidth}, 2);
       const auto weight = random({kWidth}, 3);
       const Operand y(dtype_, Shape{kRows, kWidth}), dx(dtype_, Shape{kRows, kWidth});
@@ -95,7 +92,7 @@ TEST_P(Determinism, Attention) {
   for (const std::int64_t kv_heads : {1, 4}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, kind " << static_cast<int>(kind));
-      expect_same_bits([&](Ops& ops) {
+      expect_same_bits(*ops_, [&](Ops& ops) {
         const AttentionDims dims{.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24};
         const Shape q_shape{200, 96}, kv_shape{200, kv_heads * 24};
         const auto q = random(q_shape, 1), k = random(kv_shape, 2), v = random(kv_shape, 3), up = random(q_shape, 4);
@@ -131,7 +128,7 @@ TEST_P(Determinism, Attention) {
 }
 
 TEST_P(Determinism, RowsAndElements) {
-  expect_same_bits([&](Ops& ops) {
+  expect_same_bits(*ops_, [&](Ops& ops) {
     const auto x = random({kRows, kWidth}, 1), y = random({kRows, kWidth}, 2), gate = random({kRows, kWidth}, 3);
     const auto table = random_operand(DType::f32, Shape{kRows, 8}, 4), dbias = random_operand(DType::f32, {kWidth}, 5);
     const Operand product(dtype_, Shape{kRows, kWidth}), losses(DType::f32, Shape{kRows});
@@ -149,7 +146,7 @@ TEST_P(Determinism, RowsAndElements) {
 }
 
 TEST_P(Determinism, Embedding) {
-  expect_same_bits([&](Ops& ops) {
+  expect_same_bits(*ops_, [&](Ops& ops) {
     const auto tokens = random_ids({kRows}, 7, 1);
     const auto dx = random({kRows, kWidth}, 2), table = random({7, kWidth}, 3), position = random({96, kWidth}, 4);
     const auto dtable = random_operand(DType::f32, {7, kWidth}, 5),
@@ -162,8 +159,10 @@ TEST_P(Determinism, Embedding) {
   });
 }
 
-TEST(DeterminismF32, AdamwAndNormals) {
-  expect_same_bits([](Ops& ops) {
+class DeterminismF32 : public OpsTest {};
+
+TEST_F(DeterminismF32, AdamwAndNormals) {
+  expect_same_bits(*ops_, [](Ops& ops) {
     const Shape shape{100003};
     const auto g = random_operand(DType::f32, shape, 1), w = random_operand(DType::f32, shape, 2);
     const Operand m(DType::f32, shape, oracle::Values(100003)), v(DType::f32, shape, oracle::Values(100003));

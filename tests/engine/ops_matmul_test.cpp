@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "engine/ops/cpu/matmul_provider.h"
-#include "engine/ops/ops.h"
+#include "tests/engine/matmul_cases.h"
+#include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
-#include "tests/engine/oracle/products.h"
 
 namespace perfbench::engine {
 namespace {
@@ -13,15 +12,6 @@ using oracle::Operand;
 using oracle::ProductSize;
 using oracle::random_operand;
 using oracle::Values;
-
-constexpr Transpose kBoth[] = {Transpose::no, Transpose::yes};
-// Odd sizes, vectors, edges of register tiles and of cache blocks.
-constexpr ProductSize kSizes[] = {{1, 1, 1},    {1, 33, 7},   {5, 3, 129},   {12, 32, 64},
-                                  {13, 31, 65}, {65, 1, 300}, {30, 40, 270}, {193, 520, 9}};
-
-Shape stored(std::int64_t rows, std::int64_t columns, Transpose transpose) {
-  return transpose == Transpose::yes ? Shape{columns, rows} : Shape{rows, columns};
-}
 
 struct Product {
   DType operands;
@@ -64,69 +54,41 @@ void check(Ops& ops, const Product& p) {
       c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, "product");
 }
 
-TEST(Matmul, EqualsTheOracleInF32ForEveryTransposition) {
-  const auto ops = make_cpu_ops();
+class Matmul : public OpsTest {};
+
+TEST_F(Matmul, EqualsTheOracleInF32ForEveryTransposition) {
   for (const auto& size : kSizes) {
     for (const auto a : kBoth) {
       for (const auto b : kBoth) {
-        check(*ops, {DType::f32, DType::f32, size, a, b});
-        check(*ops, {DType::f32, DType::f32, size, a, b, Write::accumulate});
-        check(*ops, {DType::f32, DType::f32, size, a, b, Write::overwrite, true});
+        check(*ops_, {DType::f32, DType::f32, size, a, b});
+        check(*ops_, {DType::f32, DType::f32, size, a, b, Write::accumulate});
+        check(*ops_, {DType::f32, DType::f32, size, a, b, Write::overwrite, true});
       }
     }
   }
 }
 
-TEST(Matmul, RoundsBf16ResultsOnceAndAccumulatesInF32) {
-  const auto ops = make_cpu_ops();
+TEST_F(Matmul, RoundsBf16ResultsOnceAndAccumulatesInF32) {
   for (const auto& size : kSizes) {
     for (const auto a : kBoth) {
       for (const auto b : kBoth) {
         for (const auto result : {DType::bf16, DType::f32}) {
-          check(*ops, {DType::bf16, result, size, a, b});
-          check(*ops, {DType::bf16, result, size, a, b, Write::accumulate});
-          check(*ops, {DType::bf16, result, size, a, b, Write::overwrite, true});
+          check(*ops_, {DType::bf16, result, size, a, b});
+          check(*ops_, {DType::bf16, result, size, a, b, Write::accumulate});
+          check(*ops_, {DType::bf16, result, size, a, b, Write::overwrite, true});
         }
       }
     }
   }
 }
 
-TEST(Matmul, Bf16OperandsLargerThanOnePanel) {
-  const auto ops = make_cpu_ops();
-  check(*ops, {DType::bf16, DType::bf16, {70, 1100, 5}, Transpose::no, Transpose::yes});
-  check(*ops, {DType::bf16, DType::f32, {1100, 70, 5}, Transpose::yes, Transpose::no, Write::accumulate});
-  check(*ops, {DType::bf16, DType::bf16, {5, 70, 40000}, Transpose::yes, Transpose::no});
+TEST_F(Matmul, Bf16OperandsLargerThanOnePanel) {
+  check(*ops_, {DType::bf16, DType::bf16, {70, 1100, 5}, Transpose::no, Transpose::yes});
+  check(*ops_, {DType::bf16, DType::f32, {1100, 70, 5}, Transpose::yes, Transpose::no, Write::accumulate});
+  check(*ops_, {DType::bf16, DType::bf16, {5, 70, 40000}, Transpose::yes, Transpose::no});
 }
 
-TEST(Matmul, EveryProviderEqualsTheOracle) {
-  for (const auto& provider : cpu::matmul_providers()) {
-    for (const auto& [m, n, k] : kSizes) {
-      for (const auto ta : kBoth) {
-        for (const auto tb : kBoth) {
-          SCOPED_TRACE(testing::Message() << provider.name << " " << m << "x" << n << "x" << k);
-          const auto a = random_operand(DType::f32, stored(m, k, ta), 1);
-          const auto b = random_operand(DType::f32, stored(k, n, tb), 2);
-          const auto c = random_operand(DType::f32, Shape{m, n}, 3);
-          auto want = oracle::matmul(a.values(), ta, b.values(), tb, {m, n, k});
-          const Values old = c.values();
-          for (std::size_t i = 0; i < old.size(); ++i) {
-            want.value[i] += old[i];
-            want.magnitude[i] += std::abs(old[i]);
-          }
-          provider.sgemm({ta, tb, m, n, k, a.view().as<float>(), a.view().shape[1], b.view().as<float>(),
-                          b.view().shape[1], c.view().as<float>(), n, Write::accumulate});
-          const double relative = oracle::gamma(static_cast<double>(k) + 1);
-          expect_within(
-              c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, provider.name);
-        }
-      }
-    }
-  }
-}
-
-TEST(Matmul, LetsANanThrough) {
-  const auto ops = make_cpu_ops();
+TEST_F(Matmul, LetsANanThrough) {
   for (const auto dtype : {DType::f32, DType::bf16}) {
     Operand a(dtype, Shape{3, 4}, Values(12, 1.0));
     auto poisoned = a.values();
@@ -135,7 +97,7 @@ TEST(Matmul, LetsANanThrough) {
     if (dtype == DType::bf16) a.view().as<std::uint16_t>()[5] = 0x7FC0;
     const Operand b(dtype, Shape{4, 5}, Values(20, 0.0));
     const Operand c(dtype, Shape{3, 5});
-    ops->matmul({.a = a, .b = b, .c = c});
+    ops_->matmul({.a = a, .b = b, .c = c});
     for (std::size_t j = 0; j < 5; ++j) EXPECT_TRUE(std::isnan(c.values()[5 + j]));
   }
 }

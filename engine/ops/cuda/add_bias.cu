@@ -1,5 +1,5 @@
 #include "engine/ops/cuda/add_bias.h"
-#include "engine/ops/cuda/element.cuh"
+#include "engine/ops/cuda/elements.cuh"
 #include "engine/ops/cuda/launch.cuh"
 
 namespace perfbench::engine::cuda {
@@ -21,8 +21,7 @@ void add_bias(const TensorView& c, const TensorView& bias_n, cudaStream_t stream
                           .block = dim3(kThreads),
                           .stream = stream};
   if (bias_n.dtype == DType::bf16) {
-    launch("add_bias", add_bias_kernel<__nv_bfloat16>, shape, c.as<float>(), bias_n.as<const __nv_bfloat16>(),
-           c.elements(), c.shape[1]);
+    launch("add_bias", add_bias_kernel<Bf16>, shape, c.as<float>(), bias_n.as<const Bf16>(), c.elements(), c.shape[1]);
   } else {
     launch("add_bias", add_bias_kernel<float>, shape, c.as<float>(), bias_n.as<const float>(), c.elements(),
            c.shape[1]);

@@ -11,7 +11,7 @@ template <class Units, int kWidth>
 struct ForwardShape {
   using T = typename Units::Element;
   static constexpr int kWarps = 4;
-  static constexpr int kThreads = kWarps * kLanes;
+  static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kQueries = kWarps * kTile;
   // Two blocks fit a multiprocessor of 227 KiB up to a width of 128, one fits 163 KiB at any.
   static constexpr int kKeys = sizeof(T) == 2 && kWidth <= 128 ? 64 : 32;
@@ -95,8 +95,8 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
 
   const FlashProblem& problem = operands.problem;
   const AttentionDims& d = problem.dims;
-  const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   // The last tiles see the most keys: they start first.
   const std::int64_t row = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;
   const std::int64_t head = blockIdx.y;

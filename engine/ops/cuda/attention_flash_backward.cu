@@ -30,16 +30,16 @@ constexpr int kDeltaRows = 4;
 template <class T>
 __global__ void delta_kernel(BackwardOperands operands) {
   const AttentionDims& d = operands.problem.dims;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kDeltaRows + threadIdx.x / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kDeltaRows + threadIdx.x / kWarp;
   const std::int64_t head = blockIdx.y;
   const std::int64_t batch = blockIdx.z;
   if (row >= d.seq_len) return;
   const T* const context = head_rows(static_cast<const T*>(operands.context), d, d.n_heads, batch, head).row(row);
   const T* const dcontext = head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head).row(row);
   float sum = 0;
-  for (std::int64_t i = lane; i < d.head_dim; i += kLanes) sum += to_f32(context[i]) * to_f32(dcontext[i]);
-  sum = warp_sum(sum);
+  for (std::int64_t i = lane; i < d.head_dim; i += kWarp) sum += to_f32(context[i]) * to_f32(dcontext[i]);
+  sum = over_warp(sum, Sum{});
   if (lane == 0) operands.delta[statistics_row(d, batch, head) + row] = sum;
 }
 
@@ -75,7 +75,7 @@ struct QueryShape {
   using T = typename Units::Element;
   static constexpr bool kSmall = sizeof(T) == 2;
   static constexpr int kWarps = kSmall || kWidth <= 128 ? 4 : 2;
-  static constexpr int kThreads = kWarps * kLanes;
+  static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kQueries = kWarps * kTile;
   static constexpr int kKeys = kSmall ? 32 : 16;
   static constexpr int kRow = kWidth + Units::kPad;
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
 
   const FlashProblem& problem = operands.problem;
   const AttentionDims& d = problem.dims;
-  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const std::int64_t row = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;
   const std::int64_t head = blockIdx.y;
   const std::int64_t batch = blockIdx.z;
@@ -209,7 +209,7 @@ struct KeyShape {
   static constexpr int kSlices = kWidth / kSlice;
   static constexpr int kKeyWarps = kSmall || kWidth <= 128 ? 4 : 2;
   static constexpr int kWarps = kKeyWarps * kSlices;
-  static constexpr int kThreads = kWarps * kLanes;
+  static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kKeys = kKeyWarps * kTile;
   static constexpr int kQueries = kSmall ? 32 : 16;
   static constexpr int kRow = kWidth + Units::kPad;
@@ -261,7 +261,7 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
 
   const FlashProblem& problem = operands.problem;
   const AttentionDims& d = problem.dims;
-  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int key_warp = warp % Shape::kKeyWarps;
   const int slice = warp / Shape::kKeyWarps * Shape::kSlice;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * Shape::kKeys;  // the first tiles have most queries
@@ -390,7 +390,7 @@ void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream
     using Keys = KeyShape<Units, kWidth>;
     launch("flash_delta", delta_kernel<typename Units::Element>,
            {.grid = dim3(tiles_of(d.seq_len, kDeltaRows), heads, batch),
-            .block = dim3(kDeltaRows * kLanes),
+            .block = dim3(kDeltaRows * kWarp),
             .stream = stream},
            operands);
     launch("flash_dkey_dvalue", dkey_dvalue_kernel<Units, kWidth>,

@@ -7,6 +7,8 @@
 
 #include "engine/core/cuda_device.h"
 #include "engine/ops/cuda/attention_provider.h"
+#include "engine/ops/cuda/host_mailbox.h"
+#include "engine/ops/cuda/upload_staging.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cuda {
@@ -54,6 +56,8 @@ class CudaOps final : public Ops {
   const CudaDevice& device_;
   AttentionChoice attention_choice_;
   TensorView workspace_;
+  UploadStaging staging_;
+  HostMailbox mailbox_;
   std::unique_ptr<MatmulProvider> matmul_;
   std::unique_ptr<AttentionProvider> attention_;
 };

@@ -7,18 +7,14 @@
 
 #include <cstdint>
 
-#include "engine/ops/cuda/element.cuh"
-#include "engine/ops/cuda/warp.cuh"
-#if defined(__CUDACC__)
-#include <mma.h>
-#else
-#include "tests/engine/emulation/wmma.h"
-#endif
+#include "engine/ops/cuda/elements.cuh"
+#include "engine/ops/cuda/reductions.cuh"
+#include "engine/ops/cuda/wmma.cuh"
 
 namespace perfbench::engine::cuda {
 
 inline constexpr int kTile = 16;
-inline constexpr int kLaneElements = kTile * kTile / kLanes;  // of an accumulator, in one lane
+inline constexpr int kLaneElements = kTile * kTile / kWarp;  // of an accumulator, in one lane
 
 // Row and column of the calling lane's elements.
 struct Places {
@@ -28,41 +24,41 @@ struct Places {
 };
 
 struct TensorCores {
-  using Element = __nv_bfloat16;
-  using Accumulator = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, kTile, kTile, kTile, float>;
-  using Left = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, kTile, kTile, kTile, Element, nvcuda::wmma::row_major>;
+  using Element = Bf16;
+  using Accumulator = wmma::fragment<wmma::accumulator, kTile, kTile, kTile, float>;
+  using Left = wmma::fragment<wmma::matrix_a, kTile, kTile, kTile, Element, wmma::row_major>;
   // Elements behind each row of a tile, so that rows fall into different banks.
   static constexpr int kPad = 8;
 
-  __device__ static void clear(Accumulator& sum) { nvcuda::wmma::fill_fragment(sum, 0.0F); }
+  __device__ static void clear(Accumulator& sum) { wmma::fill_fragment(sum, 0.0F); }
   __device__ static Left load(const Element* a, int stride) {
     Left left;
-    nvcuda::wmma::load_matrix_sync(left, a, static_cast<unsigned>(stride));
+    wmma::load_matrix_sync(left, a, static_cast<unsigned>(stride));
     return left;
   }
   // sum += a b
   __device__ static void add_product(Accumulator& sum, const Left& a, const Element* b, int stride) {
-    nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, kTile, kTile, kTile, Element, nvcuda::wmma::row_major> right;
-    nvcuda::wmma::load_matrix_sync(right, b, static_cast<unsigned>(stride));
-    nvcuda::wmma::mma_sync(sum, a, right, sum);
+    wmma::fragment<wmma::matrix_b, kTile, kTile, kTile, Element, wmma::row_major> right;
+    wmma::load_matrix_sync(right, b, static_cast<unsigned>(stride));
+    wmma::mma_sync(sum, a, right, sum);
   }
   // sum += a b^T
   __device__ static void add_product_transposed(Accumulator& sum, const Left& a, const Element* b, int stride) {
-    nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, kTile, kTile, kTile, Element, nvcuda::wmma::col_major> right;
-    nvcuda::wmma::load_matrix_sync(right, b, static_cast<unsigned>(stride));
-    nvcuda::wmma::mma_sync(sum, a, right, sum);
+    wmma::fragment<wmma::matrix_b, kTile, kTile, kTile, Element, wmma::col_major> right;
+    wmma::load_matrix_sync(right, b, static_cast<unsigned>(stride));
+    wmma::mma_sync(sum, a, right, sum);
   }
   __device__ static void store(float* to, const Accumulator& sum, int stride) {
-    nvcuda::wmma::store_matrix_sync(to, sum, static_cast<unsigned>(stride), nvcuda::wmma::mem_row_major);
+    wmma::store_matrix_sync(to, sum, static_cast<unsigned>(stride), wmma::mem_row_major);
   }
   // `shared`: kTile * kTile floats of the warp's own.
   __device__ static Places find_places(float* shared) {
-    const int lane = threadIdx.x % kLanes;
-    for (int i = lane; i < kTile * kTile; i += kLanes) shared[i] = static_cast<float>(i);
+    const int lane = threadIdx.x % kWarp;
+    for (int i = lane; i < kTile * kTile; i += kWarp) shared[i] = static_cast<float>(i);
     __syncwarp();
     Accumulator numbers;
     static_assert(Accumulator::num_elements == kLaneElements);
-    nvcuda::wmma::load_matrix_sync(numbers, shared, kTile, nvcuda::wmma::mem_row_major);
+    wmma::load_matrix_sync(numbers, shared, kTile, wmma::mem_row_major);
     Places places;
     for (int i = 0; i < kLaneElements; ++i) places.at[i] = static_cast<int>(numbers.x[i]);
     __syncwarp();
@@ -82,7 +78,7 @@ struct PlainFma {
   };
   static constexpr int kPad = 4;
 
-  __device__ static int first_row() { return static_cast<int>(threadIdx.x) % kLanes / 4 * 2; }
+  __device__ static int first_row() { return static_cast<int>(threadIdx.x) % kWarp / 4 * 2; }
   __device__ static int first_column() { return static_cast<int>(threadIdx.x) % 4 * 4; }
 
   __device__ static void clear(Accumulator& sum) {

@@ -14,6 +14,10 @@
 
 #include "tests/engine/emulation/block.h"
 
+#if !defined(__launch_bounds__)
+#define __launch_bounds__(...)
+#endif
+
 inline const uint3& threadIdx = perfbench::emulation::place.thread;
 inline const uint3& blockIdx = perfbench::emulation::place.block;
 inline const dim3& blockDim = perfbench::emulation::place.block_size;
@@ -99,6 +103,12 @@ T atomicAdd(T* at, T value) {
   *at = old + value;
   return old;
 }
+template <class T>
+T atomicMin(T* at, T value) {
+  const T old = *at;
+  if (value < old) *at = value;
+  return old;
+}
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
@@ -119,6 +129,29 @@ inline double __longlong_as_double(long long bits) {
 }
 inline long long __double_as_longlong(double x) {
   return std::bit_cast<long long>(x);
+}
+
+// Roundings of their own, never fused.
+inline float __fadd_rn(float a, float b) {
+  return a + b;
+}
+inline float __fsub_rn(float a, float b) {
+  return a - b;
+}
+inline float __fmul_rn(float a, float b) {
+  return a * b;
+}
+inline float __fmaf_rn(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+
+// cos(pi x): the quarter of the circle is taken off exactly.
+inline double cospi(double x) {
+  const double quarters = std::nearbyint(2.0 * x);
+  const double angle = (x - 0.5 * quarters) * 3.14159265358979323846;
+  const auto quadrant = static_cast<long long>(quarters) & 3;
+  const double value = (quadrant & 1) != 0 ? std::sin(angle) : std::cos(angle);
+  return quadrant == 1 || quadrant == 2 ? -value : value;
 }
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);

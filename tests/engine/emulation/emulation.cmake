@@ -27,5 +27,25 @@ perfbench_library(perfbench_emulated_cuda
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
   DEPENDS perfbench_core)
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
+target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
 
 perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp DEPENDS perfbench_emulated_cuda)
+
+# The backend itself: the lists of engine/ops/cuda, with twins of what stands on libraries.
+include(${PROJECT_SOURCE_DIR}/engine/ops/cuda/sources.cmake)
+set(emulated_sources ${PERFBENCH_CUDA_KERNELS} ${PERFBENCH_CUDA_HOST_SOURCES})
+list(TRANSFORM emulated_sources PREPEND ${PERFBENCH_CUDA_OPS_FOLDER}/)
+# Of this folder alone: nvcc compiles the same files elsewhere.
+set_source_files_properties(${emulated_sources} PROPERTIES LANGUAGE CXX)
+perfbench_library(perfbench_emulated_ops_cuda
+  SOURCES
+    ${emulated_sources}
+    ${PERFBENCH_CUDA_OPS_FOLDER}/no_cudnn.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
+  DEPENDS perfbench_ops perfbench_emulated_cuda)
+
+perfbench_test(engine_emulated_ops_tests
+  SOURCES ${ops_tests} ops_under_test_cuda.cpp
+  DEPENDS perfbench_emulated_ops_cuda
+  PREFIX emulated.)

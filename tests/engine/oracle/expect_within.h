@@ -24,6 +24,7 @@ inline void expect_within(const Operand& got, const Values& want, const std::fun
     if (!(ratio <= worst)) {
       worst = ratio;
       at = i;
+      if (std::isnan(ratio)) break;  // which no later ratio may hide
     }
   }
   EXPECT_LE(worst, 1.0) << what << ": element " << at << " is " << values[at] << ", expected " << want[at] << " within "

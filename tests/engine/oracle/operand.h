@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
 #include "engine/core/tensor.h"
+#include "tests/engine/oracle/operand_memory.h"
 
 namespace perfbench::engine::oracle {
 
@@ -44,62 +46,66 @@ inline double rounded_to(DType dtype, double value) {
 
 class Operand {
  public:
-  Operand(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {
-    bytes_.resize(static_cast<std::size_t>(view().bytes()) + kAlign);
+  // Zeros.
+  Operand(DType dtype, Shape shape)
+      : view_{nullptr, dtype, shape}, memory_(allocate_operand(static_cast<std::size_t>(view_.bytes()))) {
+    view_.data = memory_.get();
+    std::memset(view_.data, 0, static_cast<std::size_t>(view_.bytes()));
   }
   // `values` must be exact in dtype, or are rounded to it.
   Operand(DType dtype, Shape shape, const Values& values) : Operand(dtype, shape) { set(values); }
 
-  TensorView view() const {
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
-    auto* const aligned = const_cast<unsigned char*>(bytes_.data()) + (kAlign - address % kAlign) % kAlign;
-    return {aligned, dtype_, shape_};
-  }
+  // What the host reads or writes through it must wait for the operations by itself.
+  const TensorView& view() const { return view_; }
   operator TensorView() const { return view(); }
 
   void set(const Values& values) {
+    wait_for_ops();
     if (values.size() != size()) throw std::logic_error("operand: wrong number of values");
     for (std::size_t i = 0; i < size(); ++i) set_at(i, values[i]);
   }
 
   Values values() const {
+    wait_for_ops();
     Values out(size());
     for (std::size_t i = 0; i < size(); ++i) out[i] = at(i);
     return out;
   }
 
   std::vector<unsigned char> bytes() const {
-    const auto* const first = static_cast<const unsigned char*>(view().data);
-    return {first, first + view().bytes()};
+    wait_for_ops();
+    const auto* const first = static_cast<const unsigned char*>(view_.data);
+    return {first, first + view_.bytes()};
   }
 
-  std::size_t size() const { return static_cast<std::size_t>(shape_.elements()); }
-  DType dtype() const { return dtype_; }
+  std::size_t size() const { return static_cast<std::size_t>(view_.elements()); }
+  DType dtype() const { return view_.dtype; }
 
  private:
-  static constexpr std::size_t kAlign = 64;
+  struct Free {
+    void operator()(void* memory) const { free_operand(memory); }
+  };
 
   void set_at(std::size_t i, double value) {
-    const TensorView v = view();
-    if (dtype_ == DType::f32) v.as<float>()[i] = static_cast<float>(value);
-    if (dtype_ == DType::f64) v.as<double>()[i] = value;
-    if (dtype_ == DType::i32) v.as<std::int32_t>()[i] = static_cast<std::int32_t>(value);
-    if (dtype_ == DType::bf16) {
+    const TensorView& v = view_;
+    if (v.dtype == DType::f32) v.as<float>()[i] = static_cast<float>(value);
+    if (v.dtype == DType::f64) v.as<double>()[i] = value;
+    if (v.dtype == DType::i32) v.as<std::int32_t>()[i] = static_cast<std::int32_t>(value);
+    if (v.dtype == DType::bf16) {
       const auto exact = static_cast<float>(rounded_to(DType::bf16, value));
       v.as<std::uint16_t>()[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(exact) >> 16);
     }
   }
   double at(std::size_t i) const {
-    const TensorView v = view();
-    if (dtype_ == DType::f32) return static_cast<double>(v.as<float>()[i]);
-    if (dtype_ == DType::f64) return v.as<double>()[i];
-    if (dtype_ == DType::i32) return static_cast<double>(v.as<std::int32_t>()[i]);
+    const TensorView& v = view_;
+    if (v.dtype == DType::f32) return static_cast<double>(v.as<float>()[i]);
+    if (v.dtype == DType::f64) return v.as<double>()[i];
+    if (v.dtype == DType::i32) return static_cast<double>(v.as<std::int32_t>()[i]);
     return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(v.as<std::uint16_t>()[i]) << 16));
   }
 
-  DType dtype_;
-  Shape shape_;
-  std::vector<unsigned char> bytes_;
+  TensorView view_;
+  std::unique_ptr<void, Free> memory_;
 };
 
 // Normal deviates that dtype holds exactly.

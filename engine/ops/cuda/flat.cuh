@@ -1,0 +1,23 @@
+// A loop over the elements of flat operands, a vector at a time.
+#pragma once
+
+#include "engine/ops/cuda/elements.cuh"
+#include "engine/ops/cuda/launch_shapes.h"
+
+namespace perfbench::engine::cuda {
+
+// Calls f(first, count) for every vector of N elements that falls to this thread; count < N only at the end.
+template <int N, class F>
+__device__ inline void for_each_vector(std::int64_t elements, F f) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x * N;
+  const std::int64_t mine = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N;
+  for (std::int64_t first = mine; first < elements; first += step) {
+    f(first, elements - first < N ? elements - first : std::int64_t{N});
+  }
+}
+
+inline LaunchShape flat_shape(std::int64_t elements, int vector, cudaStream_t stream) {
+  return {.grid = flat_blocks(elements, vector), .block = kFlatThreads, .stream = stream};
+}
+
+}  // namespace perfbench::engine::cuda

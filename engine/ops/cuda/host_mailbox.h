@@ -1,0 +1,41 @@
+// What the device tells the host: one value, and token ids outside the vocabulary. Kernels cannot throw, and the host
+// waits for the device only where a value is read, so that is where a bad token becomes an error.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace perfbench::engine::cuda {
+
+// The kernels' side, in pinned memory that the device writes: the lowest bad row, with its token in the low half.
+using BadToken = unsigned long long;
+inline constexpr BadToken kNoBadToken = ~BadToken{0};
+
+class HostMailbox {
+ public:
+  enum class Reader { embedding, cross_entropy };
+
+  HostMailbox();
+  ~HostMailbox();
+  HostMailbox(const HostMailbox&) = delete;
+  HostMailbox& operator=(const HostMailbox&) = delete;
+
+  // Where a kernel whose tokens must be below `vocabulary` reports one that is not.
+  BadToken* bad_token(Reader reader, std::int64_t vocabulary);
+  // The value at `on_device` when the stream gets there; waits for it. Throws BadInput when a kernel before it reported
+  // a token.
+  double read(const double* on_device, cudaStream_t stream);
+
+ private:
+  static constexpr int kReaders = 2;
+  struct Shared {
+    double value;
+    BadToken bad_tokens[kReaders];
+  };
+
+  Shared* shared_ = nullptr;
+  std::int64_t vocabularies_[kReaders] = {};
+};
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,115 @@
+// Sums of whole tensors in f64: of each block over its vectors, then over the blocks. Column sums in f32: over groups
+// of rows, then over the groups. Both orders are fixed by the shapes.
+#include "engine/ops/cuda/column_sums.h"
+#include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/flat.cuh"
+#include "engine/ops/cuda/reductions.cuh"
+#include "engine/ops/workspace.h"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+struct Identity {
+  __device__ double operator()(double v) const { return v; }
+};
+struct Square {
+  __device__ double operator()(double v) const { return v * v; }
+};
+
+template <class T, class Term>
+__global__ void sum_kernel(double* of_blocks, const T* x, std::int64_t elements, Access access) {
+  constexpr int N = kVector<T>;
+  double sum = 0.0;
+  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+    float v[N];
+    load(x + first, count, access, v);  // the zeros beyond the end add nothing
+#pragma unroll
+    for (int i = 0; i < N; ++i) sum += Term{}(static_cast<double>(v[i]));
+  });
+  sum = sum_over_block(sum);
+  if (threadIdx.x == 0) of_blocks[blockIdx.x] = sum;
+}
+
+// One block; `blocks` is at most workspace::kSumBlocks.
+__global__ void total_kernel(double* out, const double* of_blocks, int blocks, Write write) {
+  double sum = 0.0;
+  for (int i = static_cast<int>(threadIdx.x); i < blocks; i += static_cast<int>(blockDim.x)) sum += of_blocks[i];
+  sum = sum_over_block(sum);
+  if (threadIdx.x == 0) *out = write == Write::accumulate ? *out + sum : sum;
+}
+
+template <class Term>
+void total(const TensorView& out, const TensorView& x, Write write, double* of_blocks, cudaStream_t stream) {
+  with_element_type(x.dtype, [&]<class T>() {
+    LaunchShape shape = flat_shape(x.elements(), kVector<T>, stream);
+    shape.grid.x = std::min(shape.grid.x, static_cast<unsigned>(workspace::kSumBlocks));
+    launch("sum", sum_kernel<T, Term>, shape, of_blocks, x.as<const T>(), x.elements(), access_of({x.data}, 0, 1));
+    launch("sum_total", total_kernel, {.grid = 1, .block = kFlatThreads, .stream = stream}, out.as<double>(), of_blocks,
+           static_cast<int>(shape.grid.x), write);
+  });
+}
+
+// A block takes 32 vectors of columns of one group of rows, which its warps divide.
+constexpr unsigned kRowLanes = 8;
+
+template <class T>
+__global__ void bias_kernel(float* partial, const T* dy, std::int64_t rows, std::int64_t width, Access access) {
+  constexpr int N = kVector<T>;
+  PERFBENCH_SHARED(float, of_lanes, kRowLanes* kWarp* N);
+  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarp + threadIdx.x) * N;
+  const std::int64_t count = width - first;
+  float sum[N] = {};
+  if (count > 0) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * kRowLanes;
+    for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kRowLanes + threadIdx.y; row < rows; row += step) {
+      float v[N];
+      load(dy + row * width + first, count, access, v);
+#pragma unroll
+      for (int i = 0; i < N; ++i) sum[i] += v[i];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) of_lanes[(threadIdx.y * N + i) * kWarp + threadIdx.x] = sum[i];
+  __syncthreads();
+  if (threadIdx.y != 0 || count <= 0) return;
+  for (unsigned lane = 1; lane < kRowLanes; ++lane) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) sum[i] += of_lanes[(lane * N + i) * kWarp + threadIdx.x];
+  }
+  store(partial + blockIdx.y * width + first, count, access, sum);
+}
+
+}  // namespace
+
+void CudaOps::do_sum(TensorView out_f64, TensorView x, Write write) {
+  auto* const of_blocks = static_cast<double*>(workspace(workspace::kSumBlocks * size_bytes(DType::f64), "sum"));
+  total<Identity>(out_f64, x, write, of_blocks, stream());
+}
+
+void CudaOps::do_sum_of_squares(TensorView out_f64, TensorView x, Write write) {
+  auto* const of_blocks =
+      static_cast<double*>(workspace(workspace::kSumBlocks * size_bytes(DType::f64), "sum_of_squares"));
+  total<Square>(out_f64, x, write, of_blocks, stream());
+}
+
+double CudaOps::do_read_f64(TensorView scalar) {
+  return mailbox_.read(scalar.as<const double>(), stream());
+}
+
+void CudaOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
+  const std::int64_t rows = dy.shape[0];
+  const std::int64_t width = dy.shape[1];
+  const std::int64_t groups = std::clamp<std::int64_t>(divide_up(rows, kRowLanes), 1, workspace::kRowGroups);
+  auto* const partial = static_cast<float*>(workspace(workspace::column_sum_bytes(width, 1), "bias_backward"));
+  with_element_type(dy.dtype, [&]<class T>() {
+    const auto columns = static_cast<unsigned>(divide_up(width, kWarp * kVector<T>));
+    launch("bias_backward", bias_kernel<T>,
+           {.grid = {columns, static_cast<unsigned>(groups)}, .block = {kWarp, kRowLanes}, .stream = stream()}, partial,
+           dy.as<const T>(), rows, width, access_of({dy.data, partial}, width, kVector<T>));
+  });
+  sum_groups(
+      {.out = dbias.as<float>(), .partial = partial, .groups = groups, .stride = width, .width = width, .write = write},
+      stream());
+}
+
+}  // namespace perfbench::engine::cuda

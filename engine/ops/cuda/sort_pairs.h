@@ -1,0 +1,28 @@
+// A stable sort on the device, by CUB; apart from the kernels, because its headers need nvcc.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace perfbench::engine::cuda {
+
+// Two buffers of `count` elements each for keys and values; the input is in the first, the result in either.
+struct SortPairs {
+  std::uint32_t* keys[2];
+  std::int32_t* values[2];
+  std::int64_t count;
+  int key_bits;  // keys are below 2^key_bits
+  void* scratch;
+  std::int64_t scratch_bytes;
+};
+
+struct SortedPairs {
+  const std::uint32_t* keys;
+  const std::int32_t* values;
+};
+
+// Throws LogicFault when `scratch` is too small.
+SortedPairs sort_pairs(const SortPairs& pairs, cudaStream_t stream);
+
+}  // namespace perfbench::engine::cuda

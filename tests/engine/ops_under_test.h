@@ -1,0 +1,31 @@
+// The backend that the tests of the operations are linked with: ops_under_test_cpu.cpp or ops_under_test_cuda.cpp (on
+// the CUDA runtime or on the emulated one).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/ops/ops.h"
+#include "tests/engine/oracle/operand_memory.h"
+
+namespace perfbench::engine {
+
+// Empty when the backend can run here.
+std::string why_no_ops();
+std::unique_ptr<Ops> make_ops_under_test();
+// Calls `f` in every circumstance that must not change a bit of a result, with words for it.
+void in_every_circumstance(const std::function<void(const std::string&)>& f);
+
+class OpsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto reason = why_no_ops(); !reason.empty()) GTEST_SKIP() << "skipped: " << reason;
+    ops_ = make_ops_under_test();
+  }
+  std::unique_ptr<Ops> ops_;
+};
+
+}  // namespace perfbench::engine

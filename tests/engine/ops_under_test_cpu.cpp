@@ -1,0 +1,37 @@
+#include <omp.h>
+
+#include <cstdlib>
+
+#include "tests/engine/ops_under_test.h"
+
+namespace perfbench::engine {
+
+std::string why_no_ops() {
+  return "";
+}
+
+std::unique_ptr<Ops> make_ops_under_test() {
+  return make_cpu_ops();
+}
+
+void in_every_circumstance(const std::function<void(const std::string&)>& f) {
+  const int before = omp_get_max_threads();
+  for (const int threads : {1, 1, 2, 3}) {
+    omp_set_num_threads(threads);
+    f(std::to_string(threads) + " threads");
+  }
+  omp_set_num_threads(before);
+}
+
+void* allocate_operand(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  return std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+}
+
+void free_operand(void* memory) {
+  std::free(memory);
+}
+
+void wait_for_ops() {}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,58 @@
+// Operands in managed memory, which the host reads after waiting for the device.
+#include <cuda_runtime_api.h>
+
+#include "engine/core/cuda_error.h"
+#include "engine/core/cuda_memory.h"
+#include "engine/ops/cuda/cuda_ops.h"
+#include "tests/engine/ops_under_test.h"
+
+namespace perfbench::engine {
+namespace {
+
+// More than any shape of these tests needs (engine/ops/workspace.h).
+constexpr std::int64_t kWorkspaceBytes = std::int64_t{64} << 20;
+
+struct Gpu {
+  CudaDevice device{0};
+  std::unique_ptr<ArenaBacking> memory = make_cuda_backing(device, kWorkspaceBytes);
+  TensorView workspace{memory->at(0, kWorkspaceBytes), DType::f32, Shape{kWorkspaceBytes / size_bytes(DType::f32)}};
+};
+
+// Never destroyed: the runtime may be gone before static objects are.
+Gpu& gpu() {
+  static Gpu& one = *new Gpu;
+  return one;
+}
+
+}  // namespace
+
+std::string why_no_ops() {
+  static const CudaDevices devices = find_cuda_devices();
+  return devices.count > 0 ? "" : "no CUDA device (" + devices.reason + ")";
+}
+
+std::unique_ptr<Ops> make_ops_under_test() {
+  auto ops = cuda::make_cuda_ops(gpu().device, spec::Precision::fp32);
+  ops->use_workspace(gpu().workspace);
+  return ops;
+}
+
+void in_every_circumstance(const std::function<void(const std::string&)>& f) {
+  for (int time = 1; time <= 3; ++time) f("time " + std::to_string(time));
+}
+
+void* allocate_operand(std::size_t bytes) {
+  void* memory = nullptr;
+  cuda_check(cudaMallocManaged(&memory, bytes == 0 ? 1 : bytes), "cudaMallocManaged");
+  return memory;
+}
+
+void free_operand(void* memory) {
+  cudaFree(memory);
+}
+
+void wait_for_ops() {
+  gpu().device.synchronize();
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,15 @@
+// Memory that the operations under test and the host both reach: one definition for each backend (ops_under_test.h).
+#pragma once
+
+#include <cstddef>
+
+namespace perfbench::engine {
+
+// Aligned to 64 bytes.
+void* allocate_operand(std::size_t bytes);
+// Waits for the operations first.
+void free_operand(void* memory);
+// Until the operations that were called have written their results.
+void wait_for_ops();
+
+}  // namespace perfbench::engine

@@ -20,3 +20,11 @@ find_package(nlohmann_json REQUIRED)
 perfbench_test(engine_cuda_choice_tests
   SOURCES cuda_algorithm_cache_test.cpp cuda_product_test.cpp
   DEPENDS perfbench_algorithm_cache nlohmann_json::nlohmann_json)
+
+# The same on a GPU; skipped where there is none.
+if(PERFBENCH_HAS_CUDA)
+  perfbench_test(engine_cuda_ops_tests
+    SOURCES ${ops_tests} cuda_attention_test.cpp ops_under_test_cuda.cpp
+    DEPENDS perfbench_ops_cuda
+    PREFIX cuda.)
+endif()

@@ -7,14 +7,10 @@
 
 #include "engine/core/error.h"
 #include "engine/ops/cuda/masked_softmax.h"
-#include "engine/ops/workspace.h"
 
 namespace perfbench::engine::cuda {
 namespace {
 
-// f32 scores held at once when the probabilities are kept in bf16. A constant, so that the shapes of the products, and
-// with them the bits, do not depend on the workspace of a run.
-constexpr std::int64_t kScoreFloats = workspace::kMatmulBytes / static_cast<std::int64_t>(sizeof(float));
 constexpr std::int64_t kRowMultiple = 64;  // of rows held at once: whole tiles of the products
 
 // The g-th query head of every group of one sequence.
@@ -47,8 +43,8 @@ class Attention {
     const std::int64_t per_head = d_.seq_len * d_.seq_len;
     const bool in_place = dtype_ == DType::f32;
     const std::int64_t heads =
-        in_place ? d_.n_kv_heads : std::clamp<std::int64_t>(kScoreFloats / per_head, 1, d_.n_kv_heads);
-    const std::int64_t fitting = kScoreFloats / d_.seq_len;
+        in_place ? d_.n_kv_heads : std::clamp<std::int64_t>(tools_.score_floats / per_head, 1, d_.n_kv_heads);
+    const std::int64_t fitting = tools_.score_floats / d_.seq_len;
     const std::int64_t rows = in_place || fitting >= d_.seq_len
                                   ? d_.seq_len
                                   : std::max<std::int64_t>(fitting / kRowMultiple * kRowMultiple, 1);

@@ -2,7 +2,7 @@
 // of them may see. While scores are computed the tile of values arrives, and while the values are summed up the next
 // tile of keys does.
 #include "engine/ops/cuda/attention_flash.h"
-#include "engine/ops/cuda/flash_launch.h"
+#include "engine/ops/cuda/flash_launch.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

@@ -7,9 +7,7 @@
 
 namespace perfbench::engine::cuda {
 
-inline constexpr std::int64_t kMostFlashHeadDim = 256;
-
-// Throw EngineError (infeasible) for a head_dim above kMostFlashHeadDim.
+// Throw EngineError (infeasible) for a head_dim above 256.
 void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream);
 // `scratch` of flash_scratch_bytes.
 void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream_t stream);

@@ -5,7 +5,7 @@
 //   dscore = weight * (dcontext[r] . value[c] - delta[r]), delta[r] = dcontext[r] . context[r]
 //   dvalue[c] += weight dcontext[r]; dkey[c] += scale dscore query[r]; dquery[r] += scale dscore key[c]
 #include "engine/ops/cuda/attention_flash.h"
-#include "engine/ops/cuda/flash_launch.h"
+#include "engine/ops/cuda/flash_launch.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

@@ -14,6 +14,8 @@ namespace perfbench::engine::cuda {
 inline constexpr float kLog2E = 1.4426950408889634F;
 inline constexpr float kLn2 = 0.6931471805599453F;
 
+inline constexpr int kMostFlashHeadDim = 256;
+
 enum class Addresses { any, multiples_of_16 };
 
 struct FlashProblem {

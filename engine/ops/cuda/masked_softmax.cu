@@ -14,13 +14,13 @@ struct Place {
   std::int64_t head;
   std::int64_t row;
 };
-__device__ Place place_of_warp(const ScoreRows& shape) {
+__device__ Place place_of_warp() {
   return {.head = blockIdx.y, .row = static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp};
 }
 
 template <class T>
 __global__ void forward_kernel(SoftmaxForwardArgs args) {
-  const auto [head, row] = place_of_warp(args.shape);
+  const auto [head, row] = place_of_warp();
   if (row >= args.shape.rows) return;
   const int lane = threadIdx.x % kWarp;
   const std::int64_t visible = args.shape.first_row + row + 1;
@@ -42,7 +42,7 @@ __global__ void forward_kernel(SoftmaxForwardArgs args) {
 
 template <class T>
 __global__ void backward_kernel(SoftmaxBackwardArgs args) {
-  const auto [head, row] = place_of_warp(args.shape);
+  const auto [head, row] = place_of_warp();
   if (row >= args.shape.rows) return;
   const int lane = threadIdx.x % kWarp;
   const std::int64_t visible = args.shape.first_row + row + 1;

@@ -29,7 +29,8 @@ perfbench_library(perfbench_emulated_cuda
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
 
-perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp DEPENDS perfbench_emulated_cuda)
+perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp emulation_tiles_test.cpp
+  DEPENDS perfbench_ops perfbench_emulated_cuda)
 
 # The backend itself: the lists of engine/ops/cuda, with twins of what stands on libraries.
 include(${PROJECT_SOURCE_DIR}/engine/ops/cuda/sources.cmake)
@@ -46,6 +47,6 @@ perfbench_library(perfbench_emulated_ops_cuda
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 
 perfbench_test(engine_emulated_ops_tests
-  SOURCES ${ops_tests} ops_under_test_cuda.cpp
+  SOURCES ${ops_tests} cuda_attention_test.cpp ops_under_test_cuda.cpp
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)

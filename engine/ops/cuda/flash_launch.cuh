@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "engine/core/error.h"
-#include "engine/ops/cuda/attention_flash.h"
 #include "engine/ops/cuda/flash_tiles.cuh"
 
 namespace perfbench::engine::cuda {

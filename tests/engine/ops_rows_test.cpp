@@ -29,7 +29,10 @@ class Adamw : public OpsTest {};
 class Copy : public OpsTest {};
 class FillNormal : public OpsTest {};
 
-constexpr RowsShape kShapes[] = {{1, 1}, {3, 5}, {2, 16}, {33, 17}, {70, 768}, {5, 1027}};
+// Narrow and wide, whole vectors and not, and around the widths that a block of CUDA threads keeps in registers (8192
+// and 16384).
+constexpr RowsShape kShapes[] = {{1, 1},    {3, 5},    {2, 16},    {33, 17},   {70, 768}, {5, 1027},
+                                 {2, 8192}, {2, 8203}, {1, 16384}, {3, 16385}, {2, 16640}};
 constexpr double kEps = 1e-5;
 
 struct NormCase {
@@ -421,6 +424,32 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
         },
         "weight");
   }
+}
+
+// Operands that begin one element behind an aligned address, beside an aligned one.
+TEST_P(Rows, ElementsNeedNoAlignment) {
+  const std::int64_t n = 1003;
+  const auto inner = [](const Operand& t) { return t.view().slice(1, Shape{n}); };
+  const auto a = random_operand(GetParam(), Shape{n + 2}, 1);
+  const auto b = random_operand(GetParam(), Shape{n}, 2);
+  const Operand sum(GetParam(), Shape{n + 2});
+  const Operand floats(DType::f32, Shape{n + 2});
+  const Operand total(DType::f64, Shape{1});
+  ops_->add(inner(sum), inner(a), b);
+  ops_->copy(inner(floats), b);
+  ops_->sum(total, inner(a), Write::overwrite);
+  const auto as = a.values(), bs = b.values(), sums = sum.values(), copied = floats.values();
+  double want = 0.0;
+  for (std::size_t i = 0; i < bs.size(); ++i) {
+    ASSERT_EQ(sums[i + 1], oracle::rounded_to(GetParam(), static_cast<double>(static_cast<float>(as[i + 1] + bs[i]))));
+    ASSERT_EQ(copied[i + 1], bs[i]);
+    want += as[i + 1];
+  }
+  EXPECT_NEAR(ops_->read_f64(total), want, 1e-12 * n);
+  ops_->fill(inner(sum), 2.0);
+  Values filled(static_cast<std::size_t>(n + 2), 2.0);
+  filled.front() = filled.back() = 0.0;
+  EXPECT_EQ(sum.values(), filled);
 }
 
 TEST_P(Rows, AddRoundsOnceAndMayBeInPlace) {

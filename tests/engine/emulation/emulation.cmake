@@ -47,6 +47,6 @@ perfbench_library(perfbench_emulated_ops_cuda
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 
 perfbench_test(engine_emulated_ops_tests
-  SOURCES ${ops_tests} cuda_attention_test.cpp ops_under_test_cuda.cpp
+  SOURCES ${ops_tests} ${cuda_ops_tests} ops_under_test_cuda.cpp
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)

@@ -1,0 +1,93 @@
+// What only the cuda backend has: staged uploads, reports from kernels, a planned workspace, shapes of launches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/core/error.h"
+#include "engine/ops/cuda/launch_shapes.h"
+#include "engine/ops/cuda/upload_staging.h"
+#include "tests/engine/ops_under_test.h"
+#include "tests/engine/oracle/operand.h"
+
+namespace perfbench::engine {
+namespace {
+
+using oracle::Operand;
+using oracle::Values;
+using testing::HasSubstr;
+
+class CudaOpsTest : public OpsTest {};
+
+// More than the staging holds at once, and the source is overwritten as soon as each call returns.
+TEST_F(CudaOpsTest, AnUploadIsOverWithItsSourceWhenItReturns) {
+  const std::int64_t n = 3 * cuda::UploadStaging::kSlotBytes / size_bytes(DType::i32) + 5;
+  const Operand first(DType::i32, Shape{n});
+  const Operand second(DType::i32, Shape{n});
+  std::vector<std::int32_t> source(static_cast<std::size_t>(n));
+  const auto fill = [&](std::int32_t from) {
+    for (auto& x : source) x = from++;
+  };
+  fill(0);
+  ops_->upload(first, source.data());
+  fill(1000);
+  ops_->upload(second, source.data());
+  fill(-1);
+  wait_for_ops();
+  for (std::int64_t i = 0; i < n; ++i) {
+    ASSERT_EQ(first.view().as<std::int32_t>()[i], i);
+    ASSERT_EQ(second.view().as<std::int32_t>()[i], 1000 + i);
+  }
+}
+
+TEST_F(CudaOpsTest, TheLowestBadTokenIsToldWithItsRowAndTheVocabulary) {
+  const std::int64_t rows = 300;
+  Values ids(static_cast<std::size_t>(rows), 1.0);
+  ids[200] = -7.0;
+  ids[100] = 12.0;
+  const Operand tokens(DType::i32, Shape{rows}, ids);
+  const Operand table(DType::f32, Shape{12, 8});
+  const Operand x(DType::f32, Shape{rows, 8});
+  const Operand value(DType::f64, Shape{1});
+  const auto message = [&] {
+    try {
+      ops_->read_f64(value);
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  ops_->embedding_forward({.x_NM = x, .tokens_N = tokens, .table_VM = table, .seq_len = rows});
+  EXPECT_THAT(message(), HasSubstr("embedding: token 12 at position 100 of the batch is outside the vocabulary of 12"));
+  EXPECT_TRUE(std::isnan(x.values()[100 * 8]));
+  const Operand logits(DType::f32, Shape{rows, 12});
+  const Operand losses(DType::f32, Shape{rows});
+  ops_->cross_entropy({.losses_N = losses, .logits_NV = logits, .targets_N = tokens});
+  EXPECT_THAT(message(), HasSubstr("cross entropy: target 12 at position 100"));
+  EXPECT_TRUE(std::isnan(losses.values()[200]));
+  EXPECT_EQ(message(), "");
+}
+
+TEST_F(CudaOpsTest, AWorkspaceThatIsTooSmallIsALogicFault) {
+  const Operand out(DType::f64, Shape{1});
+  const Operand x(DType::f32, Shape{8});
+  ops_->use_workspace({out.view().data, DType::f64, Shape{1}});
+  EXPECT_THROW(ops_->sum(out, x, Write::overwrite), LogicFault);
+}
+
+TEST(CudaLaunchShapes, StayWithinTheLimitsOfAGridForAnyExtent) {
+  using namespace cuda;  // NOLINT
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  EXPECT_EQ(flat_blocks(1, 4), 1U);
+  EXPECT_EQ(flat_blocks(0, 4), 1U);
+  EXPECT_EQ(flat_blocks(4 * kFlatThreads + 1, 4), 2U);
+  EXPECT_LE(flat_blocks(kHuge, 4), kMostBlocksX);
+  EXPECT_EQ(row_blocks(0), 1U);
+  EXPECT_EQ(row_blocks(7), 7U);
+  EXPECT_EQ(row_blocks(kHuge), kMostBlocksX);
+  EXPECT_EQ(row_threads(1, 16), 32U);
+  EXPECT_EQ(row_threads(33 * 16, 16), 64U);
+  EXPECT_EQ(row_threads(kHuge, 16), 1024U);
+  EXPECT_EQ(row_threads(kHuge, 16, 512), 512U);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

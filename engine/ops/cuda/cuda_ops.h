@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/core/cuda_device.h"
+#include "engine/ops/cuda/attention_provider.h"
 #include "engine/ops/cuda/host_mailbox.h"
 #include "engine/ops/cuda/recordings.h"
 #include "engine/ops/cuda/upload_staging.h"
@@ -14,11 +15,10 @@
 namespace perfbench::engine::cuda {
 
 class MatmulProvider;
-class AttentionProvider;
 
 class CudaOps final : public Ops {
  public:
-  CudaOps(const CudaDevice& device, spec::Precision precision);
+  CudaOps(const CudaDevice& device, spec::Precision precision, AttentionChoice attention = AttentionChoice::automatic);
   ~CudaOps() override;
 
   bool emulates(spec::Precision precision) const override;
@@ -57,9 +57,12 @@ class CudaOps final : public Ops {
   // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
   void* workspace(std::int64_t bytes, std::string_view op) const;
   cudaStream_t stream() const { return device_.compute(); }
+  template <class F>
+  bool by_library(const AttentionDims& dims, F&& compute) const;
 
   const CudaDevice& device_;
   Recordings recordings_;
+  AttentionChoice attention_choice_;
   TensorView workspace_;
   UploadStaging staging_;
   HostMailbox mailbox_;

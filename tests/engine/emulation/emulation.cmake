@@ -30,7 +30,8 @@ perfbench_library(perfbench_emulated_cuda
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
 
-perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp DEPENDS perfbench_emulated_cuda)
+perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp emulation_tiles_test.cpp
+  DEPENDS perfbench_ops perfbench_emulated_cuda)
 
 # The backend itself: the lists of engine/ops/cuda, with twins of what stands on libraries.
 include(${PROJECT_SOURCE_DIR}/engine/ops/cuda/sources.cmake)
@@ -41,13 +42,12 @@ set_source_files_properties(${emulated_sources} PROPERTIES LANGUAGE CXX)
 perfbench_library(perfbench_emulated_ops_cuda
   SOURCES
     ${emulated_sources}
-    ${CMAKE_CURRENT_LIST_DIR}/twins/cuda_ops.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/twins/plain_attention.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/twins/plain_matmul.cpp
+    ${PERFBENCH_CUDA_OPS_FOLDER}/no_cudnn.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 
 perfbench_test(engine_emulated_ops_tests
-  SOURCES ${ops_tests} ops_cuda_test.cpp ops_under_test_cuda.cpp
+  SOURCES ${ops_tests} ${cuda_ops_tests} ops_under_test_cuda.cpp
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)

@@ -6,6 +6,12 @@ set(training_tests train_equality_test.cpp train_golden_test.cpp)
 perfbench_test(engine_training_tests
   SOURCES ${training_tests} training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu)
+if(PERFBENCH_HAS_CUDA)
+  perfbench_test(engine_cuda_training_tests
+    SOURCES ${training_tests} training_backend_cuda.cpp
+    DEPENDS perfbench_train perfbench_ops_cuda
+    PREFIX cuda.)
+endif()
 if(PERFBENCH_EMULATE_CUDA)
   perfbench_test(engine_emulated_training_tests
     SOURCES ${training_tests} training_backend_cuda.cpp

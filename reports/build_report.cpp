@@ -45,7 +45,7 @@ std::string upper(std::string_view text) {
 }
 
 std::string processor(const CellRuns& cell, const harness::HardwareByName& hardware) {
-  const auto& name = cell.run().hardware;
+  const auto name = harness::hardware_name(cell.run(), cell.environment());
   const auto known = hardware.find(name);
   if (known != hardware.end()) return known->second.title;
   if (name != "host") return name;

@@ -24,7 +24,7 @@ HardwareByName hardware_of(const std::vector<CellRuns>& cells, const CommandCont
   const ModelCatalog catalog(context.data_dir);
   HardwareByName out;
   for (const auto& cell : cells) {
-    const auto& name = cell.run().hardware;
+    const auto name = hardware_name(cell.run(), cell.environment());
     if (name == "host" || out.contains(name)) continue;
     try {
       out[name] = catalog.hardware(name);

@@ -20,8 +20,11 @@ std::optional<std::string> no_gpus_for(std::int64_t ranks, const spec::Environme
 std::optional<std::string> not_runnable_here(const PlannedCell& planned, const spec::EnvironmentRecord& machine) {
   const spec::RunSpec& run = planned.cell.run;
   if (run.device == spec::Device::cuda) {
-    const auto why_not = no_gpus_for(run.mesh.devices(), machine);
-    return why_not ? std::optional("planned only: " + *why_not) : std::nullopt;
+    if (const auto why_not = no_gpus_for(run.mesh.devices(), machine)) return "planned only: " + *why_not;
+    if (!planned.counts || needed_bytes(run, *planned.counts) <= machine.gpu_memory_bytes) return std::nullopt;
+    return fmt::format("planned only: a rank needs {}, a {} has {}",
+                       reports::human_bytes(needed_bytes(run, *planned.counts)), machine.gpu_model,
+                       reports::human_bytes(machine.gpu_memory_bytes));
   }
   // The plan of hardware: host has already been held against this machine.
   if (run.hardware == "host" || !planned.counts || machine.memory_bytes == 0) return std::nullopt;

@@ -12,6 +12,7 @@
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
+#include "engine/train/traced_steps.h"
 #include "engine/train/trainer.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/record_json.h"
@@ -108,6 +109,16 @@ class GpuSampleFile {
   std::optional<LineFile> file_;
 };
 
+void trace(const fs::path& dir, const spec::RunSpec& run, Context& context, Trainer& trainer, DeviceTracer* device) {
+  const std::int64_t rank = context.collectives.mesh().rank();
+  const auto problem =
+      run_traced_steps(context, trainer, run, {.first = run.steps, .count = run.trace_steps, .device = device},
+                       dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
+  if (problem.empty()) return;
+  std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
+               problem.c_str());
+}
+
 void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
   const std::int64_t threads = resolved_threads(run.threads_per_rank, ranks.on_node);
   omp_set_num_threads(static_cast<int>(threads));
@@ -134,10 +145,13 @@ void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int
     record.probe_ns = probe_ns;
     steps.append(spec::to_json_line(record));
   }
-  if (ranks.rank != 0) return;
-  auto summary = summary_of(run, context);
-  summary.startup_ns = startup_ns;
-  write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+  if (ranks.rank == 0) {
+    auto summary = summary_of(run, context);
+    summary.startup_ns = startup_ns;
+    write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+  }
+  // After the result is safe: what is traced is neither timed nor summed up.
+  if (run.trace_steps > 0) trace(dir, run, context, trainer, backend.tracer.get());
 }
 
 // Tells the harness what ended this rank, as far as the disk still takes it.

@@ -19,7 +19,8 @@ void PhaseClock::stop() {
     const auto gaps = timeline_->gaps_ns();
     for (std::size_t i = 0; i < gaps.size(); ++i) elapsed_[static_cast<std::size_t>(marked_[i])] += gaps[i];
   }
-  if (trace_ != nullptr) trace_->end(TraceLane::schedule, since_);
+  // The gaps were waited for: what ran behind the host belongs to the step.
+  if (trace_ != nullptr) trace_->end(TraceLane::schedule, timeline_ != nullptr ? now_() : since_);
 }
 
 std::int64_t PhaseClock::wall_ns() const {

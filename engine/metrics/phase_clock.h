@@ -41,7 +41,8 @@ class PhaseClock {
   }
   void repeat(const Segment& segment);
 
-  // From the next start on, the step and its phases are also spans of `sink`, at the same times to the nanosecond.
+  // From the next start on, the step and its phases are also spans of `sink`, by the host's clock: to the nanosecond
+  // those above where no timeline measures.
   void set_trace(TraceSink* sink) { trace_ = sink; }
 
   // Runs `phase` for the life of the object.

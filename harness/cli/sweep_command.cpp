@@ -44,7 +44,10 @@ class SweepStore {
  public:
   explicit SweepStore(fs::path path) : path_(std::move(path)) {}
 
-  void ingest(const fs::path& attempt_dir) { ingest_run_directory(db(), attempt_dir); }
+  void ingest(const fs::path& attempt_dir) {
+    const auto outcome = ingest_run_directory(db(), attempt_dir);
+    if (!outcome.trace_problem.empty()) fmt::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
+  }
   std::int64_t count(const std::string& run_id, AttemptState state) { return count_attempts(db(), run_id, state); }
   Connection& db() {
     if (!db_) db_.emplace(open_database(path_));
@@ -94,8 +97,9 @@ PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, co
     if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {
       const auto& flops = planned.counts->flops;
+      const auto& run = planned.cell.run;
       plan.work = static_cast<double>(flops.model_flops() + flops.rematerialised_flops) *
-                  static_cast<double>(planned.cell.run.steps * planned.cell.run.mesh.devices());
+                  static_cast<double>((run.steps + run.trace_steps) * run.mesh.devices());
     }
     work.plans[planned.cell.run_id] = plan;
     work.cells.push_back(std::move(planned.cell));

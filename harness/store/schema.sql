@@ -1,4 +1,4 @@
--- The perfbench database, version 1: everything that run directories say, one row per sample, so that a query never
+-- The perfbench database: everything that run directories say, one row per sample, so that a query never
 -- parses text. Filled by `perfbench ingest` (ingest.h), which can rebuild it from run directories; only the baseline
 -- ledger is written by hand. Conventions:
 --   *_key is a local integer key, *_id a name that means the same in every database; times of day are UTC, ISO 8601;
@@ -147,6 +147,28 @@ CREATE TABLE steps (
   peak_workspace_bytes   INTEGER NOT NULL,
   peak_host_bytes        INTEGER NOT NULL,
   peak_total_bytes       INTEGER NOT NULL,
+  PRIMARY KEY (attempt_key, rank, step)
+) STRICT, WITHOUT ROWID;
+
+-- Where the time of each traced step went (TraceSummary, harness/trace/trace_summary.h). Traced steps run after the timed
+-- ones and are not rows of steps.
+CREATE TABLE traced_steps (
+  attempt_key        INTEGER NOT NULL REFERENCES attempts,
+  rank               INTEGER NOT NULL,
+  step               INTEGER NOT NULL,
+  wall_ns            INTEGER NOT NULL,
+  gemm_ns            INTEGER NOT NULL,
+  attention_ns       INTEGER NOT NULL,
+  norm_ns            INTEGER NOT NULL,
+  elementwise_ns     INTEGER NOT NULL,
+  optimizer_ns       INTEGER NOT NULL,
+  other_ns           INTEGER NOT NULL,
+  copy_ns            INTEGER NOT NULL,
+  exposed_comm_ns    INTEGER NOT NULL,
+  idle_dependency_ns INTEGER NOT NULL,
+  idle_host_ns       INTEGER NOT NULL,
+  collective_ns      INTEGER NOT NULL,  -- not in the sum that is wall_ns
+  dropped_records    INTEGER NOT NULL,
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 

@@ -114,18 +114,23 @@ std::optional<std::int64_t> rank_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<RankTrace> read_traces(const fs::path& directory) {
+std::vector<RankTrace> read_traces(const fs::path& directory, std::optional<std::int64_t> ranks) {
   if (!fs::is_directory(directory)) throw InputError(fmt::format("[trace] {} is not a folder", directory.string()));
-  std::set<std::int64_t> ranks;
+  std::set<std::int64_t> found;
   for (const auto& entry : fs::directory_iterator(directory)) {
-    if (const auto rank = rank_of(entry.path().filename().string())) ranks.insert(*rank);
+    if (const auto rank = rank_of(entry.path().filename().string())) found.insert(*rank);
+  }
+  if (found.empty()) return {};
+  const std::int64_t wanted = std::max(ranks.value_or(0), *found.rbegin() + 1);
+  if (ranks && wanted > *ranks) {
+    throw InputError(fmt::format("[trace] {} holds {}, but its run has {} ranks: the folder mixes two runs",
+                                 directory.string(), trace_file(wanted - 1), *ranks));
   }
   std::vector<RankTrace> traces;
-  for (const auto rank : ranks) {
-    const auto next = static_cast<std::int64_t>(traces.size());
-    if (rank != next) {
-      throw InputError(fmt::format("[trace] {} holds {}, but no {}: a rank's trace is missing", directory.string(),
-                                   trace_file(rank), trace_file(next)));
+  for (std::int64_t rank = 0; rank < wanted; ++rank) {
+    if (!found.contains(rank)) {
+      throw InputError(fmt::format("[trace] {} holds {}, but no {}: the trace of a rank is missing", directory.string(),
+                                   trace_file(*found.begin()), trace_file(rank)));
     }
     traces.push_back(Reader(directory / trace_file(rank), rank).read());
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "workloads/spec/trace_record.h"
@@ -15,8 +16,10 @@ struct RankTrace {
   spec::TraceEnd end;
 };
 
-// Every rank's trace, by rank; empty when no rank has one. Throws InputError, "[trace] file:line what is wrong", for a
-// rank that is missing and for a file that was cut off or damaged: half a trace gives wrong sums, so it gives none.
-std::vector<RankTrace> read_traces(const std::filesystem::path& directory);
+// Every rank's trace, by rank; empty when no rank has one. `ranks` of the run, where that is known. Throws InputError,
+// "[trace] file:line what is wrong", for a rank that is missing and for a file that was cut off or damaged: half a
+// trace gives wrong sums, so it gives none.
+std::vector<RankTrace> read_traces(const std::filesystem::path& directory,
+                                   std::optional<std::int64_t> ranks = std::nullopt);
 
 }  // namespace perfbench::harness

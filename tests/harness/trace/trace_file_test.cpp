@@ -50,6 +50,16 @@ TEST(TraceFile, NamesTheRankThatIsMissing) {
   ScratchFolder scratch;
   write_text(scratch / trace_file(1), file_text(example_traces()[1]));
   EXPECT_THAT(error_of(scratch.path()), AllOf(HasSubstr("trace.rank1.jsonl"), HasSubstr("no trace.rank0.jsonl")));
+  write_text(scratch / trace_file(0), file_text(example_traces()[0]));
+  EXPECT_THAT(read_traces(scratch.path(), 2), SizeIs(2));
+  for (const auto& [ranks, part] : {std::pair{3, "no trace.rank2.jsonl"}, std::pair{1, "its run has 1 ranks"}}) {
+    try {
+      read_traces(scratch.path(), ranks);
+      FAIL() << "read as of " << ranks << " ranks";
+    } catch (const InputError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(part));
+    }
+  }
 }
 
 TEST(TraceFile, RefusesDamageAndNamesTheLine) {

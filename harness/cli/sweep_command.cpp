@@ -136,8 +136,17 @@ SweepOptions sweep_options(const SweepArguments& args, const CommandContext& con
           .execution = execution_settings(args.execution, runs_folder(args), context)};
 }
 
+// Asked for by hand, a device that is not there is an error; in a matrix it is a cell that is only planned.
+void require_device(const std::string& device, const CommandContext& context) {
+  if (device != spec::enum_name(spec::Device::cuda)) return;
+  const auto answer = ask_engine_environment(context.engine);
+  if (!answer.facts) throw InputError("[sweep] --device cuda: " + answer.error);
+  if (const auto why_not = no_gpus_for(1, *answer.facts)) throw InputError("[sweep] --device cuda: " + *why_not);
+}
+
 ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir);
+  if (!args.dry_run) require_device(args.device, context);
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
   auto expansion = load_matrix(args.matrix, catalog, context.data_dir);
   for (auto& cell : expansion.cells) {

@@ -5,18 +5,12 @@
 
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
-#include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::harness {
 namespace {
 
 using spec::Json;
-
-Json default_fields() {
-  const spec::RunSpec defaults;
-  return Json::parse(spec::canonical_json(defaults));
-}
 
 // "mesh.ici.dp" -> /mesh/ici/dp. Keys of remat_custom are the only ones a person makes up, and they have no dots.
 Json::json_pointer to_pointer(const std::string& key) {
@@ -76,7 +70,7 @@ Json Resolved::value_of(const std::string& key) const {
 }
 
 Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog)
-    : document_(document), catalog_(catalog), defaults_(default_fields()) {}
+    : document_(document), catalog_(catalog), defaults_(spec::fields_to_json(spec::RunSpec{}, spec::Written::whole)) {}
 
 InputError Resolver::error(const Assignment* at, const std::string& message) const {
   if (at == nullptr) return document_.error("", message);
@@ -91,9 +85,11 @@ const Json& Resolver::model_fields(const Assignment& model) {
   try {
     if (model.value.is_string()) {
       const auto base_dir = std::filesystem::path(document_.file()).parent_path();
-      fields = spec::fields_to_json(catalog_.model(model.value.get<std::string>(), base_dir).model);
+      fields =
+          spec::fields_to_json(catalog_.model(model.value.get<std::string>(), base_dir).model, spec::Written::whole);
     } else {
-      fields = spec::fields_to_json(spec::fields_from_json<spec::ModelSpec>(model.value, spec::Missing::takes_default));
+      fields = spec::fields_to_json(spec::fields_from_json<spec::ModelSpec>(model.value, spec::Missing::takes_default),
+                                    spec::Written::whole);
     }
   } catch (const spec::SpecError& e) {
     if (model.origin.command_line.empty()) throw document_.error(e, model.origin.pointer);

@@ -5,6 +5,7 @@
 //     run.json            the engine's input (canonical RunSpec)
 //     env.json            spec::EnvironmentRecord, by the engine
 //     steps.rank<R>.jsonl  spec::StepRecord a line, by each rank
+//     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps
 //     result.json         spec::RunSummary, by rank 0; absent after a crash
 //     engine.log          standard output and error of all ranks
 //     attempt.json        this record, written last and atomically
@@ -27,6 +28,9 @@ inline constexpr const char* kLogFile = "engine.log";
 inline constexpr const char* kAttemptFile = "attempt.json";
 inline std::string steps_file(std::int64_t rank) {
   return "steps.rank" + std::to_string(rank) + ".jsonl";
+}
+inline std::string trace_file(std::int64_t rank) {
+  return "trace.rank" + std::to_string(rank) + ".jsonl";
 }
 
 // How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed.

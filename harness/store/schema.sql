@@ -15,7 +15,7 @@ CREATE TABLE sweeps (
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);
 
 -- One resolved RunSpec (workloads/spec/run_spec.h). run_id is the SHA-256 of run_json. The columns are those of the
--- report's table; run_fields has every field.
+-- report's table; run_fields has every field of run_json.
 CREATE TABLE runs (
   run_key      INTEGER PRIMARY KEY,
   run_id       TEXT NOT NULL UNIQUE CHECK (length(run_id) = 64),
@@ -46,7 +46,8 @@ CREATE TABLE names (
   name     TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Every field of a run: "mesh.ici.dp" = "2".
+-- Every field of run_json: "mesh.ici.dp" = "2". A field that perfbench learnt later has a row only where it is not at
+-- its default, so that runs stored before and after are told apart by their contents alone.
 CREATE TABLE run_fields (
   run_key  INTEGER NOT NULL REFERENCES runs,
   name_key INTEGER NOT NULL REFERENCES names,

@@ -394,14 +394,11 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
                  .gradient = gradient,
                  .first_moment = first,
                  .second_moment = second,
-                 .learning_rate = kRate,
+                 .factors = Operand(DType::f64, Shape{kAdamwFactors}, {kRate, c1, c2, kScale}),
                  .beta1 = kBeta1,
                  .beta2 = kBeta2,
                  .eps = kEps8,
-                 .weight_decay = kDecay,
-                 .bias_correction1 = c1,
-                 .bias_correction2 = c2,
-                 .gradient_scale = kScale});
+                 .weight_decay = kDecay});
     const auto g = gradient.values();
     for (std::size_t i = 0; i < w.size(); ++i) {
       const double scaled = g[i] * kScale;
@@ -424,6 +421,20 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
         },
         "weight");
   }
+}
+
+class ClipScale : public OpsTest {};
+
+TEST_F(ClipScale, BringsTheNormDownAndNeverUp) {
+  const Operand scale(DType::f64, Shape{1});
+  const auto scaled = [&](double square_sum, double clip_norm) {
+    ops_->clip_scale(scale, Operand(DType::f64, Shape{1}, {square_sum}), clip_norm);
+    return scale.values()[0];
+  };
+  EXPECT_DOUBLE_EQ(scaled(16.0, 1.0), 1.0 / (4.0 + 1e-6));
+  EXPECT_EQ(scaled(0.25, 1.0), 1.0);
+  EXPECT_EQ(scaled(0.0, 1.0), 1.0);
+  EXPECT_EQ(scaled(16.0, 0.0), 1.0);  // not clipped
 }
 
 // Operands that begin one element behind an aligned address, beside an aligned one.

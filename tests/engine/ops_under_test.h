@@ -16,6 +16,9 @@ namespace perfbench::engine {
 // Empty when the backend can run here.
 std::string why_no_ops();
 std::unique_ptr<Ops> make_ops_under_test();
+// Whether flash attention in bf16 multiplies probabilities, and gradients of scores, that are rounded to bf16, as
+// tensor cores take them.
+bool rounds_flash_weights();
 // Calls `f` in every circumstance that must not change a bit of a result, with words for it.
 void in_every_circumstance(const std::function<void(const std::string&)>& f);
 

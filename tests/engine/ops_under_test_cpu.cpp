@@ -14,6 +14,10 @@ std::unique_ptr<Ops> make_ops_under_test() {
   return make_cpu_ops();
 }
 
+bool rounds_flash_weights() {
+  return false;
+}
+
 void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   const int before = omp_get_max_threads();
   for (const int threads : {1, 1, 2, 3}) {

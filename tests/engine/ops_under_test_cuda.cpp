@@ -37,6 +37,10 @@ std::unique_ptr<Ops> make_ops_under_test() {
   return ops;
 }
 
+bool rounds_flash_weights() {
+  return true;
+}
+
 void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   for (int time = 1; time <= 3; ++time) f("time " + std::to_string(time));
 }

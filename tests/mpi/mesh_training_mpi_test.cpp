@@ -57,8 +57,8 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   const double tolerance = bf16 ? kBf16 : kOtherOrder * kThroughAdamw;
   auto alone = run;
   alone.mesh = {};
-  CpuTraining reference(alone);
-  CpuTraining training(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+  TrainingRun reference(alone);
+  TrainingRun training(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const auto expected = reference.step();
     training.collectives().reset_traffic();

@@ -114,6 +114,7 @@ struct RunSpec {
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
+  bool device_graphs = true;             // cuda: a step (scan: a layer) is one graph and not hundreds of launches
   DataSpec data;
   OptimizerSpec optimizer;
 
@@ -143,6 +144,8 @@ struct RunSpec {
     f(Field{"fsdp_prefetch",
             "layers gathered ahead of their computation and reduced behind it; 0 takes the least memory", 0, 1},
       self.fsdp_prefetch);
+    f(Field{"device_graphs", "replay a recorded step, or with scan a layer, where the device can"}.omitted_at_default(),
+      self.device_graphs);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
   }

@@ -25,11 +25,13 @@ perfbench_library(perfbench_emulated_cuda
     ${CMAKE_CURRENT_LIST_DIR}/stream.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
+    ${PROJECT_SOURCE_DIR}/engine/core/cuda_timeline.cpp
   DEPENDS perfbench_core)
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
 
-perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp DEPENDS perfbench_emulated_cuda)
+perfbench_test(engine_emulation_tests SOURCES emulation_test.cpp emulation_tiles_test.cpp
+  DEPENDS perfbench_ops perfbench_emulated_cuda)
 
 # The backend itself: the lists of engine/ops/cuda, with twins of what stands on libraries.
 include(${PROJECT_SOURCE_DIR}/engine/ops/cuda/sources.cmake)
@@ -40,20 +42,19 @@ set_source_files_properties(${emulated_sources} PROPERTIES LANGUAGE CXX)
 perfbench_library(perfbench_emulated_ops_cuda
   SOURCES
     ${emulated_sources}
-    ${CMAKE_CURRENT_LIST_DIR}/twins/cuda_ops.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/twins/plain_attention.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/twins/plain_matmul.cpp
+    ${PERFBENCH_CUDA_OPS_FOLDER}/no_cudnn.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 
-set(emulated_tests ${ops_tests})
+set(emulated_tests ${ops_tests} ${cuda_ops_tests})
 if(PERFBENCH_SANITIZE)
-  # As engine/CMakeLists.txt. The plain twins of the libraries are slow all the same, and not what is tested.
+  # As engine/CMakeLists.txt. Products and attention are too slow all the same.
   target_compile_options(perfbench_emulated_cuda PRIVATE -O1)
   target_compile_options(perfbench_emulated_ops_cuda PRIVATE -O1)
-  set(emulated_tests ops_rows_test.cpp)
+  set(emulated_tests ops_rows_test.cpp ops_cuda_test.cpp)
 endif()
 perfbench_test(engine_emulated_ops_tests
-  SOURCES ${emulated_tests} ops_cuda_test.cpp ops_under_test_cuda.cpp
+  SOURCES ${emulated_tests} ops_under_test_cuda.cpp
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)

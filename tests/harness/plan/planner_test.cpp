@@ -147,7 +147,11 @@ PlannedCell planned_for(const std::string& words) {
 TEST(RunnableHere, ACudaCellNeedsAnEngineWithCuda) {
   const auto planned = planned_for("device: cuda, hardware: host");
   EXPECT_THAT(not_runnable_here(planned, {.cuda = "absent"}).value_or(""), HasSubstr("planned only: device cuda"));
-  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0"}), std::nullopt);
+  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0", .gpus = 1}), std::nullopt);
+  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0", .gpu_problem = "no driver"}),
+            "planned only: device cuda, and no GPU can be used here: no driver");
+  EXPECT_EQ(no_gpus_for(4, {.cuda = "13.0", .gpus = 1}), "device cuda with 4 ranks, and this machine has 1 GPU");
+  EXPECT_EQ(no_gpus_for(8, {.cuda = "13.0", .gpus = 8}), std::nullopt);
 }
 
 // 82 MiB a rank (see above): 512 of them are 41 GiB.

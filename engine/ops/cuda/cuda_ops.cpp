@@ -1,0 +1,52 @@
+#include "engine/ops/cuda/cuda_ops.h"
+
+#include "engine/core/cuda_error.h"
+#include "engine/ops/cuda/cuda_libraries.h"
+#include "engine/ops/cuda/matmul_provider.h"
+
+namespace perfbench::engine {
+
+std::map<std::string, std::string> cuda_library_versions() {
+  auto versions = cuda::cudnn_versions();
+  versions["attention"] = versions.empty() ? "own" : "cudnn";
+  versions["cublaslt"] = cuda::MatmulProvider::version();
+  versions["matmul"] = "cublaslt";
+  int runtime = 0;
+  cuda_check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  versions["cuda"] = std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10);
+  return versions;
+}
+
+namespace cuda {
+
+CudaOps::CudaOps(const CudaDevice& device, spec::Precision precision, AttentionChoice attention)
+    : device_(device),
+      recordings_(device.compute()),
+      attention_choice_(attention),
+      matmul_(std::make_unique<MatmulProvider>(
+          device, precision == spec::Precision::tf32 ? F32Products::tf32 : F32Products::exact)),
+      attention_(attention == AttentionChoice::own ? nullptr : make_cudnn_attention(device)) {}
+
+CudaOps::~CudaOps() = default;
+
+bool CudaOps::emulates(spec::Precision precision) const {
+  // Tensor cores: tf32 and bf16 from compute capability 8.0 on, which is the oldest that this is built for; fp8 from
+  // 8.9 on.
+  const auto& properties = device_.properties();
+  return precision == spec::Precision::fp8 && properties.major * 10 + properties.minor < 89;
+}
+
+void* CudaOps::workspace(std::int64_t bytes, std::string_view op) const {
+  if (workspace_.data == nullptr || workspace_.bytes() < bytes) {
+    throw LogicFault(std::string(op) + ": needs " + std::to_string(bytes) + " bytes of workspace, has " +
+                     std::to_string(workspace_.data == nullptr ? 0 : workspace_.bytes()));
+  }
+  return workspace_.data;
+}
+
+std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, spec::Precision precision) {
+  return std::make_unique<CudaOps>(device, precision);
+}
+
+}  // namespace cuda
+}  // namespace perfbench::engine

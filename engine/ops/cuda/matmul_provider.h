@@ -1,0 +1,38 @@
+// Who computes the matrix products of a GPU: cuBLASLt, with the algorithm that was fastest when a problem was first
+// met (algorithm_cache.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/core/cuda_device.h"
+#include "engine/ops/cuda/product.h"
+
+namespace perfbench::engine::cuda {
+
+// Device memory that a product may use while it runs. bytes is part of the problem: it decides which algorithms fit.
+struct ProductScratch {
+  void* data = nullptr;
+  std::int64_t bytes = 0;
+};
+
+class MatmulProvider {
+ public:
+  MatmulProvider(const CudaDevice& device, F32Products f32_products);
+  ~MatmulProvider();
+  MatmulProvider(const MatmulProvider&) = delete;
+  MatmulProvider& operator=(const MatmulProvider&) = delete;
+
+  // On the device's compute stream. Throws EngineError with the problem when the library has no algorithm for it.
+  void run(const Product& product, const ProductScratch& scratch);
+
+  // "13.1.0"
+  static std::string version();
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,79 @@
+// One matrix product, or a batch of equal ones, as the parts of the cuda backend ask for it; and what tells one such
+// problem from another. Plain C++: the choice of algorithms is tested without a GPU.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine::cuda {
+
+// Row-major; strides in elements. Matrix i of a batch starts at data + i * batch_stride.
+struct Matrix {
+  void* data = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t row_stride = 0;
+  std::int64_t batch_stride = 0;
+};
+
+// c[m, n] = factor * op(a)[m, k] op(b)[k, n] (+ c when write is accumulate) (+ bias[n] on every row), `batch` times.
+// a and b share a type; c has it or f32; the bias has that of c. Accumulation in f32.
+struct Product {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 1;
+  Matrix a;
+  Matrix b;
+  Matrix c;
+  Transpose transpose_a = Transpose::no;
+  Transpose transpose_b = Transpose::no;
+  Write write = Write::overwrite;
+  float factor = 1.0F;
+  const void* bias_n = nullptr;  // optional
+};
+
+// How products of f32 operands are computed: as they are, or rounded to tf32's 10 bits of mantissa. Of no consequence
+// for bf16 operands.
+enum class F32Products { exact, tf32 };
+
+// The same product as a library sees it that stores matrices by columns: a row-major matrix is its own transpose there,
+// and c^T = op(b)^T op(a)^T, so that the operands change places and nothing else happens.
+Product by_columns(const Product& product);
+
+// Everything that an algorithm's speed depends on, or whether it can be used at all.
+struct ProductKey {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 0;
+  struct Operand {
+    DType dtype = DType::f32;
+    std::int64_t row_stride = 0;
+    std::int64_t batch_stride = 0;
+    std::int64_t alignment_bytes = 0;  // of the address: a power of two up to kMostAlignment
+    auto operator<=>(const Operand&) const = default;
+  };
+  Operand a;
+  Operand b;
+  Operand c;
+  Transpose transpose_a = Transpose::no;
+  Transpose transpose_b = Transpose::no;
+  Write write = Write::overwrite;
+  F32Products f32_products = F32Products::exact;
+  std::int64_t bias_alignment_bytes = 0;  // 0: no bias
+  std::int64_t workspace_bytes = 0;
+  auto operator<=>(const ProductKey&) const = default;
+};
+
+// cuBLASLt asks for no more (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES).
+inline constexpr std::int64_t kMostAlignment = 256;
+
+ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t workspace_bytes);
+
+// "m=512 n=4096 k=4096 a=bf16/4096 b=bf16/4096^T c=f32/4096 + bias, workspace 33554432": unique for a key.
+std::string to_text(const ProductKey& key);
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,123 @@
+// The emulated tensor cores and asynchronous copies.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "engine/ops/cuda/async_copy.cuh"
+#include "engine/ops/cuda/tile_units.cuh"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kStride = kTile + 8;
+
+struct alignas(32) TileMemory {
+  float sum[kTile * kTile];
+  float b_is_transposed;
+  int at[kTile * kTile];  // times that an element was found in a lane
+};
+
+template <class Units>
+__global__ void multiply_tile(TileMemory* out, const float* a, const float* b) {
+  using T = typename Units::Element;
+  PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
+  unsigned char* const memory = shared;
+  T* const left = reinterpret_cast<T*>(memory);
+  T* const right = left + kTile * kStride;
+  float* const scratch = reinterpret_cast<float*>(right + kTile * kStride);
+  const int lane = static_cast<int>(threadIdx.x);
+  for (int i = lane; i < kTile * kTile; i += kWarp) {
+    left[i / kTile * kStride + i % kTile] = from_f32<T>(a[i]);
+    right[i / kTile * kStride + i % kTile] = from_f32<T>(b[i]);
+  }
+  __syncwarp();
+  typename Units::Accumulator sum;
+  Units::clear(sum);
+  const auto loaded = Units::load(left, kStride);
+  if (out->b_is_transposed != 0) {
+    Units::add_product_transposed(sum, loaded, right, kStride);
+  } else {
+    Units::add_product(sum, loaded, right, kStride);
+  }
+  Units::store(out->sum, sum, kTile);
+  const Places places = Units::find_places(scratch);
+  for (int i = 0; i < kLaneElements; ++i) {
+    const int at = places.row(i) * kTile + places.column(i);
+    ++out->at[at];
+    if (out->sum[at] != sum.x[i]) out->at[at] += 1000;
+  }
+}
+
+template <class Units>
+class TileUnits : public testing::Test {};
+using BothUnits = testing::Types<TensorCores, PlainFma>;
+TYPED_TEST_SUITE(TileUnits, BothUnits);
+
+// Small integers, which bf16 holds: every sum is exact.
+TYPED_TEST(TileUnits, MultiplyTilesAndKnowWhereTheirElementsAre) {
+  std::vector<float> a(kTile * kTile), b(kTile * kTile);
+  for (int i = 0; i < kTile * kTile; ++i) {
+    a[static_cast<std::size_t>(i)] = static_cast<float>(i % 7 - 3);
+    b[static_cast<std::size_t>(i)] = static_cast<float>(i % 11 - 5);
+  }
+  for (const bool transposed : {false, true}) {
+    TileMemory out{};
+    out.b_is_transposed = transposed ? 1.0F : 0.0F;
+    launch("multiply_tile", multiply_tile<TypeParam>, {.grid = 1, .block = kWarp, .shared_bytes = 16 << 10}, &out,
+           a.data(), b.data());
+    cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    for (int i = 0; i < kTile; ++i) {
+      for (int j = 0; j < kTile; ++j) {
+        float want = 0;
+        for (int k = 0; k < kTile; ++k) {
+          want += a[static_cast<std::size_t>(i * kTile + k)] *
+                  b[static_cast<std::size_t>(transposed ? j * kTile + k : k * kTile + j)];
+        }
+        EXPECT_EQ(out.sum[i * kTile + j], want) << i << " " << j;
+        EXPECT_EQ(out.at[i * kTile + j], 1) << i << " " << j;
+      }
+    }
+  }
+}
+
+struct alignas(16) Copied {
+  float before;
+  float after;
+};
+
+__global__ void copy_piece(Copied* out, const float* in, int offset) {
+  PERFBENCH_DYNAMIC_SHARED(float, shared);
+  shared[offset] = -1.0F;
+  copy_async(shared + offset, in);
+  out->before = shared[offset];
+  wait_for_copies();
+  out->after = shared[offset];
+}
+
+TEST(AsyncCopy, LandsWhenItIsWaitedFor) {
+  alignas(16) const float in[4] = {1, 2, 3, 4};
+  Copied out{};
+  launch("copy_piece", copy_piece, {.grid = 1, .block = 1, .shared_bytes = 64}, &out, in, 4);
+  cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  EXPECT_EQ(out.before, -1.0F);
+  EXPECT_EQ(out.after, 1.0F);
+}
+
+TEST(AsyncCopy, NeedsMultiplesOf16Bytes) {
+  alignas(16) const float in[4] = {1, 2, 3, 4};
+  Copied out{};
+  launch("copy_piece", copy_piece, {.grid = 1, .block = 1, .shared_bytes = 64}, &out, in, 1);
+  try {
+    cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    ADD_FAILURE() << "no error";
+  } catch (const EngineError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("16 bytes"));
+  }
+  cudaGetLastError();
+}
+
+}  // namespace
+}  // namespace perfbench::engine::cuda

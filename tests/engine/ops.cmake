@@ -1,6 +1,7 @@
 # The operations of each backend against oracles in f64: one set of sources, linked once for each.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-set(ops_tests ops_attention_test.cpp ops_determinism_test.cpp ops_matmul_test.cpp ops_rows_test.cpp)
+set(ops_tests
+  ops_attention_test.cpp ops_determinism_test.cpp ops_elements_test.cpp ops_matmul_test.cpp ops_rows_test.cpp)
 perfbench_test(engine_ops_tests
   SOURCES
     ${ops_tests}

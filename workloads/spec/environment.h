@@ -36,9 +36,9 @@ struct EnvironmentRecord {
   std::string mpi;                               // library version, or "absent"
   std::string cuda;                              // toolkit it was built with, or "absent"
   std::map<std::string, std::string> libraries;  // oneDNN, OpenBLAS, ... -> version
-  double peak_flops_per_s = 0;  // fp32, measured: FMA loop on the threads of one rank, best of several slices
-  std::string gpu_model;        // of the first GPU
-  std::int64_t gpus = 0;        // that this process may use
+  double peak_flops_per_s = 0;        // fp32, measured: FMA loop on the threads of one rank, best of several slices
+  std::string gpu_model;              // of the first GPU
+  std::int64_t gpus = 0;              // that this process may use
   std::int64_t gpu_memory_bytes = 0;  // of the first
   std::string gpu_driver;
   std::string gpu_problem;  // why a build with CUDA finds no GPU

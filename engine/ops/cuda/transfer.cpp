@@ -21,9 +21,9 @@ std::unique_ptr<Pending::State> CudaOps::do_transfer(TensorView out, TensorView 
   CudaEvent event;
   event.record(stream());
   event.hold(device_.copies());
-  cuda_check(cudaMemcpyAsync(out.data, in.data, static_cast<std::size_t>(in.bytes()), cudaMemcpyDefault,
-                             device_.copies()),
-             "cudaMemcpyAsync");
+  cuda_check(
+      cudaMemcpyAsync(out.data, in.data, static_cast<std::size_t>(in.bytes()), cudaMemcpyDefault, device_.copies()),
+      "cudaMemcpyAsync");
   CudaEvent ended;
   ended.record(device_.copies());
   return std::make_unique<Transfer>(std::move(ended), stream());

@@ -178,7 +178,7 @@ TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyWhereItWasAskedFor) {
   if (!cudnn_versions().empty()) GTEST_SKIP() << "skipped: built with cuDNN";
   const Problem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   EXPECT_NO_THROW(make_ops(AttentionChoice::automatic)->attention_forward(p.forward(AttentionKind::flash)));
-  EXPECT_THROW(make_ops(AttentionChoice::library)->attention_forward(p.forward(AttentionKind::flash)), EngineError);
+  EXPECT_THROW(make_ops(AttentionChoice::cudnn)->attention_forward(p.forward(AttentionKind::flash)), EngineError);
   wait();
 }
 
@@ -191,7 +191,7 @@ TEST_F(CudaAttention, TheLibraryEqualsTheOwnKernels) {
     const Problem own(DType::bf16, dims);
     const Problem library(DType::bf16, dims);
     const auto own_ops = make_ops(AttentionChoice::own);
-    const auto library_ops = make_ops(AttentionChoice::library);
+    const auto library_ops = make_ops(AttentionChoice::cudnn);
     own_ops->attention_forward(own.forward(AttentionKind::flash));
     library_ops->attention_forward(library.forward(AttentionKind::flash));
     own_ops->attention_backward(own.backward(AttentionKind::flash));

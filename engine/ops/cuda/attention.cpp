@@ -25,8 +25,8 @@ bool CudaOps::by_library(const AttentionDims& dims, F&& compute) const {
   if (attention_choice_ == AttentionChoice::own) return false;
   AttentionProvider::Refusal refusal = "built without cuDNN";
   if (attention_ != nullptr) refusal = compute(workspace(library_scratch_bytes(dims), "attention"));
-  if (refusal.has_value() && attention_choice_ == AttentionChoice::library) {
-    throw EngineError(EngineExit::infeasible, "attention by a library was asked for: " + *refusal);
+  if (refusal.has_value() && attention_choice_ == AttentionChoice::cudnn) {
+    throw EngineError(EngineExit::infeasible, "attention by cuDNN was asked for: " + *refusal);
   }
   return !refusal.has_value();
 }

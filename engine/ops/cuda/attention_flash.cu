@@ -82,6 +82,16 @@ __device__ float softmax_row(RunningSoftmax& state, const float* scores, typenam
   return factor;
 }
 
+// Multiplies every row of a warp's sums with its factor.
+template <class Units, int kTiles>
+__device__ void rescale_rows(typename Units::Accumulator (&sums)[kTiles], const float* factors, const Places& places) {
+#pragma unroll
+  for (auto& sum : sums) {
+#pragma unroll
+    for (int i = 0; i < kLaneElements; ++i) sum.x[i] *= factors[places.row(i)];
+  }
+}
+
 template <class Units, int kWidth>
 __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forward_kernel(ForwardOperands operands) {
   using Shape = ForwardShape<Units, kWidth>;
@@ -97,9 +107,9 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   const AttentionDims& d = problem.dims;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  // The last tiles see the most keys: they start first.
-  const std::int64_t row = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;
-  const std::int64_t head = blockIdx.y;
+  // The last tiles see the most keys: they start first. Heads that read the same keys run side by side.
+  const std::int64_t row = static_cast<std::int64_t>(gridDim.y - 1 - blockIdx.y) * Shape::kQueries;
+  const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
   const auto keys = head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head);
@@ -116,16 +126,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   const float scale = problem.scale * kLog2E;
   RunningSoftmax state;
   Accumulator context[kWidth / kTile];
-#pragma unroll
-  for (auto& tile : context) Units::clear(tile);
-  const auto rescale = [&] {
-#pragma unroll
-    for (auto& tile : context) {
-#pragma unroll
-      for (int i = 0; i < kLaneElements; ++i) tile.x[i] *= factors[places.row(i)];
-    }
-  };
-
+  clear_tiles<Units>(context);
   load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
       query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
   load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, 0);
@@ -135,16 +136,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
     load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(value, problem, values, first);
     {
       Accumulator sums[Shape::kKeys / kTile];
-#pragma unroll
-      for (auto& sum : sums) Units::clear(sum);
-#pragma unroll
-      for (int k = 0; k < kWidth; k += kTile) {
-        const auto left = Units::load(my_query + k, Shape::kRow);
-#pragma unroll
-        for (int j = 0; j < Shape::kKeys / kTile; ++j) {
-          Units::add_product_transposed(sums[j], left, key + j * kTile * Shape::kRow + k, Shape::kRow);
-        }
-      }
+      score_tiles<Units, kWidth, Shape::kRow>(sums, my_query, key);
 #pragma unroll
       for (int j = 0; j < Shape::kKeys / kTile; ++j) Units::store(scores + j * kTile, sums[j], Shape::kScoreRow);
     }
@@ -154,20 +146,13 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
                                             weights + lane / 2 * Shape::kScoreRow, visible, scale);
     if (lane % 2 == 0) factors[lane / 2] = factor;
     __syncwarp();
-    if (__any_sync(kAllLanes, factor != 1.0F)) rescale();
+    if (__any_sync(kAllLanes, factor != 1.0F)) rescale_rows<Units>(context, factors, places);
     wait_for_copies();
     __syncthreads();  // values are there, and nobody reads these keys any more
     if (first + Shape::kKeys < end) {
       load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, first + Shape::kKeys);
     }
-#pragma unroll
-    for (int k = 0; k < Shape::kKeys; k += kTile) {
-      const auto left = Units::load(weights + k, Shape::kScoreRow);
-#pragma unroll
-      for (int j = 0; j < kWidth / kTile; ++j) {
-        Units::add_product(context[j], left, value + k * Shape::kRow + j * kTile, Shape::kRow);
-      }
-    }
+    add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(context, weights, value);
     __syncwarp();
   }
 
@@ -178,7 +163,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
     }
   }
   __syncwarp();
-  rescale();
+  rescale_rows<Units>(context, factors, places);
   write_rows<Units>(head_rows(static_cast<T*>(operands.context), d, d.n_heads, batch, head), problem,
                     row + warp * kTile, 0, context, 1.0F, places);
 }
@@ -198,7 +183,7 @@ void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream) {
   with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
     using Shape = ForwardShape<Units, kWidth>;
     launch("flash_forward", forward_kernel<Units, kWidth>,
-           {.grid = dim3(tiles_of(d.seq_len, Shape::kQueries), static_cast<unsigned>(d.n_heads),
+           {.grid = dim3(static_cast<unsigned>(d.n_heads), tiles_of(d.seq_len, Shape::kQueries),
                          static_cast<unsigned>(d.batch)),
             .block = dim3(Shape::kThreads),
             .shared_bytes = Shape::kOffsets.bytes,

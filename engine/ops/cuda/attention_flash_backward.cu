@@ -31,8 +31,8 @@ template <class T>
 __global__ void delta_kernel(BackwardOperands operands) {
   const AttentionDims& d = operands.problem.dims;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kDeltaRows + threadIdx.x / kWarp;
-  const std::int64_t head = blockIdx.y;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kDeltaRows + threadIdx.x / kWarp;
+  const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   if (row >= d.seq_len) return;
   const T* const context = head_rows(static_cast<const T*>(operands.context), d, d.n_heads, batch, head).row(row);
@@ -118,8 +118,8 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   const FlashProblem& problem = operands.problem;
   const AttentionDims& d = problem.dims;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const std::int64_t row = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * Shape::kQueries;
-  const std::int64_t head = blockIdx.y;
+  const std::int64_t row = static_cast<std::int64_t>(gridDim.y - 1 - blockIdx.y) * Shape::kQueries;
+  const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
   const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
@@ -141,8 +141,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   const std::int64_t my_row = row + warp * kTile;
   const float log2_scale = problem.scale * kLog2E;
   Accumulator dquery[kWidth / kTile];
-#pragma unroll
-  for (auto& tile : dquery) Units::clear(tile);
+  clear_tiles<Units>(dquery);
 
   load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
       query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
@@ -159,21 +158,8 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     const T* const value = value_tiles + turn * Shape::kKeyTile;
     Accumulator scores[kSubtiles];
     Accumulator dweights[kSubtiles];
-#pragma unroll
-    for (int j = 0; j < kSubtiles; ++j) {
-      Units::clear(scores[j]);
-      Units::clear(dweights[j]);
-    }
-#pragma unroll
-    for (int k = 0; k < kWidth; k += kTile) {
-      const auto left = Units::load(my_query + k, Shape::kRow);
-      const auto dleft = Units::load(my_dcontext + k, Shape::kRow);
-#pragma unroll
-      for (int j = 0; j < kSubtiles; ++j) {
-        Units::add_product_transposed(scores[j], left, key + j * kTile * Shape::kRow + k, Shape::kRow);
-        Units::add_product_transposed(dweights[j], dleft, value + j * kTile * Shape::kRow + k, Shape::kRow);
-      }
-    }
+    score_tiles<Units, kWidth, Shape::kRow>(scores, my_query, key);
+    score_tiles<Units, kWidth, Shape::kRow>(dweights, my_dcontext, value);
 #pragma unroll
     for (int j = 0; j < kSubtiles; ++j) {
 #pragma unroll
@@ -186,14 +172,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
       }
     }
     __syncwarp();
-#pragma unroll
-    for (int k = 0; k < Shape::kKeys; k += kTile) {
-      const auto left = Units::load(dscores + k, Shape::kScoreRow);
-#pragma unroll
-      for (int j = 0; j < kWidth / kTile; ++j) {
-        Units::add_product(dquery[j], left, key + k * Shape::kRow + j * kTile, Shape::kRow);
-      }
-    }
+    add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
     __syncwarp();
   }
   write_rows<Units>(head_rows(static_cast<T*>(operands.dquery), d, d.n_heads, batch, head), problem, my_row, 0, dquery,
@@ -237,11 +216,50 @@ struct KeyShape {
   static constexpr Offsets kOffsets = offsets();
 };
 
-// One tile of queries of one head of the group.
-struct QueryStep {
-  std::int64_t head;
-  std::int64_t row;
+// The tiles of queries that see a tile of keys: those of one head after the other.
+struct QueryWalk {
+  std::int64_t first_head;
+  std::int64_t first_row;
+  std::int64_t steps_per_head;
+  std::int64_t steps;
+  int rows;
+
+  __device__ QueryWalk(const AttentionDims& d, std::int64_t kv_head, std::int64_t first_key, int rows_of_tile)
+      : first_head(kv_head * (d.n_heads / d.n_kv_heads)),
+        first_row(first_key / rows_of_tile * rows_of_tile),
+        steps_per_head((d.seq_len - first_row + rows_of_tile - 1) / rows_of_tile),
+        steps(d.n_heads / d.n_kv_heads * steps_per_head),
+        rows(rows_of_tile) {}
+  __device__ std::int64_t head(std::int64_t step) const { return first_head + step / steps_per_head; }
+  __device__ std::int64_t row(std::int64_t step) const { return first_row + step % steps_per_head * rows; }
 };
+
+// Where a warp's transposed scores stand: 16 keys from `key` on, queries from `row` on.
+struct PairTile {
+  std::int64_t key;
+  std::int64_t row;
+  const RowStatistics* statistics;  // of `row` on
+  float log2_scale;
+  const Places& places;
+};
+
+// Weights and score gradients of a warp's transposed scores, [16 keys][kScoreRow].
+template <class Shape, class Accumulator, int kTiles>
+__device__ void write_pairs(typename Shape::T* weights, typename Shape::T* dscores, const Accumulator (&scores)[kTiles],
+                            const Accumulator (&dweights)[kTiles], const PairTile& tile) {
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+    for (int i = 0; i < kLaneElements; ++i) {
+      const int c = tile.places.row(i);
+      const int r = j * kTile + tile.places.column(i);
+      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[r], tile.log2_scale);
+      const bool visible = tile.key + c <= tile.row + r;
+      weights[c * Shape::kScoreRow + r] = from_f32<typename Shape::T>(visible ? pair.weight : 0.0F);
+      dscores[c * Shape::kScoreRow + r] = from_f32<typename Shape::T>(visible ? pair.dscore : 0.0F);
+    }
+  }
+}
 
 // dkey and dvalue of a tile of keys of one key/value head: over the heads of its group in their order, and over the
 // queries from the diagonal on. Scores stand transposed, [keys, queries]. Queries arrive in two tiles by turns.
@@ -264,26 +282,21 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int key_warp = warp % Shape::kKeyWarps;
   const int slice = warp / Shape::kKeyWarps * Shape::kSlice;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * Shape::kKeys;  // the first tiles have most queries
-  const std::int64_t kv_head = blockIdx.y;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * Shape::kKeys;  // the first tiles have most queries
+  const std::int64_t kv_head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
-  const std::int64_t group = d.n_heads / d.n_kv_heads;
-  const std::int64_t begin = first / Shape::kQueries * Shape::kQueries;  // of the queries
-  const std::int64_t steps_per_head = (d.seq_len - begin + Shape::kQueries - 1) / Shape::kQueries;
-  const std::int64_t steps = group * steps_per_head;
-  const auto step_at = [&](std::int64_t step) {
-    return QueryStep{kv_head * group + step / steps_per_head, begin + step % steps_per_head * Shape::kQueries};
-  };
-  const auto load_queries = [&](std::int64_t number, int turn) {
-    const auto step = step_at(number);
+  const QueryWalk walk(d, kv_head, first, Shape::kQueries);
+  const auto load_queries = [&](std::int64_t step, int turn) {
+    const std::int64_t head = walk.head(step);
+    const std::int64_t row = walk.row(step);
     load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
         query_tiles + turn * Shape::kQueryTile, problem,
-        head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, step.head), step.row);
+        head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
     load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
         dcontext_tiles + turn * Shape::kQueryTile, problem,
-        head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, step.head), step.row);
+        head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
     load_statistics<Shape::kQueries, Shape::kThreads>(statistics_tiles + turn * Shape::kQueries, operands,
-                                                      statistics_row(d, batch, step.head), step.row);
+                                                      statistics_row(d, batch, head), row);
   };
 
   const T* const my_key = key + key_warp * kTile * Shape::kRow;
@@ -293,14 +306,10 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   const Places places =
       Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places) + warp * kTile * kTile);
   const std::int64_t my_first = first + key_warp * kTile;
-  const float log2_scale = problem.scale * kLog2E;
   Accumulator dkey[Shape::kSlice / kTile];
   Accumulator dvalue[Shape::kSlice / kTile];
-#pragma unroll
-  for (int j = 0; j < Shape::kSlice / kTile; ++j) {
-    Units::clear(dkey[j]);
-    Units::clear(dvalue[j]);
-  }
+  clear_tiles<Units>(dkey);
+  clear_tiles<Units>(dvalue);
 
   load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
       key, problem, head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head), first);
@@ -308,55 +317,22 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
       value, problem, head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head), first);
   load_queries(0, 0);
   int turn = 0;
-  for (std::int64_t step = 0; step < steps; ++step, turn ^= 1) {
+  for (std::int64_t step = 0; step < walk.steps; ++step, turn ^= 1) {
     wait_for_copies();
     __syncthreads();  // this turn's queries are there, and nobody reads the other turn's any more
-    if (step + 1 < steps) load_queries(step + 1, turn ^ 1);
+    if (step + 1 < walk.steps) load_queries(step + 1, turn ^ 1);
     const T* const query = query_tiles + turn * Shape::kQueryTile;
     const T* const dcontext = dcontext_tiles + turn * Shape::kQueryTile;
-    const RowStatistics* const statistics = statistics_tiles + turn * Shape::kQueries;
-    const std::int64_t row = step_at(step).row;
     Accumulator scores[kSubtiles];
     Accumulator dweights[kSubtiles];
-#pragma unroll
-    for (int j = 0; j < kSubtiles; ++j) {
-      Units::clear(scores[j]);
-      Units::clear(dweights[j]);
-    }
-#pragma unroll
-    for (int k = 0; k < kWidth; k += kTile) {
-      const auto left = Units::load(my_key + k, Shape::kRow);
-      const auto dleft = Units::load(my_value + k, Shape::kRow);
-#pragma unroll
-      for (int j = 0; j < kSubtiles; ++j) {
-        Units::add_product_transposed(scores[j], left, query + j * kTile * Shape::kRow + k, Shape::kRow);
-        Units::add_product_transposed(dweights[j], dleft, dcontext + j * kTile * Shape::kRow + k, Shape::kRow);
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < kSubtiles; ++j) {
-#pragma unroll
-      for (int i = 0; i < kLaneElements; ++i) {
-        const int c = places.row(i);
-        const int r = j * kTile + places.column(i);
-        const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], statistics[r], log2_scale);
-        const bool visible = my_first + c <= row + r;
-        weights[c * Shape::kScoreRow + r] = from_f32<T>(visible ? pair.weight : 0.0F);
-        dscores[c * Shape::kScoreRow + r] = from_f32<T>(visible ? pair.dscore : 0.0F);
-      }
-    }
+    score_tiles<Units, kWidth, Shape::kRow>(scores, my_key, query);
+    score_tiles<Units, kWidth, Shape::kRow>(dweights, my_value, dcontext);
+    write_pairs<Shape>(weights, dscores, scores, dweights,
+                       {first + key_warp * kTile, walk.row(step), statistics_tiles + turn * Shape::kQueries,
+                        problem.scale * kLog2E, places});
     __syncwarp();
-#pragma unroll
-    for (int k = 0; k < Shape::kQueries; k += kTile) {
-      const auto left = Units::load(weights + k, Shape::kScoreRow);
-      const auto dleft = Units::load(dscores + k, Shape::kScoreRow);
-#pragma unroll
-      for (int j = 0; j < Shape::kSlice / kTile; ++j) {
-        const int at = k * Shape::kRow + slice + j * kTile;
-        Units::add_product(dvalue[j], left, dcontext + at, Shape::kRow);
-        Units::add_product(dkey[j], dleft, query + at, Shape::kRow);
-      }
-    }
+    add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dvalue, weights, dcontext + slice);
+    add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dkey, dscores, query + slice);
     __syncwarp();
   }
   write_rows<Units>(head_rows(static_cast<T*>(operands.dkey), d, d.n_kv_heads, batch, kv_head), problem, my_first,
@@ -389,18 +365,18 @@ void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream
     using Queries = QueryShape<Units, kWidth>;
     using Keys = KeyShape<Units, kWidth>;
     launch("flash_delta", delta_kernel<typename Units::Element>,
-           {.grid = dim3(tiles_of(d.seq_len, kDeltaRows), heads, batch),
+           {.grid = dim3(heads, tiles_of(d.seq_len, kDeltaRows), batch),
             .block = dim3(kDeltaRows * kWarp),
             .stream = stream},
            operands);
     launch("flash_dkey_dvalue", dkey_dvalue_kernel<Units, kWidth>,
-           {.grid = dim3(tiles_of(d.seq_len, Keys::kKeys), kv_heads, batch),
+           {.grid = dim3(kv_heads, tiles_of(d.seq_len, Keys::kKeys), batch),
             .block = dim3(Keys::kThreads),
             .shared_bytes = Keys::kOffsets.bytes,
             .stream = stream},
            operands);
     launch("flash_dquery", dquery_kernel<Units, kWidth>,
-           {.grid = dim3(tiles_of(d.seq_len, Queries::kQueries), heads, batch),
+           {.grid = dim3(heads, tiles_of(d.seq_len, Queries::kQueries), batch),
             .block = dim3(Queries::kThreads),
             .shared_bytes = Queries::kOffsets.bytes,
             .stream = stream},

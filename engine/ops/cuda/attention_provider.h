@@ -11,9 +11,9 @@
 
 namespace perfbench::engine::cuda {
 
-// Who computes flash attention. automatic: the library where it is built in and takes the problem, else own. library:
-// a problem that it does not take is an error.
-enum class AttentionChoice { automatic, own, library };
+// Who computes flash attention. automatic: cuDNN where it is built in and takes the problem, else own. cudnn: a
+// problem that it does not take is an error.
+enum class AttentionChoice { automatic, own, cudnn };
 
 class AttentionProvider {
  public:

@@ -86,6 +86,37 @@ __device__ void write_rows(HeadRows<typename Units::Element> to, const FlashProb
   }
 }
 
+template <class Units, int kTiles>
+__device__ void clear_tiles(typename Units::Accumulator (&sums)[kTiles]) {
+#pragma unroll
+  for (auto& sum : sums) Units::clear(sum);
+}
+
+// sums = a b^T: a warp's 16 rows of a by kTiles * 16 rows of b, both of kWidth columns and kRow elements apart.
+template <class Units, int kWidth, int kRow, int kTiles>
+__device__ void score_tiles(typename Units::Accumulator (&sums)[kTiles], const typename Units::Element* a,
+                            const typename Units::Element* b) {
+  clear_tiles<Units>(sums);
+#pragma unroll
+  for (int k = 0; k < kWidth; k += kTile) {
+    const auto left = Units::load(a + k, kRow);
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) Units::add_product_transposed(sums[j], left, b + j * kTile * kRow + k, kRow);
+  }
+}
+
+// sums += scores x: a warp's 16 rows of kDepth scores, kScoreRow apart, by kDepth rows of x, kRow apart.
+template <class Units, int kDepth, int kScoreRow, int kRow, int kTiles>
+__device__ void add_value_tiles(typename Units::Accumulator (&sums)[kTiles], const typename Units::Element* scores,
+                                const typename Units::Element* x) {
+#pragma unroll
+  for (int k = 0; k < kDepth; k += kTile) {
+    const auto left = Units::load(scores + k, kScoreRow);
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) Units::add_product(sums[j], left, x + k * kRow + j * kTile, kRow);
+  }
+}
+
 // Offsets of arrays in a block's shared memory, each a multiple of 128 bytes: any tile of products may start there.
 class SharedLayout {
  public:

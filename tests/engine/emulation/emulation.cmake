@@ -52,7 +52,7 @@ if(PERFBENCH_SANITIZE)
   # As engine/CMakeLists.txt. Products and attention are too slow all the same.
   target_compile_options(perfbench_emulated_cuda PRIVATE -O1)
   target_compile_options(perfbench_emulated_ops_cuda PRIVATE -O1)
-  set(emulated_tests ops_elements_test.cpp ops_rows_test.cpp ops_cuda_test.cpp)
+  set(emulated_tests $<TARGET_OBJECTS:engine_row_test_objects> ops_cuda_test.cpp)
 endif()
 perfbench_test(engine_emulated_ops_tests
   SOURCES ${emulated_tests} ops_under_test_cuda.cpp

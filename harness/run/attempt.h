@@ -7,6 +7,7 @@
 //     steps.rank<R>.jsonl  spec::StepRecord a line, by each rank
 //     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps
 //     trace.sqlite        the same under other names, by `perfbench trace --format sqlite`
+//     gpu.rank<R>.jsonl    spec::GpuSample a line, by each rank that computes on a GPU
 //     result.json         spec::RunSummary, by rank 0; absent after a crash
 //     engine.log          standard output and error of all ranks
 //     attempt.json        this record, written last and atomically
@@ -28,6 +29,9 @@ inline constexpr const char* kResultFile = "result.json";
 inline constexpr const char* kLogFile = "engine.log";
 inline constexpr const char* kTraceDatabaseFile = "trace.sqlite";
 inline constexpr const char* kAttemptFile = "attempt.json";
+inline std::string gpu_file(std::int64_t rank) {
+  return "gpu.rank" + std::to_string(rank) + ".jsonl";
+}
 inline std::string steps_file(std::int64_t rank) {
   return "steps.rank" + std::to_string(rank) + ".jsonl";
 }

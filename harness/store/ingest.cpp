@@ -159,6 +159,7 @@ void insert_evidence(Connection& db, const RunEvidence& evidence, const std::vec
   }
   insert_rows(db, "steps", key, evidence.steps);
   insert_rows(db, "traced_steps", key, traced);
+  insert_rows(db, "gpu_samples", key, evidence.gpu_samples);
   if (evidence.summary) {
     insert_rows(db, "attempt_summaries", key, std::vector{*evidence.summary});
     insert_rows(db, "attempt_traffic", key, evidence.summary->traffic);

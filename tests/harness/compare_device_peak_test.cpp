@@ -1,6 +1,6 @@
-#include "harness/compare/device_peak.h"
-
 #include <gtest/gtest.h>
+
+#include "harness/compare/device_peak.h"
 
 namespace perfbench::harness {
 namespace {

@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "harness/cancelled.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/locate.h"
 #include "harness/input_error.h"
@@ -58,6 +59,9 @@ int main(int argc, char** argv) {
   } catch (const perfbench::harness::InputError& e) {
     complain("", e.what());
     return code(ExitCode::usage);
+  } catch (const perfbench::harness::Cancelled& e) {
+    complain("", e.what());
+    return code(ExitCode::failure);
   } catch (const std::exception& e) {
     complain("perfbench failed: ", e.what());
     return code(ExitCode::failure);

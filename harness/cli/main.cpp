@@ -49,7 +49,6 @@ int main(int argc, char** argv) {
       "  perfbench report --db perf.db --format markdown\n"
       "Exit codes: 0 fine or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 failure.");
   try {
-    context.data_dir = perfbench::harness::locate_data_dir();
     context.engine = perfbench::harness::locate_engine();
     add_commands(app, context);
     app.parse(argc, argv);

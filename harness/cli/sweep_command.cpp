@@ -144,9 +144,9 @@ SweepOptions sweep_options(const SweepArguments& args, const CommandContext& con
 }
 
 ExitCode sweep(SweepArguments args, const CommandContext& context) {
-  const ModelCatalog catalog(context.data_dir);
+  const ModelCatalog catalog(context.data_dir());
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
-  auto expansion = load_matrix(args.matrix, catalog, context.data_dir);
+  auto expansion = load_matrix(args.matrix, catalog, context.data_dir());
   for (auto& cell : expansion.cells) {
     if (args.repeats > 0) cell.repeats = args.repeats;
   }

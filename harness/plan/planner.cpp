@@ -171,21 +171,24 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
     runs.push_back(&plan[i].cell.run);
   }
   MemoryCheck memory(*request.catalog);
-  ask_dry_engine(request.engine, runs, [&](DryAnswer answer) {
-    PlannedCell& planned = plan[asked[answer.index]];
-    if (!answer.failure.empty()) {
-      planned.state = PlanState::failed;
-      planned.reason = answer.failure;
-      return;
-    }
-    planned.counts = std::move(answer.report);
-    planned.largest = group_tensors(planned.counts->live_at_peak);
-    if (request.tensors == TensorList::drop) {
-      planned.counts->live_at_peak.clear();
-      if (planned.largest.size() > kLargestShown) planned.largest.resize(kLargestShown);
-    }
-    judge(planned, memory.available(planned.cell.run));
-  });
+  ask_dry_engine(
+      request.engine, runs,
+      [&](DryAnswer answer) {
+        PlannedCell& planned = plan[asked[answer.index]];
+        if (!answer.failure.empty()) {
+          planned.state = PlanState::failed;
+          planned.reason = answer.failure;
+          return;
+        }
+        planned.counts = std::move(answer.report);
+        planned.largest = group_tensors(planned.counts->live_at_peak);
+        if (request.tensors == TensorList::drop) {
+          planned.counts->live_at_peak.clear();
+          if (planned.largest.size() > kLargestShown) planned.largest.resize(kLargestShown);
+        }
+        judge(planned, memory.available(planned.cell.run));
+      },
+      request.cancel_fd);
   return plan;
 }
 

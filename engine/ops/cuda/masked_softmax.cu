@@ -22,7 +22,7 @@ template <class T>
 __global__ void forward_kernel(SoftmaxForwardArgs args) {
   const auto [head, row] = place_of_warp();
   if (row >= args.shape.rows) return;
-  const int lane = threadIdx.x % kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t visible = args.shape.first_row + row + 1;
   const float* const scores = args.scores + head * args.scores_head_stride + row * args.shape.seq_len;
   T* const weights = static_cast<T*>(args.weights.data) + head * args.weights.head_stride + row * args.shape.seq_len;
@@ -42,14 +42,15 @@ __global__ void forward_kernel(SoftmaxForwardArgs args) {
 
 template <class T>
 __global__ void backward_kernel(SoftmaxBackwardArgs args) {
-  const auto [head, row] = place_of_warp();
+  const Place place = place_of_warp();
+  const std::int64_t row = place.row;
   if (row >= args.shape.rows) return;
-  const int lane = threadIdx.x % kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t visible = args.shape.first_row + row + 1;
   const auto kept = [&](const KeptRows& rows) {
-    return static_cast<T*>(rows.data) + head * rows.head_stride + row * args.shape.seq_len;
+    return static_cast<T*>(rows.data) + place.head * rows.head_stride + row * args.shape.seq_len;
   };
-  const float* const dweights = args.dweights + head * args.dweights_head_stride + row * args.shape.seq_len;
+  const float* const dweights = args.dweights + place.head * args.dweights_head_stride + row * args.shape.seq_len;
   const T* const weights = kept(args.weights);
   T* const dscores = kept(args.dscores);
   float sum = 0;

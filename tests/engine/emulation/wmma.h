@@ -62,12 +62,12 @@ template <class Use, int kM, int kN, int kK, class T, class Layout = void>
 struct fragment {
   static_assert(kM == 16 && kN == 16 && kK == 16);
   static constexpr int num_elements = detail::kLaneElements;
-  std::array<float, detail::kLaneElements> x;
+  float x[detail::kLaneElements];
 };
 
 template <class F>
 void fill_fragment(F& f, float value) {
-  f.x.fill(value);
+  for (float& x : f.x) x = value;
 }
 
 template <class Use, class Layout>

@@ -53,8 +53,10 @@ SharedArray<T> dynamic_shared() {
 
 }  // namespace perfbench::emulation
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declarator takes none.
 #define PERFBENCH_SHARED(type, name, count)     \
   static constexpr char name##_declaration = 0; \
   const auto name = ::perfbench::emulation::shared_array<type>(&name##_declaration, count)
 
 #define PERFBENCH_DYNAMIC_SHARED(type, name) const auto name = ::perfbench::emulation::dynamic_shared<type>()
+// NOLINTEND(bugprone-macro-parentheses)

@@ -105,7 +105,11 @@ build_release() {
   mkdir -p "$tree"
   if [ ! -e "$tree/build.ninja" ]; then
     echo "perfbench: building it (Release) in $tree; the first time takes some minutes" >&2
-    quietly "$tree/configure.log" cmake -S "$root" --preset cpu -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF ||
+    local -a cuda=()
+    # A GPU is used if the toolkit is there as well; without one, what nvcc compiles would never run.
+    [ ! -e /dev/nvidiactl ] || cuda=(-DPERFBENCH_CUDA=AUTO -DPERFBENCH_CUDA_ARCHITECTURES=native)
+    quietly "$tree/configure.log" cmake -S "$root" --preset cpu -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF \
+      ${cuda[@]+"${cuda[@]}"} ||
       { explain_failed_configure; return 1; }
   fi
   quietly "$tree/build.log" ninja -C "$tree" bin/perfbench bin/perfbench-engine

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests everything: the stages of ci/stages in their order, or those named.
 # usage: ci/test.sh [--no-install] [STAGE ...]     a STAGE is the name of its script, with or without number and .sh
-# Ends with "N passed, N failed": tests, as ctest counts them, and one for a stage that runs no ctest.
+# Ends with "N passed, N failed, N skipped": tests, and one for a stage that runs no ctest.
 set -u
 
 root=$(readlink -f "${BASH_SOURCE[0]}")
@@ -25,36 +25,34 @@ selected() {
   return 1
 }
 
-# count_tests LOG: "PASSED FAILED" of all runs of ctest in it, empty where there was none.
-count_tests() {
-  awk '/tests? passed, [0-9]+ tests? failed out of [0-9]+/ { failed += $4; total += $NF; seen = 1 }
-       /No tests were found/ { failed += 1; total += 1; seen = 1 }
-       END { if (seen) print total - failed, failed }' "$1"
-}
-
 run_stage() {
-  local script=$1 name log begin seconds result passed failed
+  local script=$1 name log begin seconds result passed failed skipped
   name=${script##*/}; name=${name%.sh}
   log=build/ci/$name.log
   begin=$SECONDS
   if bash "$script" >"$log" 2>&1; then result=ok; else result=FAILED; fi
   seconds=$((SECONDS - begin))
-  read -r passed failed < <(count_tests "$log") || { passed=1; failed=0; [ "$result" = ok ] || passed=0 failed=1; }
+  if ! read -r passed failed skipped < <(awk -f ci/count_tests.awk "$log"); then
+    passed=1 failed=0 skipped=0
+    [ "$result" = ok ] || passed=0 failed=1
+  fi
   # A stage may fail beside its tests: after them, or before it could run any more of them.
   [ "$result" = ok ] || [ "$failed" -gt 0 ] || failed=1
   [ "$failed" -eq 0 ] || result=FAILED
   [ "$result" = ok ] || tail -n 150 "$log"
-  printf '%-14s %-6s %4d s   %d passed, %d failed\n' "$name" "$result" "$seconds" "$passed" "$failed"
+  printf '%-14s %-6s %4d s   %d passed, %d failed, %d skipped\n' "$name" "$result" "$seconds" "$passed" "$failed" "$skipped"
   total_passed=$((total_passed + passed))
   total_failed=$((total_failed + failed))
+  total_skipped=$((total_skipped + skipped))
 }
 
 require_packages "$packages" run test
 mkdir -p build/ci
 total_passed=0
 total_failed=0
+total_skipped=0
 for script in ci/stages/*.sh; do
   if selected "$script" "$@"; then run_stage "$script"; fi
 done
-echo "$total_passed passed, $total_failed failed"
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 [ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "harness/detect/mfu.h"
+#include "harness/compare/cell_mfu.h"
 #include "harness/detect/statistics.h"
 #include "harness/detect/steady.h"
 #include "reports/format/number.h"
@@ -45,7 +45,7 @@ std::string upper(std::string_view text) {
 }
 
 std::string processor(const CellRuns& cell, const harness::HardwareByName& hardware) {
-  const auto& name = cell.run().hardware;
+  const auto name = harness::hardware_name(cell.run(), cell.environment());
   const auto known = hardware.find(name);
   if (known != hardware.end()) return known->second.title;
   if (name != "host") return name;
@@ -54,14 +54,6 @@ std::string processor(const CellRuns& cell, const harness::HardwareByName& hardw
   if (model == facts.end() || model->second.empty()) return "this CPU";
   const auto cores = facts.find("cores_allowed");
   return cores == facts.end() ? model->second : model->second + ", " + cores->second + " cores";
-}
-
-// Runs whose probe stood still; all of them if it never did.
-Attempts trusted(const Attempts& finished) {
-  Attempts quiet;
-  std::copy_if(finished.begin(), finished.end(), std::back_inserter(quiet),
-               [](const StoredAttempt* a) { return !harness::probe_moved(*a); });
-  return quiet.empty() ? finished : quiet;
 }
 
 void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::HardwareByName& hardware) {
@@ -101,7 +93,8 @@ void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) 
   }
 }
 
-void fill_measurement(ReportRow& row, const Attempts& used, const ReportRequest& request) {
+void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest& request) {
+  const auto used = cell.trusted();
   const auto step_s = values_of(used, "step_time_s");
   row.step_time_s = median_of(step_s);
   if (!step_s.empty()) {
@@ -112,15 +105,7 @@ void fill_measurement(ReportRow& row, const Attempts& used, const ReportRequest&
   row.sequences_per_s = median_of(values_of(used, "sequences_per_s"));
   row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
-  std::vector<double> mfu;
-  for (const auto* attempt : used) {
-    const auto time_s = metric_of(*attempt, "step_time_s");
-    const auto peak = harness::device_peak_flops_per_s(*attempt, request.hardware);
-    if (time_s && *time_s > 0 && peak) {
-      mfu.push_back(harness::mfu_fraction(*attempt->run, *time_s, *peak, request.definition));
-    }
-  }
-  row.mfu_fraction = median_of(mfu);
+  row.mfu_fraction = harness::mfu_fraction(cell, request.hardware, request.definition);
 }
 
 void note_trouble(ReportRow& row, const Attempts& finished) {
@@ -180,7 +165,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     const auto finished = cell.finished();
     fill_configuration(row, cell, request.hardware);
     fill_state(row, cell, finished);
-    fill_measurement(row, trusted(finished), request);
+    fill_measurement(row, cell, request);
     note_trouble(row, finished);
     fill_difference(row, request);
     report.rows.push_back(std::move(row));

@@ -51,13 +51,21 @@ function(perfbench_executable name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
+# perfbench_test_objects(name SOURCES ... DEPENDS ...): tests that several executables link, compiled once.
+# $<TARGET_OBJECTS:name> is a source of theirs.
+function(perfbench_test_objects name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock ${ARG_DEPENDS})
+  target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
 # perfbench_test(name SOURCES ... DEPENDS ... [PREFIX text]): one GoogleTest executable, its cases registered one by one,
 # with PREFIX before their names where the same cases are linked several times.
 function(perfbench_test name)
   cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock GTest::gtest_main ${ARG_DEPENDS})
-  target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                             PERFBENCH_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()

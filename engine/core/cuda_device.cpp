@@ -1,5 +1,7 @@
 #include "engine/core/cuda_device.h"
 
+#include <array>
+
 #include "engine/core/cuda_error.h"
 
 namespace perfbench::engine {
@@ -10,10 +12,8 @@ CudaDevices find_cuda_devices() {
   if (code == cudaSuccess && found.count > 0) return found;
   found.count = 0;
   if (code == cudaErrorInsufficientDriver) {
-    int runtime = 0;
-    cudaRuntimeGetVersion(&runtime);
-    found.reason = "no NVIDIA driver is loaded, or it is older than CUDA " + std::to_string(runtime / 1000) + "." +
-                   std::to_string(runtime % 1000 / 10) + " of this build needs";
+    found.reason =
+        "no NVIDIA driver is loaded, or it is older than CUDA " + cuda_toolkit_version() + " of this build needs";
   } else if (code == cudaSuccess || code == cudaErrorNoDevice) {
     found.reason = "the driver shows no GPU to this process (CUDA_VISIBLE_DEVICES hides them too)";
   } else {
@@ -23,7 +23,23 @@ CudaDevices find_cuda_devices() {
   return found;
 }
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
+std::string cuda_toolkit_version() {
+  return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+}
+
+CudaDeviceFacts cuda_device_facts(int ordinal) {
+  cudaDeviceProp properties{};
+  cuda_check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  return {properties.name, static_cast<std::int64_t>(properties.totalGlobalMem)};
+}
+
+std::string CudaDevice::pci_bus_id() const {
+  std::array<char, 32> text{};
+  cuda_check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), ordinal_), "cudaDeviceGetPCIBusId");
+  return text.data();
+}
+
+CudaDevice::CudaDevice(std::int64_t ordinal) : ordinal_(static_cast<int>(ordinal)) {
   const auto devices = find_cuda_devices();
   if (ordinal >= devices.count) {
     throw EngineError(EngineExit::infeasible,
@@ -32,8 +48,8 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
                                               : "this process sees " + std::to_string(devices.count) +
                                                     "; start one rank for each GPU of a node"));
   }
-  cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
-  cuda_check(cudaGetDeviceProperties(&properties_, ordinal), "cudaGetDeviceProperties");
+  cuda_check(cudaSetDevice(ordinal_), "cudaSetDevice");
+  cuda_check(cudaGetDeviceProperties(&properties_, ordinal_), "cudaGetDeviceProperties");
   int least = 0;
   int greatest = 0;
   cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");

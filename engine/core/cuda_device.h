@@ -15,16 +15,26 @@ struct CudaDevices {
 };
 CudaDevices find_cuda_devices();
 
+struct CudaDeviceFacts {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+};
+CudaDeviceFacts cuda_device_facts(int ordinal);
+// Of the toolkit that this was built with: "13.0".
+std::string cuda_toolkit_version();
+
 class CudaDevice {
  public:
   // Makes `ordinal` the current device of the calling thread. Throws EngineError (infeasible) when there is none.
-  explicit CudaDevice(int ordinal);
+  explicit CudaDevice(std::int64_t ordinal);
   ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   int ordinal() const { return ordinal_; }
   const cudaDeviceProp& properties() const { return properties_; }
+  // "0000:18:00.0"
+  std::string pci_bus_id() const;
   // The program's order is that of the compute stream; the others join it by events.
   cudaStream_t compute() const { return compute_; }
   cudaStream_t communication() const { return communication_; }

@@ -42,6 +42,7 @@ class Memory {
 
   const MemoryLedger& ledger() const { return ledger_; }
   std::int64_t device_extent_bytes() const { return device_arena_.extent(); }
+  std::int64_t host_extent_bytes() const { return host_arena_.extent(); }
 
  private:
   std::unique_ptr<ArenaBacking> device_;

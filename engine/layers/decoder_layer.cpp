@@ -161,8 +161,9 @@ Tensor DecoderLayer::feed_forward_product(const LayerValues& v) const {
 }
 
 Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM) {
-  LayerValues v = saved_.take(shared_.context, name_);
+  LayerValues v = saved_.take();
   {
+    const RangeSpan range(shared_.context.trace, "recompute");
     RecomputePass recompute(shared_.context.ops);
     compute_attention(weights, v);
     compute_residual(weights, v);

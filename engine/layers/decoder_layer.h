@@ -22,6 +22,12 @@ class DecoderLayer {
 
   // y_NM from x_NM. What the policy keeps waits inside.
   Tensor forward(const GatheredUnit& weights, Tensor x_NM);
+  // When the next layer has been computed: what the policy offloads has left the device.
+  void finish_offload() { saved_.finish_offload(); }
+  // Before the backward pass, while the layer behind this one computes: what was offloaded begins to come back.
+  void begin_fetch() { saved_.begin_fetch(shared_.context, name_); }
+  // Just before the backward pass.
+  void finish_fetch() { saved_.finish_fetch(); }
   // dx_NM from dy_NM (in its buffer); parameter gradients into `gradients`.
   Tensor backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/main/backend.h"
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/ops/cpu/cpu_libraries.h"
@@ -25,8 +26,8 @@ spec::EnvironmentRecord machine_facts(std::int64_t ranks, std::int64_t threads_p
   env.git_commit = build.git_commit;
   env.git_dirty = build.git_dirty;
   env.mpi = mpi_version();
-  env.cuda = "absent";
   env.libraries = cpu_library_versions();
+  add_cuda_facts(env);
   env.peak_flops_per_s = measure_peak_flops_per_s(static_cast<int>(threads_per_rank));
   return env;
 }

@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 
+#include "engine/main/backend.h"
 #include "engine/main/commands.h"
 #include "engine/main/machine_facts.h"
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
+#include "engine/train/traced_steps.h"
 #include "engine/train/trainer.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/record_json.h"
@@ -48,10 +50,6 @@ spec::RunSpec load_run(const fs::path& file) {
 
 void check_supported(const spec::RunSpec& run) {
   if (const auto reason = spec::unsupported(run)) throw EngineError(EngineExit::infeasible, *reason);
-  if (run.device == spec::Device::cuda) {
-    throw EngineError(EngineExit::infeasible,
-                      "device cuda: this perfbench-engine was built without CUDA; use device cpu");
-  }
 }
 
 // This process's place among the ranks of the run.
@@ -92,34 +90,68 @@ spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context) {
           .matmul_parameters = counts.matmul_active};
 }
 
+// What the GPU says of itself during the steps. Nothing for a device that says nothing.
+class GpuSampleFile {
+ public:
+  GpuSampleFile(GpuTelemetry* telemetry, const fs::path& path) : telemetry_(telemetry) {
+    if (telemetry_ != nullptr) file_.emplace(path);
+  }
+  void begin_step(std::int64_t step) {
+    if (telemetry_ != nullptr) telemetry_->begin_step(step);
+  }
+  void end_step() {
+    if (telemetry_ == nullptr) return;
+    for (const auto& sample : telemetry_->end_step()) file_->append(spec::to_json_line(sample));
+  }
+
+ private:
+  GpuTelemetry* telemetry_;
+  std::optional<LineFile> file_;
+};
+
+void trace(const fs::path& dir, const spec::RunSpec& run, Context& context, Trainer& trainer, DeviceTracer* device) {
+  const std::int64_t rank = context.collectives.mesh().rank();
+  const auto problem =
+      run_traced_steps(context, trainer, run, {.first = run.steps, .count = run.trace_steps, .device = device},
+                       dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
+  if (problem.empty()) return;
+  std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
+               problem.c_str());
+}
+
 void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
   const std::int64_t threads = resolved_threads(run.threads_per_rank, ranks.on_node);
   omp_set_num_threads(static_cast<int>(threads));
   if (ranks.rank == 0) {
     write_whole_file(dir / "env.json", spec::to_json_line(machine_facts(ranks.size, threads)) + "\n");
   }
-  const auto collectives =
-      ranks.processes ? ranks.processes->make_collectives(Mesh(run.mesh, ranks.rank)) : make_single_collectives();
-  Memory memory(make_cpu_backing(), make_cpu_backing(), {.limit_bytes = run.memory_limit_bytes});
-  const auto ops = make_cpu_ops();
+  Backend backend = make_backend(run, ranks.processes.get());
+  Memory memory(std::move(backend.device_memory), std::move(backend.host_memory),
+                {.limit_bytes = run.memory_limit_bytes});
   const auto tokens = make_token_source(run);
-  PhaseClock clock;
-  Context context{*ops, memory, *collectives, clock, compute_dtype(run.precision)};
+  PhaseClock clock = backend.timeline ? PhaseClock(backend.timeline.get()) : PhaseClock();
+  Context context{*backend.ops, memory, *backend.collectives, clock, compute_dtype(run.precision)};
   Trainer trainer(context, run, init_rule(run), tokens.get());
   LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  GpuSampleFile gpu(backend.telemetry.get(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
   const std::int64_t startup_ns = monotonic_ns() - started_ns;
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const std::int64_t probe_ns = probe_noise(static_cast<int>(threads));
-    ops->reset_flops();
-    collectives->reset_traffic();
+    context.ops.reset_flops();
+    context.collectives.reset_traffic();
+    gpu.begin_step(i);
     auto record = trainer.step(i);
+    gpu.end_step();
     record.probe_ns = probe_ns;
     steps.append(spec::to_json_line(record));
   }
-  if (ranks.rank != 0) return;
-  auto summary = summary_of(run, context);
-  summary.startup_ns = startup_ns;
-  write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+  if (ranks.rank == 0) {
+    auto summary = summary_of(run, context);
+    summary.startup_ns = startup_ns;
+    write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+  }
+  // After the result is safe: what is traced is neither timed nor summed up.
+  if (run.trace_steps > 0) trace(dir, run, context, trainer, backend.tracer.get());
 }
 
 // Tells the harness what ended this rank, as far as the disk still takes it.

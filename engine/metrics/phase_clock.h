@@ -5,32 +5,51 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "engine/core/monotonic_clock.h"
+#include "engine/core/timeline.h"
+#include "engine/trace/trace_sink.h"
+#include "workloads/spec/trace_record.h"
 
 namespace perfbench::engine {
 
-enum class Phase { other, data, forward, backward, exposed_comm, optimizer };
-inline constexpr std::size_t kPhases = 6;
-
-// Monotonic nanoseconds.
-std::int64_t monotonic_ns();
+using Phase = spec::TracePhase;
+inline constexpr std::size_t kPhases = spec::EnumNames<Phase>::kNames.size();
 
 class PhaseClock {
  public:
   using Now = std::int64_t (*)();
   explicit PhaseClock(Now now = monotonic_ns) : now_(now) {}
+  // Phases as long as the work that `timeline` marks, where that runs behind the host. It must outlive the clock.
+  explicit PhaseClock(Timeline* timeline) : now_(monotonic_ns), timeline_(timeline) {}
 
   // Starts a step: all phases at zero, `other` running.
   void start();
   // Ends the step.
   void stop();
   std::int64_t phase_ns(Phase phase) const { return elapsed_[static_cast<std::size_t>(phase)]; }
-  std::int64_t wall_ns() const { return stopped_at_ - started_at_; }
+  std::int64_t wall_ns() const;
+
+  // The phases that were entered and left since a moment of this step: a recording that is replayed has them again.
+  struct Segment {
+    std::vector<Phase> phases;
+  };
+  std::size_t moment() const { return marked_.size(); }
+  Segment since(std::size_t moment) const {
+    return {{marked_.begin() + static_cast<std::ptrdiff_t>(moment), marked_.end()}};
+  }
+  void repeat(const Segment& segment);
+
+  // From the next start on, the step and its phases are also spans of `sink`, by the host's clock: to the nanosecond
+  // those above where no timeline measures.
+  void set_trace(TraceSink* sink) { trace_ = sink; }
 
   // Runs `phase` for the life of the object.
   class Scope {
    public:
-    Scope(PhaseClock& clock, Phase phase) : clock_(clock), outer_(clock.change(phase)) {}
-    ~Scope() { clock_.change(outer_); }
+    Scope(PhaseClock& clock, Phase phase) : clock_(clock), outer_(clock.enter(phase)) {}
+    ~Scope() { clock_.leave(outer_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -40,14 +59,17 @@ class PhaseClock {
   };
 
  private:
+  Phase enter(Phase phase);
+  void leave(Phase outer);
   Phase change(Phase phase);
 
   Now now_;
+  Timeline* timeline_ = nullptr;
+  std::vector<Phase> marked_;  // the phase that ended at each mark of the timeline
+  TraceSink* trace_ = nullptr;
   std::array<std::int64_t, kPhases> elapsed_{};
   Phase current_ = Phase::other;
   std::int64_t since_ = 0;
-  std::int64_t started_at_ = 0;
-  std::int64_t stopped_at_ = 0;
 };
 
 }  // namespace perfbench::engine

@@ -43,7 +43,16 @@ void Decoder::train(const Microbatch& batch) {
   embed_backward(batch, dx_NM);
 }
 
+void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& body) {
+  if (records_layers()) {
+    recording.run(context_, body);
+  } else {
+    body();
+  }
+}
+
 Tensor Decoder::embed(const Microbatch& batch) {
+  const RangeSpan range = range_of(fsdp_.embedding_unit());
   GatheredUnit weights = fsdp_.gather(fsdp_.embedding_unit());
   weights.wait(context_.clock);
   Tensor x_NM = context_.activation("layers.0.layer_input", Shape{batch.tokens_N.shape[0], run_.model.d_model});
@@ -60,16 +69,23 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
   for (std::int64_t i = 0; i < run_.model.layers; ++i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const bool more = i + 1 < run_.model.layers;
+    const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
     weights.wait(context_.clock);
-    x_NM = layers_[static_cast<std::size_t>(i)].forward(weights, std::move(x_NM));
+    run_layer(layer_forward_, [&] {
+      x_NM = layer(i).forward(weights, std::move(x_NM));
+      if (records_layers()) layer(i).finish_offload();
+    });
     weights = GatheredUnit();
+    if (i > 0) layer(i - 1).finish_offload();
     if (more && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
   }
+  layers_.back().finish_offload();
   return x_NM;
 }
 
 Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
+  const RangeSpan range = range_of(fsdp_.head_unit());
   const bool tied = run_.model.tied_embedding;
   GatheredUnit head = fsdp_.gather(fsdp_.head_unit());
   GatheredUnit embedding = tied ? fsdp_.gather(fsdp_.embedding_unit()) : GatheredUnit();
@@ -101,12 +117,16 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
 Tensor Decoder::layers_backward(Tensor dx_NM) {
   const std::int64_t last = run_.model.layers - 1;
   GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(last));
+  layers_.back().begin_fetch();
   for (std::int64_t i = last; i >= 0; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
+    const RangeSpan range = range_of(fsdp_.layer_unit(i));
     if (i > 0 && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));
-    dx_NM = layers_[static_cast<std::size_t>(i)].backward(weights, gradients, std::move(dx_NM));
+    if (i > 0) layer(i - 1).begin_fetch();
+    layer(i).finish_fetch();
+    run_layer(layer_backward_, [&] { dx_NM = layer(i).backward(weights, gradients, std::move(dx_NM)); });
     weights = GatheredUnit();
     fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);
     if (i > 0 && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
@@ -115,6 +135,7 @@ Tensor Decoder::layers_backward(Tensor dx_NM) {
 }
 
 void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
+  const RangeSpan range = range_of(fsdp_.embedding_unit());
   GradientTarget gradients = fsdp_.open_gradient(fsdp_.embedding_unit());
   const TensorView dtable_VM = gradients.gradient("token_embedding");
   const TensorView dposition_TM = gradients.gradient("position_embedding");

@@ -2,11 +2,13 @@
 // before they are used and released just after.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "engine/layers/decoder_layer.h"
 #include "engine/sharding/fsdp.h"
+#include "engine/sharding/recorded_work.h"
 
 namespace perfbench::engine {
 
@@ -32,11 +34,20 @@ class Decoder {
   Tensor loss(const Microbatch& batch, const Tensor& x_NM);
   Tensor layers_backward(Tensor dx_NM);
   void embed_backward(const Microbatch& batch, const Tensor& dx_NM);
+  // What is done with a unit carries its name in a trace.
+  RangeSpan range_of(std::size_t unit) { return {context_.trace, fsdp_.units()[unit].layout.name}; }
+  DecoderLayer& layer(std::int64_t i) { return layers_[static_cast<std::size_t>(i)]; }
+  // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
+  // within it or outside of it.
+  bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
+  void run_layer(RecordedWork& recording, const std::function<void()>& body);
   bool prefetches() const { return run_.fsdp_prefetch > 0; }
 
   Context& context_;
   const spec::RunSpec& run_;
   Fsdp fsdp_;
+  RecordedWork layer_forward_{RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses};
+  RecordedWork layer_backward_{RecordingSlot::layer_backward, RecordedWork::Operands::new_addresses};
   Tensor rope_cos_sin_TD_;
   DecoderLayer::Shared shared_;
   std::vector<DecoderLayer> layers_;

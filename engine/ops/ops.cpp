@@ -1,6 +1,8 @@
 // The public operations: checks, counts, then the backend.
 #include "engine/ops/ops.h"
 
+#include <vector>
+
 #include "engine/core/error.h"
 
 namespace perfbench::engine {
@@ -18,6 +20,10 @@ void require(bool holds, std::string_view op, std::string_view rule, std::initia
 
 bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16;
+}
+
+bool is_scalar_f64(const TensorView& t) {
+  return t.dtype == DType::f64 && t.elements() == 1;
 }
 
 // Tokens and width of a [N, width] operand.
@@ -120,25 +126,36 @@ void Ops::count(FlopPart part, std::int64_t flops) {
   }
 }
 
+void Ops::add_flops(const spec::FlopCounts& counts) {
+  std::vector<std::int64_t> added;
+  spec::FlopCounts::fields(counts, [&](const spec::Field&, std::int64_t count) { added.push_back(count); });
+  auto next = added.begin();
+  spec::FlopCounts::fields(flops_, [&](const spec::Field&, std::int64_t& count) { count += *next++; });
+}
+
 void Ops::matmul(const MatmulArgs& args) {
   const auto p = check_matmul(args);
   count(args.part, 2 * p.m * p.n * p.k);
+  const OpSpan span(trace_, spec::TraceOp::matmul);
   do_matmul(args);
 }
 
 void Ops::bias_backward(TensorView dbias, TensorView dy, Write write) {
   require(dy.shape.rank() == 2 && dbias.shape == Shape{columns(dy)} && dbias.dtype == DType::f32, "bias_backward",
           "dbias is f32 [O] for dy [N, O]", {dbias, dy});
+  const OpSpan span(trace_, spec::TraceOp::bias_backward);
   do_bias_backward(dbias, dy, write);
 }
 
 void Ops::norm_forward(const NormForwardArgs& args) {
   check_norm("norm_forward", args);
+  const OpSpan span(trace_, spec::TraceOp::norm_forward);
   do_norm_forward(args);
 }
 
 void Ops::norm_apply(const NormForwardArgs& args) {
   check_norm("norm_apply", args);
+  const OpSpan span(trace_, spec::TraceOp::norm_apply);
   do_norm_apply(args);
 }
 
@@ -153,6 +170,7 @@ void Ops::norm_backward(const NormBackwardArgs& args) {
               absent_or(args.dbias_M, width),
           "norm_backward", "weight, dweight and dbias are [M], the gradients f32",
           {args.weight_M, args.dweight_M, args.dbias_M});
+  const OpSpan span(trace_, spec::TraceOp::norm_backward);
   do_norm_backward(args);
 }
 
@@ -162,6 +180,7 @@ void Ops::rope(const RopeArgs& args) {
                     columns(args.x) % args.head_dim == 0 && table.shape.rank() == 2 &&
                     columns(table) == args.head_dim && table.dtype == DType::f32 && rows(args.x) % rows(table) == 0;
   require(fits, "rope", "x is [B*T, heads*D], the table f32 [T, D]", {args.x, table});
+  const OpSpan span(trace_, spec::TraceOp::rope);
   do_rope(args);
 }
 
@@ -170,6 +189,7 @@ void Ops::attention_forward(const AttentionForwardArgs& args) {
   check_weights("attention_forward", args.dims, args.kind, args.weights_BHTT);
   // Two products of D over every causal pair.
   count(FlopPart::attention_score, 2 * 2 * causal_pairs(args.dims) * args.dims.head_dim);
+  const OpSpan span(trace_, spec::TraceOp::attention_forward);
   do_attention_forward(args);
 }
 
@@ -183,6 +203,7 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
           {args.dquery, args.dkey, args.dvalue, args.dcontext});
   // dv, dp, dq and dk: four products of D; flash's second look at the scores is not counted, as in the definitions.
   count(FlopPart::attention_score, 4 * 2 * causal_pairs(args.dims) * args.dims.head_dim);
+  const OpSpan span(trace_, spec::TraceOp::attention_backward);
   do_attention_backward(args);
 }
 
@@ -192,6 +213,7 @@ void Ops::activation_forward(const ActivationForwardArgs& args) {
               (!gated || same(args.gate_NF, args.up_NF)),
           "activation_forward", "product, up and (gated kinds) gate are alike",
           {args.product_NF, args.gate_NF, args.up_NF});
+  const OpSpan span(trace_, spec::TraceOp::activation_forward);
   do_activation_forward(args);
 }
 
@@ -201,6 +223,7 @@ void Ops::activation_backward(const ActivationBackwardArgs& args) {
               (!gated || same(args.gate_NF, args.up_NF)),
           "activation_backward", "dproduct, up and (gated kinds) gate are alike",
           {args.dproduct_NF, args.gate_NF, args.up_NF});
+  const OpSpan span(trace_, spec::TraceOp::activation_backward);
   do_activation_backward(args);
 }
 
@@ -215,6 +238,7 @@ void Ops::embedding_forward(const EmbeddingForwardArgs& args) {
                                   rows(position) >= args.seq_len && position.dtype == x.dtype),
           "embedding_forward", "positions are [at least T, M]", {x, position});
   require(args.seq_len > 0 && rows(x) % args.seq_len == 0, "embedding_forward", "N is a multiple of seq_len", {x});
+  const OpSpan span(trace_, spec::TraceOp::embedding_forward);
   do_embedding_forward(args);
 }
 
@@ -227,6 +251,7 @@ void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
               (columns(args.dposition_TM) == columns(dx) && rows(args.dposition_TM) >= args.seq_len),
           "embedding_backward", "dposition is f32 [at least T, M]", {dx, args.dposition_TM});
   require(args.seq_len > 0 && rows(dx) % args.seq_len == 0, "embedding_backward", "N is a multiple of seq_len", {dx});
+  const OpSpan span(trace_, spec::TraceOp::embedding_backward);
   do_embedding_backward(args);
 }
 
@@ -236,6 +261,7 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
       logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
           args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32,
       "cross_entropy", "logits are [N, V], targets i32 [N], losses f32 [N]", {logits, args.targets_N, args.losses_N});
+  const OpSpan span(trace_, spec::TraceOp::cross_entropy);
   do_cross_entropy(args);
 }
 
@@ -244,44 +270,68 @@ void Ops::adamw(const AdamwArgs& args) {
                      same(args.second_moment, args.weight) && args.weight.dtype == DType::f32;
   require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
           {args.weight, args.gradient, args.first_moment, args.second_moment});
+  require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
+          "factors are f64 [4]", {args.factors});
+  const OpSpan span(trace_, spec::TraceOp::adamw);
   do_adamw(args);
+}
+
+void Ops::clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {
+  require(is_scalar_f64(scale) && is_scalar_f64(square_sum), "clip_scale", "both are f64 [1]", {scale, square_sum});
+  const OpSpan span(trace_, spec::TraceOp::clip_scale);
+  do_clip_scale(scale, square_sum, clip_norm);
 }
 
 void Ops::add(TensorView out, TensorView a, TensorView b) {
   require(same(out, a) && same(out, b), "add", "one shape and type", {out, a, b});
+  const OpSpan span(trace_, spec::TraceOp::add);
   do_add(out, a, b);
 }
 
 void Ops::copy(TensorView out, TensorView in) {
   require(out.elements() == in.elements(), "copy", "as many elements", {out, in});
+  const bool converts = out.dtype != in.dtype;
+  const OpSpan span(trace_, converts ? spec::TraceOp::cast : spec::TraceOp::copy, converts ? 0 : out.bytes());
   do_copy(out, in);
 }
 
+Pending Ops::transfer(TensorView out, TensorView in) {
+  require(same(out, in), "transfer", "one shape and type", {out, in});
+  const OpSpan span(trace_, spec::TraceOp::copy, out.bytes());
+  return Pending(do_transfer(out, in));
+}
+
 void Ops::fill(TensorView out, double value) {
+  const OpSpan span(trace_, spec::TraceOp::fill, out.bytes());
   do_fill(out, value);
 }
 
 void Ops::fill_normal(const NormalArgs& args) {
   require(args.out.dtype == DType::f32, "fill_normal", "out is f32", {args.out});
+  const OpSpan span(trace_, spec::TraceOp::fill_normal);
   do_fill_normal(args);
 }
 
 void Ops::sum(TensorView out_f64, TensorView x, Write write) {
-  require(out_f64.dtype == DType::f64 && out_f64.elements() == 1, "sum", "out is f64 [1]", {out_f64, x});
+  require(is_scalar_f64(out_f64), "sum", "out is f64 [1]", {out_f64, x});
+  const OpSpan span(trace_, spec::TraceOp::sum);
   do_sum(out_f64, x, write);
 }
 
 void Ops::sum_of_squares(TensorView out_f64, TensorView x, Write write) {
-  require(out_f64.dtype == DType::f64 && out_f64.elements() == 1, "sum_of_squares", "out is f64 [1]", {out_f64, x});
+  require(is_scalar_f64(out_f64), "sum_of_squares", "out is f64 [1]", {out_f64, x});
+  const OpSpan span(trace_, spec::TraceOp::sum_of_squares);
   do_sum_of_squares(out_f64, x, write);
 }
 
 double Ops::read_f64(TensorView scalar) {
-  require(scalar.dtype == DType::f64 && scalar.elements() == 1, "read_f64", "an f64 [1]", {scalar});
+  require(is_scalar_f64(scalar), "read_f64", "an f64 [1]", {scalar});
+  const OpSpan span(trace_, spec::TraceOp::read_f64, scalar.bytes());
   return do_read_f64(scalar);
 }
 
 void Ops::upload(TensorView out, const void* from) {
+  const OpSpan span(trace_, spec::TraceOp::upload, out.bytes());
   do_upload(out, from);
 }
 

@@ -1,6 +1,6 @@
 // THE list of operations. The model is written once against it; a backend (cpu, cuda, dry) implements the do_*
-// functions. The public functions check shapes and types, count floating point operations, and then call the backend,
-// so that every backend is checked and counted by the same lines.
+// functions. The public functions check shapes and types, count floating point operations, and then call the backend in
+// a span of the trace (spec::TraceOp), so that every backend is checked, counted and traced by the same lines.
 //
 // Letters of shapes: B sequences, T positions, N = B*T tokens, M d_model, H query heads, K key/value heads, D head_dim,
 // F d_ff, V vocabulary. Weights are [out, in]. Reductions and softmax are in fp32 or better whatever the storage type.
@@ -11,8 +11,10 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/core/pending.h"
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
+#include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
@@ -27,6 +29,8 @@ enum class FlopPart { attention_projection, attention_score, feed_forward, unemb
 // recompute: executed again for the backward pass; counted apart.
 enum class Pass { first, recompute };
 enum class Direction { forward, backward };
+// What a recording holds.
+enum class RecordingSlot { step, layer_forward, layer_backward };
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32.
@@ -158,7 +162,24 @@ struct CrossEntropyArgs {
   double gradient_scale = 1.0;
 };
 
-// Decoupled weight decay; all f32, in place. g = gradient * gradient_scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+// What differs from step to step. It is read from a tensor, f64 [kAdamwFactors], so that the device needs no word from
+// the host between the gradients and the update, and a recorded step can be replayed.
+enum class AdamwFactor {
+  learning_rate,
+  bias_correction1,  // 1 - beta1^t
+  bias_correction2,
+  gradient_scale,
+};
+inline constexpr std::int64_t kAdamwFactors = 4;
+constexpr std::size_t index(AdamwFactor factor) {
+  return static_cast<std::size_t>(factor);
+}
+
+// Keeps a zero norm from dividing by zero, as the reference implementations do.
+inline constexpr double kClipNormFloor = 1e-6;
+
+// Decoupled weight decay; all but the factors f32, in place. g = gradient * gradient_scale; m = b1 m + (1-b1) g;
+// v = b2 v + (1-b2) g^2;
 // weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
 // Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamwArgs {
@@ -166,14 +187,11 @@ struct AdamwArgs {
   TensorView gradient;
   TensorView first_moment;
   TensorView second_moment;
-  double learning_rate = 0;
+  TensorView factors;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0;
-  double bias_correction1 = 1;  // 1 - beta1^t
-  double bias_correction2 = 1;
-  double gradient_scale = 1;
 };
 
 class Ops {
@@ -196,11 +214,17 @@ class Ops {
   void embedding_backward(const EmbeddingBackwardArgs& args);
   void cross_entropy(const CrossEntropyArgs& args);
   void adamw(const AdamwArgs& args);
+  // scale[1] = min(1, clip_norm / (sqrt(square_sum[1]) + kClipNormFloor)), f64: what brings the norm of a gradient with
+  // that sum of squares down to clip_norm. 1 when clip_norm is 0.
+  void clip_scale(TensorView scale, TensorView square_sum, double clip_norm);
 
   // out = a + b, elementwise, one type; out may be a or b.
   void add(TensorView out, TensorView a, TensorView b);
   // Same shape, same or another type (round to nearest even).
   void copy(TensorView out, TensorView in);
+  // Moves bytes between device and host memory, beside the operations that follow: it begins when the ones before have
+  // ended, and what is enqueued after wait() follows it.
+  Pending transfer(TensorView out, TensorView in);
   void fill(TensorView out, double value);
   // out[i] = f32(mean + std * stream.normal(first_index + i)).
   struct NormalArgs {
@@ -222,9 +246,20 @@ class Ops {
   void upload(TensorView out, const void* from);
 
   void set_pass(Pass pass) { pass_ = pass; }
+  // Every operation is a span of `sink`; none with null.
+  void set_trace(TraceSink* sink) { trace_ = sink; }
   // Since construction or the last reset.
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
+  // Of operations that were not called one by one: a replayed recording's.
+  void add_flops(const spec::FlopCounts& counts);
+
+  // Recordings (engine/sharding/recorded_work.h): what is enqueued between begin and end becomes one piece of work, run
+  // at its end and again at each replay. A backend that computes at once has none.
+  virtual bool records() const { return false; }
+  virtual void begin_recording() {}
+  virtual void end_recording(RecordingSlot) {}
+  virtual void replay_recording(RecordingSlot) {}
 
   // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
   virtual void use_workspace(TensorView) {}
@@ -247,8 +282,11 @@ class Ops {
   virtual void do_embedding_backward(const EmbeddingBackwardArgs& args) = 0;
   virtual void do_cross_entropy(const CrossEntropyArgs& args) = 0;
   virtual void do_adamw(const AdamwArgs& args) = 0;
+  virtual void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) = 0;
   virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
   virtual void do_copy(TensorView out, TensorView in) = 0;
+  // nullptr: already done.
+  virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
   virtual void do_fill(TensorView out, double value) = 0;
   virtual void do_fill_normal(const NormalArgs& args) = 0;
   virtual void do_sum(TensorView out_f64, TensorView x, Write write) = 0;
@@ -260,6 +298,7 @@ class Ops {
   void count(FlopPart part, std::int64_t flops);
 
   Pass pass_ = Pass::first;
+  TraceSink* trace_ = nullptr;
   spec::FlopCounts flops_;
 };
 

@@ -1,6 +1,6 @@
 #include "engine/optim/adamw.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/optim/schedule.h"
@@ -10,9 +10,21 @@ namespace perfbench::engine {
 AdamwOptimizer::AdamwOptimizer(Context& context, const spec::OptimizerSpec& spec)
     : context_(context),
       spec_(spec),
-      square_sum_(context.memory, {"grad_square_sum", MemoryScope::workspace, DType::f64, Shape{1}}) {}
+      square_sum_(context.memory, {"grad_square_sum", MemoryScope::workspace, DType::f64, Shape{1}}),
+      factors_(context.memory, {"adamw_factors", MemoryScope::workspace, DType::f64, Shape{kAdamwFactors}}) {}
 
-double AdamwOptimizer::global_norm(Fsdp& fsdp) {
+void AdamwOptimizer::begin(std::int64_t step) {
+  PhaseClock::Scope scope(context_.clock, Phase::optimizer);
+  const auto t = static_cast<double>(step + 1);
+  std::array<double, kAdamwFactors> factors{};
+  factors[index(AdamwFactor::learning_rate)] = learning_rate(spec_, step);
+  factors[index(AdamwFactor::bias_correction1)] = 1.0 - std::pow(spec_.beta1, t);
+  factors[index(AdamwFactor::bias_correction2)] = 1.0 - std::pow(spec_.beta2, t);
+  factors[index(AdamwFactor::gradient_scale)] = 1.0;  // until the norm is known
+  context_.ops.upload(factors_, factors.data());
+}
+
+void AdamwOptimizer::sum_squares(Fsdp& fsdp) {
   Write write = Write::overwrite;
   for (auto& unit : fsdp.units()) {
     context_.ops.sum_of_squares(square_sum_, unit.gradient, write);
@@ -23,43 +35,37 @@ double AdamwOptimizer::global_norm(Fsdp& fsdp) {
     PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
     context_.collectives.all_reduce(MeshAxis::fsdp, square_sum_).wait();
   }
-  return std::sqrt(context_.ops.read_f64(square_sum_));
 }
 
-UpdateResult AdamwOptimizer::update(Fsdp& fsdp, std::int64_t step) {
+void AdamwOptimizer::update(Fsdp& fsdp) {
   PhaseClock::Scope scope(context_.clock, Phase::optimizer);
-  UpdateResult result;
-  result.grad_norm = global_norm(fsdp);
-  result.learning_rate = learning_rate(spec_, step);
-  // Keeps a zero norm from dividing by zero, as the reference implementations do.
-  constexpr double kNormFloor = 1e-6;
-  const double clip = spec_.clip_norm > 0 ? std::min(1.0, spec_.clip_norm / (result.grad_norm + kNormFloor)) : 1.0;
-  const auto t = static_cast<double>(step + 1);
-  const AdamwArgs common{.learning_rate = result.learning_rate,
-                         .beta1 = spec_.beta1,
-                         .beta2 = spec_.beta2,
-                         .eps = spec_.eps,
-                         .bias_correction1 = 1.0 - std::pow(spec_.beta1, t),
-                         .bias_correction2 = 1.0 - std::pow(spec_.beta2, t),
-                         .gradient_scale = clip};
-  for (auto& unit : fsdp.units()) update_unit(unit, common);
-  return result;
+  sum_squares(fsdp);
+  const auto scale_at = static_cast<std::int64_t>(index(AdamwFactor::gradient_scale));
+  context_.ops.clip_scale(factors_.view().slice(scale_at, Shape{1}), square_sum_, spec_.clip_norm);
+  for (auto& unit : fsdp.units()) update_unit(unit);
 }
 
-void AdamwOptimizer::update_unit(UnitState& unit, const AdamwArgs& common) {
+void AdamwOptimizer::update_unit(UnitState& unit) {
   const auto& layout = unit.layout;
+  const RangeSpan unit_span(context_.trace, layout.name);
   const std::int64_t shard_first = context_.collectives.mesh().index(MeshAxis::fsdp) * layout.shard_elements;
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;
     const Shape shape{range.count};
-    AdamwArgs args = common;
-    args.weight = unit.weight.view().slice(first, shape);
-    args.gradient = unit.gradient.view().slice(first, shape);
-    args.first_moment = unit.first_moment.view().slice(first, shape);
-    args.second_moment = unit.second_moment.view().slice(first, shape);
-    args.weight_decay = range.decays ? spec_.weight_decay : 0.0;
-    context_.ops.adamw(args);
+    context_.ops.adamw({.weight = unit.weight.view().slice(first, shape),
+                        .gradient = unit.gradient.view().slice(first, shape),
+                        .first_moment = unit.first_moment.view().slice(first, shape),
+                        .second_moment = unit.second_moment.view().slice(first, shape),
+                        .factors = factors_,
+                        .beta1 = spec_.beta1,
+                        .beta2 = spec_.beta2,
+                        .eps = spec_.eps,
+                        .weight_decay = range.decays ? spec_.weight_decay : 0.0});
   }
+}
+
+double AdamwOptimizer::grad_norm() {
+  return std::sqrt(context_.ops.read_f64(square_sum_));
 }
 
 }  // namespace perfbench::engine

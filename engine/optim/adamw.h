@@ -8,25 +8,26 @@
 
 namespace perfbench::engine {
 
-struct UpdateResult {
-  double grad_norm = 0;  // global, before clipping
-  double learning_rate = 0;
-};
-
 class AdamwOptimizer {
  public:
   AdamwOptimizer(Context& context, const spec::OptimizerSpec& spec);
 
-  // `step` counts from 0. Gradients hold the sum over all ranks of d(mean loss).
-  UpdateResult update(Fsdp& fsdp, std::int64_t step);
+  // Hands the factors of `step`, which counts from 0, to the device. Before the update.
+  void begin(std::int64_t step);
+  // Enqueues norm, clipping and AdamW; waits for nothing but collectives. Gradients hold the sum over all ranks of
+  // d(mean loss).
+  void update(Fsdp& fsdp);
+  // Of the last update: global, before clipping. Waits for it.
+  double grad_norm();
 
  private:
-  double global_norm(Fsdp& fsdp);
-  void update_unit(UnitState& unit, const AdamwArgs& common);
+  void sum_squares(Fsdp& fsdp);
+  void update_unit(UnitState& unit);
 
   Context& context_;
   const spec::OptimizerSpec& spec_;
   Tensor square_sum_;  // f64 [1]
+  Tensor factors_;     // f64, by AdamwFactor
 };
 
 }  // namespace perfbench::engine

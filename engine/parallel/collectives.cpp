@@ -27,23 +27,18 @@ std::string called(std::string_view collective, const LayoutChange& change) {
 
 }  // namespace
 
-Pending::~Pending() {
-  try {
-    wait();
-  } catch (const std::exception&) {
-    // A failed communication stays failed: the next call on the same Collectives throws it again.
-  }
-}
-
-Pending& Pending::operator=(Pending&& other) {
-  if (this == &other) return *this;
-  wait();
-  state_ = std::move(other.state_);
-  return *this;
-}
-
-void Pending::wait() {
-  if (const auto state = std::move(state_)) state->wait();
+template <class Start>
+Pending Collectives::hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start) {
+  if (trace_ == nullptr || mesh_.size(axis) == 1) return Pending(start());
+  handed_over_ = {.kind = spec::TraceKind::collective,
+                  .name = name,
+                  .axis = axis_name(axis),
+                  .correlation = handed_over_.correlation + 1,
+                  .bytes = bytes};
+  TraceSpan submit = handed_over_;
+  submit.kind = spec::TraceKind::submit;
+  const ScopedSpan span(trace_, TraceLane::schedule, submit);
+  return Pending(start());
 }
 
 Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView shard) {
@@ -54,7 +49,7 @@ Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView
     mismatch(call(), "full holds one shard per rank, of one type", mesh_, axis, {full, shard});
   }
   count(axis, "all_gather", full.bytes(), 1);
-  return Pending(do_all_gather(axis, full, shard));
+  return hand_over("all_gather", axis, full.bytes(), [&] { return do_all_gather(axis, full, shard); });
 }
 
 Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, TensorView full) {
@@ -68,7 +63,7 @@ Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, Tenso
     mismatch(call(), "sums are of f32", mesh_, axis, {shard, full});
   }
   count(axis, "reduce_scatter", full.bytes(), 1);
-  return Pending(do_reduce_scatter(axis, shard, full));
+  return hand_over("reduce_scatter", axis, full.bytes(), [&] { return do_reduce_scatter(axis, shard, full); });
 }
 
 Pending Collectives::all_reduce(MeshAxis axis, TensorView buffer) {
@@ -76,7 +71,7 @@ Pending Collectives::all_reduce(MeshAxis axis, TensorView buffer) {
     mismatch("all_reduce", "sums are of f32 or f64", mesh_, axis, {buffer});
   }
   count(axis, "all_reduce", buffer.bytes(), 2);
-  return Pending(do_all_reduce(axis, buffer));
+  return hand_over("all_reduce", axis, buffer.bytes(), [&] { return do_all_reduce(axis, buffer); });
 }
 
 // A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both.
@@ -85,16 +80,26 @@ void Collectives::count(MeshAxis axis, std::string_view collective, std::int64_t
                         std::int64_t ring_passes) {
   const std::int64_t ranks = mesh_.size(axis);
   if (ranks == 1) return;  // nothing leaves the rank
-  const auto name = axis_name(axis);
-  auto row = std::find_if(traffic_.begin(), traffic_.end(),
-                          [&](const auto& t) { return t.axis == name && t.collective == collective; });
-  if (row == traffic_.end()) {
-    traffic_.push_back({std::string(name), std::string(collective)});
-    row = std::prev(traffic_.end());
+  auto& total = row(axis_name(axis), collective);
+  total.messages += 1;
+  total.payload_bytes += payload_bytes;
+  total.sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
+}
+
+spec::AxisTraffic& Collectives::row(std::string_view axis, std::string_view collective) {
+  const auto found = std::find_if(traffic_.begin(), traffic_.end(),
+                                  [&](const auto& t) { return t.axis == axis && t.collective == collective; });
+  if (found != traffic_.end()) return *found;
+  return traffic_.emplace_back(spec::AxisTraffic{std::string(axis), std::string(collective)});
+}
+
+void Collectives::add_traffic(const std::vector<spec::AxisTraffic>& rows) {
+  for (const auto& added : rows) {
+    auto& total = row(added.axis, added.collective);
+    total.messages += added.messages;
+    total.payload_bytes += added.payload_bytes;
+    total.sent_bytes += added.sent_bytes;
   }
-  row->messages += 1;
-  row->payload_bytes += payload_bytes;
-  row->sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
 }
 
 }  // namespace perfbench::engine

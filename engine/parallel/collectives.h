@@ -5,43 +5,22 @@
 // sharded over. It is parsed when the program is compiled and checked against the buffers when it runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "engine/core/pending.h"
 #include "engine/core/tensor.h"
 #include "engine/parallel/layout_change.h"
 #include "engine/parallel/mesh.h"
+#include "engine/trace/trace_sink.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
-
-// A submitted collective. Its buffers must stay until wait() has returned. Destroying one that was not waited for
-// waits.
-class Pending {
- public:
-  class State {
-   public:
-    virtual ~State() = default;
-    virtual void wait() = 0;
-  };
-
-  Pending() = default;  // nothing to wait for
-  explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
-  Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&& other);  // waits for what it held
-  Pending(const Pending&) = delete;
-  Pending& operator=(const Pending&) = delete;
-  ~Pending();
-
-  void wait();
-
- private:
-  std::unique_ptr<State> state_;
-};
 
 class Collectives {
  public:
@@ -60,6 +39,12 @@ class Collectives {
   // Since the last reset, in the order of first use. An axis of one rank has no traffic.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
+  // Of collectives that were not called one by one: a replayed recording's.
+  void add_traffic(const std::vector<spec::AxisTraffic>& rows);
+
+  // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, on the
+  // lane of the thread that runs it. Set it while none is under way.
+  void set_trace(TraceSink* sink) { trace_ = sink; }
 
  protected:
   explicit Collectives(const Mesh& mesh) : mesh_(mesh) {}
@@ -68,11 +53,20 @@ class Collectives {
   virtual std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis axis, TensorView shard, TensorView full) = 0;
   virtual std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) = 0;
 
+  // For the do_* functions: null unless traced, and the span of the collective that is being handed over.
+  TraceSink* trace() const { return trace_; }
+  const TraceSpan& handed_over() const { return handed_over_; }
+
  private:
+  template <class Start>
+  Pending hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start);
+  spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
   void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, std::int64_t ring_passes);
 
   Mesh mesh_;
   std::vector<spec::AxisTraffic> traffic_;
+  TraceSink* trace_ = nullptr;
+  TraceSpan handed_over_;
 };
 
 // Copies within one rank.
@@ -88,6 +82,9 @@ class Processes {
   virtual std::int64_t rank() const = 0;
   virtual std::int64_t size() const = 0;
   virtual std::int64_t ranks_on_node() const = 0;
+  virtual std::int64_t rank_on_node() const = 0;
+  // all = own of every rank, in their order; a few bytes, by which ranks introduce themselves to other libraries.
+  virtual void all_gather(std::span<std::byte> all, std::span<const std::byte> own) = 0;
   virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) = 0;
   // Ends all ranks of the run at once.
   [[noreturn]] virtual void abort(int exit_code) = 0;

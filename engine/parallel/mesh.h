@@ -1,6 +1,7 @@
 // A rank's place in the mesh and the groups it communicates with.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@ namespace perfbench::engine {
 
 // data: every rank with different sequences (dp x fsdp x ep), for scalars of the whole batch.
 enum class MeshAxis { dp, fsdp, tp, ep, pp, data };
+inline constexpr std::array kMeshAxes{MeshAxis::dp, MeshAxis::fsdp, MeshAxis::tp,
+                                      MeshAxis::ep, MeshAxis::pp,   MeshAxis::data};
 std::string_view axis_name(MeshAxis axis);
 
 class Mesh {

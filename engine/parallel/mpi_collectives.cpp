@@ -68,6 +68,12 @@ class MpiCollectives : public Collectives {
   }
 
   std::unique_ptr<Pending::State> submit(std::function<void()> operation) {
+    if (trace() != nullptr) {
+      operation = [sink = trace(), span = handed_over(), untraced = std::move(operation)] {
+        const ScopedSpan running(sink, TraceLane::communication, span);
+        untraced();
+      };
+    }
     return std::make_unique<Submitted>(*thread_, thread_->submit(std::move(operation)));
   }
 

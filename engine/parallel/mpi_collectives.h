@@ -1,4 +1,5 @@
-// For the mpi_*.cpp files alone.
+// Collectives by groups of ranks on a thread of their own. Knows MPI as RankGroup only, and so is in every build: tests
+// give it other groups.
 #pragma once
 
 #include <map>

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class MpiProcesses : public Processes {
     mpi_check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
               "MPI_Comm_split_type");
     mpi_check(MPI_Comm_size(node, &ranks_on_node_), "MPI_Comm_size");
+    mpi_check(MPI_Comm_rank(node, &rank_on_node_), "MPI_Comm_rank");
     mpi_check(MPI_Comm_free(&node), "MPI_Comm_free");
   }
 
@@ -49,6 +51,19 @@ class MpiProcesses : public Processes {
   std::int64_t rank() const override { return rank_; }
   std::int64_t size() const override { return size_; }
   std::int64_t ranks_on_node() const override { return ranks_on_node_; }
+  std::int64_t rank_on_node() const override { return rank_on_node_; }
+
+  void all_gather(std::span<std::byte> all, std::span<const std::byte> own) override {
+    if (all.size() != own.size() * static_cast<std::size_t>(size_)) {
+      throw LogicFault("all_gather of " + std::to_string(own.size()) + " bytes from " + std::to_string(size_) +
+                       " ranks into " + std::to_string(all.size()));
+    }
+    const auto bytes = static_cast<int>(own.size());
+    on_mpi_thread([&] {
+      mpi_check(MPI_Allgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD),
+                "MPI_Allgather");
+    });
+  }
 
   std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) override {
     if (mesh.devices() != size_ || mesh.rank() != rank_) {
@@ -57,7 +72,7 @@ class MpiProcesses : public Processes {
                        " of " + std::to_string(size_));
     }
     AxisGroups groups;
-    for (const auto axis : {MeshAxis::dp, MeshAxis::fsdp, MeshAxis::tp, MeshAxis::ep, MeshAxis::pp, MeshAxis::data}) {
+    for (const auto axis : kMeshAxes) {
       if (mesh.size(axis) > 1) groups[axis] = group_along(mesh, axis);
     }
     return make_mpi_collectives(mesh, std::move(groups), thread_.get());
@@ -69,16 +84,22 @@ class MpiProcesses : public Processes {
   }
 
  private:
+  // One thread at a time may call MPI.
+  void on_mpi_thread(const std::function<void()>& call) {
+    if (!thread_) return call();
+    thread_->wait(thread_->submit(call));
+  }
+
   // Called by all ranks: an axis has one size everywhere.
   RankGroup* group_along(const Mesh& mesh, MeshAxis axis) {
     if (!thread_) thread_ = std::make_unique<CommunicationThread>();
     std::unique_ptr<RankGroup> made;
-    thread_->wait(thread_->submit([&] {
+    on_mpi_thread([&] {
       MPI_Comm comm = MPI_COMM_NULL;
       const int colour = static_cast<int>(mesh.group(axis).front());
       mpi_check(MPI_Comm_split(MPI_COMM_WORLD, colour, static_cast<int>(mesh.index(axis)), &comm), "MPI_Comm_split");
       made = make_rank_group(comm, options_);
-    }));
+    });
     return groups_.emplace_back(std::move(made)).get();
   }
 
@@ -86,6 +107,7 @@ class MpiProcesses : public Processes {
   int rank_ = 0;
   int size_ = 1;
   int ranks_on_node_ = 1;
+  int rank_on_node_ = 0;
   std::vector<std::unique_ptr<RankGroup>> groups_;  // freed together, by all ranks, before MPI_Finalize
   std::unique_ptr<CommunicationThread> thread_;
 };

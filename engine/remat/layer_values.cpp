@@ -42,20 +42,41 @@ void SavedLayer::put_away(LayerTensor tensor, Tensor&& value, spec::SavePlace pl
   }
   const TensorView view = owned;
   Tensor host(context.memory, {name + ".host", MemoryScope::host, view.dtype, view.shape});
-  context.ops.copy(host, view);
+  auto& moving = moving_[static_cast<std::size_t>(tensor)];
+  moving.pending = context.ops.transfer(host, view);
+  moving.device = std::move(owned);
   host_[tensor] = std::move(host);
 }
 
-LayerValues SavedLayer::take(const Context& context, const std::string& layer_name) {
+void SavedLayer::finish_offload() {
+  for (auto& moving : moving_) {
+    moving.pending.wait();
+    moving.device.reset();
+  }
+}
+
+void SavedLayer::begin_fetch(const Context& context, const std::string& layer_name) {
+  for (std::size_t i = 0; i < kLayerTensors; ++i) {
+    const Tensor& host = host_[static_cast<LayerTensor>(i)];
+    if (!host.defined()) continue;
+    const TensorView view = host;
+    Tensor back(context.memory, {layer_name + ".fetched", MemoryScope::activations, view.dtype, view.shape});
+    moving_[i].pending = context.ops.transfer(back, view);
+    moving_[i].device = std::move(back);
+  }
+}
+
+void SavedLayer::finish_fetch() {
+  for (auto& moving : moving_) moving.pending.wait();
+}
+
+LayerValues SavedLayer::take() {
   LayerValues values = std::move(device_);
   device_ = LayerValues();
   for (std::size_t i = 0; i < kLayerTensors; ++i) {
     const auto tensor = static_cast<LayerTensor>(i);
-    if (!host_.has(tensor)) continue;
-    const TensorView view = host_[tensor];
-    Tensor back(context.memory, {layer_name + ".fetched", MemoryScope::activations, view.dtype, view.shape});
-    context.ops.copy(back, view);
-    values[tensor] = std::move(back);
+    if (!moving_[i].device.defined()) continue;
+    values[tensor] = std::move(moving_[i].device);
     host_[tensor].reset();
   }
   return values;

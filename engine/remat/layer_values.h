@@ -44,15 +44,29 @@ class LayerValues {
 // Keeps a layer's values from its forward to its backward pass.
 class SavedLayer {
  public:
-  // The value is no longer read by the forward pass: held, moved to the host, or dropped.
+  // The value is no longer read by the forward pass: held, on its way to the host, or dropped.
   void put_away(LayerTensor tensor, Tensor&& value, spec::SavePlace place, const Context& context,
                 const std::string& name);
-  // Everything that was kept, back on the device. What was dropped stays undefined.
-  LayerValues take(const Context& context, const std::string& layer_name);
+  // Waits for what is on its way to the host and gives its device memory back. A layer later, so that the transfer runs
+  // beside that layer's computation.
+  void finish_offload();
+  // Starts to bring back what is on the host. A layer early, for the same reason.
+  void begin_fetch(const Context& context, const std::string& layer_name);
+  // What is enqueued from now on follows the transfers of begin_fetch.
+  void finish_fetch();
+  // Everything that was kept, on the device. What was dropped stays undefined. After finish_fetch.
+  LayerValues take();
 
  private:
+  // Goes in or out of this layer's host copy. The order matters: who waits goes first.
+  struct Moving {
+    Tensor device;
+    Pending pending;
+  };
+
   LayerValues device_;
   LayerValues host_;
+  std::array<Moving, kLayerTensors> moving_;
 };
 
 }  // namespace perfbench::engine

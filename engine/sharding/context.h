@@ -6,6 +6,7 @@
 #include "engine/metrics/phase_clock.h"
 #include "engine/ops/ops.h"
 #include "engine/parallel/collectives.h"
+#include "engine/trace/trace_sink.h"
 
 namespace perfbench::engine {
 
@@ -15,6 +16,15 @@ struct Context {
   Collectives& collectives;
   PhaseClock& clock;
   DType compute = DType::f32;  // type of weights and activations in products; master weights are f32
+  TraceSink* trace = nullptr;  // set by set_trace
+
+  // All that is done with this context becomes spans of `sink`, until it is set to null. Call between steps.
+  void set_trace(TraceSink* sink) {
+    trace = sink;
+    ops.set_trace(sink);
+    collectives.set_trace(sink);
+    clock.set_trace(sink);
+  }
 
   Tensor activation(std::string name, Shape shape) const {
     return Tensor(memory, {std::move(name), MemoryScope::activations, compute, shape});

@@ -5,6 +5,26 @@
 #include "workloads/spec/validate.h"
 
 namespace perfbench::engine {
+namespace {
+
+// One rank's run with a memory, operations and collectives that only count.
+struct DryRun {
+  DryRun(const spec::RunSpec& run, std::int64_t rank, LedgerLog log)
+      : memory(make_dry_backing(), make_dry_backing(), {.log = log}),
+        ops(make_dry_ops()),
+        collectives(make_dry_collectives(Mesh(run.mesh, rank))),
+        context{*ops, memory, *collectives, clock, compute_dtype(run.precision)},
+        trainer(context, run, init_rule(run), nullptr) {}
+
+  Memory memory;
+  std::unique_ptr<Ops> ops;
+  std::unique_ptr<Collectives> collectives;
+  PhaseClock clock;
+  Context context;
+  Trainer trainer;
+};
+
+}  // namespace
 
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   spec::DryReport report;
@@ -17,25 +37,34 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
     report.reason = *reason;
     return report;
   }
-  Memory memory(make_dry_backing(), make_dry_backing(), {.log = LedgerLog::on});
-  const auto ops = make_dry_ops();
-  const auto collectives = make_dry_collectives(Mesh(run.mesh, rank));
-  PhaseClock clock;
-  Context context{*ops, memory, *collectives, clock, compute_dtype(run.precision)};
-  Trainer trainer(context, run, init_rule(run), nullptr);
-  collectives->reset_traffic();
-  trainer.step(0);
-  report.peak = memory.ledger().peaks();
-  report.arena_bytes = memory.device_extent_bytes();
-  report.live_at_peak = memory.ledger().live_at_peak();
-  report.flops = ops->flops();
-  report.traffic = collectives->traffic();
+  DryRun dry(run, rank, LedgerLog::on);
+  dry.collectives->reset_traffic();
+  dry.trainer.step(0);
+  report.peak = dry.memory.ledger().peaks();
+  report.arena_bytes = dry.memory.device_extent_bytes();
+  report.live_at_peak = dry.memory.ledger().live_at_peak();
+  report.flops = dry.ops->flops();
+  report.traffic = dry.collectives->traffic();
   if (run.memory_limit_bytes > 0 && report.arena_bytes > run.memory_limit_bytes) {
     report.feasible = false;
     report.reason = "needs " + std::to_string(report.arena_bytes) + " bytes per device, memory_limit_bytes is " +
                     std::to_string(run.memory_limit_bytes);
   }
   return report;
+}
+
+ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank) {
+  DryRun dry(run, rank, LedgerLog::off);
+  dry.trainer.step(0);
+  return {dry.memory.device_extent_bytes(), dry.memory.host_extent_bytes()};
+}
+
+SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank) {
+  DryRun dry(run, rank, LedgerLog::off);
+  SpanCounter counter;
+  dry.context.set_trace(&counter);
+  dry.trainer.step(0);
+  return counter.counts();
 }
 
 }  // namespace perfbench::engine

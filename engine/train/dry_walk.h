@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "engine/trace/trace_recorder.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
@@ -11,5 +12,15 @@ namespace perfbench::engine {
 // Counts one step of one rank. A run the engine has no kernels for, and one that needs more than
 // run.memory_limit_bytes, comes back infeasible with the reason.
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
+
+// Address ranges that a rank's arenas need, gaps included: what a backend allocates before the run.
+struct ArenaExtents {
+  std::int64_t device_bytes = 0;
+  std::int64_t host_bytes = 0;
+};
+ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank);
+
+// The spans of one traced step of one rank of a run that the engine has kernels for.
+SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank);
 
 }  // namespace perfbench::engine

@@ -1,12 +1,23 @@
 #include "engine/train/trainer.h"
 
 #include "engine/core/error.h"
+#include "engine/ops/workspace.h"
+#include "engine/optim/schedule.h"
 
 namespace perfbench::engine {
 namespace {
 
 Tensor token_buffer(Context& context, const char* name, std::int64_t tokens) {
   return Tensor(context.memory, {name, MemoryScope::activations, DType::i32, Shape{tokens}});
+}
+
+Tensor make_workspace(Context& context, const spec::RunSpec& run) {
+  const std::int64_t bytes = workspace::bytes(run);
+  if (bytes == 0) return {};
+  Tensor made(context.memory,
+              {"ops_workspace", MemoryScope::workspace, DType::f32, Shape{bytes / size_bytes(DType::f32)}});
+  context.ops.use_workspace(made);
+  return made;
 }
 
 }  // namespace
@@ -32,46 +43,67 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
     : context_(context),
       run_(run),
       source_(tokens),
+      workspace_(make_workspace(context, run)),
       decoder_(context, run, init),
       optimizer_(context, run.optimizer),
-      tokens_N_(token_buffer(context, "tokens", run.microbatch() * run.seq_len)),
-      targets_N_(token_buffer(context, "targets", run.microbatch() * run.seq_len)),
+      tokens_(token_buffer(context, "tokens", run.grad_accum * microbatch_tokens())),
+      targets_(token_buffer(context, "targets", run.grad_accum * microbatch_tokens())),
       loss_sum_(context.memory, {"loss_sum", MemoryScope::workspace, DType::f64, Shape{1}}) {
   if (source_ == nullptr) return;
-  host_tokens_.resize(static_cast<std::size_t>(run.microbatch() * run.seq_len));
+  host_tokens_.resize(static_cast<std::size_t>(run.grad_accum * microbatch_tokens()));
   host_targets_.resize(host_tokens_.size());
 }
 
-void Trainer::load(const BatchPlace& place) {
+void Trainer::load(std::int64_t step) {
   PhaseClock::Scope scope(context_.clock, Phase::data);
-  if (source_ != nullptr) source_->read(place, host_tokens_, host_targets_);
-  context_.ops.upload(tokens_N_, host_tokens_.data());
-  context_.ops.upload(targets_N_, host_targets_.data());
-}
-
-double Trainer::global_loss() {
-  if (context_.collectives.mesh().size(MeshAxis::data) > 1) {
-    PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-    context_.collectives.all_reduce(MeshAxis::data, loss_sum_).wait();
+  if (source_ != nullptr) {
+    const auto count = static_cast<std::size_t>(microbatch_tokens());
+    const std::int64_t shard = context_.collectives.mesh().index(MeshAxis::data);
+    for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
+      const auto first = static_cast<std::size_t>(m) * count;
+      source_->read({.step = step, .microbatch = m, .shard = shard}, std::span(host_tokens_).subspan(first, count),
+                    std::span(host_targets_).subspan(first, count));
+    }
   }
-  return context_.ops.read_f64(loss_sum_) / static_cast<double>(run_.global_batch * run_.seq_len);
+  context_.ops.upload(tokens_, host_tokens_.data());
+  context_.ops.upload(targets_, host_targets_.data());
 }
 
-spec::StepRecord Trainer::step(std::int64_t step) {
-  PhaseClock& clock = context_.clock;
-  clock.start();
+// From here to the end of the update the host tells the device nothing that differs from step to step and waits for
+// nothing that it computes, so a device may run behind it.
+void Trainer::train() {
   context_.ops.fill(loss_sum_, 0.0);
+  const Shape microbatch{microbatch_tokens()};
   for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
-    load({.step = step, .microbatch = m, .shard = context_.collectives.mesh().index(MeshAxis::data)});
-    decoder_.train({.tokens_N = tokens_N_,
-                    .targets_N = targets_N_,
+    decoder_.train({.tokens_N = tokens_.view().slice(m * microbatch_tokens(), microbatch),
+                    .targets_N = targets_.view().slice(m * microbatch_tokens(), microbatch),
                     .loss_sum = loss_sum_,
                     .index = m,
                     .kind = m + 1 == run_.grad_accum ? Fsdp::Microbatch::last : Fsdp::Microbatch::middle});
   }
   decoder_.fsdp().finish_gradients();
-  const UpdateResult update = optimizer_.update(decoder_.fsdp(), step);
-  const double loss = global_loss();
+  optimizer_.update(decoder_.fsdp());
+  sum_loss();
+}
+
+void Trainer::sum_loss() {
+  if (context_.collectives.mesh().size(MeshAxis::data) == 1) return;
+  PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
+  context_.collectives.all_reduce(MeshAxis::data, loss_sum_).wait();
+}
+
+spec::StepRecord Trainer::step(std::int64_t step) {
+  PhaseClock& clock = context_.clock;
+  clock.start();
+  load(step);
+  optimizer_.begin(step);
+  if (run_.device_graphs && !run_.scan) {
+    work_.run(context_, [this] { train(); });
+  } else {
+    train();
+  }
+  const double loss = context_.ops.read_f64(loss_sum_) / static_cast<double>(run_.global_batch * run_.seq_len);
+  const double grad_norm = optimizer_.grad_norm();
   clock.stop();
   return {.rank = context_.collectives.mesh().rank(),
           .step = step,
@@ -84,8 +116,8 @@ spec::StepRecord Trainer::step(std::int64_t step) {
           .other_ns = clock.phase_ns(Phase::other),
           .tokens = run_.global_batch * run_.seq_len,
           .loss = loss,
-          .grad_norm = update.grad_norm,
-          .learning_rate = update.learning_rate,
+          .grad_norm = grad_norm,
+          .learning_rate = learning_rate(run_.optimizer, step),
           .peak = context_.memory.ledger().peaks()};
 }
 

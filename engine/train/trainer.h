@@ -7,6 +7,7 @@
 #include "engine/data/token_source.h"
 #include "engine/model/decoder.h"
 #include "engine/optim/adamw.h"
+#include "engine/sharding/recorded_work.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
@@ -26,16 +27,20 @@ class Trainer {
   Fsdp& fsdp() { return decoder_.fsdp(); }
 
  private:
-  void load(const BatchPlace& place);
-  double global_loss();
+  std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
+  void load(std::int64_t step);
+  void train();
+  void sum_loss();
 
   Context& context_;
   const spec::RunSpec& run_;
   TokenSource* source_;
+  Tensor workspace_;  // of the operations, where the backend needs one
   Decoder decoder_;
   AdamwOptimizer optimizer_;
-  Tensor tokens_N_;
-  Tensor targets_N_;
+  RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};
+  Tensor tokens_;  // i32, of all microbatches one behind the other
+  Tensor targets_;
   Tensor loss_sum_;  // f64 [1], of all microbatches
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;

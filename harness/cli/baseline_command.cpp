@@ -90,7 +90,7 @@ void set_baseline(const SetOptions& options) {
 
 std::vector<BaselineValue> published_values(const std::string& source, const CommandContext& context) {
   try {
-    const auto entry = PublishedCatalog(context.data_dir).row(source);
+    const auto entry = PublishedCatalog(context.data_dir()).row(source);
     std::vector<BaselineValue> out;
     const auto keep = [&](const char* metric, const std::optional<double>& value) {
       if (value) out.push_back({source, metric, *value});

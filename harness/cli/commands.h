@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "harness/cli/exit_code.h"
+#include "harness/cli/locate.h"
 
 namespace CLI {
 class App;
@@ -13,8 +14,11 @@ class App;
 namespace perfbench::harness {
 
 struct CommandContext {
-  std::filesystem::path data_dir;  // holds matrices/ and workloads/: the repository, or the installed share folder
-  std::filesystem::path engine;    // perfbench-engine, beside this executable
+  // The folder that holds matrices/ and workloads/. Found when it is asked for (locate.h): not every command needs one.
+  // Throws InputError.
+  std::filesystem::path data_dir() const { return locate_data_dir(); }
+
+  std::filesystem::path engine;  // perfbench-engine, beside this executable
   ExitCode exit_code = ExitCode::fine;
 };
 
@@ -26,6 +30,7 @@ void add_baseline(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
 void add_reproduce(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
+void add_trace(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

@@ -53,7 +53,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   const auto cells = stored_cells(db, options.selection);
   options.request.now_utc = utc_now();
   const auto found =
-      compare_against(db, PublishedCatalog(context.data_dir), cells, hardware_of(cells, context), options.request);
+      compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request);
   const auto& baseline = options.request.baseline;
   fmt::print("{}", options.format == ComparisonFormat::json ? reports::comparison_json(found, baseline)
                                                             : reports::comparison_text(found, baseline));

@@ -24,7 +24,7 @@ void print_table(const std::vector<Finding>& findings) {
 ExitCode doctor(const std::string& format, const CommandContext& context) {
   const auto findings = diagnose(collect_facts({.engine = context.engine}));
   if (format == "json") {
-    fmt::print("{}\n", spec::value_to_json(findings).dump(1));
+    fmt::print("{}\n", spec::value_to_json(findings, spec::Written::whole).dump(1));
   } else {
     print_table(findings);
   }

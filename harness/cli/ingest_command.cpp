@@ -22,6 +22,7 @@ void print_report(const std::filesystem::path& folder, const IngestReport& repor
   if (report.unfinished > 0) fmt::print(", {} without attempt.json left out", report.unfinished);
   if (report.lost_step_lines > 0) fmt::print(", {} step lines were cut off", report.lost_step_lines);
   fmt::print("\n");
+  for (const auto& problem : report.trace_problems) fmt::print(stderr, "{} (taken in without its trace)\n", problem);
   for (const auto& problem : report.problems) fmt::print(stderr, "{}\n", problem);
 }
 

@@ -1,6 +1,7 @@
 #include "harness/cli/locate.h"
 
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "harness/input_error.h"
@@ -13,14 +14,22 @@ fs::path own_folder() {
   return fs::read_symlink("/proc/self/exe").parent_path();
 }
 
+bool has_data(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder / "workloads" / "models", ignored);
+}
+
 }  // namespace
 
 fs::path locate_data_dir() {
-  if (const char* set = std::getenv("PERFBENCH_DATA_DIR")) return set;
+  if (const char* set = std::getenv("PERFBENCH_DATA_DIR")) {
+    if (has_data(set)) return set;
+    throw InputError("[perfbench] PERFBENCH_DATA_DIR is '" + std::string(set) +
+                     "', which has no workloads/models; set it to the repository or to <prefix>/share/perfbench");
+  }
   const std::vector<fs::path> candidates{own_folder() / "../share/perfbench", PERFBENCH_SOURCE_DIR};
   for (const auto& candidate : candidates) {
-    std::error_code ignored;
-    if (fs::is_directory(candidate / "workloads" / "models", ignored)) return fs::weakly_canonical(candidate);
+    if (has_data(candidate)) return fs::weakly_canonical(candidate);
   }
   throw InputError("[perfbench] no folder with workloads/models beside " + own_folder().string() +
                    "; set PERFBENCH_DATA_DIR to the repository or to <prefix>/share/perfbench");

@@ -6,7 +6,8 @@
 namespace perfbench::harness {
 
 // The folder that holds matrices/ and workloads/: PERFBENCH_DATA_DIR of the environment, else <prefix>/share/perfbench
-// of an installed executable, else the repository of a build tree. Throws InputError when none has them.
+// of an installed executable, else the repository of a build tree. Throws InputError when the folder has no
+// workloads/models; called by the commands that read those, so that --help and the others work without.
 std::filesystem::path locate_data_dir();
 
 // perfbench-engine: PERFBENCH_ENGINE of the environment, else beside this executable, else in the build tree's engine

@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "harness/cancelled.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/locate.h"
 #include "harness/input_error.h"
@@ -28,8 +29,8 @@ void complain(const char* what, const char* why) {
 
 void add_commands(CLI::App& app, CommandContext& context) {
   using namespace perfbench::harness;
-  for (const auto add :
-       {add_sweep, add_plan, add_report, add_compare, add_baseline, add_reproduce, add_ingest, add_doctor, add_data}) {
+  for (const auto add : {add_sweep, add_plan, add_report, add_compare, add_baseline, add_reproduce, add_ingest,
+                         add_trace, add_doctor, add_data}) {
     add(app, context);
   }
 }
@@ -48,7 +49,6 @@ int main(int argc, char** argv) {
       "  perfbench report --db perf.db --format markdown\n"
       "Exit codes: 0 fine or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 failure.");
   try {
-    context.data_dir = perfbench::harness::locate_data_dir();
     context.engine = perfbench::harness::locate_engine();
     add_commands(app, context);
     app.parse(argc, argv);
@@ -58,6 +58,9 @@ int main(int argc, char** argv) {
   } catch (const perfbench::harness::InputError& e) {
     complain("", e.what());
     return code(ExitCode::usage);
+  } catch (const perfbench::harness::Cancelled& e) {
+    complain("", e.what());
+    return code(ExitCode::failure);
   } catch (const std::exception& e) {
     complain("perfbench failed: ", e.what());
     return code(ExitCode::failure);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/attempt_folder.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/execution_options.h"
 #include "harness/compare/reproduction.h"
@@ -25,21 +26,6 @@ struct ReproduceOptions {
   fs::path db;    // empty: the new attempt is in no database
   ExecutionOptions execution;
 };
-
-// The folder of an attempt, or of a run: then its newest complete attempt.
-fs::path attempt_folder(const fs::path& named) {
-  const auto folder = fs::absolute(named).lexically_normal();
-  if (fs::is_regular_file(folder / kAttemptFile)) return folder;
-  auto attempts = list_attempts(folder.parent_path(), folder.filename().string());
-  std::erase_if(attempts, [](const auto& attempt) { return !fs::exists(attempt.path / kAttemptFile); });
-  if (attempts.empty()) {
-    throw InputError(
-        fmt::format("[reproduce] {}: no {} in it: name the folder of an attempt (RUNS/<run>/001) or of a run "
-                    "(RUNS/<run>)",
-                    named.string(), kAttemptFile));
-  }
-  return attempts.back().path;
-}
 
 RunEvidence evidence_of(const fs::path& attempt) {
   auto evidence = read_run_directory(attempt);
@@ -80,7 +66,7 @@ void print(const Reproduction& found) {
 }
 
 ExitCode reproduce(const ReproduceOptions& options, const CommandContext& context) {
-  const auto folder = attempt_folder(options.recorded);
+  const auto folder = attempt_folder(options.recorded, "reproduce");
   const auto recorded = evidence_of(folder);
   if (recorded.attempt.state == AttemptState::excluded || recorded.attempt.state == AttemptState::infeasible) {
     throw InputError(fmt::format("[reproduce] {}: {} ({}): it was never executed", folder.string(),

@@ -21,13 +21,12 @@ std::vector<CellRuns> stored_cells(const Connection& db, const std::string& sele
 }
 
 HardwareByName hardware_of(const std::vector<CellRuns>& cells, const CommandContext& context) {
-  const ModelCatalog catalog(context.data_dir);
   HardwareByName out;
   for (const auto& cell : cells) {
-    const auto& name = cell.run().hardware;
+    const auto name = hardware_name(cell.run(), cell.environment());
     if (name == "host" || out.contains(name)) continue;
     try {
-      out[name] = catalog.hardware(name);
+      out[name] = ModelCatalog(context.data_dir()).hardware(name);
     } catch (const spec::SpecError&) {
       // An old database may name hardware whose file is gone: its rows are shown without MFU.
     }
@@ -45,7 +44,7 @@ std::string report_text(const Connection& db, const ReportOptions& options, cons
   if (request.title.empty()) request.title = "runs";
   if (!options.baseline.empty()) {
     request.comparisons =
-        compare_against(db, PublishedCatalog(context.data_dir), cells, request.hardware,
+        compare_against(db, PublishedCatalog(context.data_dir()), cells, request.hardware,
                         {.baseline = options.baseline, .definition = options.definition, .now_utc = utc_now()});
   }
   const auto report = reports::build_report(cells, request);

@@ -44,7 +44,10 @@ class SweepStore {
  public:
   explicit SweepStore(fs::path path) : path_(std::move(path)) {}
 
-  void ingest(const fs::path& attempt_dir) { ingest_run_directory(db(), attempt_dir); }
+  void ingest(const fs::path& attempt_dir) {
+    const auto outcome = ingest_run_directory(db(), attempt_dir);
+    if (!outcome.trace_problem.empty()) fmt::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
+  }
   std::int64_t count(const std::string& run_id, AttemptState state) { return count_attempts(db(), run_id, state); }
   Connection& db() {
     if (!db_) db_.emplace(open_database(path_));
@@ -64,7 +67,7 @@ struct PlannedWork {
 // What a matrix plans for other machines is recorded with that reason, not started.
 class RunnableCheck {
  public:
-  explicit RunnableCheck(const fs::path& engine) : engine_(engine) {}
+  RunnableCheck(const fs::path& engine, int cancel_fd) : engine_(engine), cancel_fd_(cancel_fd) {}
 
   std::optional<std::string> obstacle(const PlannedCell& planned) {
     const auto& run = planned.cell.run;
@@ -75,27 +78,31 @@ class RunnableCheck {
           run.mesh.devices());
     }
     if (run.device == spec::Device::cpu && run.hardware == "host") return std::nullopt;
-    if (!answer_) answer_ = ask_engine_environment(engine_);
+    if (!answer_) answer_ = ask_engine_environment(engine_, cancel_fd_);
     return answer_->facts ? not_runnable_here(planned, *answer_->facts) : answer_->error;
   }
 
  private:
   const fs::path& engine_;
+  const int cancel_fd_;
   const bool mpirun_ = find_mpirun().has_value();
   std::optional<EngineAnswer> answer_;  // asked when the first such cell comes
 };
 
-PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog) {
+PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog,
+                      int cancel_fd) {
   PlannedWork work;
-  RunnableCheck here(context.engine);
-  for (auto& planned : plan_cells(std::move(cells), {.engine = context.engine, .catalog = &catalog})) {
+  RunnableCheck here(context.engine, cancel_fd);
+  for (auto& planned :
+       plan_cells(std::move(cells), {.engine = context.engine, .catalog = &catalog, .cancel_fd = cancel_fd})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
     if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
     if (planned.counts) {
       const auto& flops = planned.counts->flops;
+      const auto& run = planned.cell.run;
       plan.work = static_cast<double>(flops.model_flops() + flops.rematerialised_flops) *
-                  static_cast<double>(planned.cell.run.steps * planned.cell.run.mesh.devices());
+                  static_cast<double>((run.steps + run.trace_steps) * run.mesh.devices());
     }
     work.plans[planned.cell.run_id] = plan;
     work.cells.push_back(std::move(planned.cell));
@@ -136,10 +143,19 @@ SweepOptions sweep_options(const SweepArguments& args, const CommandContext& con
           .execution = execution_settings(args.execution, runs_folder(args), context)};
 }
 
+// Asked for by hand, a device that is not there is an error; in a matrix it is a cell that is only planned.
+void require_device(const std::string& device, const CommandContext& context) {
+  if (device != spec::enum_name(spec::Device::cuda)) return;
+  const auto answer = ask_engine_environment(context.engine);
+  if (!answer.facts) throw InputError("[sweep] --device cuda: " + answer.error);
+  if (const auto why_not = no_gpus_for(1, *answer.facts)) throw InputError("[sweep] --device cuda: " + *why_not);
+}
+
 ExitCode sweep(SweepArguments args, const CommandContext& context) {
-  const ModelCatalog catalog(context.data_dir);
+  const ModelCatalog catalog(context.data_dir());
+  if (!args.dry_run) require_device(args.device, context);
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
-  auto expansion = load_matrix(args.matrix, catalog, context.data_dir);
+  auto expansion = load_matrix(args.matrix, catalog, context.data_dir());
   for (auto& cell : expansion.cells) {
     if (args.repeats > 0) cell.repeats = args.repeats;
   }
@@ -149,7 +165,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
     return ExitCode::fine;
   }
   Interruption interruption;  // before any thread, so that all of them inherit its mask
-  const auto work = plan_work(std::move(expansion.cells), context, catalog);
+  const auto work = plan_work(std::move(expansion.cells), context, catalog, interruption.fd());
   SweepStore store(args.db);
   store.db();  // a database that cannot even be opened is better said now than after an hour
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },

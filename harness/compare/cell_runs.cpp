@@ -1,5 +1,7 @@
 #include "harness/compare/cell_runs.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "harness/detect/steady.h"
@@ -12,6 +14,13 @@ std::vector<const StoredAttempt*> CellRuns::finished() const {
     if (attempt.state == AttemptState::ok) out.push_back(&attempt);
   }
   return out;
+}
+
+std::vector<const StoredAttempt*> CellRuns::trusted() const {
+  const auto done = finished();
+  std::vector<const StoredAttempt*> quiet;
+  std::copy_if(done.begin(), done.end(), std::back_inserter(quiet), [](const auto* a) { return !probe_moved(*a); });
+  return quiet.empty() ? done : quiet;
 }
 
 const std::map<std::string, std::string>& CellRuns::environment() const {

@@ -18,6 +18,8 @@ struct CellRuns {
 
   const spec::RunSpec& run() const { return *attempts.front().run; }
   std::vector<const StoredAttempt*> finished() const;  // state ok
+  // Of the finished, those whose noise probe stood still; all of them if it never did.
+  std::vector<const StoredAttempt*> trusted() const;
   // Facts of the newest finished attempt; empty without one.
   const std::map<std::string, std::string>& environment() const;
 };

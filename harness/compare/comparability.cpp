@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 6> kWorkFields{"device",       "hardware"
 // Neither work nor choice of how to do it: how long it is measured, and from which seeds.
 constexpr std::array<std::string_view, 4> kIncidentalFields{"model.name", "steps", "seed", "data.seed"};
 // Facts of a machine without which times mean nothing.
-constexpr std::array<std::string_view, 3> kMachineFacts{"cpu_model", "cores_allowed", "cuda"};
+constexpr std::array<std::string_view, 3> kMachineFacts{"cpu_model", "cores_allowed", "gpu_model"};
 
 template <class List>
 bool contains(const List& list, std::string_view name) {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "harness/detect/mfu.h"
+#include "harness/compare/cell_mfu.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
 #include "reports/format/number.h"
@@ -69,18 +69,6 @@ std::optional<double> published_value(const PublishedEntry& entry, const std::st
                    spec::suggestion(metric, {"step_time_s", "sequences_per_s", "tokens_per_s_per_device"}));
 }
 
-std::optional<double> mfu_of(const CellRuns& cell, const PublishedComparison& comparison) {
-  std::vector<double> values;
-  for (const auto* attempt : cell.finished()) {
-    const auto time_s = attempt->metrics.find("step_time_s");
-    const auto peak = device_peak_flops_per_s(*attempt, comparison.hardware);
-    if (time_s == attempt->metrics.end() || time_s->second <= 0 || !peak) continue;
-    values.push_back(mfu_fraction(*attempt->run, time_s->second, *peak, comparison.definition));
-  }
-  if (values.empty()) return std::nullopt;
-  return median(std::move(values));
-}
-
 std::string percent(const std::optional<double>& fraction) {
   return fraction ? reports::format_percent(*fraction) : "unknown";
 }
@@ -132,7 +120,8 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
       result.decision = decide_against_constant(mine, *theirs, rule_for(comparison.metric));
     }
     result.notes.push_back(fmt::format("MFU ({}, recomputed): {} here, {} published",
-                                       spec::enum_name(comparison.definition), percent(mfu_of(cell, comparison)),
+                                       spec::enum_name(comparison.definition),
+                                       percent(mfu_fraction(cell, comparison.hardware, comparison.definition)),
                                        percent(mfu_fraction(entry, comparison.definition))));
     out.push_back(std::move(result));
   }

@@ -12,8 +12,12 @@ namespace perfbench::harness {
 
 using HardwareByName = std::map<std::string, spec::HardwareSpec>;
 
-// Of one device: of the run's named hardware, or on "host" the fp32 rate that the engine measured when the attempt
-// began (of a rank's threads: there a rank is a device). Nothing if it is not known.
+// What a run's devices are called: its `hardware`, or for GPUs of the "host" what the driver calls them (a fact of the
+// environment, and an alias in workloads/hardware), "host" where that is not known.
+std::string hardware_name(const spec::RunSpec& run, const std::map<std::string, std::string>& environment);
+
+// Of one device: of the hardware by hardware_name, or for the CPU of the "host" the fp32 rate that the engine measured
+// when the attempt began (of a rank's threads: there a rank is a device). Nothing if it is not known.
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware);
 
 }  // namespace perfbench::harness

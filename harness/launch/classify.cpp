@@ -83,6 +83,7 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
     return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
                                                    evidence.steps_recorded, evidence.steps_wanted)};
   }
+  if (evidence.gpu_trouble) return {AttemptState::quarantined, *evidence.gpu_trouble};
   return {};
 }
 

@@ -2,21 +2,17 @@
 
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
-#include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::harness {
 namespace {
 
+namespace fs = std::filesystem;
 using spec::Json;
-
-Json default_fields() {
-  const spec::RunSpec defaults;
-  return Json::parse(spec::canonical_json(defaults));
-}
 
 // "mesh.ici.dp" -> /mesh/ici/dp. Keys of remat_custom are the only ones a person makes up, and they have no dots.
 Json::json_pointer to_pointer(const std::string& key) {
@@ -76,7 +72,7 @@ Json Resolved::value_of(const std::string& key) const {
 }
 
 Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog)
-    : document_(document), catalog_(catalog), defaults_(default_fields()) {}
+    : document_(document), catalog_(catalog), defaults_(spec::fields_to_json(spec::RunSpec{}, spec::Written::whole)) {}
 
 InputError Resolver::error(const Assignment* at, const std::string& message) const {
   if (at == nullptr) return document_.error("", message);
@@ -90,10 +86,12 @@ const Json& Resolver::model_fields(const Assignment& model) {
   Json fields;
   try {
     if (model.value.is_string()) {
-      const auto base_dir = std::filesystem::path(document_.file()).parent_path();
-      fields = spec::fields_to_json(catalog_.model(model.value.get<std::string>(), base_dir).model);
+      const auto base_dir = fs::path(document_.file()).parent_path();
+      fields =
+          spec::fields_to_json(catalog_.model(model.value.get<std::string>(), base_dir).model, spec::Written::whole);
     } else {
-      fields = spec::fields_to_json(spec::fields_from_json<spec::ModelSpec>(model.value, spec::Missing::takes_default));
+      fields = spec::fields_to_json(spec::fields_from_json<spec::ModelSpec>(model.value, spec::Missing::takes_default),
+                                    spec::Written::whole);
     }
   } catch (const spec::SpecError& e) {
     if (model.origin.command_line.empty()) throw document_.error(e, model.origin.pointer);
@@ -151,6 +149,20 @@ void Resolver::apply_hardware(Resolved& resolved) {
   resolved.fields["hardware"] = known->second;
 }
 
+// run.json must name the same data set wherever an engine reads it. What a file says is meant from its own folder if
+// there is such a thing there, what a command line says from the current one.
+void Resolver::apply_data_path(Resolved& resolved) const {
+  auto& path = resolved.run.data.path;
+  if (resolved.run.data.kind != spec::DataKind::flat_tokens || path.empty() || fs::path(path).is_absolute()) return;
+  const auto given = resolved.in_force.find("data.path");
+  const bool by_file = given != resolved.in_force.end() && given->second->origin.command_line.empty();
+  const auto beside_file = fs::absolute(fs::path(document_.file()).parent_path() / path);
+  std::error_code ignored;
+  const auto found = by_file && fs::exists(beside_file, ignored) ? beside_file : fs::absolute(path);
+  path = fs::weakly_canonical(found).string();
+  resolved.fields["data"]["path"] = path;
+}
+
 // Sequences per device or per data shard to sequences of the step.
 void Resolver::apply_batch(Resolved& out) const {
   for (const auto* key : {"batch_per_device", "batch_per_shard"}) {
@@ -192,6 +204,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
     throw error(assignment_near(out, to_key(e.pointer())), e.what());
   }
   apply_hardware(out);
+  apply_data_path(out);
   try {
     spec::validate(out.run.mesh);
   } catch (const spec::SpecError& e) {

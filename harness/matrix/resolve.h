@@ -27,7 +27,7 @@ struct Resolved {
   spec::RunSpec run;
   std::int64_t repeats = 1;
   std::map<std::string, const Assignment*> in_force;  // by key, the last assignment
-  spec::Json fields;                                  // of `run`
+  spec::Json fields;                                  // of `run`, whole
   std::optional<Contradiction> contradiction;
 
   // The value of any key of run_keys(), in the form a person writes it.
@@ -55,11 +55,12 @@ class Resolver {
   void apply_fields(Resolved& out) const;
   void apply_batch(Resolved& out) const;
   void apply_hardware(Resolved& resolved);
+  void apply_data_path(Resolved& resolved) const;
 
   const YamlDocument& document_;
   const ModelCatalog& catalog_;
   std::map<std::string, std::string> known_hardware_;  // as written -> the file's own name
-  spec::Json defaults_;                                // fields of RunSpec{}
+  spec::Json defaults_;                                // fields of RunSpec{}, whole
   std::map<std::size_t, spec::Json> model_fields_;     // by the id of the assignment that names the model
 };
 

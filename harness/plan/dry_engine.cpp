@@ -1,16 +1,23 @@
 #include "harness/plan/dry_engine.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <stdlib.h>  // mkdtemp
+#include <sys/eventfd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdint>
 #include <exception>
 #include <fstream>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "harness/cancelled.h"
+#include "harness/launch/file_descriptor.h"
 #include "harness/launch/process.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
@@ -43,7 +50,27 @@ class TemporaryFolder {
 
 // Bounds the command line (relative names, far below ARG_MAX) and what one output file holds.
 constexpr std::size_t kRunsPerProcess = 64;
+constexpr std::size_t kMostProcesses = 2;
 constexpr auto kTimeLimit = std::chrono::minutes(2);
+
+// A counter that a thread can wait for beside other descriptors.
+class Event {
+ public:
+  Event() : fd_(eventfd(0, EFD_CLOEXEC)) {
+    if (!fd_.is_open()) throw std::system_error(errno, std::generic_category(), "[plan] no eventfd");
+  }
+  int fd() const { return fd_.get(); }
+  void add() { eventfd_write(fd_.get(), 1); }
+  // What was added since the last time; waits for it.
+  std::uint64_t take() {
+    eventfd_t count = 0;
+    eventfd_read(fd_.get(), &count);
+    return count;
+  }
+
+ private:
+  FileDescriptor fd_;
+};
 
 std::string run_file(std::size_t index) {
   return std::to_string(index) + ".json";
@@ -55,25 +82,44 @@ class DrySession {
              const std::function<void(DryAnswer)>& take)
       : engine_(fs::absolute(engine)), runs_(runs), take_(take) {}
 
-  void ask_all() {
+  // A descriptor's byte reaches one reader only, so this thread reads `cancel_fd` and passes the wish on to every
+  // worker.
+  void ask_all(int cancel_fd) {
     const std::size_t chunks = (runs_.size() + kRunsPerProcess - 1) / kRunsPerProcess;
-    const std::size_t processes = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 2);
-    if (chunks <= 1 || processes == 1) {
-      work();
-    } else {
-      std::jthread second([this] { work(); });
-      work();
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t processes = std::min({chunks, cores, kMostProcesses});
+    {
+      std::vector<Event> cancel(processes);
+      Event done;
+      std::vector<std::jthread> workers;
+      for (std::size_t i = 0; i < processes; ++i) {
+        workers.emplace_back([this, &done, fd = cancel[i].fd()] {
+          work(fd);
+          done.add();
+        });
+      }
+      for (std::uint64_t ended = 0; ended < processes;) {
+        std::array<pollfd, 2> watched{pollfd{done.fd(), POLLIN, 0}, pollfd{cancel_fd, POLLIN, 0}};
+        if (poll(watched.data(), watched.size(), -1) <= 0) continue;
+        if (watched[0].revents != 0) ended += done.take();
+        if (watched[1].revents == 0) continue;
+        std::array<char, 128> consumed;  // one signalfd_siginfo, or the bytes of a pipe
+        if (read(cancel_fd, consumed.data(), consumed.size()) <= 0) continue;
+        cancelled_ = true;
+        for (auto& event : cancel) event.add();
+      }
     }
+    if (cancelled_) throw Cancelled("[plan] cancelled; nothing was run");
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void work() {
+  void work(int cancel_fd) {
     try {
-      while (true) {
+      while (!cancelled_) {
         const std::size_t first = next_.fetch_add(kRunsPerProcess);
         if (first >= runs_.size()) return;
-        ask_range(first, std::min(first + kRunsPerProcess, runs_.size()));
+        ask_range(first, std::min(first + kRunsPerProcess, runs_.size()), cancel_fd);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -83,10 +129,12 @@ class DrySession {
   }
 
   // After a crash the run it crashed on is reported, and the rest asked again.
-  void ask_range(std::size_t first, std::size_t end) {
+  void ask_range(std::size_t first, std::size_t end, int cancel_fd) {
     while (first < end) {
       const auto output = folder_.path() / ("output." + std::to_string(first));
-      const ProcessEnd ended = run_process(request(first, end, output), {.time_limit = kTimeLimit});
+      const ProcessEnd ended =
+          run_process(request(first, end, output), {.time_limit = kTimeLimit, .cancel_fd = cancel_fd});
+      if (ended.cause == EndCause::cancelled) return;
       std::string last_words;
       first = take_reports(output, first, end, last_words);
       fs::remove(output);
@@ -144,6 +192,7 @@ class DrySession {
   const std::function<void(DryAnswer)>& take_;
   TemporaryFolder folder_;
   std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> cancelled_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
@@ -151,8 +200,8 @@ class DrySession {
 }  // namespace
 
 void ask_dry_engine(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
-                    const std::function<void(DryAnswer)>& take) {
-  if (!runs.empty()) DrySession(engine, runs, take).ask_all();
+                    const std::function<void(DryAnswer)>& take, int cancel_fd) {
+  if (!runs.empty()) DrySession(engine, runs, take).ask_all(cancel_fd);
 }
 
 }  // namespace perfbench::harness

@@ -19,8 +19,9 @@ struct DryAnswer {
 };
 
 // Calls `take` once for each run, in order of index within a process, never two at a time. Throws LaunchError when the
-// engine cannot be started.
+// engine cannot be started, Cancelled once a byte can be read from `cancel_fd` (-1: none; a second byte skips the
+// grace).
 void ask_dry_engine(const std::filesystem::path& engine, const std::vector<const spec::RunSpec*>& runs,
-                    const std::function<void(DryAnswer)>& take);
+                    const std::function<void(DryAnswer)>& take, int cancel_fd = -1);
 
 }  // namespace perfbench::harness

@@ -37,11 +37,12 @@ Json cell_json(const PlannedCell& planned) {
   out["matmul_parameters"] = counts.matmul_parameters;
   out["memory_available_bytes"] = planned.memory_available_bytes;
   out["arena_bytes"] = counts.arena_bytes;
-  out["peak"] = spec::fields_to_json(counts.peak);
-  out["flops"] = spec::fields_to_json(counts.flops);
-  out["traffic"] = spec::value_to_json(counts.traffic);
+  out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
+  out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
+  out["traffic"] = spec::value_to_json(counts.traffic, spec::Written::whole);
   out["largest"] = groups_json(planned.largest);
-  if (!counts.live_at_peak.empty()) out["live_at_peak"] = spec::value_to_json(counts.live_at_peak);
+  if (!counts.live_at_peak.empty())
+    out["live_at_peak"] = spec::value_to_json(counts.live_at_peak, spec::Written::whole);
   return out;
 }
 

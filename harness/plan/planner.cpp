@@ -60,6 +60,8 @@ class MemoryCheck {
 
  private:
   Memory of_hardware(const spec::RunSpec& run) {
+    // The memory of this machine's GPUs is known to the engine alone (runnable.h).
+    if (run.hardware == "host" && run.device == spec::Device::cuda) return {};
     if (run.hardware == "host") {
       // All ranks of a run on this machine share it.
       const auto ranks = run.mesh.devices();
@@ -169,21 +171,24 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
     runs.push_back(&plan[i].cell.run);
   }
   MemoryCheck memory(*request.catalog);
-  ask_dry_engine(request.engine, runs, [&](DryAnswer answer) {
-    PlannedCell& planned = plan[asked[answer.index]];
-    if (!answer.failure.empty()) {
-      planned.state = PlanState::failed;
-      planned.reason = answer.failure;
-      return;
-    }
-    planned.counts = std::move(answer.report);
-    planned.largest = group_tensors(planned.counts->live_at_peak);
-    if (request.tensors == TensorList::drop) {
-      planned.counts->live_at_peak.clear();
-      if (planned.largest.size() > kLargestShown) planned.largest.resize(kLargestShown);
-    }
-    judge(planned, memory.available(planned.cell.run));
-  });
+  ask_dry_engine(
+      request.engine, runs,
+      [&](DryAnswer answer) {
+        PlannedCell& planned = plan[asked[answer.index]];
+        if (!answer.failure.empty()) {
+          planned.state = PlanState::failed;
+          planned.reason = answer.failure;
+          return;
+        }
+        planned.counts = std::move(answer.report);
+        planned.largest = group_tensors(planned.counts->live_at_peak);
+        if (request.tensors == TensorList::drop) {
+          planned.counts->live_at_peak.clear();
+          if (planned.largest.size() > kLargestShown) planned.largest.resize(kLargestShown);
+        }
+        judge(planned, memory.available(planned.cell.run));
+      },
+      request.cancel_fd);
   return plan;
 }
 

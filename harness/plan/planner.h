@@ -47,10 +47,11 @@ struct PlanRequest {
   std::filesystem::path engine;  // perfbench-engine
   const ModelCatalog* catalog = nullptr;
   TensorList tensors = TensorList::drop;
+  int cancel_fd = -1;  // -1: none
 };
 
 // In the order of `cells`. Throws LaunchError when the engine cannot be started, InputError for a hardware name that no
-// file describes.
+// file describes, Cancelled once a byte can be read from cancel_fd.
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request);
 
 // Bytes that must exist on one device at once; on a CPU what is offloaded is in the same memory.

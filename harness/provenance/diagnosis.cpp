@@ -163,11 +163,23 @@ Finding mpi_finding(const MachineFacts& facts) {
 }
 
 Finding cuda_finding(const MachineFacts& facts) {
-  const auto engine = facts.engine ? facts.engine->cuda : "unknown";
-  if (!facts.cuda_device) return good("CUDA", "no CUDA device");
-  if (engine != "absent") return good("CUDA", engine);
-  return {"CUDA", FindingState::warn, "a device, and an engine without CUDA", "cells with device cuda cannot run",
-          "build the engine with the CUDA toolkit"};
+  constexpr auto kEffect = "cells with device cuda cannot run";
+  if (!facts.engine) return good("CUDA", "unknown");
+  const auto& engine = *facts.engine;
+  if (engine.gpus > 0) {
+    return good("CUDA", fmt::format("{} x {}, driver {}, toolkit {}", engine.gpus, engine.gpu_model, engine.gpu_driver,
+                                    engine.cuda));
+  }
+  if (!facts.cuda_device) {
+    return good("CUDA", engine.cuda == "absent" ? "no device, engine without CUDA"
+                                                : fmt::format("no device, engine with toolkit {}", engine.cuda));
+  }
+  if (engine.cuda == "absent") {
+    return {"CUDA", FindingState::warn, "a device, and an engine without CUDA", kEffect,
+            "install the CUDA toolkit and build the engine with -DPERFBENCH_CUDA=ON"};
+  }
+  return {"CUDA", FindingState::warn, fmt::format("a device that cannot be used: {}", engine.gpu_problem), kEffect,
+          "install a driver that fits the toolkit, or let this process see the device"};
 }
 
 }  // namespace

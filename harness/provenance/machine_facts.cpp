@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/cancelled.h"
 #include "harness/launch/launcher.h"
 #include "harness/launch/node_limits.h"
 #include "harness/launch/process.h"
@@ -72,9 +73,12 @@ void ask_engine(const fs::path& engine, MachineFacts& facts) {
 
 }  // namespace
 
-EngineAnswer ask_engine_environment(const fs::path& engine) {
+EngineAnswer ask_engine_environment(const fs::path& engine, int cancel_fd) {
   try {
-    const auto answer = run_process({.command = {engine.string(), "env"}}, {.time_limit = kEngineTime});
+    const auto answer =
+        run_process({.command = {engine.string(), "env"}}, {.time_limit = kEngineTime, .cancel_fd = cancel_fd});
+    if (answer.cause == EndCause::cancelled)
+      throw Cancelled("[doctor] cancelled while the engine was asked about this machine");
     if (answer.succeeded()) return {spec::parse_environment(answer.output), ""};
     return {{}, "'" + engine.string() + " env' ended with exit code " + std::to_string(answer.exit_code)};
   } catch (const LaunchError& e) {

@@ -33,8 +33,8 @@ struct EngineAnswer {
   std::optional<spec::EnvironmentRecord> facts;
   std::string error;  // why there are none
 };
-// What `perfbench-engine env` prints.
-EngineAnswer ask_engine_environment(const std::filesystem::path& engine);
+// What `perfbench-engine env` prints. Throws Cancelled once a byte can be read from `cancel_fd` (-1: none).
+EngineAnswer ask_engine_environment(const std::filesystem::path& engine, int cancel_fd = -1);
 
 struct FactQuery {
   std::filesystem::path engine;

@@ -5,6 +5,9 @@
 //     run.json            the engine's input (canonical RunSpec)
 //     env.json            spec::EnvironmentRecord, by the engine
 //     steps.rank<R>.jsonl  spec::StepRecord a line, by each rank
+//     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps
+//     trace.sqlite        the same under other names, by `perfbench trace --format sqlite`
+//     gpu.rank<R>.jsonl    spec::GpuSample a line, by each rank that computes on a GPU
 //     result.json         spec::RunSummary, by rank 0; absent after a crash
 //     engine.log          standard output and error of all ranks
 //     attempt.json        this record, written last and atomically
@@ -24,9 +27,16 @@ inline constexpr const char* kRunFile = "run.json";
 inline constexpr const char* kEnvironmentFile = "env.json";
 inline constexpr const char* kResultFile = "result.json";
 inline constexpr const char* kLogFile = "engine.log";
+inline constexpr const char* kTraceDatabaseFile = "trace.sqlite";
 inline constexpr const char* kAttemptFile = "attempt.json";
+inline std::string gpu_file(std::int64_t rank) {
+  return "gpu.rank" + std::to_string(rank) + ".jsonl";
+}
 inline std::string steps_file(std::int64_t rank) {
   return "steps.rank" + std::to_string(rank) + ".jsonl";
+}
+inline std::string trace_file(std::int64_t rank) {
+  return "trace.rank" + std::to_string(rank) + ".jsonl";
 }
 
 // How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed.

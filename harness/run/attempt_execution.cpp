@@ -10,6 +10,7 @@
 #include "harness/launch/classify.h"
 #include "harness/launch/log_tail.h"
 #include "harness/run/attempt_json.h"
+#include "harness/run/gpu_samples.h"
 #include "harness/run/run_directory.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
@@ -94,7 +95,8 @@ AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const 
                    .steps_wanted = cell.run.steps,
                    .memory_limit_bytes = settings.memory_limit_bytes,
                    .time_limit = settings.time_limit,
-                   .kernel_memory_kills = memory_kills});
+                   .kernel_memory_kills = memory_kills,
+                   .gpu_trouble = spec::gpu_trouble(read_gpu_samples(directory, cell.run.mesh.devices()).samples)});
 }
 
 AttemptDirectory prepare(const Cell& cell, const ExecutionSettings& settings) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "harness/matrix/run_id.h"
+#include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {
 namespace {
@@ -47,6 +48,8 @@ EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   };
   auto visit = [&](const spec::Field& field, const auto& member) {
     if (contains(kReadings, field.name)) return;
+    // As if the field had not been added: an older record keeps its fingerprint.
+    if (spec::is_omitted<spec::EnvironmentRecord>(field, member)) return;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
       for (const auto& [key, value] : member) add(field.name, std::string(field.name) + "." + key, value);
     } else {

@@ -8,6 +8,7 @@
 #include "harness/input_error.h"
 #include "harness/matrix/run_id.h"
 #include "harness/run/attempt_json.h"
+#include "harness/run/gpu_samples.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/record_json.h"
@@ -112,6 +113,7 @@ std::optional<RunEvidence> read_run_directory(const fs::path& directory) {
     const auto file = directory / steps_file(rank);
     if (fs::exists(file)) read_steps(file, rank, out);
   }
+  out.gpu_samples = read_gpu_samples(directory, out.run.mesh.devices()).samples;
   check(directory, out);
   return out;
 }

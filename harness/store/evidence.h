@@ -9,6 +9,7 @@
 
 #include "harness/run/attempt.h"
 #include "workloads/spec/environment.h"
+#include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
@@ -22,6 +23,7 @@ struct RunEvidence {
   std::optional<spec::RunSummary> summary;             // absent after a crash
   std::vector<spec::StepRecord> steps;                 // by rank, then step
   std::int64_t lost_step_lines = 0;                    // last lines that were cut off
+  std::vector<spec::GpuSample> gpu_samples;            // none on CPUs
 };
 
 // run.json as it is. Unlike spec::parse_run_json it takes a run that contradicts itself: such a run is recorded as

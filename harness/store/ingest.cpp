@@ -11,6 +11,7 @@
 #include "harness/store/environment_rows.h"
 #include "harness/store/evidence.h"
 #include "harness/store/keys.h"
+#include "harness/trace/trace_summary.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
@@ -128,13 +129,37 @@ void insert_metrics(Connection& db, std::int64_t attempt_key, const RunEvidence&
   }
 }
 
-void insert_evidence(Connection& db, const RunEvidence& evidence) {
+struct TracedSteps {
+  std::vector<TraceSummary> summaries;
+  std::string problem;  // why there are none although the run was to trace some
+};
+
+// Whatever is wrong with a trace, the timed steps are worth keeping.
+TracedSteps traced_steps(const fs::path& directory, const RunEvidence& evidence) {
+  TracedSteps traced;
+  try {
+    traced.summaries = summarise(read_traces(directory, evidence.run.mesh.devices()));
+    if (traced.summaries.empty() && evidence.run.trace_steps > 0) {
+      traced.problem = "[trace] " + directory.string() + " holds no " + trace_file(0) + ", although the run's " +
+                       "trace_steps is " + std::to_string(evidence.run.trace_steps);
+    }
+  } catch (const std::exception& e) {
+    traced.problem = e.what();
+  }
+  // That an attempt which ended early has no trace goes without saying.
+  if (evidence.attempt.state != AttemptState::ok) traced.problem.clear();
+  return traced;
+}
+
+void insert_evidence(Connection& db, const RunEvidence& evidence, const std::vector<TraceSummary>& traced) {
   const auto key = insert_attempt(db, evidence);
   Statement argument(db, "INSERT INTO attempt_arguments (attempt_key, position, argument) VALUES (?, ?, ?)");
   for (std::size_t i = 0; i < evidence.attempt.command.size(); ++i) {
     argument.run(key, static_cast<std::int64_t>(i), evidence.attempt.command[i]);
   }
   insert_rows(db, "steps", key, evidence.steps);
+  insert_rows(db, "traced_steps", key, traced);
+  insert_rows(db, "gpu_samples", key, evidence.gpu_samples);
   if (evidence.summary) {
     insert_rows(db, "attempt_summaries", key, std::vector{*evidence.summary});
     insert_rows(db, "attempt_traffic", key, evidence.summary->traffic);
@@ -164,14 +189,16 @@ IngestOutcome ingest_run_directory(Connection& db, const fs::path& directory) {
   if (is_present(db, *attempt, directory)) return {.ingested = Ingested::present};
   const auto evidence = read_run_directory(directory);
   if (!evidence) return {};
+  const auto traced = traced_steps(directory, *evidence);
   Transaction transaction(db);
   // Again, under the lock: another process may have taken it in meanwhile.
   if (is_present(db, evidence->attempt, directory)) return {.ingested = Ingested::present};
-  insert_evidence(db, *evidence);
+  insert_evidence(db, *evidence, traced.summaries);
   transaction.commit();
   return {.ingested = Ingested::added,
           .step_rows = static_cast<std::int64_t>(evidence->steps.size()),
-          .lost_step_lines = evidence->lost_step_lines};
+          .lost_step_lines = evidence->lost_step_lines,
+          .trace_problem = traced.problem};
 }
 
 IngestReport ingest_tree(Connection& db, const fs::path& root) {
@@ -189,6 +216,7 @@ IngestReport ingest_tree(Connection& db, const fs::path& root) {
       report.added += outcome.ingested == Ingested::added;
       report.step_rows += outcome.step_rows;
       report.lost_step_lines += outcome.lost_step_lines;
+      if (!outcome.trace_problem.empty()) report.trace_problems.push_back(outcome.trace_problem);
     } catch (const InputError& e) {
       report.problems.emplace_back(e.what());
     } catch (const StoreError& e) {

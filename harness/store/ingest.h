@@ -17,6 +17,7 @@ struct IngestOutcome {
   Ingested ingested = Ingested::unfinished;  // unfinished: no attempt.json yet
   std::int64_t step_rows = 0;                // added
   std::int64_t lost_step_lines = 0;          // last lines that were cut off when a rank died
+  std::string trace_problem;  // why the trace of a finished run gave no rows; the run itself was taken in
 };
 
 // Throws InputError for broken evidence (evidence.h), and for an attempt that the database knows with other contents.
@@ -26,9 +27,10 @@ struct IngestReport {
   std::int64_t added = 0;
   std::int64_t present = 0;
   std::int64_t unfinished = 0;
-  std::int64_t step_rows = 0;         // added
-  std::int64_t lost_step_lines = 0;   // cut off, of the attempts added
-  std::vector<std::string> problems;  // one message per directory that could not be taken in
+  std::int64_t step_rows = 0;               // added
+  std::int64_t lost_step_lines = 0;         // cut off, of the attempts added
+  std::vector<std::string> problems;        // one message per directory that could not be taken in
+  std::vector<std::string> trace_problems;  // one per attempt that was taken in without its trace
 };
 
 // Every run directory below `root` (or `root` itself), in the order of their paths. A broken one is a problem of the

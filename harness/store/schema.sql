@@ -1,4 +1,4 @@
--- The perfbench database, version 1: everything that run directories say, one row per sample, so that a query never
+-- The perfbench database: everything that run directories say, one row per sample, so that a query never
 -- parses text. Filled by `perfbench ingest` (ingest.h), which can rebuild it from run directories; only the baseline
 -- ledger is written by hand. Conventions:
 --   *_key is a local integer key, *_id a name that means the same in every database; times of day are UTC, ISO 8601;
@@ -15,7 +15,7 @@ CREATE TABLE sweeps (
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);
 
 -- One resolved RunSpec (workloads/spec/run_spec.h). run_id is the SHA-256 of run_json. The columns are those of the
--- report's table; run_fields has every field.
+-- report's table; run_fields has every field of run_json.
 CREATE TABLE runs (
   run_key      INTEGER PRIMARY KEY,
   run_id       TEXT NOT NULL UNIQUE CHECK (length(run_id) = 64),
@@ -46,7 +46,8 @@ CREATE TABLE names (
   name     TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Every field of a run: "mesh.ici.dp" = "2".
+-- Every field of run_json: "mesh.ici.dp" = "2". A field that perfbench learnt later has a row only where it is not at
+-- its default, so that runs stored before and after are told apart by their contents alone.
 CREATE TABLE run_fields (
   run_key  INTEGER NOT NULL REFERENCES runs,
   name_key INTEGER NOT NULL REFERENCES names,
@@ -147,6 +148,47 @@ CREATE TABLE steps (
   peak_host_bytes        INTEGER NOT NULL,
   peak_total_bytes       INTEGER NOT NULL,
   PRIMARY KEY (attempt_key, rank, step)
+) STRICT, WITHOUT ROWID;
+
+-- Where the time of each traced step went (TraceSummary, harness/trace/trace_summary.h). Traced steps run after the timed
+-- ones and are not rows of steps.
+CREATE TABLE traced_steps (
+  attempt_key        INTEGER NOT NULL REFERENCES attempts,
+  rank               INTEGER NOT NULL,
+  step               INTEGER NOT NULL,
+  wall_ns            INTEGER NOT NULL,
+  gemm_ns            INTEGER NOT NULL,
+  attention_ns       INTEGER NOT NULL,
+  norm_ns            INTEGER NOT NULL,
+  elementwise_ns     INTEGER NOT NULL,
+  optimizer_ns       INTEGER NOT NULL,
+  other_ns           INTEGER NOT NULL,
+  copy_ns            INTEGER NOT NULL,
+  exposed_comm_ns    INTEGER NOT NULL,
+  idle_dependency_ns INTEGER NOT NULL,
+  idle_host_ns       INTEGER NOT NULL,
+  collective_ns      INTEGER NOT NULL,  -- not in the sum that is wall_ns
+  dropped_records    INTEGER NOT NULL,
+  PRIMARY KEY (attempt_key, rank, step)
+) STRICT, WITHOUT ROWID;
+
+-- What GPUs said of themselves beside the steps (spec::GpuSample); -1 is a number that the driver does not give.
+CREATE TABLE gpu_samples (
+  attempt_key            INTEGER NOT NULL REFERENCES attempts,
+  version                INTEGER NOT NULL,
+  rank                   INTEGER NOT NULL,
+  step                   INTEGER NOT NULL,
+  at_ns                  INTEGER NOT NULL,
+  sm_clock_mhz           INTEGER NOT NULL,
+  memory_clock_mhz       INTEGER NOT NULL,
+  power_w                REAL NOT NULL,
+  temperature_celsius    INTEGER NOT NULL,
+  throttled_by_heat      INTEGER NOT NULL CHECK (throttled_by_heat IN (0, 1)),
+  throttled_by_hardware  INTEGER NOT NULL CHECK (throttled_by_hardware IN (0, 1)),
+  throttled_by_power_cap INTEGER NOT NULL CHECK (throttled_by_power_cap IN (0, 1)),
+  ecc_errors             INTEGER NOT NULL,
+  processes              INTEGER NOT NULL,
+  PRIMARY KEY (attempt_key, rank, at_ns)
 ) STRICT, WITHOUT ROWID;
 
 -- What the engine itself said at the end (spec::RunSummary): memory of rank 0, FLOPs of one step on rank 0.

@@ -94,7 +94,7 @@ TEST(FlatTokensSource, LossFallsOnText) {
   run.model.vocab_size = 256;
   run.model.init_std = 0.02;
   run.steps = 60;
-  const auto steps = CpuTraining(run).all_steps();
+  const auto steps = TrainingRun(run).all_steps();
   EXPECT_NEAR(steps.front().loss, std::log(256.0), 0.1);
   EXPECT_LT(steps.back().loss, 0.5 * steps.front().loss);
 }

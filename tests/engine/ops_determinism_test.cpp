@@ -167,7 +167,8 @@ TEST_F(DeterminismF32, AdamwAndNormals) {
     const auto g = random_operand(DType::f32, shape, 1), w = random_operand(DType::f32, shape, 2);
     const Operand m(DType::f32, shape, oracle::Values(100003)), v(DType::f32, shape, oracle::Values(100003));
     const Operand normals(DType::f32, shape);
-    ops.adamw({.weight = w, .gradient = g, .first_moment = m, .second_moment = v, .learning_rate = 0.1});
+    const Operand factors(DType::f64, Shape{kAdamwFactors}, {0.1, 1.0, 1.0, 1.0});
+    ops.adamw({.weight = w, .gradient = g, .first_moment = m, .second_moment = v, .factors = factors});
     ops.fill_normal({.out = normals, .seed = 1, .stream = "w"});
     return joined({&w, &m, &v, &normals});
   });

@@ -1,3 +1,3 @@
 perfbench_test(parallel_test
-  SOURCES parallel_mesh_test.cpp parallel_collectives_test.cpp parallel_launched_ranks_test.cpp
+  SOURCES parallel_mesh_test.cpp parallel_collectives_test.cpp parallel_launched_ranks_test.cpp parallel_watchdog_test.cpp
   DEPENDS perfbench_parallel)

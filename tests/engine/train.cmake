@@ -1,6 +1,23 @@
 perfbench_test(engine_train_tests
   SOURCES train_dry_walk_test.cpp
   DEPENDS perfbench_train)
-perfbench_test(engine_training_tests
+# Whole training steps on each backend: one set of sources, linked once for each.
+perfbench_test_objects(engine_training_test_objects
   SOURCES train_equality_test.cpp train_golden_test.cpp
+  DEPENDS perfbench_train)
+set(training_tests $<TARGET_OBJECTS:engine_training_test_objects>)
+perfbench_test(engine_training_tests
+  SOURCES ${training_tests} training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu)
+if(PERFBENCH_HAS_CUDA)
+  perfbench_test(engine_cuda_training_tests
+    SOURCES ${training_tests} training_backend_cuda.cpp
+    DEPENDS perfbench_train perfbench_ops_cuda
+    PREFIX cuda.)
+endif()
+if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE)  # too slow with their checks
+  perfbench_test(engine_emulated_training_tests
+    SOURCES ${training_tests} training_backend_cuda.cpp
+    DEPENDS perfbench_train perfbench_emulated_ops_cuda
+    PREFIX emulated.)
+endif()

@@ -153,6 +153,24 @@ TEST(DryWalk, DotProductHoldsTheScoresFlashDoesNot) {
   EXPECT_EQ(with - without, run.model.layers * scores);
 }
 
+// What is offloaded leaves the device while the next layer computes and returns while the one behind does: the values
+// of a third layer are never there, so more layers cost the device only what is kept on it, their inputs.
+TEST(DryWalk, OffloadedValuesOfAtMostTwoLayersAreOnTheDevice) {
+  auto run = llama_tiny();
+  run.model.vocab_size = 64;
+  run.remat = "custom";
+  run.remat_custom = {{"query_proj", spec::SavePlace::offload},
+                      {"key_proj", spec::SavePlace::offload},
+                      {"value_proj", spec::SavePlace::offload},
+                      {"layer_input", spec::SavePlace::device}};
+  const auto activations = [&](std::int64_t layers) {
+    run.model.layers = layers;
+    return dry_walk(run, 0).peak.activations_bytes;
+  };
+  const std::int64_t input = rounded(4 * run.global_batch * run.seq_len * run.model.d_model);
+  EXPECT_EQ(activations(8) - activations(4), 4 * input);
+}
+
 TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
   auto run = llama_tiny();
   run.remat = "save_qkv_proj";

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ostream>
 
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
@@ -16,48 +17,103 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+class Training : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto reason = why_no_training(); !reason.empty()) GTEST_SKIP() << "skipped: " << reason;
+  }
+};
+
 std::vector<spec::RunSpec> both_families() {
   return {gpt_tiny(), llama_tiny()};
 }
 
-TEST(Training, SameSeedSameBits) {
+TEST_F(Training, SameSeedSameBits) {
   for (const auto& run : both_families()) {
-    CpuTraining a(run);
-    CpuTraining b(run);
+    TrainingRun a(run);
+    TrainingRun b(run);
     for (std::int64_t i = 0; i < run.steps; ++i) EXPECT_EQ(a.step().loss, b.step().loss);
     EXPECT_TRUE(same_bits(a.all_gradients(), b.all_gradients()));
   }
 }
 
-TEST(Training, EveryRematPolicyGivesTheBitsOfNone) {
-  for (auto run : both_families()) {
+struct RematCase {
+  spec::RunSpec run;
+  spec::AttentionKind attention;
+  spec::Precision precision;
+};
+
+std::vector<RematCase> remat_cases() {
+  std::vector<RematCase> cases;
+  for (const auto& run : both_families()) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
-      for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
-        run.attention = kind;
-        run.precision = precision;
-        run.remat = "none";
-        CpuTraining none(run);
-        const auto expected = none.all_steps();
-        for (const auto& policy : spec::remat_policy_names()) {
-          run.remat = policy;
-          run.remat_custom.clear();
-          if (policy == spec::kCustomRemat) {
-            run.remat_custom = {{"context", spec::SavePlace::device}, {"mlpwi_0", spec::SavePlace::offload}};
-          }
-          CpuTraining with(run);
-          const auto steps = with.all_steps();
-          for (std::size_t i = 0; i < steps.size(); ++i) {
-            EXPECT_EQ(steps[i].loss, expected[i].loss) << policy;
-            EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << policy;
-          }
-          EXPECT_TRUE(same_bits(with.all_gradients(), none.all_gradients())) << policy;
-        }
+      for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16})
+        cases.push_back({run, kind, precision});
+    }
+  }
+  return cases;
+}
+
+std::string name_of(const RematCase& c) {
+  return std::string(c.run.model.tied_embedding ? "gpt_" : "llama_") + std::string(spec::enum_name(c.attention)) + "_" +
+         std::string(spec::enum_name(c.precision));
+}
+void PrintTo(const RematCase& c, std::ostream* out) {
+  *out << name_of(c);
+}
+
+class Remat : public Training, public testing::WithParamInterface<RematCase> {};
+INSTANTIATE_TEST_SUITE_P(Training, Remat, testing::ValuesIn(remat_cases()),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
+  auto run = GetParam().run;
+  run.steps = 2;  // the second one sees what the first one's gradients did to the weights
+  run.attention = GetParam().attention;
+  run.precision = GetParam().precision;
+  TrainingRun none(run);
+  const auto expected = none.all_steps();
+  for (const auto& policy : spec::remat_policy_names()) {
+    run.remat = policy;
+    run.remat_custom.clear();
+    if (policy == spec::kCustomRemat) {
+      run.remat_custom = {{"context", spec::SavePlace::device}, {"mlpwi_0", spec::SavePlace::offload}};
+    }
+    TrainingRun with(run);
+    const auto steps = with.all_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_EQ(steps[i].loss, expected[i].loss) << policy;
+      EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << policy;
+    }
+    EXPECT_TRUE(same_bits(with.all_gradients(), none.all_gradients())) << policy;
+  }
+}
+
+// A step that is replayed from its recording, a layer that is recorded for all layers, and every operation by itself.
+TEST_F(Training, RecordedStepsHaveTheBitsOfExecutedOnes) {
+  for (auto run : both_families()) {
+    run.steps = 4;  // executed, recorded, replayed twice
+    run.grad_accum = 2;
+    run.remat = "qkv_proj_offloaded";  // joins the stream of the transfers too
+    run.device_graphs = false;
+    TrainingRun executed(run);
+    const auto expected = executed.all_steps();
+    run.device_graphs = true;
+    for (const bool scan : {false, true}) {
+      run.scan = scan;
+      TrainingRun recorded(run);
+      const auto steps = recorded.all_steps();
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        EXPECT_EQ(steps[i].loss, expected[i].loss) << "step " << i << " scan " << scan;
+        EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << "step " << i << " scan " << scan;
       }
+      EXPECT_TRUE(same_bits(recorded.all_gradients(), executed.all_gradients())) << "scan " << scan;
+      EXPECT_EQ(recorded.flops().model_flops(), executed.flops().model_flops());
     }
   }
 }
 
-TEST(Training, DryMemoryIsTheRealLedgerByteForByte) {
+TEST_F(Training, DryMemoryIsTheRealLedgerByteForByte) {
   for (auto run : both_families()) {
     for (const char* policy : {"none", "full", "minimal_flash", "qkv_proj_offloaded"}) {
       for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
@@ -65,11 +121,12 @@ TEST(Training, DryMemoryIsTheRealLedgerByteForByte) {
           run.remat = policy;
           run.attention = kind;
           run.precision = precision;
+          run.steps = 1;
           run.grad_accum = 2;
           run.loss_chunk_tokens = 24;  // does not divide the 64 tokens of a microbatch
-          CpuTraining real(run);
+          TrainingRun real(run);
           real.all_steps();
-          const auto dry = dry_walk(run, 0);
+          const auto dry = dry_walk(real.run(), 0);
           const auto peaks = real.ledger().peaks();
           EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << policy;
           EXPECT_EQ(peaks.weights_bytes, dry.peak.weights_bytes);
@@ -91,13 +148,13 @@ TEST(Training, DryMemoryIsTheRealLedgerByteForByte) {
 // inputs.
 constexpr double kOtherOrder = 100.0 * 64.0 * 0x1p-24;
 
-TEST(Training, FlashFollowsDotProduct) {
+TEST_F(Training, FlashFollowsDotProduct) {
   for (auto run : both_families()) {
     run.steps = 1;
     run.attention = spec::AttentionKind::dot_product;
-    CpuTraining dot(run);
+    TrainingRun dot(run);
     run.attention = spec::AttentionKind::flash;
-    CpuTraining flash(run);
+    TrainingRun flash(run);
     const auto a = dot.step();
     const auto b = flash.step();
     EXPECT_NEAR(b.loss, a.loss, kOtherOrder * std::abs(a.loss));
@@ -105,12 +162,12 @@ TEST(Training, FlashFollowsDotProduct) {
   }
 }
 
-TEST(Training, ChunksOfTheLossDoNotChangeIt) {
+TEST_F(Training, ChunksOfTheLossDoNotChangeIt) {
   for (auto run : both_families()) {
     run.steps = 1;
-    CpuTraining whole(run);
+    TrainingRun whole(run);
     run.loss_chunk_tokens = 20;
-    CpuTraining chunked(run);
+    TrainingRun chunked(run);
     const auto a = whole.step();
     const auto b = chunked.step();
     EXPECT_NEAR(b.loss, a.loss, kOtherOrder * std::abs(a.loss));
@@ -118,12 +175,12 @@ TEST(Training, ChunksOfTheLossDoNotChangeIt) {
   }
 }
 
-TEST(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
+TEST_F(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
   for (auto run : both_families()) {
     run.steps = 1;
-    CpuTraining whole(run);
+    TrainingRun whole(run);
     run.grad_accum = 4;
-    CpuTraining parts(run);
+    TrainingRun parts(run);
     const auto a = whole.step();
     const auto b = parts.step();
     EXPECT_NEAR(b.loss, a.loss, kOtherOrder * std::abs(a.loss));
@@ -133,12 +190,12 @@ TEST(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
 
 // bf16 rounds each stored value to 8 bits: relative error 2^-9 each. About ten roundings lie between the embedding and
 // the logits of a layer's path, three layers; they add as a random walk.
-TEST(Training, Bf16StaysNearFp32) {
+TEST_F(Training, Bf16StaysNearFp32) {
   for (auto run : both_families()) {
     run.steps = 1;
-    CpuTraining fp32(run);
+    TrainingRun fp32(run);
     run.precision = spec::Precision::bf16;
-    CpuTraining bf16(run);
+    TrainingRun bf16(run);
     const auto a = fp32.step();
     const auto b = bf16.step();
     EXPECT_NE(b.loss, a.loss);
@@ -147,20 +204,20 @@ TEST(Training, Bf16StaysNearFp32) {
   }
 }
 
-TEST(Training, PhasesSumToTheWallTime) {
-  CpuTraining training(gpt_tiny());
+TEST_F(Training, PhasesSumToTheWallTime) {
+  TrainingRun training(gpt_tiny());
   const auto r = training.step();
   EXPECT_EQ(r.data_ns + r.forward_ns + r.backward_ns + r.exposed_comm_ns + r.optimizer_ns + r.other_ns, r.wall_ns);
   EXPECT_GT(r.forward_ns, 0);
   EXPECT_GT(r.backward_ns, 0);
 }
 
-TEST(Training, LossFallsWhenOneBatchIsRepeated) {
+TEST_F(Training, LossFallsWhenOneBatchIsRepeated) {
   for (auto run : both_families()) {
     run.model.init_std = 0.02;
     run.steps = 30;
     run.optimizer.learning_rate = 3e-3;
-    CpuTraining training(run);
+    TrainingRun training(run);
     const double first = training.trainer().step(0).loss;
     double last = first;
     for (int i = 0; i < 30; ++i) last = training.trainer().step(0).loss;

@@ -41,6 +41,7 @@ constexpr double kOrders = 8.0;
 class Golden : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    if (const auto reason = why_no_training(); !reason.empty()) GTEST_SKIP() << "skipped: " << reason;
     golden_ = load(GetParam());
     run_ = spec::fields_from_json<spec::RunSpec>(golden_.at("run"), spec::Missing::takes_default);
     init_ = init_rule(run_);
@@ -54,7 +55,7 @@ class Golden : public testing::TestWithParam<const char*> {
 TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
   for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
     run_.attention = kind;
-    CpuTraining training(run_, init_, make_single_collectives());
+    TrainingRun training(run_, init_, make_single_collectives());
     const double loss_tolerance = kOrders * largest(golden_.at("fp32_abs_diff_loss"));
     const double norm_tolerance = kOrders * largest(golden_.at("fp32_abs_diff_gradient_norm"));
     for (std::int64_t i = 0; i < run_.steps; ++i) {
@@ -68,7 +69,7 @@ TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
 }
 
 TEST_P(Golden, EveryParametersGradientHasTheRightNorm) {
-  CpuTraining training(run_, init_, make_single_collectives());
+  TrainingRun training(run_, init_, make_single_collectives());
   training.step();
   const auto& norms = golden_.at("first_gradient_norm");
   const auto& differences = golden_.at("fp32_abs_diff_first_gradient_norm");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/train/trainer.h"
+#include "tests/engine/training_backend.h"
 
 namespace perfbench::engine {
 
@@ -14,19 +15,20 @@ struct TrainedStep {
   double grad_norm = 0;
 };
 
-// One rank's training on the CPU, step by step.
-class CpuTraining {
+// One rank's training on the backend under test, step by step.
+class TrainingRun {
  public:
-  CpuTraining(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives)
-      : run_(run),
-        memory_(make_cpu_backing(), make_cpu_backing(), {}),
-        ops_(make_cpu_ops()),
+  TrainingRun(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives)
+      : run_(on_device_under_test(run)),
+        backend_(make_training_backend(run_)),
+        memory_(std::move(backend_.device_memory), std::move(backend_.host_memory), {}),
         collectives_(std::move(collectives)),
         tokens_(make_token_source(run_)),
-        context_{*ops_, memory_, *collectives_, clock_, compute_dtype(run_.precision)},
+        clock_(backend_.timeline ? PhaseClock(backend_.timeline.get()) : PhaseClock()),
+        context_{*backend_.ops, memory_, *collectives_, clock_, compute_dtype(run_.precision)},
         trainer_(context_, run_, init, tokens_.get()) {}
 
-  explicit CpuTraining(const spec::RunSpec& run) : CpuTraining(run, init_rule(run), make_single_collectives()) {}
+  explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, init_rule(run), make_single_collectives()) {}
 
   spec::StepRecord step() { return trainer_.step(next_++); }
 
@@ -46,33 +48,38 @@ class CpuTraining {
   std::vector<float> all_gradients() {
     std::vector<float> all;
     for (const auto& unit : trainer_.fsdp().units()) {
-      const auto* data = unit.gradient.view().as<float>();
-      all.insert(all.end(), data, data + unit.layout.shard_elements);
+      const auto shard = to_host(unit.gradient);
+      all.insert(all.end(), shard.begin(), shard.end());
     }
     return all;
   }
 
+  const spec::RunSpec& run() const { return run_; }
   const MemoryLedger& ledger() const { return memory_.ledger(); }
   std::int64_t arena_bytes() const { return memory_.device_extent_bytes(); }
-  const spec::FlopCounts& flops() const { return ops_->flops(); }
+  const spec::FlopCounts& flops() const { return backend_.ops->flops(); }
   Collectives& collectives() { return *collectives_; }
   Trainer& trainer() { return trainer_; }
+  Context& context() { return context_; }
 
  private:
+  static spec::RunSpec on_device_under_test(spec::RunSpec run) {
+    run.device = device_under_test();
+    return run;
+  }
   std::vector<float> values(const std::string& name, Tensor UnitState::*state) {
     for (const auto& unit : trainer_.fsdp().units()) {
       for (const auto& p : unit.layout.parameters) {
         if (p.spec.name != name) continue;
-        const auto* data = (unit.*state).view().as<float>() + p.offset;
-        return {data, data + p.spec.elements()};
+        return to_host((unit.*state).view().slice(p.offset, Shape{p.spec.elements()}));
       }
     }
     return {};
   }
 
   spec::RunSpec run_;
+  TrainingBackend backend_;
   Memory memory_;
-  std::unique_ptr<Ops> ops_;
   std::unique_ptr<Collectives> collectives_;
   std::unique_ptr<TokenSource> tokens_;
   PhaseClock clock_;

@@ -40,6 +40,38 @@ class StoreCommands : public testing::Test {
   }
 };
 
+TEST_F(StoreCommands, HelpNeedsNoDataFolder) {
+  const std::string perfbench = std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench";
+  const auto without_data = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), perfbench);
+    return run_process({.command = arguments,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", (scratch_ / "nowhere").string()}}});
+  };
+  const auto help = without_data({"--help"});
+  EXPECT_EQ(help.exit_code, 0) << help.error_output;
+  EXPECT_THAT(help.output, HasSubstr("sweep"));
+  for (const auto* command :
+       {"sweep", "plan", "report", "compare", "baseline", "reproduce", "ingest", "doctor", "data"}) {
+    const auto end = without_data({command, "--help"});
+    EXPECT_EQ(end.exit_code, 0) << command << ": " << end.error_output;
+  }
+  const auto plan = without_data({"plan", "m.yaml"});
+  EXPECT_EQ(plan.exit_code, 3);
+  EXPECT_THAT(plan.error_output, HasSubstr("PERFBENCH_DATA_DIR is '" + (scratch_ / "nowhere").string() + "'"));
+}
+
+// What the data files would add is not needed for runs on this machine.
+TEST_F(StoreCommands, ReportOfThisMachinesRunsNeedsNoDataFolder) {
+  write_sweep("s1", 0.5, 1);
+  ingest();
+  const auto end =
+      run_process({.command = {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "report", "--db", "q.db"},
+                   .working_dir = scratch_.path(),
+                   .environment = {{"PERFBENCH_DATA_DIR", "/nowhere"}}});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output;
+}
+
 TEST_F(StoreCommands, IngestThenReportPrintsTheTable) {
   write_sweep("s1", 0.5, 1);
   const auto ingested = run({"ingest", "runs", "--db", "q.db"});

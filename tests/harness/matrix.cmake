@@ -2,7 +2,7 @@ perfbench_test(matrix_run_id_test SOURCES matrix_run_id_test.cpp DEPENDS perfben
 perfbench_test(matrix_yaml_document_test SOURCES matrix_yaml_document_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_model_catalog_test SOURCES matrix_model_catalog_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_constraint_test SOURCES matrix_constraint_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_expand_test SOURCES matrix_expand_test.cpp DEPENDS perfbench_matrix)
+perfbench_test(matrix_expand_test SOURCES matrix_expand_test.cpp DEPENDS perfbench_matrix example_run)
 perfbench_test(matrix_files_test SOURCES matrix_files_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_readme_test SOURCES matrix_readme_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_bad_files_test SOURCES matrix_bad_files_test.cpp DEPENDS perfbench_matrix)

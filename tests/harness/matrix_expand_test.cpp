@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/run_id.h"
 #include "harness/matrix/yaml_document.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -294,6 +297,40 @@ TEST(Set, AppliesLastAndIsTypedByTheField) {
   EXPECT_EQ(run.data.path, "7");
   EXPECT_EQ(run.optimizer.beta1, 1.0);
   EXPECT_EQ(run.global_batch, 8);
+}
+
+// The path of the data set that the one cell of a matrix file in a folder of its own reads.
+class DataPath : public testing::Test {
+ protected:
+  ScratchFolder scratch_;
+
+  std::string of(const std::string& path, const Overrides& overrides = {}) {
+    write_text(scratch_ / "m.yaml", kBase + "axes: {data.kind: [flat_tokens], data.path: [" + path + "]}\n");
+    const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
+    return expand(YamlDocument::load((scratch_ / "m.yaml").string(), "matrix"), catalog, overrides)
+        .cells.at(0)
+        .run.data.path;
+  }
+};
+
+TEST_F(DataPath, IsFirstMeantFromTheFolderOfTheMatrix) {
+  std::filesystem::create_directory(scratch_ / "tokens");
+  EXPECT_EQ(of("tokens"), std::filesystem::canonical(scratch_ / "tokens").string());
+  EXPECT_EQ(of("./tokens/../tokens"), std::filesystem::canonical(scratch_ / "tokens").string());
+}
+
+TEST_F(DataPath, IsElseMeantFromTheCurrentFolder) {
+  EXPECT_EQ(of("tokens"), (std::filesystem::current_path() / "tokens").string());
+}
+
+TEST_F(DataPath, OfTheCommandLineIsMeantFromTheCurrentFolder) {
+  std::filesystem::create_directory(scratch_ / "tokens");
+  EXPECT_EQ(of("else", {.only = {}, .set = {"data.path=tokens"}}),
+            (std::filesystem::current_path() / "tokens").string());
+}
+
+TEST_F(DataPath, ThatIsAbsoluteIsKept) {
+  EXPECT_EQ(of("/data/tokens"), "/data/tokens");
 }
 
 TEST(Set, CollapsesAnAxisItReplaces) {

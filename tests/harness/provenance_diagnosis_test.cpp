@@ -22,7 +22,8 @@ MachineFacts calm_machine() {
                                          .memory_available_bytes = std::int64_t{60} << 30,
                                          .transparent_huge_pages = "madvise",
                                          .build_type = "Release",
-                                         .mpi = "Open MPI v4"};
+                                         .mpi = "Open MPI v4",
+                                         .cuda = "absent"};
   facts.probe_ns = {100, 101, 100, 102};
   facts.mpirun = true;
   facts.clock_source = "tsc";
@@ -96,7 +97,22 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
 }
 
 TEST(Diagnosis, AMachineWithoutAGpuSaysSo) {
-  EXPECT_EQ(about(calm_machine(), "CUDA").found, "no CUDA device");
+  EXPECT_EQ(about(calm_machine(), "CUDA").found, "no device, engine without CUDA");
+}
+
+TEST(Diagnosis, AGpuIsNamedOrItIsSaidWhyItCannotBeUsed) {
+  auto facts = calm_machine();
+  facts.cuda_device = true;
+  EXPECT_EQ(about(facts, "CUDA").state, FindingState::warn);  // an engine without CUDA
+  facts.engine->cuda = "13.0";
+  facts.engine->gpu_problem = "no NVIDIA driver is loaded";
+  EXPECT_EQ(about(facts, "CUDA").found, "a device that cannot be used: no NVIDIA driver is loaded");
+  EXPECT_EQ(about(facts, "CUDA").state, FindingState::warn);
+  facts.engine->gpus = 8;
+  facts.engine->gpu_model = "NVIDIA H100 80GB HBM3";
+  facts.engine->gpu_driver = "580.65.06";
+  EXPECT_EQ(about(facts, "CUDA").found, "8 x NVIDIA H100 80GB HBM3, driver 580.65.06, toolkit 13.0");
+  EXPECT_EQ(about(facts, "CUDA").state, FindingState::ok);
 }
 
 class CpuActivityOfFiles : public testing::Test {

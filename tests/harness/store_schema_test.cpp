@@ -7,6 +7,7 @@
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
 #include "tests/harness/example_run.h"
+#include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::harness {
@@ -27,6 +28,7 @@ TEST(Schema, HasAColumnForEveryFieldOfARecord) {
   EXPECT_EQ(columns_of(db, "steps"), column_names<spec::StepRecord>());
   EXPECT_EQ(columns_of(db, "attempt_summaries"), column_names<spec::RunSummary>());
   EXPECT_EQ(columns_of(db, "attempt_traffic"), column_names<spec::AxisTraffic>());
+  EXPECT_EQ(columns_of(db, "gpu_samples"), column_names<spec::GpuSample>());
 }
 
 TEST(Schema, HasOnlyStrictTables) {

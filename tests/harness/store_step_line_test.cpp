@@ -57,6 +57,42 @@ TEST(StepLineReader, TakesALossThatIsNotANumber) {
   EXPECT_TRUE(std::isnan(reader.read(to_json_line(record)).loss));
 }
 
+// A record that two fields were added to.
+struct Lap {
+  std::int64_t number = 0;
+  double seconds = 0;
+  std::int64_t pit_stops = 0;
+  double fuel_kg = -1;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"number", "counted from 0", 0}, self.number);
+    f(Field{"seconds", "how long"}, self.seconds);
+    f(Field{"pit_stops", "how many", 0}.omitted_at_default(), self.pit_stops);
+    f(Field{"fuel_kg", "left"}.omitted_at_default(), self.fuel_kg);
+  }
+};
+
+TEST(StepLineReader, TakesLinesFromBeforeAFieldWasAddedAmongLinesThatHaveIt) {
+  RecordLineReader<Lap> reader;
+  for (const char* line : {R"({"number":1,"seconds":2.5})", R"({"fuel_kg":7.5,"number":2,"pit_stops":3,"seconds":2.5})",
+                           R"({"number":3,"seconds":4.5})", R"({"number":4,"pit_stops":1,"seconds":4.5})",
+                           R"({"fuel_kg":0.5,"number":5,"seconds":4.5})", R"({"number":6,"seconds":0.5})"}) {
+    EXPECT_EQ(fields_to_json(reader.read(line)).dump(), line);
+  }
+  EXPECT_THROW(reader.read(R"({"fuel_kg":7.5,"number":2,"pit_stops":3})"), SpecError);
+}
+
+TEST(LineLayout, TakesLinesOfItsOwnKeysOnly) {
+  std::int64_t number = 0;
+  const LineLayout layout({{{"number"}, Field{"number", "", 0}, &number}}, R"({"number":0})");
+  EXPECT_TRUE(layout.read(R"({"number":17})"));
+  EXPECT_EQ(number, 17);
+  EXPECT_FALSE(layout.read(R"({"number":17,"pit_stops":1})"));
+  EXPECT_FALSE(layout.read(R"({"number":-1})"));
+  EXPECT_THROW(LineLayout({}, R"({"number":0})"), std::logic_error);
+}
+
 TEST(StepLineReader, RefusesWhatTheGeneralParserRefuses) {
   const auto line = to_json_line(StepRecord{});
   auto negative = line;

@@ -1,8 +1,10 @@
 // Collectives against what each rank can compute of all ranks' inputs by itself.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
+#include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "tests/mpi/mpi_world.h"
 
@@ -100,6 +102,21 @@ TEST(MpiCollectives, SubmittedOnesRunInOrderBesideEachOther) {
       ASSERT_EQ(fulls[c][static_cast<std::size_t>(r * kSize)], static_cast<float>(r * 100) + static_cast<float>(c));
     }
   }
+}
+
+TEST(MpiProcesses, GatherWhatEachRankSaysOfItself) {
+  const auto rank = static_cast<std::size_t>(world().rank());
+  const auto size = static_cast<std::size_t>(world().size());
+  const std::array own{std::byte(rank), std::byte(100 + rank)};
+  std::vector<std::byte> all(own.size() * size);
+  world().all_gather(all, own);
+  for (std::size_t r = 0; r < size; ++r) {
+    EXPECT_EQ(all[2 * r], std::byte(r));
+    EXPECT_EQ(all[2 * r + 1], std::byte(100 + r));
+  }
+  EXPECT_EQ(world().rank_on_node(), world().rank());  // all ranks of this test run on one node
+  std::vector<std::byte> short_one(1);
+  EXPECT_THROW(world().all_gather(short_one, own), LogicFault);
 }
 
 }  // namespace

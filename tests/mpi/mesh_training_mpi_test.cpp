@@ -1,13 +1,20 @@
 // Every mesh trains as one rank does, and uses exactly the memory and the traffic that the dry walk says.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <sstream>
 #include <string>
 
+#include "engine/metrics/record_files.h"
 #include "engine/train/dry_walk.h"
+#include "engine/train/traced_steps.h"
 #include "tests/engine/example_runs.h"
 #include "tests/engine/training.h"
 #include "tests/mpi/mpi_world.h"
+#include "workloads/spec/record_json.h"
 
 namespace perfbench::engine {
 namespace {
@@ -57,8 +64,8 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   const double tolerance = bf16 ? kBf16 : kOtherOrder * kThroughAdamw;
   auto alone = run;
   alone.mesh = {};
-  CpuTraining reference(alone);
-  CpuTraining training(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+  TrainingRun reference(alone);
+  TrainingRun training(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const auto expected = reference.step();
     training.collectives().reset_traffic();
@@ -106,6 +113,43 @@ TEST(MeshTraining, AccumulationAndRematHoldOnAMesh) {
     run.mesh.ici.fsdp = world().size();
     expect_one_ranks_training(run, run.model.name + " accumulated");
   }
+}
+
+// A traced mesh trains as an untraced one, and its trace has every collective twice: handed over on the lane of the
+// schedule, running on the lane of its own thread, within the step.
+TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
+  auto run = llama_tiny();
+  run.mesh.ici.fsdp = world().size();
+  const auto rank = world().rank();
+  TrainingRun traced(run, init_rule(run), world().make_collectives(Mesh(run.mesh, rank)));
+  TrainingRun plain(run, init_rule(run), world().make_collectives(Mesh(run.mesh, rank)));
+  const auto file = std::filesystem::path(testing::TempDir()) / ("mesh." + std::to_string(::getpid()) + ".jsonl");
+  ASSERT_EQ(run_traced_steps(traced.context(), traced.trainer(), run, {.first = 0, .count = 1}, file), "");
+  plain.step();
+  EXPECT_EQ(traced.trainer().step(1).loss, plain.step().loss);
+  std::map<std::int64_t, std::string> handed_over;
+  std::map<std::int64_t, std::string> ran;
+  spec::TraceEvent step;
+  std::istringstream lines(read_whole_file(file));
+  std::filesystem::remove(file);
+  for (std::string line; std::getline(lines, line);) {
+    const auto parsed = spec::parse_trace_line(line);
+    const auto* event = std::get_if<spec::TraceEvent>(&parsed);
+    if (event == nullptr) {
+      EXPECT_EQ(std::get<spec::TraceEnd>(parsed).dropped_records, 0);
+      continue;
+    }
+    if (event->kind == spec::TraceKind::step) step = *event;
+    if (event->kind == spec::TraceKind::submit) handed_over[event->correlation] = event->name + event->axis;
+    if (event->kind != spec::TraceKind::collective) continue;
+    EXPECT_EQ(event->lane, 1);
+    EXPECT_GE(event->start_ns, step.start_ns);
+    EXPECT_LE(event->end_ns, step.end_ns);
+    EXPECT_GT(event->bytes, 0);
+    ran[event->correlation] = event->name + event->axis;
+  }
+  EXPECT_EQ(ran, handed_over);
+  EXPECT_EQ(ran.empty(), world().size() == 1);
 }
 
 TEST(MeshTraining, Bf16HoldsOnAMesh) {

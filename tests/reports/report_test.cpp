@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/compare/compare.h"
+#include "harness/compare/compare_published.h"
 #include "harness/detect/mfu.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "reports/build_report.h"
 #include "reports/csv.h"
+#include "reports/format/number.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
 #include "tests/harness/example_run.h"
@@ -165,6 +167,28 @@ TEST_F(Report, TakesTheMedianOfQuietRunsAndNamesTheRest) {
   EXPECT_DOUBLE_EQ(*rows[0].step_time_max_s, 0.52);
   EXPECT_THAT(rows[0].notes, Contains(HasSubstr("1 of 4 runs, which are left out")));
   EXPECT_THAT(rows[0].notes, Contains("attempt 5 crashed: signal 9"));
+}
+
+// The column of the report and the note of `compare --baseline published:...` speak of the same attempts.
+TEST_F(Report, PrintsTheMfuThatAComparisonWithAPublishedRowPrints) {
+  for (const double step_s : {0.5, 0.52, 0.51, 0.9, 0.95}) {
+    ExampleRun example{.attempt = {}};
+    example.environment.peak_flops_per_s = 2e8;
+    example.step_s.assign(6, step_s);
+    if (step_s > 0.6) example.probe_s = {0.001, 0.001, 0.002, 0.001, 0.002, 0.001};
+    add(example, "c");
+  }
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto row = build().rows.at(0);
+  ASSERT_TRUE(row.mfu_fraction);
+  EXPECT_EQ(*row.mfu_fraction, harness::mfu_fraction(harness::example_spec(), 0.51, 2e8, spec::FlopDefinition::causal));
+  const harness::PublishedEntry entry;
+  const harness::HardwareByName hardware;
+  const harness::PublishedComparison with{
+      .entry = entry, .hardware = hardware, .metric = "step_time_s", .definition = spec::FlopDefinition::causal};
+  const auto compared = harness::compare_with_published(cells(), with);
+  ASSERT_EQ(compared.size(), 1U);
+  EXPECT_THAT(compared[0].notes, Contains(HasSubstr(" " + format_percent(*row.mfu_fraction) + " here")));
 }
 
 TEST_F(Report, ShowsTheDifferenceFromABaseline) {

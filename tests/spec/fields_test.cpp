@@ -148,6 +148,111 @@ TEST(Fields, ALossThatDivergedSurvivesAsNaN) {
   EXPECT_THAT(mistake_in(R"({"name": "a", "rate": null})"), HasSubstr("a number"));
 }
 
+// A format as it was first written, and as it is after two fields and a group were added.
+struct Engine {
+  std::int64_t cylinders = 4;
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"cylinders", "how many", 1, 16}, self.cylinders);
+  }
+};
+struct Turbo {
+  std::int64_t stages = 0;
+  double pressure_bar = 0.0;
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"stages", "of compression", 0, 3}, self.stages);
+    f(Field{"pressure_bar", "above the air's"}.omitted_at_default(), self.pressure_bar);
+  }
+};
+struct NewEngine {
+  std::int64_t cylinders = 4;
+  double litres = 1.6;
+  std::string fuel = "petrol";
+  Turbo turbo;
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"cylinders", "how many", 1, 16}, self.cylinders);
+    f(Field{"litres", "swept volume", 0.1, 30.0}.omitted_at_default(), self.litres);
+    f(Field{"fuel", "what it burns"}.omitted_at_default(), self.fuel);
+    f(Field{"turbo", "the charger"}.omitted_at_default(), self.turbo);
+  }
+};
+struct Car {
+  NewEngine engine{6, 3.0, "diesel", {}};  // other defaults than the part has by itself
+  std::vector<NewEngine> spares;
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"engine", "the engine"}, self.engine);
+    f(Field{"spares", "more of them"}, self.spares);
+  }
+};
+
+template <class T>
+std::string rewritten(const std::string& text) {
+  return fields_to_json(fields_from_json<T>(Json::parse(text), Missing::is_error)).dump();
+}
+
+TEST(AddedField, LeavesWhatWasWrittenBeforeItReadableAndItsBytesUnchanged) {
+  const auto before = fields_to_json(Engine{8}).dump();
+  const auto read_now = fields_from_json<NewEngine>(Json::parse(before), Missing::is_error);
+  EXPECT_EQ(read_now.cylinders, 8);
+  EXPECT_EQ(read_now.litres, 1.6);
+  EXPECT_EQ(read_now.fuel, "petrol");
+  EXPECT_EQ(read_now.turbo.stages, 0);
+  EXPECT_EQ(fields_to_json(read_now).dump(), before);
+}
+
+TEST(AddedField, IsWrittenWhereItIsNotAtItsDefault) {
+  NewEngine engine;
+  engine.fuel = "diesel";
+  engine.turbo.stages = 2;
+  const auto text = fields_to_json(engine).dump();
+  EXPECT_EQ(text, R"({"cylinders":4,"fuel":"diesel","turbo":{"stages":2}})");
+  EXPECT_EQ(rewritten<NewEngine>(text), text);
+  engine.turbo.pressure_bar = -0.0;  // other bytes than 0.0, so another value
+  EXPECT_EQ(rewritten<NewEngine>(fields_to_json(engine).dump()),
+            R"({"cylinders":4,"fuel":"diesel","turbo":{"pressure_bar":-0.0,"stages":2}})");
+}
+
+TEST(AddedField, AtItsDefaultByTheKeyIsTheSameAsWithoutTheKey) {
+  EXPECT_EQ(rewritten<NewEngine>(R"({"cylinders":4,"litres":1.6,"turbo":{"stages":0}})"), R"({"cylinders":4})");
+}
+
+TEST(AddedField, IsWrittenWhenTheWholeIsWanted) {
+  EXPECT_EQ(fields_to_json(NewEngine{}, Written::whole).dump(),
+            R"({"cylinders":4,"fuel":"petrol","litres":1.6,"turbo":{"pressure_bar":0.0,"stages":0}})");
+}
+
+TEST(AddedField, IsStillCheckedAndTheOthersMayStillNotBeAbsent) {
+  const auto mistake = [](const std::string& text) -> std::string {
+    try {
+      return rewritten<NewEngine>(text);
+    } catch (const SpecError& e) {
+      return e.pointer() + ": " + e.what();
+    }
+  };
+  EXPECT_EQ(mistake(R"({"litres":2.0})"), ": the key 'cylinders' (how many) is missing");
+  EXPECT_EQ(mistake(R"({"cylinders":4,"turbo":{}})"), "/turbo: the key 'stages' (of compression) is missing");
+  EXPECT_EQ(mistake(R"({"cylinders":4,"feul":"gas"})"), "/feul: unknown key 'feul' (did you mean 'fuel'?)");
+  EXPECT_THAT(mistake(R"({"cylinders":4,"litres":99})"), HasSubstr("/litres: 'litres' is 99"));
+}
+
+// Otherwise a change of the outer struct's default would change what an old file means.
+TEST(AddedField, HasTheDefaultOfItsOwnStructWhereverThatStructIs) {
+  Car car;
+  car.spares.resize(2);
+  car.spares[1].litres = 2.5;
+  const auto text = fields_to_json(car).dump();
+  EXPECT_EQ(text, R"({"engine":{"cylinders":6,"fuel":"diesel","litres":3.0},)"
+                  R"("spares":[{"cylinders":4},{"cylinders":4,"litres":2.5}]})");
+  EXPECT_EQ(rewritten<Car>(text), text);
+  car.engine = NewEngine{};
+  EXPECT_EQ(rewritten<Car>(fields_to_json(car).dump()), fields_to_json(car).dump());
+  const auto read_now = fields_from_json<Car>(Json::parse(R"({"engine":{"cylinders":6}})"), Missing::takes_default);
+  EXPECT_EQ(read_now.engine.fuel, "petrol");
+}
+
 TEST(Suggestion, IsGivenForAMisspeltWordOnly) {
   const std::vector<std::string> words{"seq_len", "steps", "global_batch"};
   EXPECT_EQ(suggestion("seqlen", words), " (did you mean 'seq_len'?)");

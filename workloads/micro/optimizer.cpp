@@ -1,4 +1,6 @@
 // What touches every parameter once a step or once a run: AdamW, the gradient norm, the cast to bf16, initial weights.
+#include <array>
+
 #include "workloads/micro/operand.h"
 
 namespace perfbench::micro {
@@ -15,12 +17,15 @@ void adamw(benchmark::State& state) {
   const Operand weight(*ops, DType::f32, shape), gradient(*ops, DType::f32, shape), first(*ops, DType::f32, shape);
   const Operand second(*ops, DType::f32, shape);
   ops->fill(second, 1.0);
+  const Operand factors(*ops, DType::f64, {engine::kAdamwFactors});
+  constexpr std::array<double, engine::kAdamwFactors> kFactors{1e-4, 0.1, 0.05, 1.0};  // of a first step
+  ops->upload(factors, kFactors.data());
   for (auto _ : state) {
     ops->adamw({.weight = weight,
                 .gradient = gradient,
                 .first_moment = first,
                 .second_moment = second,
-                .learning_rate = 1e-4,
+                .factors = factors,
                 .weight_decay = 0.1});
   }
   // Four arrays read, three written.

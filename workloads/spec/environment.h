@@ -34,9 +34,14 @@ struct EnvironmentRecord {
   std::string git_commit;
   bool git_dirty = false;
   std::string mpi;                               // library version, or "absent"
-  std::string cuda;                              // runtime and driver, or "absent"
+  std::string cuda;                              // toolkit it was built with, or "absent"
   std::map<std::string, std::string> libraries;  // oneDNN, OpenBLAS, ... -> version
-  double peak_flops_per_s = 0;  // fp32, measured: FMA loop on the threads of one rank, best of several slices
+  double peak_flops_per_s = 0;        // fp32, measured: FMA loop on the threads of one rank, best of several slices
+  std::string gpu_model;              // of the first GPU
+  std::int64_t gpus = 0;              // that this process may use
+  std::int64_t gpu_memory_bytes = 0;  // of the first
+  std::string gpu_driver;
+  std::string gpu_problem;  // why a build with CUDA finds no GPU
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -63,9 +68,14 @@ struct EnvironmentRecord {
     f(Field{"git_commit", "commit it was built from"}, self.git_commit);
     f(Field{"git_dirty", "built from a changed tree"}, self.git_dirty);
     f(Field{"mpi", "MPI library, or absent"}, self.mpi);
-    f(Field{"cuda", "CUDA runtime and driver, or absent"}, self.cuda);
+    f(Field{"cuda", "CUDA toolkit of the build, or absent"}, self.cuda);
     f(Field{"libraries", "versions of libraries"}, self.libraries);
     f(Field{"peak_flops_per_s", "measured fp32 peak of one rank's threads", 0.0}, self.peak_flops_per_s);
+    f(Field{"gpu_model", "GPU"}.omitted_at_default(), self.gpu_model);
+    f(Field{"gpus", "GPUs this process may use", 0}.omitted_at_default(), self.gpus);
+    f(Field{"gpu_memory_bytes", "memory of a GPU", 0}.omitted_at_default(), self.gpu_memory_bytes);
+    f(Field{"gpu_driver", "driver version"}.omitted_at_default(), self.gpu_driver);
+    f(Field{"gpu_problem", "why no GPU can be used"}.omitted_at_default(), self.gpu_problem);
   }
 };
 

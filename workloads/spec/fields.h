@@ -16,8 +16,11 @@
 
 namespace perfbench::spec {
 
-// Whether a file that leaves the key out is complete.
-enum class Presence { optional, required };
+// Whether a file that leaves the key out is complete. omitted_at_default is for every field added after version 1 of a
+// format: canonical JSON has the key only where its value is not the struct's own default, and a file without it has
+// that default. So what was written before the field existed is still whole, and the hash of a run that does not use
+// the field (its id) stays the same.
+enum class Presence { optional, required, omitted_at_default };
 
 struct Field {
   std::string_view name;
@@ -25,6 +28,13 @@ struct Field {
   double minimum = -std::numeric_limits<double>::infinity();  // inclusive, numbers only
   double maximum = std::numeric_limits<double>::infinity();   // inclusive, numbers only
   Presence presence = Presence::optional;
+
+  // `f(Field{"window", "...", 0}.omitted_at_default(), self.window);`
+  constexpr Field omitted_at_default() const {
+    Field changed = *this;
+    changed.presence = Presence::omitted_at_default;
+    return changed;
+  }
 };
 
 // Specialised for each enumeration that appears in a file: `static constexpr std::array kNames{pair{value, name},

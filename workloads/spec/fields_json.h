@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "workloads/spec/fields.h"
+#include "workloads/spec/parse_json.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 
@@ -23,6 +24,9 @@ using Json = nlohmann::json;
 
 // What an absent key means: a person's file takes the default, a resolved file must be whole.
 enum class Missing { takes_default, is_error };
+
+// Whether a field that is Presence::omitted_at_default is written at its default, too.
+enum class Written { canonical, whole };
 
 // Short text of a value for an error message.
 inline std::string shown(const Json& value) {
@@ -67,12 +71,12 @@ inline void check_range(const Field& field, double value, const std::string& poi
 }  // namespace detail
 
 template <class T>
-Json fields_to_json(const T& value);
+Json fields_to_json(const T& value, Written written = Written::canonical);
 
 template <class T>
-Json value_to_json(const T& value) {
+Json value_to_json(const T& value, Written written) {
   if constexpr (HasFields<T>) {
-    return fields_to_json(value);
+    return fields_to_json(value, written);
   } else if constexpr (std::is_enum_v<T>) {
     return Json(std::string(enum_name(value)));
   } else {
@@ -80,22 +84,53 @@ Json value_to_json(const T& value) {
   }
 }
 template <class T>
-Json value_to_json(const std::vector<T>& values) {
+Json value_to_json(const std::vector<T>& values, Written written) {
   Json out = Json::array();
-  for (const auto& v : values) out.push_back(value_to_json(v));
+  for (const auto& v : values) out.push_back(value_to_json(v, written));
   return out;
 }
 template <class T>
-Json value_to_json(const std::map<std::string, T>& values) {
+Json value_to_json(const std::map<std::string, T>& values, Written written) {
   Json out = Json::object();
-  for (const auto& [k, v] : values) out[k] = value_to_json(v);
+  for (const auto& [k, v] : values) out[k] = value_to_json(v, written);
   return out;
 }
 
+// T() and not T{}: for large aggregates g++ 12 takes members of T{} for uninitialised.
 template <class T>
-Json fields_to_json(const T& value) {
+const T& defaults_of() {
+  static const T kDefaults = T();
+  return kDefaults;
+}
+
+// What T() has in the member of `field`. Not what a struct around T may have put there: T alone is the same everywhere.
+template <class T, class Member>
+Member default_of(const Field& field) {
+  Member out{};
+  auto look = [&](const Field& other, const auto& member) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(member)>, Member>) {
+      if (other.name == field.name) out = member;
+    }
+  };
+  T::fields(defaults_of<T>(), look);
+  return out;
+}
+
+// Whether canonical JSON of a T with this member leaves the field out. Compared as text, in which -0.0 is not 0.0.
+template <class T, class Member>
+bool is_omitted(const Field& field, const Member& member) {
+  return field.presence == Presence::omitted_at_default &&
+         json_line(value_to_json(member, Written::canonical)) ==
+             json_line(value_to_json(default_of<T, Member>(field), Written::canonical));
+}
+
+template <class T>
+Json fields_to_json(const T& value, Written written) {
   Json out = Json::object();
-  auto write = [&out](const Field& field, const auto& member) { out[std::string(field.name)] = value_to_json(member); };
+  auto write = [&](const Field& field, const auto& member) {
+    if (written == Written::canonical && is_omitted<T>(field, member)) return;
+    out[std::string(field.name)] = value_to_json(member, written);
+  };
   T::fields(value, write);
   return out;
 }
@@ -103,9 +138,8 @@ Json fields_to_json(const T& value) {
 template <class T>
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
-  T value{};
-  auto collect = [&names](const Field& field, auto&) { names.emplace_back(field.name); };
-  T::fields(value, collect);
+  auto collect = [&names](const Field& field, const auto&) { names.emplace_back(field.name); };
+  T::fields(defaults_of<T>(), collect);
   return names;
 }
 
@@ -178,7 +212,7 @@ void read_value(std::map<std::string, T>& out, const Field& field, const Json& v
 }
 
 // Throws SpecError on an unknown key, a wrong type, a value out of range, or (Missing::is_error, or a required field)
-// an absent key.
+// an absent key that is not of a field that is omitted at its default.
 template <class T>
 void read_fields(T& out, const Json& json, Missing missing, const std::string& pointer) {
   if (!json.is_object()) throw SpecError(pointer, "found " + shown(json) + " where a mapping of keys is needed");
@@ -193,6 +227,8 @@ void read_fields(T& out, const Json& json, Missing missing, const std::string& p
     const auto found = json.find(name);
     if (found != json.end()) {
       read_value(member, field, *found, missing, pointer + "/" + detail::pointer_token(name));
+    } else if (field.presence == Presence::omitted_at_default) {
+      member = default_of<T, std::remove_cvref_t<decltype(member)>>(field);
     } else if (missing == Missing::is_error || field.presence == Presence::required) {
       throw SpecError(pointer, "the key '" + name + "' (" + std::string(field.help) + ") is missing");
     }
@@ -202,7 +238,7 @@ void read_fields(T& out, const Json& json, Missing missing, const std::string& p
 
 template <class T>
 T fields_from_json(const Json& json, Missing missing, const std::string& pointer = "") {
-  T out{};
+  T out = T();
   read_fields(out, json, missing, pointer);
   return out;
 }

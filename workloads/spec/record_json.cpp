@@ -25,6 +25,15 @@ std::string to_json_line(const RunSummary& summary) {
 std::string to_json_line(const EnvironmentRecord& environment) {
   return json_line(fields_to_json(environment));
 }
+std::string to_json_line(const GpuSample& sample) {
+  return json_line(fields_to_json(sample));
+}
+std::string to_json_line(const TraceEvent& event) {
+  return json_line(fields_to_json(event));
+}
+std::string to_json_line(const TraceEnd& end) {
+  return json_line(fields_to_json(end));
+}
 
 StepRecord parse_step_record(std::string_view line) {
   return parse_record<StepRecord>(line);
@@ -35,8 +44,22 @@ DryReport parse_dry_report(std::string_view line) {
 RunSummary parse_run_summary(std::string_view text) {
   return parse_record<RunSummary>(text);
 }
+GpuSample parse_gpu_sample(std::string_view line) {
+  return parse_record<GpuSample>(line);
+}
 EnvironmentRecord parse_environment(std::string_view text) {
   return parse_record<EnvironmentRecord>(text);
+}
+std::variant<TraceEvent, TraceEnd> parse_trace_line(std::string_view line) {
+  const auto json = parse_json(line);
+  // Only the last line counts records.
+  if (json.is_object() && json.contains("dropped_records")) return fields_from_json<TraceEnd>(json, Missing::is_error);
+  auto event = fields_from_json<TraceEvent>(json, Missing::is_error);
+  if (event.end_ns < event.start_ns) {
+    throw SpecError("/end_ns", "'end_ns' is " + std::to_string(event.end_ns) + ", before 'start_ns' " +
+                                   std::to_string(event.start_ns));
+  }
+  return event;
 }
 
 }  // namespace perfbench::spec

@@ -3,9 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "workloads/spec/environment.h"
+#include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/record.h"
+#include "workloads/spec/trace_record.h"
 
 namespace perfbench::spec {
 
@@ -13,11 +16,17 @@ std::string to_json_line(const StepRecord& record);
 std::string to_json_line(const DryReport& report);
 std::string to_json_line(const RunSummary& summary);
 std::string to_json_line(const EnvironmentRecord& environment);
+std::string to_json_line(const GpuSample& sample);
+std::string to_json_line(const TraceEvent& event);
+std::string to_json_line(const TraceEnd& end);
 
 // Throw SpecError.
 StepRecord parse_step_record(std::string_view line);
 DryReport parse_dry_report(std::string_view line);
 RunSummary parse_run_summary(std::string_view text);
+GpuSample parse_gpu_sample(std::string_view line);
 EnvironmentRecord parse_environment(std::string_view text);
+// Also throws for an event that ends before it starts.
+std::variant<TraceEvent, TraceEnd> parse_trace_line(std::string_view line);
 
 }  // namespace perfbench::spec

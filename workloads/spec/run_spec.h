@@ -109,11 +109,13 @@ struct RunSpec {
   std::int64_t global_batch = 0;  // sequences of a step over all devices
   std::int64_t grad_accum = 1;    // microbatches of a step
   std::int64_t steps = 10;
+  std::int64_t trace_steps = 0;  // further steps, after the timed ones: traced, not timed (trace_record.h)
   std::int64_t seed = 1234;
   std::int64_t threads_per_rank = 0;     // 0: the node's cores divided among its ranks
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
+  bool device_graphs = true;             // cuda: a step (scan: a layer) is one graph and not hundreds of launches
   DataSpec data;
   OptimizerSpec optimizer;
 
@@ -136,6 +138,8 @@ struct RunSpec {
     f(Field{"global_batch", "sequences of a step over all devices", 1, 1e9}, self.global_batch);
     f(Field{"grad_accum", "microbatches of a step", 1, 1e6}, self.grad_accum);
     f(Field{"steps", "optimizer steps", 1, 1e9}, self.steps);
+    f(Field{"trace_steps", "further steps that are traced, and not timed", 0, 1e6}.omitted_at_default(),
+      self.trace_steps);
     f(Field{"seed", "seed of the initial weights", 0}, self.seed);
     f(Field{"threads_per_rank", "CPU threads of a rank, 0 for an even share", 0, 4096}, self.threads_per_rank);
     f(Field{"memory_limit_bytes", "bytes a device may hold, 0 for no limit", 0}, self.memory_limit_bytes);
@@ -143,6 +147,8 @@ struct RunSpec {
     f(Field{"fsdp_prefetch",
             "layers gathered ahead of their computation and reduced behind it; 0 takes the least memory", 0, 1},
       self.fsdp_prefetch);
+    f(Field{"device_graphs", "replay a recorded step, or with scan a layer, where the device can"}.omitted_at_default(),
+      self.device_graphs);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
   }

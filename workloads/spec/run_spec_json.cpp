@@ -15,6 +15,12 @@ void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<
   for (const auto& [key, value] : json.items()) flatten(value, prefix.empty() ? key : prefix + "." + key, out);
 }
 
+std::vector<std::pair<std::string, std::string>> flat(const RunSpec& spec, Written written) {
+  std::vector<std::pair<std::string, std::string>> out;
+  flatten(fields_to_json(spec, written), "", out);
+  return out;
+}
+
 }  // namespace
 
 std::string canonical_json(const RunSpec& spec) {
@@ -31,15 +37,13 @@ RunSpec parse_run_json(std::string_view text) {
 }
 
 std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec) {
-  std::vector<std::pair<std::string, std::string>> out;
-  flatten(fields_to_json(spec), "", out);
-  return out;
+  return flat(spec, Written::canonical);
 }
 
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
   std::map<std::string, FieldDifference> all;
-  for (const auto& [field, value] : flat_fields(left)) all[field] = {field, value, ""};
-  for (const auto& [field, value] : flat_fields(right)) {
+  for (const auto& [field, value] : flat(left, Written::whole)) all[field] = {field, value, ""};
+  for (const auto& [field, value] : flat(right, Written::whole)) {
     all[field].field = field;
     all[field].right = value;
   }

@@ -9,7 +9,8 @@
 
 namespace perfbench::spec {
 
-// Keys sorted, no white space, shortest decimal of each double: equal specs give equal bytes.
+// Keys sorted, no white space, shortest decimal of each double, without the fields that are omitted at their default
+// (fields.h): equal specs give equal bytes, and the bytes of a spec do not change when a field is added.
 std::string canonical_json(const RunSpec& spec);
 std::string canonical_json(const ModelSpec& spec);
 
@@ -25,7 +26,7 @@ struct FieldDifference {
 // Fields whose values differ, in the order of the canonical JSON.
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right);
 
-// Every field as "dotted.name", JSON value: for printing and for the store.
+// Every field of the canonical JSON as "dotted.name", JSON value.
 std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec);
 
 }  // namespace perfbench::spec

@@ -3,32 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
-#include <string>
-
-#include "workloads/spec/record_json.h"
 
 namespace perfbench::spec {
 namespace {
-
-struct Place {
-  std::vector<std::string> path;
-  Field field;
-  std::variant<std::int64_t*, double*> target;
-};
-
-template <class T>
-void collect(T& value, const std::vector<std::string>& prefix, std::vector<Place>& out) {
-  auto visit = [&](const Field& field, auto& member) {
-    auto path = prefix;
-    path.emplace_back(field.name);
-    if constexpr (HasFields<std::remove_reference_t<decltype(member)>>) {
-      collect(member, path, out);
-    } else {
-      out.push_back({path, field, &member});
-    }
-  };
-  T::fields(value, visit);
-}
 
 // The text around the numbers of a canonical line: one more piece than numbers.
 std::vector<std::string> text_around_numbers(std::string_view line) {
@@ -59,25 +36,18 @@ const char* read_number(const char* begin, const char* end, double minimum, doub
 
 }  // namespace
 
-StepLineReader::StepLineReader() {
-  std::vector<Place> places;
-  collect(record_, {}, places);
+LineLayout::LineLayout(std::vector<LinePlace> places, std::string_view example) {
   // Canonical JSON sorts the keys of every level.
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.path < b.path; });
-  const auto pieces = text_around_numbers(to_json_line(StepRecord{}));
-  if (pieces.size() != places.size() + 1) throw std::logic_error("a StepRecord has a field that is not a number");
+  std::sort(places.begin(), places.end(), [](const LinePlace& a, const LinePlace& b) { return a.path < b.path; });
+  const auto pieces = text_around_numbers(example);
+  if (pieces.size() != places.size() + 1) throw std::logic_error("a record of a line has a field that is not a number");
   for (std::size_t i = 0; i < places.size(); ++i) {
     leaves_.push_back({pieces[i], places[i].field.minimum, places[i].field.maximum, places[i].target});
   }
   after_ = pieces.back();
 }
 
-const StepRecord& StepLineReader::read(std::string_view line) {
-  if (!read_canonical(line)) record_ = parse_step_record(line);
-  return record_;
-}
-
-bool StepLineReader::read_canonical(std::string_view line) {
+bool LineLayout::read(std::string_view line) const {
   const char* at = line.data();
   const char* const end = line.data() + line.size();
   for (const auto& leaf : leaves_) {

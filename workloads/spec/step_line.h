@@ -1,24 +1,36 @@
 // Reads steps.rank<R>.jsonl quickly. Our own writer's lines differ only in their numbers, so a line is compared with
-// the text between the numbers, which is taken from the writer itself; any other line goes to parse_step_record, whose
-// answer, error or not, is then the answer.
+// the text between the numbers, which is taken from the writer itself; any other line goes to the general parser, whose
+// answer, error or not, is then the answer. Include in .cpp files only: it pulls in the JSON library.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "workloads/spec/fields_json.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::spec {
 
-class StepLineReader {
- public:
-  StepLineReader();
-  StepLineReader(const StepLineReader&) = delete;  // leaves_ point into record_
-  StepLineReader& operator=(const StepLineReader&) = delete;
+// A number of a record.
+struct LinePlace {
+  std::vector<std::string> path;
+  Field field;
+  std::variant<std::int64_t*, double*> target;
+};
 
-  // Throws SpecError. The record is valid until the next call.
-  const StepRecord& read(std::string_view line);
+// One set of keys that lines have, and where their numbers go.
+class LineLayout {
+ public:
+  // `example` is the writer's line for the places. Throws std::logic_error if it has other numbers than these.
+  LineLayout(std::vector<LinePlace> places, std::string_view example);
+
+  // Whether the line is of this layout. Targets may have changed even if it is not.
+  bool read(std::string_view line) const;
 
  private:
   struct Leaf {
@@ -27,11 +39,62 @@ class StepLineReader {
     double maximum;
     std::variant<std::int64_t*, double*> target;
   };
-  bool read_canonical(std::string_view line);
-
-  StepRecord record_;
   std::vector<Leaf> leaves_;
   std::string after_;  // text behind the last number
 };
+
+// Record: numbers only, with fields().
+template <class Record>
+class RecordLineReader {
+ public:
+  // Two layouts: with every field, and without those that are omitted at their default.
+  RecordLineReader() {
+    add_layout(Written::whole);
+    add_layout(Written::canonical);
+  }
+  RecordLineReader(const RecordLineReader&) = delete;  // layouts_ point into record_
+  RecordLineReader& operator=(const RecordLineReader&) = delete;
+
+  // Throws SpecError. The record is valid until the next call.
+  const Record& read(std::string_view line) {
+    for (const auto& layout : layouts_) {
+      record_ = Record{};
+      if (layout.read(line)) return record_;
+    }
+    record_ = fields_from_json<Record>(parse_json(line), Missing::is_error);
+    return record_;
+  }
+
+ private:
+  void add_layout(Written written) {
+    const auto example = json_line(fields_to_json(Record{}, written));
+    if (example == last_example_) return;  // no field is ever omitted
+    last_example_ = example;
+    std::vector<LinePlace> places;
+    collect(record_, {}, written, places);
+    layouts_.emplace_back(std::move(places), example);
+  }
+
+  template <class T>
+  static void collect(T& value, const std::vector<std::string>& prefix, Written written, std::vector<LinePlace>& out) {
+    auto visit = [&](const Field& field, auto& member) {
+      if (written == Written::canonical && field.presence == Presence::omitted_at_default) return;
+      auto path = prefix;
+      path.emplace_back(field.name);
+      if constexpr (HasFields<std::remove_reference_t<decltype(member)>>) {
+        collect(member, path, written, out);
+      } else {
+        out.push_back({path, field, &member});
+      }
+    };
+    T::fields(value, visit);
+  }
+
+  Record record_;
+  std::string last_example_;
+  std::vector<LineLayout> layouts_;
+};
+
+using StepLineReader = RecordLineReader<StepRecord>;
 
 }  // namespace perfbench::spec

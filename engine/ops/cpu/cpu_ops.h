@@ -7,7 +7,7 @@
 
 namespace perfbench::engine::cpu {
 
-class CpuOps final : public Ops {
+class CpuOps : public Ops {
  public:
   bool emulates(spec::Precision precision) const override;
 
@@ -26,8 +26,10 @@ class CpuOps final : public Ops {
   void do_embedding_backward(const EmbeddingBackwardArgs& args) override;
   void do_cross_entropy(const CrossEntropyArgs& args) override;
   void do_adamw(const AdamwArgs& args) override;
+  void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) override;
   void do_add(TensorView out, TensorView a, TensorView b) override;
   void do_copy(TensorView out, TensorView in) override;
+  std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
   void do_fill(TensorView out, double value) override;
   void do_fill_normal(const NormalArgs& args) override;
   void do_sum(TensorView out_f64, TensorView x, Write write) override;

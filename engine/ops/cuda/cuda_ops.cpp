@@ -21,6 +21,7 @@ namespace cuda {
 
 CudaOps::CudaOps(const CudaDevice& device, spec::Precision precision, AttentionChoice attention)
     : device_(device),
+      recordings_(device.compute()),
       attention_choice_(attention),
       matmul_(std::make_unique<MatmulProvider>(
           device, precision == spec::Precision::tf32 ? F32Products::tf32 : F32Products::exact)),

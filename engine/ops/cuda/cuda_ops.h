@@ -8,6 +8,7 @@
 #include "engine/core/cuda_device.h"
 #include "engine/ops/cuda/attention_provider.h"
 #include "engine/ops/cuda/host_mailbox.h"
+#include "engine/ops/cuda/recordings.h"
 #include "engine/ops/cuda/upload_staging.h"
 #include "engine/ops/ops.h"
 
@@ -22,6 +23,10 @@ class CudaOps final : public Ops {
 
   bool emulates(spec::Precision precision) const override;
   void use_workspace(TensorView workspace) override { workspace_ = workspace; }
+  bool records() const override { return true; }
+  void begin_recording() override { recordings_.begin(); }
+  void end_recording(RecordingSlot slot) override { recordings_.end(slot); }
+  void replay_recording(RecordingSlot slot) override { recordings_.replay(slot); }
 
  private:
   void do_matmul(const MatmulArgs& args) override;
@@ -38,8 +43,10 @@ class CudaOps final : public Ops {
   void do_embedding_backward(const EmbeddingBackwardArgs& args) override;
   void do_cross_entropy(const CrossEntropyArgs& args) override;
   void do_adamw(const AdamwArgs& args) override;
+  void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) override;
   void do_add(TensorView out, TensorView a, TensorView b) override;
   void do_copy(TensorView out, TensorView in) override;
+  std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
   void do_fill(TensorView out, double value) override;
   void do_fill_normal(const NormalArgs& args) override;
   void do_sum(TensorView out_f64, TensorView x, Write write) override;
@@ -54,6 +61,7 @@ class CudaOps final : public Ops {
   bool by_library(const AttentionDims& dims, F&& compute) const;
 
   const CudaDevice& device_;
+  Recordings recordings_;
   AttentionChoice attention_choice_;
   TensorView workspace_;
   UploadStaging staging_;

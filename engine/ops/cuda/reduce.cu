@@ -50,18 +50,20 @@ void total(const TensorView& out, const TensorView& x, Write write, double* of_b
 }
 
 // A block takes 32 vectors of columns of one group of rows, which its warps divide.
-constexpr unsigned kRowLanes = 8;
+constexpr int kRowLanes = 8;
 
 template <class T>
 __global__ void bias_kernel(float* partial, const T* dy, std::int64_t rows, std::int64_t width, Access access) {
   constexpr int N = kVector<T>;
   PERFBENCH_SHARED(float, of_lanes, kRowLanes* kWarp* N);
-  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarp + threadIdx.x) * N;
+  const auto column = static_cast<int>(threadIdx.x);
+  const auto lane = static_cast<int>(threadIdx.y);
+  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarp + column) * N;
   const std::int64_t count = width - first;
   float sum[N] = {};
   if (count > 0) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * kRowLanes;
-    for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kRowLanes + threadIdx.y; row < rows; row += step) {
+    for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kRowLanes + lane; row < rows; row += step) {
       float v[N];
       load(dy + row * width + first, count, access, v);
 #pragma unroll
@@ -69,12 +71,12 @@ __global__ void bias_kernel(float* partial, const T* dy, std::int64_t rows, std:
     }
   }
 #pragma unroll
-  for (int i = 0; i < N; ++i) of_lanes[(threadIdx.y * N + i) * kWarp + threadIdx.x] = sum[i];
+  for (int i = 0; i < N; ++i) of_lanes[(lane * N + i) * kWarp + column] = sum[i];
   __syncthreads();
-  if (threadIdx.y != 0 || count <= 0) return;
-  for (unsigned lane = 1; lane < kRowLanes; ++lane) {
+  if (lane != 0 || count <= 0) return;
+  for (int other = 1; other < kRowLanes; ++other) {
 #pragma unroll
-    for (int i = 0; i < N; ++i) sum[i] += of_lanes[(lane * N + i) * kWarp + threadIdx.x];
+    for (int i = 0; i < N; ++i) sum[i] += of_lanes[(other * N + i) * kWarp + column];
   }
   store(partial + blockIdx.y * width + first, count, access, sum);
 }

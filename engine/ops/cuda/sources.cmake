@@ -22,6 +22,8 @@ set(PERFBENCH_CUDA_HOST_SOURCES
   cuda_ops.cpp
   host_mailbox.cpp
   matmul.cpp
+  recordings.cpp
+  transfer.cpp
   upload_staging.cpp)
 # On libraries of the toolkit; the emulation has twins of them.
 set(PERFBENCH_CUDA_LIBRARY_SOURCES

@@ -25,6 +25,7 @@ perfbench_library(perfbench_emulated_cuda
     ${CMAKE_CURRENT_LIST_DIR}/stream.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
+    ${PROJECT_SOURCE_DIR}/engine/core/cuda_timeline.cpp
   DEPENDS perfbench_core)
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
@@ -46,7 +47,14 @@ perfbench_library(perfbench_emulated_ops_cuda
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 
+set(emulated_tests ${ops_tests} ${cuda_ops_tests})
+if(PERFBENCH_SANITIZE)
+  # As engine/CMakeLists.txt. Products and attention are too slow all the same.
+  target_compile_options(perfbench_emulated_cuda PRIVATE -O1)
+  target_compile_options(perfbench_emulated_ops_cuda PRIVATE -O1)
+  set(emulated_tests $<TARGET_OBJECTS:engine_row_test_objects> ops_cuda_test.cpp)
+endif()
 perfbench_test(engine_emulated_ops_tests
-  SOURCES ${ops_tests} ${cuda_ops_tests} ops_under_test_cuda.cpp
+  SOURCES ${emulated_tests} ops_under_test_cuda.cpp
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)

@@ -18,6 +18,8 @@
 #include "tests/engine/emulation/stream.h"
 
 using perfbench::emulation::Block;
+using perfbench::emulation::Capture;
+using perfbench::emulation::CaptureFault;
 using perfbench::emulation::EventState;
 using perfbench::emulation::KernelLaunch;
 using perfbench::emulation::Stream;
@@ -28,6 +30,12 @@ struct CUstream_st {
 };
 struct CUevent_st {
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
+};
+struct CUgraph_st {
+  std::shared_ptr<Capture> capture;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<Capture> capture;
 };
 
 namespace {
@@ -79,6 +87,19 @@ cudaError_t waiting(F wait) {
   } catch (const std::exception& fault) {
     device().failure = fault.what();
     return remember(cudaErrorLaunchFailure);
+  }
+  return cudaSuccess;
+}
+
+// Runs `call`, which touches a stream; what a capture forbids becomes an error code and its text.
+template <class F>
+cudaError_t enqueuing(F call) {
+  const Lock lock(device().mutex);
+  try {
+    call();
+  } catch (const CaptureFault& fault) {
+    device().failure = fault.what();
+    return remember(cudaErrorStreamCaptureIsolation);
   }
   return cudaSuccess;
 }
@@ -183,13 +204,18 @@ const char* cudaGetErrorName(cudaError_t code) {
       return "cudaErrorLaunchFailure";
     case cudaErrorNotReady:
       return "cudaErrorNotReady";
+    case cudaErrorStreamCaptureIsolation:
+      return "cudaErrorStreamCaptureIsolation";
+    case cudaErrorGraphExecUpdateFailure:
+      return "cudaErrorGraphExecUpdateFailure";
     default:
       return "cudaErrorInvalidValue";
   }
 }
 
 const char* cudaGetErrorString(cudaError_t code) {
-  return code == cudaErrorLaunchFailure ? device().failure.c_str() : cudaGetErrorName(code);
+  const bool told = code == cudaErrorLaunchFailure || code == cudaErrorStreamCaptureIsolation;
+  return told ? device().failure.c_str() : cudaGetErrorName(code);
 }
 
 cudaError_t cudaPeekAtLastError() {
@@ -227,6 +253,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int) {
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:00:00.0");
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
   *greatest = -5;
@@ -260,9 +291,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
-  const Lock lock(device().mutex);
-  stream_of(handle).wait_for(event->state);
-  return cudaSuccess;
+  return enqueuing([&] { stream_of(handle).wait_for(event->state); });
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -283,6 +312,59 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   const Lock lock(device().mutex);
   stream_of(handle).mark(event->state);
   return cudaSuccess;
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t handle, unsigned flags) {
+  if (flags != cudaEventRecordExternal) return cudaEventRecord(event, handle);
+  const Lock lock(device().mutex);
+  stream_of(handle).mark_external(event->state);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  const Lock lock(device().mutex);
+  *status = stream_of(handle).captures() ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode) {
+  return enqueuing([&] { stream_of(handle).begin_capture(); });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  return enqueuing([&] {
+    std::vector<Stream*> all;
+    for (const auto& stream : device().streams) all.push_back(&stream->stream);
+    *graph = new CUgraph_st{stream_of(handle).end_capture(all)};
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  *executable = new CUgraphExec_st{graph->capture};
+  return cudaSuccess;
+}
+
+// A device compares the graphs node by node; as many nodes are the same operations here.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo*) {
+  if (executable->capture->nodes.size() != graph->capture->nodes.size()) {
+    return remember(cudaErrorGraphExecUpdateFailure);
+  }
+  executable->capture = graph->capture;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
+  return enqueuing([&] { stream_of(handle).run_graph(*executable->capture); });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

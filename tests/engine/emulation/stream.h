@@ -7,10 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <vector>
 
 namespace perfbench::emulation {
 
 class Stream;
+struct Capture;
 
 // Marks of one event, which outlive its handle while a stream still holds one.
 struct EventState {
@@ -18,13 +21,41 @@ struct EventState {
   std::uint64_t marked = 0;
   std::uint64_t reached = 0;
   std::chrono::steady_clock::time_point time;
+  std::shared_ptr<Capture> capture;  // of the last mark, if that was an edge of a graph and no moment
+  std::size_t captured_at = 0;       // how much of the capture its stream had put there
+
+  // The mark of this number is reached now.
+  void reach(std::uint64_t number);
+};
+
+// The nodes of a graph in the order in which they were enqueued, on whichever stream: an order that its edges allow.
+struct Capture {
+  struct Node {
+    std::function<void()> work;
+    std::shared_ptr<EventState> external;  // instead of work: an event that every run of the graph marks
+  };
+  Stream* origin = nullptr;
+  std::vector<Node> nodes;
+};
+
+// What an application must not do with a stream that is captured (Programming Guide, "Stream Capture").
+class CaptureFault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 class Stream {
  public:
-  void push(std::function<void()> work) { work_.push_back(std::move(work)); }
+  void push(std::function<void()> work);
   void mark(const std::shared_ptr<EventState>& event);
+  // A mark that a capture keeps as a node.
+  void mark_external(const std::shared_ptr<EventState>& event);
   void wait_for(const std::shared_ptr<EventState>& event);
+  void begin_capture();
+  // Of the stream where it began. Throws CaptureFault when a stream that took part was not joined again.
+  std::shared_ptr<Capture> end_capture(const std::vector<Stream*>& all);
+  bool captures() const { return capture_ != nullptr; }
+  void run_graph(const Capture& graph);
   // Runs what was put on the stream, in order. An exception of the work ends it and drops what follows.
   void drain();
   bool idle() const { return work_.empty(); }
@@ -35,6 +66,9 @@ class Stream {
   void run_first();
 
   std::deque<std::function<void()>> work_;
+  std::shared_ptr<Capture> capture_;
+  std::size_t captured_to_ = 0;  // behind this stream's last node
+  std::size_t joined_to_ = 0;    // behind its last node that another stream waits for
 };
 
 }  // namespace perfbench::emulation

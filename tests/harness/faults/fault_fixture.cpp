@@ -13,6 +13,13 @@ ProcessRequest Faults::request(std::vector<std::string> arguments) const {
                           {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}};
 }
 
+ProcessRequest Faults::interrupted_by_its_engine(ProcessRequest request) {
+  // The shell becomes perfbench, so its id is perfbench's.
+  const std::vector<std::string> shell{"/bin/sh", "-c", "PERFBENCH_FAKE_INTERRUPTS=$$ exec \"$@\"", "sh"};
+  request.command.insert(request.command.begin(), shell.begin(), shell.end());
+  return request;
+}
+
 ProcessRequest Faults::sweep_request(const std::vector<std::string>& options) const {
   std::vector<std::string> arguments{"sweep", "faults.yaml", "--db", "f.db"};
   arguments.insert(arguments.end(), options.begin(), options.end());

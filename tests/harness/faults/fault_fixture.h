@@ -32,6 +32,9 @@ class Faults : public testing::Test {
   ProcessRequest sweep_request(const std::vector<std::string>& options = {}) const;
   ProcessEnd sweep(const std::vector<std::string>& options = {}) const { return run_process(sweep_request(options)); }
 
+  // The same with a fake engine that interrupts perfbench before it hangs: the moment is an event and not a delay.
+  static ProcessRequest interrupted_by_its_engine(ProcessRequest request);
+
   std::vector<StoredAttempt> stored() const {
     return load_attempts(open_database(scratch_ / "f.db"), {.kind = SelectionKind::all});
   }

@@ -37,6 +37,17 @@ TEST(Classify, CallsARunOkOnlyWithItsResultAndAllItsRecords) {
   EXPECT_EQ(classify(evidence).reason, "");
 }
 
+TEST(Classify, QuarantinesARunWhoseGpuWasInTrouble) {
+  auto evidence = exited_with(0, "ok");
+  evidence.steps_recorded = 10;
+  evidence.gpu_trouble = "the GPU lowered its clocks for heat in 3 of 9 samples";
+  EXPECT_EQ(classify(evidence).state, AttemptState::quarantined);
+  EXPECT_EQ(classify(evidence).reason, *evidence.gpu_trouble);
+  evidence.end.exit_code = 4;  // a crash is a crash
+  evidence.summary.reset();
+  EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
+}
+
 TEST(Classify, DoesNotTrustAnExitCodeOfZeroWithoutAResult) {
   const auto outcome = classify(exited_with(0));
   EXPECT_EQ(outcome.state, AttemptState::crashed);

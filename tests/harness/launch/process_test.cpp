@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 
 namespace perfbench::harness {
 namespace {
@@ -110,32 +112,54 @@ TEST(Process, IsEndedAtItsTimeLimit) {
   EXPECT_EQ(end.signal, SIGTERM);
 }
 
+// What a command tells by `echo >"$FIFO"`: the moments of a test are its events and not delays.
+class Told {
+ public:
+  Told() : path_(std::filesystem::path(testing::TempDir()) / ("process_fifo." + std::to_string(getpid()))) {
+    std::filesystem::remove(path_);
+    if (mkfifo(path_.c_str(), 0600) != 0) throw std::runtime_error("no FIFO " + path_.string());
+    fd_ = FileDescriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC));  // both ends, so that no open waits
+  }
+  ~Told() { std::filesystem::remove(path_); }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+
+  int fd() const { return fd_.get(); }
+  ProcessRequest request(const std::string& script) const {
+    auto out = shell(script);
+    out.environment = {{"FIFO", path_.string()}};
+    return out;
+  }
+  void wait_for_a_line() const {
+    char byte = 0;
+    while (read(fd(), &byte, 1) == 1 && byte != '\n') {
+    }
+  }
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor fd_;
+};
+
 TEST(Process, IsKilledWhenItIgnoresTheRequestToEnd) {
-  const auto end = run_process(shell("trap '' TERM; echo ready; while :; do sleep 1000; done"),
-                               {.time_limit = milliseconds(200), .grace = milliseconds(50)});
+  const Told told;
+  Process process(told.request("trap '' TERM; echo deaf >\"$FIFO\"; while :; do sleep 1000; done"));
+  told.wait_for_a_line();
+  const auto end = process.wait({.time_limit = milliseconds(1), .grace = milliseconds(1)});
   EXPECT_EQ(end.cause, EndCause::time_limit);
   EXPECT_EQ(end.signal, SIGKILL);
 }
 
 TEST(Process, TellsOfAnInterruptionDuringTheGraceOfATimeLimit) {
-  int fds[2];
-  ASSERT_EQ(pipe(fds), 0);
-  int ticks = 0;
-  // Ignores SIGTERM, so the grace after the limit is still running when the byte comes.
-  const auto end = run_process({.command = {"sh", "-c", "trap '' TERM; while :; do sleep 0.01; done"}},
-                               {.time_limit = std::chrono::seconds(2),  // by then the shell has set its trap
-                                .grace = std::chrono::hours(1),
-                                .cancel_fd = fds[0],
-                                .on_tick = [&] {
-                                  constexpr int kTicksBeyondTheLimit = 11;  // of a quarter of a second
-                                  if (++ticks == kTicksBeyondTheLimit) {
-                                    EXPECT_EQ(write(fds[1], "x", 1), 1);
-                                  }
-                                }});
+  const Told told;
+  // Answers the request to end by an interruption, and goes on. Busy, because a shell that gets the signal just before
+  // it waits for a child runs its trap only after the child.
+  Process process(told.request("trap 'echo interrupted >\"$FIFO\"' TERM; echo ready >\"$FIFO\"; while :; do :; done"));
+  told.wait_for_a_line();
+  const auto end =
+      process.wait({.time_limit = milliseconds(1), .grace = std::chrono::hours(1), .cancel_fd = told.fd()});
   EXPECT_EQ(end.cause, EndCause::time_limit);
   EXPECT_TRUE(end.cancel_seen);
-  close(fds[0]);
-  close(fds[1]);
 }
 
 TEST(Process, IsEndedByAByteOnTheCancelDescriptor) {

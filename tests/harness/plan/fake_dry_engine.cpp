@@ -2,7 +2,9 @@
 // layers. Some values of steps make it misbehave:
 //   steps 66  crashes            steps 77  exits with 4 and a message
 //   steps 88  reports infeasible steps 99  prints a broken report
+//   steps 555 never answers
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -44,6 +46,7 @@ int main(int argc, char** argv) {
     const auto run = spec::parse_run_json(text);
     std::fflush(stdout);
     if (run.steps == 66) std::raise(SIGKILL);
+    while (run.steps == 555) pause();
     if (run.steps == 77) {
       fmt::print(stderr, "out of patience\n");
       return 4;

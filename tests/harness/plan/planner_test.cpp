@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "harness/cancelled.h"
 #include "harness/launch/process.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
@@ -51,6 +53,25 @@ TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
   const auto plan = plan_text(kMatrix + "axes: {steps: [" + steps + "], model.layers: [2]}\n");
   ASSERT_THAT(plan, SizeIs(296));
   for (const auto& planned : plan) EXPECT_EQ(planned.state, PlanState::feasible) << planned.reason;
+}
+
+// Two processes are at work, and neither would ever end by itself.
+TEST(Plan, IsCancelledByAByteAlthoughEveryEngineHangs) {
+  std::string layers;
+  for (int i = 1; i <= 130; ++i) layers += (layers.empty() ? "" : ",") + std::to_string(i);
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
+  auto expansion = expand(
+      YamlDocument::parse(kMatrix + "axes: {steps: [555], model.layers: [" + layers + "]}\n", "matrix", "m.yaml"),
+      catalog, {});
+  ASSERT_THAT(expansion.cells, SizeIs(130));
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  ASSERT_EQ(write(fds[1], "x", 1), 1);
+  EXPECT_THROW(plan_cells(std::move(expansion.cells),
+                          {.engine = PERFBENCH_FAKE_DRY_ENGINE, .catalog = &catalog, .cancel_fd = fds[0]}),
+               Cancelled);
+  close(fds[0]);
+  close(fds[1]);
 }
 
 TEST(Plan, ACellAboveItsMemoryIsInfeasibleAndNamesTheLargestTensors) {
@@ -147,7 +168,15 @@ PlannedCell planned_for(const std::string& words) {
 TEST(RunnableHere, ACudaCellNeedsAnEngineWithCuda) {
   const auto planned = planned_for("device: cuda, hardware: host");
   EXPECT_THAT(not_runnable_here(planned, {.cuda = "absent"}).value_or(""), HasSubstr("planned only: device cuda"));
-  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0"}), std::nullopt);
+  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0", .gpus = 1, .gpu_memory_bytes = std::int64_t{80} << 30}),
+            std::nullopt);
+  EXPECT_THAT(not_runnable_here(planned, {.cuda = "13.0", .gpu_model = "NVIDIA H200", .gpus = 1, .gpu_memory_bytes = 1})
+                  .value_or(""),
+              HasSubstr("a NVIDIA H200 has 1 B"));
+  EXPECT_EQ(not_runnable_here(planned, {.cuda = "13.0", .gpu_problem = "no driver"}),
+            "planned only: device cuda, and no GPU can be used here: no driver");
+  EXPECT_EQ(no_gpus_for(4, {.cuda = "13.0", .gpus = 1}), "device cuda with 4 ranks, and this machine has 1 GPU");
+  EXPECT_EQ(no_gpus_for(8, {.cuda = "13.0", .gpus = 8}), std::nullopt);
 }
 
 // 82 MiB a rank (see above): 512 of them are 41 GiB.

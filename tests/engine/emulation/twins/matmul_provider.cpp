@@ -1,6 +1,7 @@
 // The twin of engine/ops/cuda/matmul_provider.cpp: plain loops in the place of cuBLASLt.
 #include "engine/ops/cuda/matmul_provider.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/ops/cuda/elements.cuh"
@@ -63,10 +64,12 @@ MatmulProvider::MatmulProvider(const CudaDevice& device, F32Products)
 
 MatmulProvider::~MatmulProvider() = default;
 
-// The scratch is written, as a library would.
+// The scratch is written, as a library would, but not all of its megabytes.
 void MatmulProvider::run(const Product& product, const ProductScratch& scratch) {
   if (scratch.bytes > 0) {
-    cuda_check(cudaMemsetAsync(scratch.data, 0xFF, static_cast<std::size_t>(scratch.bytes), implementation_->stream),
+    constexpr std::int64_t kWritten = 4096;
+    cuda_check(cudaMemsetAsync(scratch.data, 0xFF, static_cast<std::size_t>(std::min(scratch.bytes, kWritten)),
+                               implementation_->stream),
                "cudaMemsetAsync");
   }
   launch("plain_matmul", multiply_kernel, {.grid = 1, .block = 1, .stream = implementation_->stream}, product);

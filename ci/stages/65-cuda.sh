@@ -1,0 +1,18 @@
+# The CUDA engine where the toolkit is: everything compiles and links, for one architecture. Tests that need a GPU skip
+# without one; what CUPTI delivers is tested by hand-made records. (The kernels themselves run in 40-unit, emulated.)
+set -eu
+if ! command -v nvcc >/dev/null && [ ! -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
+  echo "skipped: no CUDA toolkit"
+  exit 0
+fi
+cmake --preset cuda -DPERFBENCH_CUDA_ARCHITECTURES=90a
+ninja -C build/cuda perfbench perfbench-engine engine_cuda_ops_tests engine_cuda_training_tests engine_cupti_tests
+ctest --test-dir build/cuda --output-on-failure -j "$(nproc)" -R '^cuda\.'
+
+# Asked for by hand, a GPU that is not there is an error of the input; the engine starts without a driver.
+build/cuda/bin/perfbench-engine env >build/cuda/env.json
+if grep -q '"gpus":' build/cuda/env.json; then exit 0; fi
+code=0
+build/cuda/bin/perfbench sweep matrices/quickstart.yaml --device cuda --db build/cuda/none.db 2>build/cuda/none.err || code=$?
+[ "$code" = 3 ] || { echo "sweep --device cuda without a GPU: exit code $code, expected 3" >&2; exit 1; }
+grep -q 'no GPU can be used here' build/cuda/none.err || { cat build/cuda/none.err >&2; exit 1; }

@@ -1,0 +1,26 @@
+#include "engine/core/pending.h"
+
+#include <exception>
+
+namespace perfbench::engine {
+
+Pending::~Pending() {
+  try {
+    wait();
+  } catch (const std::exception&) {
+    // What failed stays failed: the next use of what it was submitted to throws again.
+  }
+}
+
+Pending& Pending::operator=(Pending&& other) {
+  if (this == &other) return *this;
+  wait();
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+void Pending::wait() {
+  if (const auto state = std::move(state_)) state->wait();
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,32 @@
+// Something submitted that runs beside the computation: a collective, a transfer to or from the host. Its buffers must
+// stay until wait() has returned. Destroying one that was not waited for waits.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace perfbench::engine {
+
+class Pending {
+ public:
+  class State {
+   public:
+    virtual ~State() = default;
+    virtual void wait() = 0;
+  };
+
+  Pending() = default;  // nothing to wait for
+  explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  Pending(Pending&&) noexcept = default;
+  Pending& operator=(Pending&& other);  // waits for what it held
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+  ~Pending();
+
+  void wait();
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace perfbench::engine

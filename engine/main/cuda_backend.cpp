@@ -1,0 +1,64 @@
+#include <cstdio>
+#include <utility>
+
+#include "engine/core/cuda_device.h"
+#include "engine/core/cuda_memory.h"
+#include "engine/core/cuda_timeline.h"
+#include "engine/main/backend.h"
+#include "engine/metrics/nvml.h"
+#include "engine/ops/cuda/cuda_libraries.h"
+#include "engine/ops/cuda/cuda_ops.h"
+#include "engine/parallel/nccl_collectives.h"
+#include "engine/train/dry_walk.h"
+
+namespace perfbench::engine {
+namespace {
+
+std::unique_ptr<GpuTelemetry> watch(const CudaDevice& device, std::int64_t rank) {
+  std::string reason;
+  std::shared_ptr<Nvml> nvml = Nvml::open(reason);
+  Nvml::Device gpu = nvml ? nvml->find(device.pci_bus_id(), reason) : nullptr;
+  if (gpu == nullptr) {
+    std::fprintf(stderr, "perfbench-engine: no telemetry of the GPU: %s\n", reason.c_str());
+    return nullptr;
+  }
+  return std::make_unique<GpuTelemetry>([nvml, gpu] { return nvml->sample(gpu); }, GpuTelemetry::Options{.rank = rank});
+}
+
+}  // namespace
+
+Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
+  const std::int64_t rank = processes == nullptr ? 0 : processes->rank();
+  const auto device = std::make_shared<CudaDevice>(processes == nullptr ? 0 : processes->rank_on_node());
+  const auto extents = arena_extents(run, rank);
+  Backend backend;
+  backend.device = device;
+  backend.device_memory = make_cuda_backing(*device, extents.device_bytes);
+  backend.host_memory = make_cuda_host_backing(extents.host_bytes);
+  backend.ops = cuda::make_cuda_ops(*device, run.precision);
+  backend.collectives = processes == nullptr ? make_single_collectives()
+                                             : make_nccl_collectives(Mesh(run.mesh, rank), *device, *processes);
+  backend.timeline = make_cuda_timeline(*device);
+  backend.telemetry = watch(*device, rank);
+  if (run.trace_steps > 0) backend.tracer = make_device_tracer();
+  return backend;
+}
+
+void add_cuda_facts(spec::EnvironmentRecord& environment) {
+  environment.cuda = cuda_toolkit_version();
+  for (const auto& [name, version] : cuda_library_versions()) environment.libraries[name] = version;
+  environment.libraries["NCCL"] = nccl_version();
+  environment.libraries["CUPTI"] = cupti_version();
+  const auto devices = find_cuda_devices();
+  environment.gpus = devices.count;
+  environment.gpu_problem = devices.reason;
+  if (devices.count == 0) return;
+  const auto facts = cuda_device_facts(0);
+  environment.gpu_model = facts.name;
+  environment.gpu_memory_bytes = facts.memory_bytes;
+  std::string reason;
+  const auto nvml = Nvml::open(reason);
+  environment.gpu_driver = nvml ? nvml->driver_version() : "unknown: " + reason;
+}
+
+}  // namespace perfbench::engine

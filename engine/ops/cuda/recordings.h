@@ -1,0 +1,32 @@
+// Recordings of the compute stream, and what joined it, as CUDA graphs.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine::cuda {
+
+class Recordings {
+ public:
+  explicit Recordings(cudaStream_t stream) : stream_(stream) {}
+  ~Recordings();
+  Recordings(const Recordings&) = delete;
+  Recordings& operator=(const Recordings&) = delete;
+
+  void begin();
+  // Ends the recording and enqueues it. A slot that holds an executable graph of the same operations gets their new
+  // operands; of other operations, it is made anew.
+  void end(RecordingSlot slot);
+  void replay(RecordingSlot slot);
+
+ private:
+  cudaGraphExec_t& executable(RecordingSlot slot) { return executables_[static_cast<std::size_t>(slot)]; }
+
+  cudaStream_t stream_;
+  std::array<cudaGraphExec_t, 3> executables_{};  // by RecordingSlot
+};
+
+}  // namespace perfbench::engine::cuda

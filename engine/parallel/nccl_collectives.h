@@ -1,0 +1,26 @@
+// Collectives between GPUs. NCCL is told of the mesh by MPI, then exchanges everything itself, on the device's
+// communication stream. nccl_collectives.cpp, or no_nccl.cpp in a build without NCCL.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "engine/core/cuda_device.h"
+#include "engine/parallel/collectives.h"
+
+namespace perfbench::engine {
+
+struct NcclOptions {
+  // A collective that has not ended by then, or an error that NCCL reports on its own, ends all ranks of the run.
+  std::chrono::seconds timeout{600};
+};
+
+// For a mesh of several GPUs; axes of one rank copy within the device. `processes` must outlive the result. Throws
+// EngineError (infeasible) in a build without NCCL.
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, const CudaDevice& device, Processes& processes,
+                                                   const NcclOptions& options = {});
+// "2.28.9", or "absent".
+std::string nccl_version();
+
+}  // namespace perfbench::engine

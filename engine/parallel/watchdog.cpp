@@ -1,0 +1,46 @@
+#include "engine/parallel/watchdog.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace perfbench::engine {
+
+Watchdog::Watchdog(Options options) : options_(std::move(options)), thread_([this] { run(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_one();
+  thread_.join();
+}
+
+void Watchdog::watch(Watched operation) {
+  const std::scoped_lock lock(mutex_);
+  entries_.push_back({std::move(operation), Clock::now()});
+}
+
+std::optional<std::string> Watchdog::look(Clock::time_point now) {
+  if (auto fault = options_.fault()) return fault;
+  while (!entries_.empty() && entries_.front().operation.ended()) {
+    entries_.pop_front();
+    if (!entries_.empty()) entries_.front().since = std::max(entries_.front().since, now);
+  }
+  if (entries_.empty() || now - entries_.front().since < options_.timeout) return std::nullopt;
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - entries_.front().since);
+  return entries_.front().operation.name + " has not ended after " + std::to_string(waited.count()) +
+         " s; another rank died, hangs, or took another way";
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_.wait_for(lock, options_.period, [this] { return stopping_; })) {
+    if (const auto wrong = look(Clock::now())) {
+      options_.give_up(*wrong);
+      return;
+    }
+  }
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,122 @@
+// Activity tracing through CUPTI. Source: "CUPTI Documentation", Activity API.
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "engine/core/error.h"
+#include "engine/core/monotonic_clock.h"
+#include "engine/trace/cupti_records.h"
+#include "engine/trace/device_tracer.h"
+
+namespace perfbench::engine {
+namespace {
+
+void cupti_check(CUptiResult code, const char* call) {
+  if (code == CUPTI_SUCCESS) return;
+  const char* text = nullptr;
+  cuptiGetResultString(code, &text);
+  throw EngineError(EngineExit::failed,
+                    std::string(call) + " failed: " + (text != nullptr ? text : std::to_string(code)));
+}
+
+constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                            CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
+                            CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
+constexpr std::size_t kBufferAlignment = 8;
+
+class CuptiTracer final : public DeviceTracer {
+ public:
+  CuptiTracer() {
+    CuptiTracer* nobody = nullptr;
+    if (!current_.compare_exchange_strong(nobody, this)) throw LogicFault("two tracers of one process");
+    // The clock of everything else in the trace; to be said before any kind is enabled.
+    cupti_check(cuptiActivityRegisterTimestampCallback([] { return static_cast<std::uint64_t>(monotonic_ns()); }),
+                "cuptiActivityRegisterTimestampCallback");
+    cupti_check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
+  }
+  ~CuptiTracer() override {
+    for (const auto kind : kKinds) cuptiActivityDisable(kind);
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    current_ = nullptr;
+  }
+
+  void begin_step() override {
+    for (const auto kind : kKinds) cupti_check(cuptiActivityEnable(kind), "cuptiActivityEnable");
+  }
+
+  void begin_span(const TraceSpan& span) override {
+    std::uint64_t id = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      id = records_.add_span(span);
+    }
+    cupti_check(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id),
+                "cuptiActivityPushExternalCorrelationId");
+  }
+
+  void end_span() override {
+    std::uint64_t id = 0;
+    cupti_check(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id),
+                "cuptiActivityPopExternalCorrelationId");
+  }
+
+  std::vector<spec::TraceEvent> end_step(std::int64_t rank, std::int64_t step) override {
+    for (const auto kind : kKinds) cupti_check(cuptiActivityDisable(kind), "cuptiActivityDisable");
+    cupti_check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+    const std::scoped_lock lock(mutex_);
+    return records_.take(rank, step);
+  }
+
+  std::int64_t buffers() const override { return buffers_; }
+  std::int64_t dropped_records() const override { return dropped_; }
+
+ private:
+  static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
+    *size = *buffer == nullptr ? 0 : kBufferBytes;
+    *most_records = 0;  // as many as fit
+  }
+
+  // On a thread of CUPTI's own, or within a flush.
+  static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                                   std::size_t valid) {
+    if (CuptiTracer* tracer = current_) tracer->read(context, stream, buffer, valid);
+    std::free(buffer);
+  }
+
+  void read(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t valid) {
+    const std::scoped_lock lock(mutex_);
+    ++buffers_;
+    CUpti_Activity* record = nullptr;
+    while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) records_.add(record);
+    std::size_t dropped = 0;
+    if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) {
+      dropped_ += static_cast<std::int64_t>(dropped);
+    }
+  }
+
+  static std::atomic<CuptiTracer*> current_;  // CUPTI's callbacks carry nothing of ours
+
+  std::mutex mutex_;
+  CuptiRecords records_;
+  std::atomic<std::int64_t> buffers_ = 0;
+  std::atomic<std::int64_t> dropped_ = 0;
+};
+
+std::atomic<CuptiTracer*> CuptiTracer::current_ = nullptr;
+
+}  // namespace
+
+std::unique_ptr<DeviceTracer> make_device_tracer() {
+  return std::make_unique<CuptiTracer>();
+}
+
+std::string cupti_version() {
+  std::uint32_t version = 0;
+  cupti_check(cuptiGetVersion(&version), "cuptiGetVersion");
+  return "API " + std::to_string(version);
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,14 @@
+// The absent twin of cupti_tracer.cpp.
+#include "engine/trace/device_tracer.h"
+
+namespace perfbench::engine {
+
+std::unique_ptr<DeviceTracer> make_device_tracer() {
+  return nullptr;
+}
+
+std::string cupti_version() {
+  return "absent";
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,112 @@
+#include "engine/train/traced_steps.h"
+
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/error.h"
+#include "engine/metrics/record_files.h"
+#include "engine/trace/device_spans.h"
+#include "engine/train/dry_walk.h"
+#include "workloads/spec/record_json.h"
+
+namespace perfbench::engine {
+namespace {
+
+// Lines until the first failure.
+class TraceFile {
+ public:
+  explicit TraceFile(const std::filesystem::path& path) {
+    attempt([&] { file_.emplace(path); });
+  }
+
+  void append(std::string_view lines) {
+    attempt([&] {
+      if (file_) file_->append(lines);
+    });
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  template <class Action>
+  void attempt(const Action& action) {
+    try {
+      action();
+    } catch (const EngineError& e) {
+      problem_ = e.what();
+      file_.reset();
+    }
+  }
+
+  std::optional<LineFile> file_;
+  std::string problem_;
+};
+
+std::string lines_of(const std::vector<spec::TraceEvent>& events) {
+  std::string lines;
+  for (const auto& event : events) {
+    if (!lines.empty()) lines += '\n';
+    lines += spec::to_json_line(event);
+  }
+  return lines;
+}
+
+class Tracing {
+ public:
+  Tracing(Context& context, TraceSink& sink) : context_(context) { context_.set_trace(&sink); }
+  ~Tracing() { context_.set_trace(nullptr); }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+ private:
+  Context& context_;
+};
+
+// One step, its spans in `recorder` and its device work returned.
+std::vector<spec::TraceEvent> traced_step(Context& context, Trainer& trainer, TraceRecorder& recorder,
+                                          DeviceTracer* device, std::int64_t step) {
+  const std::int64_t rank = context.collectives.mesh().rank();
+  std::vector<spec::TraceEvent> device_events;
+  if (device == nullptr) {
+    const Tracing tracing(context, recorder);
+    trainer.step(step);
+  } else {
+    DeviceSpans sink(recorder, *device);
+    device->begin_step();
+    {
+      const Tracing tracing(context, sink);
+      trainer.step(step);  // ends by reading what the device computed last
+    }
+    device_events = device->end_step(rank, step);
+  }
+  auto events = recorder.take(rank, step);
+  events.insert(events.end(), std::make_move_iterator(device_events.begin()),
+                std::make_move_iterator(device_events.end()));
+  return events;
+}
+
+}  // namespace
+
+std::string run_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const TracedSteps& steps,
+                             const std::filesystem::path& file) {
+  const std::int64_t rank = context.collectives.mesh().rank();
+  TraceRecorder recorder(count_spans(run, rank));
+  TraceFile out(file);
+  spec::TraceEnd end{.rank = rank, .steps = steps.count};
+  for (std::int64_t step = steps.first; step < steps.first + steps.count; ++step) {
+    const auto events = traced_step(context, trainer, recorder, steps.device, step);
+    end.events += static_cast<std::int64_t>(events.size());
+    out.append(lines_of(events));
+  }
+  end.buffers = recorder.buffers();
+  end.dropped_records = recorder.dropped();
+  if (steps.device != nullptr) {
+    end.buffers += steps.device->buffers();
+    end.dropped_records += steps.device->dropped_records();
+  }
+  out.append(spec::to_json_line(end));
+  return out.problem();
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,127 @@
+// perfbench trace: where the time of a run's traced steps went, and the trace for other programs.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "harness/cli/attempt_folder.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
+#include "harness/input_error.h"
+#include "harness/run/run_directory.h"
+#include "harness/store/evidence.h"
+#include "harness/trace/chrome_export.h"
+#include "harness/trace/nsight_export.h"
+#include "harness/trace/summary_text.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+
+enum class TraceFormat { table, json, csv, chrome, sqlite };
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::TraceFormat> {
+  using F = perfbench::harness::TraceFormat;
+  static constexpr std::array kNames{std::pair{F::table, "table"}, std::pair{F::json, "json"}, std::pair{F::csv, "csv"},
+                                     std::pair{F::chrome, "chrome"}, std::pair{F::sqlite, "sqlite"}};
+};
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct TraceOptions {
+  fs::path run;
+  TraceFormat format = TraceFormat::table;
+  fs::path output;  // empty: standard output, for sqlite trace.sqlite in the folder
+};
+
+// A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
+fs::path traced_folder(const fs::path& named) {
+  return fs::exists(named / trace_file(0)) ? named : attempt_folder(named, "trace");
+}
+
+// Of the run, where its run.json is there.
+std::optional<std::int64_t> ranks_of(const fs::path& folder) {
+  const auto text = read_file(folder / kRunFile);
+  if (!text) return std::nullopt;
+  try {
+    return parse_recorded_run(*text).mesh.devices();
+  } catch (const spec::SpecError& e) {
+    throw InputError(fmt::format("[trace] {} {}: {}", (folder / kRunFile).string(), e.pointer(), e.what()));
+  }
+}
+
+std::vector<RankTrace> traces_of(const fs::path& folder) {
+  auto traces = read_traces(folder, ranks_of(folder));
+  if (traces.empty()) {
+    throw InputError(
+        fmt::format("[trace] {} holds no {}: its run traced no steps; set trace_steps in the matrix, or "
+                    "run `perfbench sweep FILE --set trace_steps=2`",
+                    folder.string(), trace_file(0)));
+  }
+  return traces;
+}
+
+std::string rendered(TraceFormat format, const std::vector<RankTrace>& traces) {
+  switch (format) {
+    case TraceFormat::json:
+      return summary_json(summarise(traces));
+    case TraceFormat::csv:
+      return summary_csv(summarise(traces));
+    case TraceFormat::chrome:
+      return chrome_json(traces);
+    case TraceFormat::table:
+    case TraceFormat::sqlite:
+      break;
+  }
+  return summary_table(summarise(traces));
+}
+
+ExitCode trace(const TraceOptions& options) {
+  const auto folder = traced_folder(options.run);
+  const auto traces = traces_of(folder);
+  if (options.format == TraceFormat::sqlite) {
+    const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
+    write_nsight_sqlite(file, traces);
+    fmt::print("{}\n", file.string());
+    return ExitCode::fine;
+  }
+  const auto text = rendered(options.format, traces);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_atomically(fs::absolute(options.output), text);
+    fmt::print("{}\n", options.output.string());
+  }
+  return ExitCode::fine;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("trace", "Where the time of a run's traced steps went");
+  auto options = std::make_shared<TraceOptions>();
+  command->add_option("RUN", options->run, "folder of an attempt, or of a run: its newest attempt")->required();
+  add_enum_option(*command, "--format", options->format,
+                  "table, json or csv of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' tables");
+  command->add_option("--output", options->output,
+                      "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
+  command->footer(
+      "Steps are traced where a run has trace_steps: they run after the timed steps and are in no timing.\n"
+      "Examples:\n"
+      "  perfbench sweep matrices/quickstart.yaml --only model=gpt-mini --set trace_steps=2\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format chrome --output trace.json\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format sqlite\n"
+      "Parts of a step sum to it; where several run at once the first counts: gemm, attention, norm, elementwise,\n"
+      "optimizer, other, copy, exposed comm (a collective alone), idle dependency (handed over, not begun), idle "
+      "host.\n"
+      "Exit codes: 0 printed; 3 no trace there, or a damaged one; 4 the file cannot be written.");
+  command->callback([options, &context] { context.exit_code = trace(*options); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,143 @@
+#include "harness/trace/activities.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+
+namespace perfbench::harness {
+namespace {
+
+using spec::TraceEvent;
+using spec::TraceKind;
+
+// The engine's spans around an event of the host, itself among them.
+struct Surroundings {
+  std::optional<TracePart> part;  // of the innermost operation or collective
+  bool in_optimizer = false;      // of the innermost phase
+};
+
+bool on_host(const TraceEvent& event) {
+  return event.device == spec::kHostDevice;
+}
+
+void step_into(Surroundings& around, const TraceEvent& event) {
+  switch (event.kind) {
+    case TraceKind::phase:
+      around.in_optimizer = event.name == spec::enum_name(spec::TracePhase::optimizer);
+      break;
+    case TraceKind::op:
+    case TraceKind::copy:
+    case TraceKind::memset:
+    case TraceKind::submit:
+    case TraceKind::collective:
+      around.part = part_of_span(event.kind, event.name);
+      break;
+    default:
+      break;
+  }
+}
+
+// By index of event; of device events empty. Every lane's spans are gone through by their beginning, with a stack of
+// those that are open. Spans that overlap without nesting, which no engine writes, are taken as neighbours.
+std::vector<Surroundings> all_surroundings(const std::vector<TraceEvent>& events) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (on_host(events[i])) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto& x = events[a];
+    const auto& y = events[b];
+    if (x.lane != y.lane) return x.lane < y.lane;
+    if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
+    return x.end_ns > y.end_ns;
+  });
+  std::vector<Surroundings> out(events.size());
+  std::vector<std::size_t> open;
+  for (const auto i : order) {
+    const auto& event = events[i];
+    const auto surrounds = [&](const TraceEvent& outer) {
+      return outer.lane == event.lane && outer.end_ns >= event.end_ns && outer.start_ns <= event.start_ns;
+    };
+    while (!open.empty() && !surrounds(events[open.back()])) open.pop_back();
+    if (!open.empty()) out[i] = out[open.back()];
+    step_into(out[i], event);
+    open.push_back(i);
+  }
+  return out;
+}
+
+class Sorter {
+ public:
+  explicit Sorter(const RankTrace& trace) : events_(trace.events), around_(all_surroundings(trace.events)) {
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      const auto& event = events_[i];
+      on_device_ = on_device_ || !on_host(event);
+      if (event.correlation == 0) continue;
+      if (event.kind == TraceKind::host_call) calls_.emplace(event.correlation, i);
+      if (event.kind == TraceKind::submit) submissions_.emplace(event.correlation, i);
+    }
+  }
+
+  std::vector<Activity> all() const {
+    std::vector<Activity> out;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      if (!executes(events_[i])) continue;
+      const auto& event = events_[i];
+      const auto call = caller(event);
+      out.push_back({.part = part(i, call),
+                     .start_ns = event.start_ns,
+                     .end_ns = event.end_ns,
+                     .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns});
+    }
+    return out;
+  }
+
+ private:
+  bool executes(const TraceEvent& event) const {
+    switch (event.kind) {
+      case TraceKind::kernel:
+      case TraceKind::collective:
+        return true;
+      case TraceKind::op:
+      case TraceKind::copy:
+      case TraceKind::memset:
+        return !on_host(event) || !on_device_;  // of the host beside a device: the submission
+      default:
+        return false;
+    }
+  }
+
+  std::optional<std::size_t> caller(const TraceEvent& event) const {
+    const auto& callers = event.kind == TraceKind::collective ? submissions_ : calls_;
+    const auto found = callers.find(event.correlation);
+    if (event.correlation == 0 || found == callers.end()) return std::nullopt;
+    return found->second;
+  }
+
+  TracePart part(std::size_t i, std::optional<std::size_t> call) const {
+    const auto& event = events_[i];
+    if (event.kind == TraceKind::collective) return TracePart::collective;
+    if (event.kind != TraceKind::kernel && event.kind != TraceKind::op) return TracePart::copy;
+    const auto& around = around_[call.value_or(i)];
+    auto found = around.part;
+    if (!found) found = part_of_span(event.kind, event.name);
+    if (!found) found = part_of_kernel(event.kernel_name);
+    return around.in_optimizer && *found == TracePart::elementwise ? TracePart::optimizer : *found;
+  }
+
+  const std::vector<TraceEvent>& events_;
+  std::vector<Surroundings> around_;
+  std::unordered_map<std::int64_t, std::size_t> calls_;        // host_call by correlation
+  std::unordered_map<std::int64_t, std::size_t> submissions_;  // submit by correlation
+  bool on_device_ = false;
+};
+
+}  // namespace
+
+std::vector<Activity> activities(const RankTrace& trace) {
+  return Sorter(trace).all();
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,15 @@
+// A run's trace in the Trace Event Format, which chrome://tracing and Perfetto (ui.perfetto.dev) show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/trace/trace_file.h"
+
+namespace perfbench::harness {
+
+// Processes are ranks, threads are lanes; times in microseconds from the earliest event. What a call or a submission
+// started is joined to it by an arrow. Source: "Trace Event Format", Google, 2016.
+std::string chrome_json(const std::vector<RankTrace>& traces);
+
+}  // namespace perfbench::harness

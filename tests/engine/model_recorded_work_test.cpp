@@ -1,0 +1,86 @@
+// A step or a layer that is recorded and replayed: when the host's part runs, and that the counts stay those of a step
+// that was executed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/ops/cpu/cpu_ops.h"
+#include "engine/sharding/recorded_work.h"
+#include "engine/trace/trace_recorder.h"
+
+namespace perfbench::engine {
+namespace {
+
+using testing::ElementsAre;
+
+// The cpu backend, which says that it records and notes what it is asked for. It computes at once all the same.
+class NotingOps : public cpu::CpuOps {
+ public:
+  std::vector<std::string> calls;
+  bool records() const override { return true; }
+  void begin_recording() override { calls.emplace_back("begin"); }
+  void end_recording(RecordingSlot) override { calls.emplace_back("end"); }
+  void replay_recording(RecordingSlot) override { calls.emplace_back("replay"); }
+};
+
+class RecordedWorkTest : public testing::Test {
+ protected:
+  RecordedWorkTest() : memory_(make_cpu_backing(), make_cpu_backing(), {}) {}
+
+  // One product of 2 * 2 * 2 * 2 FLOPs.
+  void work() {
+    ops_.calls.emplace_back("work");
+    ops_.matmul({.a = matrix_, .b = matrix_, .c = product_});
+  }
+  void run(RecordedWork& recorded) {
+    recorded.run(context_, [this] { work(); });
+  }
+
+  Memory memory_;
+  NotingOps ops_;
+  std::unique_ptr<Collectives> collectives_ = make_single_collectives();
+  PhaseClock clock_;
+  Context context_{ops_, memory_, *collectives_, clock_};
+  Tensor matrix_ = context_.activation_f32("matrix", Shape{2, 2});
+  Tensor product_ = context_.activation_f32("product", Shape{2, 2});
+};
+
+TEST_F(RecordedWorkTest, RunsOnceAsItIsOnceRecordedAndIsThenReplayed) {
+  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  for (int i = 0; i < 4; ++i) run(step);
+  EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "end", "replay", "replay"));
+  EXPECT_EQ(ops_.flops().feed_forward_flops, 4 * 16);
+}
+
+TEST_F(RecordedWorkTest, OfNewAddressesIsRecordedEachTime) {
+  RecordedWork layer(RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses);
+  for (int i = 0; i < 3; ++i) run(layer);
+  EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "end", "begin", "work", "end"));
+  EXPECT_EQ(ops_.flops().feed_forward_flops, 3 * 16);
+}
+
+TEST_F(RecordedWorkTest, IsExecutedWhileItIsTraced) {
+  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  for (int i = 0; i < 3; ++i) run(step);
+  ops_.calls.clear();
+  SpanCounter spans;
+  context_.set_trace(&spans);
+  run(step);
+  context_.set_trace(nullptr);
+  run(step);
+  EXPECT_THAT(ops_.calls, ElementsAre("work", "replay"));
+}
+
+TEST(Collectives, AddTheTrafficOfAReplay) {
+  const auto collectives = make_dry_collectives(Mesh({.ici = {.dp = 2}}, 0));
+  const std::vector<spec::AxisTraffic> rows{{"dp", "all_reduce", 1, 100, 100}, {"fsdp", "all_gather", 2, 8, 4}};
+  collectives->add_traffic(rows);
+  collectives->add_traffic(rows);
+  ASSERT_EQ(collectives->traffic().size(), 2U);
+  EXPECT_EQ(collectives->traffic()[1].collective, "all_gather");
+  EXPECT_EQ(collectives->traffic()[1].messages, 4);
+  EXPECT_EQ(collectives->traffic()[0].payload_bytes, 200);
+  EXPECT_EQ(collectives->traffic()[0].sent_bytes, 200);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

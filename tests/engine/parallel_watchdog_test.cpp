@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "engine/parallel/watchdog.h"
+
+namespace perfbench::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+// A watchdog that looks as often as it can, and what it gave up with.
+struct Watch {
+  std::promise<std::string> why;
+  std::atomic<bool> library_failed = false;
+  Watchdog watchdog;
+
+  explicit Watch(std::chrono::milliseconds timeout)
+      : watchdog({.timeout = timeout,
+                  .period = 1ms,
+                  .fault = [this]() -> std::optional<std::string> {
+                    if (!library_failed) return std::nullopt;
+                    return "NCCL reports: remote process exited";
+                  },
+                  .give_up = [this](const std::string& text) { why.set_value(text); }}) {}
+};
+
+TEST(Watchdog, GivesUpOnAnOperationThatDoesNotEnd) {
+  Watch watch(0ms);
+  watch.watchdog.watch({.ended = [] { return false; }, .name = "all_gather over fsdp, 64 bytes,"});
+  EXPECT_THAT(watch.why.get_future().get(), HasSubstr("all_gather over fsdp, 64 bytes, has not ended after"));
+}
+
+TEST(Watchdog, ReportsWhatTheLibrarySays) {
+  Watch watch(1h);
+  watch.library_failed = true;
+  EXPECT_EQ(watch.why.get_future().get(), "NCCL reports: remote process exited");
+}
+
+TEST(Watchdog, ForgetsWhatHasEndedAndNamesTheFirstThatHasNot) {
+  std::promise<void> second_asked;
+  std::atomic<bool> asked = false;
+  {
+    Watch watch(1h);
+    watch.watchdog.watch({.ended = [] { return true; }, .name = "first"});
+    watch.watchdog.watch({.ended =
+                              [&] {
+                                if (!asked.exchange(true)) second_asked.set_value();
+                                return false;
+                              },
+                          .name = "second"});
+    second_asked.get_future().wait();  // only the front is asked: the first one is gone
+    watch.library_failed = true;
+    EXPECT_EQ(watch.why.get_future().get(), "NCCL reports: remote process exited");
+  }
+}
+
+TEST(Watchdog, StopsWithoutAWordWhenAllIsWell) {
+  Watch watch(1h);
+  auto given_up = watch.why.get_future();
+  std::promise<void> looked;
+  watch.watchdog.watch({.ended =
+                            [&, once = false]() mutable {
+                              if (!once) looked.set_value();
+                              once = true;
+                              return true;
+                            },
+                        .name = "one"});
+  looked.get_future().wait();
+  EXPECT_EQ(given_up.wait_for(0s), std::future_status::timeout);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

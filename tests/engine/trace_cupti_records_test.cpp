@@ -1,0 +1,143 @@
+// Hand-made records of CUPTI, and the events they become.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/trace/cupti_records.h"
+
+namespace perfbench::engine {
+namespace {
+
+using spec::TraceKind;
+
+class CuptiRecordsTest : public testing::Test {
+ protected:
+  template <class Record>
+  void add(const Record& record) {
+    records_.add(reinterpret_cast<const CUpti_Activity*>(&record));
+  }
+  void kernel(const char* name, std::uint64_t start, std::uint64_t end, std::uint32_t stream, std::uint32_t id) {
+    CuptiKernel k{};
+    k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    k.name = name;
+    k.start = start;
+    k.end = end;
+    k.deviceId = 2;
+    k.streamId = stream;
+    k.correlationId = id;
+    add(k);
+  }
+  void submitted_by(std::uint64_t span, std::uint32_t id,
+                    CUpti_ExternalCorrelationKind kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0) {
+    CUpti_ActivityExternalCorrelation e{};
+    e.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    e.externalKind = kind;
+    e.externalId = span;
+    e.correlationId = id;
+    add(e);
+  }
+  void call(std::uint32_t callback, std::uint64_t start, std::uint64_t end, std::uint32_t id) {
+    CUpti_ActivityAPI a{};
+    a.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+    a.cbid = callback;
+    a.start = start;
+    a.end = end;
+    a.correlationId = id;
+    add(a);
+  }
+
+  CuptiRecords records_;
+};
+
+TEST_F(CuptiRecordsTest, AKernelIsNamedByTheOperationThatSubmittedIt) {
+  const auto span = records_.add_span({.kind = TraceKind::op, .name = "norm_forward"});
+  kernel("_ZN4cuda11norm_kernelEPf", 100, 160, 7, 41);
+  submitted_by(span, 41);  // records come in any order
+  const auto events = records_.take(3, 12);
+  ASSERT_EQ(events.size(), 1U);
+  const auto& e = events[0];
+  EXPECT_EQ(e.kind, TraceKind::kernel);
+  EXPECT_EQ(e.name, "norm_forward");
+  EXPECT_EQ(e.kernel_name, "cuda::norm_kernel(float*)");
+  EXPECT_EQ(e.start_ns, 100);
+  EXPECT_EQ(e.end_ns, 160);
+  EXPECT_EQ(e.device, 2);
+  EXPECT_EQ(e.lane, 7);
+  EXPECT_EQ(e.correlation, 41);
+  EXPECT_EQ(e.rank, 3);
+  EXPECT_EQ(e.step, 12);
+}
+
+TEST_F(CuptiRecordsTest, AKernelOfNoSpanKeepsItsOwnName) {
+  kernel("sm90_xmma_gemm", 1, 2, 7, 5);
+  submitted_by(99, 5);  // an id that nobody gave
+  kernel("other", 3, 4, 7, 6);
+  submitted_by(0, 6, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1);  // another tool's
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].name, "");
+  EXPECT_EQ(events[0].kernel_name, "sm90_xmma_gemm");
+  EXPECT_EQ(events[1].name, "");
+}
+
+TEST_F(CuptiRecordsTest, TheKernelOfACollectiveIsTheCollective) {
+  const auto span = records_.add_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 4096});
+  kernel("ncclDevKernel_AllGather", 10, 90, 13, 8);
+  submitted_by(span, 8);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, TraceKind::collective);
+  EXPECT_EQ(events[0].name, "all_gather");
+  EXPECT_EQ(events[0].axis, "fsdp");
+  EXPECT_EQ(events[0].bytes, 4096);
+}
+
+TEST_F(CuptiRecordsTest, CopiesAndMemsetsCarryTheirBytes) {
+  CuptiCopy copy{};
+  copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  copy.bytes = 1 << 20;
+  copy.start = 5;
+  copy.end = 9;
+  copy.streamId = 15;
+  add(copy);
+  CuptiMemset set{};
+  set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  set.bytes = 64;
+  set.start = 1;
+  set.end = 2;
+  add(set);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].kind, TraceKind::memset);  // by start
+  EXPECT_EQ(events[0].bytes, 64);
+  EXPECT_EQ(events[1].kind, TraceKind::copy);
+  EXPECT_EQ(events[1].bytes, 1 << 20);
+  EXPECT_EQ(events[1].lane, 15);
+}
+
+TEST_F(CuptiRecordsTest, OnlyCallsThatStartedSomethingAreKept) {
+  kernel("k", 50, 60, 7, 1);
+  call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 40, 45, 1);
+  call(CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020, 46, 47, 2);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].kind, TraceKind::host_call);
+  EXPECT_EQ(events[0].name, "cudaLaunchKernel_v7000");
+  EXPECT_EQ(events[0].device, spec::kHostDevice);
+  EXPECT_EQ(events[0].correlation, 1);
+  EXPECT_EQ(events[0].start_ns, 40);
+  EXPECT_EQ(events[0].end_ns, 45);
+}
+
+TEST_F(CuptiRecordsTest, AStepBeginsAnew) {
+  const auto span = records_.add_span({.name = "matmul"});
+  kernel("k", 1, 2, 7, 1);
+  submitted_by(span, 1);
+  EXPECT_EQ(records_.take(0, 0).size(), 1U);
+  kernel("k", 3, 4, 7, 1);  // the same correlation, of another step
+  const auto events = records_.take(0, 1);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].name, "");
+}
+
+}  // namespace
+}  // namespace perfbench::engine

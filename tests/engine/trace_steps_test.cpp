@@ -1,0 +1,195 @@
+// Traced steps: they compute what untraced ones do, and every part of them is in the file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "engine/metrics/record_files.h"
+#include "engine/train/dry_walk.h"
+#include "engine/train/traced_steps.h"
+#include "tests/engine/example_runs.h"
+#include "tests/engine/training.h"
+#include "workloads/spec/record_json.h"
+
+namespace perfbench::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using spec::TraceEvent;
+using spec::TraceKind;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+
+struct Trace {
+  std::vector<TraceEvent> events;
+  spec::TraceEnd end;
+};
+
+class TracedStepsTest : public testing::Test {
+ protected:
+  void SetUp() override { file_ = fs::path(testing::TempDir()) / ("trace." + std::to_string(::getpid()) + ".jsonl"); }
+  void TearDown() override { fs::remove(file_); }
+
+  std::string trace(TrainingRun& training, const spec::RunSpec& run, std::int64_t steps) {
+    return run_traced_steps(training.context(), training.trainer(), run, {.first = run.steps, .count = steps}, file_);
+  }
+
+  Trace read() const {
+    Trace trace;
+    std::istringstream lines(read_whole_file(file_));
+    for (std::string line; std::getline(lines, line);) {
+      const auto parsed = spec::parse_trace_line(line);
+      if (const auto* event = std::get_if<TraceEvent>(&parsed)) {
+        trace.events.push_back(*event);
+      } else {
+        trace.end = std::get<spec::TraceEnd>(parsed);
+      }
+    }
+    return trace;
+  }
+
+  fs::path file_;
+};
+
+TEST_F(TracedStepsTest, ChangeNoBitOfTheTraining) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.remat = "full";
+    TrainingRun plain(run);
+    TrainingRun traced(run);
+    for (std::int64_t i = 0; i < run.steps; ++i) EXPECT_EQ(plain.step().loss, traced.step().loss);
+    plain.trainer().step(run.steps);
+    plain.trainer().step(run.steps + 1);
+    ASSERT_EQ(trace(traced, run, 2), "");
+    // Weights, moments and gradients of the traced steps all go into the loss and the gradients of the next.
+    const auto a = plain.trainer().step(run.steps + 2);
+    const auto b = traced.trainer().step(run.steps + 2);
+    EXPECT_EQ(a.loss, b.loss);
+    EXPECT_EQ(a.grad_norm, b.grad_norm);
+    EXPECT_EQ(plain.all_gradients(), traced.all_gradients());
+    EXPECT_EQ(a.peak.total_bytes, b.peak.total_bytes);
+  }
+}
+
+TEST_F(TracedStepsTest, HoldExactlyTheSpansThatTheDryWalkCounts) {
+  auto run = llama_tiny();
+  run.grad_accum = 2;
+  run.loss_chunk_tokens = 24;
+  TrainingRun training(run);
+  ASSERT_EQ(trace(training, run, 2), "");
+  const auto found = read();
+  const auto counts = count_spans(run, 0);
+  EXPECT_EQ(found.events.size(), 2 * (counts[0] + counts[1]));
+  EXPECT_EQ(found.end.events, static_cast<std::int64_t>(found.events.size()));
+  EXPECT_EQ(found.end.steps, 2);
+  EXPECT_EQ(found.end.dropped_records, 0);
+  EXPECT_EQ(found.end.buffers, 2);
+  EXPECT_EQ(training.context().trace, nullptr);
+}
+
+TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
+  auto run = llama_tiny();
+  run.remat = "full";
+  TrainingRun training(run);
+  ASSERT_EQ(trace(training, run, 1), "");
+  std::vector<const TraceEvent*> open;
+  std::set<std::string> below_layer;
+  std::set<std::string> phases;
+  std::set<std::string> recomputed;
+  std::int64_t steps = 0;
+  const auto found = read();
+  for (const auto& event : found.events) {
+    while (!open.empty() && open.back()->end_ns <= event.start_ns && event.kind != TraceKind::step) open.pop_back();
+    if (event.kind == TraceKind::step) {
+      ++steps;
+      EXPECT_THAT(open, IsEmpty());
+    } else {
+      ASSERT_FALSE(open.empty()) << event.name;
+      EXPECT_GE(event.start_ns, open.back()->start_ns);
+      EXPECT_LE(event.end_ns, open.back()->end_ns) << event.name << " in " << open.back()->name;
+    }
+    if (event.kind == TraceKind::phase) phases.insert(event.name);
+    const auto inside = [&](const std::string& range) {
+      return std::any_of(open.begin(), open.end(), [&](const auto* outer) { return outer->name == range; });
+    };
+    if (event.kind == TraceKind::op && inside("layers.1")) below_layer.insert(event.name);
+    if (event.kind == TraceKind::op && inside("recompute")) recomputed.insert(event.name);
+    open.push_back(&event);
+  }
+  EXPECT_EQ(steps, 1);
+  EXPECT_THAT(phases, IsSupersetOf({"data", "forward", "backward", "optimizer"}));
+  EXPECT_THAT(below_layer, IsSupersetOf({"matmul", "attention_forward", "attention_backward", "norm_forward",
+                                         "norm_backward", "rope", "activation_forward", "adamw"}));
+  EXPECT_THAT(recomputed, IsSupersetOf({"matmul", "attention_forward", "norm_forward"}));
+  EXPECT_EQ(recomputed.count("attention_backward"), 0U);
+}
+
+TEST_F(TracedStepsTest, AFullDiskEndsTheTraceAndNotTheTraining) {
+  const auto run = gpt_tiny();
+  TrainingRun training(run);
+  const auto problem = run_traced_steps(training.context(), training.trainer(), run, {.count = 1}, "/dev/full");
+  EXPECT_THAT(problem, HasSubstr("/dev/full"));
+  const auto nowhere = run_traced_steps(training.context(), training.trainer(), run, {.count = 1}, "/nowhere/t.jsonl");
+  EXPECT_THAT(nowhere, HasSubstr("/nowhere/t.jsonl"));
+}
+
+// A device that does one piece of work for each span it is told.
+class FakeDevice : public DeviceTracer {
+ public:
+  std::vector<std::string> told;
+  void begin_step() override { told.clear(); }
+  void begin_span(const TraceSpan& span) override {
+    told.emplace_back(span.name);
+    ++open_;
+  }
+  void end_span() override { --open_; }
+  std::vector<spec::TraceEvent> end_step(std::int64_t rank, std::int64_t step) override {
+    EXPECT_EQ(open_, 0);
+    std::vector<spec::TraceEvent> events;
+    for (const auto& name : told) {
+      spec::TraceEvent event;
+      event.rank = rank;
+      event.step = step;
+      event.kind = spec::TraceKind::kernel;
+      event.name = name;
+      event.device = 0;
+      events.push_back(event);
+    }
+    return events;
+  }
+  std::int64_t buffers() const override { return 5; }
+  std::int64_t dropped_records() const override { return 2; }
+
+ private:
+  int open_ = 0;
+};
+
+TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
+  auto run = llama_tiny();
+  TrainingRun training(run);
+  training.all_steps();
+  FakeDevice device;
+  EXPECT_EQ(run_traced_steps(training.context(), training.trainer(), run,
+                             {.first = run.steps, .count = 1, .device = &device}, file_),
+            "");
+  const auto written = read();
+  const auto of_kind = [&](std::initializer_list<TraceKind> kinds) {
+    return std::count_if(written.events.begin(), written.events.end(), [&](const auto& event) {
+      return std::find(kinds.begin(), kinds.end(), event.kind) != kinds.end();
+    });
+  };
+  const auto kernels = of_kind({TraceKind::kernel});
+  const auto operations = of_kind({TraceKind::op, TraceKind::copy, TraceKind::memset});
+  EXPECT_EQ(kernels, static_cast<std::ptrdiff_t>(device.told.size()));
+  EXPECT_EQ(kernels, operations);
+  EXPECT_GT(kernels, 0);
+  EXPECT_EQ(written.end.dropped_records, 2);
+  EXPECT_GT(written.end.buffers, 5);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,43 @@
+#include "engine/core/cuda_error.h"
+#include "engine/core/cuda_memory.h"
+#include "engine/core/cuda_timeline.h"
+#include "engine/ops/cuda/cuda_ops.h"
+#include "engine/train/dry_walk.h"
+#include "tests/engine/training_backend.h"
+
+namespace perfbench::engine {
+namespace {
+
+// Never destroyed: the runtime may be gone before static objects are.
+CudaDevice& gpu() {
+  static CudaDevice& one = *new CudaDevice(0);
+  return one;
+}
+
+}  // namespace
+
+std::string why_no_training() {
+  static const CudaDevices devices = find_cuda_devices();
+  return devices.count > 0 ? "" : "no CUDA device (" + devices.reason + ")";
+}
+
+spec::Device device_under_test() {
+  return spec::Device::cuda;
+}
+
+// As much memory as the dry walk plans and no byte more.
+TrainingBackend make_training_backend(const spec::RunSpec& run) {
+  const auto extents = arena_extents(run, 0);
+  return {make_cuda_backing(gpu(), extents.device_bytes), make_cuda_host_backing(extents.host_bytes),
+          cuda::make_cuda_ops(gpu(), run.precision), make_cuda_timeline(gpu())};
+}
+
+std::vector<float> to_host(const TensorView& values) {
+  gpu().synchronize();
+  std::vector<float> out(static_cast<std::size_t>(values.elements()));
+  cuda_check(cudaMemcpy(out.data(), values.data, static_cast<std::size_t>(values.bytes()), cudaMemcpyDeviceToHost),
+             "cudaMemcpy");
+  return out;
+}
+
+}  // namespace perfbench::engine

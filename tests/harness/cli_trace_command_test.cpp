@@ -1,0 +1,83 @@
+// perfbench trace as a person calls it: the built executable, its output and exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/launch/process.h"
+#include "harness/store/sqlite.h"
+#include "tests/harness/example_run.h"
+#include "tests/harness/trace/made_up_trace.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+
+class TraceCommand : public testing::Test {
+ protected:
+  TraceCommand() {
+    ExampleRun example{.attempt = example_attempt("c", 1)};
+    example.run.mesh.ici.fsdp = 2;
+    example.run.trace_steps = 2;
+    write_run_directory(scratch_ / "runs/0123456789abcdef/001", example);
+    write_traces(scratch_ / "runs/0123456789abcdef/001", example_traces());
+  }
+
+  ProcessEnd trace(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "trace"});
+    return run_process({.command = arguments,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(TraceCommand, PrintsARowPerRankAndStepOfTheNewestAttempt) {
+  const auto table = trace({"runs/0123456789abcdef"});
+  EXPECT_EQ(table.exit_code, 0) << table.error_output;
+  EXPECT_THAT(table.output, HasSubstr("EXPOSED COMM"));
+  EXPECT_THAT(table.output, HasSubstr("20.0 %"));
+  const auto json = nlohmann::json::parse(trace({"runs/0123456789abcdef/001", "--format", "json"}).output);
+  ASSERT_EQ(json["steps"].size(), 4U);
+  EXPECT_EQ(json["steps"][3]["rank"], 1);
+  EXPECT_EQ(json["steps"][3]["gemm_ns"], 200);
+  EXPECT_THAT(trace({"runs/0123456789abcdef", "--format", "csv"}).output, HasSubstr("rank,step,wall_ns"));
+}
+
+TEST_F(TraceCommand, WritesTheTraceForOtherPrograms) {
+  const auto chrome = trace({"runs/0123456789abcdef", "--format", "chrome", "--output", "t.json"});
+  EXPECT_EQ(chrome.exit_code, 0) << chrome.error_output;
+  EXPECT_EQ(chrome.output, "t.json\n");
+  EXPECT_TRUE(nlohmann::json::parse(read_text(scratch_ / "t.json")).contains("traceEvents"));
+  EXPECT_EQ(trace({"runs/0123456789abcdef", "--format", "sqlite"}).exit_code, 0);
+  const Connection db(scratch_ / "runs/0123456789abcdef/001/trace.sqlite", OpenMode::read_only, 0);
+  Statement spans(db, "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'matmul'");
+  ASSERT_TRUE(spans.step());
+  EXPECT_EQ(spans.integer(0), 4);
+  EXPECT_EQ(trace({"runs/0123456789abcdef", "--format", "csv", "--output", "no/such/folder.csv"}).exit_code, 4);
+}
+
+TEST_F(TraceCommand, SaysWhatIsWrongWithATraceAndHowToGetOne) {
+  const auto folder = scratch_ / "runs/0123456789abcdef/001";
+  const auto expect_error = [&](const std::string& named, const char* part) {
+    const auto end = trace({named});
+    EXPECT_EQ(end.exit_code, 3) << end.output;
+    EXPECT_THAT(end.error_output, HasSubstr(part));
+  };
+  expect_error("nowhere", "[trace] nowhere: no attempt.json in it");
+  const auto run = read_text(folder / kRunFile);
+  write_text(folder / kRunFile, "{}");
+  expect_error(folder, "run.json");
+  write_text(folder / kRunFile, run);
+  write_text(folder / trace_file(1), "{\n");
+  expect_error(folder, "trace.rank1.jsonl:1 ");
+  std::filesystem::remove(folder / trace_file(1));
+  expect_error(folder, "no trace.rank1.jsonl");
+  std::filesystem::remove(folder / trace_file(0));
+  expect_error(folder, "--set trace_steps=2");
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "harness/compare/device_peak.h"
+
+namespace perfbench::harness {
+namespace {
+
+StoredAttempt attempt_on(spec::Device device, const std::string& hardware, const std::string& gpu) {
+  spec::RunSpec run;
+  run.device = device;
+  run.hardware = hardware;
+  run.precision = spec::Precision::bf16;
+  StoredEnvironment environment;
+  if (!gpu.empty()) environment.facts["gpu_model"] = gpu;
+  StoredAttempt attempt;
+  attempt.run = std::make_shared<spec::RunSpec>(run);
+  attempt.environment = std::make_shared<StoredEnvironment>(environment);
+  attempt.peak_flops_per_s = 1e11;  // of the CPU
+  return attempt;
+}
+
+HardwareByName known() {
+  spec::HardwareSpec h100;
+  h100.peak_flops_per_s.bf16 = 989e12;
+  return {{"h100", h100}, {"NVIDIA H100 80GB HBM3", h100}};
+}
+
+TEST(DevicePeak, OfTheCpuIsWhatWasMeasured) {
+  EXPECT_EQ(device_peak_flops_per_s(attempt_on(spec::Device::cpu, "host", ""), known()), 1e11);
+}
+
+TEST(DevicePeak, OfAGpuIsThatOfItsKindAndNeverTheCpus) {
+  const auto peak = [](const std::string& hardware, const std::string& gpu) {
+    return device_peak_flops_per_s(attempt_on(spec::Device::cuda, hardware, gpu), known());
+  };
+  EXPECT_EQ(peak("h100", "NVIDIA H200"), 989e12);  // what the run names counts
+  EXPECT_EQ(peak("host", "NVIDIA H100 80GB HBM3"), 989e12);
+  EXPECT_EQ(peak("host", "NVIDIA X"), std::nullopt);
+  EXPECT_EQ(peak("host", ""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

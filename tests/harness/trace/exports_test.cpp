@@ -1,0 +1,140 @@
+// The exports, read back by what others would read them with: plain SQL, a JSON reader.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/store/sqlite.h"
+#include "harness/trace/chrome_export.h"
+#include "harness/trace/nsight_export.h"
+#include "harness/trace/summary_text.h"
+#include "tests/harness/example_run.h"
+#include "tests/harness/trace/made_up_trace.h"
+
+namespace perfbench::harness {
+namespace {
+
+using spec::TraceKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+std::vector<RankTrace> gpu_traces() {
+  MadeUpTrace made(1);
+  made.step(4, 1000, 2000)
+      .host(TraceKind::op, "matmul", 1000, 1100)
+      .host(TraceKind::host_call, "cudaLaunchKernel", 1010, 1020, 55)
+      .collective("all_reduce", 1200, 1300, 9)
+      .device(TraceKind::kernel, "void (anonymous namespace)::ns::gemm<float, 3>(float*)", 7, 1050, 1500, 55)
+      .device(TraceKind::copy, "", 8, 1500, 1510, 56)
+      .device(TraceKind::memset, "", 8, 1510, 1520, 57);
+  return {made.trace()};
+}
+
+// The rows of a query, columns joined by '|'.
+std::vector<std::string> rows(const std::filesystem::path& file, const std::string& sql) {
+  const Connection db(file, OpenMode::read_only, 0);
+  Statement query(db, sql);
+  std::vector<std::string> out;
+  while (query.step()) {
+    std::string row;
+    for (int c = 0; c < query.columns(); ++c) row += (c == 0 ? "" : "|") + query.text(c);
+    out.push_back(row);
+  }
+  return out;
+}
+
+TEST(NsightExport, JoinsKernelsToCallsAndNamesAsAnExportOfNsightSystemsDoes) {
+  ScratchFolder scratch;
+  const auto file = scratch / "trace.sqlite";
+  write_nsight_sqlite(file, gpu_traces());
+  EXPECT_THAT(rows(file,
+                   "SELECT k.start, k.end, k.deviceId, k.streamId, d.value, s.value, c.value, r.start, r.globalTid "
+                   "FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds d ON d.id = k.demangledName "
+                   "JOIN StringIds s ON s.id = k.shortName "
+                   "JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId "
+                   "JOIN StringIds c ON c.id = r.nameId"),
+              ElementsAre("1050|1500|0|7|void (anonymous namespace)::ns::gemm<float, 3>(float*)|gemm|"
+                          "cudaLaunchKernel|1010|33554432"));
+  EXPECT_THAT(rows(file, "SELECT start, end, streamId, bytes, correlationId FROM CUPTI_ACTIVITY_KIND_MEMCPY"),
+              ElementsAre("1500|1510|8|256|56"));
+  EXPECT_THAT(rows(file, "SELECT start, end, bytes, value FROM CUPTI_ACTIVITY_KIND_MEMSET"),
+              ElementsAre("1510|1520|256|0"));
+  // The query with which ranges are usually read.
+  EXPECT_THAT(rows(file,
+                   "SELECT n.text, n.start, n.end, n.globalTid / 0x1000000 % 0x1000000, n.globalTid % 0x1000000 "
+                   "FROM NVTX_EVENTS n JOIN ENUM_NSYS_EVENT_TYPE t ON t.id = n.eventType "
+                   "WHERE t.name = 'NvtxPushPopRange' ORDER BY n.start"),
+              ElementsAre("step|1000|2000|2|0", "matmul|1000|1100|2|0", "all_reduce|1200|1300|2|1"));
+  EXPECT_THAT(rows(file,
+                   "SELECT n.text, c.text, n.uint64Value, n.jsonText FROM NVTX_EVENTS n JOIN NVTX_EVENTS c "
+                   "ON c.category = n.category AND c.eventType = 33 WHERE n.eventType = 59 AND n.text = 'all_reduce'"),
+              ElementsAre(R"(all_reduce|collective|4096|{"axis":"fsdp","step":4})"));
+}
+
+TEST(NsightExport, ReplacesAnOlderFileAndHoldsEveryEvent) {
+  ScratchFolder scratch;
+  const auto file = scratch / "trace.sqlite";
+  write_nsight_sqlite(file, gpu_traces());
+  write_nsight_sqlite(file, example_traces());
+  EXPECT_THAT(rows(file, "SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59"), ElementsAre("24"));
+  EXPECT_THAT(rows(file, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), ElementsAre("0"));
+  EXPECT_THAT(rows(file, "SELECT count(*) FROM ThreadNames"), ElementsAre("4"));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "trace.sqlite.partial"));
+  EXPECT_THROW(write_nsight_sqlite(scratch / "no/folder/trace.sqlite", gpu_traces()), StoreError);
+}
+
+TEST(ChromeExport, IsJsonWithEverySpanOnItsLane) {
+  const auto trace = nlohmann::json::parse(chrome_json(gpu_traces()));
+  EXPECT_EQ(trace["displayTimeUnit"], "ns");
+  std::map<std::string, nlohmann::json> spans;
+  std::map<std::int64_t, std::string> threads;
+  std::vector<nlohmann::json> arrows;
+  for (const auto& entry : trace["traceEvents"]) {
+    if (entry["ph"] == "X") spans[entry["name"]] = entry;
+    if (entry["ph"] == "M" && entry["name"] == "thread_name") threads[entry["tid"]] = entry["args"]["name"];
+    if (entry["ph"] == "s" || entry["ph"] == "f") arrows.push_back(entry);
+  }
+  ASSERT_THAT(spans, SizeIs(7));
+  const auto& kernel = spans["void (anonymous namespace)::ns::gemm<float, 3>(float*)"];
+  EXPECT_EQ(kernel["cat"], "kernel");
+  EXPECT_DOUBLE_EQ(kernel["ts"].get<double>(), 0.05);  // us after the step began
+  EXPECT_DOUBLE_EQ(kernel["dur"].get<double>(), 0.45);
+  EXPECT_EQ(kernel["pid"], 1);
+  EXPECT_EQ(threads[kernel["tid"]], "device 0 stream 7");
+  EXPECT_EQ(threads[spans["matmul"]["tid"]], "schedule");
+  EXPECT_EQ(threads[spans["all_reduce fsdp"]["tid"]], "communication");
+  EXPECT_EQ(spans["all_reduce fsdp"]["args"]["bytes"], 4096);
+  EXPECT_EQ(spans["step"]["args"]["step"], 4);
+  std::map<std::string, std::string> ends;
+  for (const auto& arrow : arrows) ends[arrow["id"]] += arrow["ph"];
+  EXPECT_EQ(ends["1.55"], "sf");
+}
+
+TEST(ChromeExport, SurvivesNamesThatAreNotText) {
+  auto traces = gpu_traces();
+  traces[0].events[1].name = "\xff\"\n";
+  EXPECT_NO_THROW(nlohmann::json::parse(chrome_json(traces)));
+  ScratchFolder scratch;
+  EXPECT_NO_THROW(write_nsight_sqlite(scratch / "t.sqlite", traces));
+}
+
+TEST(SummaryText, HasEveryFieldForProgramsAndPercentForPeople) {
+  TraceSummary summary{.rank = 1, .step = 9, .wall_ns = 2'000'000, .gemm_ns = 1'500'000, .idle_host_ns = 500'000};
+  EXPECT_EQ(summary_csv({summary}),
+            "rank,step,wall_ns,gemm_ns,attention_ns,norm_ns,elementwise_ns,optimizer_ns,other_ns,copy_ns,"
+            "exposed_comm_ns,idle_dependency_ns,idle_host_ns,collective_ns,dropped_records\r\n"
+            "1,9,2000000,1500000,0,0,0,0,0,0,0,0,500000,0,0\r\n");
+  const auto json = nlohmann::json::parse(summary_json({summary}));
+  EXPECT_EQ(json["steps"][0]["gemm_ns"], 1'500'000);
+  const auto table = summary_table({summary});
+  EXPECT_THAT(table, HasSubstr("EXPOSED COMM"));
+  EXPECT_THAT(table, HasSubstr("75.0 %"));
+  EXPECT_THAT(table, Not(HasSubstr("no room")));
+  summary.dropped_records = 12;
+  EXPECT_THAT(summary_table({summary, summary}), HasSubstr("12 records found no room"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,0 +1,44 @@
+// Traces written by hand: events in the units of a test, and the files that an engine would have written of them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/trace/trace_file.h"
+
+namespace perfbench::harness {
+
+// Adds events one by one; times in nanoseconds.
+class MadeUpTrace {
+ public:
+  explicit MadeUpTrace(std::int64_t rank = 0) { trace_.rank = trace_.end.rank = rank; }
+
+  // Later spans belong to this step.
+  MadeUpTrace& step(std::int64_t number, std::int64_t start, std::int64_t end);
+  // On lane 0 of the host.
+  MadeUpTrace& host(spec::TraceKind kind, const std::string& name, std::int64_t start, std::int64_t end,
+                    std::int64_t correlation = 0);
+  // On lane 1.
+  MadeUpTrace& collective(const std::string& name, std::int64_t start, std::int64_t end, std::int64_t correlation = 0);
+  // On device 0.
+  MadeUpTrace& device(spec::TraceKind kind, const std::string& kernel_name, std::int64_t stream, std::int64_t start,
+                      std::int64_t end, std::int64_t correlation = 0);
+
+  const RankTrace& trace() const { return trace_; }
+  RankTrace& trace() { return trace_; }
+  std::string file_text() const;
+
+ private:
+  MadeUpTrace& add(spec::TraceEvent event);
+
+  RankTrace trace_;
+  std::int64_t step_ = 0;
+};
+
+// Two ranks of a CPU, two steps each, with what a file can hold.
+std::vector<RankTrace> example_traces();
+void write_traces(const std::filesystem::path& directory, const std::vector<RankTrace>& traces);
+std::string file_text(const RankTrace& trace);
+
+}  // namespace perfbench::harness

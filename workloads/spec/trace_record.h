@@ -1,0 +1,183 @@
+// What an engine writes of its traced steps and the harness reads: trace.rank<R>.jsonl, one TraceEvent a line, in the
+// order in which the events were recorded, then one TraceEnd. A file without that last line was cut off.
+//
+// Every rank has host lanes (device kHostDevice: lane 0 is the thread that runs the schedule, lane 1 the one that runs
+// its collectives) and, on a GPU, one lane per stream of its device. Spans of a host lane nest. All times of a rank,
+// and of all ranks of a node, are by one monotonic clock.
+//
+// What executed: kernel, copy, memset and collective. An op executed by itself too, unless its rank has events of a
+// device: then it is its submission, and what it submitted is found by correlation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::spec {
+
+enum class TraceKind {
+  step,        // one whole traced step; lane 0
+  phase,       // a TracePhase; the innermost one of a moment is the one that StepRecord counts it to
+  range,       // a part of the model: "embedding", "layers.3", "head", "recompute"
+  op,          // an operation, named by TraceOp
+  collective,  // a collective while it runs: "all_gather", "reduce_scatter", "all_reduce"
+  submit,      // handing a collective over; its correlation is the collective's
+  host_call,   // a call of the device's programming interface: "cudaLaunchKernel"
+  kernel,      // on a device
+  copy,
+  memset
+};
+template <>
+struct EnumNames<TraceKind> {
+  static constexpr std::array kNames{std::pair{TraceKind::step, "step"},
+                                     std::pair{TraceKind::phase, "phase"},
+                                     std::pair{TraceKind::range, "range"},
+                                     std::pair{TraceKind::op, "op"},
+                                     std::pair{TraceKind::collective, "collective"},
+                                     std::pair{TraceKind::submit, "submit"},
+                                     std::pair{TraceKind::host_call, "host_call"},
+                                     std::pair{TraceKind::kernel, "kernel"},
+                                     std::pair{TraceKind::copy, "copy"},
+                                     std::pair{TraceKind::memset, "memset"}};
+};
+
+// The phases of a step. `other` is what no span of a phase covers; it has none itself.
+enum class TracePhase { other, data, forward, backward, exposed_comm, optimizer };
+template <>
+struct EnumNames<TracePhase> {
+  static constexpr std::array kNames{std::pair{TracePhase::other, "other"},
+                                     std::pair{TracePhase::data, "data"},
+                                     std::pair{TracePhase::forward, "forward"},
+                                     std::pair{TracePhase::backward, "backward"},
+                                     std::pair{TracePhase::exposed_comm, "exposed_comm"},
+                                     std::pair{TracePhase::optimizer, "optimizer"}};
+};
+
+// The operations of engine/ops/ops.h. The names are the engine's own and the keys by which a reader sorts time.
+enum class TraceOp {
+  matmul,
+  bias_backward,
+  norm_forward,
+  norm_apply,
+  norm_backward,
+  rope,
+  attention_forward,
+  attention_backward,
+  activation_forward,
+  activation_backward,
+  embedding_forward,
+  embedding_backward,
+  cross_entropy,
+  adamw,
+  clip_scale,
+  add,
+  cast,  // a copy to another type
+  fill_normal,
+  sum,
+  sum_of_squares,
+  copy,
+  fill,
+  upload,
+  read_f64
+};
+template <>
+struct EnumNames<TraceOp> {
+  static constexpr std::array kNames{std::pair{TraceOp::matmul, "matmul"},
+                                     std::pair{TraceOp::bias_backward, "bias_backward"},
+                                     std::pair{TraceOp::norm_forward, "norm_forward"},
+                                     std::pair{TraceOp::norm_apply, "norm_apply"},
+                                     std::pair{TraceOp::norm_backward, "norm_backward"},
+                                     std::pair{TraceOp::rope, "rope"},
+                                     std::pair{TraceOp::attention_forward, "attention_forward"},
+                                     std::pair{TraceOp::attention_backward, "attention_backward"},
+                                     std::pair{TraceOp::activation_forward, "activation_forward"},
+                                     std::pair{TraceOp::activation_backward, "activation_backward"},
+                                     std::pair{TraceOp::embedding_forward, "embedding_forward"},
+                                     std::pair{TraceOp::embedding_backward, "embedding_backward"},
+                                     std::pair{TraceOp::cross_entropy, "cross_entropy"},
+                                     std::pair{TraceOp::adamw, "adamw"},
+                                     std::pair{TraceOp::clip_scale, "clip_scale"},
+                                     std::pair{TraceOp::add, "add"},
+                                     std::pair{TraceOp::cast, "cast"},
+                                     std::pair{TraceOp::fill_normal, "fill_normal"},
+                                     std::pair{TraceOp::sum, "sum"},
+                                     std::pair{TraceOp::sum_of_squares, "sum_of_squares"},
+                                     std::pair{TraceOp::copy, "copy"},
+                                     std::pair{TraceOp::fill, "fill"},
+                                     std::pair{TraceOp::upload, "upload"},
+                                     std::pair{TraceOp::read_f64, "read_f64"}};
+};
+
+// The kind of an operation's span.
+constexpr TraceKind trace_kind(TraceOp op) {
+  switch (op) {
+    case TraceOp::copy:
+    case TraceOp::upload:
+    case TraceOp::read_f64:
+      return TraceKind::copy;
+    case TraceOp::fill:
+      return TraceKind::memset;
+    default:
+      return TraceKind::op;
+  }
+}
+
+inline constexpr std::int64_t kHostDevice = -1;
+
+struct TraceEvent {
+  static constexpr std::int64_t kVersion = 1;
+  std::int64_t version = kVersion;
+  std::int64_t rank = 0;
+  std::int64_t step = 0;
+  TraceKind kind = TraceKind::op;
+  std::string name;         // of the engine; empty for device work that no span of it is known to have submitted
+  std::string kernel_name;  // demangled
+  std::string axis;         // mesh axis of a collective
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t device = kHostDevice;
+  std::int64_t lane = 0;         // of the host: a thread; of a device: a stream
+  std::int64_t correlation = 0;  // joins a submission or call with what it started; 0 for none
+  std::int64_t bytes = 0;        // copies, memsets and collectives: of the full buffer
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"version", "version of this record", 1, 1}, self.version);
+    f(Field{"rank", "rank that wrote it", 0}, self.rank);
+    f(Field{"step", "traced step, counted on from the timed ones", 0}, self.step);
+    f(Field{"kind", "what it is a span of"}, self.kind);
+    f(Field{"name", "the engine's name for it"}, self.name);
+    f(Field{"kernel_name", "demangled name of a kernel"}, self.kernel_name);
+    f(Field{"axis", "mesh axis of a collective"}, self.axis);
+    f(Field{"start_ns", "monotonic clock", 0}, self.start_ns);
+    f(Field{"end_ns", "monotonic clock, not before start_ns", 0}, self.end_ns);
+    f(Field{"device", "device, -1 for the host", -1, 1e6}, self.device);
+    f(Field{"lane", "thread of the host or stream of the device", 0}, self.lane);
+    f(Field{"correlation", "joins a call with what it started, 0 for none", 0}, self.correlation);
+    f(Field{"bytes", "bytes moved, 0 where nothing is", 0}, self.bytes);
+  }
+};
+
+// The last line.
+struct TraceEnd {
+  std::int64_t version = TraceEvent::kVersion;
+  std::int64_t rank = 0;
+  std::int64_t steps = 0;            // traced
+  std::int64_t events = 0;           // lines above
+  std::int64_t buffers = 0;          // of memory that were filled and written
+  std::int64_t dropped_records = 0;  // that found no room: a trace with any is not whole
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"version", "version of this record", 1, 1}, self.version);
+    f(Field{"rank", "rank that wrote it", 0}, self.rank);
+    f(Field{"steps", "traced steps", 0}, self.steps);
+    f(Field{"events", "events written", 0}, self.events);
+    f(Field{"buffers", "buffers of records that were filled", 0}, self.buffers);
+    f(Field{"dropped_records", "records that found no room", 0}, self.dropped_records);
+  }
+};
+
+}  // namespace perfbench::spec

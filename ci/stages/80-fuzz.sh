@@ -1,3 +1,3 @@
 # The readers of what people write, for a bounded time.
 set -eu
-ci/fuzz.sh 20
+ci/fuzz.sh 12

@@ -15,7 +15,7 @@ perfbench_test(engine_ops_tests
   DEPENDS perfbench_ops_cpu OpenMP::OpenMP_CXX)
 # The vector functions are tested as the kernels compile them.
 set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
-  "-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
+  "-O3;-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
 
 # The cuda backend on a GPU (skipped where there is none), and emulated.
 set(cuda_ops_tests ops_cuda_attention_test.cpp ops_cuda_test.cpp)

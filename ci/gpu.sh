@@ -26,7 +26,7 @@ if ! nvidia-smi >"$folder/nvidia-smi.txt" 2>&1; then
   exit 3
 fi
 bin=build/cuda/bin
-step configure cmake --preset cuda -DPERFBENCH_CUDA_ARCHITECTURES=native
+step configure cmake --preset cuda -DPERFBENCH_CUDA_ARCHITECTURES=native -DPERFBENCH_CUDNN_FRONTEND="$(ci/cudnn_frontend.sh)"
 step build ninja -C build/cuda perfbench perfbench-engine engine_cuda_ops_tests engine_cuda_training_tests engine_cupti_tests
 step facts "$bin/perfbench-engine" env
 step tests ctest --test-dir build/cuda --output-on-failure -R '^cuda\.'

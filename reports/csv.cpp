@@ -4,26 +4,21 @@
 
 #include <vector>
 
+#include "reports/format/csv_field.h"
+
 namespace perfbench::reports {
 namespace {
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
 
 struct Writer {
   std::string operator()(std::monostate) const { return {}; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return fmt::format("{}", value); }  // shortest that reads back equal
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return csv_field(value); }
   std::string operator()(const std::vector<std::string>& values) const {
     std::string joined;
     for (const auto& v : values) joined += (joined.empty() ? "" : "; ") + v;
-    return quoted(joined);
+    return csv_field(joined);
   }
 };
 

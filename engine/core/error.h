@@ -4,10 +4,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "workloads/spec/engine_exit.h"
+
 namespace perfbench::engine {
 
-// Exit codes of perfbench-engine; the harness classifies an attempt by them.
-enum class EngineExit { ok = 0, input_error = 3, failed = 4, out_of_memory = 5, infeasible = 6 };
+using spec::EngineExit;
 
 class EngineError : public std::runtime_error {
  public:

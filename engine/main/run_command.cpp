@@ -24,22 +24,6 @@ namespace perfbench::engine {
 namespace fs = std::filesystem;
 namespace {
 
-std::string_view status_name(EngineExit exit) {
-  switch (exit) {
-    case EngineExit::ok:
-      return "ok";
-    case EngineExit::input_error:
-      return "input_error";
-    case EngineExit::failed:
-      return "failed";
-    case EngineExit::out_of_memory:
-      return "out_of_memory";
-    case EngineExit::infeasible:
-      return "infeasible";
-  }
-  return "failed";
-}
-
 spec::RunSpec load_run(const fs::path& file) {
   try {
     return spec::parse_run_json(read_whole_file(file));
@@ -157,7 +141,7 @@ void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int
 // Tells the harness what ended this rank, as far as the disk still takes it.
 void write_failure(const fs::path& dir, EngineExit exit, const std::string& message) {
   try {
-    const spec::RunSummary summary{.status = std::string(status_name(exit)), .message = message};
+    const spec::RunSummary summary{.status = std::string(spec::enum_name(exit)), .message = message};
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   } catch (const std::exception& e) {
     std::fprintf(stderr, "perfbench-engine: %s\n", e.what());

@@ -60,16 +60,16 @@ AttemptOutcome ended_by_signal(const AttemptEvidence& evidence, const RankSignal
 AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   const auto code = evidence.end.exit_code;
   const auto status = evidence.summary ? evidence.summary->status : std::string();
-  const auto is = [&](const char* word, EngineExit exit) {
-    return status == word || (status.empty() && code == static_cast<int>(exit));
+  const auto is = [&](spec::EngineExit exit) {
+    return status == spec::enum_name(exit) || (status.empty() && code == static_cast<int>(exit));
   };
-  if (is("out_of_memory", EngineExit::out_of_memory)) {
+  if (is(spec::EngineExit::out_of_memory)) {
     return {AttemptState::out_of_memory, "the engine ran out of memory " + progress(evidence) + last_words(evidence)};
   }
-  if (is("infeasible", EngineExit::infeasible)) {
+  if (is(spec::EngineExit::infeasible)) {
     return {AttemptState::infeasible, "the engine says it is infeasible" + last_words(evidence)};
   }
-  if (is("input_error", EngineExit::input_error)) {
+  if (is(spec::EngineExit::input_error)) {
     return {AttemptState::crashed, "the engine rejects its input" + last_words(evidence)};
   }
   if (code == 0 && status.empty()) {
@@ -78,7 +78,8 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   if (code != 0) {
     return {AttemptState::crashed, fmt::format("exit code {} {}{}", code, progress(evidence), last_words(evidence))};
   }
-  if (status != "ok") return {AttemptState::crashed, "the engine failed " + progress(evidence) + last_words(evidence)};
+  if (status != spec::enum_name(spec::EngineExit::ok))
+    return {AttemptState::crashed, "the engine failed " + progress(evidence) + last_words(evidence)};
   if (evidence.steps_recorded != evidence.steps_wanted) {
     return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
                                                    evidence.steps_recorded, evidence.steps_wanted)};

@@ -8,12 +8,10 @@
 
 #include "harness/launch/process.h"
 #include "harness/run/attempt.h"
+#include "workloads/spec/engine_exit.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::harness {
-
-// Exit codes of perfbench-engine.
-enum class EngineExit { ok = 0, input_error = 3, failure = 4, out_of_memory = 5, infeasible = 6 };
 
 struct AttemptEvidence {
   ProcessEnd end;

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "reports/format/csv_field.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {
@@ -46,17 +47,10 @@ Json cell_json(const PlannedCell& planned) {
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 class CsvLine {
  public:
   CsvLine& operator<<(const std::string& value) {
-    line_ += (line_.empty() ? "" : ",") + quoted(value);
+    line_ += (line_.empty() ? "" : ",") + reports::csv_field(value);
     return *this;
   }
   std::string finish() const { return line_ + "\r\n"; }

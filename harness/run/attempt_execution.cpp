@@ -79,7 +79,7 @@ std::optional<spec::RunSummary> read_summary(const fs::path& directory) {
   } catch (const spec::SpecError& e) {
     // Cut off while it was written, or of another version: as good as absent, and the reason says so.
     spec::RunSummary broken;
-    broken.status = "failed";
+    broken.status = spec::enum_name(spec::EngineExit::failed);
     broken.message = fmt::format("result.json {} {}", e.pointer(), e.what());
     return broken;
   }

@@ -117,7 +117,8 @@ TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
     const Problem parts(DType::bf16, dims);
     const auto ops = make_ops(AttentionChoice::own);
     MatmulProvider matmul(*device_, F32Products::exact);
-    DotProductTools tools{matmul, *ops, device_->compute(), workspace().data};
+    DotProductTools tools{matmul, [&](TensorView out, TensorView in) { ops->copy(out, in); }, device_->compute(),
+                          workspace().data};
     dot_product_forward(whole.forward(AttentionKind::dot_product), tools);
     dot_product_backward(whole.backward(AttentionKind::dot_product), tools);
     tools.score_floats = floats;

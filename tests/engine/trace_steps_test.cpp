@@ -77,6 +77,8 @@ TEST_F(TracedStepsTest, ChangeNoBitOfTheTraining) {
 
 TEST_F(TracedStepsTest, HoldExactlyTheSpansThatTheDryWalkCounts) {
   auto run = llama_tiny();
+  run.attention = spec::AttentionKind::dot_product;  // in bf16 with shared keys it has steps of its own on a GPU
+  run.precision = spec::Precision::bf16;
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
   TrainingRun training(run);

@@ -17,7 +17,7 @@ if(PERFBENCH_HAS_CUDA)
 endif()
 if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE)  # too slow with their checks
   perfbench_test(engine_emulated_training_tests
-    SOURCES ${training_tests} training_backend_cuda.cpp
+    SOURCES ${training_tests} trace_steps_test.cpp training_backend_cuda.cpp
     DEPENDS perfbench_train perfbench_emulated_ops_cuda
     PREFIX emulated.)
 endif()

@@ -31,11 +31,15 @@ bool CudaOps::by_library(const AttentionDims& dims, F&& compute) const {
   return !refusal.has_value();
 }
 
+DotProductTools CudaOps::dot_product_tools(const AttentionDims& dims) {
+  return {*matmul_, [this](TensorView out, TensorView in) { do_copy(out, in); }, stream(),
+          workspace(dot_product_scratch_bytes(dims), "attention")};
+}
+
 void CudaOps::do_attention_forward(const AttentionForwardArgs& args) {
   if (empty(args.dims)) return;
   if (args.kind == spec::AttentionKind::dot_product) {
-    void* const scratch = workspace(dot_product_scratch_bytes(args.dims), "attention");
-    return dot_product_forward(args, {*matmul_, *this, stream(), scratch});
+    return dot_product_forward(args, dot_product_tools(args.dims));
   }
   if (by_library(args.dims, [&](void* scratch) { return attention_->forward(args, scratch); })) return;
   flash_forward(args, stream());
@@ -44,8 +48,7 @@ void CudaOps::do_attention_forward(const AttentionForwardArgs& args) {
 void CudaOps::do_attention_backward(const AttentionBackwardArgs& args) {
   if (empty(args.dims)) return;
   if (args.kind == spec::AttentionKind::dot_product) {
-    void* const scratch = workspace(dot_product_scratch_bytes(args.dims), "attention");
-    return dot_product_backward(args, {*matmul_, *this, stream(), scratch});
+    return dot_product_backward(args, dot_product_tools(args.dims));
   }
   if (by_library(args.dims, [&](void* scratch) { return attention_->backward(args, scratch); })) return;
   flash_backward(args, workspace(flash_scratch_bytes(args.dims), "attention"), stream());

@@ -111,7 +111,7 @@ class Attention {
                 .factor = factor},
                whole());
     });
-    if (apart) tools_.ops.copy(target, sum);
+    if (apart) tools_.round(target, sum);
   }
 
  private:

@@ -2,6 +2,8 @@
 // whole sequences, with a masked softmax between them.
 #pragma once
 
+#include <functional>
+
 #include "engine/ops/cuda/matmul_provider.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/workspace.h"
@@ -12,10 +14,11 @@ namespace perfbench::engine::cuda {
 // constant, so that the shapes of the products, and with them the bits, do not depend on the workspace of a run.
 inline constexpr std::int64_t kScoreFloats = workspace::kMatmulBytes / static_cast<std::int64_t>(sizeof(float));
 
-// What the passes are computed with. scratch: of dot_product_scratch_bytes; ops: for the rounding of f32 sums.
+// What the passes are computed with. scratch: of dot_product_scratch_bytes. round: rounds f32 sums to their own type;
+// as a part of this operation and not one more, which traces would hold against the dry walk.
 struct DotProductTools {
   MatmulProvider& matmul;
-  Ops& ops;
+  std::function<void(TensorView out, TensorView in)> round;
   cudaStream_t stream = nullptr;
   void* scratch = nullptr;
   std::int64_t score_floats = kScoreFloats;

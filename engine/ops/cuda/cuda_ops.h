@@ -15,6 +15,7 @@
 namespace perfbench::engine::cuda {
 
 class MatmulProvider;
+struct DotProductTools;
 
 class CudaOps final : public Ops {
  public:
@@ -57,6 +58,7 @@ class CudaOps final : public Ops {
   // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
   void* workspace(std::int64_t bytes, std::string_view op) const;
   cudaStream_t stream() const { return device_.compute(); }
+  DotProductTools dot_product_tools(const AttentionDims& dims);
   template <class F>
   bool by_library(const AttentionDims& dims, F&& compute) const;
 

@@ -23,14 +23,6 @@ constexpr unsigned long long kThermalSoftware = 0x20;
 constexpr unsigned long long kThermalHardware = 0x40;
 constexpr unsigned long long kPowerBrake = 0x80;
 
-// nvmlProcessInfo_v2_t, which nvmlDeviceGetComputeRunningProcesses_v3 fills.
-struct ProcessInfo {
-  unsigned pid;
-  unsigned long long used_bytes;
-  unsigned gpu_instance;
-  unsigned compute_instance;
-};
-
 }  // namespace
 
 struct Nvml::Functions {
@@ -45,7 +37,7 @@ struct Nvml::Functions {
   int (*temperature)(void*, unsigned, unsigned*) = nullptr;
   int (*throttle_reasons)(void*, unsigned long long*) = nullptr;
   int (*ecc_errors)(void*, int, int, unsigned long long*) = nullptr;
-  int (*processes)(void*, unsigned*, ProcessInfo*) = nullptr;
+  int (*processes)(void*, unsigned*, void*) = nullptr;  // the list of infos is never asked for
 
   template <class F>
   void load(F& function, const char* name) {

@@ -1,5 +1,7 @@
 # All tests that need no MPI.
 set -eu
-# Tests run beside each other, so each computes on one thread; those about threads set their own number.
+# Tests run beside each other, so each computes on one thread; those about threads set their own number. Counted first:
+# nproc takes OMP_NUM_THREADS for the number of cores.
+jobs=$(nproc)
 export OMP_NUM_THREADS=1
-ctest --test-dir build/cpu --output-on-failure -j "$(nproc)" -LE mpi
+ctest --test-dir build/cpu --output-on-failure -j "$jobs" -LE mpi

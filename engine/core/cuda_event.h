@@ -9,6 +9,13 @@
 
 namespace perfbench::engine {
 
+// Whether what is enqueued on `stream` goes into a recording.
+inline bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cuda_check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 class CudaEvent {
  public:
   explicit CudaEvent(unsigned flags = cudaEventDisableTiming) {

@@ -27,28 +27,19 @@ class Block {
   const char* what_;
 };
 
-class DeviceBacking final : public ArenaBacking {
+// Memory that goes back by the function that belongs to its allocation.
+class CudaBacking final : public ArenaBacking {
  public:
-  explicit DeviceBacking(const Block& block) : block_(block) {}
-  ~DeviceBacking() override { cudaFree(block_.base()); }
-  DeviceBacking(const DeviceBacking&) = delete;
-  DeviceBacking& operator=(const DeviceBacking&) = delete;
+  using Free = cudaError_t (*)(void*);
+  CudaBacking(const Block& block, Free free) : block_(block), free_(free) {}
+  ~CudaBacking() override { free_(block_.base()); }
+  CudaBacking(const CudaBacking&) = delete;
+  CudaBacking& operator=(const CudaBacking&) = delete;
   void* at(std::int64_t offset, std::int64_t bytes) override { return block_.at(offset, bytes); }
 
  private:
   Block block_;
-};
-
-class PinnedBacking final : public ArenaBacking {
- public:
-  explicit PinnedBacking(const Block& block) : block_(block) {}
-  ~PinnedBacking() override { cudaFreeHost(block_.base()); }
-  PinnedBacking(const PinnedBacking&) = delete;
-  PinnedBacking& operator=(const PinnedBacking&) = delete;
-  void* at(std::int64_t offset, std::int64_t bytes) override { return block_.at(offset, bytes); }
-
- private:
-  Block block_;
+  Free free_;
 };
 
 }  // namespace
@@ -64,7 +55,7 @@ std::unique_ptr<ArenaBacking> make_cuda_backing(const CudaDevice& device, std::i
                       std::to_string(device.ordinal()) + " (" + device.properties().name + "), " +
                       std::to_string(free_bytes) + " of " + std::to_string(total_bytes) + " are free");
   }
-  return std::make_unique<DeviceBacking>(Block(base, bytes, "device memory"));
+  return std::make_unique<CudaBacking>(Block(base, bytes, "device memory"), cudaFree);
 }
 
 std::unique_ptr<ArenaBacking> make_cuda_host_backing(std::int64_t bytes) {
@@ -74,7 +65,7 @@ std::unique_ptr<ArenaBacking> make_cuda_host_backing(std::int64_t bytes) {
     throw OutOfMemory("out of memory: cannot pin " + std::to_string(bytes) +
                       " bytes of host memory for offloaded values");
   }
-  return std::make_unique<PinnedBacking>(Block(base, bytes, "pinned host memory"));
+  return std::make_unique<CudaBacking>(Block(base, bytes, "pinned host memory"), cudaFreeHost);
 }
 
 }  // namespace perfbench::engine

@@ -17,10 +17,8 @@ class CudaTimeline final : public Timeline {
   }
 
   void mark() override {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    cuda_check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
     // In a recording an event would only order its nodes; an external one is recorded anew with each replay.
-    const unsigned flags = status == cudaStreamCaptureStatusNone ? cudaEventRecordDefault : cudaEventRecordExternal;
+    const unsigned flags = is_captured(stream_) ? cudaEventRecordExternal : cudaEventRecordDefault;
     cuda_check(cudaEventRecordWithFlags(next().get(), stream_, flags), "cudaEventRecordWithFlags");
   }
 

@@ -139,17 +139,11 @@ class NcclCollectives final : public Collectives {
     communicator.settle(name.c_str());
     auto ended = std::make_shared<CudaEvent>();
     ended->record(device_.communication());
-    if (is_captured()) return std::make_unique<Submitted>(std::move(ended), device_.compute());
+    // An event of a recording marks no point in time that could be asked for.
+    if (is_captured(device_.communication())) return std::make_unique<Submitted>(std::move(ended), device_.compute());
     watchdog_->watch(
         {.ended = [ended] { return cudaEventQuery(ended->get()) != cudaErrorNotReady; }, .name = std::move(name)});
     return std::make_unique<Submitted>(std::move(ended), device_.compute());
-  }
-
-  // An event of a recording marks no point in time that could be asked for.
-  bool is_captured() const {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    cuda_check(cudaStreamIsCapturing(device_.communication(), &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
   }
 
   std::unique_ptr<Pending::State> within(TensorView to, TensorView from) const {

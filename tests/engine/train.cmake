@@ -15,7 +15,8 @@ if(PERFBENCH_HAS_CUDA)
     DEPENDS perfbench_train perfbench_ops_cuda
     PREFIX cuda.)
 endif()
-if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE)  # too slow with their checks
+# Not where sanitizers make it too slow, nor beside the real runtime, which the collectives of a CUDA build link.
+if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE AND NOT PERFBENCH_HAS_CUDA)
   perfbench_test(engine_emulated_training_tests
     SOURCES ${training_tests} trace_steps_test.cpp training_backend_cuda.cpp
     DEPENDS perfbench_train perfbench_emulated_ops_cuda

@@ -1,6 +1,6 @@
 #include "engine/ops/cuda/cuda_ops.h"
 
-#include "engine/core/cuda_error.h"
+#include "engine/core/error.h"
 #include "engine/ops/cuda/cuda_libraries.h"
 #include "engine/ops/cuda/matmul_provider.h"
 
@@ -11,9 +11,7 @@ std::map<std::string, std::string> cuda_library_versions() {
   versions["attention"] = versions.empty() ? "own" : "cudnn";
   versions["cublaslt"] = cuda::MatmulProvider::version();
   versions["matmul"] = "cublaslt";
-  int runtime = 0;
-  cuda_check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  versions["cuda"] = std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10);
+  versions["cuda"] = cuda_toolkit_version();
   return versions;
 }
 

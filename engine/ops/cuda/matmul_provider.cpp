@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/core/cuda_error.h"
+#include "engine/core/cuda_event.h"
 #include "engine/ops/cuda/algorithm_cache.h"
 
 namespace perfbench::engine::cuda {
@@ -55,14 +56,6 @@ using Library = Owned<cublasLtHandle_t, cublasLtDestroy>;
 using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
-
-struct Event {
-  Event() { cuda_check(cudaEventCreate(&handle), "cudaEventCreate"); }
-  ~Event() { cudaEventDestroy(handle); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  cudaEvent_t handle = nullptr;
-};
 
 template <class T>
 void describe(const Description& description, cublasLtMatmulDescAttributes_t attribute, const T& value) {
@@ -268,7 +261,7 @@ class MatmulProvider::Implementation {
     }
     const auto possible = candidates(key, plan);
     ChosenAlgorithm chosen{bits_of(possible.front()), 0};
-    if (possible.size() > 1 && !capturing()) {
+    if (possible.size() > 1 && !is_captured(stream_)) {
       if (const auto timed = measure(possible, plan, by_rows, scratch); !timed.empty()) chosen = fastest(timed);
     }
     // Settled even when it was not measured: a later run that measured would have other bits.
@@ -276,32 +269,26 @@ class MatmulProvider::Implementation {
     return fits(plan, settled, key) ? settled : algorithm_of(chosen.algorithm);
   }
 
-  bool capturing() const {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    cuda_check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
-  }
-
   std::vector<TimedAlgorithm> measure(const std::vector<cublasLtMatmulAlgo_t>& possible, const Plan& plan,
                                       const Product& by_rows, const ProductScratch& scratch) const {
     const TrialResult trial(by_rows);
     if (trial.data() == nullptr) return {};
     const Product product = by_columns(by_rows);
-    const Event begin;
-    const Event end;
+    CudaEvent begin(cudaEventDefault);
+    CudaEvent end(cudaEventDefault);
     std::vector<TimedAlgorithm> timed;
     for (const auto& algorithm : possible) {
       if (compute(plan, product, algorithm, trial.data(), scratch) != CUBLAS_STATUS_SUCCESS) continue;
       TimedAlgorithm candidate{bits_of(algorithm), {}};
       for (int sample = 0; sample < kSamples; ++sample) {
-        cuda_check(cudaEventRecord(begin.handle, stream_), "cudaEventRecord");
+        begin.record(stream_);
         for (int i = 0; i < kRunsPerSample; ++i) {
           lt_check(compute(plan, product, algorithm, trial.data(), scratch), "cublasLtMatmul");
         }
-        cuda_check(cudaEventRecord(end.handle, stream_), "cudaEventRecord");
-        cuda_check(cudaEventSynchronize(end.handle), "cudaEventSynchronize");
+        end.record(stream_);
+        cuda_check(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
         float milliseconds = 0;
-        cuda_check(cudaEventElapsedTime(&milliseconds, begin.handle, end.handle), "cudaEventElapsedTime");
+        cuda_check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
         candidate.times_ns.push_back(static_cast<double>(milliseconds) * 1e6 / kRunsPerSample);
       }
       timed.push_back(std::move(candidate));

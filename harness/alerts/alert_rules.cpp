@@ -1,0 +1,113 @@
+#include "harness/alerts/alert_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/input_error.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct StateRule {
+  AlertState state;
+  std::vector<AlertState> next;
+};
+
+const std::vector<StateRule>& state_rules() {
+  using S = AlertState;
+  static const std::vector<StateRule> rules{
+      {S::open, {S::acknowledged, S::fixed, S::wont_fix, S::environment, S::invalid}},
+      {S::acknowledged, {S::open, S::fixed, S::wont_fix, S::environment, S::invalid}},
+      {S::fixed, {}},
+      {S::wont_fix, {S::open}},
+      {S::environment, {S::open}},
+      {S::invalid, {S::open}},
+  };
+  return rules;
+}
+
+std::string names_of(const std::vector<AlertState>& states) {
+  std::string out;
+  for (const auto state : states) out += (out.empty() ? "" : ", ") + std::string(spec::enum_name(state));
+  return out.empty() ? "none: a fixed alert that comes back opens anew" : out;
+}
+
+double size_of(const AlertFinding& finding) {
+  return finding.ratio && *finding.ratio > 0 ? std::abs(std::log(*finding.ratio)) : 0;
+}
+
+bool is_first(const Alert& a, const Alert& b) {
+  const auto rank = [](const Alert& alert) { return std::pair(!is_bad(alert.finding.kind), -size_of(alert.finding)); };
+  return rank(a) < rank(b);
+}
+
+}  // namespace
+
+bool is_live(AlertState state) {
+  return state == AlertState::open || state == AlertState::acknowledged;
+}
+
+bool is_bad(AlertKind kind) {
+  return kind != AlertKind::improvement;
+}
+
+std::vector<AlertState> next_states(AlertState state) {
+  for (const auto& rule : state_rules()) {
+    if (rule.state == state) return rule.next;
+  }
+  return {};
+}
+
+AlertEvent transition(const Alert& alert, AlertState to, const std::string& author, const std::string& reason,
+                      const std::string& at_utc) {
+  const auto allowed = next_states(alert.state());
+  if (std::find(allowed.begin(), allowed.end(), to) == allowed.end()) {
+    throw InputError("[alerts] " + alert.alert_id + " is " + std::string(spec::enum_name(alert.state())) +
+                     " and cannot become " + std::string(spec::enum_name(to)) +
+                     "; what may follow: " + names_of(allowed));
+  }
+  if (author.empty()) throw InputError("[alerts] a change of " + alert.alert_id + " needs an author: give --author");
+  if (reason.empty()) throw InputError("[alerts] a change of " + alert.alert_id + " needs a reason: give --reason");
+  return {.from = alert.state(), .to = to, .author = author, .reason = reason, .at_utc = at_utc};
+}
+
+FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding& finding) {
+  const Alert* newest = nullptr;
+  for (const auto& alert : alerts) {
+    if (alert.finding.series == finding.series && alert.finding.kind == finding.kind) newest = &alert;
+  }
+  if (newest == nullptr) return {};
+  const auto place = [&](FindingMeaning meaning) { return FindingPlace{meaning, newest->alert_id}; };
+  if (is_live(newest->state())) return place(FindingMeaning::continues);
+  const auto& closed_utc = newest->events.back().at_utc;
+  if (newest->state() == AlertState::fixed) {
+    return place(finding.seen_utc > closed_utc ? FindingMeaning::comes_back : FindingMeaning::known);
+  }
+  const bool other_shift = finding.first_bad.started_utc > closed_utc;
+  return other_shift ? FindingPlace{} : place(FindingMeaning::known);
+}
+
+std::vector<AlertGroup> group_by_range(const std::vector<Alert>& alerts) {
+  auto ordered = alerts;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Alert& a, const Alert& b) {
+    return a.finding.first_bad.started_utc < b.finding.first_bad.started_utc;
+  });
+  std::vector<AlertGroup> out;
+  for (auto& alert : ordered) {
+    const auto& good = alert.finding.last_good.revision;
+    const auto& bad = alert.finding.first_bad.revision;
+    const bool environment = alert.finding.kind == AlertKind::environment;
+    auto group = std::find_if(out.begin(), out.end(), [&](const AlertGroup& g) {
+      return g.good_revision == good && g.bad_revision == bad && g.environment == environment;
+    });
+    if (group == out.end()) {
+      out.push_back({.good_revision = good, .bad_revision = bad, .environment = environment, .alerts = {}});
+      group = out.end() - 1;
+    }
+    group->alerts.push_back(std::move(alert));
+  }
+  for (auto& group : out) std::stable_sort(group.alerts.begin(), group.alerts.end(), is_first);
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,54 @@
+// What may become of an alert, and what a finding means beside the alerts there already are. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/alerts/alert.h"
+
+namespace perfbench::harness {
+
+bool is_live(AlertState state);  // open or acknowledged
+bool is_bad(AlertKind kind);     // anything but an improvement
+
+// The states that may follow `state`:
+//   open          acknowledged, fixed, wont_fix, environment, invalid
+//   acknowledged  open, fixed, wont_fix, environment, invalid
+//   fixed         none: when it comes back, it opens anew and refers to this one
+//   wont_fix, environment, invalid    open, when the judgement was wrong
+std::vector<AlertState> next_states(AlertState state);
+
+// The change of `alert` as an event. Throws InputError for a state that cannot follow, and without author or reason.
+AlertEvent transition(const Alert& alert, AlertState to, const std::string& author, const std::string& reason,
+                      const std::string& at_utc);
+
+// A finding is of the same alert when series and kind are equal.
+enum class FindingMeaning {
+  opens,       // nothing is known of it
+  comes_back,  // seen in a night after it was called fixed: a new alert that refers to the fixed one
+  continues,   // there is a live alert of it
+  known,       // it was judged: fixed after the night that shows it, or closed otherwise, and this is the same shift
+};
+struct FindingPlace {
+  FindingMeaning meaning = FindingMeaning::opens;
+  std::string alert_id = {};  // of the alert that it is about; empty for `opens`
+};
+// `alerts` of any series, oldest first. A shift is another one than that of an alert closed otherwise when its first
+// bad night came after the closing: the estimate of a first night wanders by some nights as more of them are seen, so
+// unequal nights alone say nothing.
+FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding& finding);
+
+// Alerts that one change of the code may explain: equal revisions of last good and first bad night. Environment alerts
+// stand apart from those of the code.
+struct AlertGroup {
+  std::string good_revision;
+  std::string bad_revision;
+  bool environment = false;
+  std::vector<Alert> alerts;
+};
+// By the start of their first bad nights; inside a group bad ones first, then the largest changes.
+std::vector<AlertGroup> group_by_range(const std::vector<Alert>& alerts);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,1 @@
+perfbench_test(alerts_test SOURCES alerts_ledger_test.cpp alerts_rules_test.cpp DEPENDS perfbench_alerts example_run)

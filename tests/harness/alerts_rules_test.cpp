@@ -1,0 +1,137 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/alerts/alert_rules.h"
+#include "harness/input_error.h"
+#include "tests/harness/example_alert.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using S = AlertState;
+
+Alert in_state(std::vector<AlertState> path) {
+  auto alert = example_alert(example_finding(), "aaaaaaaaaaaa");
+  for (const auto state : path) {
+    alert.events.push_back(
+        {.from = alert.state(), .to = state, .author = "ada", .reason = "r", .at_utc = "2026-01-12T12:00:00Z"});
+  }
+  return alert;
+}
+
+// The whole table, written down a second time: 6 x 6, 'x' where a change is allowed.
+TEST(AlertTransition, IsAllowedWhereTheTableSaysAndNowhereElse) {
+  const std::pair<S, const char*> table[] = {// from               open ack fixed wont env inv
+                                             {S::open, ".xxxxx"},        {S::acknowledged, "x.xxxx"},
+                                             {S::fixed, "......"},       {S::wont_fix, "x....."},
+                                             {S::environment, "x....."}, {S::invalid, "x....."}};
+  const S columns[] = {S::open, S::acknowledged, S::fixed, S::wont_fix, S::environment, S::invalid};
+  for (const auto& [from, row] : table) {
+    const auto alert = from == S::open ? in_state({}) : in_state({from});
+    for (int i = 0; i < 6; ++i) {
+      const auto where = std::string(spec::enum_name(from)) + " -> " + std::string(spec::enum_name(columns[i]));
+      if (row[i] == 'x') {
+        const auto event = transition(alert, columns[i], "eve", "because", "2026-01-20T00:00:00Z");
+        EXPECT_EQ(event.from, from) << where;
+        EXPECT_EQ(event.to, columns[i]) << where;
+      } else {
+        EXPECT_THROW(transition(alert, columns[i], "eve", "because", "2026-01-20T00:00:00Z"), InputError) << where;
+      }
+    }
+  }
+}
+
+TEST(AlertTransition, SaysWhatMayFollow) {
+  try {
+    transition(in_state({S::wont_fix}), S::fixed, "eve", "r", "2026-01-20T00:00:00Z");
+    FAIL() << "allowed";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("aaaaaaaaaaaa is wont_fix and cannot become fixed; what may follow: open"));
+  }
+}
+
+TEST(AlertTransition, NeedsAnAuthorAndAReason) {
+  EXPECT_THROW(transition(in_state({}), S::fixed, "", "r", "2026-01-20T00:00:00Z"), InputError);
+  EXPECT_THROW(transition(in_state({}), S::fixed, "eve", "", "2026-01-20T00:00:00Z"), InputError);
+}
+
+TEST(PlaceFinding, OfAnUnknownSeriesOpens) {
+  EXPECT_EQ(place_finding({}, example_finding()).meaning, FindingMeaning::opens);
+  auto other_metric = example_finding();
+  other_metric.series.metric = "startup_time_s";
+  auto other_kind = example_finding();
+  other_kind.kind = AlertKind::improvement;
+  auto other_machine = example_finding();
+  other_machine.series.machine = "m";
+  for (const auto& finding : {example_finding("model=b"), other_metric, other_kind, other_machine}) {
+    EXPECT_EQ(place_finding({in_state({})}, finding).meaning, FindingMeaning::opens);
+  }
+}
+
+TEST(PlaceFinding, OfALiveAlertContinuesIt) {
+  for (const auto& alert : {in_state({}), in_state({S::acknowledged})}) {
+    const auto place = place_finding({alert}, example_finding());
+    EXPECT_EQ(place.meaning, FindingMeaning::continues);
+    EXPECT_EQ(place.alert_id, alert.alert_id);
+  }
+}
+
+// Fixed on the 12th at noon: the night of the 12th was before, the night of the 13th after it.
+TEST(PlaceFinding, SeenAfterTheFixComesBackAndRefersToIt) {
+  auto finding = example_finding();
+  finding.seen_utc = example_night(12).started_utc;
+  EXPECT_EQ(place_finding({in_state({S::fixed})}, finding).meaning, FindingMeaning::known);
+  finding.seen_utc = example_night(13).started_utc;
+  const auto place = place_finding({in_state({S::fixed})}, finding);
+  EXPECT_EQ(place.meaning, FindingMeaning::comes_back);
+  EXPECT_EQ(place.alert_id, "aaaaaaaaaaaa");
+}
+
+TEST(PlaceFinding, JudgedOnceStaysSilentUntilAnotherShift) {
+  for (const auto state : {S::wont_fix, S::environment, S::invalid}) {
+    auto same = example_finding("model=a", 11);  // the estimate of the first night has wandered
+    same.seen_utc = example_night(20).started_utc;
+    EXPECT_EQ(place_finding({in_state({state})}, same).meaning, FindingMeaning::known);
+    EXPECT_EQ(place_finding({in_state({state})}, example_finding("model=a", 14)).meaning, FindingMeaning::opens);
+  }
+}
+
+TEST(PlaceFinding, TheNewestAlertOfTheSeriesCounts) {
+  auto first = in_state({S::fixed});
+  auto second = in_state({});
+  second.alert_id = "bbbbbbbbbbbb";
+  auto finding = example_finding();
+  finding.seen_utc = example_night(20).started_utc;
+  EXPECT_EQ(place_finding({first, second}, finding).alert_id, "bbbbbbbbbbbb");
+}
+
+TEST(GroupByRange, PutsEqualRangesTogetherAndTheEnvironmentApart) {
+  auto small = example_finding("model=a");
+  auto large = example_finding("model=b");
+  large.ratio = 1.5;
+  auto better = example_finding("model=c");
+  better.kind = AlertKind::improvement;
+  better.ratio = 0.2;
+  auto machine = example_finding("model=d");
+  machine.kind = AlertKind::environment;
+  const auto earlier = example_finding("model=e", 5);
+  const auto groups = group_by_range({example_alert(small, "a"), example_alert(better, "c"), example_alert(large, "b"),
+                                      example_alert(machine, "d"), example_alert(earlier, "e")});
+  ASSERT_THAT(groups, SizeIs(3));
+  EXPECT_EQ(groups[0].bad_revision, "rev05");
+  const auto ids = [](const AlertGroup& group) {
+    std::vector<std::string> out;
+    for (const auto& alert : group.alerts) out.push_back(alert.alert_id);
+    return out;
+  };
+  EXPECT_THAT(ids(groups[1]), ElementsAre("b", "a", "c"));  // the improvement last, however large
+  EXPECT_FALSE(groups[1].environment);
+  EXPECT_THAT(ids(groups[2]), ElementsAre("d"));
+  EXPECT_TRUE(groups[2].environment);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -112,5 +112,5 @@ build_release() {
       ${cuda[@]+"${cuda[@]}"} ||
       { explain_failed_configure; return 1; }
   fi
-  quietly "$tree/build.log" ninja -C "$tree" bin/perfbench bin/perfbench-engine
+  quietly "$tree/build.log" ninja -C "$tree" bin/perfbench bin/perfbench-engine bin/perfbench-engine-inject
 }

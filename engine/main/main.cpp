@@ -18,6 +18,8 @@ constexpr std::string_view kUsage =
     "usage:\n"
     "  perfbench-engine run --dir DIR       trains DIR/run.json and writes its records into DIR;\n"
     "                                       under mpirun for a mesh of several ranks\n"
+    "        [--inject FAULT]...            perfbench-engine-inject alone: faults made on purpose "
+    "(engine/faults/faults.h)\n"
     "  perfbench-engine dry [--rank R] FILE...   prints memory, FLOPs and traffic of each run.json, a JSON line each\n"
     "  perfbench-engine env                 prints the facts of this machine and build as JSON\n"
     "  perfbench-engine probe [--count N]   times the noise probe N times, a JSON line each\n"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/faults/faults.h"
 #include "engine/main/backend.h"
 #include "engine/main/commands.h"
 #include "engine/main/machine_facts.h"
@@ -103,7 +104,30 @@ void trace(const fs::path& dir, const spec::RunSpec& run, Context& context, Trai
                problem.c_str());
 }
 
-void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
+struct Arguments {
+  fs::path dir;
+  std::vector<std::string> inject;  // engine/faults/faults.h
+};
+
+Arguments parse_arguments(const std::vector<std::string>& args) {
+  Arguments out;
+  for (std::size_t i = 0; i < args.size(); i += 2) {
+    if (i + 1 == args.size()) throw UsageError("run: " + args[i] + " needs a value");
+    if (args[i] == "--dir") {
+      out.dir = args[i + 1];
+    } else if (args[i] == "--inject") {
+      out.inject.push_back(args[i + 1]);
+    } else {
+      throw UsageError("run: unknown argument '" + args[i] + "'");
+    }
+  }
+  if (out.dir.empty()) throw UsageError("run needs --dir DIR");
+  return out;
+}
+
+void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
+  const auto& dir = arguments.dir;
+  const auto faults = make_faults(arguments.inject, run.device);
   const std::int64_t threads = resolved_threads(run.threads_per_rank, ranks.on_node);
   omp_set_num_threads(static_cast<int>(threads));
   if (ranks.rank == 0) {
@@ -114,10 +138,19 @@ void train(const fs::path& dir, const spec::RunSpec& run, Ranks& ranks, std::int
                 {.limit_bytes = run.memory_limit_bytes});
   const auto tokens = make_token_source(run);
   PhaseClock clock = backend.timeline ? PhaseClock(backend.timeline.get()) : PhaseClock();
+  if (faults) {
+    if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
+  }
   Context context{*backend.ops, memory, *backend.collectives, clock, compute_dtype(run.precision)};
   Trainer trainer(context, run, init_rule(run), tokens.get());
   LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
   GpuSampleFile gpu(backend.telemetry.get(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  Tensor held_by_fault;
+  if (faults) {
+    held_by_fault = faults->begin(memory);
+    context.filter = faults.get();
+    context.set_trace(nullptr);
+  }
   const std::int64_t startup_ns = monotonic_ns() - started_ns;
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const std::int64_t probe_ns = probe_noise(static_cast<int>(threads));
@@ -152,14 +185,14 @@ void write_failure(const fs::path& dir, EngineExit exit, const std::string& mess
 
 EngineExit run_command(const std::vector<std::string>& args) {
   const std::int64_t started_ns = monotonic_ns();
-  if (args.size() != 2 || args[0] != "--dir") throw UsageError("run needs --dir DIR");
-  const fs::path dir = args[1];
+  const auto arguments = parse_arguments(args);
+  const auto& dir = arguments.dir;
   Ranks ranks;
   try {
     const spec::RunSpec run = load_run(dir / "run.json");
     check_supported(run);
     ranks = join_ranks(run);
-    train(dir, run, ranks, started_ns);
+    train(arguments, run, ranks, started_ns);
     return EngineExit::ok;
   } catch (const EngineError& e) {
     std::fprintf(stderr, "perfbench-engine: rank %lld: %s\n", static_cast<long long>(ranks.rank), e.what());

@@ -18,8 +18,11 @@ struct Context {
   DType compute = DType::f32;  // type of weights and activations in products; master weights are f32
   TraceSink* trace = nullptr;  // set by set_trace
 
+  SinkFilter* filter = nullptr;  // of what set_trace is given
+
   // All that is done with this context becomes spans of `sink`, until it is set to null. Call between steps.
   void set_trace(TraceSink* sink) {
+    if (filter != nullptr) sink = filter->around(sink);
     trace = sink;
     ops.set_trace(sink);
     collectives.set_trace(sink);

@@ -29,6 +29,14 @@ class TraceSink {
   virtual void end(TraceLane lane, std::int64_t at_ns) = 0;
 };
 
+// Stands between what makes spans and the sink that is asked for.
+class SinkFilter {
+ public:
+  virtual ~SinkFilter() = default;
+  // What gets the spans, for `sink`, which may be null: then it may be null too, or what wants spans for itself.
+  virtual TraceSink* around(TraceSink* sink) = 0;
+};
+
 // A span for the life of the object; nothing without a sink.
 class ScopedSpan {
  public:

@@ -84,6 +84,7 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
     request.command = mpirun_command(*mpirun, ranks, request.environment);
   }
   request.command.insert(request.command.end(), {engine.string(), "run", "--dir", attempt_dir.string()});
+  request.command.insert(request.command.end(), engine_arguments.begin(), engine_arguments.end());
   return request;
 }
 

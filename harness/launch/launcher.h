@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "harness/launch/process.h"
 #include "workloads/spec/run_spec.h"
@@ -19,7 +21,8 @@ std::optional<std::filesystem::path> find_in_path(const std::string& name);
 struct Launcher {
   std::filesystem::path engine;
   std::optional<std::filesystem::path> mpirun;
-  std::int64_t cores = 1;  // to share among the ranks
+  std::int64_t cores = 1;                          // to share among the ranks
+  std::vector<std::string> engine_arguments = {};  // after those of every run: --inject of engine/faults/faults.h
 
   // spec.threads_per_rank, or an even share of the cores.
   std::int64_t threads_per_rank(const spec::RunSpec& run) const;

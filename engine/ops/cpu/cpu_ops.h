@@ -11,7 +11,7 @@ class CpuOps : public Ops {
  public:
   bool emulates(spec::Precision precision) const override;
 
- private:
+ protected:
   void do_matmul(const MatmulArgs& args) override;
   void do_bias_backward(TensorView dbias, TensorView dy, Write write) override;
   void do_norm_forward(const NormForwardArgs& args) override;
@@ -37,6 +37,7 @@ class CpuOps : public Ops {
   double do_read_f64(TensorView scalar) override;
   void do_upload(TensorView out, const void* from) override;
 
+ private:
   Scratch scratch_;
 };
 

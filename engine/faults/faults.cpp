@@ -1,0 +1,129 @@
+#include "engine/faults/faults.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "engine/core/error.h"
+#include "engine/core/monotonic_clock.h"
+#include "engine/faults/fault_text.h"
+#include "engine/faults/slow_spans.h"
+#include "engine/ops/cpu/cpu_ops.h"
+#include "workloads/spec/trace_record.h"
+
+namespace perfbench::engine {
+namespace {
+
+constexpr double kNsPerUs = 1e3;
+constexpr double kNsPerMs = 1e6;
+constexpr double kBytesPerMib = 1024.0 * 1024.0;
+
+class WrongGradient : public cpu::CpuOps {
+ private:
+  void do_cross_entropy(const CrossEntropyArgs& args) override {
+    auto wrong = args;
+    wrong.gradient_scale = -args.gradient_scale;
+    CpuOps::do_cross_entropy(wrong);
+  }
+};
+
+struct Wanted {
+  std::vector<SlowSpan> slow;
+  std::int64_t startup_ns = 0;
+  std::int64_t allocate_bytes = 0;
+  bool wrong_gradient = false;
+};
+
+template <class E>
+bool names(const std::string& name) {
+  return std::any_of(spec::EnumNames<E>::kNames.begin(), spec::EnumNames<E>::kNames.end(),
+                     [&](const auto& entry) { return entry.second == name; });
+}
+
+constexpr std::array kOtherSpans{"ops", "step", "all_gather", "reduce_scatter", "all_reduce"};
+
+bool is_span(const std::string& name) {
+  return names<spec::TraceOp>(name) || names<spec::TracePhase>(name) ||
+         std::find(kOtherSpans.begin(), kOtherSpans.end(), name) != kOtherSpans.end();
+}
+
+SlowSpan parse_slow(FaultText& text, const std::string& whole) {
+  SlowSpan slow{.name = text.take("span"),
+                .fraction = text.take_number("fraction", 0),
+                .delay_ns = static_cast<std::int64_t>(kNsPerUs * text.take_number("us", 0))};
+  if (!is_span(slow.name)) {
+    throw BadInput("--inject " + whole + ": there is no span '" + slow.name +
+                   "'; there are ops, step, the collectives, and the phases and operations of trace_record.h");
+  }
+  if (slow.fraction == 0 && slow.delay_ns == 0) {
+    throw BadInput("--inject " + whole + ": by how much? fraction=0.1 or us=500");
+  }
+  if (slow.delay_ns == 0 && (names<spec::TracePhase>(slow.name) || slow.name == "step")) {
+    throw BadInput("--inject " + whole + ": a phase or step can be slower by us alone");
+  }
+  return slow;
+}
+
+Wanted parse(const std::vector<std::string>& texts) {
+  Wanted wanted;
+  for (const auto& whole : texts) {
+    FaultText text(whole);
+    if (text.kind() == "slow") {
+      wanted.slow.push_back(parse_slow(text, whole));
+    } else if (text.kind() == "startup") {
+      wanted.startup_ns += static_cast<std::int64_t>(kNsPerMs * text.take_number("ms"));
+    } else if (text.kind() == "allocate") {
+      wanted.allocate_bytes += static_cast<std::int64_t>(kBytesPerMib * text.take_number("mib"));
+    } else if (text.kind() == "wrong_gradient") {
+      wanted.wrong_gradient = true;
+    } else {
+      throw BadInput("--inject " + whole + ": unknown fault '" + text.kind() +
+                     "'; there are slow, startup, allocate and wrong_gradient");
+    }
+    text.finish();
+  }
+  return wanted;
+}
+
+class InjectedFaults : public Faults {
+ public:
+  explicit InjectedFaults(Wanted wanted) : wanted_(std::move(wanted)), slow_spans_(wanted_.slow) {}
+
+  Tensor begin(Memory& memory) const override {
+    const auto until = monotonic_ns() + wanted_.startup_ns;
+    while (monotonic_ns() < until) {
+    }
+    if (wanted_.allocate_bytes == 0) return {};
+    const auto elements = std::max<std::int64_t>(1, wanted_.allocate_bytes / size_bytes(DType::f32));
+    Tensor held(memory, {"injected", MemoryScope::workspace, DType::f32, Shape{elements}});
+    // Touched, or the resident set would not grow.
+    std::fill_n(held.view().as<float>(), elements, 0.0F);
+    return held;
+  }
+
+  std::unique_ptr<Ops> make_ops() const override {
+    return wanted_.wrong_gradient ? std::make_unique<WrongGradient>() : nullptr;
+  }
+
+  TraceSink* around(TraceSink* sink) override {
+    if (wanted_.slow.empty()) return sink;
+    slow_spans_.set_inner(sink);
+    return &slow_spans_;
+  }
+
+ private:
+  Wanted wanted_;
+  SlowSpans slow_spans_;
+};
+
+}  // namespace
+
+std::unique_ptr<Faults> make_faults(const std::vector<std::string>& wanted, spec::Device device) {
+  if (wanted.empty()) return nullptr;
+  if (device != spec::Device::cpu) {
+    throw BadInput("--inject: faults are in what the host computes; a run on a GPU can have none");
+  }
+  return std::make_unique<InjectedFaults>(parse(wanted));
+}
+
+}  // namespace perfbench::engine

@@ -1,0 +1,146 @@
+// That faults make slow, large or wrong what they name and nothing else, and are refused where they cannot be.
+#include "engine/faults/faults.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "engine/core/error.h"
+#include "engine/faults/slow_spans.h"
+#include "engine/trace/trace_recorder.h"
+
+namespace perfbench::engine {
+namespace {
+
+using spec::TraceKind;
+using testing::HasSubstr;
+
+constexpr TraceLane kSchedule = TraceLane::schedule;
+
+// A clock that moves by 1 ns each time it is looked at.
+std::int64_t now_ns = 0;
+std::int64_t looked_at() {
+  return now_ns++;
+}
+
+std::string refusal(const std::string& fault, spec::Device device = spec::Device::cpu) {
+  try {
+    make_faults({fault}, device);
+  } catch (const BadInput& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(SlowSpans, EndsLaterByAFractionOfTheSpansOwnTime) {
+  now_ns = 1000;
+  SlowSpans slow({{.name = "matmul", .fraction = 0.5}}, looked_at);
+  TraceRecorder recorder({2, 0});
+  slow.set_inner(&recorder);
+  slow.begin(kSchedule, {.name = "matmul"}, 1000);
+  slow.end(kSchedule, 1100);
+  slow.begin(kSchedule, {.name = "add"}, 2000);
+  slow.end(kSchedule, 2100);
+  const auto events = recorder.take(0, 0);
+  ASSERT_THAT(events, testing::SizeIs(2));
+  EXPECT_EQ(events[0].end_ns, 1150);
+  EXPECT_EQ(events[1].end_ns, 2100);
+  EXPECT_EQ(now_ns, 1151);  // the spinning ended at 1150, and nothing spun for the other span
+}
+
+TEST(SlowSpans, DelaysTheBeginningInside) {
+  now_ns = 500;
+  SlowSpans slow({{.name = "forward", .delay_ns = 40}}, looked_at);
+  slow.begin(kSchedule, {.kind = TraceKind::phase, .name = "forward"}, 500);
+  EXPECT_GE(now_ns, 540);
+  const auto after = now_ns;
+  slow.end(kSchedule, after);
+  EXPECT_EQ(now_ns, after);
+}
+
+TEST(SlowSpans, OpsAreOperationsAndNotPhasesStepsOrSubmissions) {
+  for (const auto& [kind, name, slower] :
+       {std::tuple{TraceKind::op, "add", true}, std::tuple{TraceKind::copy, "upload", true},
+        std::tuple{TraceKind::memset, "fill", true}, std::tuple{TraceKind::phase, "forward", false},
+        std::tuple{TraceKind::step, "step", false}, std::tuple{TraceKind::submit, "all_gather", false},
+        std::tuple{TraceKind::range, "layers.0", false}}) {
+    now_ns = 0;
+    SlowSpans slow({{.name = "ops", .delay_ns = 10}}, looked_at);
+    slow.begin(kSchedule, {.kind = kind, .name = name}, 0);
+    EXPECT_EQ(now_ns > 10, slower) << name;
+  }
+}
+
+TEST(SlowSpans, ACollectiveIsSlowWhereItRunsAndNotWhereItIsHandedOver) {
+  now_ns = 0;
+  SlowSpans slow({{.name = "all_gather", .delay_ns = 10}}, looked_at);
+  slow.begin(kSchedule, {.kind = TraceKind::submit, .name = "all_gather"}, 0);
+  EXPECT_EQ(now_ns, 0);
+  slow.begin(TraceLane::communication, {.kind = TraceKind::collective, .name = "all_gather"}, 0);
+  EXPECT_GT(now_ns, 10);
+}
+
+TEST(SlowSpans, TakesTheEndOfASpanThatItDidNotSeeBegin) {
+  SlowSpans slow({{.name = "matmul", .fraction = 1}}, looked_at);
+  slow.end(kSchedule, 5);
+  SUCCEED();
+}
+
+TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
+  const auto faults = make_faults({"wrong_gradient"}, spec::Device::cpu);
+  const auto wrong = faults->make_ops();
+  ASSERT_NE(wrong, nullptr);
+  const auto right = make_cpu_ops();
+  float logits[2][3] = {{1, 2, 3}, {1, 2, 3}};
+  float losses[2] = {};
+  std::int32_t target = 1;
+  Ops* ops[2] = {right.get(), wrong.get()};
+  for (int i = 0; i < 2; ++i) {
+    ops[i]->cross_entropy({.losses_N = {&losses[i], DType::f32, Shape{1}},
+                           .logits_NV = {logits[i], DType::f32, Shape{1, 3}},
+                           .targets_N = {&target, DType::i32, Shape{1}}});
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  for (int v = 0; v < 3; ++v) EXPECT_EQ(logits[0][v], -logits[1][v]);
+  EXPECT_LT(logits[0][1], 0);
+}
+
+TEST(Faults, AnAllocationIsInTheLedgerUntilItIsGivenBack) {
+  Memory memory(make_cpu_backing(), make_cpu_backing(), {});
+  const auto faults = make_faults({"allocate:mib=2"}, spec::Device::cpu);
+  {
+    const auto held = faults->begin(memory);
+    EXPECT_EQ(memory.ledger().peaks().workspace_bytes, 2 << 20);
+  }
+  EXPECT_FALSE(make_faults({"wrong_gradient"}, spec::Device::cpu)->begin(memory).defined());
+}
+
+TEST(Faults, WithoutASlowSpanNothingStandsBeforeTheTrace) {
+  TraceRecorder recorder({1, 0});
+  const auto other = make_faults({"startup:ms=0"}, spec::Device::cpu);
+  EXPECT_EQ(other->around(nullptr), nullptr);
+  EXPECT_EQ(other->around(&recorder), &recorder);
+  const auto slow = make_faults({"slow:span=matmul,us=1"}, spec::Device::cpu);
+  EXPECT_NE(slow->around(nullptr), nullptr);
+}
+
+TEST(Faults, AreRefusedWithTheReason) {
+  EXPECT_THAT(refusal("sloth"), HasSubstr("unknown fault 'sloth'"));
+  EXPECT_THAT(refusal("slow:span=matmull,us=1"), HasSubstr("no span 'matmull'"));
+  EXPECT_THAT(refusal("slow:us=1"), HasSubstr("'span' is missing"));
+  EXPECT_THAT(refusal("slow:span=matmul"), HasSubstr("by how much?"));
+  EXPECT_THAT(refusal("slow:span=matmul,us=-1"), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal("slow:span=matmul,us=1x"), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal("slow:span=matmul,us=nan"), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal("slow:span=matmul,us=1,us=2"), HasSubstr("given twice"));
+  EXPECT_THAT(refusal("slow:span=matmul,us=1,of=2"), HasSubstr("unknown key 'of'"));
+  EXPECT_THAT(refusal("slow:span=forward,fraction=0.5"), HasSubstr("by us alone"));
+  EXPECT_THAT(refusal("startup:"), HasSubstr("expected key=value"));
+  EXPECT_THAT(refusal("allocate:mib=1", spec::Device::cuda), HasSubstr("on a GPU"));
+  EXPECT_EQ(make_faults({}, spec::Device::cuda), nullptr);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -8,12 +8,14 @@
 #include "harness/cli/attempt_folder.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/compare/attribution.h"
 #include "harness/input_error.h"
 #include "harness/run/run_directory.h"
 #include "harness/store/evidence.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
 #include "harness/trace/summary_text.h"
+#include "reports/attribution_text.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -36,8 +38,11 @@ namespace {
 struct TraceOptions {
   fs::path run;
   TraceFormat format = TraceFormat::table;
-  fs::path output;  // empty: standard output, for sqlite trace.sqlite in the folder
+  fs::path output;   // empty: standard output, for sqlite trace.sqlite in the folder
+  fs::path against;  // empty: none
 };
+
+constexpr std::size_t kSharesShown = 12;
 
 // A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
 fs::path traced_folder(const fs::path& named) {
@@ -81,16 +86,36 @@ std::string rendered(TraceFormat format, const std::vector<RankTrace>& traces) {
   return summary_table(summarise(traces));
 }
 
+std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {
+  std::vector<StepSplit> out;
+  for (const auto& trace : traces) {
+    const auto of_rank = split_steps(trace);
+    out.insert(out.end(), of_rank.begin(), of_rank.end());
+  }
+  return out;
+}
+
+std::string rendered_difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
+  if (options.format != TraceFormat::table && options.format != TraceFormat::json) {
+    throw InputError(
+        fmt::format("[trace] --against has the formats table and json, not {}", spec::enum_name(options.format)));
+  }
+  const auto found = attribute({splits_of(traces_of(traced_folder(options.against)))}, {splits_of(traces)});
+  if (!found) throw InputError("[trace] a trace without a step tells no difference");
+  return options.format == TraceFormat::json ? reports::attribution_json(*found)
+                                             : reports::attribution_table(*found, kSharesShown);
+}
+
 ExitCode trace(const TraceOptions& options) {
   const auto folder = traced_folder(options.run);
   const auto traces = traces_of(folder);
-  if (options.format == TraceFormat::sqlite) {
+  if (options.format == TraceFormat::sqlite && options.against.empty()) {
     const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
     write_nsight_sqlite(file, traces);
     fmt::print("{}\n", file.string());
     return ExitCode::fine;
   }
-  const auto text = rendered(options.format, traces);
+  const auto text = options.against.empty() ? rendered(options.format, traces) : rendered_difference(options, traces);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {
@@ -110,6 +135,8 @@ void add_trace(CLI::App& app, CommandContext& context) {
                   "table, json or csv of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' tables");
   command->add_option("--output", options->output,
                       "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
+  command->add_option("--against", options->against,
+                      "another traced run: by how much each operation, collective and idle time differs from it");
   command->footer(
       "Steps are traced where a run has trace_steps: they run after the timed steps and are in no timing.\n"
       "Examples:\n"
@@ -117,6 +144,7 @@ void add_trace(CLI::App& app, CommandContext& context) {
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format chrome --output trace.json\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format sqlite\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57/002 --against perf.runs/1f6c0d2ab3e94d57/001\n"
       "Parts of a step sum to it; where several run at once the first counts: gemm, attention, norm, elementwise,\n"
       "optimizer, other, copy, exposed comm (a collective alone), idle dependency (handed over, not begun), idle "
       "host.\n"

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 namespace perfbench::harness {
@@ -15,7 +16,8 @@ using spec::TraceKind;
 // The engine's spans around an event of the host, itself among them.
 struct Surroundings {
   std::optional<TracePart> part;  // of the innermost operation or collective
-  bool in_optimizer = false;      // of the innermost phase
+  std::string_view name;          // its name
+  std::string_view phase;         // the innermost
 };
 
 bool on_host(const TraceEvent& event) {
@@ -25,7 +27,7 @@ bool on_host(const TraceEvent& event) {
 void step_into(Surroundings& around, const TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::phase:
-      around.in_optimizer = event.name == spec::enum_name(spec::TracePhase::optimizer);
+      around.phase = event.name;
       break;
     case TraceKind::op:
     case TraceKind::copy:
@@ -33,6 +35,7 @@ void step_into(Surroundings& around, const TraceEvent& event) {
     case TraceKind::submit:
     case TraceKind::collective:
       around.part = part_of_span(event.kind, event.name);
+      around.name = event.name;
       break;
     default:
       break;
@@ -86,7 +89,10 @@ class Sorter {
       if (!executes(events_[i])) continue;
       const auto& event = events_[i];
       const auto call = caller(event);
-      out.push_back({.part = part(i, call),
+      const auto& around = around_[call.value_or(i)];
+      out.push_back({.part = part(event, around),
+                     .name = name(event, around),
+                     .phase = std::string(around.phase),
                      .start_ns = event.start_ns,
                      .end_ns = event.end_ns,
                      .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns});
@@ -116,15 +122,19 @@ class Sorter {
     return found->second;
   }
 
-  TracePart part(std::size_t i, std::optional<std::size_t> call) const {
-    const auto& event = events_[i];
+  static std::string name(const TraceEvent& event, const Surroundings& around) {
+    if (!around.name.empty()) return std::string(around.name);
+    return event.name.empty() ? event.kernel_name : event.name;
+  }
+
+  static TracePart part(const TraceEvent& event, const Surroundings& around) {
     if (event.kind == TraceKind::collective) return TracePart::collective;
     if (event.kind != TraceKind::kernel && event.kind != TraceKind::op) return TracePart::copy;
-    const auto& around = around_[call.value_or(i)];
     auto found = around.part;
     if (!found) found = part_of_span(event.kind, event.name);
     if (!found) found = part_of_kernel(event.kernel_name);
-    return around.in_optimizer && *found == TracePart::elementwise ? TracePart::optimizer : *found;
+    const bool in_optimizer = around.phase == spec::enum_name(spec::TracePhase::optimizer);
+    return in_optimizer && *found == TracePart::elementwise ? TracePart::optimizer : *found;
   }
 
   const std::vector<TraceEvent>& events_;

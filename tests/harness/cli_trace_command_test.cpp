@@ -46,6 +46,29 @@ TEST_F(TraceCommand, PrintsARowPerRankAndStepOfTheNewestAttempt) {
   EXPECT_THAT(trace({"runs/0123456789abcdef", "--format", "csv"}).output, HasSubstr("rank,step,wall_ns"));
 }
 
+TEST_F(TraceCommand, SaysByWhatTwoRunsDiffer) {
+  auto slower = example_traces();
+  for (auto& rank : slower) {
+    for (auto& event : rank.events) {
+      // The last step ends 100 ns later, and so does what ran to its end: the engine itself.
+      if (event.kind == spec::TraceKind::step && event.step == rank.events.back().step) event.end_ns += 100;
+    }
+  }
+  write_traces(scratch_ / "slower", slower);
+  const auto table = trace({"slower", "--against", "runs/0123456789abcdef"});
+  EXPECT_EQ(table.exit_code, 0) << table.error_output;
+  EXPECT_THAT(table.output, HasSubstr("| idle: host |"));
+  const auto json =
+      nlohmann::json::parse(trace({"slower", "--against", "runs/0123456789abcdef", "--format", "json"}).output);
+  EXPECT_GT(json["b_s"], json["a_s"]);
+  EXPECT_EQ(json["shares"][0]["name"], "idle: host");
+  double sum = 0;
+  for (const auto& share : json["shares"]) sum += share["b_s"].get<double>() - share["a_s"].get<double>();
+  EXPECT_NEAR(sum, json["b_s"].get<double>() - json["a_s"].get<double>(), 1e-15);
+  EXPECT_EQ(trace({"slower", "--against", "slower", "--format", "csv"}).exit_code, 3);
+  EXPECT_EQ(trace({"slower", "--against", "nowhere"}).exit_code, 3);
+}
+
 TEST_F(TraceCommand, WritesTheTraceForOtherPrograms) {
   const auto chrome = trace({"runs/0123456789abcdef", "--format", "chrome", "--output", "t.json"});
   EXPECT_EQ(chrome.exit_code, 0) << chrome.error_output;

@@ -1,0 +1,83 @@
+#include "reports/attribution_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reports/format/number.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::AttributedShare;
+using harness::Attribution;
+
+std::string milliseconds(double seconds) {
+  return format_number(1e3 * seconds);
+}
+
+std::string signed_milliseconds(double seconds) {
+  return (seconds > 0 ? "+" : "") + milliseconds(seconds);
+}
+
+std::string part_of_difference(double share_s, const Attribution& attribution) {
+  if (attribution.difference_s() == 0) return kNothing;
+  return fmt::format("{:.0f} %", 100 * share_s / attribution.difference_s());
+}
+
+std::string row(const AttributedShare& share, const Attribution& attribution) {
+  return fmt::format("| {} | {} | {} | {} | {} |\n", share.name, milliseconds(share.a_s), milliseconds(share.b_s),
+                     signed_milliseconds(share.difference_s()), part_of_difference(share.difference_s(), attribution));
+}
+
+}  // namespace
+
+std::vector<std::string> largest_differences(const Attribution& attribution, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const auto& share : attribution.shares) {
+    if (lines.size() == most || share.difference_s() == 0) break;
+    lines.push_back(fmt::format("{} ms {}, {} of the difference", signed_milliseconds(share.difference_s()), share.name,
+                                part_of_difference(share.difference_s(), attribution)));
+  }
+  return lines;
+}
+
+std::string attribution_table(const Attribution& attribution, std::size_t most) {
+  std::string out = "| Share of a traced step | A (ms) | B (ms) | B - A (ms) | of the difference |\n";
+  out += "| --- | ---: | ---: | ---: | ---: |\n";
+  const auto shown = std::min(most, attribution.shares.size());
+  for (std::size_t i = 0; i < shown; ++i) out += row(attribution.shares[i], attribution);
+  if (shown < attribution.shares.size()) {
+    AttributedShare rest{.name = fmt::format("{} others", attribution.shares.size() - shown)};
+    for (std::size_t i = shown; i < attribution.shares.size(); ++i) {
+      rest.a_s += attribution.shares[i].a_s;
+      rest.b_s += attribution.shares[i].b_s;
+    }
+    out += row(rest, attribution);
+  }
+  out += row({.name = "the step", .a_s = attribution.a_s, .b_s = attribution.b_s}, attribution);
+  out += fmt::format("\nMeans over the middle half of the traced steps, {} of A and {} of B.\n", attribution.a_steps,
+                     attribution.b_steps);
+  if (attribution.dropped_records > 0) {
+    out += fmt::format("{} records of the traces found no room: shares are too small, idle time is too large.\n",
+                       attribution.dropped_records);
+  }
+  return out;
+}
+
+std::string attribution_json(const Attribution& attribution) {
+  nlohmann::ordered_json out;
+  out["a_s"] = attribution.a_s;
+  out["b_s"] = attribution.b_s;
+  out["a_steps"] = attribution.a_steps;
+  out["b_steps"] = attribution.b_steps;
+  out["dropped_records"] = attribution.dropped_records;
+  out["shares"] = nlohmann::ordered_json::array();
+  for (const auto& share : attribution.shares) {
+    out["shares"].push_back({{"name", share.name}, {"a_s", share.a_s}, {"b_s", share.b_s}});
+  }
+  return out.dump(2) + "\n";
+}
+
+}  // namespace perfbench::reports

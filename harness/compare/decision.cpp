@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/binomial.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
+#include "harness/compare/log_difference.h"
 #include "harness/compare/permutation.h"
 #include "harness/detect/statistics.h"
 
@@ -25,68 +25,12 @@ double mean(const std::vector<double>& values) {
   return boost::math::statistics::mean(values);
 }
 
-double t_quantile(double freedom, double probability) {
-  return boost::math::quantile(boost::math::students_t(freedom), probability);
-}
-
-// The difference of two means on the log scale, with what its spread allows to say.
-struct Difference {
-  double mean = 0;
-  double error = 0;    // standard error; 0 with fewer than two runs on a side
-  double freedom = 0;  // degrees of freedom, Welch and Satterthwaite
-
-  bool has_spread() const { return freedom > 0; }
-  Interval interval(double confidence) const {
-    const double half = t_quantile(freedom, 0.5 + confidence / 2) * error;
-    return {.low = mean - half, .high = mean + half};
-  }
-};
-
-Difference difference_of(const std::vector<double>& a, const std::vector<double>& b) {
-  Difference out{.mean = mean(a) - mean(b)};
-  if (a.size() < 2 || b.size() < 2) return out;
-  const auto na = static_cast<double>(a.size());
-  const auto nb = static_cast<double>(b.size());
-  const double va = boost::math::statistics::sample_variance(a) / na;
-  const double vb = boost::math::statistics::sample_variance(b) / nb;
-  out.error = std::sqrt(va + vb);
-  const double equal = na + nb - 2;
-  out.freedom = va + vb > 0 ? (va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1)) : equal;
-  return out;
-}
-
-Difference difference_from_constant(const std::vector<double>& d) {
-  Difference out{.mean = mean(d)};
-  if (d.size() < 2) return out;
-  const auto n = static_cast<double>(d.size());
-  out.error = std::sqrt(boost::math::statistics::sample_variance(d) / n);
-  out.freedom = n - 1;
-  return out;
-}
-
-std::string percent(double fraction) {
-  return fmt::format("{:.1f} %", 100 * fraction);
-}
-
-Verdict direction_verdict(double log_ratio, spec::Direction direction) {
-  const bool worse = (log_ratio > 0) == (direction == spec::Direction::lower_is_better);
-  return worse ? Verdict::regressed : Verdict::improved;
-}
-
-void conclude(Decision& out, Verdict verdict, VerdictReason reason, std::string detail) {
-  out.verdict = verdict;
-  out.reason = reason;
-  out.detail = std::move(detail);
-}
-
 // What both tests share once they could decide: `p` is theirs.
-void judge(Decision& out, const Difference& difference, double p, const DecisionRule& rule) {
+void judge(Decision& out, const LogDifference& difference, double p, const DecisionRule& rule) {
   out.p = p;
   const double margin = std::log1p(rule.margin_fraction);
   const auto inner = difference.interval(0.90);
-  const double detectable =
-      (t_quantile(difference.freedom, 1 - rule.alpha / 2) + t_quantile(difference.freedom, 0.8)) * difference.error;
-  out.detectable_fraction = std::expm1(detectable);
+  out.detectable_fraction = std::expm1(detectable_log(difference, rule.alpha));
   if (inner.low > -margin && inner.high < margin) {
     return conclude(out, Verdict::same, VerdictReason::equivalent,
                     "the 90 % interval of the ratio lies within +-" + percent(rule.margin_fraction));
@@ -97,13 +41,6 @@ void judge(Decision& out, const Difference& difference, double p, const Decision
   }
   conclude(out, Verdict::inconclusive, VerdictReason::not_significant,
            fmt::format("p = {:.2f}; this sample finds differences from {} on", p, percent(*out.detectable_fraction)));
-}
-
-void describe(Decision& out, const Difference& difference) {
-  out.ratio = std::exp(difference.mean);
-  if (!difference.has_spread()) return;
-  const auto wide = difference.interval(0.95);
-  out.ratio_95 = Interval{.low = std::exp(wide.low), .high = std::exp(wide.high)};
 }
 
 bool positive(const std::vector<double>& values) {
@@ -169,7 +106,7 @@ Decision decide(const Sample& current, const Sample& baseline, const DecisionRul
   const auto b = newest_logs(baseline.values, rule.most_runs);
   out.current_runs = a.size();
   out.baseline_runs = b.size();
-  const auto difference = difference_of(a, b);
+  const auto difference = welch_difference(a, b);
   describe(out, difference);
   const auto shift = probe_shift(current, baseline);
   if (shift && *shift > std::log1p(rule.probe_shift_fraction)) {
@@ -199,7 +136,7 @@ Decision decide_against_constant(const Sample& current, double baseline, const D
   for (auto& x : d) x -= std::log(baseline);
   out.current_runs = d.size();
   out.baseline_runs = 1;
-  const auto difference = difference_from_constant(d);
+  const auto difference = mean_difference(d);
   describe(out, difference);
   if (smallest_p_against_constant(d.size()) >= rule.alpha) {
     conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,

@@ -1,0 +1,13 @@
+// The false discovery rate over many tests.
+#pragma once
+
+#include <vector>
+
+namespace perfbench::harness {
+
+// Benjamini and Hochberg's adjusted p of each test, in the order given: rejecting where it is below a level keeps the
+// expected share of false rejections below it, for independent or positively dependent tests (J. R. Stat. Soc. B 57,
+// 1995, p. 289).
+std::vector<double> benjamini_hochberg(const std::vector<double>& p);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "harness/detect/false_discovery.h"
+#include "harness/detect/proportion.h"
+
+namespace perfbench::harness {
+namespace {
+
+TEST(BenjaminiHochberg, AdjustsByRankAndKeepsTheOrderGiven) {
+  // ranks 3, 1, 2, 4 of 4: 0.03 * 4 / 3 = 0.04, 0.005 * 4 = 0.02, 0.01 * 4 / 2 = 0.02, 0.5
+  const auto q = benjamini_hochberg({0.03, 0.005, 0.01, 0.5});
+  EXPECT_DOUBLE_EQ(q[0], 0.04);
+  EXPECT_DOUBLE_EQ(q[1], 0.02);
+  EXPECT_DOUBLE_EQ(q[2], 0.02);
+  EXPECT_DOUBLE_EQ(q[3], 0.5);
+}
+
+TEST(BenjaminiHochberg, NeverRanksALargerPBelowASmaller) {
+  // 0.04 * 3 / 2 = 0.06 would exceed the next one's 0.05.
+  const auto q = benjamini_hochberg({0.04, 0.05, 0.01});
+  EXPECT_DOUBLE_EQ(q[0], 0.05);
+  EXPECT_TRUE(benjamini_hochberg({}).empty());
+}
+
+TEST(Wilson, BoundsARateAlsoWhereNothingWasSeen) {
+  // 0 of 100: high = z^2 / (n + z^2) = 3.841459 / 103.841459
+  const auto none = wilson(0, 100);
+  EXPECT_EQ(none.low, 0);
+  EXPECT_NEAR(none.high, 0.0369935, 1e-7);
+  const auto all = wilson(100, 100);
+  EXPECT_EQ(all.high, 1);
+  EXPECT_NEAR(all.low, 1 - 0.0369935, 1e-7);
+  EXPECT_THROW(wilson(0, 0), std::invalid_argument);
+  EXPECT_THROW(wilson(2, 1), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

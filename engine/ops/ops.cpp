@@ -266,10 +266,12 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
 }
 
 void Ops::adamw(const AdamwArgs& args) {
-  const bool alike = same(args.gradient, args.weight) && same(args.first_moment, args.weight) &&
-                     same(args.second_moment, args.weight) && args.weight.dtype == DType::f32;
-  require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
-          {args.weight, args.gradient, args.first_moment, args.second_moment});
+  for (const auto& t : args.tensors) {
+    const bool alike = same(t.gradient, t.weight) && same(t.first_moment, t.weight) &&
+                       same(t.second_moment, t.weight) && t.weight.dtype == DType::f32;
+    require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
+            {t.weight, t.gradient, t.first_moment, t.second_moment});
+  }
   require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
           "factors are f64 [4]", {args.factors});
   const OpSpan span(trace_, spec::TraceOp::adamw);
@@ -318,10 +320,15 @@ void Ops::sum(TensorView out_f64, TensorView x, Write write) {
   do_sum(out_f64, x, write);
 }
 
-void Ops::sum_of_squares(TensorView out_f64, TensorView x, Write write) {
-  require(is_scalar_f64(out_f64), "sum_of_squares", "out is f64 [1]", {out_f64, x});
+void Ops::sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) {
+  require(is_scalar_f64(out_f64) && !tensors.empty(), "sum_of_squares", "out is f64 [1], of one tensor or more",
+          {out_f64});
+  for (const auto& x : tensors) {
+    require(is_float(x.dtype) && x.dtype == tensors.front().dtype, "sum_of_squares", "tensors of one type",
+            {x, tensors.front()});
+  }
   const OpSpan span(trace_, spec::TraceOp::sum_of_squares);
-  do_sum_of_squares(out_f64, x, write);
+  do_sum_of_squares(out_f64, tensors, write);
 }
 
 double Ops::read_f64(TensorView scalar) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "engine/core/pending.h"
@@ -178,20 +179,25 @@ constexpr std::size_t index(AdamwFactor factor) {
 // Keeps a zero norm from dividing by zero, as the reference implementations do.
 inline constexpr double kClipNormFloor = 1e-6;
 
-// Decoupled weight decay; all but the factors f32, in place. g = gradient * gradient_scale; m = b1 m + (1-b1) g;
-// v = b2 v + (1-b2) g^2;
-// weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
-// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
-struct AdamwArgs {
+// A tensor to update, and what belongs to it: all f32 of one shape.
+struct AdamwTensor {
   TensorView weight;
   TensorView gradient;
   TensorView first_moment;
   TensorView second_moment;
+  double weight_decay = 0;
+};
+
+// Decoupled weight decay, in place, on any number of tensors at once. g = gradient * gradient_scale;
+// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+// weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
+// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
+struct AdamwArgs {
+  std::span<const AdamwTensor> tensors;
   TensorView factors;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
-  double weight_decay = 0;
 };
 
 class Ops {
@@ -237,9 +243,10 @@ class Ops {
   };
   void fill_normal(const NormalArgs& args);
 
-  // out[1] (+)= sum of x, or of its squares, in f64.
+  // out[1] (+)= sum of x, in f64.
   void sum(TensorView out_f64, TensorView x, Write write);
-  void sum_of_squares(TensorView out_f64, TensorView x, Write write);
+  // out[1] (+)= sum of the squares of all tensors, in f64: the same bits as adding one tensor's after the other's.
+  void sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write);
   // To the host: waits for the value. 0 in a dry walk.
   double read_f64(TensorView scalar);
   // From host memory; `from` holds out.bytes() bytes and may be null in a dry walk.
@@ -290,7 +297,7 @@ class Ops {
   virtual void do_fill(TensorView out, double value) = 0;
   virtual void do_fill_normal(const NormalArgs& args) = 0;
   virtual void do_sum(TensorView out_f64, TensorView x, Write write) = 0;
-  virtual void do_sum_of_squares(TensorView out_f64, TensorView x, Write write) = 0;
+  virtual void do_sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) = 0;
   virtual double do_read_f64(TensorView scalar) = 0;
   virtual void do_upload(TensorView out, const void* from) = 0;
 

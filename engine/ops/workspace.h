@@ -14,8 +14,15 @@ namespace perfbench::engine::workspace {
 // cublasSetWorkspace).
 inline constexpr std::int64_t kMatmulBytes = std::int64_t{32} << 20;
 
-// Sums of a whole tensor: one f64 of each block of threads.
-inline constexpr std::int64_t kSumBlocks = 1024;
+// Tensors that one launch of an operation on many takes: their list is a kernel's parameter, of which there are 32 KiB
+// from CUDA 12.1 on.
+inline constexpr int kListedOperands = 256;
+
+// Sums of whole tensors: one f64 of each block of threads.
+inline constexpr std::int64_t kSumBlocks = 1024;  // of a tensor
+constexpr std::int64_t sum_bytes(std::int64_t tensors) {
+  return std::min<std::int64_t>(tensors, kListedOperands) * kSumBlocks * static_cast<std::int64_t>(sizeof(double));
+}
 
 // Sums over rows of [N, width] (bias, norm weights): f32 partial sums of this many groups of rows.
 inline constexpr std::int64_t kRowGroups = 256;
@@ -43,8 +50,8 @@ constexpr std::int64_t bytes(const spec::RunSpec& run) {
   const auto& model = run.model;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t widest = std::max({model.d_model, model.d_ff, model.n_heads * model.head_dim});
-  return std::max({kMatmulBytes, kSumBlocks * static_cast<std::int64_t>(sizeof(double)), column_sum_bytes(widest, 2),
-                   embedding_sort_bytes(tokens), attention_backward_bytes(tokens, model.n_heads, model.head_dim)});
+  return std::max({kMatmulBytes, sum_bytes(kListedOperands), column_sum_bytes(widest, 2), embedding_sort_bytes(tokens),
+                   attention_backward_bytes(tokens, model.n_heads, model.head_dim)});
 }
 
 }  // namespace perfbench::engine::workspace

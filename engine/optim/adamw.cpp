@@ -25,11 +25,9 @@ void AdamwOptimizer::begin(std::int64_t step) {
 }
 
 void AdamwOptimizer::sum_squares(Fsdp& fsdp) {
-  Write write = Write::overwrite;
-  for (auto& unit : fsdp.units()) {
-    context_.ops.sum_of_squares(square_sum_, unit.gradient, write);
-    write = Write::accumulate;
-  }
+  std::vector<TensorView> gradients;
+  for (const auto& unit : fsdp.units()) gradients.push_back(unit.gradient);
+  context_.ops.sum_of_squares(square_sum_, gradients, Write::overwrite);
   // Shards of one replica add up to the whole; replicas hold the same.
   if (context_.collectives.mesh().size(MeshAxis::fsdp) > 1) {
     PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
@@ -42,25 +40,23 @@ void AdamwOptimizer::update(Fsdp& fsdp) {
   sum_squares(fsdp);
   const auto scale_at = static_cast<std::int64_t>(index(AdamwFactor::gradient_scale));
   context_.ops.clip_scale(factors_.view().slice(scale_at, Shape{1}), square_sum_, spec_.clip_norm);
-  for (auto& unit : fsdp.units()) update_unit(unit);
+  std::vector<AdamwTensor> tensors;
+  for (const auto& unit : fsdp.units()) append_tensors(unit, tensors);
+  context_.ops.adamw(
+      {.tensors = tensors, .factors = factors_, .beta1 = spec_.beta1, .beta2 = spec_.beta2, .eps = spec_.eps});
 }
 
-void AdamwOptimizer::update_unit(UnitState& unit) {
+void AdamwOptimizer::append_tensors(const UnitState& unit, std::vector<AdamwTensor>& tensors) const {
   const auto& layout = unit.layout;
-  const RangeSpan unit_span(context_.trace, layout.name);
   const std::int64_t shard_first = context_.collectives.mesh().index(MeshAxis::fsdp) * layout.shard_elements;
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;
     const Shape shape{range.count};
-    context_.ops.adamw({.weight = unit.weight.view().slice(first, shape),
-                        .gradient = unit.gradient.view().slice(first, shape),
-                        .first_moment = unit.first_moment.view().slice(first, shape),
-                        .second_moment = unit.second_moment.view().slice(first, shape),
-                        .factors = factors_,
-                        .beta1 = spec_.beta1,
-                        .beta2 = spec_.beta2,
-                        .eps = spec_.eps,
-                        .weight_decay = range.decays ? spec_.weight_decay : 0.0});
+    tensors.push_back({.weight = unit.weight.view().slice(first, shape),
+                       .gradient = unit.gradient.view().slice(first, shape),
+                       .first_moment = unit.first_moment.view().slice(first, shape),
+                       .second_moment = unit.second_moment.view().slice(first, shape),
+                       .weight_decay = range.decays ? spec_.weight_decay : 0.0});
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/sharding/fsdp.h"
 #include "workloads/spec/run_spec.h"
@@ -22,7 +23,8 @@ class AdamwOptimizer {
 
  private:
   void sum_squares(Fsdp& fsdp);
-  void update_unit(UnitState& unit);
+  // This rank's parts of a unit, each with one rule of weight decay.
+  void append_tensors(const UnitState& unit, std::vector<AdamwTensor>& tensors) const;
 
   Context& context_;
   const spec::OptimizerSpec& spec_;

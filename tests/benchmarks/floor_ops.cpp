@@ -116,7 +116,9 @@ class FloorOps final : public Ops {
     pass(args.logits_NV.elements(), 1);
   }
   void do_adamw(const AdamwArgs& args) override {
-    const std::int64_t n = args.weight.elements();
+    for (const auto& tensor : args.tensors) update(tensor.weight.elements());
+  }
+  void update(std::int64_t n) {
     float* w = a_.get(n);
     const float* g = b_.get(n);
     float* m = c_.get(n);
@@ -142,13 +144,15 @@ class FloorOps final : public Ops {
   void do_fill(TensorView, double) override {}
   void do_fill_normal(const NormalArgs&) override {}
   void do_sum(TensorView, TensorView, Write) override {}
-  void do_sum_of_squares(TensorView, TensorView x, Write) override {
-    const std::int64_t n = x.elements();
-    const float* a = b_.get(n);
+  void do_sum_of_squares(TensorView, std::span<const TensorView> tensors, Write) override {
     float sum = 0;
+    for (const auto& x : tensors) {
+      const std::int64_t n = x.elements();
+      const float* a = b_.get(n);
 #pragma omp parallel for simd reduction(+ : sum)
-    for (std::int64_t i = 0; i < n; ++i) sum += a[i] * a[i];
-    a_.get(1)[0] = sum * 1e-30F + 0.01F;
+      for (std::int64_t i = 0; i < n; ++i) sum += a[i] * a[i];
+    }
+    a_.get(1)[0] = sum * 1e-30F;
   }
   double do_read_f64(TensorView) override {
     return 1.0;

@@ -1,6 +1,7 @@
 // The same inputs give the same bits: call after call, and in every circumstance of the backend (threads).
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -140,7 +141,8 @@ TEST_P(Determinism, RowsAndElements) {
     ops.bias_backward(dbias, x, Write::accumulate);
     ops.cross_entropy({.losses_N = losses, .logits_NV = y, .targets_N = random_ids({kRows}, kWidth, 6)});
     ops.sum(total, x, Write::overwrite);
-    ops.sum_of_squares(other, x, Write::overwrite);
+    const std::array<TensorView, 2> squared{x, y};
+    ops.sum_of_squares(other, squared, Write::overwrite);
     return joined({&x, &y, &gate, &product, &dbias, &losses, &total, &other});
   });
 }
@@ -168,7 +170,8 @@ TEST_F(DeterminismF32, AdamwAndNormals) {
     const Operand m(DType::f32, shape, oracle::Values(100003)), v(DType::f32, shape, oracle::Values(100003));
     const Operand normals(DType::f32, shape);
     const Operand factors(DType::f64, Shape{kAdamwFactors}, {0.1, 1.0, 1.0, 1.0});
-    ops.adamw({.weight = w, .gradient = g, .first_moment = m, .second_moment = v, .factors = factors});
+    const AdamwTensor tensor{.weight = w, .gradient = g, .first_moment = m, .second_moment = v};
+    ops.adamw({.tensors = {&tensor, 1}, .factors = factors});
     ops.fill_normal({.out = normals, .seed = 1, .stream = "w"});
     return joined({&w, &m, &v, &normals});
   });

@@ -1,6 +1,8 @@
 // Operations on single elements whose type is given: the optimizer's step, conversions, initial values.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "engine/core/rng.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
@@ -27,15 +29,13 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
   for (int step = 1; step <= 5; ++step) {
     const auto gradient = random_operand(DType::f32, shape, static_cast<unsigned>(10 + step));
     const double c1 = 1.0 - std::pow(kBeta1, step), c2 = 1.0 - std::pow(kBeta2, step);
-    ops_->adamw({.weight = weight,
-                 .gradient = gradient,
-                 .first_moment = first,
-                 .second_moment = second,
+    const AdamwTensor tensor{
+        .weight = weight, .gradient = gradient, .first_moment = first, .second_moment = second, .weight_decay = kDecay};
+    ops_->adamw({.tensors = {&tensor, 1},
                  .factors = Operand(DType::f64, Shape{kAdamwFactors}, {kRate, c1, c2, kScale}),
                  .beta1 = kBeta1,
                  .beta2 = kBeta2,
-                 .eps = kEps8,
-                 .weight_decay = kDecay});
+                 .eps = kEps8});
     const auto g = gradient.values();
     for (std::size_t i = 0; i < w.size(); ++i) {
       const double scaled = g[i] * kScale;
@@ -58,6 +58,71 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
         },
         "weight");
   }
+}
+
+// Pieces of an optimizer's state: some empty of whole vectors, some that start between vectors, and more than one
+// launch takes.
+struct StateOfPieces {
+  explicit StateOfPieces(unsigned seed)
+      : weight(random_operand(DType::f32, Shape{kElements}, seed)),
+        gradient(random_operand(DType::f32, Shape{kElements}, seed + 1)),
+        first(random_operand(DType::f32, Shape{kElements}, seed + 2)),
+        second(DType::f32, Shape{kElements}, squares(random_operand(DType::f32, Shape{kElements}, seed + 3).values())) {
+    std::int64_t at = 0;
+    for (int i = 0; i < kPieces; ++i) {
+      const std::int64_t count = i == 3 ? kLong : 1 + i % 9;
+      const Shape shape{count};
+      const auto part = [&](const Operand& o) { return o.view().slice(at, shape); };
+      tensors.push_back({part(weight), part(gradient), part(first), part(second), i % 2 == 0 ? 0.1 : 0.0});
+      gradients.push_back(part(gradient));
+      at += count;
+    }
+  }
+  static Values squares(Values values) {
+    for (auto& v : values) v *= v;
+    return values;
+  }
+  std::vector<std::vector<unsigned char>> bytes() const { return {weight.bytes(), first.bytes(), second.bytes()}; }
+
+  static constexpr int kPieces = 600;
+  static constexpr std::int64_t kLong = 70001;
+  static constexpr std::int64_t kElements = 9 * kPieces + kLong;
+  Operand weight, gradient, first, second;
+  std::vector<AdamwTensor> tensors;
+  std::vector<TensorView> gradients;
+};
+
+TEST_F(Adamw, OfManyTensorsIsThatOfEachAlone) {
+  const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
+  const StateOfPieces together(1);
+  const StateOfPieces apart(1);
+  const auto before = together.bytes();
+  ops_->adamw({.tensors = together.tensors, .factors = factors});
+  for (const auto& tensor : apart.tensors) ops_->adamw({.tensors = {&tensor, 1}, .factors = factors});
+  EXPECT_NE(together.bytes(), before);
+  EXPECT_TRUE(together.bytes() == apart.bytes());
+}
+
+class SumOfSquares : public OpsTest {};
+
+TEST_F(SumOfSquares, OfManyTensorsIsThatOfOneAfterTheOther) {
+  const StateOfPieces state(1);
+  const Operand together(DType::f64, Shape{1}, {3.0}), apart(DType::f64, Shape{1}, {5.0});
+  ops_->sum_of_squares(together, state.gradients, Write::overwrite);
+  auto write = Write::overwrite;
+  for (const auto& gradient : state.gradients) {
+    ops_->sum_of_squares(apart, {&gradient, 1}, write);
+    write = Write::accumulate;
+  }
+  EXPECT_EQ(together.values(), apart.values());
+  // The pieces lie one behind the other; what is behind the last is not theirs.
+  double want = 0.0;
+  std::int64_t left = 0;
+  for (const auto& gradient : state.gradients) left += gradient.elements();
+  for (const double g : state.gradient.values()) want += left-- > 0 ? g * g : 0.0;
+  EXPECT_NEAR(together.values()[0], want, 1e-9 * want);
+  ops_->sum_of_squares(together, state.gradients, Write::accumulate);
+  EXPECT_NEAR(together.values()[0], 2.0 * want, 1e-9 * want);
 }
 
 class ClipScale : public OpsTest {};

@@ -439,7 +439,8 @@ TEST_P(Rows, SumsAreInF64) {
     const Operand out(DType::f64, Shape{1}, {100.0});
     ops_->sum(out, x, Write::overwrite);
     EXPECT_NEAR(ops_->read_f64(out), sum, 1e-12 * size);
-    ops_->sum_of_squares(out, x, Write::accumulate);
+    const TensorView whole = x;
+    ops_->sum_of_squares(out, {&whole, 1}, Write::accumulate);
     EXPECT_NEAR(ops_->read_f64(out), sum + squares, 1e-12 * size);
   }
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -102,6 +103,7 @@ TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
   std::set<std::string> below_layer;
   std::set<std::string> phases;
   std::set<std::string> recomputed;
+  std::map<std::string, int> updates;
   std::int64_t steps = 0;
   const auto found = read();
   for (const auto& event : found.events) {
@@ -120,12 +122,16 @@ TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
     };
     if (event.kind == TraceKind::op && inside("layers.1")) below_layer.insert(event.name);
     if (event.kind == TraceKind::op && inside("recompute")) recomputed.insert(event.name);
+    if (event.kind == TraceKind::op && inside("optimizer")) ++updates[event.name];
     open.push_back(&event);
   }
   EXPECT_EQ(steps, 1);
   EXPECT_THAT(phases, IsSupersetOf({"data", "forward", "backward", "optimizer"}));
   EXPECT_THAT(below_layer, IsSupersetOf({"matmul", "attention_forward", "attention_backward", "norm_forward",
-                                         "norm_backward", "rope", "activation_forward", "adamw"}));
+                                         "norm_backward", "rope", "activation_forward"}));
+  // Of all units at once.
+  EXPECT_EQ(updates["sum_of_squares"], 1);
+  EXPECT_EQ(updates["adamw"], 1);
   EXPECT_THAT(recomputed, IsSupersetOf({"matmul", "attention_forward", "norm_forward"}));
   EXPECT_EQ(recomputed.count("attention_backward"), 0U);
 }

@@ -20,13 +20,10 @@ void adamw(benchmark::State& state) {
   const Operand factors(*ops, DType::f64, {engine::kAdamwFactors});
   constexpr std::array<double, engine::kAdamwFactors> kFactors{1e-4, 0.1, 0.05, 1.0};  // of a first step
   ops->upload(factors, kFactors.data());
+  const engine::AdamwTensor tensor{
+      .weight = weight, .gradient = gradient, .first_moment = first, .second_moment = second, .weight_decay = 0.1};
   for (auto _ : state) {
-    ops->adamw({.weight = weight,
-                .gradient = gradient,
-                .first_moment = first,
-                .second_moment = second,
-                .factors = factors,
-                .weight_decay = 0.1});
+    ops->adamw({.tensors = {&tensor, 1}, .factors = factors});
   }
   // Four arrays read, three written.
   report_bytes(state, 28.0 * kParameters);
@@ -35,7 +32,8 @@ void adamw(benchmark::State& state) {
 void sum_of_squares(benchmark::State& state) {
   const auto ops = engine::make_cpu_ops();
   const Operand x(*ops, DType::f32, {kParameters}), out(*ops, DType::f64, {1});
-  for (auto _ : state) ops->sum_of_squares(out, x, engine::Write::overwrite);
+  const engine::TensorView tensor = x;
+  for (auto _ : state) ops->sum_of_squares(out, {&tensor, 1}, engine::Write::overwrite);
   report_bytes(state, 4.0 * kParameters);
 }
 

@@ -18,23 +18,25 @@ void CpuOps::do_adamw(const AdamwArgs& args) {
   const auto eps = static_cast<float>(args.eps);
   const auto step = static_cast<float>(rate / factor(AdamwFactor::bias_correction1));
   const auto root_correction = static_cast<float>(1.0 / std::sqrt(factor(AdamwFactor::bias_correction2)));
-  const auto decay = static_cast<float>(rate * args.weight_decay);
-  for_ranges(args.weight.elements(), [&](std::int64_t begin, std::int64_t end) {
-    float* const weight = args.weight.as<float>();
-    const float* const gradient = args.gradient.as<const float>();
-    float* const first = args.first_moment.as<float>();
-    float* const second = args.second_moment.as<float>();
+  for (const auto& tensor : args.tensors) {
+    const auto decay = static_cast<float>(rate * tensor.weight_decay);
+    for_ranges(tensor.weight.elements(), [&](std::int64_t begin, std::int64_t end) {
+      float* const weight = tensor.weight.as<float>();
+      const float* const gradient = tensor.gradient.as<const float>();
+      float* const first = tensor.first_moment.as<float>();
+      float* const second = tensor.second_moment.as<float>();
 #pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float g = gradient[i] * scale;
-      const float m = b1 * first[i] + rest1 * g;
-      const float v = b2 * second[i] + rest2 * g * g;
-      first[i] = m;
-      second[i] = v;
-      const float w = weight[i];
-      weight[i] = w - (step * m / (std::sqrt(v) * root_correction + eps) + decay * w);
-    }
-  });
+      for (std::int64_t i = begin; i < end; ++i) {
+        const float g = gradient[i] * scale;
+        const float m = b1 * first[i] + rest1 * g;
+        const float v = b2 * second[i] + rest2 * g * g;
+        first[i] = m;
+        second[i] = v;
+        const float w = weight[i];
+        weight[i] = w - (step * m / (std::sqrt(v) * root_correction + eps) + decay * w);
+      }
+    });
+  }
 }
 
 void CpuOps::do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {

@@ -76,8 +76,9 @@ void CpuOps::do_sum(TensorView out_f64, TensorView x, Write write) {
   total(out_f64, x, write, scratch_, [](double v) { return v; });
 }
 
-void CpuOps::do_sum_of_squares(TensorView out_f64, TensorView x, Write write) {
-  total(out_f64, x, write, scratch_, [](double v) { return v * v; });
+void CpuOps::do_sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) {
+  if (write == Write::overwrite) *out_f64.as<double>() = 0.0;
+  for (const auto& x : tensors) total(out_f64, x, Write::accumulate, scratch_, [](double v) { return v * v; });
 }
 
 double CpuOps::do_read_f64(TensorView scalar) {

@@ -51,7 +51,7 @@ class CudaOps final : public Ops {
   void do_fill(TensorView out, double value) override;
   void do_fill_normal(const NormalArgs& args) override;
   void do_sum(TensorView out_f64, TensorView x, Write write) override;
-  void do_sum_of_squares(TensorView out_f64, TensorView x, Write write) override;
+  void do_sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) override;
   double do_read_f64(TensorView scalar) override;
   void do_upload(TensorView out, const void* from) override;
 

@@ -1,8 +1,8 @@
-// Sums of whole tensors in f64: of each block over its vectors, then over the blocks. Column sums in f32: over groups
-// of rows, then over the groups. Both orders are fixed by the shapes.
+// Sums of whole tensors in f64: of each block over its vectors, then over a tensor's blocks, then over the tensors.
+// Column sums in f32: over groups of rows, then over the groups. Both orders are fixed by the shapes.
 #include "engine/ops/cuda/column_sums.h"
 #include "engine/ops/cuda/cuda_ops.h"
-#include "engine/ops/cuda/flat.cuh"
+#include "engine/ops/cuda/operand_list.cuh"
 #include "engine/ops/cuda/reductions.cuh"
 #include "engine/ops/workspace.h"
 
@@ -16,13 +16,22 @@ struct Square {
   __device__ double operator()(double v) const { return v * v; }
 };
 
+template <class T>
+struct SummedTensor {
+  const T* x;
+  std::int64_t elements;
+  Access access;
+};
+
 template <class T, class Term>
-__global__ void sum_kernel(double* of_blocks, const T* x, std::int64_t elements, Access access) {
+__global__ void sum_kernel(double* of_blocks, const __grid_constant__ OperandList<SummedTensor<T>> tensors) {
   constexpr int N = kVector<T>;
+  const OperandBlock mine = operand_of_block(tensors);
+  const SummedTensor<T>& t = tensors.operands[mine.operand];
   double sum = 0.0;
-  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+  for_each_vector<N>(t.elements, mine.block, mine.blocks, [&](std::int64_t first, std::int64_t count) {
     float v[N];
-    load(x + first, count, access, v);  // the zeros beyond the end add nothing
+    load(t.x + first, count, t.access, v);  // the zeros beyond the end add nothing
 #pragma unroll
     for (int i = 0; i < N; ++i) sum += Term{}(static_cast<double>(v[i]));
   });
@@ -30,22 +39,42 @@ __global__ void sum_kernel(double* of_blocks, const T* x, std::int64_t elements,
   if (threadIdx.x == 0) of_blocks[blockIdx.x] = sum;
 }
 
-// One block; `blocks` is at most workspace::kSumBlocks.
-__global__ void total_kernel(double* out, const double* of_blocks, int blocks, Write write) {
-  double sum = 0.0;
-  for (int i = static_cast<int>(threadIdx.x); i < blocks; i += static_cast<int>(blockDim.x)) sum += of_blocks[i];
-  sum = sum_over_block(sum);
-  if (threadIdx.x == 0) *out = write == Write::accumulate ? *out + sum : sum;
+// One block; a warp sums the blocks of a tensor, then one thread adds the tensors in order.
+template <class T>
+__global__ void total_kernel(double* out, const double* of_blocks,
+                             const __grid_constant__ OperandList<SummedTensor<T>> tensors, Write write) {
+  PERFBENCH_SHARED(double, of_tensors, OperandList<SummedTensor<T>>::kMost);
+  const auto lane = static_cast<unsigned>(threadIdx.x) % kWarp;
+  for (int t = static_cast<int>(threadIdx.x) / kWarp; t < tensors.count; t += static_cast<int>(blockDim.x) / kWarp) {
+    double sum = 0.0;
+    for (unsigned b = (t == 0 ? 0 : tensors.ends[t - 1]) + lane; b < tensors.ends[t]; b += kWarp) sum += of_blocks[b];
+    sum = over_warp(sum, Sum{});
+    if (lane == 0) of_tensors[t] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  double sum = write == Write::accumulate ? *out : 0.0;
+  for (int t = 0; t < tensors.count; ++t) sum += of_tensors[t];
+  *out = sum;
 }
 
 template <class Term>
-void total(const TensorView& out, const TensorView& x, Write write, double* of_blocks, cudaStream_t stream) {
-  with_element_type(x.dtype, [&]<class T>() {
-    LaunchShape shape = flat_shape(x.elements(), kVector<T>, stream);
-    shape.grid.x = std::min(shape.grid.x, static_cast<unsigned>(workspace::kSumBlocks));
-    launch("sum", sum_kernel<T, Term>, shape, of_blocks, x.as<const T>(), x.elements(), access_of({x.data}, 0, 1));
-    launch("sum_total", total_kernel, {.grid = 1, .block = kFlatThreads, .stream = stream}, out.as<double>(), of_blocks,
-           static_cast<int>(shape.grid.x), write);
+void total(const TensorView& out, std::span<const TensorView> tensors, Write write, double* of_blocks,
+           cudaStream_t stream) {
+  in_lists(tensors, [&](std::span<const TensorView> part) {
+    with_element_type(part.front().dtype, [&]<class T>() {
+      OperandList<SummedTensor<T>> list;
+      for (const auto& x : part) {
+        list.add({x.as<const T>(), x.elements(), access_of({x.data}, 0, 1)},
+                 std::min(flat_blocks(x.elements(), kVector<T>), static_cast<unsigned>(workspace::kSumBlocks)));
+      }
+      launch("sum", sum_kernel<T, Term>, {.grid = list.blocks(), .block = kFlatThreads, .stream = stream}, of_blocks,
+             list);
+      const unsigned warps = std::min(list.count, kMostThreads / kWarp);
+      launch("sum_total", total_kernel<T>, {.grid = 1, .block = warps * kWarp, .stream = stream}, out.as<double>(),
+             of_blocks, list, write);
+    });
+    write = Write::accumulate;
   });
 }
 
@@ -84,14 +113,13 @@ __global__ void bias_kernel(float* partial, const T* dy, std::int64_t rows, std:
 }  // namespace
 
 void CudaOps::do_sum(TensorView out_f64, TensorView x, Write write) {
-  auto* const of_blocks = static_cast<double*>(workspace(workspace::kSumBlocks * size_bytes(DType::f64), "sum"));
-  total<Identity>(out_f64, x, write, of_blocks, stream());
+  auto* const of_blocks = static_cast<double*>(workspace(workspace::sum_bytes(1), "sum"));
+  total<Identity>(out_f64, {&x, 1}, write, of_blocks, stream());
 }
 
-void CudaOps::do_sum_of_squares(TensorView out_f64, TensorView x, Write write) {
-  auto* const of_blocks =
-      static_cast<double*>(workspace(workspace::kSumBlocks * size_bytes(DType::f64), "sum_of_squares"));
-  total<Square>(out_f64, x, write, of_blocks, stream());
+void CudaOps::do_sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) {
+  const auto bytes = workspace::sum_bytes(static_cast<std::int64_t>(tensors.size()));
+  total<Square>(out_f64, tensors, write, static_cast<double*>(workspace(bytes, "sum_of_squares")), stream());
 }
 
 double CudaOps::do_read_f64(TensorView scalar) {

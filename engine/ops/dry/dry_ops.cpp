@@ -30,7 +30,7 @@ class DryOps final : public Ops {
   void do_fill(TensorView, double) override {}
   void do_fill_normal(const NormalArgs&) override {}
   void do_sum(TensorView, TensorView, Write) override {}
-  void do_sum_of_squares(TensorView, TensorView, Write) override {}
+  void do_sum_of_squares(TensorView, std::span<const TensorView>, Write) override {}
   double do_read_f64(TensorView) override { return 0.0; }
   void do_upload(TensorView, const void*) override {}
 };

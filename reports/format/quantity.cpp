@@ -34,4 +34,9 @@ std::string human_count(double value, const std::string& unit) {
   return scaled(value, 1000, kPrefixes, unit);
 }
 
+std::string human_time_change(double ns) {
+  static constexpr std::array kPrefixes{"n", "u", "m", ""};
+  return (std::signbit(ns) ? "" : "+") + scaled(ns, 1000, kPrefixes, "s");
+}
+
 }  // namespace perfbench::reports

@@ -52,7 +52,7 @@ TEST_F(StoreCommands, HelpNeedsNoDataFolder) {
   EXPECT_EQ(help.exit_code, 0) << help.error_output;
   EXPECT_THAT(help.output, HasSubstr("sweep"));
   for (const auto* command :
-       {"sweep", "plan", "report", "compare", "baseline", "reproduce", "ingest", "doctor", "data"}) {
+       {"sweep", "plan", "report", "compare", "baseline", "reproduce", "ingest", "doctor", "data", "alerts"}) {
     const auto end = without_data({command, "--help"});
     EXPECT_EQ(end.exit_code, 0) << command << ": " << end.error_output;
   }

@@ -28,5 +28,13 @@ TEST(Quantity, CountsCarryTheirUnitAndSign) {
   EXPECT_EQ(human_count(12, "steps"), "12 steps");
 }
 
+TEST(Quantity, ADifferenceOfTimesHasItsSign) {
+  EXPECT_EQ(human_time_change(3.5e6), "+3.50 ms");
+  EXPECT_EQ(human_time_change(-812), "-812 ns");
+  EXPECT_EQ(human_time_change(2.5e9), "+2.50 s");
+  EXPECT_EQ(human_time_change(999'600), "+1.00 ms");
+  EXPECT_EQ(human_time_change(0), "+0 ns");
+}
+
 }  // namespace
 }  // namespace perfbench::reports

@@ -1,0 +1,170 @@
+// perfbench alerts: what the nightly screen found, and what people made of it.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/cli/author.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
+#include "harness/store/database.h"
+#include "harness/store/utc.h"
+#include "reports/alert_text.h"
+#include "reports/annotations.h"
+#include "reports/junit.h"
+
+namespace perfbench::harness {
+
+enum class AlertFormat { markdown, json, junit, github };
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::AlertFormat> {
+  using F = perfbench::harness::AlertFormat;
+  static constexpr std::array kNames{std::pair{F::markdown, "markdown"}, std::pair{F::json, "json"},
+                                     std::pair{F::junit, "junit"}, std::pair{F::github, "github"}};
+};
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::AlertScope> {
+  using S = perfbench::harness::AlertScope;
+  static constexpr std::array kNames{std::pair{S::live, "live"}, std::pair{S::all, "all"}};
+};
+
+namespace perfbench::harness {
+namespace {
+
+struct ListOptions {
+  std::filesystem::path db = "perf.db";
+  AlertScope state = AlertScope::live;
+  AlertFormat format = AlertFormat::markdown;
+  bool gate = false;
+};
+
+struct ChangeOptions {
+  std::filesystem::path db = "perf.db";
+  std::string id;
+  std::string reason;
+  std::string author;
+  AlertState to = AlertState::acknowledged;
+};
+
+std::string rendered(const std::vector<Alert>& alerts, AlertFormat format) {
+  std::vector<reports::Check> checks;
+  for (const auto& alert : alerts) checks.push_back(reports::check_of(alert));
+  switch (format) {
+    case AlertFormat::junit:
+      return reports::to_junit(checks);
+    case AlertFormat::github:
+      return reports::github_annotations(checks);
+    case AlertFormat::json:
+      return reports::alerts_json(group_by_range(alerts));
+    case AlertFormat::markdown:
+      break;
+  }
+  return reports::alerts_markdown(group_by_range(alerts));
+}
+
+ExitCode list(const ListOptions& options) {
+  const auto db = open_database(options.db, {.mode = OpenMode::read_only});
+  const auto alerts = load_alerts(db, options.state);
+  fmt::print("{}", rendered(alerts, options.format));
+  const bool bad = std::any_of(alerts.begin(), alerts.end(), [](const Alert& alert) {
+    return alert.state() == AlertState::open && is_bad(alert.finding.kind);
+  });
+  return options.gate && bad ? ExitCode::regression : ExitCode::fine;
+}
+
+void show(const std::filesystem::path& path, const std::string& id, AlertFormat format) {
+  const auto alert = find_alert(open_database(path, {.mode = OpenMode::read_only}), id);
+  fmt::print("{}", format == AlertFormat::markdown ? reports::alert_markdown(alert) : rendered({alert}, format));
+}
+
+void change(const ChangeOptions& options) {
+  auto db = open_database(options.db);
+  const auto author = options.author.empty() ? current_author() : options.author;
+  const auto alert = change_alert(db, options.id, options.to, author, options.reason, utc_now());
+  fmt::print("{} is {} (by {}: {})\n", alert.alert_id, spec::enum_name(alert.state()), author, options.reason);
+}
+
+std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
+  auto options = std::make_shared<ChangeOptions>();
+  options->to = to;
+  command.add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
+  command.add_option("--db", options->db, "database")->capture_default_str();
+  command.add_option("--reason", options->reason, "why, for whoever reads it later")->required();
+  command.add_option("--author", options->author, "default: git's user.name, or USER");
+  command.callback([options] { change(*options); });
+  return options;
+}
+
+void add_list(CLI::App& parent, CommandContext& context) {
+  auto* command = parent.add_subcommand("list", "Alerts by commit range");
+  auto options = std::make_shared<ListOptions>();
+  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_enum_option(*command, "--state", options->state, "live (open and acknowledged) or all");
+  add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
+  command->add_flag("--gate", options->gate, "end with 1 while a bad alert is open: neither acknowledged nor closed");
+  command->footer(
+      "Examples:\n"
+      "  perfbench alerts list --db perf.db\n"
+      "  perfbench alerts list --db perf.db --format junit > alerts.xml\n"
+      "Exit codes: 0; with --gate 1 while an alert other than an improvement is open.");
+  command->callback([options, &context] { context.exit_code = list(*options); });
+}
+
+void add_show(CLI::App& parent) {
+  struct ShowOptions {
+    std::filesystem::path db = "perf.db";
+    std::string id;
+    AlertFormat format = AlertFormat::markdown;
+  };
+  auto* command = parent.add_subcommand("show", "Everything of one alert, with its history");
+  auto options = std::make_shared<ShowOptions>();
+  command->add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
+  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
+  command->footer("Examples:\n  perfbench alerts show 1a2b3c --db perf.db");
+  command->callback([options] { show(options->db, options->id, options->format); });
+}
+
+}  // namespace
+
+void add_alerts(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("alerts", "What the nightly screen found, and what people made of it");
+  command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  perfbench alerts list --db perf.db\n"
+      "  perfbench alerts ack 1a2b3c --reason 'bisecting' --db perf.db\n"
+      "  perfbench alerts close 1a2b3c --as fixed --reason 'reverted in 4f37cb0' --db perf.db\n"
+      "States: open and acknowledged are live; fixed, wont_fix, environment and invalid are closed. One that was "
+      "fixed\n"
+      "and is seen again opens anew and names the old one; the others stay silent until the series shifts once more.\n"
+      "Exit codes: 0 done; 1 with `list --gate`, while a bad alert is open; 3 unknown alert, or a change that cannot "
+      "be.");
+  add_list(*command, context);
+  add_show(*command);
+
+  auto* ack = command->add_subcommand("ack", "Somebody looks after it");
+  add_change(*ack, AlertState::acknowledged);
+  ack->footer("Examples:\n  perfbench alerts ack 1a2b3c --reason 'bisecting'");
+
+  auto* close = command->add_subcommand("close", "It needs nobody any more");
+  auto closing = add_change(*close, AlertState::fixed);
+  close
+      ->add_option_function<std::string>(
+          "--as", [closing](const std::string& text) { closing->to = spec::enum_value<AlertState>(text).value(); },
+          "fixed, wont_fix (wanted or accepted), environment (the machine), or invalid (no change at all)")
+      ->check(CLI::IsMember({"fixed", "wont_fix", "environment", "invalid"}))
+      ->required();
+  close->footer("Examples:\n  perfbench alerts close 1a2b3c --as wont_fix --reason 'the price of the new loss'");
+
+  auto* reopen = command->add_subcommand("reopen", "The judgement was wrong: open once more");
+  add_change(*reopen, AlertState::open);
+  reopen->footer("Examples:\n  perfbench alerts reopen 1a2b3c --reason 'it was not the machine'");
+}
+
+}  // namespace perfbench::harness

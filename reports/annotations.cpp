@@ -1,0 +1,65 @@
+#include "reports/annotations.h"
+
+namespace perfbench::reports {
+namespace {
+
+// As @actions/core does it: the message ends at the line's end, a property also at ',' or ':'.
+std::string escaped_message(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '%':
+        out += "%25";
+        break;
+      case '\r':
+        out += "%0D";
+        break;
+      case '\n':
+        out += "%0A";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string escaped_property(const std::string& text) {
+  std::string out;
+  for (const char c : escaped_message(text)) {
+    if (c == ':') {
+      out += "%3A";
+    } else if (c == ',') {
+      out += "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+const char* command_of(CheckOutcome outcome) {
+  switch (outcome) {
+    case CheckOutcome::failed:
+      return "error";
+    case CheckOutcome::undecided:
+      return "warning";
+    case CheckOutcome::passed:
+      break;
+  }
+  return "notice";
+}
+
+}  // namespace
+
+std::string github_annotations(const std::vector<Check>& checks) {
+  std::string out;
+  for (const auto& check : checks) {
+    if (check.message.empty()) continue;
+    out += std::string("::") + command_of(check.outcome) +
+           " title=" + escaped_property(check.suite + ": " + check.name) + "::" + escaped_message(check.message) + "\n";
+  }
+  return out;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "harness/launch/process.h"
+#include "reports/alert_text.h"
+#include "reports/annotations.h"
+#include "reports/junit.h"
+#include "reports/webhook_body.h"
+#include "tests/harness/example_alert.h"
+#include "tests/harness/example_run.h"
+#include "tests/reports/golden_file.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::Alert;
+using harness::AlertKind;
+using harness::AlertState;
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+// Two commit ranges: one with a regression that came back and a vanished cell, one of the environment.
+std::vector<Alert> examples() {
+  auto slower = harness::example_finding("model=a|b fsdp=2");
+  slower.attribution = {{"gemm", 3.5e6, 0.7}, {"all_reduce dp", 1e6, 0.2}, {"idle", 4e5, 0.08}, {"copy", 1e5, 0.02}};
+  slower.environment = {{"kernel", "6.1", "6.5"}};
+  slower.confirmation = {"20260110T030000Z-ab"};
+  auto first = harness::example_alert(slower, "aaaaaaaaaaaa");
+  first.reopens = "999999999999";
+  first.events.push_back({.from = AlertState::open,
+                          .to = AlertState::acknowledged,
+                          .author = "ada",
+                          .reason = "bisecting",
+                          .at_utc = "2026-01-10T09:00:00Z"});
+  auto gone = harness::example_finding("model=c");
+  gone.kind = AlertKind::vanished_cell;
+  gone.ratio = gone.ratio_low = gone.ratio_high = std::nullopt;
+  gone.detail = "not in tonight's sweep; crashed: signal 11";
+  auto machine = harness::example_finding("model=d", 12);
+  machine.kind = AlertKind::environment;
+  return {first, harness::example_alert(gone, "bbbbbbbbbbbb"), harness::example_alert(machine, "cccccccccccc")};
+}
+
+TEST(AlertMarkdown, IsAsTheGoldenFile) {
+  expect_golden("alerts.md", alerts_markdown(group_by_range(examples())));
+  expect_golden("alert.md", alert_markdown(examples()[0]));
+  EXPECT_EQ(alerts_markdown({}), "## No alerts\n");
+}
+
+TEST(AlertJson, HasEveryFieldOfAnAlert) {
+  expect_golden("alerts.json", alerts_json(group_by_range(examples())));
+  const auto alert = Json::parse(alerts_json(group_by_range(examples())))["groups"][0]["alerts"][0];
+  EXPECT_DOUBLE_EQ(alert["ratio"], 1.05);
+  EXPECT_EQ(alert["attribution"].size(), 4U);
+  EXPECT_EQ(alert["events"][1]["author"], "ada");
+}
+
+TEST(CheckOfAlert, FailsWhileABadOneIsLive) {
+  auto alert = examples()[0];
+  EXPECT_EQ(check_of(alert).outcome, CheckOutcome::failed);
+  alert.events.back().to = AlertState::wont_fix;
+  EXPECT_EQ(check_of(alert).outcome, CheckOutcome::passed);
+  alert.events.back().to = AlertState::open;
+  alert.finding.kind = AlertKind::improvement;
+  EXPECT_EQ(check_of(alert).outcome, CheckOutcome::passed);
+}
+
+std::vector<Check> nasty_checks() {
+  return {{"nightly", "a <b> & \"c\"", CheckOutcome::failed, "line\nbreak]]>", "x\x01y\xff \xe2\x82 \xc3\xa9 \x1b[31m"},
+          {"other", "fine", CheckOutcome::passed, "", ""},
+          {"nightly", "who knows", CheckOutcome::undecided, "needs 16 pairs", ""},
+          {"nightly", "better", CheckOutcome::passed, "-5 %", "unused"}};
+}
+
+TEST(Junit, IsWellFormedWhateverTheTextHolds) {
+  const auto xml = to_junit(nasty_checks());
+  harness::ScratchFolder scratch;
+  harness::write_text(scratch / "a.xml", xml);
+  // Expat refuses what XML 1.0 does not allow; pugixml would not.
+  const auto parsed = harness::run_process({.command = {"python3", "-c",
+                                                        "import sys, xml.etree.ElementTree as e\n"
+                                                        "r = e.parse(sys.argv[1]).getroot()\n"
+                                                        "print([c.get('name') for c in r.iter('testcase')])\n"
+                                                        "print(ascii(r.find('.//failure').text))",
+                                                        (scratch / "a.xml").string()}});
+  EXPECT_EQ(parsed.exit_code, 0) << parsed.error_output << xml;
+  EXPECT_THAT(parsed.output, HasSubstr("'a <b> & \"c\"', 'who knows', 'better', 'fine'"));
+  EXPECT_THAT(parsed.output, HasSubstr(R"(x\ufffdy\ufffd \ufffd\ufffd \xe9 \ufffd[31m)"));
+}
+
+TEST(Junit, CountsEachSuiteAndAllOfThem) {
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(to_junit(nasty_checks()).c_str()));
+  const auto root = document.child("testsuites");
+  EXPECT_EQ(root.attribute("tests").as_int(), 4);
+  EXPECT_EQ(root.attribute("failures").as_int(), 1);
+  EXPECT_EQ(root.attribute("skipped").as_int(), 1);
+  const auto nightly = root.find_child_by_attribute("testsuite", "name", "nightly");
+  EXPECT_EQ(nightly.attribute("tests").as_int(), 3);
+  const auto other = root.find_child_by_attribute("testsuite", "name", "other");
+  EXPECT_EQ(other.attribute("tests").as_int(), 1);
+  EXPECT_EQ(other.attribute("failures").as_int(), 0);
+  const auto failed = nightly.find_child_by_attribute("testcase", "name", "a <b> & \"c\"");
+  EXPECT_STREQ(failed.child("failure").attribute("message").as_string(), "line\nbreak]]>");
+  EXPECT_TRUE(nightly.find_child_by_attribute("testcase", "name", "who knows").child("skipped"));
+  const auto better = nightly.find_child_by_attribute("testcase", "name", "better");
+  EXPECT_FALSE(better.child("failure"));
+  EXPECT_STREQ(better.child("system-out").text().as_string(), "-5 %");
+}
+
+TEST(GithubAnnotations, CannotBeEndedByTheirText) {
+  const auto text = github_annotations({{"m:1,x", "100%", CheckOutcome::failed, "slow\r\n::error::forged 5%", ""},
+                                        {"m", "b", CheckOutcome::undecided, "a: b, c", ""},
+                                        {"m", "c", CheckOutcome::passed, "better", ""},
+                                        {"m", "d", CheckOutcome::passed, "", ""}});
+  EXPECT_EQ(text,
+            "::error title=m%3A1%2Cx%3A 100%25::slow%0D%0A::error::forged 5%25\n"
+            "::warning title=m%3A b::a: b, c\n"
+            "::notice title=m%3A c::better\n");
+}
+
+TEST(WebhookBody, IsTextAndBlocksThatSlackTakes) {
+  const auto group = group_by_range(examples())[0];
+  const auto body = Json::parse(webhook_body(group));
+  EXPECT_EQ(body.size(), 2U);
+  EXPECT_EQ(body["blocks"][0]["text"]["text"], "perfbench: 2 worse, 0 better, commits rev09..rev10");
+  ASSERT_EQ(body["blocks"].size(), 3U);
+  const std::string first = body["blocks"][1]["text"]["text"];
+  EXPECT_THAT(first, HasSubstr("+5.0 % (95 %: +3.0 % to +7.0 %)"));
+  EXPECT_THAT(first, HasSubstr("gemm +3.50 ms (70.0 %), all_reduce dp +1.00 ms (20.0 %), idle +400 us (8.0 %)"));
+  EXPECT_THAT(first, Not(HasSubstr("copy")));  // the three largest
+  EXPECT_THAT(first, HasSubstr("kernel 6.1 -&gt; 6.5"));
+  EXPECT_THAT(first, HasSubstr("perfbench alerts show aaaaaaaaaaaa"));
+  EXPECT_THAT(std::string(body["text"]), HasSubstr("vanished cell: nightly, model=c"));
+}
+
+TEST(WebhookBody, StaysWithinSlacksLimits) {
+  auto alert = examples()[0];
+  for (int i = 0; i < 2000; ++i) alert.finding.series.cell += i % 2 ? "<" : "\xc3\xa9";
+  harness::AlertGroup group{.good_revision = "a", .bad_revision = "b", .alerts = {}};
+  for (int i = 0; i < 60; ++i) group.alerts.push_back(alert);
+  const auto body = Json::parse(webhook_body(group));
+  EXPECT_LE(body["blocks"].size(), 50U);
+  for (const auto& block : body["blocks"]) {
+    const std::string text = block["text"]["text"];
+    EXPECT_LE(text.size(), 3000U);
+    EXPECT_THAT(text, Not(HasSubstr("\xef\xbf\xbd")));  // no character was cut
+  }
+  const std::string cut = body["blocks"][1]["text"]["text"];
+  const auto entity = cut.rfind('&');
+  EXPECT_EQ(cut.substr(entity, 4), "&lt;");
+  EXPECT_THAT(std::string(body["blocks"].back()["text"]["text"]), HasSubstr("and 20 more"));
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -1,0 +1,38 @@
+// The engines that measured the nights of a store, so that tonight's can be held against that of any of them, and the
+// control: one that stays the same while everything else changes.
+//
+//   FOLDER/<first 16 digits of the SHA-256>   an executable
+//   FOLDER/nights/<sweep id>                  its digits: the engine of that night
+//   FOLDER/control                            the same, of the fixed one
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace perfbench::harness {
+
+class EngineArchive {
+ public:
+  explicit EngineArchive(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // `engine` is what measured that night. Throws RunDirectoryError when it cannot be read or the archive not written.
+  void keep(const std::string& sweep_id, const std::filesystem::path& engine) const;
+  void set_control(const std::filesystem::path& engine) const;
+
+  // Nothing for a night that is not known, or whose engine is gone.
+  std::optional<std::filesystem::path> of_night(const std::string& sweep_id) const;
+  std::optional<std::filesystem::path> control() const;
+
+  // Forgets all nights but the newest (ids of sweeps sort by time), and the engines that then nothing names.
+  void prune(std::size_t newest_nights) const;
+
+ private:
+  std::string add(const std::filesystem::path& engine) const;
+  std::optional<std::filesystem::path> named_by(const std::filesystem::path& file) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace perfbench::harness

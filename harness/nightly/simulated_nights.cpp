@@ -1,0 +1,113 @@
+#include "harness/nightly/simulated_nights.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include "harness/input_error.h"
+#include "harness/run/attempt_json.h"
+#include "harness/run/run_directory.h"
+#include "harness/store/evidence.h"
+#include "workloads/spec/record_json.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// "2026-01-31T12:00:00Z" so many days before.
+std::string days_before(const std::string& utc, int days) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  if (std::sscanf(utc.c_str(), "%4d-%2u-%2u", &year, &month, &day) != 3) {
+    throw InputError("[nightly] '" + utc + "' is no time such as 2026-01-31T12:00:00Z");
+  }
+  const auto date = std::chrono::sys_days(std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day));
+  const std::chrono::year_month_day before(date - std::chrono::days(days));
+  return fmt::format("{:04}-{:02}-{:02}{}", static_cast<int>(before.year()), static_cast<unsigned>(before.month()),
+                     static_cast<unsigned>(before.day()), utc.substr(10));
+}
+
+std::int64_t scaled(std::int64_t ns, double factor) {
+  return std::llround(factor * static_cast<double>(ns));
+}
+
+spec::StepRecord scaled(spec::StepRecord step, double factor) {
+  for (auto* part : {&step.data_ns, &step.forward_ns, &step.backward_ns, &step.exposed_comm_ns, &step.optimizer_ns,
+                     &step.other_ns}) {
+    *part = scaled(*part, factor);
+  }
+  step.wall_ns =
+      step.data_ns + step.forward_ns + step.backward_ns + step.exposed_comm_ns + step.optimizer_ns + step.other_ns;
+  return step;
+}
+
+// Without the flushes of what was measured: made again in a moment.
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw RunDirectoryError("[nightly] cannot write " + file.string());
+}
+
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : random_(seed) {}
+  double factor(double sd) { return std::exp(sd * normal_(random_)); }
+
+ private:
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+};
+
+fs::path write_night(const RunEvidence& base, const fs::path& runs, const SimulatedNights& how, int days,
+                     Noise& noise) {
+  const auto made = create_attempt(runs, base.attempt.run_id);
+  write(made.path / kRunFile, base.run_json);
+  write(made.path / kEnvironmentFile, spec::to_json_line(*base.environment) + "\n");
+  const double step_factor = noise.factor(how.step_time_sd);
+  for (std::int64_t rank = 0; rank < base.run.mesh.devices(); ++rank) {
+    std::string lines;
+    for (const auto& step : base.steps) {
+      if (step.rank == rank) lines += spec::to_json_line(scaled(step, step_factor)) + "\n";
+    }
+    write(made.path / steps_file(rank), lines);
+  }
+  auto summary = *base.summary;
+  summary.startup_ns = scaled(summary.startup_ns, noise.factor(how.startup_sd));
+  summary.resident_bytes = scaled(summary.resident_bytes, noise.factor(how.resident_sd));
+  write(made.path / kResultFile, spec::to_json_line(summary) + "\n");
+  auto attempt = base.attempt;
+  attempt.attempt = made.attempt;
+  attempt.started_utc = days_before(base.attempt.started_utc, days);
+  attempt.sweep_id = "simulated-" + attempt.started_utc.substr(0, 10);
+  attempt.perfbench_version = "simulated";
+  write(made.path / kAttemptFile, to_json_line(attempt));
+  return made.path;
+}
+
+}  // namespace
+
+std::vector<fs::path> write_simulated_nights(const std::vector<fs::path>& base, const fs::path& runs,
+                                             const SimulatedNights& how) {
+  std::vector<RunEvidence> finished;
+  for (const auto& folder : base) {
+    auto evidence = read_run_directory(folder);
+    if (!evidence || evidence->attempt.state != AttemptState::ok || !evidence->environment || !evidence->summary) {
+      continue;
+    }
+    finished.push_back(std::move(*evidence));
+  }
+  Noise noise(how.seed);
+  std::vector<fs::path> out;
+  for (int days = how.nights; days > 0; --days) {
+    for (const auto& evidence : finished) out.push_back(write_night(evidence, runs, how, days, noise));
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

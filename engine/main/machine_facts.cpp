@@ -7,6 +7,7 @@
 #include "engine/metrics/noise_probe.h"
 #include "engine/ops/cpu/cpu_libraries.h"
 #include "engine/parallel/collectives.h"
+#include "engine/trace/nvtx_ranges.h"
 #include "workloads/build_info/build_info.h"
 
 namespace perfbench::engine {
@@ -27,6 +28,7 @@ spec::EnvironmentRecord machine_facts(std::int64_t ranks, std::int64_t threads_p
   env.git_dirty = build.git_dirty;
   env.mpi = mpi_version();
   env.libraries = cpu_library_versions();
+  env.libraries["NVTX"] = nvtx_version() + (nvtx_wanted_in_timed_steps() ? ", ranges of timed steps" : "");
   add_cuda_facts(env);
   env.peak_flops_per_s = measure_peak_flops_per_s(static_cast<int>(threads_per_rank));
   return env;

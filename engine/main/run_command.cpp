@@ -13,6 +13,7 @@
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
+#include "engine/trace/nvtx_ranges.h"
 #include "engine/train/traced_steps.h"
 #include "engine/train/trainer.h"
 #include "workloads/spec/parameter_table.h"
@@ -145,12 +146,13 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   Trainer trainer(context, run, init_rule(run), tokens.get());
   LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
   GpuSampleFile gpu(backend.telemetry.get(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  const auto ranges = nvtx_wanted_in_timed_steps() ? make_nvtx_ranges(nullptr) : nullptr;
   Tensor held_by_fault;
   if (faults) {
     held_by_fault = faults->begin(memory);
     context.filter = faults.get();
-    context.set_trace(nullptr);
   }
+  context.set_trace(ranges.get());
   const std::int64_t startup_ns = monotonic_ns() - started_ns;
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const std::int64_t probe_ns = probe_noise(static_cast<int>(threads));

@@ -10,15 +10,18 @@
 
 namespace perfbench::engine {
 
+// What becomes of work that the device can repeat by itself (recorded_work.h).
+enum class Recordings { used, unused };
+
 struct Context {
   Ops& ops;
   Memory& memory;
   Collectives& collectives;
   PhaseClock& clock;
-  DType compute = DType::f32;  // type of weights and activations in products; master weights are f32
-  TraceSink* trace = nullptr;  // set by set_trace
-
+  DType compute = DType::f32;    // type of weights and activations in products; master weights are f32
+  TraceSink* trace = nullptr;    // set by set_trace
   SinkFilter* filter = nullptr;  // of what set_trace is given
+  Recordings recordings = Recordings::used;
 
   // All that is done with this context becomes spans of `sink`, until it is set to null. Call between steps.
   void set_trace(TraceSink* sink) {

@@ -3,7 +3,7 @@
 namespace perfbench::engine {
 
 void RecordedWork::run(Context& context, const std::function<void()>& body) {
-  if (!context.ops.records() || context.trace != nullptr || !executed_) {
+  if (!context.ops.records() || context.recordings == Recordings::unused || !executed_) {
     executed_ = true;
     body();
     return;

@@ -17,8 +17,7 @@ class RecordedWork {
   RecordedWork(RecordingSlot slot, Operands operands) : slot_(slot), operands_(operands) {}
 
   // Executes `body`, the same sequence of operations at each call, which returns the memory it takes and reads nothing
-  // back. The first call is not recorded: libraries choose their algorithms in it. Nor is a traced one, whose
-  // operations are to be told apart.
+  // back. The first call is not recorded: libraries choose their algorithms in it.
   void run(Context& context, const std::function<void()>& body);
 
  private:

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/trace/nvtx_ranges.h"
+
 namespace perfbench::engine {
 namespace {
 
@@ -78,8 +80,25 @@ void CuptiRecords::add(const CUpti_Activity* record) {
       if (e.externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0) span_of_[e.correlationId] = e.externalId;
       break;
     }
+    case CUPTI_ACTIVITY_KIND_MARKER:
+      add_marker(*reinterpret_cast<const CuptiMarker*>(record));
+      break;
     default:
       break;
+  }
+}
+
+void CuptiRecords::add_marker(const CuptiMarker& marker) {
+  const auto at_ns = static_cast<std::int64_t>(marker.timestamp);
+  if ((marker.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0) {
+    ranges_[marker.id].end_ns = at_ns;
+  } else if ((marker.flags & CUPTI_ACTIVITY_FLAG_MARKER_START) != 0) {
+    const std::string domain = marker.domain != nullptr ? marker.domain : "";
+    if (domain == kNvtxDomain) return;  // its end finds no start
+    Range& range = ranges_[marker.id];
+    range.name = (domain.empty() ? "" : domain + ": ") + (marker.name != nullptr ? marker.name : "unnamed");
+    range.thread = marker.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? marker.objectId.pt.threadId : 0;
+    range.start_ns = at_ns;
   }
 }
 
@@ -93,6 +112,23 @@ void CuptiRecords::name_by_span(spec::TraceEvent& event) const {
   event.kind = spec::TraceKind::collective;
   event.axis = span.axis;
   event.bytes = span.bytes;
+}
+
+// A range of which the step holds one end only is left out.
+void CuptiRecords::take_markers() {
+  constexpr auto kFirstLane = static_cast<std::int64_t>(TraceLane::communication) + 1;
+  for (const auto& [id, range] : ranges_) {
+    if (range.name.empty() || range.end_ns < range.start_ns) continue;
+    const auto lane = lanes_.try_emplace(range.thread, kFirstLane + static_cast<std::int64_t>(lanes_.size()));
+    spec::TraceEvent event;
+    event.kind = spec::TraceKind::marker;
+    event.name = range.name;
+    event.start_ns = range.start_ns;
+    event.end_ns = range.end_ns;
+    event.lane = lane.first->second;
+    work_.push_back(std::move(event));
+  }
+  ranges_.clear();
 }
 
 std::vector<spec::TraceEvent> CuptiRecords::take(std::int64_t rank, std::int64_t step) {
@@ -112,6 +148,7 @@ std::vector<spec::TraceEvent> CuptiRecords::take(std::int64_t rank, std::int64_t
     event.correlation = call.correlation;
     work_.push_back(std::move(event));
   }
+  take_markers();
   for (auto& event : work_) {
     event.rank = rank;
     event.step = step;

@@ -20,9 +20,12 @@ void cupti_check(CUptiResult code, const char* call) {
                     std::string(call) + " failed: " + (text != nullptr ? text : std::to_string(code)));
 }
 
-constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                            CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
-                            CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                            CUPTI_ACTIVITY_KIND_MEMCPY,
+                            CUPTI_ACTIVITY_KIND_MEMSET,
+                            CUPTI_ACTIVITY_KIND_RUNTIME,
+                            CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                            CUPTI_ACTIVITY_KIND_MARKER};
 constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 constexpr std::size_t kBufferAlignment = 8;
 

@@ -8,6 +8,7 @@
 #include "engine/core/error.h"
 #include "engine/metrics/record_files.h"
 #include "engine/trace/device_spans.h"
+#include "engine/trace/nvtx_ranges.h"
 #include "engine/train/dry_walk.h"
 #include "workloads/spec/record_json.h"
 
@@ -52,10 +53,17 @@ std::string lines_of(const std::vector<spec::TraceEvent>& events) {
   return lines;
 }
 
+// Within it, all that is done with the context goes to `sink`, operation by operation.
 class Tracing {
  public:
-  Tracing(Context& context, TraceSink& sink) : context_(context) { context_.set_trace(&sink); }
-  ~Tracing() { context_.set_trace(nullptr); }
+  Tracing(Context& context, TraceSink& sink) : context_(context) {
+    context_.set_trace(&sink);
+    context_.recordings = Recordings::unused;
+  }
+  ~Tracing() {
+    context_.set_trace(nullptr);
+    context_.recordings = Recordings::used;
+  }
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
 
@@ -67,12 +75,14 @@ class Tracing {
 std::vector<spec::TraceEvent> traced_step(Context& context, Trainer& trainer, TraceRecorder& recorder,
                                           DeviceTracer* device, std::int64_t step) {
   const std::int64_t rank = context.collectives.mesh().rank();
+  const auto ranges = make_nvtx_ranges(&recorder);
+  TraceSink& host = ranges ? *ranges : recorder;
   std::vector<spec::TraceEvent> device_events;
   if (device == nullptr) {
-    const Tracing tracing(context, recorder);
+    const Tracing tracing(context, host);
     trainer.step(step);
   } else {
-    DeviceSpans sink(recorder, *device);
+    DeviceSpans sink(host, *device);
     device->begin_step();
     {
       const Tracing tracing(context, sink);

@@ -5,7 +5,6 @@
 
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/sharding/recorded_work.h"
-#include "engine/trace/trace_recorder.h"
 
 namespace perfbench::engine {
 namespace {
@@ -58,14 +57,13 @@ TEST_F(RecordedWorkTest, OfNewAddressesIsRecordedEachTime) {
   EXPECT_EQ(ops_.flops().feed_forward_flops, 3 * 16);
 }
 
-TEST_F(RecordedWorkTest, IsExecutedWhileItIsTraced) {
+TEST_F(RecordedWorkTest, IsExecutedWhereRecordingsAreNotUsed) {
   RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 3; ++i) run(step);
   ops_.calls.clear();
-  SpanCounter spans;
-  context_.set_trace(&spans);
+  context_.recordings = Recordings::unused;
   run(step);
-  context_.set_trace(nullptr);
+  context_.recordings = Recordings::used;
   run(step);
   EXPECT_THAT(ops_.calls, ElementsAre("work", "replay"));
 }

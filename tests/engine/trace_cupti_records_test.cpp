@@ -44,9 +44,25 @@ class CuptiRecordsTest : public testing::Test {
     a.correlationId = id;
     add(a);
   }
+  void marker(CUpti_ActivityFlag flag, std::uint64_t at, std::uint32_t id, const char* domain, const char* name,
+              std::uint32_t thread = 77) {
+    CuptiMarker m{};
+    m.kind = CUPTI_ACTIVITY_KIND_MARKER;
+    m.flags = flag;
+    m.timestamp = at;
+    m.id = id;
+    m.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+    m.objectId.pt.threadId = thread;
+    m.domain = domain;
+    m.name = name;
+    add(m);
+  }
 
   CuptiRecords records_;
 };
+
+constexpr auto kStart = CUPTI_ACTIVITY_FLAG_MARKER_START;
+constexpr auto kEnd = CUPTI_ACTIVITY_FLAG_MARKER_END;
 
 TEST_F(CuptiRecordsTest, AKernelIsNamedByTheOperationThatSubmittedIt) {
   const auto span = records_.add_span({.kind = TraceKind::op, .name = "norm_forward"});
@@ -126,6 +142,39 @@ TEST_F(CuptiRecordsTest, OnlyCallsThatStartedSomethingAreKept) {
   EXPECT_EQ(events[0].correlation, 1);
   EXPECT_EQ(events[0].start_ns, 40);
   EXPECT_EQ(events[0].end_ns, 45);
+}
+
+TEST_F(CuptiRecordsTest, RangesOfLibrariesAreMarkersOnLanesByThread) {
+  marker(kStart, 100, 1, "NCCL", "ncclAllGather");
+  marker(kStart, 110, 2, nullptr, "inner");
+  marker(kEnd, 120, 2, nullptr, nullptr);
+  marker(kEnd, 130, 1, "NCCL", nullptr);
+  marker(kEnd, 205, 3, "NCCL", nullptr, 88);  // records come in any order
+  marker(kStart, 200, 3, "NCCL", "ncclReduceScatter", 88);
+  const auto events = records_.take(1, 4);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0].kind, TraceKind::marker);
+  EXPECT_EQ(events[0].name, "NCCL: ncclAllGather");
+  EXPECT_EQ(events[0].start_ns, 100);
+  EXPECT_EQ(events[0].end_ns, 130);
+  EXPECT_EQ(events[0].device, spec::kHostDevice);
+  EXPECT_EQ(events[0].rank, 1);
+  EXPECT_EQ(events[0].step, 4);
+  EXPECT_EQ(events[1].name, "inner");
+  EXPECT_EQ(events[1].lane, events[0].lane);
+  EXPECT_EQ(events[2].name, "NCCL: ncclReduceScatter");
+  EXPECT_NE(events[2].lane, events[0].lane);
+  for (const auto& event : events) EXPECT_GE(event.lane, 2);
+}
+
+TEST_F(CuptiRecordsTest, TheEnginesOwnRangesAreNotRecordedTwice) {
+  marker(kStart, 100, 1, "perfbench", "matmul");
+  marker(kEnd, 130, 1, "perfbench", nullptr);
+  marker(CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS, 140, 2, "NCCL", "a point in time");
+  marker(kStart, 150, 3, "NCCL", "open at the step's end");
+  EXPECT_EQ(records_.take(0, 0).size(), 0U);
+  marker(kEnd, 160, 3, "NCCL", nullptr);
+  EXPECT_EQ(records_.take(0, 1).size(), 0U);
 }
 
 TEST_F(CuptiRecordsTest, AStepBeginsAnew) {

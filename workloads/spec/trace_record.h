@@ -2,8 +2,8 @@
 // order in which the events were recorded, then one TraceEnd. A file without that last line was cut off.
 //
 // Every rank has host lanes (device kHostDevice: lane 0 is the thread that runs the schedule, lane 1 the one that runs
-// its collectives) and, on a GPU, one lane per stream of its device. Spans of a host lane nest. All times of a rank,
-// and of all ranks of a node, are by one monotonic clock.
+// its collectives, from lane 2 on markers by thread) and, on a GPU, one lane per stream of its device. Spans of a host
+// lane nest. All times of a rank, and of all ranks of a node, are by one monotonic clock.
 //
 // What executed: kernel, copy, memset and collective. An op executed by itself too, unless its rank has events of a
 // device: then it is its submission, and what it submitted is found by correlation.
@@ -27,7 +27,8 @@ enum class TraceKind {
   host_call,   // a call of the device's programming interface: "cudaLaunchKernel"
   kernel,      // on a device
   copy,
-  memset
+  memset,
+  marker  // a range by which a library names what it does (NVTX): "NCCL: ncclAllGather"
 };
 template <>
 struct EnumNames<TraceKind> {
@@ -40,7 +41,8 @@ struct EnumNames<TraceKind> {
                                      std::pair{TraceKind::host_call, "host_call"},
                                      std::pair{TraceKind::kernel, "kernel"},
                                      std::pair{TraceKind::copy, "copy"},
-                                     std::pair{TraceKind::memset, "memset"}};
+                                     std::pair{TraceKind::memset, "memset"},
+                                     std::pair{TraceKind::marker, "marker"}};
 };
 
 // The phases of a step. `other` is what no span of a phase covers; it has none itself.

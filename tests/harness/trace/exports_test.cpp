@@ -73,6 +73,28 @@ TEST(NsightExport, JoinsKernelsToCallsAndNamesAsAnExportOfNsightSystemsDoes) {
               ElementsAre(R"(all_reduce|collective|4096|{"axis":"fsdp","step":4})"));
 }
 
+TEST(NsightExport, AMarkerOfALibraryIsARangeBesideTheEnginesOwn) {
+  auto traces = gpu_traces();
+  spec::TraceEvent marker;
+  marker.rank = 1;
+  marker.step = 4;
+  marker.kind = TraceKind::marker;
+  marker.name = "NCCL: ncclAllReduce";
+  marker.start_ns = 1150;
+  marker.end_ns = 1190;
+  marker.lane = 2;
+  traces.front().events.push_back(marker);
+  ScratchFolder scratch;
+  const auto file = scratch / "trace.sqlite";
+  write_nsight_sqlite(file, traces);
+  EXPECT_THAT(rows(file,
+                   "SELECT n.text, n.start, n.end, n.globalTid % 0x1000000, c.text FROM NVTX_EVENTS n JOIN NVTX_EVENTS "
+                   "c ON c.category = n.category AND c.eventType = 33 WHERE n.eventType = 59 AND n.text LIKE 'NCCL%'"),
+              ElementsAre("NCCL: ncclAllReduce|1150|1190|2|marker"));
+  // It executes nothing: where the time went does not change.
+  EXPECT_EQ(summary_json(summarise(traces)), summary_json(summarise(gpu_traces())));
+}
+
 TEST(NsightExport, ReplacesAnOlderFileAndHoldsEveryEvent) {
   ScratchFolder scratch;
   const auto file = scratch / "trace.sqlite";

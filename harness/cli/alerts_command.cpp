@@ -6,9 +6,12 @@
 #include <memory>
 
 #include "harness/alerts/alert_ledger.h"
+#include "harness/alerts/webhook.h"
+#include "harness/cli/alert_delivery.h"
 #include "harness/cli/author.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "harness/store/utc.h"
 #include "reports/alert_text.h"
@@ -89,6 +92,17 @@ void change(const ChangeOptions& options) {
   fmt::print("{} is {} (by {}: {})\n", alert.alert_id, spec::enum_name(alert.state()), author, options.reason);
 }
 
+ExitCode deliver(const std::filesystem::path& path) {
+  auto db = open_database(path);
+  if (!webhook_from_environment()) {
+    throw InputError(std::string("[alerts] no webhook is set: put its address into ") + kWebhookUrlVariable +
+                     " and, where it wants one, a bearer token into " + kWebhookTokenVariable);
+  }
+  const auto report = deliver_alerts(db);
+  fmt::print("{}", delivery_text(report));
+  return report.waiting.empty() && report.given_up.empty() ? ExitCode::fine : ExitCode::failure;
+}
+
 std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
   auto options = std::make_shared<ChangeOptions>();
   options->to = to;
@@ -113,6 +127,23 @@ void add_list(CLI::App& parent, CommandContext& context) {
       "  perfbench alerts list --db perf.db --format junit > alerts.xml\n"
       "Exit codes: 0; with --gate 1 while an alert other than an improvement is open.");
   command->callback([options, &context] { context.exit_code = list(*options); });
+}
+
+void add_deliver(CLI::App& parent, CommandContext& context) {
+  auto* command = parent.add_subcommand("deliver", "Sends the messages that wait to the webhook");
+  auto path = std::make_shared<std::filesystem::path>("perf.db");
+  command->add_option("--db", *path, "database")->capture_default_str();
+  command->footer(
+      "Examples:\n"
+      "  PERFBENCH_WEBHOOK_URL=https://hooks.example/T0/B0/x perfbench alerts deliver --db perf.db\n"
+      "A message is a JSON object with `text` and `blocks`, as Slack's incoming webhooks take it. The address and, "
+      "where\n"
+      "one is needed, the bearer token (PERFBENCH_WEBHOOK_TOKEN) come from the environment only; they are neither "
+      "stored\n"
+      "nor printed. Three tries a call; what was not acknowledged waits for the next call, and is given up after 30 "
+      "tries.\n"
+      "Exit codes: 0 nothing waits any more; 3 no webhook is set; 4 messages still wait, or were given up.");
+  command->callback([path, &context] { context.exit_code = deliver(*path); });
 }
 
 void add_show(CLI::App& parent) {
@@ -147,6 +178,7 @@ void add_alerts(CLI::App& app, CommandContext& context) {
       "be.");
   add_list(*command, context);
   add_show(*command);
+  add_deliver(*command, context);
 
   auto* ack = command->add_subcommand("ack", "Somebody looks after it");
   add_change(*ack, AlertState::acknowledged);

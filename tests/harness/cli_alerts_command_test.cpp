@@ -5,15 +5,18 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/alerts/alert_ledger.h"
+#include "harness/alerts/outbox.h"
 #include "harness/launch/process.h"
 #include "harness/store/database.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
+#include "tests/harness/http_server.h"
 
 namespace perfbench::harness {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class AlertsCommand : public testing::Test {
  protected:
@@ -25,10 +28,11 @@ class AlertsCommand : public testing::Test {
     id_ = record_findings(db, {example_finding()}, "perfbench nightly", "2026-01-10T05:00:00Z").at(0).alert.alert_id;
   }
 
-  ProcessEnd run(std::vector<std::string> arguments) {
+  ProcessEnd run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) {
+    environment["USER"] = "ada";
     arguments.insert(arguments.begin(), {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "alerts"});
     arguments.insert(arguments.end(), {"--db", "q.db"});
-    return run_process({.command = arguments, .working_dir = scratch_.path(), .environment = {{"USER", "ada"}}});
+    return run_process({.command = arguments, .working_dir = scratch_.path(), .environment = environment});
   }
 };
 
@@ -83,8 +87,29 @@ TEST_F(AlertsCommand, WrongInputEndsWithThree) {
   }
 }
 
+TEST_F(AlertsCommand, DeliverSendsWhatWaitsAndPrintsNoSecret) {
+  {
+    auto db = open_database(scratch_ / "q.db");
+    queue_message(db, "m1", R"({"text":"slower"})", "2026-01-10T05:00:00Z");
+  }
+  const auto unset = run({"deliver"}, {{"PERFBENCH_WEBHOOK_URL", ""}});
+  EXPECT_EQ(unset.exit_code, 3);
+  EXPECT_THAT(unset.error_output, HasSubstr("PERFBENCH_WEBHOOK_URL"));
+  HttpServer server({.status = 403}, {{.status = 200}});
+  const std::map<std::string, std::string> hook{{"PERFBENCH_WEBHOOK_URL", server.url()},
+                                                {"PERFBENCH_WEBHOOK_TOKEN", "xoxb-secret"}};
+  const auto refused = run({"deliver"}, hook);
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_THAT(refused.output, HasSubstr("0 messages delivered, 1 waiting (HTTP status 403, 1 tries), 0 given up"));
+  EXPECT_THAT(refused.output + refused.error_output, Not(HasSubstr("secret")));
+  const auto taken = run({"deliver"}, hook);
+  EXPECT_EQ(taken.exit_code, 0);
+  EXPECT_THAT(taken.output, HasSubstr("1 messages delivered, 0 waiting"));
+  EXPECT_EQ(server.requests().back().body, R"({"text":"slower"})");
+}
+
 TEST_F(AlertsCommand, EachSubcommandHasHelpWithExamples) {
-  for (const auto* name : {"list", "show", "ack", "close", "reopen"}) {
+  for (const auto* name : {"list", "show", "ack", "close", "reopen", "deliver"}) {
     EXPECT_THAT(run({name, "--help"}).output, HasSubstr("Examples:")) << name;
   }
 }

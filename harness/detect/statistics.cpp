@@ -30,11 +30,10 @@ double quantile(std::vector<double> values, double p) {
 
 double robust_deviation(const std::vector<double>& values) {
   need_values(values);
-  constexpr double kGaussian = 1.4826;  // 1 / quantile(standard normal, 0.75)
   const double center = median(values);
   auto distances = values;
   for (auto& d : distances) d = std::abs(d - center);
-  return kGaussian * median(distances);
+  return kGaussianDeviation * median(distances);
 }
 
 }  // namespace perfbench::harness

@@ -13,7 +13,11 @@ double median(std::vector<double> values);
 // Hyndman and Fan's type 7 (the default of R and NumPy): linear between the order statistics at (n - 1) * p.
 double quantile(std::vector<double> values, double p);
 
-// Median distance to the median, times 1.4826: the standard deviation, were the values Gaussian.
+// 1 / quantile(standard normal, 0.75): a median distance to the median, times this, is the standard deviation of
+// Gaussian values.
+inline constexpr double kGaussianDeviation = 1.4826;
+
+// Median distance to the median, times kGaussianDeviation: the standard deviation, were the values Gaussian.
 double robust_deviation(const std::vector<double>& values);
 
 }  // namespace perfbench::harness

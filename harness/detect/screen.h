@@ -1,0 +1,60 @@
+// Nightly screen of a series: did its level shift within the last nights? Pure functions of the series.
+//
+// The likelihood ratio of a shift k nights ago, k = 1..14, against no shift, from the last k nights and up to 40
+// before. Values are clipped ("Huberised") at 4 robust deviations. The noise is taken for AR(1) with its coefficient
+// estimated, so that a slowly wandering series is not held to the scale of independent nights; with a coefficient of 0
+// this is the difference of the two means over its standard error. Noise is estimated from up to 120 nights before the
+// last 14.
+//
+// The threshold is the series' own: what the same statistic reaches, with every estimate taken anew, on series made of
+// the segment's own innovations (drawn with replacement), and on Gaussian ones of the same length and coefficient,
+// whichever is higher. The first covers spikes and skew, the second what a short segment has not shown yet. It is met
+// about `screens_per_year` times in a year of an unchanged series, counting nights in a row once: each is answered by a
+// paired comparison, so that it costs machine time and no alert.
+//
+// Needs 13 nights: with fewer than 12 before a shift the spread is not known well enough to speak of one. Until there
+// are 26, fewer than the last 14 nights are searched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace perfbench::harness {
+
+struct ScreenRule {
+  double screens_per_year = 2;
+  std::size_t most_recent = 14;
+  std::size_t most_before = 40;
+  std::size_t most_reference = 120;
+  std::size_t fewest_before = 12;
+  double clip_deviations = 4;
+  double smallest_sigma = 2e-4;   // log units: a series that repeats exactly is not screened for less than 0.1 %
+  std::size_t draws = 2000;       // series simulated for a threshold
+  std::uint64_t seed = 20240229;  // of these: the same nights always give the same answer
+};
+
+// The shift that fits the end of a series best, whether or not it means anything.
+struct ShiftScore {
+  std::size_t first = 0;  // index of the first shifted night
+  double sigma = 0;       // between-night standard deviation, robust, log units
+  double score = 0;       // standard errors
+};
+
+// Nothing for fewer than fewest_before + 1 nights.
+std::optional<ShiftScore> largest_shift(std::span<const double> logs, const ScreenRule& rule);
+
+struct ScreenFinding {
+  std::size_t first = 0;  // index of the first shifted night
+  double shift_log = 0;   // median since then minus median of up to 40 nights before
+  double sigma = 0;       // between-night standard deviation, log units
+  double score = 0;       // standard errors; above the threshold
+  double threshold = 0;
+};
+
+// One segment, a night each, oldest first, control already subtracted. A night without a value is simply not there.
+std::optional<ScreenFinding> screen(const std::vector<double>& logs, const ScreenRule& rule = {});
+
+}  // namespace perfbench::harness

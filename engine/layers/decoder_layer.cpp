@@ -47,16 +47,19 @@ Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_NM) {
                        LayerTensor::attention_weights, LayerTensor::logsumexp}) {
     put_away(t, v);
   }
-  compute_residual(weights, v);
+  const TensorView missing_NM = compute_out_projection(weights, v);
   put_away(LayerTensor::context, v);
+  Tensor normed_NM = compute_mlp_norm(weights, v, missing_NM);
   put_away(LayerTensor::layer_input, v);
-  compute_feed_forward(weights, v);
+  compute_feed_forward(weights, v, std::move(normed_NM));
   put_away(LayerTensor::mlp_statistics, v);
   Tensor product_NF = feed_forward_product(v);
   put_away(LayerTensor::gate, v);
   put_away(LayerTensor::up, v);
   Tensor y_NM = context.activation(named("layer_output"), Shape{tokens(), model_.d_model});
   linear_forward(context, weights, "down", y_NM, product_NF, kFeedForward);
+  // The norm that follows is the next layer's, with weights of another unit and a recording of its own, and the sum's
+  // place is this layer's policy's to choose: here the sum takes a pass of its own.
   context.ops.add(y_NM, v[LayerTensor::residual], y_NM);
   put_away(LayerTensor::residual, v);
   return y_NM;
@@ -118,33 +121,44 @@ void DecoderLayer::compute_attention(const GatheredUnit& weights, LayerValues& v
                                  .kind = shared_.run.attention});
 }
 
-void DecoderLayer::compute_residual(const GatheredUnit& weights, LayerValues& v) const {
-  if (v.has(LayerTensor::residual)) return;
+TensorView DecoderLayer::compute_out_projection(const GatheredUnit& weights, LayerValues& v) const {
+  if (v.has(LayerTensor::residual)) return {};
   const Context& context = shared_.context;
-  Tensor residual_NM = context.activation(named("out_proj"), Shape{tokens(), model_.d_model});
-  linear_forward(context, weights, "out", residual_NM, v[LayerTensor::context], kProjection);
-  context.ops.add(residual_NM, v[LayerTensor::layer_input], residual_NM);
-  v[LayerTensor::residual] = std::move(residual_NM);
+  v[LayerTensor::residual] = context.activation(named("out_proj"), Shape{tokens(), model_.d_model});
+  linear_forward(context, weights, "out", v[LayerTensor::residual], v[LayerTensor::context], kProjection);
+  return v[LayerTensor::layer_input];
 }
 
-void DecoderLayer::compute_feed_forward(const GatheredUnit& weights, LayerValues& v) const {
+Tensor DecoderLayer::compute_mlp_norm(const GatheredUnit& weights, LayerValues& v, TensorView missing_NM) const {
   const Context& context = shared_.context;
-  const std::int64_t n = tokens();
-  const bool gated = spec::is_gated(model_.activation);
-  const bool missing_gate = gated && !v.has(LayerTensor::gate);
-  if (v.has(LayerTensor::mlp_statistics) && v.has(LayerTensor::up) && !missing_gate) return;
-  Tensor normed_NM = context.workspace(named("mlp_norm"), Shape{n, model_.d_model});
-  if (v.has(LayerTensor::mlp_statistics)) {
-    context.ops.norm_apply(norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics],
-                                             v[LayerTensor::residual]));
-  } else {
-    v[LayerTensor::mlp_statistics] = norm_statistics(context, model_, named("mlp_statistics"), n);
-    context.ops.norm_forward(norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics],
-                                               v[LayerTensor::residual]));
+  const TensorView residual_NM = v[LayerTensor::residual];
+  const bool has_statistics = v.has(LayerTensor::mlp_statistics);
+  const bool missing_gate = spec::is_gated(model_.activation) && !v.has(LayerTensor::gate);
+  if (has_statistics && v.has(LayerTensor::up) && !missing_gate) {
+    // A policy that keeps what follows the norm and not the sum before it: there is no norm to add it in.
+    if (missing_NM.defined()) context.ops.add(residual_NM, missing_NM, residual_NM);
+    return {};
   }
+  const std::int64_t n = tokens();
+  Tensor normed_NM = context.workspace(named("mlp_norm"), Shape{n, model_.d_model});
+  if (!has_statistics) v[LayerTensor::mlp_statistics] = norm_statistics(context, model_, named("mlp_statistics"), n);
+  NormForwardArgs args =
+      norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics], residual_NM);
+  args.residual_NM = missing_NM;
+  if (has_statistics) {
+    context.ops.norm_apply(args);
+  } else {
+    context.ops.norm_forward(args);
+  }
+  return normed_NM;
+}
+
+void DecoderLayer::compute_feed_forward(const GatheredUnit& weights, LayerValues& v, Tensor normed_NM) const {
+  const Context& context = shared_.context;
+  const bool gated = spec::is_gated(model_.activation);
   const auto project = [&](LayerTensor tensor, const char* name, const char* weight) {
     if (v.has(tensor)) return;
-    v[tensor] = context.activation(named(name), Shape{n, model_.d_ff});
+    v[tensor] = context.activation(named(name), Shape{tokens(), model_.d_ff});
     linear_forward(context, weights, weight, v[tensor], normed_NM, kFeedForward);
   };
   if (gated) project(LayerTensor::gate, "mlpwi_0", "gate");
@@ -166,8 +180,8 @@ Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget&
     const RangeSpan range(shared_.context.trace, "recompute");
     RecomputePass recompute(shared_.context.ops);
     compute_attention(weights, v);
-    compute_residual(weights, v);
-    compute_feed_forward(weights, v);
+    const TensorView missing_NM = compute_out_projection(weights, v);
+    compute_feed_forward(weights, v, compute_mlp_norm(weights, v, missing_NM));
   }
   feed_forward_backward(weights, gradients, v, dy_NM);
   attention_backward(weights, gradients, v, dy_NM);

@@ -35,8 +35,11 @@ class DecoderLayer {
   // Computes every value that is missing, in the order of the forward pass. The forward pass itself is this on a layer
   // of which only the input is there, so that what is computed again has the same bits.
   void compute_attention(const GatheredUnit& weights, LayerValues& v) const;
-  void compute_residual(const GatheredUnit& weights, LayerValues& v) const;
-  void compute_feed_forward(const GatheredUnit& weights, LayerValues& v) const;
+  // What the residual sum still lacks: the layer's input, which compute_mlp_norm adds. Undefined where it is whole.
+  TensorView compute_out_projection(const GatheredUnit& weights, LayerValues& v) const;
+  // The normalised sum, or nothing where everything that reads it is there.
+  Tensor compute_mlp_norm(const GatheredUnit& weights, LayerValues& v, TensorView missing_NM) const;
+  void compute_feed_forward(const GatheredUnit& weights, LayerValues& v, Tensor normed_NM) const;
 
   Tensor feed_forward_product(const LayerValues& v) const;
   void feed_forward_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,

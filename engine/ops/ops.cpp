@@ -78,6 +78,8 @@ void check_norm(std::string_view op, const NormForwardArgs& args) {
           op, "statistics are f32 [1 or 2, N]", {args.statistics, x});
   require(args.weight_M.shape == Shape{columns(x)} && absent_or(args.bias_M, Shape{columns(x)}), op,
           "weight and bias are [M]", {x, args.weight_M, args.bias_M});
+  require(!args.residual_NM.defined() || same(args.residual_NM, x), op, "the residual is like x",
+          {x, args.residual_NM});
 }
 
 // Pairs of a causal attention, as the FLOP definitions count them: half the square.

@@ -47,13 +47,15 @@ struct MatmulArgs {
 };
 
 // statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.
-// y = (x - mean) * rstd * weight + bias.
+// y = (x - mean) * rstd * weight + bias. With a residual, x becomes residual + x before: the bits of add() and of the
+// norm of what it rounded, in one pass over memory. (Backward, write_dx = accumulate adds to the residual's gradient.)
 struct NormForwardArgs {
   TensorView y_NM;
   TensorView statistics;
   TensorView x_NM;
   TensorView weight_M;
-  TensorView bias_M = {};  // optional
+  TensorView bias_M = {};       // optional
+  TensorView residual_NM = {};  // optional
   spec::NormKind kind = spec::NormKind::rmsnorm;
   double eps = 1e-5;
 };
@@ -208,7 +210,7 @@ class Ops {
   // dbias[O] (+)= column sums of dy[N, O]; f32.
   void bias_backward(TensorView dbias, TensorView dy, Write write);
   void norm_forward(const NormForwardArgs& args);
-  // y from x and given statistics: the same bits as norm_forward's y.
+  // y (and x, with a residual) from given statistics: the same bits as norm_forward's.
   void norm_apply(const NormForwardArgs& args);
   void norm_backward(const NormBackwardArgs& args);
   void rope(const RopeArgs& args);

@@ -89,6 +89,52 @@ void check_norm_forward(Ops& ops, const NormCase& c) {
   EXPECT_EQ(first, again.bytes());
 }
 
+// The norm of a sum is that of add(), whatever of it is given, to the bit.
+void check_norm_of_sum(Ops& ops, const NormCase& c) {
+  const auto [n, m] = c.shape;
+  const Shape shape{n, m};
+  const bool centred = c.kind == spec::NormKind::layernorm;
+  const auto residual = random_operand(c.dtype, shape, 1, 0.5);
+  const auto added = random_operand(c.dtype, shape, 2);
+  const auto weight = random_operand(c.weights, Shape{m}, 3), bias = random_operand(c.weights, Shape{m}, 4);
+  struct Result {
+    Operand x, y, statistics;
+    std::vector<std::vector<unsigned char>> bytes() const { return {x.bytes(), y.bytes(), statistics.bytes()}; }
+  };
+  const auto fresh = [&] {
+    return Result{{c.dtype, shape, added.values()}, {c.dtype, shape}, {DType::f32, Shape{centred ? 2 : 1, n}}};
+  };
+  const auto args = [&](const Result& r, const TensorView& of_residual) {
+    return NormForwardArgs{.y_NM = r.y,
+                           .statistics = r.statistics,
+                           .x_NM = r.x,
+                           .weight_M = weight,
+                           .bias_M = centred ? bias.view() : TensorView{},
+                           .residual_NM = of_residual,
+                           .kind = c.kind,
+                           .eps = kEps};
+  };
+  const Result apart = fresh(), together = fresh();
+  ops.add(apart.x, residual, apart.x);
+  ops.norm_forward(args(apart, {}));
+  ops.norm_forward(args(together, residual));
+  EXPECT_NE(together.x.bytes(), added.bytes());
+  EXPECT_TRUE(together.bytes() == apart.bytes());
+  const Result applied = fresh();
+  ops.copy(applied.statistics, apart.statistics);
+  ops.norm_apply(args(applied, residual));
+  EXPECT_TRUE(applied.bytes() == apart.bytes());
+}
+
+TEST_P(Rows, NormOfASumIsTheSumAndItsNorm) {
+  for (const auto& shape : kShapes) {
+    for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
+      SCOPED_TRACE(testing::Message() << shape.rows << "x" << shape.width << " kind " << static_cast<int>(kind));
+      check_norm_of_sum(*ops_, {GetParam(), GetParam(), shape, kind});
+    }
+  }
+}
+
 TEST_P(Rows, NormForwardEqualsTheOracleAndApplyRepeatsItsBits) {
   for (const auto& shape : kShapes) {
     for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {

@@ -39,6 +39,14 @@ template <class T>
       });
 }
 
+// x becomes residual + x.
+template <class T>
+void add_row(T* x, const T* residual, std::int64_t width) {
+  for_vectors(
+      width, [&](std::int64_t i) { store(x + i, load(residual + i) + load(x + i)); },
+      [&](std::int64_t i, std::int64_t n) { store_part(x + i, load_part(residual + i, n) + load_part(x + i, n), n); });
+}
+
 struct RowStatistics {
   float mean;
   float rstd;
@@ -64,19 +72,21 @@ void forward(const NormForwardArgs& args, Statistics statistics, Scratch& scratc
   float* const saved = args.statistics.as<float>();
   const bool has_mean = args.kind == spec::NormKind::layernorm;
   with_element_type(args.x_NM.dtype, [&]<class T>() {
-    const T* const x = args.x_NM.as<const T>();
+    T* const x = args.x_NM.as<T>();
     T* const y = args.y_NM.as<T>();
+    const T* const residual = args.residual_NM.as<const T>();
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
+            if (residual != nullptr) add_row(x + r * width, residual + r * width, width);
             float* const rstd = saved + (has_mean ? rows + r : r);
             if (statistics == Statistics::compute) {
-              const auto row = statistics_of(x + r * width, width, args.kind, args.eps);
+              const auto row = statistics_of<T>(x + r * width, width, args.kind, args.eps);
               if (has_mean) saved[r] = row.mean;
               *rstd = row.rstd;
             }
-            normalise_row(y + r * width, x + r * width, weight, bias, width, has_mean ? saved[r] : 0.0F, *rstd);
+            normalise_row<T>(y + r * width, x + r * width, weight, bias, width, has_mean ? saved[r] : 0.0F, *rstd);
           }
         },
         width);

@@ -65,11 +65,13 @@ __device__ void compute_statistics(const HeldRow<T, kHold>& x, const ForwardShap
 }
 
 template <class T, Hold kHold, Statistics kStatistics>
-__global__ void __launch_bounds__(kRowThreads<kHold>) forward_kernel(T* y, const T* x, ForwardShape shape) {
+__global__ void __launch_bounds__(kRowThreads<kHold>)
+    forward_kernel(T* y, T* x, const T* residual, ForwardShape shape) {
   constexpr int N = kVector<T>;
   HeldRow<T, kHold> held;
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
     held.read(x + row * shape.width, shape.width, shape.access);
+    if (residual != nullptr) held.add(residual + row * shape.width, x + row * shape.width, shape.width);
     float mean = 0.0F;
     float rstd = 0.0F;
     if constexpr (kStatistics == Statistics::compute) {
@@ -101,17 +103,17 @@ void forward(const NormForwardArgs& args, cudaStream_t stream) {
   const std::int64_t width = args.x_NM.shape[1];
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     with_hold(width, [&]<Hold kHold>() {
-      const ForwardShape shape{
-          .weight = parameter(args.weight_M),
-          .bias = parameter(args.bias_M),
-          .statistics = statistics_of(args.statistics, rows, args.kind),
-          .rows = rows,
-          .width = width,
-          .eps = args.eps,
-          .access =
-              access_of({args.y_NM.data, args.x_NM.data, args.weight_M.data, args.bias_M.data}, width, kVector<T>)};
+      const ForwardShape shape{.weight = parameter(args.weight_M),
+                               .bias = parameter(args.bias_M),
+                               .statistics = statistics_of(args.statistics, rows, args.kind),
+                               .rows = rows,
+                               .width = width,
+                               .eps = args.eps,
+                               .access = access_of({args.y_NM.data, args.x_NM.data, args.residual_NM.data,
+                                                    args.weight_M.data, args.bias_M.data},
+                                                   width, kVector<T>)};
       launch("norm_forward", forward_kernel<T, kHold, kStatistics>, row_shape<kHold>(rows, width, stream),
-             args.y_NM.as<T>(), args.x_NM.as<const T>(), shape);
+             args.y_NM.as<T>(), args.x_NM.as<T>(), args.residual_NM.as<const T>(), shape);
     });
   });
 }

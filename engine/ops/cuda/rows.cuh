@@ -81,6 +81,22 @@ class HeldRow {
     }
   }
 
+  // The row becomes `other` plus itself, rounded to T, here and in `memory`, from which it was read.
+  __device__ void add(const T* other, T* memory, std::int64_t width) {
+    for_each_slot<T, kHold>(width, [&](int slot, std::int64_t first, std::int64_t count) {
+      float sum[N];
+      float term[N];
+      get(slot, first, count, sum);
+      load(other + first, count, access_, term);
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        sum[i] = to_f32(from_f32<T>(term[i] + sum[i]));
+        if constexpr (kHold != Hold::none) held_[slot][i] = sum[i];
+      }
+      store(memory + first, count, access_, sum);
+    });
+  }
+
  private:
   const T* row_ = nullptr;
   Access access_ = Access::element;

@@ -35,7 +35,9 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   backend.device = device;
   backend.device_memory = make_cuda_backing(*device, extents.device_bytes);
   backend.host_memory = make_cuda_host_backing(extents.host_bytes);
-  backend.ops = cuda::make_cuda_ops(*device, run.precision);
+  backend.ops = cuda::make_cuda_ops(
+      *device, {.precision = run.precision,
+                .summation = run.deterministic ? cuda::Summation::same_bits : cuda::Summation::any_order});
   backend.collectives = processes == nullptr ? make_single_collectives()
                                              : make_nccl_collectives(Mesh(run.mesh, rank), *device, *processes);
   backend.timeline = make_cuda_timeline(*device);

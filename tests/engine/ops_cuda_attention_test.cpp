@@ -82,7 +82,8 @@ class CudaAttention : public testing::Test {
   }
 
   std::unique_ptr<CudaOps> make_ops(AttentionChoice choice) const {
-    auto ops = std::make_unique<CudaOps>(*device_, spec::Precision::bf16, choice);
+    auto ops =
+        std::make_unique<CudaOps>(*device_, CudaOpsOptions{.precision = spec::Precision::bf16, .attention = choice});
     ops->use_workspace(workspace());
     return ops;
   }

@@ -32,7 +32,7 @@ std::string why_no_ops() {
 }
 
 std::unique_ptr<Ops> make_ops_under_test() {
-  auto ops = cuda::make_cuda_ops(gpu().device, spec::Precision::fp32);
+  auto ops = cuda::make_cuda_ops(gpu().device, {});
   ops->use_workspace(gpu().workspace);
   return ops;
 }

@@ -29,7 +29,7 @@ spec::Device device_under_test() {
 TrainingBackend make_training_backend(const spec::RunSpec& run) {
   const auto extents = arena_extents(run, 0);
   return {make_cuda_backing(gpu(), extents.device_bytes), make_cuda_host_backing(extents.host_bytes),
-          cuda::make_cuda_ops(gpu(), run.precision), make_cuda_timeline(gpu())};
+          cuda::make_cuda_ops(gpu(), {.precision = run.precision}), make_cuda_timeline(gpu())};
 }
 
 std::vector<float> to_host(const TensorView& values) {

@@ -116,6 +116,7 @@ struct RunSpec {
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
   bool device_graphs = true;             // cuda: a step (scan: a layer) is one graph and not hundreds of launches
+  bool deterministic = true;             // cuda: equal bits with every repetition; false: faster where that costs
   DataSpec data;
   OptimizerSpec optimizer;
 
@@ -149,6 +150,11 @@ struct RunSpec {
       self.fsdp_prefetch);
     f(Field{"device_graphs", "replay a recorded step, or with scan a layer, where the device can"}.omitted_at_default(),
       self.device_graphs);
+    f(Field{"deterministic",
+            "the same bits with every repetition; false lets a GPU's library take a faster algorithm that adds in any "
+            "order"}
+          .omitted_at_default(),
+      self.deterministic);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
   }

@@ -24,12 +24,14 @@ class AttentionProvider {
   // On the device's compute stream, with the same definition of logsumexp as ops.h, so that the directions may come
   // from different implementations. `scratch`: workspace::attention_backward_bytes of the problem.
   virtual Refusal forward(const AttentionForwardArgs& args, void* scratch) = 0;
-  // Bits that depend on the operands alone.
   virtual Refusal backward(const AttentionBackwardArgs& args, void* scratch) = 0;
 };
 
+// same_bits: results depend on the operands alone. any_order: gradients may be added up in the order of their arrival.
+enum class Summation { same_bits, any_order };
+
 // cuDNN; nullptr: built without it.
-std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice& device);
+std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice& device, Summation summation);
 // Library -> version; empty: built without it.
 std::map<std::string, std::string> cudnn_versions();
 

@@ -17,13 +17,14 @@ std::map<std::string, std::string> cuda_library_versions() {
 
 namespace cuda {
 
-CudaOps::CudaOps(const CudaDevice& device, spec::Precision precision, AttentionChoice attention)
+CudaOps::CudaOps(const CudaDevice& device, const CudaOpsOptions& options)
     : device_(device),
       recordings_(device.compute()),
-      attention_choice_(attention),
+      attention_choice_(options.attention),
       matmul_(std::make_unique<MatmulProvider>(
-          device, precision == spec::Precision::tf32 ? F32Products::tf32 : F32Products::exact)),
-      attention_(attention == AttentionChoice::own ? nullptr : make_cudnn_attention(device)) {}
+          device, options.precision == spec::Precision::tf32 ? F32Products::tf32 : F32Products::exact)),
+      attention_(options.attention == AttentionChoice::own ? nullptr
+                                                           : make_cudnn_attention(device, options.summation)) {}
 
 CudaOps::~CudaOps() = default;
 
@@ -42,8 +43,8 @@ void* CudaOps::workspace(std::int64_t bytes, std::string_view op) const {
   return workspace_.data;
 }
 
-std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, spec::Precision precision) {
-  return std::make_unique<CudaOps>(device, precision);
+std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, const CudaOpsOptions& options) {
+  return std::make_unique<CudaOps>(device, options);
 }
 
 }  // namespace cuda

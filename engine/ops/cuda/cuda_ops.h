@@ -17,9 +17,16 @@ namespace perfbench::engine::cuda {
 class MatmulProvider;
 struct DotProductTools;
 
+struct CudaOpsOptions {
+  spec::Precision precision =
+      spec::Precision::fp32;                   // fp32 and tf32 differ in how products of f32 operands are computed
+  Summation summation = Summation::same_bits;  // of libraries; the own kernels give the same bits always
+  AttentionChoice attention = AttentionChoice::automatic;
+};
+
 class CudaOps final : public Ops {
  public:
-  CudaOps(const CudaDevice& device, spec::Precision precision, AttentionChoice attention = AttentionChoice::automatic);
+  CudaOps(const CudaDevice& device, const CudaOpsOptions& options);
   ~CudaOps() override;
 
   bool emulates(spec::Precision precision) const override;
@@ -72,7 +79,6 @@ class CudaOps final : public Ops {
   std::unique_ptr<AttentionProvider> attention_;
 };
 
-// fp32 and tf32 differ in how products of f32 operands are computed.
-std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, spec::Precision precision);
+std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, const CudaOpsOptions& options);
 
 }  // namespace perfbench::engine::cuda

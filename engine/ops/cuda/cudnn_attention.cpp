@@ -1,9 +1,9 @@
 // Attention as one operation of a cuDNN graph (cuDNN documentation, "Attention"): bf16, causal with the mask's corner
 // at the top left, statistics = logsumexp of the scaled scores by the natural logarithm, which is ops.h's definition.
 //
-// The backward pass asks for the deterministic algorithm. On Hopper, cuDNN before 9.25 holds the gradient of all
-// scores for it, B*H*T*T bf16 numbers; where that is more than what engine/ops/workspace.h plans, the own kernels
-// compute instead.
+// Where the same bits are wanted, the backward pass asks for the deterministic algorithm. On Hopper, cuDNN before 9.25
+// holds the gradient of all scores for it, B*H*T*T bf16 numbers; where that is more than what engine/ops/workspace.h
+// plans, the own kernels compute instead.
 #include <cudnn_frontend.h>
 
 #include <cmath>
@@ -91,7 +91,7 @@ std::shared_ptr<Graph> forward_graph(const AttentionDims& d) {
   return graph;
 }
 
-std::shared_ptr<Graph> backward_graph(const AttentionDims& d) {
+std::shared_ptr<Graph> backward_graph(const AttentionDims& d, Summation summation) {
   auto graph = empty_graph();
   auto [dquery, dkey, dvalue] = graph->sdpa_backward(
       graph->tensor(of_heads(d, query_id, d.n_heads)), graph->tensor(of_heads(d, key_id, d.n_kv_heads)),
@@ -101,7 +101,7 @@ std::shared_ptr<Graph> backward_graph(const AttentionDims& d) {
           .set_name("attention_backward")
           .set_causal_mask(true)
           .set_attn_scale(score_factor(d))
-          .set_deterministic_algorithm(true));
+          .set_deterministic_algorithm(summation == Summation::same_bits));
   put_out(dquery, of_heads(d, dquery_id, d.n_heads));
   put_out(dkey, of_heads(d, dkey_id, d.n_kv_heads));
   put_out(dvalue, of_heads(d, dvalue_id, d.n_kv_heads));
@@ -130,7 +130,7 @@ std::string build(Graph& graph, cudnnHandle_t handle, std::int64_t scratch) {
 
 class CudnnAttention final : public AttentionProvider {
  public:
-  explicit CudnnAttention(const CudaDevice& device) {
+  CudnnAttention(const CudaDevice& device, Summation summation) : summation_(summation) {
     cudnn_check(cudnnCreate(&handle_), "cudnnCreate");
     cudnn_check(cudnnSetStream(handle_, device.compute()), "cudnnSetStream");
   }
@@ -184,7 +184,7 @@ class CudnnAttention final : public AttentionProvider {
     Plan& plan = entry->second;
     if (!missing) return plan;
     const bool is_forward = direction == Direction::forward;
-    auto graph = is_forward ? forward_graph(d) : backward_graph(d);
+    auto graph = is_forward ? forward_graph(d) : backward_graph(d, summation_);
     plan.refusal = build(*graph, handle_, scratch_bytes(d));
     if (plan.refusal.empty()) {
       plan.graph = std::move(graph);
@@ -204,14 +204,15 @@ class CudnnAttention final : public AttentionProvider {
     }
   }
 
+  const Summation summation_;
   cudnnHandle_t handle_ = nullptr;
   std::map<Key, Plan> plans_;
 };
 
 }  // namespace
 
-std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice& device) {
-  return std::make_unique<CudnnAttention>(device);
+std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice& device, Summation summation) {
+  return std::make_unique<CudnnAttention>(device, summation);
 }
 
 std::map<std::string, std::string> cudnn_versions() {

@@ -3,7 +3,7 @@
 
 namespace perfbench::engine::cuda {
 
-std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice&) {
+std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice&, Summation) {
   return nullptr;
 }
 

@@ -2,12 +2,9 @@
 // they are waited for.
 #pragma once
 
-#include "engine/ops/cuda/launch.cuh"
-#if defined(__CUDACC__)
 #include <cuda_pipeline.h>
-#else
-#include "tests/engine/emulation/async_copy.h"
-#endif
+
+#include "engine/ops/cuda/launch.cuh"
 
 namespace perfbench::engine::cuda {
 

@@ -1,5 +1,7 @@
 // How kernels are started, and how they declare shared memory: the two things that a build without nvcc does otherwise,
-// to run the same kernels thread by thread on the CPU (tests/engine/emulation).
+// to run the same kernels thread by thread on the CPU. Who builds so puts a device_emulation.h on the include path,
+// which has emulation::enqueue, emulation::bind_kernel, PERFBENCH_SHARED, PERFBENCH_DYNAMIC_SHARED and what else of
+// nvcc's language kernels use.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,9 +10,7 @@
 
 #include "engine/core/cuda_error.h"
 #if !defined(__CUDACC__)
-#include "tests/engine/emulation/device_code.h"
-#include "tests/engine/emulation/launch.h"
-#include "tests/engine/emulation/shared_memory.h"
+#include <device_emulation.h>
 #endif
 
 #if defined(__CUDACC__)

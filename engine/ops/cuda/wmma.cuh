@@ -1,11 +1,7 @@
-// nvcuda::wmma, the warps' matrix products on tensor cores, or its emulation.
+// nvcuda::wmma, the warps' matrix products on tensor cores.
 #pragma once
 
-#if defined(__CUDACC__)
 #include <mma.h>
-#else
-#include "tests/engine/emulation/wmma.h"
-#endif
 
 namespace perfbench::engine::cuda {
 

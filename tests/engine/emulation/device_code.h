@@ -1,5 +1,5 @@
 // What a kernel that is compiled as plain C++ finds in the place of nvcc's built-in variables and functions
-// (CUDA C++ Programming Guide, "C++ Language Extensions"). Included by engine/ops/cuda/launch.cuh.
+// (CUDA C++ Programming Guide, "C++ Language Extensions").
 #pragma once
 
 #include <cuda_runtime.h>

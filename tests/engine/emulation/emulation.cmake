@@ -27,6 +27,8 @@ perfbench_library(perfbench_emulated_cuda
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_timeline.cpp
   DEPENDS perfbench_core)
+# Its own headers under the names that kernels ask for, before the toolkit's.
+target_include_directories(perfbench_emulated_cuda PUBLIC ${CMAKE_CURRENT_LIST_DIR}/include)
 target_include_directories(perfbench_emulated_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE})
 target_compile_options(perfbench_emulated_cuda PUBLIC -Wno-unknown-pragmas)  # nvcc's `unroll`
 

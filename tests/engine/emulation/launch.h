@@ -1,4 +1,4 @@
-// Starting emulated kernels. Included by engine/ops/cuda/launch.cuh.
+// Starting emulated kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>

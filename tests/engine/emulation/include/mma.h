@@ -1,6 +1,6 @@
 // nvcuda::wmma of mma.h for 16x16x16 bf16 tiles (CUDA C++ Programming Guide, "Warp Matrix Functions"). Which lane holds
 // which element of an accumulator is not documented; here it is an order of our own, unlike any hardware's.
-// Included by engine/ops/cuda/tile_units.cuh.
+// Stands before the toolkit's header on the include path.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,5 +1,5 @@
 // cuda_pipeline.h's copies. They land when they are waited for, at which moment the source must still hold its values.
-// Included by engine/ops/cuda/async_copy.cuh.
+// Stands before the toolkit's header on the include path.
 #pragma once
 
 #include <cstddef>

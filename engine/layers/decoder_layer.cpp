@@ -1,5 +1,7 @@
 #include "engine/layers/decoder_layer.h"
 
+#include <utility>
+
 #include "engine/layers/linear.h"
 #include "engine/layers/norm.h"
 
@@ -51,9 +53,12 @@ Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_NM) {
   put_away(LayerTensor::context, v);
   Tensor normed_NM = compute_mlp_norm(weights, v, missing_NM);
   put_away(LayerTensor::layer_input, v);
-  compute_feed_forward(weights, v, std::move(normed_NM));
+  Tensor product_NF = compute_feed_forward(weights, v, std::move(normed_NM));
   put_away(LayerTensor::mlp_statistics, v);
-  Tensor product_NF = feed_forward_product(v);
+  if (!product_NF.defined()) {
+    product_NF = feed_forward_buffer();
+    activate(v, product_NF);
+  }
   put_away(LayerTensor::gate, v);
   put_away(LayerTensor::up, v);
   Tensor y_NM = context.activation(named("layer_output"), Shape{tokens(), model_.d_model});
@@ -153,56 +158,74 @@ Tensor DecoderLayer::compute_mlp_norm(const GatheredUnit& weights, LayerValues& 
   return normed_NM;
 }
 
-void DecoderLayer::compute_feed_forward(const GatheredUnit& weights, LayerValues& v, Tensor normed_NM) const {
+Tensor DecoderLayer::compute_feed_forward(const GatheredUnit& weights, LayerValues& v, Tensor normed_NM) const {
   const Context& context = shared_.context;
   const bool gated = spec::is_gated(model_.activation);
-  const auto project = [&](LayerTensor tensor, const char* name, const char* weight) {
-    if (v.has(tensor)) return;
+  const auto missing = [&](LayerTensor tensor, const char* name) {
+    if (v.has(tensor)) return false;
     v[tensor] = context.activation(named(name), Shape{tokens(), model_.d_ff});
-    linear_forward(context, weights, weight, v[tensor], normed_NM, kFeedForward);
+    return true;
   };
-  if (gated) project(LayerTensor::gate, "mlpwi_0", "gate");
-  project(LayerTensor::up, gated ? "mlpwi_1" : "mlpwi_0", "up");
+  if (gated && missing(LayerTensor::gate, "mlpwi_0")) {
+    linear_forward(context, weights, "gate", v[LayerTensor::gate], normed_NM, kFeedForward);
+  }
+  if (!missing(LayerTensor::up, gated ? "mlpwi_1" : "mlpwi_0")) return {};
+  if (!fuses_activation()) {
+    linear_forward(context, weights, "up", v[LayerTensor::up], normed_NM, kFeedForward);
+    return {};
+  }
+  Tensor product_NF = feed_forward_buffer();
+  linear_gelu_forward(context, weights, "up", product_NF, v[LayerTensor::up], normed_NM, kFeedForward);
+  return product_NF;
 }
 
-Tensor DecoderLayer::feed_forward_product(const LayerValues& v) const {
-  Tensor product_NF = shared_.context.workspace(named("mlp_product"), Shape{tokens(), model_.d_ff});
+Tensor DecoderLayer::feed_forward_buffer() const {
+  return shared_.context.workspace(named("mlp_product"), Shape{tokens(), model_.d_ff});
+}
+
+void DecoderLayer::activate(const LayerValues& v, TensorView product_NF) const {
   shared_.context.ops.activation_forward({.product_NF = product_NF,
                                           .gate_NF = v[LayerTensor::gate],
                                           .up_NF = v[LayerTensor::up],
                                           .kind = model_.activation});
-  return product_NF;
 }
 
 Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM) {
   LayerValues v = saved_.take();
+  Tensor product_NF;
   {
     const RangeSpan range(shared_.context.trace, "recompute");
     RecomputePass recompute(shared_.context.ops);
     compute_attention(weights, v);
     const TensorView missing_NM = compute_out_projection(weights, v);
-    compute_feed_forward(weights, v, compute_mlp_norm(weights, v, missing_NM));
+    product_NF = compute_feed_forward(weights, v, compute_mlp_norm(weights, v, missing_NM));
   }
-  feed_forward_backward(weights, gradients, v, dy_NM);
+  if (!product_NF.defined()) product_NF = feed_forward_buffer();
+  // Also where it came with the projection just now: that one is of the sum before its rounding, and policies that kept
+  // the rounded sum could not have the same bits.
+  activate(v, product_NF);
+  feed_forward_backward(weights, gradients, v, std::move(product_NF), dy_NM);
   attention_backward(weights, gradients, v, dy_NM);
   return dy_NM;
 }
 
 // dy_NM becomes the gradient by the residual sum.
 void DecoderLayer::feed_forward_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
-                                         const Tensor& dy_NM) const {
+                                         Tensor product_NF, const Tensor& dy_NM) const {
   const Context& context = shared_.context;
   const bool gated = spec::is_gated(model_.activation);
-  {
-    Tensor product_NF = feed_forward_product(v);
-    linear_backward_weight(context, gradients, "down", dy_NM, product_NF, kFeedForward);
-    // The product is no longer needed: its buffer takes its gradient.
-    const TensorView dproduct_NF = product_NF;
-    linear_backward_input(context, weights, "down", dproduct_NF, dy_NM, Write::overwrite, kFeedForward);
+  linear_backward_weight(context, gradients, "down", dy_NM, product_NF, kFeedForward);
+  // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
+  if (fuses_activation()) {
+    linear_gelu_backward_input(context, weights, "down", product_NF, v[LayerTensor::up], dy_NM, kFeedForward);
+    v[LayerTensor::up] = std::move(product_NF);
+  } else {
+    linear_backward_input(context, weights, "down", product_NF, dy_NM, Write::overwrite, kFeedForward);
     context.ops.activation_backward({.gate_NF = v[LayerTensor::gate],
                                      .up_NF = v[LayerTensor::up],
-                                     .dproduct_NF = dproduct_NF,
+                                     .dproduct_NF = product_NF,
                                      .kind = model_.activation});
+    product_NF.reset();
   }
   const TensorView dgate_NF = v[LayerTensor::gate];
   const TensorView dup_NF = v[LayerTensor::up];

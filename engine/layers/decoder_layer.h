@@ -39,11 +39,15 @@ class DecoderLayer {
   TensorView compute_out_projection(const GatheredUnit& weights, LayerValues& v) const;
   // The normalised sum, or nothing where everything that reads it is there.
   Tensor compute_mlp_norm(const GatheredUnit& weights, LayerValues& v, TensorView missing_NM) const;
-  void compute_feed_forward(const GatheredUnit& weights, LayerValues& v, Tensor normed_NM) const;
+  // The activated product where it came with its projection, else nothing.
+  Tensor compute_feed_forward(const GatheredUnit& weights, LayerValues& v, Tensor normed_NM) const;
 
-  Tensor feed_forward_product(const LayerValues& v) const;
+  // Products whose activation is their epilogue.
+  bool fuses_activation() const { return model_.activation == spec::Activation::gelu_tanh; }
+  Tensor feed_forward_buffer() const;
+  void activate(const LayerValues& v, TensorView product_NF) const;
   void feed_forward_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
-                             const Tensor& dy_NM) const;
+                             Tensor product_NF, const Tensor& dy_NM) const;
   void attention_backward(const GatheredUnit& weights, const GradientTarget& gradients, LayerValues& v,
                           const Tensor& dx_NM) const;
 

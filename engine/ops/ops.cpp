@@ -63,6 +63,11 @@ ProductShape check_matmul(const MatmulArgs& args) {
   require(absent_or(args.bias_n, Shape{p.n}), "matmul", "bias is [n]", {args.c, args.bias_n});
   require(!args.bias_n.defined() || args.write == Write::overwrite, "matmul", "a bias needs Write::overwrite",
           {args.c});
+  const bool plain = args.epilogue == Epilogue::none;
+  require(plain ? !args.preactivation.defined() : same(args.preactivation, args.c) && args.c.dtype == args.a.dtype,
+          "matmul", "an epilogue needs a pre-activation like c, of the type of a",
+          {args.a, args.c, args.preactivation});
+  require(plain || args.write == Write::overwrite, "matmul", "an epilogue needs Write::overwrite", {args.c});
   return p;
 }
 

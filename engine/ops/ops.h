@@ -30,11 +30,17 @@ enum class FlopPart { attention_projection, attention_score, feed_forward, unemb
 // recompute: executed again for the backward pass; counted apart.
 enum class Pass { first, recompute };
 enum class Direction { forward, backward };
+// What becomes of a product before it is rounded and written.
+enum class Epilogue { none, gelu_tanh, gelu_tanh_gradient };
 // What a recording holds.
 enum class RecordingSlot { step, layer_forward, layer_backward };
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
-// Accumulation in fp32.
+// Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
+//   gelu_tanh:          preactivation = z, c = gelu(z). Whether gelu sees z as it is rounded in preactivation or as it
+//   was
+//                       before is the backend's to choose.
+//   gelu_tanh_gradient: c = z * gelu'(preactivation).
 struct MatmulArgs {
   TensorView a;
   TensorView b;
@@ -44,6 +50,8 @@ struct MatmulArgs {
   Write write = Write::overwrite;
   FlopPart part = FlopPart::feed_forward;
   TensorView bias_n = {};  // optional, forward only (write must be overwrite)
+  Epilogue epilogue = Epilogue::none;
+  TensorView preactivation = {};  // [m, n], with an epilogue only
 };
 
 // statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.

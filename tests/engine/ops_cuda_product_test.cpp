@@ -101,12 +101,38 @@ TEST(ProductKey, DiffersWithEverythingThatMatters) {
   add_changed([](Product& p) { p.write = Write::accumulate; });
   add_changed([](Product& p) { p.bias_n = p.a.data; });
   add_changed([](Product& p) { p.bias_n = static_cast<float*>(p.a.data) + 1; });
+  for (const auto epilogue : {Epilogue::gelu_tanh, Epilogue::gelu_tanh_gradient}) {
+    for (const int offset : {0, 4}) {
+      add_changed([&](Product& p) {
+        p.epilogue = epilogue;
+        p.preactivation = static_cast<float*>(p.a.data) + offset;
+      });
+    }
+  }
   for (const auto matrix : {&Product::a, &Product::b, &Product::c}) {
     add_changed([&](Product& p) { (p.*matrix).row_stride = 5; });
     add_changed([&](Product& p) { (p.*matrix).batch_stride = 17; });
     add_changed([&](Product& p) { (p.*matrix).dtype = DType::bf16; });
     add_changed([&](Product& p) { (p.*matrix).data = static_cast<float*>(p.a.data) + 1; });
   }
+}
+
+TEST(Epilogues, AreForSingleBf16ResultsOfWholeVectors) {
+  Product fitting = example();
+  fitting.batch = 1;
+  fitting.c.dtype = DType::bf16;
+  fitting.c.row_stride = 8;
+  fitting.preactivation = fitting.a.data;
+  EXPECT_TRUE(epilogue_fits(fitting));
+  const auto fits_with = [&](auto change) {
+    Product p = fitting;
+    change(p);
+    return epilogue_fits(p);
+  };
+  EXPECT_FALSE(fits_with([](Product& p) { p.c.dtype = DType::f32; }));
+  EXPECT_FALSE(fits_with([](Product& p) { p.batch = 2; }));
+  EXPECT_FALSE(fits_with([](Product& p) { p.c.row_stride = 12; }));
+  EXPECT_FALSE(fits_with([](Product& p) { p.preactivation = static_cast<float*>(p.a.data) + 1; }));
 }
 
 TEST(ProductKey, IsTheSameWhereNothingMatters) {

@@ -3,6 +3,7 @@
 #include "tests/engine/matmul_cases.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
+#include "tests/engine/oracle/rows.h"
 
 namespace perfbench::engine {
 namespace {
@@ -86,6 +87,89 @@ TEST_F(Matmul, Bf16OperandsLargerThanOnePanel) {
   check(*ops_, {DType::bf16, DType::bf16, {70, 1100, 5}, Transpose::no, Transpose::yes});
   check(*ops_, {DType::bf16, DType::f32, {1100, 70, 5}, Transpose::yes, Transpose::no, Write::accumulate});
   check(*ops_, {DType::bf16, DType::bf16, {5, 70, 40000}, Transpose::yes, Transpose::no});
+}
+
+// gelu and its slope change by at most 1.13 times what their argument does (the slope's own slope is below 1.2). z may
+// be rounded to its storage before; the tanh of a bf16 result may be the hardware's, of 2^-11 (PTX ISA,
+// tanh.approx.f32).
+struct GeluError {
+  DType dtype;
+  double of_sum(double error) const { return 1.2 * error; }
+  double of_function(double z) const {
+    const double vector_math = (1.0 + std::abs(z) * (1.0 + z * z)) * 16.0 * oracle::kUnitF32;
+    if (dtype == DType::f32) return vector_math + oracle::kUnitF32 * std::abs(z);
+    return vector_math + 0x1p-11 * (1.0 + std::abs(z)) + 1.2 * oracle::kUnitBf16 * std::abs(z);
+  }
+};
+
+struct GeluProduct {
+  GeluProduct(DType dtype, ProductSize size, Transpose transpose_b)
+      : args_size(size),
+        a(random_operand(dtype, Shape{size.m, size.k}, 1)),
+        b(random_operand(dtype, stored(size.k, size.n, transpose_b), 2)),
+        c(dtype, Shape{size.m, size.n}),
+        z(random_operand(dtype, Shape{size.m, size.n}, 3)),
+        want(oracle::matmul(a.values(), Transpose::no, b.values(), transpose_b, size)),
+        args{.a = a, .b = b, .c = c, .transpose_b = transpose_b, .preactivation = z} {}
+  double sum_error(std::size_t i) const {
+    return oracle::gamma(static_cast<double>(args_size.k) + 1) * want.magnitude[i];
+  }
+
+  ProductSize args_size;
+  Operand a, b, c, z;
+  oracle::WithMagnitude want;
+  MatmulArgs args;
+};
+
+void check_gelu(Ops& ops, DType dtype, ProductSize size, bool has_bias) {
+  GeluProduct p(dtype, size, Transpose::yes);
+  const auto bias = random_operand(dtype, Shape{size.n}, 4);
+  const auto terms = bias.values();
+  for (std::size_t i = 0; has_bias && i < p.want.value.size(); ++i) {
+    p.want.value[i] += terms[i % oracle::index(size.n)];
+    p.want.magnitude[i] += std::abs(terms[i % oracle::index(size.n)]);
+  }
+  p.args.epilogue = Epilogue::gelu_tanh;
+  if (has_bias) p.args.bias_n = bias;
+  ops.matmul(p.args);
+  expect_within(
+      p.z, p.want.value, [&](std::size_t i) { return p.sum_error(i); }, "pre-activation");
+  Values activated = p.want.value;
+  for (auto& z : activated) z = oracle::activation(z, spec::Activation::gelu_tanh);
+  const GeluError error{dtype};
+  expect_within(
+      p.c, activated, [&](std::size_t i) { return error.of_sum(p.sum_error(i)) + error.of_function(p.want.value[i]); },
+      "gelu");
+}
+
+void check_gelu_gradient(Ops& ops, DType dtype, ProductSize size) {
+  GeluProduct p(dtype, size, Transpose::no);
+  p.args.epilogue = Epilogue::gelu_tanh_gradient;
+  ops.matmul(p.args);
+  const auto zs = p.z.values();
+  Values gradient = p.want.value;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] *= oracle::activation_slope(zs[i], spec::Activation::gelu_tanh);
+  }
+  const GeluError error{dtype};
+  expect_within(
+      p.c, gradient,
+      [&](std::size_t i) {
+        const double sum = std::abs(p.want.value[i]);
+        return error.of_sum(p.sum_error(i) + oracle::unit_of(dtype) * sum) + error.of_function(zs[i]) * sum;
+      },
+      "gradient");
+}
+
+// Rows of a multiple of eight elements, which a library's epilogue takes, and others.
+TEST_F(Matmul, GeluAndItsGradientAreEpilogues) {
+  for (const auto dtype : {DType::f32, DType::bf16}) {
+    for (const ProductSize size : {ProductSize{5, 16, 33}, {33, 24, 7}, {3, 13, 9}, {7, 8, 1}, {1, 64, 130}}) {
+      SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " " << size.m << "x" << size.n << "x" << size.k);
+      for (const bool bias : {false, true}) check_gelu(*ops_, dtype, size, bias);
+      check_gelu_gradient(*ops_, dtype, size);
+    }
+  }
 }
 
 TEST_F(Matmul, LetsANanThrough) {

@@ -86,6 +86,15 @@ void backward(T* gate, T* up, const T* dproduct, std::int64_t n) {
       n, [&](std::int64_t i) { step(i, kLanes); }, step);
 }
 
+template <class Kind, class T>
+void multiply_by_slope(T* d, const T* x, std::int64_t n) {
+  const auto step = [&](std::int64_t i, std::int64_t count) {
+    store_up_to(d + i, load_up_to(d + i, count) * Kind::at(load_up_to(x + i, count)).slope, count);
+  };
+  for_vectors(
+      n, [&](std::int64_t i) { step(i, kLanes); }, step);
+}
+
 // Calls f.operator()<Kind>() with the function of the activation.
 template <class F>
 void with_kind(spec::Activation kind, F&& f) {
@@ -127,6 +136,14 @@ void CpuOps::do_activation_backward(const ActivationBackwardArgs& args) {
         backward<Kind, T>(at_or_null<T>(args.gate_NF, begin), args.up_NF.as<T>() + begin,
                           args.dproduct_NF.as<const T>() + begin, end - begin);
       });
+    });
+  });
+}
+
+void CpuOps::multiply_by_gelu_slope(TensorView d, TensorView preactivation) {
+  with_element_type(d.dtype, [&]<class T>() {
+    for_ranges(d.elements(), [&](std::int64_t begin, std::int64_t end) {
+      multiply_by_slope<GeluTanh, T>(d.as<T>() + begin, preactivation.as<const T>() + begin, end - begin);
     });
   });
 }

@@ -38,6 +38,9 @@ class CpuOps : public Ops {
   void do_upload(TensorView out, const void* from) override;
 
  private:
+  // d *= gelu'(preactivation), in its tanh form.
+  static void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
+
   Scratch scratch_;
 };
 

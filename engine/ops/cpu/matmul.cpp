@@ -160,24 +160,42 @@ void matmul_f32(const MatmulArgs& args) {
   matmul_provider().sgemm(product);
 }
 
-}  // namespace
-
-void CpuOps::do_matmul(const MatmulArgs& args) {
+// Without the epilogue.
+void multiply(const MatmulArgs& args, Scratch& scratch) {
   const float* bias = nullptr;
   if (args.bias_n.defined()) {
     const std::int64_t n = args.bias_n.elements();
-    float* const converted = scratch_.operand(n);
+    float* const converted = scratch.operand(n);
     with_element_type(args.bias_n.dtype, [&]<class T>() { to_floats(converted, args.bias_n.as<const T>(), n); });
     bias = converted;
   }
   if (args.a.dtype == DType::f32) {
     matmul_f32(args);
   } else {
-    matmul_bf16(args, bias, scratch_);
+    matmul_bf16(args, bias, scratch);
   }
   // A bf16 result has its bias already, added before its only rounding.
   if (bias != nullptr && args.c.dtype == DType::f32) {
     add_bias(args.c.as<float>(), args.c.shape[0], args.c.shape[1], bias);
+  }
+}
+
+}  // namespace
+
+void CpuOps::do_matmul(const MatmulArgs& args) {
+  switch (args.epilogue) {
+    case Epilogue::none:
+      return multiply(args, scratch_);
+    case Epilogue::gelu_tanh: {
+      MatmulArgs product = args;
+      product.c = args.preactivation;
+      multiply(product, scratch_);
+      return do_activation_forward(
+          {.product_NF = args.c, .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
+    }
+    case Epilogue::gelu_tanh_gradient:
+      multiply(args, scratch_);
+      return multiply_by_gelu_slope(args.c, args.preactivation);
   }
 }
 

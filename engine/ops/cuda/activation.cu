@@ -99,6 +99,20 @@ __global__ void backward_kernel(T* gate, T* up, const T* dproduct, std::int64_t 
   });
 }
 
+template <class Kind, class T>
+__global__ void slope_kernel(T* d, const T* x, std::int64_t elements, Access access) {
+  constexpr int N = kVector<T>;
+  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+    float product[N];
+    float at[N];
+    load(d + first, count, access, product);
+    load(x + first, count, access, at);
+#pragma unroll
+    for (int i = 0; i < N; ++i) product[i] *= Kind::at(at[i]).slope;
+    store(d + first, count, access, product);
+  });
+}
+
 // Calls f.operator()<Kind>() with the function of the activation.
 template <class F>
 void with_kind(spec::Activation kind, F&& f) {
@@ -136,6 +150,13 @@ void CudaOps::do_activation_backward(const ActivationBackwardArgs& args) {
              args.gate_NF.as<T>(), args.up_NF.as<T>(), args.dproduct_NF.as<const T>(), elements,
              access_of({args.gate_NF.data, args.up_NF.data, args.dproduct_NF.data}, 0, 1));
     });
+  });
+}
+
+void CudaOps::multiply_by_gelu_slope(TensorView d, TensorView preactivation) {
+  with_element_type(d.dtype, [&]<class T>() {
+    launch("gelu_gradient", slope_kernel<GeluTanh, T>, flat_shape(d.elements(), kVector<T>, stream()), d.as<T>(),
+           preactivation.as<const T>(), d.elements(), access_of({d.data, preactivation.data}, 0, 1));
   });
 }
 

@@ -62,6 +62,9 @@ class CudaOps final : public Ops {
   double do_read_f64(TensorView scalar) override;
   void do_upload(TensorView out, const void* from) override;
 
+  // d *= gelu'(preactivation), in its tanh form.
+  void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
+
   // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
   void* workspace(std::int64_t bytes, std::string_view op) const;
   cudaStream_t stream() const { return device_.compute(); }

@@ -21,18 +21,35 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
     throw LogicFault("matmul: a " + std::string(dtype_name(args.c.dtype)) +
                      " result takes a bias of its own type, found " + std::string(dtype_name(bias.dtype)));
   }
-  matmul_->run({.m = args.c.shape[0],
-                .n = args.c.shape[1],
-                .k = args.a.shape[args.transpose_a == Transpose::yes ? 0 : 1],
-                .a = matrix(args.a),
-                .b = matrix(args.b),
-                .c = matrix(args.c),
-                .transpose_a = args.transpose_a,
-                .transpose_b = args.transpose_b,
-                .write = args.write,
-                .bias_n = within ? bias.data : nullptr},
-               {workspace(workspace::kMatmulBytes, "matmul"), workspace::kMatmulBytes});
-  if (bias.defined() && !within) add_bias(args.c, bias, stream());
+  Product product{.m = args.c.shape[0],
+                  .n = args.c.shape[1],
+                  .k = args.a.shape[args.transpose_a == Transpose::yes ? 0 : 1],
+                  .a = matrix(args.a),
+                  .b = matrix(args.b),
+                  .c = matrix(args.c),
+                  .transpose_a = args.transpose_a,
+                  .transpose_b = args.transpose_b,
+                  .write = args.write,
+                  .bias_n = within ? bias.data : nullptr,
+                  .epilogue = args.epilogue,
+                  .preactivation = args.preactivation.data};
+  const ProductScratch scratch{workspace(workspace::kMatmulBytes, "matmul"), workspace::kMatmulBytes};
+  const bool fused =
+      args.epilogue == Epilogue::none || (epilogue_fits(product) && matmul_->has_epilogue(product, scratch));
+  const bool before_gelu = !fused && args.epilogue == Epilogue::gelu_tanh;
+  const TensorView& written = before_gelu ? args.preactivation : args.c;
+  if (!fused) {
+    product.epilogue = Epilogue::none;
+    product.c = matrix(written);
+  }
+  matmul_->run(product, scratch);
+  if (bias.defined() && !within) add_bias(written, bias, stream());
+  if (fused) return;
+  if (before_gelu) {
+    do_activation_forward({.product_NF = args.c, .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
+  } else {
+    multiply_by_gelu_slope(args.c, args.preactivation);
+  }
 }
 
 }  // namespace perfbench::engine::cuda

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "engine/core/cuda_error.h"
@@ -83,8 +84,31 @@ struct Plan {
   Layout a;
   Layout b;
   Layout c;
-  cublasLtMatmulAlgo_t algorithm{};
+  // Absent: the library has none for the epilogue.
+  std::optional<cublasLtMatmulAlgo_t> algorithm;
 };
+
+cublasLtEpilogue_t epilogue_of(const Product& product) {
+  const bool bias = product.bias_n != nullptr;
+  switch (product.epilogue) {
+    case Epilogue::none:
+      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case Epilogue::gelu_tanh:
+      return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+    case Epilogue::gelu_tanh_gradient:
+      // Not DGELU_BGRAD: its sums for the bias come in the result's type, and those of this engine are f32.
+      return CUBLASLT_EPILOGUE_DGELU;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// What differs between products of one key.
+void describe_addresses(const Description& description, const Product& product) {
+  if (product.bias_n != nullptr) describe(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias_n);
+  if (product.epilogue != Epilogue::none) {
+    describe(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.preactivation);
+  }
+}
 
 // `rows` and `columns` are those of the stored matrix, columns being the direction of its stride.
 Layout make_layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batch) {
@@ -111,12 +135,14 @@ Plan make_plan(const Product& product, F32Products f32_products) {
            "cublasLtMatmulDescCreate");
   describe(plan.description, CUBLASLT_MATMUL_DESC_TRANSA, operation(product.transpose_a));
   describe(plan.description, CUBLASLT_MATMUL_DESC_TRANSB, operation(product.transpose_b));
-  if (product.bias_n != nullptr) {
-    describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
-             static_cast<std::int32_t>(data_type(product.c.dtype)));
-    describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias_n);
+  const auto result_type = static_cast<std::int32_t>(data_type(product.c.dtype));
+  describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(product));
+  if (product.bias_n != nullptr) describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, result_type);
+  if (product.epilogue != Epilogue::none) {
+    describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.c.row_stride);
+    describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, result_type);
   }
+  describe_addresses(plan.description, product);
   const bool ta = product.transpose_a == Transpose::yes;
   const bool tb = product.transpose_b == Transpose::yes;
   plan.a = make_layout(product.a, ta ? product.k : product.m, ta ? product.m : product.k, product.batch);
@@ -188,23 +214,30 @@ class MatmulProvider::Implementation {
 
   void run(const Product& by_rows, const ProductScratch& scratch) {
     if (by_rows.m == 0 || by_rows.n == 0 || by_rows.batch == 0) return;
-    const Product product = by_columns(by_rows);
     const ProductKey key = key_of(by_rows, f32_products_, scratch.bytes);
-    auto found = plans_.find(key);
-    if (found == plans_.end()) {
-      Plan plan = make_plan(product, f32_products_);
-      plan.algorithm = choose(key, plan, by_rows, scratch);
-      found = plans_.emplace(key, std::move(plan)).first;
-    }
-    const Plan& plan = found->second;
-    if (product.bias_n != nullptr) {
-      describe(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias_n);
-    }
-    const cublasStatus_t status = compute(plan, product, plan.algorithm, product.c.data, scratch);
+    const Plan& plan = plan_of(key, by_rows, scratch);
+    if (!plan.algorithm) fail(key, "cublasLtMatmulAlgoGetHeuristic", CUBLAS_STATUS_NOT_SUPPORTED);
+    const Product product = by_columns(by_rows);
+    describe_addresses(plan.description, product);
+    const cublasStatus_t status = compute(plan, product, *plan.algorithm, product.c.data, scratch);
     if (status != CUBLAS_STATUS_SUCCESS) fail(key, "cublasLtMatmul", status);
   }
 
+  bool has_epilogue(const Product& by_rows, const ProductScratch& scratch) {
+    return plan_of(key_of(by_rows, f32_products_, scratch.bytes), by_rows, scratch).algorithm.has_value();
+  }
+
  private:
+  const Plan& plan_of(const ProductKey& key, const Product& by_rows, const ProductScratch& scratch) {
+    auto found = plans_.find(key);
+    if (found == plans_.end()) {
+      Plan plan = make_plan(by_columns(by_rows), f32_products_);
+      plan.algorithm = choose(key, plan, by_rows, scratch);
+      found = plans_.emplace(key, std::move(plan)).first;
+    }
+    return found->second;
+  }
+
   [[noreturn]] static void fail(const ProductKey& key, const char* call, cublasStatus_t status) {
     throw EngineError(EngineExit::failed, "matmul " + to_text(key) + ": " + call + " failed: " +
                                               cublasLtGetStatusName(status) + ", " + cublasLtGetStatusString(status));
@@ -218,7 +251,7 @@ class MatmulProvider::Implementation {
                           scratch.data, static_cast<std::size_t>(scratch.bytes), stream_);
   }
 
-  // Best first, as the library guesses.
+  // Best first, as the library guesses. None where it has none.
   std::vector<cublasLtMatmulAlgo_t> candidates(const ProductKey& key, const Plan& plan) const {
     Preference preference;
     lt_check(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
@@ -235,12 +268,12 @@ class MatmulProvider::Implementation {
     const cublasStatus_t status =
         cublasLtMatmulAlgoGetHeuristic(library_.get(), plan.description.get(), plan.a.get(), plan.b.get(), plan.c.get(),
                                        plan.c.get(), preference.get(), kCandidates, results.data(), &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
     if (status != CUBLAS_STATUS_SUCCESS) fail(key, "cublasLtMatmulAlgoGetHeuristic", status);
     std::vector<cublasLtMatmulAlgo_t> usable;
     for (const auto& result : std::span(results).first(static_cast<std::size_t>(count))) {
       if (result.state == CUBLAS_STATUS_SUCCESS) usable.push_back(result.algo);
     }
-    if (usable.empty()) fail(key, "cublasLtMatmulAlgoGetHeuristic", CUBLAS_STATUS_NOT_SUPPORTED);
     return usable;
   }
 
@@ -252,14 +285,15 @@ class MatmulProvider::Implementation {
     return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= static_cast<std::size_t>(key.workspace_bytes);
   }
 
-  cublasLtMatmulAlgo_t choose(const ProductKey& key, const Plan& plan, const Product& by_rows,
-                              const ProductScratch& scratch) {
+  std::optional<cublasLtMatmulAlgo_t> choose(const ProductKey& key, const Plan& plan, const Product& by_rows,
+                                             const ProductScratch& scratch) {
     const std::string problem = to_text(key);
     if (const auto kept = cache_.find(problem); kept.has_value()) {
       const auto algorithm = algorithm_of(kept->algorithm);
       if (fits(plan, algorithm, key)) return algorithm;
     }
     const auto possible = candidates(key, plan);
+    if (possible.empty()) return std::nullopt;
     ChosenAlgorithm chosen{bits_of(possible.front()), 0};
     if (possible.size() > 1 && !is_captured(stream_)) {
       if (const auto timed = measure(possible, plan, by_rows, scratch); !timed.empty()) chosen = fastest(timed);
@@ -310,6 +344,10 @@ MatmulProvider::~MatmulProvider() = default;
 
 void MatmulProvider::run(const Product& product, const ProductScratch& scratch) {
   implementation_->run(product, scratch);
+}
+
+bool MatmulProvider::has_epilogue(const Product& product, const ProductScratch& scratch) {
+  return implementation_->has_epilogue(product, scratch);
 }
 
 std::string MatmulProvider::version() {

@@ -24,6 +24,9 @@ class MatmulProvider {
   MatmulProvider(const MatmulProvider&) = delete;
   MatmulProvider& operator=(const MatmulProvider&) = delete;
 
+  // Whether the library has an algorithm that computes the product with its epilogue. Where it has none, run() it
+  // without.
+  bool has_epilogue(const Product& product, const ProductScratch& scratch);
   // On the device's compute stream. Throws EngineError with the problem when the library has no algorithm for it.
   void run(const Product& product, const ProductScratch& scratch);
 

@@ -37,6 +37,13 @@ Product by_columns(const Product& product) {
   return out;
 }
 
+bool epilogue_fits(const Product& product) {
+  constexpr std::int64_t kElements = 8;
+  constexpr std::int64_t kBytes = 16;
+  return product.c.dtype == DType::bf16 && product.batch == 1 && product.c.row_stride % kElements == 0 &&
+         alignment_of(product.preactivation) >= kBytes;
+}
+
 ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t workspace_bytes) {
   return {.m = product.m,
           .n = product.n,
@@ -50,6 +57,8 @@ ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t
           .write = product.write,
           .f32_products = product.a.dtype == DType::f32 ? f32_products : F32Products::exact,
           .bias_alignment_bytes = product.bias_n == nullptr ? 0 : alignment_of(product.bias_n),
+          .epilogue = product.epilogue,
+          .preactivation_alignment_bytes = product.epilogue == Epilogue::none ? 0 : alignment_of(product.preactivation),
           .workspace_bytes = workspace_bytes};
 }
 
@@ -60,6 +69,10 @@ std::string to_text(const ProductKey& key) {
   if (key.batch != 1) text += " times " + std::to_string(key.batch);
   if (key.write == Write::accumulate) text += " added";
   if (key.bias_alignment_bytes != 0) text += " + bias@" + std::to_string(key.bias_alignment_bytes);
+  if (key.epilogue != Epilogue::none) {
+    text += key.epilogue == Epilogue::gelu_tanh ? " gelu@" : " gelu'@";
+    text += std::to_string(key.preactivation_alignment_bytes);
+  }
   if (key.f32_products == F32Products::tf32) text += " in tf32";
   return text + ", workspace " + std::to_string(key.workspace_bytes);
 }

@@ -33,7 +33,14 @@ struct Product {
   Write write = Write::overwrite;
   float factor = 1.0F;
   const void* bias_n = nullptr;  // optional
+  Epilogue epilogue = Epilogue::none;
+  void* preactivation = nullptr;  // of the epilogue; type and stride of c
 };
+
+// Whether cuBLASLt may be asked for the product's epilogue: results in bf16, whose rounding is no finer than what a
+// library may take for a tanh (its documentation states no error; the instruction's is 2^-11), not a batch, and a
+// pre-activation of rows of a multiple of 8 elements (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) at a multiple of 16 bytes.
+bool epilogue_fits(const Product& product);
 
 // How products of f32 operands are computed: as they are, or rounded to tf32's 10 bits of mantissa. Of no consequence
 // for bf16 operands.
@@ -64,6 +71,8 @@ struct ProductKey {
   Write write = Write::overwrite;
   F32Products f32_products = F32Products::exact;
   std::int64_t bias_alignment_bytes = 0;  // 0: no bias
+  Epilogue epilogue = Epilogue::none;
+  std::int64_t preactivation_alignment_bytes = 0;  // 0: no epilogue
   std::int64_t workspace_bytes = 0;
   auto operator<=>(const ProductKey&) const = default;
 };

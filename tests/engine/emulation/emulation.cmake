@@ -45,6 +45,7 @@ perfbench_library(perfbench_emulated_ops_cuda
   SOURCES
     ${emulated_sources}
     ${PERFBENCH_CUDA_OPS_FOLDER}/no_cudnn.cpp
+    ${PERFBENCH_CUDA_OPS_FOLDER}/product.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)

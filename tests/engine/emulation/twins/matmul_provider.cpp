@@ -2,6 +2,8 @@
 #include "engine/ops/cuda/matmul_provider.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "engine/ops/cuda/elements.cuh"
@@ -19,6 +21,30 @@ void set(const Matrix& x, std::int64_t i, float value) {
   } else {
     static_cast<float*>(x.data)[i] = value;
   }
+}
+
+double gelu_tanh(double x) {
+  return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
+double gelu_tanh_slope(double x) {
+  const double root = std::sqrt(2.0 / std::numbers::pi);
+  const double t = std::tanh(root * (x + 0.044715 * x * x * x));
+  return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * root * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
+// What cuBLASLt's GELU_AUX and DGELU make of a sum: the pre-activation is rounded to be kept, gelu takes it as it was.
+float with_epilogue(const Product& p, std::int64_t i, float sum) {
+  const Matrix kept{p.preactivation, p.c.dtype};
+  switch (p.epilogue) {
+    case Epilogue::none:
+      return sum;
+    case Epilogue::gelu_tanh:
+      set(kept, i, sum);
+      return static_cast<float>(gelu_tanh(static_cast<double>(sum)));
+    case Epilogue::gelu_tanh_gradient:
+      return static_cast<float>(static_cast<double>(sum) * gelu_tanh_slope(static_cast<double>(at(kept, i))));
+  }
+  return sum;
 }
 
 // One product of the batch, row by row, with the row's sums in f32.
@@ -42,7 +68,7 @@ void multiply(const Product& p, std::int64_t number) {
       float sum = p.factor * sums[static_cast<std::size_t>(j)];
       if (p.write == Write::accumulate) sum += at(p.c, to);
       if (p.bias_n != nullptr) sum += at(bias, j);
-      set(p.c, to, sum);
+      set(p.c, to, with_epilogue(p, to, sum));
     }
   }
 }
@@ -63,6 +89,11 @@ MatmulProvider::MatmulProvider(const CudaDevice& device, F32Products)
     : implementation_(std::make_unique<Implementation>(device.compute())) {}
 
 MatmulProvider::~MatmulProvider() = default;
+
+// The library may have none for a problem; this one has none for sums of one term.
+bool MatmulProvider::has_epilogue(const Product& product, const ProductScratch&) {
+  return product.k > 1;
+}
 
 // The scratch is written, as a library would, but not all of its megabytes.
 void MatmulProvider::run(const Product& product, const ProductScratch& scratch) {

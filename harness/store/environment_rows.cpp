@@ -36,6 +36,10 @@ std::string as_text(const T& value) {
 
 }  // namespace
 
+bool is_build_fact(std::string_view fact) {
+  return contains(kBuildFacts, fact.substr(0, fact.find('.')));
+}
+
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   EnvironmentRows out;
   std::string all;

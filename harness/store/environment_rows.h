@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct EnvironmentRows {
   std::string fingerprint;                                 // SHA-256 over facts
   std::string machine_fingerprint;                         // over the facts of the machine alone
 };
+
+// A fact that a new build or another layout of the run changes, and not the machine: "git_commit", "libraries.oneDNN".
+bool is_build_fact(std::string_view fact);
 
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment);
 

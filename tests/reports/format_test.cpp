@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "reports/format/number.h"
+#include "reports/format/sparkline.h"
 
 namespace perfbench::reports {
 namespace {
@@ -40,6 +41,17 @@ TEST(Format, RatiosLoseTheirZeros) {
   EXPECT_EQ(format_ratio(2.0), "2");
   EXPECT_EQ(format_ratio(0.5), "0.5");
   EXPECT_EQ(format_ratio(100), "100");
+}
+
+TEST(Sparkline, GoesFromTheLowestToTheHighest) {
+  EXPECT_EQ(sparkline({1, 2, 3, 4, 5, 6, 7, 8}), "▁▂▃▄▅▆▇█");
+  EXPECT_EQ(sparkline({9, 1, 8}, 2), "▁█");  // the last two
+  EXPECT_EQ(sparkline({}), "");
+}
+
+TEST(Sparkline, DoesNotBlowUpWhatIsNearlyFlat) {
+  EXPECT_EQ(sparkline({1.0, 1.0001, 1.0}), "▄▅▄");
+  EXPECT_EQ(sparkline({0, 0}), "▅▅");
 }
 
 }  // namespace

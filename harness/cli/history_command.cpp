@@ -1,0 +1,81 @@
+// perfbench history: the nights of each series, screened for shifts.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
+#include "harness/history/history.h"
+#include "harness/store/database.h"
+#include "reports/history_text.h"
+
+namespace perfbench::harness {
+
+enum class HistoryFormat { markdown, json, csv };
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::HistoryFormat> {
+  using F = perfbench::harness::HistoryFormat;
+  static constexpr std::array kNames{std::pair{F::markdown, "markdown"}, std::pair{F::json, "json"},
+                                     std::pair{F::csv, "csv"}};
+};
+
+namespace perfbench::harness {
+namespace {
+
+struct HistoryOptions {
+  std::filesystem::path db = "perf.db";
+  HistoryFormat format = HistoryFormat::markdown;
+  HistoryQuery query;
+};
+
+std::string rendered(const HistoryResult& result, HistoryFormat format) {
+  switch (format) {
+    case HistoryFormat::json:
+      return reports::history_json(result);
+    case HistoryFormat::csv:
+      return reports::history_csv(result);
+    case HistoryFormat::markdown:
+      break;
+  }
+  return reports::history_markdown(result);
+}
+
+ExitCode history(const HistoryOptions& options) {
+  const auto db = open_database(options.db, {.mode = OpenMode::read_only});
+  const auto result = look_at_history(db, options.query);
+  fmt::print("{}", rendered(result, options.format));
+  if (!result.vanished.empty()) return ExitCode::regression;
+  return result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("history", "The nights of each series, screened for shifts");
+  auto options = std::make_shared<HistoryOptions>();
+  command->add_option("--db", options->db, "database")->capture_default_str();
+  command->add_option("--series", options->query.series, "which: a pattern with * over MATRIX/CELL")
+      ->capture_default_str();
+  command->add_option("--metric", options->query.metric, "metric of the catalog")->capture_default_str();
+  command->add_option("--nights", options->query.nights, "how many of the newest nights are read")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  add_enum_option(*command, "--format", options->format, "markdown, json or csv");
+  command->footer(
+      "Examples:\n"
+      "  perfbench history --db perf.db\n"
+      "  perfbench history --series 'nightly/*fsdp=2*' --metric peak_memory_bytes\n"
+      "A night is one sweep; its value is the median over its runs, on the log scale. The matrix named 'control' (a "
+      "fixed\n"
+      "engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment of its "
+      "own.\n"
+      "A shift is a reason to compare (`perfbench compare --ab`), not a verdict.\n"
+      "Exit codes: 0 nothing found; 1 a cell vanished; 2 a series shifted, to be confirmed.");
+  command->callback([options, &context] { context.exit_code = history(*options); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,250 @@
+#include "harness/history/screening.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/compare/comparability.h"
+#include "harness/detect/statistics.h"
+#include "harness/history/control.h"
+#include "harness/input_error.h"
+#include "harness/store/environment_rows.h"
+#include "reports/format/number.h"
+#include "workloads/spec/metric_catalog.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kChangeNights = 40;  // that the last night is shown against
+constexpr double kProbeShare = 0.5;        // of a shift, from which on it is the machine's
+
+spec::MetricSpec metric_of(const std::string& tag) {
+  const auto metric = spec::find_metric(tag);
+  if (!metric || metric->direction == spec::Direction::neutral) {
+    throw InputError("[history] '" + tag + "' is not a metric of which one direction is better; see step_time_s, " +
+                     "startup_time_s, peak_memory_bytes, resident_bytes, final_loss");
+  }
+  return *metric;
+}
+
+bool is_speed(const spec::MetricSpec& metric) {
+  return metric.unit == "s" || metric.unit == "1/s";
+}
+
+AlertKind kind_of(const ScreenedSeries& screened, const spec::MetricSpec& metric, double shift_log) {
+  if (screened.series.matrix == kControlMatrix) return AlertKind::environment;
+  const bool rose = shift_log > 0;
+  if (rose == (metric.direction == spec::Direction::higher_is_better)) return AlertKind::improvement;
+  if (metric.unit == "bytes") return AlertKind::memory;
+  if (metric.unit == "nats") return AlertKind::loss;
+  return metric.tag == "startup_time_s" ? AlertKind::startup : AlertKind::regression;
+}
+
+double log_of(const NightPoint& night) {
+  return std::log(night.value);
+}
+
+double change_ratio(const std::vector<NightPoint>& nights) {
+  if (nights.size() < 2) return 1;
+  std::vector<double> before;
+  const auto from = nights.size() - 1 - std::min(kChangeNights, nights.size() - 1);
+  for (auto i = from; i + 1 < nights.size(); ++i) before.push_back(log_of(nights[i]));
+  return std::exp(log_of(nights.back()) - median(std::move(before)));
+}
+
+std::vector<SegmentChange> changes_of(const SeriesHistory& series) {
+  std::vector<SegmentChange> out;
+  for (std::size_t i = 1; i < series.nights.size(); ++i) {
+    const auto& before = series.nights[i - 1];
+    const auto& after = series.nights[i];
+    if (before.machine == after.machine) continue;
+    auto facts = environment_difference(*before.facts, *after.facts);
+    std::erase_if(facts, [](const spec::FieldDifference& fact) { return is_build_fact(fact.field); });
+    out.push_back({after.night, std::move(facts)});
+  }
+  return out;
+}
+
+struct Screened {
+  std::vector<const NightPoint*> nights;
+  std::vector<double> logs;
+};
+
+Screened without_noisy(const std::vector<NightPoint>& nights) {
+  const auto noisy = std::count_if(nights.begin(), nights.end(), [](const NightPoint& n) { return n.noisy; });
+  const bool keep_all = 2 * static_cast<std::size_t>(noisy) > nights.size();
+  Screened out;
+  for (const auto& night : nights) {
+    if (night.noisy && !keep_all) continue;
+    out.nights.push_back(&night);
+    out.logs.push_back(log_of(night));
+  }
+  return out;
+}
+
+// Nothing when the newest night has no control, or too few others have: a part of the nights less their drift and a
+// part not would be two levels.
+std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const ScreenRule& rule) {
+  Screened out;
+  for (std::size_t i = 0; i < all.nights.size(); ++i) {
+    const auto drift = control.log_of(*all.nights[i]);
+    if (!drift) continue;
+    out.nights.push_back(all.nights[i]);
+    out.logs.push_back(all.logs[i] - *drift);
+  }
+  const bool newest = !out.nights.empty() && out.nights.back() == all.nights.back();
+  if (!newest || out.nights.size() <= rule.fewest_before) return std::nullopt;
+  return out;
+}
+
+AlertFinding finding_of(const ScreenedSeries& screened, const Screened& given, const spec::MetricSpec& metric) {
+  const auto& shift = *screened.shift;
+  const auto& good = *given.nights[shift.first - 1];
+  const auto& bad = *given.nights[shift.first];
+  AlertFinding out;
+  out.series = screened.series;
+  out.kind = kind_of(screened, metric, shift.shift_log);
+  out.ratio = std::exp(shift.shift_log);
+  out.last_good = good.night;
+  out.first_bad = bad.night;
+  out.seen_utc = given.nights.back()->night.started_utc;
+  out.environment = environment_difference(*good.facts, *bad.facts);
+  const auto nights = given.nights.size() - shift.first;
+  out.detail =
+      fmt::format("{} {} {} for {} night{} (score {:.1f}, threshold {:.1f}{})", metric.tag,
+                  shift.shift_log > 0 ? "rose" : "fell", reports::format_percent_change(*out.ratio), nights,
+                  nights == 1 ? "" : "s", shift.score, shift.threshold, screened.control ? ", control subtracted" : "");
+  return out;
+}
+
+void screen_one(ScreenedSeries& out, const ControlDrift& control, const spec::MetricSpec& metric,
+                const ScreenRule& rule) {
+  auto given = without_noisy(out.nights);
+  if (is_speed(metric) && out.series.matrix != kControlMatrix && !given.nights.empty()) {
+    if (auto less = less_control(given, control, rule)) {
+      given = std::move(*less);
+      out.control = true;
+    }
+  }
+  out.screened = given.logs.size();
+  if (given.logs.size() <= rule.fewest_before) {
+    out.state = ScreenState::too_few_nights;
+    return;
+  }
+  out.shift = screen(given.logs, rule);
+  if (!out.shift) return;
+  out.state = ScreenState::shifted;
+  out.finding = finding_of(out, given, metric);
+}
+
+// Start of the newest night of each matrix.
+std::map<std::string, std::int64_t> newest_nights(const std::vector<SeriesHistory>& series) {
+  std::map<std::string, std::int64_t> out;
+  for (const auto& s : series) {
+    if (s.nights.empty()) continue;
+    auto& newest = out[s.matrix];
+    newest = std::max(newest, s.nights.back().started_s);
+  }
+  return out;
+}
+
+// The last `count` nights before tonight of each matrix, by sweep id.
+std::set<std::string> recent_nights(const std::vector<SeriesHistory>& series, const std::string& matrix,
+                                    const std::string& tonight, std::size_t count) {
+  std::set<std::pair<std::int64_t, std::string>> nights;
+  for (const auto& s : series) {
+    if (s.matrix != matrix) continue;
+    for (const auto& n : s.nights) {
+      if (n.night.sweep_id != tonight) nights.emplace(n.started_s, n.night.sweep_id);
+    }
+  }
+  std::set<std::string> out;
+  for (auto night = nights.rbegin(); night != nights.rend() && out.size() < count; ++night) out.insert(night->second);
+  return out;
+}
+
+std::string how_it_ended(const TonightCell* cell) {
+  if (cell == nullptr) return "not in the sweep";
+  return cell->state + (cell->reason.empty() ? "" : ", " + cell->reason);
+}
+
+}  // namespace
+
+std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule) {
+  const ControlDrift control(series);
+  const auto newest = newest_nights(series);
+  std::vector<ScreenedSeries> out;
+  for (const auto& s : series) {
+    const auto metric = metric_of(s.metric);
+    std::set<std::string> machines;
+    for (const auto& night : s.nights) {
+      if (night.started_s == newest.at(s.matrix)) machines.insert(night.machine);
+    }
+    for (const auto& machine : machines) {
+      ScreenedSeries screened;
+      screened.series = {s.matrix, s.cell, s.run_id, s.metric, machine};
+      std::copy_if(s.nights.begin(), s.nights.end(), std::back_inserter(screened.nights),
+                   [&](const NightPoint& night) { return night.machine == machine; });
+      screened.changes = changes_of(s);
+      screened.change_ratio = change_ratio(screened.nights);
+      screen_one(screened, control, metric, rule);
+      out.push_back(std::move(screened));
+    }
+  }
+  return out;
+}
+
+void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s) {
+  if (!screened.finding || !is_speed(metric_of(screened.series.metric))) return;
+  auto& finding = *screened.finding;
+  std::vector<double> before;
+  std::vector<double> since;
+  for (const auto& night : screened.nights) {
+    const auto probe = probe_s.find(night.night.sweep_id);
+    if (probe == probe_s.end()) continue;
+    const bool bad = night.night.started_utc >= finding.first_bad.started_utc;
+    (bad ? since : before).push_back(std::log(probe->second));
+  }
+  if (before.empty() || since.empty()) return;
+  const double probe_log = median(since) - median(before);
+  const bool rate = metric_of(screened.series.metric).unit == "1/s";
+  const double shift_log = rate ? -std::log(*finding.ratio) : std::log(*finding.ratio);
+  if (probe_log * shift_log <= 0 || std::abs(probe_log) < kProbeShare * std::abs(shift_log)) return;
+  finding.kind = AlertKind::environment;
+  finding.detail +=
+      fmt::format("; the noise probe changed {} with it", reports::format_percent_change(std::exp(probe_log)));
+}
+
+std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
+                                         std::size_t nights) {
+  std::map<std::pair<std::string, std::string>, AlertFinding> by_cell;  // whose run may have been another before
+  std::map<std::string, std::set<std::string>> recent;
+  for (const auto& [matrix, night] : tonight.night) {
+    recent[matrix] = recent_nights(series, matrix, night.sweep_id, nights);
+  }
+  for (const auto& s : series) {
+    const auto night = tonight.night.find(s.matrix);
+    if (night == tonight.night.end() || s.nights.empty()) continue;
+    const auto cell = std::find_if(tonight.cells.begin(), tonight.cells.end(),
+                                   [&](const TonightCell& c) { return c.matrix == s.matrix && c.cell == s.cell; });
+    if (cell != tonight.cells.end() && cell->state == "ok") continue;
+    const auto& last = s.nights.back();
+    if (!recent.at(s.matrix).contains(last.night.sweep_id)) continue;
+    AlertFinding finding;
+    finding.series = {s.matrix, s.cell, s.run_id, s.metric, last.machine};
+    finding.kind = AlertKind::vanished_cell;
+    finding.last_good = last.night;
+    finding.first_bad = night->second;
+    finding.seen_utc = night->second.started_utc;
+    finding.detail = "not measured tonight: " + how_it_ended(cell == tonight.cells.end() ? nullptr : &*cell);
+    auto& known = by_cell[{s.matrix, s.cell}];
+    if (known.last_good.started_utc <= finding.last_good.started_utc) known = std::move(finding);
+  }
+  std::vector<AlertFinding> out;
+  for (auto& [cell, finding] : by_cell) out.push_back(std::move(finding));
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,184 @@
+#include "harness/history/series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+#include "harness/detect/statistics.h"
+#include "harness/detect/steady.h"
+
+namespace perfbench::harness {
+namespace {
+
+using Facts = std::map<std::string, std::string>;
+
+// Sweeps that are nights, the newest of each matrix first. Written once, used by every query.
+constexpr const char* kNights =
+    "WITH nights AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
+    "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, "
+    "row_number() OVER (PARTITION BY matrix ORDER BY started_utc DESC, sweep_key DESC) AS age "
+    "FROM sweeps WHERE sweep_id <> '') ";
+
+struct Run {
+  double log = 0;
+  bool noisy = false;
+};
+
+// What one query row tells about a night of a cell on a machine.
+struct Group {
+  std::int64_t sweep_key = 0;
+  std::int64_t environment_key = 0;
+  std::vector<Run> runs;
+};
+
+struct SweepRow {
+  AlertNight night;
+  std::int64_t started_s = 0;
+};
+
+class HistoryReader {
+ public:
+  explicit HistoryReader(const Connection& db)
+      : db_(db),
+        facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?") {
+    Statement machines(db, "SELECT environment_key, machine_fingerprint FROM environments");
+    while (machines.step()) machines_[machines.integer(0)] = machines.text(1);
+  }
+
+  std::vector<SeriesHistory> read(const HistoryQuery& query) {
+    Statement rows(db_, std::string(kNights) +
+                            "SELECT a.cell_key, a.sweep_key, a.environment_key, m.value, p.value, sweep_id, night_utc, "
+                            "night_s FROM nights CROSS JOIN attempts a USING (sweep_key) "
+                            "CROSS JOIN metrics m ON m.attempt_key = a.attempt_key AND m.name_key = "
+                            "(SELECT name_key FROM names WHERE name = ?1) "
+                            "LEFT JOIN metrics p ON p.attempt_key = a.attempt_key AND p.name_key = "
+                            "(SELECT name_key FROM names WHERE name = 'probe_spread_fraction') "
+                            "WHERE age <= ?2 AND a.state = 'ok' AND a.environment_key IS NOT NULL AND m.value > 0 AND "
+                            "a.cell_key IN (SELECT cell_key FROM cells WHERE matrix || '/' || label GLOB ?3 "
+                            "OR matrix = ?4)");
+    rows.with(query.metric, query.nights, query.series, std::string_view(kControlMatrix));
+    while (rows.step()) take(rows);
+    return series(query.metric);
+  }
+
+ private:
+  void take(const Statement& row) {
+    const auto sweep_key = row.integer(1);
+    const auto environment_key = row.integer(2);
+    auto& groups = cells_[row.integer(0)];
+    const auto machine = machines_.find(environment_key);
+    // Rows come night by night, so that what they belong to is near the end.
+    auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
+      return g.sweep_key == sweep_key && machines_.at(g.environment_key) == machine->second;
+    });
+    if (group == groups.rend()) {
+      groups.push_back({.sweep_key = sweep_key, .environment_key = environment_key, .runs = {}});
+      group = groups.rbegin();
+    }
+    group->runs.push_back({std::log(row.real(3)), !row.is_null(4) && row.real(4) > kProbeMovedFraction});
+    auto& sweep = sweeps_[sweep_key];
+    if (!sweep.night.sweep_id.empty()) return;
+    sweep = {.night = {.sweep_id = row.text(5), .started_utc = row.text(6), .revision = {}},
+             .started_s = row.integer(7)};
+  }
+
+  std::shared_ptr<const Facts> facts(std::int64_t environment_key) {
+    auto& known = environments_[environment_key];
+    if (known) return known;
+    auto fresh = std::make_shared<Facts>();
+    facts_.with(environment_key);
+    while (facts_.step()) (*fresh)[facts_.text(0)] = facts_.text(1);
+    known = fresh;
+    return known;
+  }
+
+  NightPoint point(const Group& group) {
+    const auto& sweep = sweeps_.at(group.sweep_key);
+    NightPoint out{.night = sweep.night,
+                   .started_s = sweep.started_s,
+                   .machine = machines_.at(group.environment_key),
+                   .facts = facts(group.environment_key)};
+    if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
+      out.night.revision = commit->second;
+    }
+    out.noisy = std::all_of(group.runs.begin(), group.runs.end(), [](const Run& run) { return run.noisy; });
+    std::vector<double> logs;
+    for (const auto& run : group.runs) {
+      if (out.noisy || !run.noisy) logs.push_back(run.log);
+    }
+    out.runs = logs.size();
+    out.value = std::exp(median(std::move(logs)));
+    return out;
+  }
+
+  std::vector<SeriesHistory> series(const std::string& metric) {
+    std::vector<SeriesHistory> out;
+    Statement cells(db_,
+                    "SELECT cell_key, matrix, label, run_id FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
+    while (cells.step()) {
+      const auto found = cells_.find(cells.integer(0));
+      if (found == cells_.end()) continue;
+      out.push_back(
+          {.matrix = cells.text(1), .cell = cells.text(2), .run_id = cells.text(3), .metric = metric, .nights = {}});
+      auto& nights = out.back().nights;
+      for (const auto& group : found->second) nights.push_back(point(group));
+      std::stable_sort(nights.begin(), nights.end(), [](const NightPoint& a, const NightPoint& b) {
+        return std::tie(a.started_s, a.machine) < std::tie(b.started_s, b.machine);
+      });
+    }
+    return out;
+  }
+
+  const Connection& db_;
+  Statement facts_;
+  std::unordered_map<std::int64_t, std::string> machines_;      // by environment
+  std::unordered_map<std::int64_t, std::vector<Group>> cells_;  // by cell
+  std::unordered_map<std::int64_t, SweepRow> sweeps_;           // by sweep
+  std::unordered_map<std::int64_t, std::shared_ptr<const Facts>> environments_;
+};
+
+}  // namespace
+
+std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery& query) {
+  return HistoryReader(db).read(query);
+}
+
+Tonight load_tonight(const Connection& db) {
+  Statement rows(db, std::string(kNights) +
+                         "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
+                         "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
+                         "WHERE environment_key = a.environment_key AND name = 'git_commit'), '') "
+                         "FROM nights JOIN attempts a USING (sweep_key) JOIN cells c USING (cell_key) "
+                         "WHERE age = 1 ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
+  Tonight out;
+  while (rows.step()) {
+    auto& night = out.night[rows.text(0)];
+    if (night.sweep_id.empty()) night = {rows.text(4), rows.text(5), {}};
+    if (night.revision.empty()) night.revision = rows.text(6);
+    // Ordered so that the last row of a cell is its best.
+    const bool same =
+        !out.cells.empty() && out.cells.back().matrix == rows.text(0) && out.cells.back().cell == rows.text(1);
+    if (!same) out.cells.push_back({rows.text(0), rows.text(1), {}, {}});
+    out.cells.back().state = rows.text(2);
+    out.cells.back().reason = rows.text(3);
+  }
+  return out;
+}
+
+std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series) {
+  Statement rows(db,
+                 "SELECT s.sweep_id, m.value FROM cells c JOIN runs r USING (run_key) JOIN attempts a USING (cell_key) "
+                 "JOIN sweeps s USING (sweep_key) JOIN environments e USING (environment_key) "
+                 "JOIN metrics m USING (attempt_key) JOIN names n USING (name_key) "
+                 "WHERE c.matrix = ? AND c.label = ? AND r.run_id = ? AND e.machine_fingerprint = ? "
+                 "AND a.state = 'ok' AND n.name = 'probe_time_s' AND m.value > 0");
+  rows.with(series.matrix, series.cell, series.run_id, series.machine);
+  std::map<std::string, std::vector<double>> values;
+  while (rows.step()) values[rows.text(0)].push_back(rows.real(1));
+  std::map<std::string, double> out;
+  for (auto& [sweep_id, of_night] : values) out[sweep_id] = median(std::move(of_night));
+  return out;
+}
+
+}  // namespace perfbench::harness

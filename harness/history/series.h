@@ -1,0 +1,63 @@
+// What the nights of a store say about each cell: one value a night and machine. A night is one sweep; the sweeps of
+// paired comparisons are none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/alerts/alert.h"
+#include "harness/store/sqlite.h"
+
+namespace perfbench::harness {
+
+// The matrix under which a fixed engine runs every night (nightly): its drift is the machine's.
+inline constexpr const char* kControlMatrix = "control";
+
+struct NightPoint {
+  AlertNight night;
+  std::int64_t started_s = 0;                                       // of the night, since 1970
+  std::string machine;                                              // machine_fingerprint
+  std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
+  double value = 0;                                                 // exp of the median log over its runs; above 0
+  std::size_t runs = 0;                                             // that the value is of
+  bool noisy = false;  // the noise probe moved during all of them; if it did not, those of which it did are left out
+};
+
+struct SeriesHistory {
+  std::string matrix;
+  std::string cell;
+  std::string run_id;
+  std::string metric;
+  std::vector<NightPoint> nights;  // oldest first; of one night with several machines, one point each
+};
+
+struct HistoryQuery {
+  std::string series = "*";  // GLOB over MATRIX/CELL; the control is always read
+  std::string metric = "step_time_s";
+  std::int64_t nights = 134;  // newest of each matrix: what the screen looks back (detect/screen.h)
+};
+
+// By matrix, cell and run. Values that are not above 0 are left out: they have no logarithm.
+std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery& query);
+
+// How a cell ended in the newest night of its matrix: "ok" if any of its runs did, else as the last of them.
+struct TonightCell {
+  std::string matrix;
+  std::string cell;
+  std::string state;
+  std::string reason;
+};
+struct Tonight {
+  std::map<std::string, AlertNight> night;  // by matrix
+  std::vector<TonightCell> cells;
+};
+Tonight load_tonight(const Connection& db);
+
+// Median noise probe of each night's runs, by sweep id: how fast the machine itself was.
+std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,167 @@
+#include "reports/history_text.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/alert_phrases.h"
+#include "reports/format/csv_field.h"
+#include "reports/format/markdown_table.h"
+#include "reports/format/number.h"
+#include "reports/format/sparkline.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::HistoryResult;
+using harness::NightPoint;
+using harness::ScreenedSeries;
+using harness::ScreenState;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShownDigits = 12;
+
+std::string result_text(const ScreenedSeries& series) {
+  switch (series.state) {
+    case ScreenState::too_few_nights:
+      return fmt::format("too few nights ({})", series.screened);
+    case ScreenState::shifted:
+      return fmt::format("{} {} since {}", spec::enum_name(series.finding->kind), change_text(*series.finding),
+                         series.finding->first_bad.started_utc.substr(0, 10));
+    case ScreenState::steady:
+      break;
+  }
+  return "steady";
+}
+
+std::string facts_of(const harness::SegmentChange& change) {
+  std::string out;
+  for (const auto& fact : change.facts) {
+    out += (out.empty() ? "" : "; ") + fact.field + " " + fact.left + " -> " + fact.right;
+  }
+  return out;
+}
+
+std::vector<double> values_of(const std::vector<NightPoint>& nights) {
+  std::vector<double> out;
+  for (const auto& night : nights) out.push_back(night.value);
+  return out;
+}
+
+// The columns of the table and of CSV.
+const std::vector<std::string>& titles() {
+  static const std::vector<std::string> all{"matrix", "cell",   "machine",  "nights",  "trend",
+                                            "last",   "change", "screened", "control", "result"};
+  return all;
+}
+
+MarkdownRow texts(const ScreenedSeries& series) {
+  return {series.series.matrix,
+          series.series.cell,
+          series.series.machine.substr(0, kShownDigits),
+          std::to_string(series.nights.size()),
+          sparkline(values_of(series.nights)),
+          format_number(series.nights.back().value),
+          format_percent_change(series.change_ratio),
+          std::to_string(series.screened),
+          series.control ? "subtracted" : "no",
+          result_text(series)};
+}
+
+Json night_json(const NightPoint& night) {
+  return {{"sweep_id", night.night.sweep_id},
+          {"started_utc", night.night.started_utc},
+          {"revision", night.night.revision},
+          {"value", night.value},
+          {"runs", night.runs},
+          {"noisy", night.noisy}};
+}
+
+Json finding_json(const harness::AlertFinding& finding) {
+  return {{"kind", spec::enum_name(finding.kind)},
+          {"matrix", finding.series.matrix},
+          {"cell", finding.series.cell},
+          {"run_id", finding.series.run_id},
+          {"metric", finding.series.metric},
+          {"machine_fingerprint", finding.series.machine},
+          {"ratio", finding.ratio ? Json(*finding.ratio) : Json()},
+          {"last_good", finding.last_good.sweep_id},
+          {"first_bad", finding.first_bad.sweep_id},
+          {"good_revision", finding.last_good.revision},
+          {"bad_revision", finding.first_bad.revision},
+          {"detail", finding.detail}};
+}
+
+std::string finding_lines(const harness::AlertFinding& finding) {
+  auto out = fmt::format("- {}: {}, commits {}: {}\n", subject_text(finding), change_text(finding), range_text(finding),
+                         finding.detail);
+  const auto facts = facts_text(finding);
+  return facts.empty() ? out : out + "  environment: " + facts + "\n";
+}
+
+}  // namespace
+
+std::string history_markdown(const HistoryResult& result) {
+  auto out = fmt::format("## History of {}\n\n", result.metric);
+  std::vector<MarkdownRow> lines{titles()};
+  for (const auto& series : result.series) {
+    auto line = texts(series);
+    for (auto& cell : line) cell = markdown_cell(cell);
+    lines.push_back(std::move(line));
+  }
+  out += markdown_table(lines);
+  for (const auto& series : result.series) {
+    if (series.changes.empty()) continue;
+    const auto& last = series.changes.back();
+    out += fmt::format("\n{}, {}: another machine or other facts of it since {}, its own segment: {}\n",
+                       series.series.matrix, series.series.cell, last.night.started_utc, facts_of(last));
+  }
+  const auto findings = result.findings();
+  out += findings.empty() ? "\nNothing shifted.\n" : fmt::format("\n{} findings, not confirmed:\n\n", findings.size());
+  for (const auto& finding : findings) out += finding_lines(finding);
+  return out;
+}
+
+std::string history_csv(const HistoryResult& result) {
+  std::string out;
+  const auto append = [&](const MarkdownRow& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : ",") + csv_field(cells[i]);
+    out += "\n";
+  };
+  append(titles());
+  for (const auto& series : result.series) append(texts(series));
+  return out;
+}
+
+std::string history_json(const HistoryResult& result) {
+  Json out;
+  out["metric"] = result.metric;
+  out["series"] = Json::array();
+  for (const auto& one : result.series) {
+    Json entry{{"matrix", one.series.matrix},
+               {"cell", one.series.cell},
+               {"run_id", one.series.run_id},
+               {"machine_fingerprint", one.series.machine},
+               {"change_ratio", one.change_ratio},
+               {"screened_nights", one.screened},
+               {"control_subtracted", one.control},
+               {"shifted", one.state == ScreenState::shifted},
+               {"enough_nights", one.state != ScreenState::too_few_nights}};
+    entry["changes"] = Json::array();
+    for (const auto& change : one.changes) {
+      Json facts = Json::array();
+      for (const auto& fact : change.facts) {
+        facts.push_back({{"fact", fact.field}, {"before", fact.left}, {"after", fact.right}});
+      }
+      entry["changes"].push_back({{"started_utc", change.night.started_utc}, {"facts", std::move(facts)}});
+    }
+    entry["nights"] = Json::array();
+    for (const auto& night : one.nights) entry["nights"].push_back(night_json(night));
+    out["series"].push_back(std::move(entry));
+  }
+  out["findings"] = Json::array();
+  for (const auto& finding : result.findings()) out["findings"].push_back(finding_json(finding));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,251 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/history/control.h"
+#include "harness/history/screening.h"
+#include "harness/input_error.h"
+#include "tests/harness/example_series.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+SeriesHistory control_like(const SeriesHistory& series, unsigned seed) {
+  auto out = example_series("fixed", static_cast<int>(series.nights.size()), 0.3, 0.002, seed);
+  out.matrix = kControlMatrix;
+  return out;
+}
+
+TEST(ScreenSeries, FindsAShiftWithItsNightsAndRevisions) {
+  auto series = example_series("c", 40);
+  multiply_from(series, 37, 1.10);
+  const auto screened = screen_series({series});
+  ASSERT_THAT(screened, SizeIs(1));
+  EXPECT_EQ(screened[0].state, ScreenState::shifted);
+  ASSERT_TRUE(screened[0].finding.has_value());
+  const auto& finding = *screened[0].finding;
+  EXPECT_EQ(finding.kind, AlertKind::regression);
+  EXPECT_EQ(finding.first_bad.revision, "rev1037");
+  EXPECT_EQ(finding.last_good.revision, "rev1036");
+  EXPECT_EQ(finding.seen_utc, "2026-1039");
+  EXPECT_NEAR(*finding.ratio, 1.10, 0.02);  // medians of 3 and 37 nights of 1 %: a standard error of 0.7 %
+  EXPECT_EQ(finding.series.machine, "m1");
+  EXPECT_THAT(finding.detail, HasSubstr("for 3 nights"));
+  ASSERT_THAT(finding.environment, SizeIs(1));  // the commit is of the fingerprint too
+  EXPECT_EQ(finding.environment[0].field, "git_commit");
+}
+
+TEST(ScreenSeries, SaysNothingOfASteadySeries) {
+  const auto screened = screen_series({example_series("c", 40)});
+  EXPECT_EQ(screened[0].state, ScreenState::steady);
+  EXPECT_FALSE(screened[0].finding.has_value());
+}
+
+TEST(ScreenSeries, KindFollowsMetricAndDirection) {
+  struct Case {
+    const char* metric;
+    double factor;
+    AlertKind kind;
+  };
+  for (const auto& [metric, factor, kind] :
+       {Case{"step_time_s", 0.8, AlertKind::improvement}, Case{"tokens_per_s", 0.8, AlertKind::regression},
+        Case{"tokens_per_s", 1.2, AlertKind::improvement}, Case{"peak_memory_bytes", 1.2, AlertKind::memory},
+        Case{"final_loss", 1.2, AlertKind::loss}, Case{"final_loss", 0.8, AlertKind::improvement},
+        Case{"startup_time_s", 1.2, AlertKind::startup}}) {
+    auto series = example_series("c", 40);
+    series.metric = metric;
+    multiply_from(series, 36, factor);
+    const auto screened = screen_series({series});
+    ASSERT_TRUE(screened[0].finding.has_value()) << metric;
+    EXPECT_EQ(screened[0].finding->kind, kind) << metric << " " << factor;
+  }
+  auto neutral = example_series("c", 40);
+  neutral.metric = "grad_norm";
+  EXPECT_THROW(screen_series({neutral}), InputError);
+}
+
+// The machine became slower by a tenth: cell and control alike.
+TEST(ScreenSeries, DriftThatTheControlSharesIsTheEnvironment) {
+  auto series = example_series("c", 40);
+  auto control = control_like(series, 2);
+  multiply_from(series, 37, 1.10);
+  multiply_from(control, 37, 1.10);
+  const auto screened = screen_series({series, control});
+  ASSERT_THAT(screened, SizeIs(2));
+  EXPECT_TRUE(screened[0].control);
+  EXPECT_EQ(screened[0].state, ScreenState::steady);
+  ASSERT_TRUE(screened[1].finding.has_value());
+  EXPECT_EQ(screened[1].finding->kind, AlertKind::environment);
+  EXPECT_EQ(screened[1].finding->series.matrix, "control");
+}
+
+TEST(ScreenSeries, TheControlHidesNoShiftOfTheCellAlone) {
+  auto series = example_series("c", 40);
+  multiply_from(series, 37, 1.10);
+  const auto screened = screen_series({series, control_like(series, 2)});
+  EXPECT_TRUE(screened[0].control);
+  EXPECT_EQ(screened[0].finding->kind, AlertKind::regression);
+  EXPECT_THAT(screened[0].finding->detail, HasSubstr("control subtracted"));
+  EXPECT_EQ(screened[1].state, ScreenState::steady);
+}
+
+TEST(ScreenSeries, MemoryIsNotHeldAgainstTheControl) {
+  auto series = example_series("c", 40);
+  series.metric = "peak_memory_bytes";
+  auto control = control_like(series, 2);
+  control.metric = series.metric;
+  EXPECT_FALSE(screen_series({series, control})[0].control);
+}
+
+TEST(ScreenSeries, WithoutTonightsControlNothingIsSubtracted) {
+  const auto series = example_series("c", 40);
+  auto control = control_like(series, 2);
+  control.nights.pop_back();
+  // The control's own newest night is a day old; that of the series is 24 hours away from it.
+  EXPECT_FALSE(screen_series({series, control})[0].control);
+}
+
+TEST(ScreenSeries, OtherFactsOfTheMachineBeginASegment) {
+  auto series = example_series("c", 60);
+  for (std::size_t i = 40; i < 60; ++i) {
+    const auto value = series.nights[i].value * 1.3;
+    series.nights[i] = example_point(static_cast<int>(i), value, "m2");
+  }
+  const auto screened = screen_series({series});
+  ASSERT_THAT(screened, SizeIs(1));
+  EXPECT_EQ(screened[0].series.machine, "m2");
+  EXPECT_THAT(screened[0].nights, SizeIs(20));
+  EXPECT_EQ(screened[0].state, ScreenState::steady);  // not the 30 % between the machines
+  ASSERT_THAT(screened[0].changes, SizeIs(1));
+  EXPECT_EQ(screened[0].changes[0].night.revision, "rev1040");
+  ASSERT_THAT(screened[0].changes[0].facts, SizeIs(1));  // the commit is no fact of the machine
+  EXPECT_EQ(screened[0].changes[0].facts[0].field, "hostname");
+  EXPECT_EQ(screened[0].changes[0].facts[0].right, "m2");
+}
+
+TEST(ScreenSeries, TooFewNightsAreSaid) {
+  const auto screened = screen_series({example_series("c", 12)});
+  EXPECT_EQ(screened[0].state, ScreenState::too_few_nights);
+  EXPECT_EQ(screened[0].screened, 12U);
+  EXPECT_NE(screen_series({example_series("c", 13)})[0].state, ScreenState::too_few_nights);
+}
+
+TEST(ScreenSeries, NoisyNightsAreLeftOutUnlessMostAre) {
+  auto series = example_series("c", 40);
+  for (std::size_t i = 35; i < 38; ++i) {
+    series.nights[i].noisy = true;
+    series.nights[i].value *= 2;
+  }
+  EXPECT_EQ(screen_series({series})[0].screened, 37U);
+  EXPECT_EQ(screen_series({series})[0].state, ScreenState::steady);
+  for (auto& night : series.nights) night.noisy = true;
+  EXPECT_EQ(screen_series({series})[0].screened, 40U);
+}
+
+TEST(ScreenSeries, PassesOverWhatWasNotMeasuredTonight) {
+  auto old = example_series("old", 40);
+  old.nights.pop_back();
+  EXPECT_THAT(screen_series({example_series("c", 40), old}), SizeIs(1));
+}
+
+TEST(ControlDrift, IsTheMeanOverCellsLessTheirMedians) {
+  SeriesHistory a{.matrix = kControlMatrix, .cell = "a", .nights = {}};
+  SeriesHistory b{.matrix = kControlMatrix, .cell = "b", .nights = {}};
+  for (int n = 0; n < 5; ++n) {
+    a.nights.push_back(example_point(n, n == 4 ? 2 * std::exp(0.10) : 2));
+    b.nights.push_back(example_point(n, n == 4 ? 7 * std::exp(0.30) : 7));
+  }
+  const ControlDrift drift({a, b});
+  EXPECT_NEAR(*drift.log_of(example_point(4, 1)), 0.20, 1e-12);
+  EXPECT_NEAR(*drift.log_of(example_point(0, 1)), 0.0, 1e-12);
+  EXPECT_FALSE(drift.log_of(example_point(4, 1, "m2")).has_value());
+}
+
+TEST(ControlDrift, TakesTheSameSweepBeforeTheNearestNightWithinHalfADay) {
+  SeriesHistory control{.matrix = kControlMatrix, .cell = "a", .nights = {}};
+  for (int n = 0; n < 5; ++n) control.nights.push_back(example_point(n, 1));
+  auto late = example_point(5, std::exp(0.5));
+  late.night.sweep_id = "control-5";
+  late.started_s -= 11 * 3600;  // of night 5, and 13 hours after night 4
+  control.nights.push_back(late);
+  const ControlDrift drift({control});
+  EXPECT_NEAR(*drift.log_of(example_point(5, 1)), 0.5, 1e-12);
+  EXPECT_NEAR(*drift.log_of(example_point(4, 1)), 0.0, 1e-12);
+  EXPECT_FALSE(drift.log_of(example_point(6, 1)).has_value());
+  auto between = example_point(5, 1);
+  between.night.sweep_id = "another";
+  between.started_s -= 20 * 3600;  // 4 hours after night 4, 9 before the late one
+  EXPECT_NEAR(*drift.log_of(between), 0.0, 1e-12);
+}
+
+// The probe of the very runs says what the machine did, where no control ran.
+TEST(WeighAgainstProbe, AShiftThatTheProbeMadeTooIsTheEnvironment) {
+  struct Case {
+    double probe_factor;
+    AlertKind kind;
+  };
+  for (const auto& [probe_factor, kind] :
+       {Case{1.10, AlertKind::environment}, Case{1.06, AlertKind::environment}, Case{1.03, AlertKind::regression},
+        Case{1.0, AlertKind::regression}, Case{0.9, AlertKind::regression}}) {
+    auto series = example_series("c", 40);
+    multiply_from(series, 37, 1.10);
+    auto screened = screen_series({series})[0];
+    ASSERT_TRUE(screened.finding.has_value());
+    std::map<std::string, double> probes;
+    for (const auto& night : screened.nights) {
+      const bool bad = night.night.started_utc >= screened.finding->first_bad.started_utc;
+      probes[night.night.sweep_id] = 0.001 * (bad ? probe_factor : 1);
+    }
+    weigh_against_probe(screened, probes);
+    EXPECT_EQ(screened.finding->kind, kind) << probe_factor;
+  }
+}
+
+TEST(WeighAgainstProbe, KnowsThatARateFallsWhenTheProbeRises) {
+  auto series = example_series("c", 40);
+  series.metric = "tokens_per_s";
+  multiply_from(series, 37, 0.90);
+  auto screened = screen_series({series})[0];
+  std::map<std::string, double> probes;
+  for (const auto& night : screened.nights) {
+    probes[night.night.sweep_id] = night.night.started_utc >= screened.finding->first_bad.started_utc ? 1.1 : 1.0;
+  }
+  weigh_against_probe(screened, probes);
+  EXPECT_EQ(screened.finding->kind, AlertKind::environment);
+}
+
+Tonight tonight_with(const std::vector<TonightCell>& cells) {
+  const auto night = example_point(40, 1).night;
+  return {.night = {{"nightly", night}}, .cells = cells};
+}
+
+TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
+  const std::vector<SeriesHistory> series{example_series("here", 40), example_series("gone", 40),
+                                          example_series("crashed", 40), example_series("long ago", 32)};
+  const auto found = vanished_cells(
+      series, tonight_with({{"nightly", "here", "ok", ""}, {"nightly", "crashed", "crashed", "signal 11"}}), 7);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].series.cell, "crashed");
+  EXPECT_EQ(found[0].detail, "not measured tonight: crashed, signal 11");
+  EXPECT_EQ(found[1].series.cell, "gone");
+  EXPECT_EQ(found[1].detail, "not measured tonight: not in the sweep");
+  EXPECT_EQ(found[1].kind, AlertKind::vanished_cell);
+  EXPECT_EQ(found[1].last_good.sweep_id, "night-1039");
+  EXPECT_EQ(found[1].first_bad.sweep_id, "night-1040");
+  EXPECT_FALSE(found[1].ratio.has_value());
+}
+
+TEST(VanishedCells, ACellOfSeveralRunsIsOneFinding) {
+  auto old = example_series("c", 36);
+  auto fresh = example_series("c", 40);
+  fresh.run_id = std::string(64, 'b');
+  const auto found = vanished_cells({old, fresh}, tonight_with({}), 7);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].series.run_id, fresh.run_id);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

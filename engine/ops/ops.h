@@ -277,6 +277,9 @@ class Ops {
   virtual void begin_recording() {}
   virtual void end_recording(RecordingSlot) {}
   virtual void replay_recording(RecordingSlot) {}
+  virtual bool holds_recording(RecordingSlot) const { return false; }
+  // The next recording of each slot begins anew. Call while none is under way or running.
+  virtual void forget_recordings() {}
 
   // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
   virtual void use_workspace(TensorView) {}

@@ -8,7 +8,7 @@ void RecordedWork::run(Context& context, const std::function<void()>& body) {
     body();
     return;
   }
-  if (recorded_ && operands_ == Operands::same_addresses) {
+  if (context.ops.holds_recording(slot_) && operands_ == Operands::same_addresses) {
     replay(context);
   } else {
     record(context, body);
@@ -24,7 +24,6 @@ void RecordedWork::record(Context& context, const std::function<void()>& body) {
   context.ops.begin_recording();
   body();
   context.ops.end_recording(slot_);
-  recorded_ = true;
   flops_ = context.ops.flops();
   traffic_ = context.collectives.traffic();
   phases_ = context.clock.since(moment);

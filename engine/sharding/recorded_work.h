@@ -27,7 +27,6 @@ class RecordedWork {
   RecordingSlot slot_;
   Operands operands_;
   bool executed_ = false;
-  bool recorded_ = false;
   // What the body counts, which a replay counts again.
   spec::FlopCounts flops_;
   std::vector<spec::AxisTraffic> traffic_;

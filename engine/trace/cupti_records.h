@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,8 +27,14 @@ using CuptiMarker = CUpti_ActivityMarker2;
 
 class CuptiRecords {
  public:
-  // Remembers a span of the engine; what it submits carries the number that is returned as its external id.
-  std::uint64_t add_span(const TraceSpan& span);
+  // A span of the engine; what it submits carries the number that is returned as its external id. They nest.
+  std::uint64_t begin_span(const TraceSpan& span, std::string_view phase);
+  void end_span();
+  // A node of a CUDA graph was made, of what the innermost open span submits; none open, or a copy of another graph's
+  // node: an executable graph holds copies of those that were recorded. What a node runs later bears that span's name,
+  // in all steps to come.
+  void add_node(std::uint64_t node);
+  void add_node_copy(std::uint64_t node, std::uint64_t original);
   // A record of any kind, in any order; kinds that a trace does not hold are passed over, as are NVTX ranges of the
   // engine's own domain, which are the spans that it records itself.
   void add(const CUpti_Activity* record);
@@ -41,6 +48,7 @@ class CuptiRecords {
     std::string name;
     std::string axis;
     std::int64_t bytes;
+    std::string phase;
   };
   struct Call {
     std::uint32_t callback;
@@ -56,15 +64,24 @@ class CuptiRecords {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = -1;
   };
-  void add_work(spec::TraceKind kind, const char* kernel_name, std::int64_t bytes, std::uint64_t start_ns,
-                std::uint64_t end_ns, std::uint32_t device, std::uint32_t stream, std::uint32_t correlation);
+  // What the records of device work have in common.
+  struct Work {
+    spec::TraceEvent event;
+    std::uint64_t node;  // of a CUDA graph; 0 for none
+  };
+  template <class Record>
+  void add_work(spec::TraceKind kind, const Record& record, const char* kernel_name, std::uint64_t bytes);
   void add_marker(const CuptiMarker& marker);
-  void name_by_span(spec::TraceEvent& event) const;
-  void take_markers();
+  const Span* span_of(const Work& work) const;
+  static void name_by(const Span& span, spec::TraceEvent& event);
+  void take_calls(std::vector<spec::TraceEvent>& events) const;
+  void take_markers(std::vector<spec::TraceEvent>& events);
 
   std::vector<Span> spans_;
+  std::vector<std::size_t> open_;                             // of spans_
+  std::unordered_map<std::uint64_t, Span> nodes_;             // by the node's id
   std::unordered_map<std::uint32_t, std::uint64_t> span_of_;  // correlation -> external id
-  std::vector<spec::TraceEvent> work_;
+  std::vector<Work> work_;
   std::vector<Call> calls_;
   std::unordered_map<std::uint32_t, Range> ranges_;  // by the marker's id
   std::map<std::uint32_t, std::int64_t> lanes_;      // of the threads that markers came from

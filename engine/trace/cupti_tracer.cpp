@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "engine/core/error.h"
 #include "engine/core/monotonic_clock.h"
@@ -40,6 +41,7 @@ class CuptiTracer final : public DeviceTracer {
     cupti_check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
   }
   ~CuptiTracer() override {
+    if (subscriber_ != nullptr) cuptiUnsubscribe(subscriber_);
     for (const auto kind : kKinds) cuptiActivityDisable(kind);
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     current_ = nullptr;
@@ -49,17 +51,21 @@ class CuptiTracer final : public DeviceTracer {
     for (const auto kind : kKinds) cupti_check(cuptiActivityEnable(kind), "cuptiActivityEnable");
   }
 
-  void begin_span(const TraceSpan& span) override {
+  void begin_span(const TraceSpan& span, std::string_view phase) override {
     std::uint64_t id = 0;
     {
       const std::scoped_lock lock(mutex_);
-      id = records_.add_span(span);
+      id = records_.begin_span(span, phase);
     }
     cupti_check(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id),
                 "cuptiActivityPushExternalCorrelationId");
   }
 
   void end_span() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      records_.end_span();
+    }
     std::uint64_t id = 0;
     cupti_check(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id),
                 "cuptiActivityPopExternalCorrelationId");
@@ -70,6 +76,25 @@ class CuptiTracer final : public DeviceTracer {
     cupti_check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
     const std::scoped_lock lock(mutex_);
     return records_.take(rank, step);
+  }
+
+  // The activities are traced as well: graphs that were made executable before might not be, node by node.
+  bool begin_naming() override {
+    // CUPTI has one subscriber; a profiler around this process may be it.
+    if (cuptiSubscribe(&subscriber_, &on_resource, this) != CUPTI_SUCCESS) {
+      subscriber_ = nullptr;
+      return false;
+    }
+    for (const auto what : {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
+      cupti_check(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, what), "cuptiEnableCallback");
+    }
+    begin_step();
+    return true;
+  }
+
+  void end_naming() override {
+    cupti_check(cuptiUnsubscribe(std::exchange(subscriber_, nullptr)), "cuptiUnsubscribe");
+    end_step(0, 0);
   }
 
   std::int64_t buffers() const override { return buffers_; }
@@ -100,10 +125,34 @@ class CuptiTracer final : public DeviceTracer {
     }
   }
 
+  // On the thread that makes the node; NCCL may have one of its own for what is handed over within a span.
+  static void CUPTIAPI on_resource(void* tracer, CUpti_CallbackDomain domain, CUpti_CallbackId what, const void* data) {
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
+    const auto* graph =
+        static_cast<const CUpti_GraphData*>(static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
+    if (graph != nullptr) static_cast<CuptiTracer*>(tracer)->learn(what, *graph);
+  }
+
+  // No error leaves a callback: a node that is not known has no name.
+  void learn(CUpti_CallbackId what, const CUpti_GraphData& graph) {
+    std::uint64_t node = 0;
+    if (cuptiGetGraphNodeId(graph.node, &node) != CUPTI_SUCCESS) return;
+    std::uint64_t original = 0;
+    const bool copied = what == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+    if (copied && cuptiGetGraphNodeId(graph.originalNode, &original) != CUPTI_SUCCESS) return;
+    const std::scoped_lock lock(mutex_);
+    if (copied) {
+      records_.add_node_copy(node, original);
+    } else {
+      records_.add_node(node);
+    }
+  }
+
   static std::atomic<CuptiTracer*> current_;  // CUPTI's callbacks carry nothing of ours
 
   std::mutex mutex_;
   CuptiRecords records_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
   std::atomic<std::int64_t> buffers_ = 0;
   std::atomic<std::int64_t> dropped_ = 0;
 };

@@ -1,6 +1,7 @@
 // A sink that records the host's spans and tells the device's tracer which of them submit work.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "engine/trace/device_tracer.h"
@@ -16,17 +17,22 @@ class DeviceSpans : public TraceSink {
   void begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns) override {
     host_.begin(lane, span, at_ns);
     if (lane != TraceLane::schedule) return;
-    told_.push_back(submits(span.kind));
-    if (told_.back()) device_.begin_span(span);
+    open_.push_back({submits(span.kind), open_.empty() ? std::string_view() : open_.back().phase});
+    if (span.kind == spec::TraceKind::phase) open_.back().phase = span.name;
+    if (open_.back().told) device_.begin_span(span, open_.back().phase);
   }
   void end(TraceLane lane, std::int64_t at_ns) override {
     host_.end(lane, at_ns);
     if (lane != TraceLane::schedule) return;
-    if (told_.back()) device_.end_span();
-    told_.pop_back();
+    if (open_.back().told) device_.end_span();
+    open_.pop_back();
   }
 
  private:
+  struct Open {
+    bool told;
+    std::string_view phase;  // the innermost
+  };
   static bool submits(spec::TraceKind kind) {
     using spec::TraceKind;
     return kind == TraceKind::op || kind == TraceKind::copy || kind == TraceKind::memset || kind == TraceKind::submit;
@@ -34,7 +40,7 @@ class DeviceSpans : public TraceSink {
 
   TraceSink& host_;
   DeviceTracer& device_;
-  std::vector<bool> told_;  // of each open span of the schedule
+  std::vector<Open> open_;  // of the schedule
 };
 
 }  // namespace perfbench::engine

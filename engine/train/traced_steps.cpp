@@ -10,6 +10,7 @@
 #include "engine/trace/device_spans.h"
 #include "engine/trace/nvtx_ranges.h"
 #include "engine/train/dry_walk.h"
+#include "engine/train/tracing.h"
 #include "workloads/spec/record_json.h"
 
 namespace perfbench::engine {
@@ -53,42 +54,24 @@ std::string lines_of(const std::vector<spec::TraceEvent>& events) {
   return lines;
 }
 
-// Within it, all that is done with the context goes to `sink`, operation by operation.
-class Tracing {
- public:
-  Tracing(Context& context, TraceSink& sink) : context_(context) {
-    context_.set_trace(&sink);
-    context_.recordings = Recordings::unused;
-  }
-  ~Tracing() {
-    context_.set_trace(nullptr);
-    context_.recordings = Recordings::used;
-  }
-  Tracing(const Tracing&) = delete;
-  Tracing& operator=(const Tracing&) = delete;
-
- private:
-  Context& context_;
-};
-
 // One step, its spans in `recorder` and its device work returned.
 std::vector<spec::TraceEvent> traced_step(Context& context, Trainer& trainer, TraceRecorder& recorder,
-                                          DeviceTracer* device, std::int64_t step) {
+                                          const TracedSteps& steps, Recordings recordings, std::int64_t step) {
   const std::int64_t rank = context.collectives.mesh().rank();
   const auto ranges = make_nvtx_ranges(&recorder);
   TraceSink& host = ranges ? *ranges : recorder;
   std::vector<spec::TraceEvent> device_events;
-  if (device == nullptr) {
-    const Tracing tracing(context, host);
+  if (steps.device == nullptr) {
+    const Tracing tracing(context, host, recordings);
     trainer.step(step);
   } else {
-    DeviceSpans sink(host, *device);
-    device->begin_step();
+    DeviceSpans sink(host, *steps.device);
+    steps.device->begin_step();
     {
-      const Tracing tracing(context, sink);
+      const Tracing tracing(context, sink, recordings);
       trainer.step(step);  // ends by reading what the device computed last
     }
-    device_events = device->end_step(rank, step);
+    device_events = steps.device->end_step(rank, step);
   }
   auto events = recorder.take(rank, step);
   events.insert(events.end(), std::make_move_iterator(device_events.begin()),
@@ -98,14 +81,33 @@ std::vector<spec::TraceEvent> traced_step(Context& context, Trainer& trainer, Tr
 
 }  // namespace
 
+Recordings recordings_of_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run,
+                                      const TracedSteps& steps) {
+  if (!run.device_graphs || !context.ops.records()) return Recordings::used;  // there are none
+  if (steps.device == nullptr || !steps.device->begin_naming()) {
+    trainer.step(steps.first);  // as every rank must: others may have a tracer that learns
+    return Recordings::unused;
+  }
+  context.ops.forget_recordings();
+  {
+    SpanCounter nobody;
+    DeviceSpans sink(nobody, *steps.device);
+    const Tracing tracing(context, sink, Recordings::used);
+    trainer.step(steps.first);
+  }
+  steps.device->end_naming();
+  return Recordings::used;
+}
+
 std::string run_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const TracedSteps& steps,
                              const std::filesystem::path& file) {
   const std::int64_t rank = context.collectives.mesh().rank();
   TraceRecorder recorder(count_spans(run, rank));
   TraceFile out(file);
-  spec::TraceEnd end{.rank = rank, .steps = steps.count};
+  const Recordings recordings = recordings_of_traced_steps(context, trainer, run, steps);
+  spec::TraceEnd end{.rank = rank, .steps = steps.count, .executed_singly = recordings == Recordings::unused};
   for (std::int64_t step = steps.first; step < steps.first + steps.count; ++step) {
-    const auto events = traced_step(context, trainer, recorder, steps.device, step);
+    const auto events = traced_step(context, trainer, recorder, steps, recordings, step);
     end.events += static_cast<std::int64_t>(events.size());
     out.append(lines_of(events));
   }

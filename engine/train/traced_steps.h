@@ -16,6 +16,12 @@ struct TracedSteps {
   DeviceTracer* device = nullptr;  // absent where the host computes, or nothing tells what the device does
 };
 
+// How traced steps treat what timed ones replay. It is recorded anew while the tracer learns which operation recorded
+// what, in one step (number steps.first) that is neither timed nor in the trace, and traced steps replay it too. Where
+// nothing can learn it, they execute every operation by itself: names are worth more than likeness.
+Recordings recordings_of_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run,
+                                      const TracedSteps& steps);
+
 // Runs the steps and writes `file` (workloads/spec/trace_record.h), each step's events after the step. A file that
 // cannot be written does not end the run, whose other ranks and recorded steps do not need it: returns what went wrong,
 // or nothing.

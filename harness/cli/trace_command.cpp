@@ -83,7 +83,7 @@ std::string rendered(TraceFormat format, const std::vector<RankTrace>& traces) {
     case TraceFormat::sqlite:
       break;
   }
-  return summary_table(summarise(traces));
+  return summary_table(summarise(traces)) + summary_notes(traces);
 }
 
 std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {

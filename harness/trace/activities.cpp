@@ -92,7 +92,7 @@ class Sorter {
       const auto& around = around_[call.value_or(i)];
       out.push_back({.part = part(event, around),
                      .name = name(event, around),
-                     .phase = std::string(around.phase),
+                     .phase = std::string(phase(event, around)),
                      .start_ns = event.start_ns,
                      .end_ns = event.end_ns,
                      .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns});
@@ -127,13 +127,18 @@ class Sorter {
     return event.name.empty() ? event.kernel_name : event.name;
   }
 
+  // Replayed work was handed over all at once; the phase that it was recorded in is the one that it belongs to.
+  static std::string_view phase(const TraceEvent& event, const Surroundings& around) {
+    return event.phase.empty() ? around.phase : event.phase;
+  }
+
   static TracePart part(const TraceEvent& event, const Surroundings& around) {
     if (event.kind == TraceKind::collective) return TracePart::collective;
     if (event.kind != TraceKind::kernel && event.kind != TraceKind::op) return TracePart::copy;
     auto found = around.part;
     if (!found) found = part_of_span(event.kind, event.name);
     if (!found) found = part_of_kernel(event.kernel_name);
-    const bool in_optimizer = around.phase == spec::enum_name(spec::TracePhase::optimizer);
+    const bool in_optimizer = phase(event, around) == spec::enum_name(spec::TracePhase::optimizer);
     return in_optimizer && *found == TracePart::elementwise ? TracePart::optimizer : *found;
   }
 

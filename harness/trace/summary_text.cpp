@@ -72,6 +72,14 @@ std::string summary_table(const std::vector<TraceSummary>& summaries) {
   return out;
 }
 
+std::string summary_notes(const std::vector<RankTrace>& traces) {
+  const bool singly =
+      std::any_of(traces.begin(), traces.end(), [](const auto& trace) { return trace.end.executed_singly; });
+  return singly ? "Timed steps replay CUDA graphs, these executed every operation by itself: idle time that the host "
+                  "causes is theirs alone.\n"
+                : "";
+}
+
 std::string summary_csv(const std::vector<TraceSummary>& summaries) {
   std::string out;
   for (const auto& name : spec::field_names<TraceSummary>()) out += (out.empty() ? "" : ",") + name;

@@ -14,4 +14,7 @@ std::string summary_table(const std::vector<TraceSummary>& summaries);
 std::string summary_csv(const std::vector<TraceSummary>& summaries);
 std::string summary_json(const std::vector<TraceSummary>& summaries);
 
+// How the traced steps differ from timed ones, in sentences; empty when they do not.
+std::string summary_notes(const std::vector<RankTrace>& traces);
+
 }  // namespace perfbench::harness

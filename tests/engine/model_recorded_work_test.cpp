@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/sharding/recorded_work.h"
 
@@ -17,8 +19,14 @@ class NotingOps : public cpu::CpuOps {
   std::vector<std::string> calls;
   bool records() const override { return true; }
   void begin_recording() override { calls.emplace_back("begin"); }
-  void end_recording(RecordingSlot) override { calls.emplace_back("end"); }
+  void end_recording(RecordingSlot slot) override {
+    calls.emplace_back("end");
+    held.insert(slot);
+  }
   void replay_recording(RecordingSlot) override { calls.emplace_back("replay"); }
+  bool holds_recording(RecordingSlot slot) const override { return held.contains(slot); }
+  void forget_recordings() override { held.clear(); }
+  std::set<RecordingSlot> held;
 };
 
 class RecordedWorkTest : public testing::Test {
@@ -66,6 +74,16 @@ TEST_F(RecordedWorkTest, IsExecutedWhereRecordingsAreNotUsed) {
   context_.recordings = Recordings::used;
   run(step);
   EXPECT_THAT(ops_.calls, ElementsAre("work", "replay"));
+}
+
+TEST_F(RecordedWorkTest, ThatWasForgottenIsRecordedAnew) {
+  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  for (int i = 0; i < 3; ++i) run(step);
+  ops_.calls.clear();
+  ops_.forget_recordings();
+  for (int i = 0; i < 2; ++i) run(step);
+  EXPECT_THAT(ops_.calls, ElementsAre("begin", "work", "end", "replay"));
+  EXPECT_EQ(ops_.flops().feed_forward_flops, 5 * 16);
 }
 
 TEST(Collectives, AddTheTrafficOfAReplay) {

@@ -15,7 +15,8 @@ class CuptiRecordsTest : public testing::Test {
   void add(const Record& record) {
     records_.add(reinterpret_cast<const CUpti_Activity*>(&record));
   }
-  void kernel(const char* name, std::uint64_t start, std::uint64_t end, std::uint32_t stream, std::uint32_t id) {
+  void kernel(const char* name, std::uint64_t start, std::uint64_t end, std::uint32_t stream, std::uint32_t id,
+              std::uint64_t node = 0) {
     CuptiKernel k{};
     k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     k.name = name;
@@ -24,6 +25,7 @@ class CuptiRecordsTest : public testing::Test {
     k.deviceId = 2;
     k.streamId = stream;
     k.correlationId = id;
+    k.graphNodeId = node;
     add(k);
   }
   void submitted_by(std::uint64_t span, std::uint32_t id,
@@ -65,7 +67,7 @@ constexpr auto kStart = CUPTI_ACTIVITY_FLAG_MARKER_START;
 constexpr auto kEnd = CUPTI_ACTIVITY_FLAG_MARKER_END;
 
 TEST_F(CuptiRecordsTest, AKernelIsNamedByTheOperationThatSubmittedIt) {
-  const auto span = records_.add_span({.kind = TraceKind::op, .name = "norm_forward"});
+  const auto span = records_.begin_span({.kind = TraceKind::op, .name = "norm_forward"}, "forward");
   kernel("_ZN4cuda11norm_kernelEPf", 100, 160, 7, 41);
   submitted_by(span, 41);  // records come in any order
   const auto events = records_.take(3, 12);
@@ -96,7 +98,8 @@ TEST_F(CuptiRecordsTest, AKernelOfNoSpanKeepsItsOwnName) {
 }
 
 TEST_F(CuptiRecordsTest, TheKernelOfACollectiveIsTheCollective) {
-  const auto span = records_.add_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 4096});
+  const auto span =
+      records_.begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 4096}, "forward");
   kernel("ncclDevKernel_AllGather", 10, 90, 13, 8);
   submitted_by(span, 8);
   const auto events = records_.take(0, 0);
@@ -144,6 +147,70 @@ TEST_F(CuptiRecordsTest, OnlyCallsThatStartedSomethingAreKept) {
   EXPECT_EQ(events[0].end_ns, 45);
 }
 
+// A graph is recorded: nodes 11 and 12 within spans, 13 beside them. Made executable, it holds copies of them.
+TEST_F(CuptiRecordsTest, WhatAGraphReplaysIsNamedByTheOperationThatRecordedIt) {
+  records_.begin_span({.kind = TraceKind::op, .name = "sum_of_squares"}, "optimizer");
+  records_.add_node(11);
+  records_.end_span();
+  records_.begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 64}, "forward");
+  records_.add_node(12);
+  records_.end_span();
+  records_.add_node(13);
+  records_.add_node_copy(101, 11);
+  records_.add_node_copy(102, 12);
+  records_.add_node_copy(103, 13);
+  records_.take(0, 0);  // names last longer than the step in which they were learnt
+  for (std::int64_t step = 1; step < 3; ++step) {
+    call(CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, 1, 5, 900);
+    kernel("k1", 10, 20, 7, 900, 101);
+    kernel("k2", 20, 30, 13, 900, 102);
+    kernel("k3", 30, 40, 7, 900, 103);
+    CuptiCopy copy{};
+    copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+    copy.start = 50;
+    copy.end = 51;
+    copy.graphNodeId = 101;
+    add(copy);
+    const auto events = records_.take(0, step);
+    ASSERT_EQ(events.size(), 5U);
+    EXPECT_EQ(events[0].name, "cudaGraphLaunch_v10000");
+    EXPECT_EQ(events[1].name, "sum_of_squares");
+    EXPECT_EQ(events[1].phase, "optimizer");
+    EXPECT_EQ(events[1].correlation, events[0].correlation);
+    EXPECT_EQ(events[2].kind, TraceKind::collective);
+    EXPECT_EQ(events[2].name, "all_gather");
+    EXPECT_EQ(events[2].axis, "fsdp");
+    EXPECT_EQ(events[2].bytes, 64);
+    EXPECT_EQ(events[3].name, "");
+    EXPECT_EQ(events[3].phase, "");
+    EXPECT_EQ(events[4].name, "sum_of_squares");
+  }
+}
+
+TEST_F(CuptiRecordsTest, TheSpanAroundAGraphsLaunchDoesNotNameWhatItReplays) {
+  const auto span = records_.begin_span({.kind = TraceKind::op, .name = "matmul"}, "forward");
+  submitted_by(span, 900);
+  kernel("k", 1, 2, 7, 900, 55);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].name, "");
+}
+
+TEST_F(CuptiRecordsTest, ANodeBelongsToTheInnermostSpan) {
+  records_.begin_span({.name = "outer"}, "forward");
+  records_.begin_span({.name = "inner"}, "forward");
+  records_.add_node(1);
+  records_.end_span();
+  records_.add_node(2);
+  records_.end_span();
+  kernel("a", 1, 2, 7, 9, 1);
+  kernel("b", 2, 3, 7, 9, 2);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].name, "inner");
+  EXPECT_EQ(events[1].name, "outer");
+}
+
 TEST_F(CuptiRecordsTest, RangesOfLibrariesAreMarkersOnLanesByThread) {
   marker(kStart, 100, 1, "NCCL", "ncclAllGather");
   marker(kStart, 110, 2, nullptr, "inner");
@@ -178,7 +245,7 @@ TEST_F(CuptiRecordsTest, TheEnginesOwnRangesAreNotRecordedTwice) {
 }
 
 TEST_F(CuptiRecordsTest, AStepBeginsAnew) {
-  const auto span = records_.add_span({.name = "matmul"});
+  const auto span = records_.begin_span({.name = "matmul"}, "forward");
   kernel("k", 1, 2, 7, 1);
   submitted_by(span, 1);
   EXPECT_EQ(records_.take(0, 0).size(), 1U);

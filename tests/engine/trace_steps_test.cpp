@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "engine/metrics/record_files.h"
+#include "engine/ops/cpu/cpu_ops.h"
 #include "engine/train/dry_walk.h"
 #include "engine/train/traced_steps.h"
 #include "tests/engine/example_runs.h"
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using spec::TraceEvent;
 using spec::TraceKind;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
@@ -149,11 +151,15 @@ TEST_F(TracedStepsTest, AFullDiskEndsTheTraceAndNotTheTraining) {
 class FakeDevice : public DeviceTracer {
  public:
   std::vector<std::string> told;
+  std::vector<std::string> phases;
   void begin_step() override { told.clear(); }
-  void begin_span(const TraceSpan& span) override {
+  void begin_span(const TraceSpan& span, std::string_view phase) override {
     told.emplace_back(span.name);
+    phases.emplace_back(phase);
     ++open_;
   }
+  bool begin_naming() override { return true; }
+  void end_naming() override {}
   void end_span() override { --open_; }
   std::vector<spec::TraceEvent> end_step(std::int64_t rank, std::int64_t step) override {
     EXPECT_EQ(open_, 0);
@@ -197,6 +203,105 @@ TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
   EXPECT_GT(kernels, 0);
   EXPECT_EQ(written.end.dropped_records, 2);
   EXPECT_GT(written.end.buffers, 5);
+  EXPECT_FALSE(written.end.executed_singly);
+  ASSERT_EQ(device.phases.size(), device.told.size());
+  for (std::size_t i = 0; i < device.told.size(); ++i) {
+    const std::map<std::string, std::string> phase_of{
+        {"adamw", "optimizer"}, {"attention_forward", "forward"}, {"attention_backward", "backward"}};
+    const auto known = phase_of.find(device.told[i]);
+    if (known != phase_of.end()) {
+      EXPECT_EQ(device.phases[i], known->second) << known->first;
+    }
+  }
+}
+
+using Log = std::vector<std::string>;
+
+// The cpu backend, which notes what it is asked to record and replays nothing.
+class NotingOps : public cpu::CpuOps {
+ public:
+  explicit NotingOps(Log& log) : log_(log) {}
+  bool records() const override { return true; }
+  void end_recording(RecordingSlot) override {
+    log_.emplace_back("record");
+    held_ = true;
+  }
+  void replay_recording(RecordingSlot) override { log_.emplace_back("replay"); }
+  bool holds_recording(RecordingSlot) const override { return held_; }
+  void forget_recordings() override {
+    log_.emplace_back("forget");
+    held_ = false;
+  }
+
+ private:
+  Log& log_;
+  bool held_ = false;
+};
+
+class NotingDevice : public DeviceTracer {
+ public:
+  NotingDevice(Log& log, bool learns) : log_(log), learns_(learns) {}
+  void begin_step() override { log_.emplace_back("begin step"); }
+  void begin_span(const TraceSpan& span, std::string_view) override { last_ = span.name; }
+  void end_span() override {}
+  std::vector<spec::TraceEvent> end_step(std::int64_t, std::int64_t) override {
+    log_.emplace_back("end step");
+    return {};
+  }
+  bool begin_naming() override {
+    log_.emplace_back("begin naming");
+    return learns_;
+  }
+  void end_naming() override { log_.emplace_back("end naming"); }
+  std::int64_t buffers() const override { return 0; }
+  std::int64_t dropped_records() const override { return 0; }
+
+ private:
+  Log& log_;
+  bool learns_;
+  std::string last_;
+};
+
+class RecordedStepsTest : public TracedStepsTest {
+ protected:
+  // Two timed steps, the second of which is recorded, then two traced ones.
+  Log log_of(bool device_graphs, bool learns) {
+    auto run = llama_tiny();
+    run.scan = false;
+    run.device_graphs = device_graphs;
+    Log log;
+    NotingOps ops(log);
+    Memory memory(make_cpu_backing(), make_cpu_backing(), {});
+    const auto collectives = make_single_collectives();
+    const auto tokens = make_token_source(run);
+    PhaseClock clock;
+    Context context{ops, memory, *collectives, clock};
+    Trainer trainer(context, run, init_rule(run), tokens.get());
+    trainer.step(0);
+    trainer.step(1);
+    log.clear();
+    NotingDevice device(log, learns);
+    EXPECT_EQ(run_traced_steps(context, trainer, run, {.first = 2, .count = 2, .device = &device}, file_), "");
+    EXPECT_EQ(context.recordings, Recordings::used);
+    return log;
+  }
+};
+
+TEST_F(RecordedStepsTest, AreReplayedAfterTheirNamesWereLearntFromANewRecording) {
+  EXPECT_THAT(log_of(true, true), ElementsAre("begin naming", "forget", "record", "end naming", "begin step", "replay",
+                                              "end step", "begin step", "replay", "end step"));
+  EXPECT_FALSE(read().end.executed_singly);
+}
+
+TEST_F(RecordedStepsTest, AreExecutedSinglyWhereNothingLearnsTheNamesAndSaySo) {
+  EXPECT_THAT(log_of(true, false),
+              ElementsAre("begin naming", "replay", "begin step", "end step", "begin step", "end step"));
+  EXPECT_TRUE(read().end.executed_singly);
+}
+
+TEST_F(RecordedStepsTest, AreLikeTimedOnesWhereThoseRecordNothing) {
+  EXPECT_THAT(log_of(false, true), ElementsAre("begin step", "end step", "begin step", "end step"));
+  EXPECT_FALSE(read().end.executed_singly);
 }
 
 }  // namespace

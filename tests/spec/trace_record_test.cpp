@@ -19,6 +19,7 @@ TraceEvent example() {
           .name = "matmul",
           .kernel_name = "void cutlass::Kernel<f32>(Params)",
           .axis = "",
+          .phase = "backward",
           .start_ns = 1'000'000'000'001,
           .end_ns = 1'000'000'000'009,
           .device = 0,

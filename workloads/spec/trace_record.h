@@ -137,6 +137,7 @@ struct TraceEvent {
   std::string name;         // of the engine; empty for device work that no span of it is known to have submitted
   std::string kernel_name;  // demangled
   std::string axis;         // mesh axis of a collective
+  std::string phase;        // TracePhase in which work was recorded that a later call replayed; empty elsewhere
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t device = kHostDevice;
@@ -153,6 +154,7 @@ struct TraceEvent {
     f(Field{"name", "the engine's name for it"}, self.name);
     f(Field{"kernel_name", "demangled name of a kernel"}, self.kernel_name);
     f(Field{"axis", "mesh axis of a collective"}, self.axis);
+    f(Field{"phase", "phase in which replayed work was recorded"}.omitted_at_default(), self.phase);
     f(Field{"start_ns", "monotonic clock", 0}, self.start_ns);
     f(Field{"end_ns", "monotonic clock, not before start_ns", 0}, self.end_ns);
     f(Field{"device", "device, -1 for the host", -1, 1e6}, self.device);
@@ -170,6 +172,7 @@ struct TraceEnd {
   std::int64_t events = 0;           // lines above
   std::int64_t buffers = 0;          // of memory that were filled and written
   std::int64_t dropped_records = 0;  // that found no room: a trace with any is not whole
+  bool executed_singly = false;      // each operation by itself, where timed steps replay recordings (CUDA graphs)
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -179,6 +182,8 @@ struct TraceEnd {
     f(Field{"events", "events written", 0}, self.events);
     f(Field{"buffers", "buffers of records that were filled", 0}, self.buffers);
     f(Field{"dropped_records", "records that found no room", 0}, self.dropped_records);
+    f(Field{"executed_singly", "timed steps replay recordings, these do not"}.omitted_at_default(),
+      self.executed_singly);
   }
 };
 

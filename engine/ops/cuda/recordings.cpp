@@ -4,9 +4,10 @@
 
 namespace perfbench::engine::cuda {
 
-Recordings::~Recordings() {
-  for (cudaGraphExec_t graph : executables_) {
+void Recordings::forget() {
+  for (cudaGraphExec_t& graph : executables_) {
     if (graph != nullptr) cudaGraphExecDestroy(graph);
+    graph = nullptr;
   }
 }
 

@@ -12,7 +12,7 @@ namespace perfbench::engine::cuda {
 class Recordings {
  public:
   explicit Recordings(cudaStream_t stream) : stream_(stream) {}
-  ~Recordings();
+  ~Recordings() { forget(); }
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
 
@@ -21,6 +21,9 @@ class Recordings {
   // operands; of other operations, it is made anew.
   void end(RecordingSlot slot);
   void replay(RecordingSlot slot);
+  bool holds(RecordingSlot slot) const { return executables_[static_cast<std::size_t>(slot)] != nullptr; }
+  // Call while none is running.
+  void forget();
 
  private:
   cudaGraphExec_t& executable(RecordingSlot slot) { return executables_[static_cast<std::size_t>(slot)]; }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "harness/trace/activities.h"
+#include "harness/trace/summary_text.h"
 #include "tests/harness/trace/made_up_trace.h"
 
 namespace perfbench::harness {
@@ -98,6 +99,31 @@ MadeUpTrace gpu_step() {
       .device(TraceKind::kernel, "sm90_xmma_gemm_f32", 7, 600, 700)  // no call known: by its name
       .device(TraceKind::kernel, "mystery", 7, 990, 1100);           // runs on after the step
   return made;
+}
+
+// One call hands a whole step over; what it replays says itself what it is.
+TEST(TraceSummary, SortsReplayedWorkByTheOperationAndPhaseThatRecordedIt) {
+  MadeUpTrace made;
+  made.step(3, 0, 1000)
+      .host(TraceKind::host_call, "cudaGraphLaunch", 5, 15, 101)
+      .device(TraceKind::kernel, "k1", 7, 20, 220, 101)
+      .device(TraceKind::kernel, "k2", 7, 250, 350, 101);
+  auto& events = made.trace().events;
+  events[events.size() - 2].name = "sum_of_squares";
+  events[events.size() - 2].phase = "forward";
+  events.back().name = "sum_of_squares";
+  events.back().phase = "optimizer";
+  const auto s = only_step(made);
+  EXPECT_EQ(s.elementwise_ns, 200);
+  EXPECT_EQ(s.optimizer_ns, 100);
+  EXPECT_EQ(s.idle_dependency_ns, 5 + 30);  // from the call's return on, nothing waits for the host
+}
+
+TEST(TraceSummary, SaysWhenTracedStepsWereExecutedOtherwiseThanTimedOnes) {
+  auto made = gpu_step();
+  EXPECT_EQ(summary_notes({made.trace()}), "");
+  made.trace().end.executed_singly = true;
+  EXPECT_THAT(summary_notes({gpu_step().trace(), made.trace()}), testing::HasSubstr("CUDA graphs"));
 }
 
 TEST(TraceSummary, FollowsKernelsToTheSpansThatSubmittedThem) {

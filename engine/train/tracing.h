@@ -1,0 +1,26 @@
+// A context that is traced for a while.
+#pragma once
+
+#include "engine/sharding/context.h"
+
+namespace perfbench::engine {
+
+// Within it, all that is done with the context goes to `sink`.
+class Tracing {
+ public:
+  Tracing(Context& context, TraceSink& sink, Recordings recordings) : context_(context) {
+    context_.set_trace(&sink);
+    context_.recordings = recordings;
+  }
+  ~Tracing() {
+    context_.set_trace(nullptr);
+    context_.recordings = Recordings::used;
+  }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+ private:
+  Context& context_;
+};
+
+}  // namespace perfbench::engine

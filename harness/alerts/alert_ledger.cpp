@@ -25,7 +25,7 @@ class AlertReader {
   explicit AlertReader(const Connection& db)
       : events_(db,
                 "SELECT from_state, to_state, author, reason, at_utc FROM alert_events WHERE alert_key = ? "
-                "ORDER BY event_key"),
+                "ORDER BY at_utc, event_key"),
         environment_(db, "SELECT fact, before, after FROM alert_environment WHERE alert_key = ? ORDER BY fact"),
         attribution_(db, "SELECT name, ns, share FROM alert_attribution WHERE alert_key = ? ORDER BY position"),
         confirmations_(db, "SELECT comparison_id FROM alert_confirmations WHERE alert_key = ? ORDER BY position") {}

@@ -25,6 +25,8 @@ struct CommandContext {
 void add_plan(CLI::App& app, CommandContext& context);
 void add_sweep(CLI::App& app, CommandContext& context);
 void add_ingest(CLI::App& app, CommandContext& context);
+void add_export(CLI::App& app, CommandContext& context);
+void add_import(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_baseline(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);

@@ -70,14 +70,14 @@ void add_baseline(Connection& db, const Baseline& baseline) {
 std::optional<Baseline> find_baseline(const Connection& db, const std::string& name, const std::string& now_utc) {
   Statement row(db, std::string("SELECT ") + kColumns +
                         " FROM baselines WHERE name = ? AND (expires_utc IS NULL OR expires_utc > ?) "
-                        "ORDER BY baseline_key DESC LIMIT 1");
+                        "ORDER BY created_utc DESC, baseline_key DESC LIMIT 1");
   row.with(name, now_utc);
   if (!row.step()) return std::nullopt;
   return read_entry(db, row);
 }
 
 std::vector<Baseline> list_baselines(const Connection& db) {
-  Statement rows(db, std::string("SELECT ") + kColumns + " FROM baselines ORDER BY baseline_key");
+  Statement rows(db, std::string("SELECT ") + kColumns + " FROM baselines ORDER BY created_utc, baseline_key");
   std::vector<Baseline> out;
   while (rows.step()) out.push_back(read_entry(db, rows));
   return out;

@@ -237,7 +237,8 @@ CREATE TABLE metrics (
   PRIMARY KEY (attempt_key, name_key)
 ) STRICT, WITHOUT ROWID;
 
--- The ledger of baselines. Rows are added, never changed: the newest row of a name that has not expired is in force.
+-- The ledger of baselines. Rows are added, never changed: the newest row (by created_utc) of a name that has not expired
+-- is in force.
 CREATE TABLE baselines (
   baseline_key INTEGER PRIMARY KEY,
   name         TEXT NOT NULL,

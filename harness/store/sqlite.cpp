@@ -40,8 +40,20 @@ const char* advice(StoreFault fault) {
   }
 }
 
-// RFC 8089 with SQLite's parameter; everything that might mean something in a URI is escaped.
-std::string immutable_uri(const std::filesystem::path& path) {
+const char* uri_parameter(OpenMode mode) {
+  switch (mode) {
+    case OpenMode::immutable:
+      return "?immutable=1";
+    case OpenMode::read_only:
+      return "?mode=ro";
+    case OpenMode::read_write:
+      break;
+  }
+  return "?mode=rwc";
+}
+
+// RFC 8089 with SQLite's parameters; everything that might mean something in a URI is escaped.
+std::string uri_of(const std::filesystem::path& path, OpenMode mode) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string uri = "file:";
   for (const char c : std::filesystem::absolute(path).string()) {
@@ -52,7 +64,7 @@ std::string immutable_uri(const std::filesystem::path& path) {
       uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
-  return uri + "?immutable=1";
+  return uri + uri_parameter(mode);
 }
 
 }  // namespace
@@ -61,10 +73,10 @@ void Connection::Close::operator()(sqlite3* handle) const {
   sqlite3_close_v2(handle);
 }
 
-Connection::Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms) : path_(path) {
+Connection::Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms) : path_(path), mode_(mode) {
   const int access = mode == OpenMode::read_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  const int flags = access | SQLITE_OPEN_NOMUTEX | (mode == OpenMode::immutable ? SQLITE_OPEN_URI : 0);
-  const std::string name = mode == OpenMode::immutable ? immutable_uri(path) : path.string();
+  const int flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
+  const std::string name = uri_of(path, mode);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
@@ -82,6 +94,10 @@ void Connection::fail(int code, std::string_view doing) const {
 void Connection::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code, "'" + sql.substr(0, sql.find('\n')) + "'");
+}
+
+void Connection::attach(const Connection& other, const std::string& name) {
+  Statement(*this, "ATTACH DATABASE ? AS " + name).run(uri_of(other.path_, other.mode_));
 }
 
 std::int64_t Connection::last_insert_key() const {

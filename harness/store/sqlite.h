@@ -35,6 +35,8 @@ class Connection {
   // read_write creates the file. A writer that finds the database locked waits up to `busy_ms`.
   Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms);
   void execute(const std::string& sql);  // one or more statements without results
+  // The file of `other`, opened as that is, as schema `name` of this connection: "source.steps".
+  void attach(const Connection& other, const std::string& name);
   std::int64_t last_insert_key() const;
   std::int64_t changes() const;
   const std::filesystem::path& path() const { return path_; }
@@ -46,6 +48,7 @@ class Connection {
     void operator()(sqlite3* handle) const;
   };
   std::filesystem::path path_;
+  OpenMode mode_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

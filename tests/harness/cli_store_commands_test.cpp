@@ -51,8 +51,8 @@ TEST_F(StoreCommands, HelpNeedsNoDataFolder) {
   const auto help = without_data({"--help"});
   EXPECT_EQ(help.exit_code, 0) << help.error_output;
   EXPECT_THAT(help.output, HasSubstr("sweep"));
-  for (const auto* command :
-       {"sweep", "plan", "report", "compare", "baseline", "reproduce", "ingest", "doctor", "data", "alerts"}) {
+  for (const auto* command : {"sweep", "plan", "report", "compare", "baseline", "reproduce", "ingest", "export",
+                              "import", "doctor", "data", "alerts"}) {
     const auto end = without_data({command, "--help"});
     EXPECT_EQ(end.exit_code, 0) << command << ": " << end.error_output;
   }
@@ -70,6 +70,22 @@ TEST_F(StoreCommands, ReportOfThisMachinesRunsNeedsNoDataFolder) {
                    .working_dir = scratch_.path(),
                    .environment = {{"PERFBENCH_DATA_DIR", "/nowhere"}}});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
+}
+
+TEST_F(StoreCommands, ExportThenImportTakesRunsToAnotherDatabase) {
+  write_sweep("s1", 0.5, 2);
+  write_sweep("s2", 0.5, 1);
+  ingest();
+  const auto exported = run({"export", "--db", "q.db", "--select", "latest", "night.perfbench"});
+  EXPECT_THAT(exported.output, HasSubstr("night.perfbench: 1 attempts (6 step rows), ")) << exported.error_output;
+  EXPECT_EQ(run({"export", "--db", "q.db", "all.perfbench"}).exit_code, 0);
+  const auto first = run({"import", "--db", "w.db", "night.perfbench"});
+  EXPECT_THAT(first.output, HasSubstr("1 attempts added (6 step rows), 0 already there")) << first.error_output;
+  write_text(scratch_ / "torn.perfbench", read_text(scratch_ / "night.perfbench").substr(0, 500));
+  const auto second = run({"import", "--db", "w.db", "torn.perfbench", "all.perfbench"});
+  EXPECT_EQ(second.exit_code, 3);
+  EXPECT_THAT(second.error_output, HasSubstr("torn.perfbench does not end with its checksum"));
+  EXPECT_THAT(second.output, HasSubstr("all.perfbench: 2 attempts added (12 step rows), 1 already there"));
 }
 
 TEST_F(StoreCommands, IngestThenReportPrintsTheTable) {

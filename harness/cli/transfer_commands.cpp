@@ -1,0 +1,91 @@
+// perfbench export and import: runs from one database into another, by way of a file.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/input_error.h"
+#include "harness/transfer/export.h"
+#include "harness/transfer/import.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct ExportOptions {
+  std::filesystem::path db = "perf.db";
+  std::string selection = "all";
+  std::filesystem::path file;
+};
+
+struct ImportOptions {
+  std::filesystem::path db = "perf.db";
+  std::vector<std::filesystem::path> files;
+};
+
+void export_file(const ExportOptions& options) {
+  const auto report = export_runs({.db = options.db,
+                                   .selection = parse_selection(options.selection),
+                                   .file = options.file,
+                                   .perfbench_version = PERFBENCH_VERSION});
+  fmt::print("{}: {} attempts ({} step rows), {} bytes\n", options.file.string(), report.attempts, report.step_rows,
+             report.file_bytes);
+}
+
+void print_counts(const std::filesystem::path& file, const std::map<std::string, MergeCount>& tables) {
+  const auto& attempts = tables.at("attempts");
+  fmt::print("{}: {} attempts added ({} step rows), {} already there", file.string(), attempts.added,
+             tables.at("steps").added, attempts.present);
+  for (const auto& [table, what] : {std::pair{"baselines", "baselines"}, {"alerts", "alerts"}}) {
+    if (tables.at(table).added > 0) fmt::print(", {} {} added", tables.at(table).added, what);
+  }
+  fmt::print("\n");
+}
+
+ExitCode import_files(const ImportOptions& options) {
+  auto code = ExitCode::fine;
+  for (const auto& file : options.files) {
+    try {
+      print_counts(file, import_runs(options.db, file));
+    } catch (const InputError& e) {
+      fmt::print(stderr, "{}\n", e.what());
+      code = ExitCode::usage;
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, CommandContext&) {
+  auto* command = app.add_subcommand("export", "Runs of a database as one file, to be imported elsewhere");
+  auto options = std::make_shared<ExportOptions>();
+  command->add_option("--db", options->db, "database")->capture_default_str();
+  command->add_option("--select", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+      ->capture_default_str();
+  command->add_option("FILE", options->file, "written whole or not at all; an older export is replaced")->required();
+  command->footer(
+      "A selection takes along the baselines and A/B comparisons of which it holds every attempt; `all` takes alerts,\n"
+      "too. The file ends with the SHA-256 of all before its last line.\n"
+      "Examples:\n"
+      "  perfbench export --db perf.db everything.perfbench\n"
+      "  perfbench export --db perf.db --select latest tonight.perfbench");
+  command->callback([options] { export_file(*options); });
+}
+
+void add_import(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("import", "Files of `perfbench export` into a database");
+  auto options = std::make_shared<ImportOptions>();
+  command->add_option("--db", options->db, "database, made if it does not exist")->capture_default_str();
+  command->add_option("FILE", options->files, "what is there already is left alone")->required();
+  command->footer(
+      "Each file is checked first and taken in whole or not at all.\n"
+      "Examples:\n"
+      "  perfbench import --db all-machines.db node1.perfbench node2.perfbench\n"
+      "Exit codes: 0 all taken in; 3 some file is damaged, newer than this perfbench, or contradicts the database "
+      "(the\n"
+      "others are taken in all the same).");
+  command->callback([options, &context] { context.exit_code = import_files(*options); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,29 @@
+// SHA-256 (FIPS 180-4).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct evp_md_ctx_st;
+
+namespace perfbench::harness {
+
+// Of bytes that come piece by piece.
+class Sha256 {
+ public:
+  Sha256();
+  void add(std::string_view bytes);
+  std::string hex();  // 64 lower-case digits; nothing can be added afterwards
+
+ private:
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+// Of `bytes`, as 64 lower-case hex digits.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace perfbench::harness

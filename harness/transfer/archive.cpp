@@ -1,0 +1,166 @@
+#include "harness/transfer/archive.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "harness/input_error.h"
+#include "harness/matrix/sha256.h"
+#include "harness/transfer/temporary_file.h"
+#include "harness/transfer/zstd_stream.h"
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kMagic = "perfbench-export ";
+constexpr std::string_view kSumLabel = "sha256 ";
+constexpr std::size_t kSumDigits = 64;
+constexpr std::size_t kLastLineBytes = kSumLabel.size() + kSumDigits + 1;
+constexpr std::size_t kLongestHeader = 4096;
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::int64_t kNewestVersion = 1;
+
+[[noreturn]] void reject(const fs::path& file, const std::string& what) {
+  throw InputError("[import] " + file.string() + " " + what);
+}
+
+// Reads a stretch of a file, piece by piece.
+class FileBytes {
+ public:
+  FileBytes(const fs::path& file, std::uint64_t begin, std::uint64_t end)
+      : file_(file), in_(file, std::ios::binary), left_(end - begin) {
+    in_.seekg(static_cast<std::streamoff>(begin));
+    if (!in_) reject(file, "cannot be read: " + std::string(std::strerror(errno)));
+  }
+  void next(std::string& bytes) {
+    bytes.resize(std::min<std::uint64_t>(left_, kChunkBytes));
+    in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!in_) reject(file_, "became shorter while it was read");
+    left_ -= bytes.size();
+  }
+
+ private:
+  fs::path file_;
+  std::ifstream in_;
+  std::uint64_t left_;
+};
+
+class FileSink {
+ public:
+  explicit FileSink(const fs::path& file) : file_(file), out_(file, std::ios::binary) { check(); }
+  void write(std::string_view bytes) {
+    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    check();
+  }
+  void close() {
+    out_.close();
+    check();
+  }
+
+ private:
+  void check() const {
+    if (!out_) throw std::runtime_error("writing " + file_.string() + " failed: " + std::strerror(errno));
+  }
+  fs::path file_;
+  std::ofstream out_;
+};
+
+std::string read_stretch(const fs::path& file, std::uint64_t begin, std::uint64_t end) {
+  std::string bytes;
+  FileBytes(file, begin, end).next(bytes);
+  return bytes;
+}
+
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  if (error) reject(file, "cannot be read: " + error.message());
+  return size;
+}
+
+// Where its last line begins. Throws unless that line is the sum of all before it.
+std::uint64_t checked_end(const fs::path& file, std::uint64_t size) {
+  const auto end = size - std::min<std::uint64_t>(size, kLastLineBytes);
+  const auto last = read_stretch(file, end, size);
+  if (!last.starts_with(kSumLabel) || !last.ends_with('\n')) {
+    reject(file, "does not end with its checksum: it was cut off or changed; copy or export it again");
+  }
+  const auto stated = last.substr(kSumLabel.size(), kSumDigits);
+  Sha256 sum;
+  FileBytes contents(file, 0, end);
+  std::string bytes;
+  for (contents.next(bytes); !bytes.empty(); contents.next(bytes)) sum.add(bytes);
+  const auto found = sum.hex();
+  if (found != stated) {
+    reject(file, fmt::format("is damaged: its contents have SHA-256 {}, its last line says {}; copy or export it again",
+                             found, stated));
+  }
+  return end;
+}
+
+ArchiveHeader parse_header(const fs::path& file, std::string_view line) {
+  try {
+    const auto json = spec::parse_json(line.substr(kMagic.size()));
+    const auto version = json.value("version", std::int64_t{0});
+    if (version > kNewestVersion) {
+      reject(file, fmt::format("is of version {} of the format, this perfbench knows up to {}; use a newer perfbench",
+                               version, kNewestVersion));
+    }
+    return spec::fields_from_json<ArchiveHeader>(json, spec::Missing::is_error);
+  } catch (const spec::SpecError& e) {
+    reject(file, std::string("has a first line that is no header: ") + e.what());
+  } catch (const spec::Json::exception& e) {
+    reject(file, std::string("has a first line that is no header: ") + e.what());
+  }
+}
+
+}  // namespace
+
+bool is_archive(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string start(kMagic.size(), '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return in && start == kMagic;
+}
+
+void write_archive(const ArchiveHeader& header, const fs::path& payload, const fs::path& file) {
+  const TemporaryFile part(file, "part");
+  FileSink out(part.path());
+  Sha256 sum;
+  const auto write = [&](std::string_view bytes) {
+    sum.add(bytes);
+    out.write(bytes);
+  };
+  write(std::string(kMagic) + spec::json_line(spec::fields_to_json(header)) + "\n");
+  FileBytes database(payload, 0, size_of(payload));
+  zstd_compress([&](std::string& bytes) { database.next(bytes); }, write);
+  out.write(std::string(kSumLabel) + sum.hex() + "\n");
+  out.close();
+  fs::rename(part.path(), file);
+}
+
+ArchiveHeader read_archive(const fs::path& file, const fs::path& payload) {
+  const auto size = size_of(file);
+  if (!is_archive(file)) reject(file, "is not a file of `perfbench export`");
+  const auto end = checked_end(file, size);
+  const auto start = read_stretch(file, 0, std::min<std::uint64_t>(end, kLongestHeader));
+  const auto newline = start.find('\n');
+  if (newline == std::string::npos) reject(file, "has no header");
+  const auto header = parse_header(file, std::string_view(start).substr(0, newline));
+  FileBytes frame(file, newline + 1, end);
+  FileSink out(payload);
+  try {
+    zstd_decompress([&](std::string& bytes) { frame.next(bytes); }, [&](std::string_view bytes) { out.write(bytes); });
+  } catch (const ZstdError& e) {
+    reject(file, std::string("holds no database: ") + e.what());
+  }
+  out.close();
+  return header;
+}
+
+}  // namespace perfbench::harness

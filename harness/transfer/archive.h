@@ -1,0 +1,43 @@
+// A file of runs on its way from one database to another:
+//
+//   perfbench-export {"attempts":...}    one line: ArchiveHeader
+//   ...                                  a zstd frame: an SQLite database of the schema in schema.sql
+//   sha256 0123...                       one line: SHA-256 of all bytes before this line
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+struct ArchiveHeader {
+  std::int64_t version = 1;  // of this format
+  std::int64_t schema_version = 0;
+  std::int64_t attempts = 0;
+  std::string perfbench_version = {};  // that wrote it
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"version", "version of the format", 1}, self.version);
+    f(Field{"schema_version", "version of the database's schema", 1}, self.schema_version);
+    f(Field{"attempts", "attempts in it", 0}, self.attempts);
+    f(Field{"perfbench_version", "version of the perfbench that wrote it"}, self.perfbench_version);
+  }
+};
+
+// Whether the file begins as one of ours does; false where there is none.
+bool is_archive(const std::filesystem::path& file);
+
+// Replaces `file` when all is written and not before. Throws std::runtime_error when it cannot be written.
+void write_archive(const ArchiveHeader& header, const std::filesystem::path& payload,
+                   const std::filesystem::path& file);
+
+// Checks all of `file` and then unpacks its database to `payload`. Throws InputError for a file that is not an export,
+// is damaged or cut off, or is of a newer perfbench.
+ArchiveHeader read_archive(const std::filesystem::path& file, const std::filesystem::path& payload);
+
+}  // namespace perfbench::harness

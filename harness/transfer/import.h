@@ -1,0 +1,18 @@
+// A file of `perfbench export` into a database. The same file can be taken in at any time, and two databases that take
+// in each other's files end up with the same contents.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "harness/transfer/merge.h"
+
+namespace perfbench::harness {
+
+// One transaction; `db` is made if it does not exist. Throws InputError, with nothing taken in, for a file that is
+// damaged or cut off (archive.h), of a newer perfbench, or at odds with the database (merge.h).
+// Returns what became of the rows of each table.
+std::map<std::string, MergeCount> import_runs(const std::filesystem::path& db, const std::filesystem::path& file);
+
+}  // namespace perfbench::harness

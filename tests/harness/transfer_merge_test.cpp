@@ -1,0 +1,341 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/input_error.h"
+#include "harness/matrix/run_id.h"
+#include "harness/store/baseline_ledger.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "harness/transfer/archive.h"
+#include "harness/transfer/export.h"
+#include "harness/transfer/import.h"
+#include "tests/harness/example_alert.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// Everything that a store says, without local keys: the oracle, written out table by table.
+constexpr const char* kAttempt =
+    "(SELECT r.run_id || ' ' || s.sweep_id || ' ' || a.attempt || ' ' || a.started_utc FROM attempts a "
+    "JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) WHERE a.attempt_key = x.attempt_key)";
+
+std::vector<std::string> contents(const fs::path& path) {
+  const auto db = open_database(path, {.mode = OpenMode::read_only});
+  const std::string attempt = kAttempt;
+  std::vector<std::string> queries = {
+      "SELECT 'sweeps', sweep_id, matrix, started_utc FROM sweeps",
+      "SELECT 'names', name FROM names",
+      "SELECT 'runs', run_id, model, device, precision, steps, pp, run_json FROM runs",
+      "SELECT 'run_fields', run_id, name, value FROM run_fields JOIN runs USING (run_key) JOIN names USING (name_key)",
+      "SELECT 'cells', matrix, label, run_id, axis, value FROM cells JOIN runs USING (run_key) "
+      "LEFT JOIN cell_axes USING (cell_key)",
+      "SELECT 'environments', fingerprint, machine_fingerprint, name, value FROM environments "
+      "LEFT JOIN environment_facts USING (environment_key) LEFT JOIN names USING (name_key)",
+      "SELECT 'attempts', run_id, sweep_id, c.matrix, c.label, fingerprint, attempt, state, a.started_utc, wall_ns, "
+      "record_sha256, lost_step_lines, load_1m, memory_available_bytes, peak_flops_per_s FROM attempts a "
+      "JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) JOIN cells c USING (cell_key) "
+      "LEFT JOIN environments e USING (environment_key)",
+      "SELECT 'metrics', " + attempt + ", name, value FROM metrics x JOIN names USING (name_key)",
+      "SELECT 'baselines', name, kind, author, reason, created_utc, expires_utc, source FROM baselines",
+      "SELECT 'baseline_attempts', name, created_utc, " + attempt +
+          " FROM baseline_attempts x JOIN baselines USING (baseline_key)",
+      "SELECT 'baseline_values', b.name, created_utc, subject, n.name, sample, value FROM baseline_values "
+      "JOIN baselines b USING (baseline_key) JOIN names n USING (name_key)",
+      "SELECT 'alerts', alert_id, kind, matrix, cell, run_id, metric, ratio, good_sweep_id, bad_sweep_id, detail "
+      "FROM alerts",
+      "SELECT 'alert_events', alert_id, from_state, to_state, author, e.reason, at_utc FROM alert_events e "
+      "JOIN alerts USING (alert_key)",
+      "SELECT 'alert_parts', alert_id, fact, before, after, position, name, ns, share FROM alerts "
+      "LEFT JOIN alert_environment USING (alert_key) LEFT JOIN alert_attribution USING (alert_key)"};
+  for (const std::string table :
+       {"attempt_arguments", "steps", "traced_steps", "gpu_samples", "attempt_summaries", "attempt_traffic"}) {
+    std::string columns;
+    Statement info(db, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'attempt_key'");
+    while (info.step()) columns += ", " + info.text(0);
+    std::string query = "SELECT '" + table + "', ";
+    query += attempt;
+    queries.push_back(query.append(columns).append(" FROM ").append(table).append(" x"));
+  }
+  std::vector<std::string> out;
+  for (const auto& query : queries) {
+    Statement rows(db, query);
+    while (rows.step()) {
+      std::string line;
+      for (int i = 0; i < rows.columns(); ++i) line += (rows.is_null(i) ? "NULL" : rows.text(i)) + "|";
+      out.push_back(line);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> rows_of(const fs::path& db, const std::string& table) {
+  auto all = contents(db);
+  std::erase_if(all, [&](const std::string& line) { return !line.starts_with(table + "|"); });
+  return all;
+}
+
+class Transfer : public testing::Test {
+ protected:
+  ScratchFolder scratch_;
+
+  fs::path at(const std::string& name) { return scratch_ / name; }
+
+  // `runs` attempts of a sweep of day `day`, of a run of its own, on a machine of the store's own.
+  void add_sweep(const std::string& store, int day, int runs, const std::string& host) {
+    const auto date = "2026-02-0" + std::to_string(day);
+    for (int i = 1; i <= runs; ++i) {
+      ExampleRun example{.attempt = example_attempt("cell" + std::to_string(day), i)};
+      example.run.steps = 6 + day;
+      example.environment.hostname = host;
+      example.attempt.sweep_id = date + "-" + host;
+      example.attempt.started_utc = date + "T12:00:0" + std::to_string(i) + "Z";
+      write_run_directory(at(store + ".runs") / (host + std::to_string(day)) / std::to_string(i), example);
+    }
+    auto db = open_database(at(store));
+    ingest_tree(db, at(store + ".runs"));
+  }
+  // One row in every table that examples leave empty.
+  void add_rest(const std::string& store, const std::string& day) {
+    auto db = open_database(at(store));
+    db.execute(
+        "INSERT INTO gpu_samples SELECT max(attempt_key), 1, 0, 1, 5, 1, 1, 1.5, 1, 0, 0, 1, 0, 1 FROM attempts");
+    db.execute(
+        "INSERT INTO traced_steps SELECT max(attempt_key), 0, 7, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0 "
+        "FROM attempts");
+    Baseline entry{.name = "main",
+                   .author = "ada",
+                   .reason = "release",
+                   .created_utc = "2026-03-" + day + "T00:00:00Z",
+                   .source = "sweep",
+                   .attempt_keys = {1, 2}};
+    add_baseline(db, entry);
+    entry.name = "published";
+    entry.attempt_keys.clear();
+    entry.values = {{"c", "step_time_s", 0.4}, {"c", "step_time_s", 0.5}};
+    add_baseline(db, entry);
+    auto finding = example_finding("model=" + day);
+    finding.environment = {{"kernel", "6.0", "6.1"}};
+    finding.attribution = {{"gemm", 5.0, 0.9}};
+    record_findings(db, {finding}, "ada", "2026-03-" + day + "T00:00:00Z");
+    db.execute("INSERT INTO alert_outbox VALUES (1, 'm" + day + "', 't', '{}', 'waiting', 0, '', '', NULL)");
+  }
+  void fill(const std::string& store, int day, const std::string& host) {
+    add_sweep(store, day, 2, host);
+    add_sweep(store, day + 1, 3, host);
+    add_rest(store, "0" + std::to_string(day));
+  }
+  ExportReport give(const std::string& store, const std::string& file, const std::string& selection = "all") {
+    return export_runs({.db = at(store), .selection = parse_selection(selection), .file = at(file)});
+  }
+  auto take(const std::string& store, const std::string& file) { return import_runs(at(store), at(file)); }
+  std::string error_of_taking(const std::string& store, const std::string& file) {
+    try {
+      take(store, file);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return {};
+  }
+};
+
+TEST_F(Transfer, GivesANewDatabaseEqualContents) {
+  fill("a.db", 1, "node1");
+  const auto report = give("a.db", "a.perfbench");
+  EXPECT_EQ(report.attempts, 5);
+  EXPECT_EQ(report.step_rows, 30);
+  const auto counts = take("b.db", "a.perfbench");
+  EXPECT_EQ(counts.at("attempts").added, 5);
+  EXPECT_EQ(counts.at("steps").added, 30);
+  EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
+  for (const auto* table : {"sweeps", "run_fields", "environments", "metrics", "gpu_samples", "traced_steps",
+                            "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events", "alert_parts"}) {
+    EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
+  }
+}
+
+TEST_F(Transfer, TakenInTwiceChangesNothing) {
+  fill("a.db", 1, "node1");
+  give("a.db", "a.perfbench");
+  take("b.db", "a.perfbench");
+  const auto once = contents(at("b.db"));
+  for (const auto& [table, count] : take("b.db", "a.perfbench")) EXPECT_EQ(count.added, 0) << table;
+  EXPECT_EQ(contents(at("b.db")), once);
+  EXPECT_EQ(take("a.db", "a.perfbench").at("attempts").present, 5) << "into the database that it came from";
+  EXPECT_EQ(contents(at("a.db")), once);
+}
+
+TEST_F(Transfer, InBothDirectionsMakesBothEqual) {
+  fill("a.db", 1, "node1");
+  fill("b.db", 4, "node2");
+  add_sweep("a.db", 7, 2, "shared");
+  add_sweep("b.db", 7, 3, "shared");  // the first two are the same attempts
+  give("a.db", "a.perfbench");
+  give("b.db", "b.perfbench");
+  EXPECT_EQ(take("a.db", "b.perfbench").at("attempts").added, 6);
+  EXPECT_EQ(take("b.db", "a.perfbench").at("attempts").added, 5);
+  EXPECT_EQ(rows_of(at("a.db"), "attempts").size(), 13U);
+  EXPECT_EQ(rows_of(at("a.db"), "baselines").size(), 4U);
+  EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
+}
+
+TEST_F(Transfer, OfASelectionTakesWhatItNeedsAndNoMore) {
+  fill("a.db", 1, "node1");
+  add_sweep("a.db", 8, 1, "node3");
+  EXPECT_EQ(give("a.db", "a.perfbench", "latest").attempts, 1);
+  take("b.db", "a.perfbench");
+  EXPECT_EQ(rows_of(at("b.db"), "attempts").size(), 1U);
+  EXPECT_EQ(rows_of(at("b.db"), "runs").size(), 1U);
+  EXPECT_EQ(rows_of(at("b.db"), "sweeps").size(), 1U);
+  EXPECT_EQ(rows_of(at("b.db"), "steps").size(), 6U);
+  EXPECT_THAT(rows_of(at("b.db"), "metrics"), Not(IsEmpty()));
+  EXPECT_THAT(rows_of(at("b.db"), "environments"), testing::Each(HasSubstr("|")));
+  for (const auto& line : contents(at("b.db"))) {
+    EXPECT_THAT(line, Not(HasSubstr("node1")));
+    EXPECT_THAT(contents(at("a.db")), testing::Contains(line));
+  }
+  for (const auto* table : {"baselines", "alerts", "alert_events"}) {
+    EXPECT_THAT(rows_of(at("b.db"), table), IsEmpty()) << table;
+  }
+}
+
+TEST_F(Transfer, OfASelectionHasABaselineIfItHasAllItsAttempts) {
+  fill("a.db", 1, "node1");
+  auto db = open_database(at("a.db"));
+  Baseline across{.name = "across",
+                  .author = "ada",
+                  .reason = "of both sweeps",
+                  .created_utc = "2026-03-01T00:00:00Z",
+                  .source = "sweep",
+                  .attempt_keys = {1, 5}};
+  add_baseline(db, across);
+  give("a.db", "a.perfbench", "2026-02-01-node1");
+  take("b.db", "a.perfbench");
+  EXPECT_EQ(rows_of(at("b.db"), "baselines").size(), 1U);
+  EXPECT_EQ(rows_of(at("b.db"), "baseline_attempts").size(), 2U);
+  EXPECT_THAT(rows_of(at("b.db"), "baselines")[0], HasSubstr("|main|"));
+}
+
+TEST_F(Transfer, LeavesMessagesToWebhooksWhereTheyAre) {
+  fill("a.db", 1, "node1");
+  give("a.db", "a.perfbench");
+  take("b.db", "a.perfbench");
+  const auto db = open_database(at("b.db"));
+  Statement count(db, "SELECT count(*) FROM alert_outbox");
+  ASSERT_TRUE(count.step());
+  EXPECT_EQ(count.integer(0), 0);
+}
+
+TEST_F(Transfer, OfContradictingAttemptsNamesBothAndChangesNothing) {
+  add_sweep("a.db", 1, 2, "node1");
+  add_sweep("b.db", 1, 1, "node1");
+  open_database(at("b.db")).execute("UPDATE attempts SET record_sha256 = 'other'");
+  give("a.db", "a.perfbench");
+  const auto before = contents(at("b.db"));
+  const auto error = error_of_taking("b.db", "a.perfbench");
+  for (const auto& part : {at("a.perfbench").string(), at("b.db").string(), std::string("run_id "),
+                           std::string("sweep_id 2026-02-01-node1, attempt 1, started_utc 2026-02-01T12:00:01Z"),
+                           std::string("other in the database")}) {
+    EXPECT_THAT(error, HasSubstr(part));
+  }
+  EXPECT_EQ(contents(at("b.db")), before) << "the attempt that does not contradict was taken in";
+}
+
+TEST_F(Transfer, OfADamagedFileLeavesNothingBehind) {
+  add_sweep("a.db", 1, 2, "node1");
+  give("a.db", "a.perfbench");
+  auto bytes = read_text(at("a.perfbench"));
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_text(at("a.perfbench"), bytes);
+  EXPECT_THAT(error_of_taking("b.db", "a.perfbench"), HasSubstr("is damaged"));
+  for (const auto& entry : fs::directory_iterator(scratch_.path())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("b.db")));
+  }
+}
+
+TEST_F(Transfer, OfAnOlderVersionIsBroughtUpToDate) {
+  const auto sql = read_text(fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/store/schema_001.sql");
+  {
+    auto old = open_database(at("old.db"), {.schema = {.sql = sql, .migrations = {}}});
+    old.execute(
+        "PRAGMA journal_mode = DELETE; INSERT INTO sweeps VALUES (1, 's', 'm', '2026-01-01T00:00:00Z');"
+        "INSERT INTO names VALUES (1, 'kept')");
+  }
+  write_archive({.schema_version = 1}, at("old.db"), at("old.perfbench"));
+  take("b.db", "old.perfbench");
+  EXPECT_THAT(rows_of(at("b.db"), "names"), testing::ElementsAre("names|kept|"));
+}
+
+TEST_F(Transfer, OfANewerSchemaIsRefused) {
+  add_sweep("a.db", 1, 1, "node1");
+  open_database(at("a.db")).execute("PRAGMA user_version = 99; PRAGMA journal_mode = DELETE");
+  write_archive({.schema_version = 99}, at("a.db"), at("a.perfbench"));
+  EXPECT_THAT(error_of_taking("b.db", "a.perfbench"), HasSubstr("use a newer perfbench"));
+}
+
+TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
+  for (const auto& [store, day] : {std::pair{"a.db", 1}, {"b.db", 2}}) {
+    add_sweep(store, day, 1, "node1");
+    open_database(at(store)).execute("UPDATE sweeps SET sweep_id = '', matrix = 'of " + std::string(store) + "'");
+  }
+  give("a.db", "a.perfbench");
+  give("b.db", "b.perfbench");
+  take("a.db", "b.perfbench");
+  take("b.db", "a.perfbench");
+  EXPECT_THAT(rows_of(at("a.db"), "sweeps"), testing::ElementsAre("sweeps||of a.db|2026-02-01T12:00:01Z|"));
+  EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
+}
+
+// Two people judged one alert in two databases: the later word counts in both.
+TEST_F(Transfer, OfAlertsKeepsAllEventsInTheOrderOfTheirTimes) {
+  add_sweep("a.db", 1, 2, "node1");
+  add_rest("a.db", "01");
+  give("a.db", "a.perfbench");
+  take("b.db", "a.perfbench");
+  auto a = open_database(at("a.db"));
+  auto b = open_database(at("b.db"));
+  const auto id = load_alerts(a, AlertScope::all).at(0).alert_id;
+  change_alert(a, id, AlertState::fixed, "ada", "reverted", "2026-03-05T00:00:00Z");
+  change_alert(b, id, AlertState::acknowledged, "bob", "looking", "2026-03-04T00:00:00Z");
+  give("a.db", "a.perfbench");
+  give("b.db", "b.perfbench");
+  take("a.db", "b.perfbench");
+  take("b.db", "a.perfbench");
+  EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
+  for (const auto* db : {&a, &b}) {
+    EXPECT_EQ(find_alert(*db, id).state(), AlertState::fixed);
+    EXPECT_EQ(find_alert(*db, id).events.size(), 3U);
+  }
+}
+
+// An older entry that is taken in later does not take the place of a newer one.
+TEST_F(Transfer, OfBaselinesKeepsTheNewestInForce) {
+  add_sweep("a.db", 1, 2, "node1");
+  add_rest("a.db", "02");
+  add_sweep("b.db", 2, 2, "node1");
+  add_rest("b.db", "01");
+  give("b.db", "b.perfbench");
+  take("a.db", "b.perfbench");
+  EXPECT_EQ(find_baseline(open_database(at("a.db")), "main", "2026-04-01T00:00:00Z")->created_utc,
+            "2026-03-02T00:00:00Z");
+}
+
+TEST_F(Transfer, DoesNotReplaceAFileThatIsNoExport) {
+  add_sweep("a.db", 1, 1, "node1");
+  EXPECT_THROW(give("a.db", "a.db"), InputError);
+  EXPECT_THROW(give("a.db", "nowhere/a.perfbench"), InputError);
+  give("a.db", "a.perfbench");
+  EXPECT_NO_THROW(give("a.db", "a.perfbench"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

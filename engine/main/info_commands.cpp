@@ -1,7 +1,7 @@
 // dry, env and probe: what the engine knows without training.
 #include <cstdio>
-#include <cstdlib>
 
+#include "engine/main/arguments.h"
 #include "engine/main/commands.h"
 #include "engine/main/machine_facts.h"
 #include "engine/metrics/noise_probe.h"
@@ -13,15 +13,6 @@
 
 namespace perfbench::engine {
 namespace {
-
-std::int64_t number_argument(const std::string& option, const std::string& text, std::int64_t minimum) {
-  char* end = nullptr;
-  const long long value = std::strtoll(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || value < minimum) {
-    throw UsageError(option + " is '" + text + "', it must be a whole number of at least " + std::to_string(minimum));
-  }
-  return value;
-}
 
 spec::DryReport walk_file(const std::string& path, std::int64_t rank) {
   try {

@@ -22,6 +22,9 @@ constexpr std::string_view kUsage =
     "(engine/faults/faults.h)\n"
     "  perfbench-engine dry [--rank R] FILE...   prints memory, FLOPs and traffic of each run.json, a JSON line each\n"
     "  perfbench-engine env                 prints the facts of this machine and build as JSON\n"
+    "  perfbench-engine overhead --dir DIR [--rounds N]   steps of DIR/run.json, watched by nobody, by the span "
+    "recorder,\n"
+    "                                       by CUPTI and by NVML in turn; a JSON line each\n"
     "  perfbench-engine probe [--count N]   times the noise probe N times, a JSON line each\n"
     "exit codes: 0 ok, 3 input error, 4 failed, 5 out of memory, 6 infeasible\n";
 
@@ -41,6 +44,7 @@ int dispatch(const std::vector<std::string>& args) {
   if (args[0] == "run") return static_cast<int>(engine::run_command(rest));
   if (args[0] == "dry") return static_cast<int>(engine::dry_command(rest));
   if (args[0] == "env") return static_cast<int>(engine::env_command(rest));
+  if (args[0] == "overhead") return static_cast<int>(engine::overhead_command(rest));
   if (args[0] == "probe") return static_cast<int>(engine::probe_command(rest));
   return usage_error("there is no command '" + args[0] + "'");
 }

@@ -9,6 +9,7 @@
 #include "engine/faults/faults.h"
 #include "engine/main/backend.h"
 #include "engine/main/commands.h"
+#include "engine/main/load_run.h"
 #include "engine/main/machine_facts.h"
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
@@ -18,25 +19,10 @@
 #include "engine/train/trainer.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/record_json.h"
-#include "workloads/spec/run_spec_json.h"
-#include "workloads/spec/spec_error.h"
-#include "workloads/spec/validate.h"
 
 namespace perfbench::engine {
 namespace fs = std::filesystem;
 namespace {
-
-spec::RunSpec load_run(const fs::path& file) {
-  try {
-    return spec::parse_run_json(read_whole_file(file));
-  } catch (const spec::SpecError& e) {
-    throw BadInput(file.string() + " " + e.pointer() + ": " + e.what());
-  }
-}
-
-void check_supported(const spec::RunSpec& run) {
-  if (const auto reason = spec::unsupported(run)) throw EngineError(EngineExit::infeasible, *reason);
-}
 
 // This process's place among the ranks of the run.
 struct Ranks {
@@ -192,7 +178,6 @@ EngineExit run_command(const std::vector<std::string>& args) {
   Ranks ranks;
   try {
     const spec::RunSpec run = load_run(dir / "run.json");
-    check_supported(run);
     ranks = join_ranks(run);
     train(arguments, run, ranks, started_ns);
     return EngineExit::ok;

@@ -13,6 +13,7 @@
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/train/dry_walk.h"
 #include "engine/train/traced_steps.h"
+#include "engine/train/watched_steps.h"
 #include "tests/engine/example_runs.h"
 #include "tests/engine/training.h"
 #include "workloads/spec/record_json.h"
@@ -213,6 +214,27 @@ TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
       EXPECT_EQ(device.phases[i], known->second) << known->first;
     }
   }
+}
+
+TEST_F(TracedStepsTest, WatchedStepsAlternateWithThoseThatNobodyWatches) {
+  auto run = llama_tiny();
+  TrainingRun training(run);
+  FakeDevice device;
+  std::vector<WatchedStep> steps;
+  run_watched_steps(training.context(), training.trainer(), run, {.device = &device}, 3,
+                    [&](const WatchedStep& step) { steps.push_back(step); });
+  ASSERT_EQ(steps.size(), 9U);
+  std::set<std::string_view> first;
+  for (std::size_t i = 0; i < steps.size(); i += 3) {
+    const std::set<std::string_view> round{steps[i].by, steps[i + 1].by, steps[i + 2].by};
+    EXPECT_EQ(round, (std::set<std::string_view>{"nobody", "spans", "device"}));
+    EXPECT_EQ(steps[i].round, static_cast<std::int64_t>(i / 3));
+    EXPECT_GT(steps[i].wall_ns, 0);
+    first.insert(steps[i].by);
+  }
+  EXPECT_EQ(first.size(), 3U);
+  EXPECT_FALSE(device.told.empty());
+  EXPECT_EQ(training.context().trace, nullptr);
 }
 
 using Log = std::vector<std::string>;

@@ -16,6 +16,7 @@ set -u
 root=$(readlink -f "${BASH_SOURCE[0]}")
 root=${root%/ci/*}
 cd "$root" || exit 4
+export PYTHONDONTWRITEBYTECODE=1  # records say whether the tree has changes
 
 part=all folder=build/gpu seconds=0 again="" dry=""
 while [ $# -gt 0 ]; do

@@ -5,6 +5,8 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True  # a file of its own would make the tree one with changes
+
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "ci" / "bench"))
 
 import gpu_overhead  # noqa: E402

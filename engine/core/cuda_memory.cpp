@@ -1,6 +1,7 @@
 #include "engine/core/cuda_memory.h"
 
 #include <string>
+#include <utility>
 
 #include "engine/core/cuda_error.h"
 
@@ -42,7 +43,22 @@ class CudaBacking final : public ArenaBacking {
   Free free_;
 };
 
+class SharedBacking final : public ArenaBacking {
+ public:
+  SharedBacking(std::shared_ptr<void> base, std::int64_t bytes)
+      : base_(std::move(base)), block_(base_.get(), bytes, "device memory") {}
+  void* at(std::int64_t offset, std::int64_t bytes) override { return block_.at(offset, bytes); }
+
+ private:
+  std::shared_ptr<void> base_;
+  Block block_;
+};
+
 }  // namespace
+
+std::unique_ptr<ArenaBacking> make_cuda_backing(std::shared_ptr<void> base, std::int64_t bytes) {
+  return std::make_unique<SharedBacking>(std::move(base), bytes);
+}
 
 std::unique_ptr<ArenaBacking> make_cuda_backing(const CudaDevice& device, std::int64_t bytes) {
   void* base = nullptr;

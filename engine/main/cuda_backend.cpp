@@ -33,13 +33,17 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   const auto extents = arena_extents(run, rank);
   Backend backend;
   backend.device = device;
-  backend.device_memory = make_cuda_backing(*device, extents.device_bytes);
+  NcclMemory registered;
+  if (processes != nullptr && nccl_registration_wanted()) registered = allocate_nccl_memory(extents.device_bytes);
+  backend.device_memory = registered.base ? make_cuda_backing(registered.base, registered.bytes)
+                                          : make_cuda_backing(*device, extents.device_bytes);
   backend.host_memory = make_cuda_host_backing(extents.host_bytes);
   backend.ops = cuda::make_cuda_ops(
       *device, {.precision = run.precision,
                 .summation = run.deterministic ? cuda::Summation::same_bits : cuda::Summation::any_order});
   backend.collectives = processes == nullptr ? make_single_collectives()
-                                             : make_nccl_collectives(Mesh(run.mesh, rank), *device, *processes);
+                                             : make_nccl_collectives(Mesh(run.mesh, rank), *device, *processes,
+                                                                     {.registered = registered});
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);
   if (run.trace_steps > 0) backend.tracer = make_device_tracer();
@@ -50,6 +54,7 @@ void add_cuda_facts(spec::EnvironmentRecord& environment) {
   environment.cuda = cuda_toolkit_version();
   for (const auto& [name, version] : cuda_library_versions()) environment.libraries[name] = version;
   environment.libraries["NCCL"] = nccl_version();
+  environment.libraries["NCCL user buffers"] = nccl_user_buffers();
   environment.libraries["CUPTI"] = cupti_version();
   const auto devices = find_cuda_devices();
   environment.gpus = devices.count;

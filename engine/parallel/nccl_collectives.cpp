@@ -39,14 +39,19 @@ ncclDataType_t nccl_type(DType dtype) {
 // The ranks of one axis. Its calls do not block: a rank that dies during one is noticed here, not waited for.
 class Communicator {
  public:
-  Communicator(const ncclUniqueId& id, std::int64_t ranks, std::int64_t index) {
+  Communicator(const ncclUniqueId& id, std::int64_t ranks, std::int64_t index, const NcclMemory& memory)
+      : memory_(memory) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     nccl_check(ncclCommInitRankConfig(&comm_, static_cast<int>(ranks), id, static_cast<int>(index), &config),
                "ncclCommInitRankConfig");
     settle("ncclCommInitRankConfig");
+    if (!memory_.base) return;
+    registration_ = register_with(comm_, memory_);
+    settle("ncclCommRegister");
   }
   ~Communicator() {
+    deregister_from(comm_, registration_);
     // Nothing is under way: every collective was waited for. Finalising would need all ranks, which an exception lacks.
     ncclCommAbort(comm_);
   }
@@ -74,6 +79,8 @@ class Communicator {
 
  private:
   ncclComm_t comm_ = nullptr;
+  NcclMemory memory_;  // stays at least as long as it is registered
+  void* registration_ = nullptr;
 };
 
 class NcclCollectives final : public Collectives {
@@ -81,7 +88,7 @@ class NcclCollectives final : public Collectives {
   NcclCollectives(const Mesh& mesh, const CudaDevice& device, Processes& processes, const NcclOptions& options)
       : Collectives(mesh), device_(device) {
     for (const auto axis : kMeshAxes) {
-      if (mesh.size(axis) > 1) join(axis, processes);
+      if (mesh.size(axis) > 1) join(axis, processes, options.registered);
     }
     if (communicators_.empty()) return;
     watchdog_ = std::make_unique<Watchdog>(Watchdog::Options{
@@ -97,14 +104,14 @@ class NcclCollectives final : public Collectives {
 
  private:
   // Every rank of the run makes an id; those of a group use the first one's.
-  void join(MeshAxis axis, Processes& processes) {
+  void join(MeshAxis axis, Processes& processes, const NcclMemory& memory) {
     ncclUniqueId own{};
     nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
     std::vector<std::byte> all(sizeof(own) * static_cast<std::size_t>(processes.size()));
     processes.all_gather(all, std::as_bytes(std::span(&own, 1)));
     ncclUniqueId id{};
     std::memcpy(&id, all.data() + static_cast<std::size_t>(mesh().group(axis).front()) * sizeof(id), sizeof(id));
-    communicators_.emplace(axis, std::make_unique<Communicator>(id, mesh().size(axis), mesh().index(axis)));
+    communicators_.emplace(axis, std::make_unique<Communicator>(id, mesh().size(axis), mesh().index(axis), memory));
   }
 
   std::optional<std::string> fault() const {

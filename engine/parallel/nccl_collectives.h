@@ -8,12 +8,14 @@
 
 #include "engine/core/cuda_device.h"
 #include "engine/parallel/collectives.h"
+#include "engine/parallel/nccl_buffers.h"
 
 namespace perfbench::engine {
 
 struct NcclOptions {
   // A collective that has not ended by then, or an error that NCCL reports on its own, ends all ranks of the run.
   std::chrono::seconds timeout{600};
+  NcclMemory registered = {};  // with every communicator, where there is any; other memory can be communicated as well
 };
 
 // For a mesh of several GPUs; axes of one rank copy within the device. `processes` must outlive the result. Throws

@@ -1,0 +1,135 @@
+// No question that a person or a night asks reads all attempts of a store, or all of their rows: SQLite's plan of every
+// statement that is executed says so. Without ANALYZE the plan does not depend on the rows, so a small store shows it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <functional>
+#include <set>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/history/history.h"
+#include "harness/matrix/run_id.h"
+#include "harness/store/baseline_ledger.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "harness/store/query.h"
+#include "tests/harness/example_alert.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::IsEmpty;
+using testing::Not;
+
+// Tables (and their aliases in queries) that stay small: a row a night, a cell, a machine or an alert.
+const std::set<std::string> kSmall = {"sweeps", "nights", "cells",  "c", "environments", "e",       "names",
+                                      "n",      "runs",   "alerts", "s", "baselines",    "CONSTANT"};
+
+int collect(unsigned, void* statements, void* statement, void*) {
+  static_cast<std::set<std::string>*>(statements)->insert(sqlite3_sql(static_cast<sqlite3_stmt*>(statement)));
+  return 0;
+}
+
+// "table: statement" of each table that is read whole although it grows with every attempt.
+std::vector<std::string> full_scans(const Connection& db, const std::function<void()>& work) {
+  std::set<std::string> statements;
+  sqlite3_trace_v2(db.handle(), SQLITE_TRACE_STMT, collect, &statements);
+  work();
+  sqlite3_trace_v2(db.handle(), 0, nullptr, nullptr);
+  EXPECT_THAT(statements, Not(IsEmpty()));
+  std::vector<std::string> out;
+  for (const auto& sql : statements) {
+    Statement plan(db, "EXPLAIN QUERY PLAN " + sql);
+    while (plan.step()) {
+      const auto detail = plan.text(3);
+      if (!detail.starts_with("SCAN ")) continue;
+      const auto table = detail.substr(5, detail.find(' ', 5) - 5);
+      if (!kSmall.contains(table) && !table.starts_with("(")) out.push_back(table + ": " + sql);
+    }
+  }
+  return out;
+}
+
+class QueryPlan : public testing::Test {
+ protected:
+  QueryPlan() {
+    for (int i = 1; i <= 3; ++i) {
+      ExampleRun example{.attempt = example_attempt("c", i)};
+      example.attempt.sweep_id = "s" + std::to_string(i);
+      write_run_directory(scratch_ / std::to_string(i), example);
+    }
+    ingest_tree(db_, scratch_.path());
+    add_baseline(db_, {.name = "v1",
+                       .author = "ada",
+                       .reason = "release",
+                       .created_utc = "2026-01-01T00:00:00Z",
+                       .source = "sweep x",
+                       .attempt_keys = {1, 2}});
+    record_findings(db_, {example_finding()}, "ada", "2026-01-11T00:00:00Z");
+  }
+  std::vector<std::string> scans_of_loading(const std::string& selection) {
+    return full_scans(db_, [&] { EXPECT_FALSE(load_attempts(db_, parse_selection(selection)).empty()); });
+  }
+
+  ScratchFolder scratch_;
+  Connection db_ = open_database(scratch_ / "a.db");
+  std::string run_ = run_id(example_spec());
+};
+
+TEST_F(QueryPlan, OfASelectionOfAttemptsUsesAnIndex) {
+  for (const auto& selection : {std::string("latest"), std::string("s1"), "run:" + run_, "attempt:" + run_ + "/2"}) {
+    EXPECT_THAT(scans_of_loading(selection), IsEmpty()) << selection;
+  }
+}
+
+TEST_F(QueryPlan, OfABaselineUsesAnIndex) {
+  EXPECT_THAT(full_scans(db_,
+                         [&] {
+                           const auto found = find_baseline(db_, "v1", "2026-02-01T00:00:00Z");
+                           EXPECT_EQ(load_attempts(db_, found->attempt_keys).size(), 2U);
+                         }),
+              IsEmpty());
+}
+
+TEST_F(QueryPlan, OfASingleAnswerUsesAnIndex) {
+  EXPECT_THAT(full_scans(db_,
+                         [&] {
+                           EXPECT_EQ(newest_sweep(db_, "example"), "s3");
+                           EXPECT_EQ(count_attempts(db_, run_, AttemptState::ok), 3);
+                         }),
+              IsEmpty());
+}
+
+TEST_F(QueryPlan, OfAlertsUsesAnIndex) {
+  EXPECT_THAT(full_scans(db_,
+                         [&] {
+                           const auto live = load_alerts(db_, AlertScope::live);
+                           ASSERT_EQ(live.size(), 1U);
+                           find_alert(db_, live[0].alert_id.substr(0, 6));
+                         }),
+              IsEmpty());
+}
+
+TEST_F(QueryPlan, OfTheNightlyScreenUsesAnIndex) {
+  EXPECT_THAT(full_scans(db_, [&] { EXPECT_EQ(look_at_history(db_, {}).series.size(), 1U); }), IsEmpty());
+  EXPECT_THAT(full_scans(db_, [&] { load_probes(db_, example_finding().series); }), IsEmpty());
+}
+
+TEST_F(QueryPlan, OfTakingARunInUsesAnIndex) {
+  ExampleRun example{.attempt = example_attempt("c", 4)};
+  write_run_directory(scratch_ / "4", example);
+  EXPECT_THAT(full_scans(db_, [&] { EXPECT_EQ(ingest_run_directory(db_, scratch_ / "4").ingested, Ingested::added); }),
+              IsEmpty());
+}
+
+// The test itself can fail.
+TEST_F(QueryPlan, IsSeenToReadEverythingWithoutTheIndex) {
+  db_.execute("DROP INDEX attempts_by_sweep");
+  EXPECT_THAT(scans_of_loading("latest"), Not(IsEmpty()));
+  EXPECT_THAT(full_scans(db_, [&] { Statement(db_, "SELECT sum(wall_ns) FROM steps").step(); }), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

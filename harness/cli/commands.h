@@ -33,6 +33,7 @@ void add_compare(CLI::App& app, CommandContext& context);
 void add_reproduce(CLI::App& app, CommandContext& context);
 void add_alerts(CLI::App& app, CommandContext& context);
 void add_history(CLI::App& app, CommandContext& context);
+void add_selftest(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
 void add_trace(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);

@@ -340,6 +340,23 @@ CREATE TABLE alert_outbox (
 ) STRICT;
 CREATE INDEX alert_outbox_by_state ON alert_outbox (state, message_key);
 
+-- Error rates of perfbench's own verdicts, as `perfbench selftest` measured them (harness/selftest/result.h).
+CREATE TABLE selftest_results (
+  result_key INTEGER PRIMARY KEY,
+  date_utc   TEXT NOT NULL,
+  version    TEXT NOT NULL,  -- of perfbench
+  seed       TEXT NOT NULL,  -- 64 bits without sign
+  kind       TEXT NOT NULL CHECK (kind IN ('aa', 'equivalence', 'power', 'false_alarms', 'delay')),
+  noise      TEXT NOT NULL,
+  measure    TEXT NOT NULL,
+  value      REAL NOT NULL,
+  low        REAL NOT NULL,  -- 95 % interval
+  high       REAL NOT NULL,
+  goal_rule  TEXT CHECK (goal_rule IN ('value_at_least', 'value_at_most', 'high_at_most')),
+  goal       REAL,
+  met        INTEGER         -- NULL: no goal
+) STRICT;
+
 -- For reading by hand: one row per attempt, with names in place of keys.
 CREATE VIEW attempt_overview AS
 SELECT a.attempt_key, s.sweep_id, c.matrix, c.label AS cell, r.run_id, r.model, r.device, r.precision, r.seq_len,

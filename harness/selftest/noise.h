@@ -1,0 +1,54 @@
+// Simulated noise: the kinds that series of run times are known for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+enum class NoiseKind { gaussian, ar1_03, ar1_06, skewed, spiky, bimodal, drifting };
+
+inline constexpr std::array kNoiseKinds{NoiseKind::gaussian, NoiseKind::ar1_03,  NoiseKind::ar1_06,  NoiseKind::skewed,
+                                        NoiseKind::spiky,    NoiseKind::bimodal, NoiseKind::drifting};
+
+// A generator of its own for every series, whatever thread makes it.
+std::mt19937_64 series_random(std::uint64_t seed, NoiseKind kind, std::uint64_t purpose, std::uint64_t index);
+
+// Values in order, of mean 0 and standard deviation 1, spikes and modes included:
+//   ar1       x_t = phi x_(t-1) + e
+//   skewed    lognormal, of sigma 0.75 (skewness 3.3)
+//   spiky     one in 20 lies 8 standard deviations of the others above
+//   bimodal   three in ten lie 4 standard deviations of a mode above the others
+//   drifting  independent ones of standard deviation 1 around a level that walks by 0.1 from one to the next; the
+//             deviation of 1 is that around the level
+class Noise {
+ public:
+  Noise(NoiseKind kind, std::mt19937_64 random) : kind_(kind), random_(random) {}
+  double next();
+  std::mt19937_64& random() { return random_; }
+
+ private:
+  double autoregressive(double phi);
+
+  NoiseKind kind_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_{0.0, 1.0};
+  std::uniform_real_distribution<double> uniform_{0.0, 1.0};
+  double last_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::NoiseKind> {
+  using K = perfbench::harness::NoiseKind;
+  static constexpr std::array kNames{std::pair{K::gaussian, "gaussian"}, std::pair{K::ar1_03, "AR(1) 0.3"},
+                                     std::pair{K::ar1_06, "AR(1) 0.6"},  std::pair{K::skewed, "skewed"},
+                                     std::pair{K::spiky, "spiky"},       std::pair{K::bimodal, "bimodal"},
+                                     std::pair{K::drifting, "drifting"}};
+};

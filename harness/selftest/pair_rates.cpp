@@ -1,0 +1,166 @@
+#include "harness/selftest/pair_rates.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "harness/selftest/replicate.h"
+#include "reports/format/number.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::uint64_t kPairsPurpose = 1;
+
+struct Outcome {
+  Verdict verdict = Verdict::inconclusive;
+  std::size_t pairs = 0;
+};
+
+// As a comparison is executed: no pair is taken before a look asks for it, which changes nothing here.
+Outcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule) {
+  for (const auto look : rule.looks) {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(look, pairs.size()));
+    const auto d = decide_pairs({pairs.begin(), pairs.begin() + count}, rule);
+    if (d.final) return {.verdict = d.decision.verdict, .pairs = look};
+  }
+  return {.pairs = rule.looks.back()};
+}
+
+std::vector<Pair> draw_pairs(const PairScenario& scenario, std::uint64_t seed, std::size_t trial) {
+  Noise noise(scenario.noise, series_random(seed, scenario.noise, kPairsPurpose, trial));
+  std::bernoulli_distribution b_first(0.5);
+  std::vector<Pair> out;
+  for (std::size_t i = 0; i < scenario.rule.looks.back(); ++i) {
+    double a = noise.next();
+    double b = noise.next();
+    if (b_first(noise.random())) std::swap(a, b);
+    out.push_back(
+        {.a = std::exp(scenario.run_deviation * a), .b = scenario.ratio * std::exp(scenario.run_deviation * b)});
+  }
+  return out;
+}
+
+PairRates rates_of(const std::vector<Outcome>& outcomes) {
+  std::uint64_t regressed = 0;
+  std::uint64_t improved = 0;
+  std::uint64_t same = 0;
+  double pairs = 0;
+  for (const auto& o : outcomes) {
+    regressed += o.verdict == Verdict::regressed;
+    improved += o.verdict == Verdict::improved;
+    same += o.verdict == Verdict::same;
+    pairs += static_cast<double>(o.pairs);
+  }
+  const auto n = outcomes.size();
+  return {.regressed = wilson(regressed, n),
+          .improved = wilson(improved, n),
+          .named = wilson(regressed + improved, n),
+          .same = wilson(same, n),
+          .mean_pairs = pairs / static_cast<double>(n)};
+}
+
+SelftestResult row(SelftestKind kind, std::string noise, std::string measure, const Proportion& p) {
+  return {.kind = kind,
+          .noise = std::move(noise),
+          .measure = std::move(measure),
+          .value = p.value,
+          .low = p.low,
+          .high = p.high};
+}
+
+SelftestGoal twice(double level) {
+  return {.rule = GoalRule::high_at_most, .limit = 2 * level};
+}
+
+std::string name_of(NoiseKind kind) {
+  return std::string(spec::enum_name(kind));
+}
+
+const std::vector<std::vector<std::size_t>> kLooks{{4, 8}, {4, 8, 16}};
+
+}  // namespace
+
+PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed) {
+  return rates_of(replicate(
+      trials, [&](std::size_t trial) { return decide_all_looks(draw_pairs(scenario, seed, trial), scenario.rule); }));
+}
+
+SelftestResult real_aa_rate(const std::vector<std::vector<Pair>>& groups, const PairedRule& rule) {
+  std::vector<Outcome> outcomes;
+  const auto size = rule.looks.back();
+  for (const auto& group : groups) {
+    for (std::size_t first = 0; first + size <= group.size(); first += size) {
+      const auto at = group.begin() + static_cast<std::ptrdiff_t>(first);
+      outcomes.push_back(decide_all_looks({at, at + static_cast<std::ptrdiff_t>(size)}, rule));
+    }
+  }
+  if (outcomes.empty()) throw std::invalid_argument(fmt::format("no group holds {} pairs", size));
+  auto out =
+      row(SelftestKind::aa, "this machine",
+          fmt::format("false verdicts, {} trials of up to {} pairs", outcomes.size(), size), rates_of(outcomes).named);
+  out.goal = twice(rule.alpha);
+  return out;
+}
+
+std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed) {
+  std::vector<SelftestResult> out;
+  for (const auto& looks : kLooks) {
+    for (const auto kind : kNoiseKinds) {
+      const PairedRule rule{.looks = looks};
+      const auto rates = simulate_pairs({.noise = kind, .rule = rule}, trials, seed);
+      out.push_back(row(SelftestKind::aa, name_of(kind), fmt::format("false verdicts, up to {} pairs", looks.back()),
+                        rates.named));
+      out.back().goal = twice(rule.alpha);
+    }
+  }
+  return out;
+}
+
+std::vector<SelftestResult> equivalence_rates(std::size_t trials, std::uint64_t seed) {
+  constexpr double kLevel = 0.05;  // of the two one-sided tests
+  std::vector<SelftestResult> out;
+  for (const auto kind : kNoiseKinds) {
+    const PairedRule rule;
+    // A third of the run noise of the other simulations: so quiet that the margin can be told from nothing early.
+    const PairScenario scenario{
+        .noise = kind, .run_deviation = kRunDeviation / 3, .ratio = 1 + rule.margin_fraction, .rule = rule};
+    out.push_back(row(SelftestKind::equivalence, name_of(kind),
+                      "SAME of a true 2 % difference, 0.33 % run noise, up to 16 pairs",
+                      simulate_pairs(scenario, trials, seed).same));
+    out.back().goal = twice(kLevel);
+  }
+  return out;
+}
+
+std::vector<SelftestResult> power_curve(std::size_t trials, std::uint64_t seed) {
+  struct Spread {
+    const char* name;
+    double run_deviation;
+  };
+  // The second is what pairing leaves of 1 % a run where half of its variance is common to both runs of a pair.
+  const Spread spreads[] = {{"gaussian, 1 % a run", kRunDeviation},
+                            {"gaussian, 1 % a pair's ratio", kRunDeviation / std::numbers::sqrt2}};
+  std::vector<SelftestResult> out;
+  for (const auto& spread : spreads) {
+    for (const auto& looks : kLooks) {
+      for (const double slowdown : {0.005, 0.01, 0.02, 0.03, 0.05, 0.10}) {
+        const PairScenario scenario{
+            .run_deviation = spread.run_deviation, .ratio = 1 + slowdown, .rule = {.looks = looks}};
+        out.push_back(
+            row(SelftestKind::power, spread.name,
+                fmt::format("{} slower found, up to {} pairs", reports::format_percent(slowdown), looks.back()),
+                simulate_pairs(scenario, trials, seed).regressed));
+        if (looks.back() != 8 || spread.run_deviation != kRunDeviation) continue;
+        if (slowdown == 0.02) out.back().goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.8};
+        if (slowdown == 0.03) out.back().goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.99};
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

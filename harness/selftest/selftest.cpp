@@ -1,0 +1,20 @@
+#include "harness/selftest/selftest.h"
+
+#include "harness/selftest/pair_rates.h"
+#include "harness/selftest/screen_rates.h"
+
+namespace perfbench::harness {
+
+std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t seed) {
+  std::vector<SelftestResult> out;
+  const auto append = [&](const std::vector<SelftestResult>& rows) { out.insert(out.end(), rows.begin(), rows.end()); };
+  const auto aa = aa_rates(size.aa_trials, seed);  // the first of each noise kind are those of 8 pairs
+  append(aa);
+  append(equivalence_rates(size.power_trials, seed));
+  append(power_curve(size.power_trials, seed));
+  append(false_alarms(size.series_years, aa, seed));
+  append(delays(size.delay_series, seed));
+  return out;
+}
+
+}  // namespace perfbench::harness

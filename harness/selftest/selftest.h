@@ -1,0 +1,27 @@
+// The error rates of perfbench's own verdicts, measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/selftest/result.h"
+
+namespace perfbench::harness {
+
+struct SelftestSize {
+  std::size_t aa_trials = 0;
+  std::size_t power_trials = 0;
+  std::size_t series_years = 0;  // of every noise kind
+  std::size_t delay_series = 0;  // of every noise kind and size of shift
+};
+
+inline constexpr SelftestSize kFullSelftest{
+    .aa_trials = 40000, .power_trials = 20000, .series_years = 200, .delay_series = 400};
+inline constexpr SelftestSize kQuickSelftest{
+    .aa_trials = 4000, .power_trials = 1500, .series_years = 12, .delay_series = 25};
+
+// The same rows for the same seed and size, on any number of cores.
+std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t seed);
+
+}  // namespace perfbench::harness

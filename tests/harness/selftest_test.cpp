@@ -1,0 +1,174 @@
+#include "harness/selftest/selftest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+#include "harness/detect/statistics.h"
+#include "harness/selftest/ledger.h"
+#include "harness/selftest/noise.h"
+#include "harness/selftest/pair_rates.h"
+#include "harness/selftest/screen_rates.h"
+#include "harness/selftest/series_export.h"
+#include "harness/store/database.h"
+#include "reports/selftest_text.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<double> draw(NoiseKind kind, std::size_t count) {
+  Noise noise(kind, series_random(3, kind, 0, 0));
+  std::vector<double> out(count);
+  for (auto& x : out) x = noise.next();
+  return out;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double x : values) sum += x;
+  return sum / static_cast<double>(values.size());
+}
+
+double product(const std::vector<double>& x, std::size_t lag) {
+  double sum = 0;
+  for (auto i = lag; i < x.size(); ++i) sum += x[i] * x[i - lag];
+  return sum / static_cast<double>(x.size() - lag);
+}
+
+// 200000 values: a mean is good to 3 / sqrt(2e5) = 0.007 of independent ones and twice that of AR(1) 0.6; a variance to
+// 3 * sqrt((kurtosis - 1) / 2e5), 0.05 for the skewed ones (kurtosis 34, which converges slowly: allow 0.1).
+TEST(Noise, HasMeanZeroAndDeviationOne) {
+  for (const auto kind : kNoiseKinds) {
+    if (kind == NoiseKind::drifting) continue;
+    const auto x = draw(kind, 200000);
+    EXPECT_NEAR(mean(x), 0, 0.015) << spec::enum_name(kind);
+    EXPECT_NEAR(product(x, 0), 1, 0.1) << spec::enum_name(kind);
+  }
+}
+
+TEST(Noise, IsOfItsKind) {
+  EXPECT_NEAR(product(draw(NoiseKind::ar1_03, 200000), 1), 0.3, 0.015);
+  EXPECT_NEAR(product(draw(NoiseKind::ar1_06, 200000), 2), 0.36, 0.015);
+  EXPECT_LT(median(draw(NoiseKind::skewed, 10000)), -0.15);
+  const auto spiky = draw(NoiseKind::spiky, 20000);
+  const auto high = std::count_if(spiky.begin(), spiky.end(), [](double x) { return x > 2; });
+  EXPECT_NEAR(static_cast<double>(high) / 20000, 0.05, 0.005);
+  // A level that walks by 0.1 a night is 10 deviations of a step away after 100 nights: differences 100 nights apart
+  // have the variance 2 + 100 * 0.01.
+  const auto drifting = draw(NoiseKind::drifting, 200000);
+  double far = 0;
+  for (std::size_t i = 100; i < drifting.size(); ++i) far += std::pow(drifting[i] - drifting[i - 100], 2);
+  EXPECT_NEAR(far / 199900, 3, 0.15);
+}
+
+TEST(PairRates, AreTheSameForTheSameSeedAndOthersForAnother) {
+  const PairScenario scenario{.ratio = 1.02, .rule = {.looks = {4, 8}}};
+  const auto a = simulate_pairs(scenario, 300, 1);
+  EXPECT_EQ(a.regressed.value, simulate_pairs(scenario, 300, 1).regressed.value);
+  EXPECT_EQ(a.mean_pairs, simulate_pairs(scenario, 300, 1).mean_pairs);
+  EXPECT_NE(a.mean_pairs, simulate_pairs(scenario, 300, 2).mean_pairs);
+}
+
+// Power of the paired t test at 0.01 and all eight signs equal, d of deviation 0.01 * sqrt(2), by a simulation with
+// NumPy and SciPy of 100000 trials: 0.485 at 2 %, 0.859 at 3 %. 2000 trials: three standard errors are 0.034. SAME
+// before it, where it is said at four pairs, takes little.
+TEST(PairRates, HaveThePowerOfAnIndependentSimulation) {
+  const auto power = [](double ratio) {
+    return simulate_pairs({.ratio = ratio, .rule = {.looks = {4, 8}}}, 2000, 5).regressed.value;
+  };
+  EXPECT_NEAR(power(1.02), 0.485, 0.045);
+  EXPECT_NEAR(power(1.03), 0.859, 0.035);
+}
+
+TEST(PairRates, OfDriftStayBelowTheLevelBecauseRunsArePaired) {
+  const auto rates = simulate_pairs({.noise = NoiseKind::drifting, .rule = {.looks = {4, 8}}}, 3000, 6);
+  EXPECT_LT(rates.named.high, 0.02);
+  EXPECT_LT(rates.improved.value, 0.01);
+}
+
+TEST(RealAaRate, CountsTrialsOfWholeComparisons) {
+  // Sixteen pairs of a side with itself, a rule of eight: two trials. In the second all pairs are 5 % slower.
+  std::vector<Pair> group;
+  for (int i = 0; i < 16; ++i) group.push_back({.a = 1.0, .b = (i < 8 ? 1.0 : 1.05) + 1e-4 * (i % 3)});
+  group.push_back({.a = 1, .b = 9});  // no whole trial
+  const PairedRule rule{.looks = {4, 8}};
+  const auto result = real_aa_rate({group}, rule);
+  EXPECT_EQ(result.value, 0.5);
+  EXPECT_THAT(result.measure, HasSubstr("2 trials"));
+  EXPECT_EQ(goal_met(result), false);
+  EXPECT_THROW(real_aa_rate({{{.a = 1, .b = 1}}}, rule), std::invalid_argument);
+}
+
+TEST(Series, ShiftWhenTheyAreMeantTo) {
+  const SeriesPlan flat{.nights = 200, .first_shifted = 200};
+  SeriesPlan stepped = flat;
+  stepped.first_shifted = 150;
+  stepped.shift_sigma = 5;
+  const auto a = simulate_series(flat, 1, 0);
+  const auto b = simulate_series(stepped, 1, 0);
+  EXPECT_DOUBLE_EQ(b[149] - a[149], 0);
+  EXPECT_NEAR(b[150] - a[150], 5 * kNightDeviation, 1e-12);
+  EXPECT_NE(simulate_series(flat, 1, 1), a);
+  EXPECT_THAT(screened_nights(b, Screening::until_it_speaks),
+              testing::Contains(testing::AllOf(testing::Ge(150U), testing::Le(151U))));
+}
+
+TEST(Selftest, MeasuresEveryKindAndKeepsItsTable) {
+  const auto results = run_selftest({.aa_trials = 20, .power_trials = 20, .series_years = 2, .delay_series = 3}, 1);
+  for (const auto& [kind, name] : spec::EnumNames<SelftestKind>::kNames) {
+    EXPECT_TRUE(std::any_of(results.begin(), results.end(), [k = kind](const auto& r) { return r.kind == k; })) << name;
+  }
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  store_selftest(db, {.date_utc = "2026-01-01T00:00:00Z", .version = "1", .seed = ~std::uint64_t{0}}, results);
+  Statement rows(db, "SELECT count(*), min(seed), count(met) FROM selftest_results");
+  ASSERT_TRUE(rows.step());
+  EXPECT_EQ(rows.integer(0), static_cast<std::int64_t>(results.size()));
+  EXPECT_EQ(rows.text(1), "18446744073709551615");
+  EXPECT_GT(rows.integer(2), 0);
+  EXPECT_LT(rows.integer(2), rows.integer(0)) << "not every row has a goal";
+}
+
+TEST(Selftest, SaysWhichGoalsAreMet) {
+  const SelftestResult good{.kind = SelftestKind::aa,
+                            .noise = "n",
+                            .measure = "m",
+                            .value = 0.01,
+                            .high = 0.015,
+                            .goal = SelftestGoal{GoalRule::high_at_most, 0.02}};
+  auto bad = good;
+  bad.high = 0.03;
+  auto power = good;
+  power.kind = SelftestKind::power;
+  power.goal = SelftestGoal{GoalRule::value_at_least, 0.8};
+  const auto text = reports::selftest_markdown({good, bad, power});
+  EXPECT_THAT(text, HasSubstr("1 of 3 goals met."));
+  EXPECT_THAT(text, HasSubstr("upper end <= 0.02"));
+  EXPECT_THAT(text, HasSubstr("### Paired decision: power"));
+  EXPECT_THAT(reports::selftest_csv({bad}), HasSubstr("aa,n,m,0.01,0,0.03,high_at_most,0.02,no\n"));
+}
+
+TEST(SeriesExport, WritesEverySeriesAndWhatTheScreenSaidOfIt) {
+  ScratchFolder scratch;
+  EXPECT_EQ(export_series(scratch / "out", {.unchanged = 1, .shifted = 1, .seed = 1}), kNoiseKinds.size() * 5);
+  std::ifstream values(scratch / "out/series.csv");
+  std::string line;
+  std::size_t lines = 0;
+  while (std::getline(values, line)) ++lines;
+  EXPECT_EQ(lines, 1 + kNoiseKinds.size() * (485 + 4 * 180));
+  std::ifstream screens(scratch / "out/screens.csv");
+  const std::string all{std::istreambuf_iterator<char>(screens), {}};
+  EXPECT_THAT(all, HasSubstr("gaussian,5,0,12")) << "five deviations are found within the first nights after 120";
+}
+
+}  // namespace
+}  // namespace perfbench::harness

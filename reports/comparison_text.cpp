@@ -35,6 +35,7 @@ Json entry(const CellComparison& comparison) {
   out["cell"] = comparison.label;
   out["run_id"] = comparison.run_id;
   out["metric"] = comparison.metric;
+  out["machine_fingerprint"] = comparison.machine.empty() ? Json() : Json(comparison.machine);
   out["verdict"] = spec::enum_name(decision.verdict);
   out["reason"] = spec::enum_name(decision.reason);
   out["detail"] = decision.detail;

@@ -9,6 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/compare/baseline_file.h"
+#include "harness/compare/baseline_findings.h"
 #include "harness/compare/published_catalog.h"
 #include "harness/input_error.h"
 #include "harness/store/baseline_ledger.h"
@@ -124,7 +125,8 @@ void list(const std::filesystem::path& path) {
   const auto now = utc_now();
   fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {}\n", "name", "kind", "state", "created",
              "expires", "runs", "values", "author", "reason (source)");
-  for (const auto& entry : list_baselines(db)) {
+  const auto ledger = list_baselines(db);
+  for (const auto& entry : ledger) {
     const auto current = find_baseline(db, entry.name, now);
     const bool expired = !entry.expires_utc.empty() && entry.expires_utc <= now;
     const char* state = expired ? "expired" : current && current->key == entry.key ? "in force" : "superseded";
@@ -133,6 +135,7 @@ void list(const std::filesystem::path& path) {
                entry.expires_utc.empty() ? "never" : entry.expires_utc, entry.attempt_keys.size(), entry.values.size(),
                entry.author, entry.reason, entry.source);
   }
+  for (const auto& finding : expired_baselines(ledger, now)) fmt::print("\n{}\n  {}\n", finding.what, finding.command);
 }
 
 }  // namespace

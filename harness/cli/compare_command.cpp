@@ -8,6 +8,7 @@
 #include "harness/cli/enum_option.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/compare/against.h"
+#include "harness/compare/baseline_findings.h"
 #include "harness/store/database.h"
 #include "harness/store/utc.h"
 #include "reports/comparison_text.h"
@@ -50,13 +51,24 @@ ExitCode exit_code_of(Verdict verdict) {
 
 ExitCode compare(CompareOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto cells = stored_cells(db, options.selection);
+  const auto cells = split_by_machine(stored_cells(db, options.selection));
   options.request.now_utc = utc_now();
+  auto& metrics = options.request.metrics;
+  if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
+  const auto kind = parse_selection(options.selection).kind;
+  const bool whole = kind == SelectionKind::latest_sweep || kind == SelectionKind::sweep;
+  options.request.absent = whole ? AbsentCells::reported : AbsentCells::passed_over;
   const auto found =
       compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request);
   const auto& baseline = options.request.baseline;
   fmt::print("{}", options.format == ComparisonFormat::json ? reports::comparison_json(found, baseline)
                                                             : reports::comparison_text(found, baseline));
+  if (const auto entry = find_baseline(db, baseline, options.request.now_utc)) {
+    const auto refresh = refresh_after_improvement(found, *entry, options.selection);
+    // Beside the JSON and not in it: it is for a person.
+    auto* out = options.format == ComparisonFormat::json ? stderr : stdout;
+    if (refresh) fmt::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
+  }
   return exit_code_of(overall(found));
 }
 
@@ -74,7 +86,11 @@ void add_compare(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--sweep", options->selection, "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N")
       ->capture_default_str();
-  command->add_option("--metric", options->request.metric, "metric of the catalog")->capture_default_str();
+  command
+      ->add_option("--metric", options->request.metrics,
+                   "metrics of the catalog, several with commas; gate stands for speed, memory, start-up and loss")
+      ->delimiter(',')
+      ->capture_default_str();
   add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
   add_enum_option(*command, "--format", options->format, "text or json");
   command->footer(
@@ -82,6 +98,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --db perf.db --baseline main\n"
       "  perfbench compare --db perf.db --baseline published:maxtext/llama2-7b-8xh100\n"
       "  perfbench compare --db perf.db --baseline run:1f6c0d2a --metric peak_memory_bytes\n"
+      "  perfbench compare --db perf.db --baseline main --metric gate\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive, or no cell is comparable.");
   command->callback([options, &context] { context.exit_code = compare(*options, context); });

@@ -1,5 +1,9 @@
 #include "harness/compare/against.h"
 
+#include <iterator>
+#include <optional>
+#include <utility>
+
 #include "harness/compare/compare_published.h"
 #include "harness/input_error.h"
 #include "workloads/spec/spec_error.h"
@@ -11,12 +15,12 @@ namespace {
 constexpr std::string_view kPublished = "published:";
 
 std::vector<CellComparison> against_published(const PublishedCatalog& published, const std::vector<CellRuns>& current,
-                                              const HardwareByName& hardware, const AgainstRequest& request,
-                                              const std::string& name) {
+                                              const HardwareByName& hardware, spec::FlopDefinition definition,
+                                              const std::string& metric, const std::string& name) {
   try {
     const auto entry = published.row(name);
-    return compare_with_published(
-        current, {.entry = entry, .hardware = hardware, .metric = request.metric, .definition = request.definition});
+    return compare_with_published(current,
+                                  {.entry = entry, .hardware = hardware, .metric = metric, .definition = definition});
   } catch (const spec::SpecError& e) {
     throw InputError(std::string("[compare] ") + e.what());
   }
@@ -30,35 +34,66 @@ std::vector<CellComparison> against_published(const PublishedCatalog& published,
                    "run:ID or attempt:ID/N runs of this database");
 }
 
+// What the name stands for, before any metric is looked at.
+struct NamedBaseline {
+  std::string published;           // name of a row; or
+  std::optional<Baseline> values;  // an entry of numbers from elsewhere; or
+  std::optional<RunBaseline> runs;
+};
+
+RunBaseline run_baseline(const Connection& db, const AgainstRequest& request, const std::string& text) {
+  const auto selection = parse_selection(text);
+  const bool sweep = selection.kind == SelectionKind::sweep;
+  return {.scope = request.baseline,
+          .cells = split_by_machine(group_by_run(load_attempts(db, selection))),
+          .for_every_cell = !sweep,
+          .absent = sweep ? request.absent : AbsentCells::passed_over};
+}
+
+NamedBaseline find_named(const Connection& db, const AgainstRequest& request) {
+  const auto& name = request.baseline;
+  NamedBaseline out;
+  if (name.starts_with(kPublished)) {
+    out.published = name;
+  } else if (name.starts_with("run:") || name.starts_with("attempt:")) {
+    out.runs = run_baseline(db, request, name);
+  } else if (const auto entry = find_baseline(db, name, request.now_utc)) {
+    if (entry->kind == BaselineKind::published) {
+      out.published = entry->source;
+    } else if (entry->attempt_keys.empty()) {
+      out.values = entry;
+    } else {
+      out.runs = RunBaseline{.scope = "baseline '" + name + "'",
+                             .cells = split_by_machine(group_by_run(load_attempts(db, entry->attempt_keys))),
+                             .absent = request.absent};
+    }
+  } else if (is_run_id_start(name)) {
+    out.runs = run_baseline(db, request, "run:" + name);
+  } else {
+    Statement sweep(db, "SELECT 1 FROM sweeps WHERE sweep_id = ?");
+    if (!sweep.with(name).step()) nothing_of_that_name(db, name);
+    out.runs = run_baseline(db, request, name);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
                                             const std::vector<CellRuns>& current, const HardwareByName& hardware,
                                             const AgainstRequest& request) {
-  const auto& name = request.baseline;
-  rule_for(request.metric);  // a wrong metric is told before anything is looked for
-  if (name.starts_with(kPublished)) return against_published(published, current, hardware, request, name);
-  const auto runs = [&](const std::string& text) {
-    const auto selection = parse_selection(text);
-    const RunBaseline baseline{.scope = name,
-                               .cells = group_by_run(load_attempts(db, selection)),
-                               .for_every_cell = selection.kind != SelectionKind::sweep};
-    return compare_with_runs(current, baseline, request.metric);
-  };
-  if (name.starts_with("run:") || name.starts_with("attempt:")) return runs(name);
-  if (const auto entry = find_baseline(db, name, request.now_utc)) {
-    if (entry->kind == BaselineKind::published) {
-      return against_published(published, current, hardware, request, entry->source);
-    }
-    if (entry->attempt_keys.empty()) return compare_with_values(current, *entry, request.metric);
-    const RunBaseline baseline{.scope = "baseline '" + name + "'",
-                               .cells = group_by_run(load_attempts(db, entry->attempt_keys))};
-    return compare_with_runs(current, baseline, request.metric);
+  for (const auto& metric : request.metrics) rule_for(metric);  // a wrong one is told before anything is looked for
+  const auto baseline = find_named(db, request);
+  std::vector<CellComparison> out;
+  for (const auto& metric : request.metrics) {
+    auto found = !baseline.published.empty()
+                     ? against_published(published, current, hardware, request.definition, metric, baseline.published)
+                 : baseline.values ? compare_with_values(current, *baseline.values, metric)
+                                   : compare_with_runs(current, *baseline.runs, metric);
+    std::move(found.begin(), found.end(), std::back_inserter(out));
   }
-  if (is_run_id_start(name)) return runs("run:" + name);
-  Statement sweep(db, "SELECT 1 FROM sweeps WHERE sweep_id = ?");
-  if (sweep.with(name).step()) return runs(name);
-  nothing_of_that_name(db, name);
+  control_false_discoveries(out);
+  return out;
 }
 
 }  // namespace perfbench::harness

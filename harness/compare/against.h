@@ -14,12 +14,15 @@ struct AgainstRequest {
   // "published:SYSTEM/ID", "run:ID", "attempt:ID/N", the name of a baseline in the ledger, the start of a run id, or a
   // sweep's id; looked for in this order.
   std::string baseline;
-  std::string metric = "step_time_s";
+  std::vector<std::string> metrics = {"step_time_s"};
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
-  std::string now_utc;  // baselines that have expired by then are not in force
+  AbsentCells absent = AbsentCells::passed_over;  // of baselines that are sweeps or entries of the ledger
+  std::string now_utc;                            // baselines that have expired by then are not in force
 };
 
-// Throws InputError when nothing of that name exists, with the nearest names.
+// Of each metric in turn; a significant difference has to survive Benjamini-Hochberg over all of them. Cells on several
+// machines are compared apart when they come split (split_by_machine). Throws InputError when nothing of that name
+// exists, with the nearest names.
 std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
                                             const std::vector<CellRuns>& current, const HardwareByName& hardware,
                                             const AgainstRequest& request);

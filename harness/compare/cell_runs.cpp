@@ -5,6 +5,7 @@
 #include <map>
 
 #include "harness/detect/steady.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 
@@ -29,6 +30,27 @@ const std::map<std::string, std::string>& CellRuns::environment() const {
   return done.empty() || !done.back()->environment ? kUnknown : done.back()->environment->facts;
 }
 
+std::string CellRuns::machine() const {
+  for (const auto& attempt : attempts) {
+    if (attempt.environment) return attempt.environment->machine_fingerprint;
+  }
+  return {};
+}
+
+std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells) {
+  std::vector<CellRuns> out;
+  for (const auto& cell : cells) {
+    std::map<std::string, std::size_t> index;
+    for (const auto& attempt : cell.attempts) {
+      const auto machine = attempt.environment ? attempt.environment->machine_fingerprint : cell.machine();
+      const auto [place, fresh] = index.try_emplace(machine, out.size());
+      if (fresh) out.push_back({.matrix = cell.matrix, .label = cell.label, .run_id = cell.run_id, .attempts = {}});
+      out[place->second].attempts.push_back(attempt);
+    }
+  }
+  return out;
+}
+
 std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts) {
   std::vector<CellRuns> out;
   std::map<std::string, std::size_t> index;
@@ -48,9 +70,15 @@ bool probe_moved(const StoredAttempt& attempt) {
 
 Sample sample_of(const CellRuns& cell, const std::string& metric) {
   Sample out;
+  const auto known = spec::find_metric(metric);
+  const bool timed = !known || known->unit == "s" || known->unit == "1/s";
   for (const auto* attempt : cell.finished()) {
     const auto value = attempt->metrics.find(metric);
     if (value == attempt->metrics.end()) continue;
+    if (!timed) {
+      out.values.push_back(value->second);
+      continue;
+    }
     if (probe_moved(*attempt)) {
       out.noisy.push_back(value->second);
       continue;

@@ -20,6 +20,7 @@ struct CellRuns {
   std::vector<const StoredAttempt*> finished() const;  // state ok
   // Of the finished, those whose noise probe stood still; all of them if it never did.
   std::vector<const StoredAttempt*> trusted() const;
+  std::string machine() const;  // fingerprint of the first attempt that has one; empty without
   // Facts of the newest finished attempt; empty without one.
   const std::map<std::string, std::string>& environment() const;
 };
@@ -27,10 +28,15 @@ struct CellRuns {
 // By run, in the order of their first attempts.
 std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts);
 
+// Each cell's attempts apart by machine (machine_fingerprint), in the order of their first attempts: numbers of two
+// machines are two samples. Attempts of unknown machines stay with the first.
+std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells);
+
 // The noise probe moved during this attempt (harness/detect/steady.h).
 bool probe_moved(const StoredAttempt& attempt);
 
-// One value of `metric` per finished attempt; those of attempts whose probe moved are kept apart.
+// One value of `metric` per finished attempt; those of attempts whose probe moved are kept apart, except of amounts
+// that the machine's speed does not change (memory, loss).
 Sample sample_of(const CellRuns& cell, const std::string& metric);
 
 }  // namespace perfbench::harness

@@ -1,8 +1,11 @@
 #include "harness/compare/compare.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "harness/compare/comparability.h"
+#include "harness/detect/false_discovery.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
 #include "workloads/spec/suggest.h"
@@ -21,6 +24,7 @@ CellComparison start(const CellRuns& cell, const std::string& metric) {
   out.run_id = cell.run_id;
   out.label = cell.label;
   out.metric = metric;
+  out.machine = cell.machine();
   out.current = median_of(sample_of(cell, metric));
   return out;
 }
@@ -31,6 +35,34 @@ CellComparison without_counterpart(const CellRuns& cell, const std::string& metr
   out.decision.reason = VerdictReason::no_baseline;
   out.decision.detail = "not comparable because: " + scope + " has nothing for this cell";
   return out;
+}
+
+CellComparison vanished(const CellRuns& gone, const std::string& metric, const std::string& scope) {
+  CellComparison out;
+  out.run_id = gone.run_id;
+  out.label = gone.label;
+  out.metric = metric;
+  out.machine = gone.machine();
+  out.baseline = median_of(sample_of(gone, metric));
+  out.decision.verdict = Verdict::inconclusive;
+  out.decision.reason = VerdictReason::vanished;
+  out.decision.detail = scope + " has this cell, and it was not measured now: run it again, or set the baseline anew";
+  return out;
+}
+
+// The baseline's runs of the same cell, on the same machine if there are any.
+const CellRuns* counterpart_of(const CellRuns& cell, const std::vector<CellRuns>& baseline) {
+  const CellRuns* found = nullptr;
+  for (const auto& other : baseline) {
+    if (other.run_id != cell.run_id) continue;
+    if (other.machine() == cell.machine()) return &other;
+    if (found == nullptr) found = &other;
+  }
+  return found;
+}
+
+bool any_of(const std::vector<CellRuns>& cells, std::string CellRuns::*member, const std::string& value) {
+  return std::any_of(cells.begin(), cells.end(), [&](const CellRuns& cell) { return cell.*member == value; });
 }
 
 // A run held against itself would look steady: what is current is no baseline.
@@ -73,15 +105,19 @@ std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& curre
                                               const std::string& metric) {
   std::vector<CellComparison> out;
   for (const auto& cell : current) {
-    const auto same_run = std::find_if(baseline.cells.begin(), baseline.cells.end(),
-                                       [&](const CellRuns& other) { return other.run_id == cell.run_id; });
-    if (same_run != baseline.cells.end()) {
+    const auto* same_run = counterpart_of(cell, baseline.cells);
+    if (same_run != nullptr) {
       out.push_back(compare_pair(cell, *same_run, metric));
     } else if (baseline.for_every_cell && baseline.cells.size() == 1) {
       out.push_back(compare_pair(cell, baseline.cells.front(), metric));
     } else {
       out.push_back(without_counterpart(cell, metric, baseline.scope));
     }
+  }
+  if (baseline.absent == AbsentCells::passed_over) return out;
+  for (const auto& cell : baseline.cells) {
+    if (any_of(current, &CellRuns::run_id, cell.run_id) || !any_of(current, &CellRuns::matrix, cell.matrix)) continue;
+    out.push_back(vanished(cell, metric, baseline.scope));
   }
   return out;
 }
@@ -116,17 +152,42 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
 }
 
 DecisionRule rule_for(const std::string& metric) {
+  const auto margin_of = [](const spec::MetricSpec& entry) -> std::optional<double> {
+    if (entry.direction == spec::Direction::neutral) return std::nullopt;
+    if (entry.tag == "startup_time_s") return 0.10;
+    if (entry.tag == "final_loss") return 0.002;
+    if (entry.unit == "s" || entry.unit == "1/s") return 0.02;
+    return entry.unit == "bytes" ? std::optional(0.01) : std::nullopt;
+  };
   std::vector<std::string> comparable;
   for (const auto& entry : spec::kMetricCatalog) {
-    const bool quantity = entry.unit == "s" || entry.unit == "1/s" || entry.unit == "bytes";
-    if (!quantity || entry.direction == spec::Direction::neutral) continue;
-    if (metric == entry.tag) {
-      return {.direction = entry.direction, .margin_fraction = entry.unit == "bytes" ? 0.01 : 0.02};
-    }
+    const auto margin = margin_of(entry);
+    if (!margin) continue;
+    if (metric == entry.tag) return {.direction = entry.direction, .margin_fraction = *margin};
     comparable.emplace_back(entry.tag);
   }
   throw InputError("[compare] metric '" + metric + "' is not one that can be compared" +
                    spec::suggestion(metric, comparable));
+}
+
+void control_false_discoveries(std::vector<CellComparison>& comparisons) {
+  std::vector<CellComparison*> tested;
+  std::vector<double> p;
+  for (auto& comparison : comparisons) {
+    if (!comparison.decision.p) continue;
+    tested.push_back(&comparison);
+    p.push_back(*comparison.decision.p);
+  }
+  const auto adjusted = benjamini_hochberg(p);
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    auto& decision = tested[i]->decision;
+    const double alpha = rule_for(tested[i]->metric).alpha;
+    if (decision.reason != VerdictReason::significant || adjusted[i] < alpha) continue;
+    decision.verdict = Verdict::inconclusive;
+    decision.reason = VerdictReason::false_discovery;
+    decision.detail = fmt::format("p = {:.2g} alone, but {:.2g} among the {} compared, not below {}", p[i], adjusted[i],
+                                  tested.size(), alpha);
+  }
 }
 
 Verdict overall(const std::vector<CellComparison>& comparisons) {

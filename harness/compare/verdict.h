@@ -25,6 +25,7 @@ enum class VerdictReason {
   other_machine,          // the sides ran on unlike machines
   no_baseline,            // the baseline holds nothing for this cell
   same_runs,              // the baseline is made of the very runs that are compared with it
+  vanished,               // the baseline has a cell of this matrix that was not measured now
   false_discovery,        // significant alone, but not among all that were compared
 };
 
@@ -69,6 +70,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::other_machine, "other_machine"},
       std::pair{R::no_baseline, "no_baseline"},
       std::pair{R::same_runs, "same_runs"},
+      std::pair{R::vanished, "vanished"},
       std::pair{R::false_discovery, "false_discovery"},
   };
 };

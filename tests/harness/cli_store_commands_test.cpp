@@ -142,6 +142,24 @@ TEST_F(StoreCommands, ABaselineIsSetListedAndCompared) {
   EXPECT_THAT(run({"report", "--db", "q.db", "--baseline", "v1"}).output, HasSubstr("REGRESSED"));
 }
 
+TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefresh) {
+  write_sweep("s1", 0.5, 8);
+  write_sweep("s2", 0.6, 8);
+  ingest();
+  run({"baseline", "set", "v1", "--db", "q.db", "--from", "s1", "--reason", "r"});
+  const auto gate = run({"compare", "--db", "q.db", "--baseline", "v1", "--metric", "gate", "--format", "json"});
+  EXPECT_EQ(gate.exit_code, 1) << gate.error_output;
+  const auto cells = nlohmann::json::parse(gate.output)["cells"];
+  ASSERT_EQ(cells.size(), 4U);
+  EXPECT_EQ(cells[0]["metric"], "step_time_s");
+  EXPECT_EQ(cells[0]["verdict"], "REGRESSED");
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(cells[i]["verdict"], "SAME") << cells[i];
+  run({"baseline", "set", "v2", "--db", "q.db", "--from", "s2", "--reason", "r", "--kind", "rolling"});
+  const auto better = run({"compare", "--db", "q.db", "--sweep", "s1", "--baseline", "v2"});
+  EXPECT_EQ(better.exit_code, 0);
+  EXPECT_THAT(better.output, HasSubstr("perfbench baseline set v2 --kind rolling --from s1 --reason 'improved'"));
+}
+
 TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {
   write_sweep("s1", 0.5, 1);
   ingest();

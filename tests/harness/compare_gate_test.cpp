@@ -1,0 +1,175 @@
+// Several metrics, machines and cells in one comparison, and what the ledger asks for afterwards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/compare/baseline_findings.h"
+#include "harness/compare/compare.h"
+#include "harness/input_error.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+std::shared_ptr<const StoredEnvironment> machine(const std::string& name) {
+  StoredEnvironment out;
+  out.machine_fingerprint = name;
+  out.facts = {{"cpu_model", name}};
+  return std::make_shared<const StoredEnvironment>(out);
+}
+
+// Runs of one cell with these step times on one machine; keys count on from `first_key`.
+CellRuns runs(const std::string& run_id, const std::vector<double>& step_s, std::int64_t first_key,
+              const std::string& on = "m1") {
+  CellRuns out{.matrix = "m", .label = run_id, .run_id = run_id, .attempts = {}};
+  for (const double value : step_s) {
+    StoredAttempt attempt;
+    attempt.key = first_key++;
+    attempt.run_id = run_id;
+    attempt.matrix = "m";
+    attempt.cell = run_id;
+    attempt.run = std::make_shared<const spec::RunSpec>();
+    attempt.environment = machine(on);
+    attempt.metrics = {{"step_time_s", value}, {"final_loss", 2.5}, {"probe_spread_fraction", 0.0}};
+    out.attempts.push_back(attempt);
+  }
+  return out;
+}
+
+const std::vector<double> kBase{1.00, 1.001, 0.999, 1.002, 0.998, 1.0};
+const std::vector<double> kSlower{1.10, 1.101, 1.099, 1.102, 1.098, 1.1};
+
+TEST(SplitByMachine, KeepsNumbersOfTwoMachinesApart) {
+  auto cell = runs("a", kBase, 1);
+  const auto other = runs("a", kSlower, 100, "m2");
+  cell.attempts.insert(cell.attempts.end(), other.attempts.begin(), other.attempts.end());
+  auto unknown = cell.attempts.front();
+  unknown.environment = nullptr;
+  cell.attempts.push_back(unknown);
+  const auto split = split_by_machine({cell});
+  ASSERT_THAT(split, SizeIs(2));
+  EXPECT_EQ(split[0].machine(), "m1");
+  EXPECT_THAT(split[0].attempts, SizeIs(7));  // with the one of an unknown machine
+  EXPECT_EQ(split[1].machine(), "m2");
+  EXPECT_THAT(split[1].attempts, SizeIs(6));
+}
+
+TEST(CompareWithRuns, HoldsEachMachineAgainstItself) {
+  const std::vector<CellRuns> current{runs("a", kBase, 1), runs("a", kSlower, 20, "m2")};
+  const RunBaseline baseline{.scope = "b", .cells = {runs("a", kSlower, 40, "m2"), runs("a", kBase, 60)}};
+  const auto found = compare_with_runs(current, baseline, "step_time_s");
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].decision.verdict, Verdict::same) << found[0].decision.detail;
+  EXPECT_EQ(found[0].machine, "m1");
+  EXPECT_EQ(found[1].decision.verdict, Verdict::same) << found[1].decision.detail;
+  EXPECT_EQ(found[1].machine, "m2");
+}
+
+TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
+  auto elsewhere = runs("of another matrix", kBase, 80);
+  elsewhere.matrix = "n";
+  RunBaseline baseline{.scope = "baseline 'b'", .cells = {runs("a", kBase, 40), runs("gone", kBase, 60), elsewhere}};
+  EXPECT_THAT(compare_with_runs({runs("a", kBase, 1)}, baseline, "step_time_s"), SizeIs(1));
+  baseline.absent = AbsentCells::reported;
+  const auto found = compare_with_runs({runs("a", kBase, 1)}, baseline, "step_time_s");
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[1].label, "gone");
+  EXPECT_EQ(found[1].decision.reason, VerdictReason::vanished);
+  EXPECT_FALSE(found[1].current.has_value());
+  EXPECT_NEAR(*found[1].baseline, 1.0, 1e-12);
+  EXPECT_EQ(overall(found), Verdict::inconclusive);
+}
+
+CellComparison with_p(double p, Verdict verdict = Verdict::regressed) {
+  CellComparison out;
+  out.metric = "step_time_s";
+  out.decision.verdict = verdict;
+  out.decision.reason = verdict == Verdict::same ? VerdictReason::equivalent : VerdictReason::significant;
+  out.decision.p = p;
+  return out;
+}
+
+// Sorted p: .0001, .004, .008, .5 of 4: adjusted .0004, .008, .0107, .5 (p m / rank).
+TEST(ControlFalseDiscoveries, TakesBackWhatIsNotSignificantAmongAll) {
+  std::vector<CellComparison> all{with_p(0.008), with_p(0.0001), with_p(0.5, Verdict::same), with_p(0.004)};
+  all.push_back({});  // too few runs: has no p and counts for nothing
+  control_false_discoveries(all);
+  EXPECT_EQ(all[0].decision.verdict, Verdict::inconclusive);
+  EXPECT_EQ(all[0].decision.reason, VerdictReason::false_discovery);
+  EXPECT_THAT(all[0].decision.detail, HasSubstr("0.008 alone, but 0.011 among the 4 compared"));
+  EXPECT_EQ(all[1].decision.verdict, Verdict::regressed);
+  EXPECT_EQ(all[2].decision.verdict, Verdict::same);
+  EXPECT_EQ(all[3].decision.verdict, Verdict::regressed);
+}
+
+TEST(RuleFor, HasTheMarginsOfAGate) {
+  EXPECT_DOUBLE_EQ(rule_for("step_time_s").margin_fraction, 0.02);
+  EXPECT_DOUBLE_EQ(rule_for("startup_time_s").margin_fraction, 0.10);
+  EXPECT_DOUBLE_EQ(rule_for("peak_memory_bytes").margin_fraction, 0.01);
+  EXPECT_DOUBLE_EQ(rule_for("final_loss").margin_fraction, 0.002);
+  for (const auto* metric : kGateMetrics) EXPECT_NO_THROW(rule_for(metric)) << metric;
+  EXPECT_THROW(rule_for("warmup_steps"), InputError);
+}
+
+// A moved probe spoils a time and not a loss.
+TEST(SampleOf, TakesALossOfANoisyRun) {
+  auto cell = runs("a", kBase, 1);
+  for (auto& attempt : cell.attempts) attempt.metrics["probe_spread_fraction"] = 0.5;
+  EXPECT_THAT(sample_of(cell, "final_loss").values, SizeIs(6));
+  EXPECT_THAT(sample_of(cell, "step_time_s").values, SizeIs(0));
+  EXPECT_THAT(sample_of(cell, "step_time_s").noisy, SizeIs(6));
+}
+
+Baseline entry(const std::string& name, const std::string& expires) {
+  Baseline out;
+  out.name = name;
+  out.kind = BaselineKind::rolling;
+  out.author = "ada";
+  out.expires_utc = expires;
+  out.attempt_keys = {1};
+  return out;
+}
+
+TEST(ExpiredBaselines, AreNamesWithNothingInForce) {
+  const auto found = expired_baselines({entry("gone", "2026-01-01T00:00:00Z"), entry("kept", ""),
+                                        entry("kept", "2026-01-01T00:00:00Z"), entry("fine", "2027-01-01T00:00:00Z")},
+                                       "2026-06-01T00:00:00Z");
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].what, HasSubstr("'gone' (rolling, by ada) expired 2026-01-01T00:00:00Z"));
+  EXPECT_EQ(found[0].command,
+            "perfbench baseline set gone --kind rolling --from latest --reason 'renewed after it expired'");
+}
+
+CellComparison improved(double ratio) {
+  auto out = with_p(0.001, Verdict::improved);
+  out.label = "cell";
+  out.decision.ratio = ratio;
+  return out;
+}
+
+TEST(RefreshAfterImprovement, IsAskedForBeyondTheMarginOnly) {
+  const auto baseline = entry("main", "");
+  EXPECT_FALSE(refresh_after_improvement({improved(0.985)}, baseline, "latest"));
+  EXPECT_FALSE(refresh_after_improvement({with_p(0.001)}, baseline, "latest"));
+  const auto found = refresh_after_improvement({improved(0.95), improved(0.90), with_p(0.5)}, baseline, "sweep7");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_THAT(found->what, HasSubstr("2 of 3 improved beyond the margin, the most step_time_s of cell by -10.0 %"));
+  EXPECT_EQ(found->command, "perfbench baseline set main --kind rolling --from sweep7 --reason 'improved'");
+  auto published = baseline;
+  published.attempt_keys.clear();
+  EXPECT_FALSE(refresh_after_improvement({improved(0.90)}, published, "latest"));
+}
+
+TEST(AnchorCheck, IsDueAMonthAfterTheLast) {
+  EXPECT_EQ(next_anchor_check("2026-03-15T02:00:00Z"), "2026-04-15T02:00:00Z");
+  EXPECT_EQ(next_anchor_check("2026-12-15T02:00:00Z"), "2027-01-15T02:00:00Z");
+  EXPECT_EQ(next_anchor_check("2026-01-31T02:00:00Z"), "2026-02-28T02:00:00Z");
+  EXPECT_EQ(next_anchor_check("2028-01-31T02:00:00Z"), "2028-02-29T02:00:00Z");
+  EXPECT_TRUE(anchor_check_is_due("", "2026-03-15T02:00:00Z"));
+  EXPECT_FALSE(anchor_check_is_due("2026-03-15T02:00:00Z", "2026-04-15T01:59:59Z"));
+  EXPECT_TRUE(anchor_check_is_due("2026-03-15T02:00:00Z", "2026-04-15T02:00:00Z"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -30,6 +30,9 @@ class RngStream {
 
   constexpr std::uint64_t bits(std::uint64_t index) const { return splitmix64(key_ + index); }
 
+  // The stream of one step.
+  constexpr RngStream at(std::uint64_t step) const { return RngStream(bits(step)); }
+
   // Standard normal by Box and Muller from the two halves of bits(index).
   double normal(std::uint64_t index) const {
     const std::uint64_t b = bits(index);
@@ -39,6 +42,8 @@ class RngStream {
   }
 
  private:
+  constexpr explicit RngStream(std::uint64_t key) : key_(key) {}
+
   std::uint64_t key_;
 };
 

@@ -23,7 +23,10 @@ Tensor make_rope_table(Context& context, const spec::RunSpec& run) {
 Decoder::Decoder(Context& context, const spec::RunSpec& run, const InitRule& init)
     : context_(context),
       run_(run),
-      fsdp_(context, run.model, init, prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none),
+      fsdp_(context, run.model,
+            {.init = init,
+             .cast = {.rounding = run.rounding, .seed = static_cast<std::uint64_t>(run.seed)},
+             .overlap = prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none}),
       rope_cos_sin_TD_(make_rope_table(context, run)),
       shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view()} {
   layers_.reserve(static_cast<std::size_t>(run.model.layers));

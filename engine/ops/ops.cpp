@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/core/stochastic_rounding.h"
 
 namespace perfbench::engine {
 namespace {
@@ -302,6 +303,15 @@ void Ops::copy(TensorView out, TensorView in) {
   const bool converts = out.dtype != in.dtype;
   const OpSpan span(trace_, converts ? spec::TraceOp::cast : spec::TraceOp::copy, converts ? 0 : out.bytes());
   do_copy(out, in);
+}
+
+void Ops::cast_stochastic(const StochasticCastArgs& args) {
+  require(args.out.dtype == DType::bf16 && args.in.dtype == DType::f32 && args.out.elements() == args.in.elements() &&
+              args.step.dtype == DType::i32 && args.step.elements() == 1 && args.first_index % kDrawsPerWord == 0,
+          "cast_stochastic", "f32 to as many bf16, the step i32 [1], from the first draw of a word on",
+          {args.out, args.in, args.step});
+  const OpSpan span(trace_, spec::TraceOp::cast);
+  do_cast_stochastic(args);
 }
 
 Pending Ops::transfer(TensorView out, TensorView in) {

@@ -238,6 +238,17 @@ class Ops {
   void add(TensorView out, TensorView a, TensorView b);
   // Same shape, same or another type (round to nearest even).
   void copy(TensorView out, TensorView in);
+  // out[i] = in[i], rounded to bf16 by the draw of element first_index + i at `step` in the stream
+  // (engine/core/stochastic_rounding.h).
+  struct StochasticCastArgs {
+    TensorView out;   // bf16
+    TensorView in;    // f32
+    TensorView step;  // i32 [1]: on the device, so that a recorded step can be replayed
+    std::uint64_t seed = 0;
+    std::string_view stream;
+    std::int64_t first_index = 0;  // a multiple of kDrawsPerWord
+  };
+  void cast_stochastic(const StochasticCastArgs& args);
   // Moves bytes between device and host memory, beside the operations that follow: it begins when the ones before have
   // ended, and what is enqueued after wait() follows it.
   Pending transfer(TensorView out, TensorView in);
@@ -305,6 +316,7 @@ class Ops {
   virtual void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) = 0;
   virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
   virtual void do_copy(TensorView out, TensorView in) = 0;
+  virtual void do_cast_stochastic(const StochasticCastArgs& args) = 0;
   // nullptr: already done.
   virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
   virtual void do_fill(TensorView out, double value) = 0;

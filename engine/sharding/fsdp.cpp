@@ -45,10 +45,14 @@ TensorView GradientTarget::gradient(std::string_view suffix) const {
   return view_of(whole_, *layout_, suffix);
 }
 
-Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init, ReductionOverlap overlap)
+Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const Rules& rules)
     : context_(context),
       shards_(context.collectives.mesh().size(MeshAxis::fsdp)),
-      open_reductions_(overlap == ReductionOverlap::next_unit ? 1 : 0) {
+      open_reductions_(rules.overlap == ReductionOverlap::next_unit ? 1 : 0),
+      cast_(rules.cast) {
+  if (cast_.rounding == spec::Rounding::stochastic) {
+    rounding_step_ = Tensor(context.memory, {"rounding_step", MemoryScope::workspace, DType::i32, Shape{1}});
+  }
   for (auto& layout : unit_layouts(model, shards_)) {
     UnitState unit;
     unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
@@ -56,7 +60,7 @@ Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init,
     unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
     unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
     unit.layout = std::move(layout);
-    initialise(unit, init);
+    initialise(unit, rules.init);
     units_.push_back(std::move(unit));
   }
   has_gradient_.assign(units_.size(), 0);
@@ -68,7 +72,7 @@ void Fsdp::initialise(UnitState& unit, const InitRule& init) {
   for (const auto* state : {&unit.weight, &unit.gradient, &unit.first_moment, &unit.second_moment}) {
     context_.ops.fill(*state, 0.0);
   }
-  const std::int64_t shard_first = context_.collectives.mesh().index(MeshAxis::fsdp) * unit.layout.shard_elements;
+  const std::int64_t shard_first = first_element(unit.layout);
   const std::int64_t shard_end = shard_first + unit.layout.shard_elements;
   for (const auto& p : unit.layout.parameters) {
     const std::int64_t begin = std::max(shard_first, p.offset);
@@ -85,16 +89,39 @@ void Fsdp::initialise(UnitState& unit, const InitRule& init) {
   }
 }
 
+std::int64_t Fsdp::first_element(const UnitLayout& layout) const {
+  return context_.collectives.mesh().index(MeshAxis::fsdp) * layout.shard_elements;
+}
+
+void Fsdp::begin_step(std::int64_t step) {
+  if (!rounding_step_.defined()) return;
+  const auto number = static_cast<std::int32_t>(step);
+  context_.ops.upload(rounding_step_, &number);
+}
+
+void Fsdp::cast(TensorView out, const UnitState& unit) {
+  if (!rounding_step_.defined()) {
+    context_.ops.copy(out, unit.weight);
+    return;
+  }
+  const std::string stream = "rounding of " + unit.layout.name;
+  context_.ops.cast_stochastic({.out = out,
+                                .in = unit.weight,
+                                .step = rounding_step_,
+                                .seed = cast_.seed,
+                                .stream = stream,
+                                .first_index = first_element(unit.layout)});
+}
+
 GatheredUnit Fsdp::gather(std::size_t index) {
   const UnitState& unit = units_[index];
   GatheredUnit gathered;
   gathered.layout_ = &unit.layout;
   TensorView shard = unit.weight;
   if (context_.compute != DType::f32) {
-    Tensor cast(context_.memory,
-                {unit.layout.name + ".weight_cast", MemoryScope::gathered, context_.compute, shard.shape});
-    context_.ops.copy(cast, shard);
-    gathered.cast_shard_ = std::move(cast);
+    gathered.cast_shard_ = Tensor(
+        context_.memory, {unit.layout.name + ".weight_cast", MemoryScope::gathered, context_.compute, shard.shape});
+    cast(gathered.cast_shard_, unit);
     shard = gathered.cast_shard_;
   }
   if (shards_ == 1) {

@@ -9,6 +9,7 @@
 
 #include "engine/sharding/context.h"
 #include "engine/sharding/unit.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 
@@ -27,6 +28,12 @@ struct InitRule {
   std::uint64_t seed = 0;
   double matrix_std = 0.02;
   double norm_and_bias_std = 0.0;
+};
+
+// How master weights become weights of the compute type.
+struct CastRule {
+  spec::Rounding rounding = spec::Rounding::nearest;
+  std::uint64_t seed = 0;
 };
 
 // A unit's whole weights in the compute type. Usable after wait().
@@ -68,7 +75,12 @@ enum class ReductionOverlap { none, next_unit };
 
 class Fsdp {
  public:
-  Fsdp(Context& context, const spec::ModelSpec& model, const InitRule& init, ReductionOverlap overlap);
+  struct Rules {
+    InitRule init;
+    CastRule cast;
+    ReductionOverlap overlap = ReductionOverlap::none;
+  };
+  Fsdp(Context& context, const spec::ModelSpec& model, const Rules& rules);
   ~Fsdp();
   Fsdp(const Fsdp&) = delete;
   Fsdp& operator=(const Fsdp&) = delete;
@@ -78,6 +90,8 @@ class Fsdp {
   std::size_t layer_unit(std::int64_t layer) const { return static_cast<std::size_t>(layer) + 1; }
   std::size_t head_unit() const { return units_.size() - 1; }
 
+  // Before the gatherings of `step`, which counts from 0.
+  void begin_step(std::int64_t step);
   // Submits the gathering of a unit.
   GatheredUnit gather(std::size_t unit);
 
@@ -102,12 +116,17 @@ class Fsdp {
   };
 
   void initialise(UnitState& unit, const InitRule& init);
+  // The first element of this rank's shard, in its unit.
+  std::int64_t first_element(const UnitLayout& layout) const;
+  void cast(TensorView out, const UnitState& unit);
   void settle_oldest();
   void reduce_over_dp(std::size_t unit);
 
   Context& context_;
   std::int64_t shards_;
   std::size_t open_reductions_;  // that may run beside computation
+  CastRule cast_;
+  Tensor rounding_step_;  // i32 [1], where casts draw
   std::vector<UnitState> units_;
   std::vector<char> has_gradient_;  // of this step, by unit
   Microbatch microbatch_ = Microbatch::last;

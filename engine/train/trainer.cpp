@@ -96,6 +96,7 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   PhaseClock& clock = context_.clock;
   clock.start();
   load(step);
+  decoder_.fsdp().begin_step(step);
   optimizer_.begin(step);
   if (run_.device_graphs && !run_.scan) {
     work_.run(context_, [this] { train(); });

@@ -137,6 +137,9 @@ class FloorOps final : public Ops {
   void do_copy(TensorView out, TensorView) override {
     pass(out.elements(), 1);
   }
+  void do_cast_stochastic(const StochasticCastArgs& args) override {
+    pass(args.out.elements(), 1);
+  }
   std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override {
     do_copy(out, in);
     return nullptr;

@@ -191,6 +191,117 @@ TEST_F(Copy, KeepsNansNans) {
   for (const double v : to.values()) EXPECT_TRUE(std::isnan(v));
 }
 
+class CastStochastic : public OpsTest {
+ protected:
+  Operand cast(const Operand& in, std::int32_t step, std::string_view stream = "rounding of layers.3",
+               std::int64_t first_index = 0) {
+    Operand out(DType::bf16, in.view().shape);
+    ops_->cast_stochastic({.out = out,
+                           .in = in,
+                           .step = Operand(DType::i32, Shape{1}, {static_cast<double>(step)}),
+                           .seed = 7,
+                           .stream = stream,
+                           .first_index = first_index});
+    wait_for_ops();
+    return out;
+  }
+};
+
+// The bf16 on either side of an f32, and how far it is towards the one that is further from zero.
+struct Neighbours {
+  explicit Neighbours(double value) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value)) & 0xFFFF0000U;
+    near_zero = static_cast<double>(std::bit_cast<float>(bits));
+    beyond = static_cast<double>(std::bit_cast<float>(bits + 0x10000U));
+    fraction = (value - near_zero) / (beyond - near_zero);
+  }
+  double near_zero, beyond, fraction;
+};
+
+// By the definition and in f64, whatever the backend: hence the same bits on all of them. An element goes up when its
+// draw, as a fraction, and its own fraction make one.
+TEST_F(CastStochastic, TakesTheNeighbourThatTheElementsDrawSays) {
+  const Shape shape{1003};
+  auto values = random_operand(DType::f32, shape, 1).values();
+  values[1] = 1.5;         // is a bf16
+  values[2] = 0x1.8p-149;  // denormal
+  values[3] = 0.0;
+  const Operand in(DType::f32, shape, values);
+  constexpr std::int64_t kFirst = 64;
+  const auto out = cast(in, 5, "w", kFirst);
+  const auto got = out.values();
+  const auto exact = in.values();
+  const RngStream stream = RngStream(7, "w").at(5);
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const Neighbours to(exact[i]);
+    const auto index = static_cast<std::uint64_t>(kFirst) + i;
+    const double draw = static_cast<double>(stream.bits(index / 4) >> (index % 4 * 16) & 0xFFFFU) * 0x1p-16;
+    EXPECT_EQ(got[i], to.fraction + draw >= 1.0 ? to.beyond : to.near_zero) << i << ": " << exact[i];
+  }
+}
+
+// Of n elements with fraction f, n f go up: a binomial number, whose standard deviation is sqrt(n f (1 - f)).
+TEST_F(CastStochastic, IsUnbiasedInElementsAndSteps) {
+  constexpr std::int64_t kCount = 1 << 16;
+  constexpr double kSigmas = 5.0;
+  for (const double value : {1.0 + 0x1p-8, 1.0 + 0x1p-10, -3.0 - 0x1.8p-7, 0x1.fcp-20 + 0x1p-34}) {
+    const Neighbours to(value);
+    const Operand in(DType::f32, Shape{kCount}, Values(kCount, value));
+    Values before;
+    for (const int step : {0, 1, 2}) {
+      const auto got = cast(in, step).values();
+      double up = 0.0, again = 0.0, neighbour = 0.0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const bool goes_up = got[i] == to.beyond;
+        ASSERT_TRUE(goes_up || got[i] == to.near_zero) << got[i];
+        up += goes_up ? 1.0 : 0.0;
+        if (!before.empty()) again += goes_up && before[i] == to.beyond ? 1.0 : 0.0;
+        if (i > 0) neighbour += goes_up && got[i - 1] == to.beyond ? 1.0 : 0.0;
+      }
+      const auto expect_binomial = [&](double count, double probability, const char* what) {
+        const double n = kCount;
+        EXPECT_NEAR(count, n * probability, kSigmas * std::sqrt(n * probability * (1.0 - probability)))
+            << what << " of " << value << " at step " << step;
+      };
+      expect_binomial(up, to.fraction, "up");
+      // Draws of an element's next step and of the next element know nothing of it.
+      if (!before.empty()) expect_binomial(again, to.fraction * to.fraction, "up again");
+      expect_binomial(neighbour, to.fraction * to.fraction, "up with its neighbour");
+      before = got;
+    }
+  }
+}
+
+TEST_F(CastStochastic, DependsOnNameStepAndElementAlone) {
+  const Shape shape{100003};
+  const auto in = random_operand(DType::f32, shape, 1);
+  const auto bytes = cast(in, 3).bytes();
+  EXPECT_TRUE(cast(in, 3).bytes() == bytes);
+  EXPECT_FALSE(cast(in, 4).bytes() == bytes);
+  EXPECT_FALSE(cast(in, 3, "rounding of layers.4").bytes() == bytes);
+  constexpr std::int64_t kFirst = 332, kPart = 1001;
+  const auto whole = in.values();
+  const Operand part(DType::f32, Shape{kPart}, Values(whole.begin() + kFirst, whole.begin() + kFirst + kPart));
+  const auto of_part = cast(part, 3, "rounding of layers.3", kFirst).bytes();
+  EXPECT_TRUE(std::equal(of_part.begin(), of_part.end(), bytes.begin() + 2 * kFirst));
+}
+
+TEST_F(CastStochastic, KeepsNansAndInfinities) {
+  Values values(20, INFINITY);
+  values[7] = -INFINITY;
+  const Operand in(DType::f32, Shape{20}, values);
+  in.view().as<std::uint32_t>()[5] = 0x7F800001U;
+  in.view().as<std::uint32_t>()[6] = 0xFFFFFFFFU;
+  const auto got = cast(in, 1).values();
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (i == 5 || i == 6) {
+      EXPECT_TRUE(std::isnan(got[i]));
+    } else {
+      EXPECT_EQ(got[i], values[i]);
+    }
+  }
+}
+
 class FillNormal : public OpsTest {};
 
 TEST_F(FillNormal, EqualsTheStreamWithinOneUnitOfF32AndDependsOnTheIndexAlone) {

@@ -54,6 +54,13 @@ TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.remat = "fulll"; }), StartsWith("/remat: "));
   EXPECT_THAT(mistake([](RunSpec& r) { r.remat_custom["context"] = SavePlace::device; }),
               HasSubstr("need remat: custom"));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.rounding = Rounding::stochastic; }),
+              StartsWith("/rounding: rounding: stochastic is of weights to bf16, found precision: fp32; use "));
+  EXPECT_EQ(mistake([](RunSpec& r) {
+              r.rounding = Rounding::stochastic;
+              r.precision = Precision::bf16;
+            }),
+            "no error");
   EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
 }
 

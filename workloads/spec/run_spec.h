@@ -26,6 +26,15 @@ struct EnumNames<Precision> {
                                      std::pair{Precision::bf16, "bf16"}, std::pair{Precision::fp8, "fp8"}};
 };
 
+// How f32 weights become bf16 ones. stochastic: up or down by chance, so that the expected weight is the f32 one; the
+// same draw wherever a step uses a weight.
+enum class Rounding { nearest, stochastic };
+template <>
+struct EnumNames<Rounding> {
+  static constexpr std::array kNames{std::pair{Rounding::nearest, "nearest"},
+                                     std::pair{Rounding::stochastic, "stochastic"}};
+};
+
 // dot_product materialises the scores; flash works in tiles and never holds a seq_len x seq_len buffer.
 enum class AttentionKind { dot_product, flash };
 template <>
@@ -101,6 +110,7 @@ struct RunSpec {
   Device device = Device::cpu;
   std::string hardware = "host";  // the peak that MFU and memory checks use: a file of workloads/hardware, or host
   Precision precision = Precision::fp32;
+  Rounding rounding = Rounding::nearest;  // stochastic: of bf16 only
   AttentionKind attention = AttentionKind::flash;
   std::string remat = "none";                     // a policy of remat_policy.h, or custom
   std::map<std::string, SavePlace> remat_custom;  // remat = custom: the place of each name
@@ -131,6 +141,7 @@ struct RunSpec {
     f(Field{"device", "cpu or cuda"}, self.device);
     f(Field{"hardware", "device type whose peak and memory are assumed; host: this machine, measured"}, self.hardware);
     f(Field{"precision", "fp32, tf32, bf16 or fp8"}, self.precision);
+    f(Field{"rounding", "of weights to bf16: nearest or stochastic"}.omitted_at_default(), self.rounding);
     f(Field{"attention", "dot_product or flash"}, self.attention);
     f(Field{"remat", "rematerialisation policy"}, self.remat);
     f(Field{"remat_custom", "remat: custom: device, remat or offload per name"}, self.remat_custom);

@@ -120,6 +120,11 @@ void validate(const RunSpec& run) {
   if (run.data.kind == DataKind::flat_tokens && run.data.split != "train" && run.data.split != "validation") {
     reject("/data/split", "split is '" + run.data.split + "', it must be train or validation");
   }
+  if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
+    reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
+                            " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +
+                            "; use precision: bf16 or rounding: nearest");
+  }
   if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }

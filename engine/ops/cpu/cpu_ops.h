@@ -29,6 +29,7 @@ class CpuOps : public Ops {
   void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) override;
   void do_add(TensorView out, TensorView a, TensorView b) override;
   void do_copy(TensorView out, TensorView in) override;
+  void do_cast_stochastic(const StochasticCastArgs& args) override;
   std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
   void do_fill(TensorView out, double value) override;
   void do_fill_normal(const NormalArgs& args) override;

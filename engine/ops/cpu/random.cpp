@@ -1,11 +1,13 @@
-// Normal deviates of a named stream. RngStream::normal with vector polynomials in f64 instead of the C library's log
-// and cos, whose results differ between libraries: within 4 units in the last place of f64 of it, hence equal after
-// rounding to f32 except where that lands within 2^-27 of a rounding boundary, and never further than one unit of f32
-// off. A pure function of the index: lanes are computed alike whatever range is asked for.
+// What is drawn from named streams: roundings, and normal deviates. The latter are RngStream::normal with vector
+// polynomials in f64 instead of the C library's log and cos, whose results differ between libraries: within 4 units in
+// the last place of f64 of it, hence equal after rounding to f32 except where that lands within 2^-27 of a rounding
+// boundary, and never further than one unit of f32 off. A pure function of the index: lanes are computed alike whatever
+// range is asked for.
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "engine/core/stochastic_rounding.h"
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/ops/cpu/parallel.h"
 
@@ -96,6 +98,28 @@ struct Normals {
 };
 
 }  // namespace
+
+// A block of words at a time, whose draws then lie one behind the other.
+void CpuOps::do_cast_stochastic(const StochasticCastArgs& args) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::int64_t kWords = 16;
+  constexpr std::int64_t kDraws = kWords * kDrawsPerWord;
+  const auto stream = RngStream(args.seed, args.stream).at(static_cast<std::uint64_t>(*args.step.as<std::int32_t>()));
+  const auto first_word = static_cast<std::uint64_t>(args.first_index / kDrawsPerWord);
+  for_ranges(args.out.elements(), [&](std::int64_t begin, std::int64_t end) {
+    const auto* const in = args.in.as<const std::uint32_t>();
+    auto* const out = args.out.as<std::uint16_t>();
+    for (std::int64_t block = begin; block < end; block += kDraws) {
+      std::uint64_t words[kWords];
+      std::uint16_t draws[kDraws];
+      const auto word = first_word + static_cast<std::uint64_t>(block / kDrawsPerWord);
+      for (std::int64_t i = 0; i < kWords; ++i) words[i] = stream.bits(word + static_cast<std::uint64_t>(i));
+      std::memcpy(draws, words, sizeof draws);
+      const std::int64_t count = std::min(kDraws, end - block);
+      for (std::int64_t i = 0; i < count; ++i) out[block + i] = stochastic_bf16(in[block + i], draws[i]);
+    }
+  });
+}
 
 void CpuOps::do_fill_normal(const NormalArgs& args) {
   const Normals normals{RngStream(args.seed, args.stream), args.mean, args.std};

@@ -26,6 +26,7 @@ class DryOps final : public Ops {
   void do_clip_scale(TensorView, TensorView, double) override {}
   void do_add(TensorView, TensorView, TensorView) override {}
   void do_copy(TensorView, TensorView) override {}
+  void do_cast_stochastic(const StochasticCastArgs&) override {}
   std::unique_ptr<Pending::State> do_transfer(TensorView, TensorView) override { return nullptr; }
   void do_fill(TensorView, double) override {}
   void do_fill_normal(const NormalArgs&) override {}

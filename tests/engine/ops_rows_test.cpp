@@ -94,6 +94,7 @@ void check_norm_of_sum(Ops& ops, const NormCase& c) {
   const auto [n, m] = c.shape;
   const Shape shape{n, m};
   const bool centred = c.kind == spec::NormKind::layernorm;
+  const Shape of_rows{centred ? 2 : 1, n};
   const auto residual = random_operand(c.dtype, shape, 1, 0.5);
   const auto added = random_operand(c.dtype, shape, 2);
   const auto weight = random_operand(c.weights, Shape{m}, 3), bias = random_operand(c.weights, Shape{m}, 4);
@@ -101,9 +102,7 @@ void check_norm_of_sum(Ops& ops, const NormCase& c) {
     Operand x, y, statistics;
     std::vector<std::vector<unsigned char>> bytes() const { return {x.bytes(), y.bytes(), statistics.bytes()}; }
   };
-  const auto fresh = [&] {
-    return Result{{c.dtype, shape, added.values()}, {c.dtype, shape}, {DType::f32, Shape{centred ? 2 : 1, n}}};
-  };
+  const auto fresh = [&] { return Result{{c.dtype, shape, added.values()}, {c.dtype, shape}, {DType::f32, of_rows}}; };
   const auto args = [&](const Result& r, const TensorView& of_residual) {
     return NormForwardArgs{.y_NM = r.y,
                            .statistics = r.statistics,

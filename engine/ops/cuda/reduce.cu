@@ -70,7 +70,7 @@ void total(const TensorView& out, std::span<const TensorView> tensors, Write wri
       }
       launch("sum", sum_kernel<T, Term>, {.grid = list.blocks(), .block = kFlatThreads, .stream = stream}, of_blocks,
              list);
-      const unsigned warps = std::min(list.count, kMostThreads / kWarp);
+      const auto warps = static_cast<unsigned>(std::min(list.count, kMostThreads / kWarp));
       launch("sum_total", total_kernel<T>, {.grid = 1, .block = warps * kWarp, .stream = stream}, out.as<double>(),
              of_blocks, list, write);
     });

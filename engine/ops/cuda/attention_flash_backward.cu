@@ -70,6 +70,37 @@ __device__ inline PairGradient pair_gradient(float score, float dweight, const R
   return {weight, weight * (dweight - row.delta)};
 }
 
+// Where a warp's scores stand: queries from `query` on and keys from `key` on.
+struct PairTile {
+  std::int64_t query;
+  std::int64_t key;
+  const RowStatistics* statistics;  // of `query` on
+  float log2_scale;
+  const Places& places;
+};
+
+// What the rows of a warp's scores are; the columns are the other.
+enum class ScoreRows { queries, keys };
+
+// Calls write(row, column, pair) for the lane's scores; what a query does not see has no gradient.
+template <ScoreRows kRows, class Accumulator, int kTiles, class Write>
+__device__ void for_each_pair(const Accumulator (&scores)[kTiles], const Accumulator (&dweights)[kTiles],
+                              const PairTile& tile, Write write) {
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+    for (int i = 0; i < kLaneElements; ++i) {
+      const int row = tile.places.row(i);
+      const int column = j * kTile + tile.places.column(i);
+      const int query = kRows == ScoreRows::queries ? row : column;
+      const int key = kRows == ScoreRows::queries ? column : row;
+      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[query], tile.log2_scale);
+      const bool visible = tile.key + key <= tile.query + query;
+      write(row, column, visible ? pair : PairGradient{0.0F, 0.0F});
+    }
+  }
+}
+
 template <class Units, int kWidth>
 struct QueryShape {
   using T = typename Units::Element;
@@ -139,7 +170,6 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   const Places places =
       Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places) + warp * kTile * kTile);
   const std::int64_t my_row = row + warp * kTile;
-  const float log2_scale = problem.scale * kLog2E;
   Accumulator dquery[kWidth / kTile];
   clear_tiles<Units>(dquery);
 
@@ -160,17 +190,9 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     Accumulator dweights[kSubtiles];
     score_tiles<Units, kWidth, Shape::kRow>(scores, my_query, key);
     score_tiles<Units, kWidth, Shape::kRow>(dweights, my_dcontext, value);
-#pragma unroll
-    for (int j = 0; j < kSubtiles; ++j) {
-#pragma unroll
-      for (int i = 0; i < kLaneElements; ++i) {
-        const int r = places.row(i);
-        const int c = j * kTile + places.column(i);
-        const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], statistics[warp * kTile + r], log2_scale);
-        const bool visible = first + c <= my_row + r;
-        dscores[r * Shape::kScoreRow + c] = from_f32<T>(visible ? pair.dscore : 0.0F);
-      }
-    }
+    for_each_pair<ScoreRows::queries>(
+        scores, dweights, {my_row, first, statistics + warp * kTile, problem.scale * kLog2E, places},
+        [&](int r, int c, const PairGradient& pair) { dscores[r * Shape::kScoreRow + c] = from_f32<T>(pair.dscore); });
     __syncwarp();
     add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
     __syncwarp();
@@ -233,33 +255,6 @@ struct QueryWalk {
   __device__ std::int64_t head(std::int64_t step) const { return first_head + step / steps_per_head; }
   __device__ std::int64_t row(std::int64_t step) const { return first_row + step % steps_per_head * rows; }
 };
-
-// Where a warp's transposed scores stand: 16 keys from `key` on, queries from `row` on.
-struct PairTile {
-  std::int64_t key;
-  std::int64_t row;
-  const RowStatistics* statistics;  // of `row` on
-  float log2_scale;
-  const Places& places;
-};
-
-// Weights and score gradients of a warp's transposed scores, [16 keys][kScoreRow].
-template <class Shape, class Accumulator, int kTiles>
-__device__ void write_pairs(typename Shape::T* weights, typename Shape::T* dscores, const Accumulator (&scores)[kTiles],
-                            const Accumulator (&dweights)[kTiles], const PairTile& tile) {
-#pragma unroll
-  for (int j = 0; j < kTiles; ++j) {
-#pragma unroll
-    for (int i = 0; i < kLaneElements; ++i) {
-      const int c = tile.places.row(i);
-      const int r = j * kTile + tile.places.column(i);
-      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[r], tile.log2_scale);
-      const bool visible = tile.key + c <= tile.row + r;
-      weights[c * Shape::kScoreRow + r] = from_f32<typename Shape::T>(visible ? pair.weight : 0.0F);
-      dscores[c * Shape::kScoreRow + r] = from_f32<typename Shape::T>(visible ? pair.dscore : 0.0F);
-    }
-  }
-}
 
 // dkey and dvalue of a tile of keys of one key/value head: over the heads of its group in their order, and over the
 // queries from the diagonal on. Scores stand transposed, [keys, queries]. Queries arrive in two tiles by turns.
@@ -327,9 +322,13 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     Accumulator dweights[kSubtiles];
     score_tiles<Units, kWidth, Shape::kRow>(scores, my_key, query);
     score_tiles<Units, kWidth, Shape::kRow>(dweights, my_value, dcontext);
-    write_pairs<Shape>(weights, dscores, scores, dweights,
-                       {first + key_warp * kTile, walk.row(step), statistics_tiles + turn * Shape::kQueries,
-                        problem.scale * kLog2E, places});
+    for_each_pair<ScoreRows::keys>(
+        scores, dweights,
+        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale * kLog2E, places},
+        [&](int c, int r, const PairGradient& pair) {
+          weights[c * Shape::kScoreRow + r] = from_f32<T>(pair.weight);
+          dscores[c * Shape::kScoreRow + r] = from_f32<T>(pair.dscore);
+        });
     __syncwarp();
     add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dvalue, weights, dcontext + slice);
     add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dkey, dscores, query + slice);

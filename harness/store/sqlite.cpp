@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 namespace perfbench::harness {
@@ -69,11 +70,38 @@ std::string uri_of(const std::filesystem::path& path, OpenMode mode) {
 
 }  // namespace
 
+// Prepared, reset and without parameters. A statement that is in use has none of its own here.
+class Connection::IdleStatements {
+ public:
+  IdleStatements() = default;
+  ~IdleStatements() {
+    for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  }
+  IdleStatements(const IdleStatements&) = delete;
+  IdleStatements& operator=(const IdleStatements&) = delete;
+
+  sqlite3_stmt* take(const std::string& sql) {
+    const auto found = statements_.extract(sql);
+    return found.empty() ? nullptr : found.mapped();
+  }
+  void give_back(sqlite3_stmt* statement) {
+    sqlite3_reset(statement);  // repeats the error of the last step, which was thrown there
+    sqlite3_clear_bindings(statement);
+    const bool kept = statements_.size() < kMost && statements_.emplace(sqlite3_sql(statement), statement).second;
+    if (!kept) sqlite3_finalize(statement);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 128;
+  std::unordered_map<std::string, sqlite3_stmt*> statements_;
+};
+
 void Connection::Close::operator()(sqlite3* handle) const {
   sqlite3_close_v2(handle);
 }
 
-Connection::Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms) : path_(path), mode_(mode) {
+Connection::Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms)
+    : path_(path), mode_(mode), idle_(std::make_shared<IdleStatements>()) {
   const int access = mode == OpenMode::read_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
   const std::string name = uri_of(path, mode);
@@ -108,11 +136,13 @@ std::int64_t Connection::changes() const {
   return sqlite3_changes64(handle_.get());
 }
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
-  sqlite3_finalize(statement);
+void Statement::GiveBack::operator()(sqlite3_stmt* statement) const {
+  idle->give_back(statement);
 }
 
-Statement::Statement(const Connection& connection, const std::string& sql) : connection_(&connection) {
+Statement::Statement(const Connection& connection, const std::string& sql)
+    : connection_(&connection), statement_(connection.idle_->take(sql), {connection.idle_}) {
+  if (statement_) return;
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v3(connection.handle(), sql.c_str(), static_cast<int>(sql.size() + 1),
                                       SQLITE_PREPARE_PERSISTENT, &statement, nullptr);

@@ -44,15 +44,20 @@ class Connection {
   [[noreturn]] void fail(int code, std::string_view doing) const;  // throws StoreError with SQLite's own message
 
  private:
+  friend class Statement;
   struct Close {
     void operator()(sqlite3* handle) const;
   };
+  class IdleStatements;
   std::filesystem::path path_;
   OpenMode mode_;
   std::unique_ptr<sqlite3, Close> handle_;
+  std::shared_ptr<IdleStatements> idle_;  // shared with the statements, which come back to it
 };
 
-// A prepared statement. Parameters are counted from 1, columns from 0, as SQLite does. A NaN is bound as NULL.
+// A prepared statement. Preparing one costs as much as executing it dozens of times, so the connection keeps what was
+// prepared for the next of the same text. Parameters are counted from 1, columns from 0, as SQLite does. A NaN is bound
+// as NULL.
 class Statement {
  public:
   Statement(const Connection& connection, const std::string& sql);
@@ -94,11 +99,12 @@ class Statement {
 
  private:
   void check(int code, std::string_view doing) const;
-  struct Finalize {
+  struct GiveBack {
+    std::shared_ptr<Connection::IdleStatements> idle;
     void operator()(sqlite3_stmt* statement) const;
   };
   const Connection* connection_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
 };
 
 // Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "harness/input_error.h"
@@ -110,6 +111,35 @@ TEST(Database, HeldByAnotherWriterIsBusyAfterTheGivenTime) {
     EXPECT_EQ(e.fault(), StoreFault::busy);
     EXPECT_THAT(e.what(), HasSubstr("another process holds the database"));
   }
+}
+
+TEST(Statement, StartsFreshWhereverItWasLeft) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  db.execute("INSERT INTO names (name) VALUES ('x'), ('y')");
+  const std::string sql = "SELECT name, ? FROM names ORDER BY name";
+  {
+    Statement left_half_way(db, sql);
+    ASSERT_TRUE(left_half_way.with(std::int64_t{7}).step());
+    Statement beside_it(db, sql);
+    ASSERT_TRUE(beside_it.step());
+    EXPECT_EQ(beside_it.text(0), "x");
+  }
+  Statement again(db, sql);
+  ASSERT_TRUE(again.step());
+  EXPECT_EQ(again.text(0), "x") << "goes on where the first was left";
+  EXPECT_TRUE(again.is_null(1)) << "has the parameter of the first";
+  db.execute("ALTER TABLE names RENAME COLUMN name TO other");
+  EXPECT_THROW(Statement(db, sql).step(), StoreError);
+}
+
+TEST(Statement, MayOutliveItsConnectionAndThatMayMove) {
+  ScratchFolder scratch;
+  std::optional<Connection> db = open_database(scratch / "a.db");
+  Statement one(*db, "SELECT 1");
+  db = open_database(scratch / "b.db");
+  db.reset();
+  EXPECT_TRUE(one.step());
 }
 
 TEST(Transaction, LeavesNothingWhenItIsNotCommitted) {

@@ -1,28 +1,33 @@
-// perfbench compare: the newest runs of each cell against a baseline.
+// perfbench compare: the newest runs of each cell against a baseline, or two sides in pairs of fresh runs (--ab).
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
+#include "harness/cli/ab_comparison.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
+#include "harness/input_error.h"
+#include "harness/run/interruption.h"
 #include "harness/store/database.h"
 #include "harness/store/utc.h"
 #include "reports/comparison_text.h"
 
 namespace perfbench::harness {
 
-enum class ComparisonFormat { text, json };
+enum class ComparisonFormat { text, markdown, json };
 
 }  // namespace perfbench::harness
 
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::ComparisonFormat> {
   using F = perfbench::harness::ComparisonFormat;
-  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::json, "json"}};
+  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::markdown, "markdown"},
+                                     std::pair{F::json, "json"}};
 };
 
 namespace perfbench::harness {
@@ -33,23 +38,33 @@ struct CompareOptions {
   std::string selection = "latest";
   ComparisonFormat format = ComparisonFormat::text;
   AgainstRequest request;
+  std::vector<std::string> sides;  // --ab: two, or none
+  AbOptions ab;
+  bool gate = false;
 };
 
-ExitCode exit_code_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::regressed:
-      return ExitCode::regression;
-    case Verdict::improved:
-    case Verdict::same:
-      return ExitCode::fine;
-    case Verdict::inconclusive:
-    case Verdict::not_comparable:
-      break;
+ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
+  options.ab.db = options.db;
+  if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
+  Interruption interruption;
+  const auto a = ready_side(options.sides[0], options.ab, context, interruption);
+  const auto b = ready_side(options.sides[1], options.ab, context, interruption);
+  auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
+  if (outcome.cancelled) {
+    fmt::print(stderr, "cancelled; `--resume` goes on where it stopped\n");
+    return ExitCode::failure;
   }
-  return ExitCode::inconclusive;
+  auto& report = outcome.report;
+  if (options.gate) report.gate_refusals = gate_refusals(report.cells, options.ab.rule());
+  fmt::print("{}", options.format == ComparisonFormat::json ? reports::ab_json(report) : reports::ab_markdown(report));
+  return exit_code_of(overall(report.cells));
 }
 
 ExitCode compare(CompareOptions& options, const CommandContext& context) {
+  if (!options.sides.empty()) return compare_pairs(options, context);
+  if (options.request.baseline.empty()) {
+    throw InputError("[compare] --baseline NAME or --ab A B FILE: against what?");
+  }
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto cells = split_by_machine(stored_cells(db, options.selection));
   options.request.now_utc = utc_now();
@@ -72,17 +87,53 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   return exit_code_of(overall(found));
 }
 
+constexpr const char* kGroup = "Two sides in pairs (--ab)";
+
+// An option that would do nothing is refused: those of the one way to compare beside the other.
+void keep_apart(CLI::App& command, const std::vector<CLI::Option*>& of_stored_runs, CLI::Option* ab) {
+  for (auto* option : command.get_options()) {
+    const bool stored = std::find(of_stored_runs.begin(), of_stored_runs.end(), option) != of_stored_runs.end();
+    if (option == ab || stored) continue;
+    option->needs(ab);
+  }
+  for (const auto* name : {"--baseline", "--sweep", "--metric", "--definition"}) ab->excludes(command.get_option(name));
+}
+
+void add_pair_options(CLI::App& command, CompareOptions& options) {
+  const auto of_stored_runs = command.get_options();
+  auto* ab =
+      command
+          .add_option("--ab", options.sides,
+                      "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
+                      "set:KEY=VALUE,... , or current")
+          ->expected(2)
+          ->allow_extra_args(false)
+          ->type_name("A B")
+          ->group(kGroup);
+  add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
+  add_execution_options(command, options.ab.execution);
+  add_ab_options(command, options.ab, kGroup);
+  command
+      .add_flag("--resume", options.ab.resume, "go on with the comparison of the same sides and cells that was cut off")
+      ->group(kGroup);
+  command
+      .add_flag("--gate", options.gate,
+                "say whether a gate passes; it is refused where a difference of the margin could have been missed")
+      ->group(kGroup);
+  keep_apart(command, of_stored_runs, ab);
+}
+
 }  // namespace
 
 void add_compare(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("compare", "The newest runs of each cell against a baseline");
+  auto* command =
+      app.add_subcommand("compare", "The newest runs of each cell against a baseline, or two sides in pairs");
   auto options = std::make_shared<CompareOptions>();
   command->add_option("--db", options->db, "database")->capture_default_str();
-  command
-      ->add_option("--baseline", options->request.baseline,
-                   "a name of `perfbench baseline list`, published:SYSTEM/ID, run:ID, attempt:ID/N, the start of a run "
-                   "id, or a sweep's id")
-      ->required();
+  command->add_option(
+      "--baseline", options->request.baseline,
+      "a name of `perfbench baseline list`, published:SYSTEM/ID, run:ID, attempt:ID/N, the start of a run "
+      "id, or a sweep's id");
   command
       ->add_option("--sweep", options->selection, "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N")
       ->capture_default_str();
@@ -92,15 +143,21 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->delimiter(',')
       ->capture_default_str();
   add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
-  add_enum_option(*command, "--format", options->format, "text or json");
+  add_enum_option(*command, "--format", options->format, "text (Markdown) or json");
+  add_pair_options(*command, *options);
   command->footer(
       "Examples:\n"
       "  perfbench compare --db perf.db --baseline main\n"
       "  perfbench compare --db perf.db --baseline published:maxtext/llama2-7b-8xh100\n"
       "  perfbench compare --db perf.db --baseline run:1f6c0d2a --metric peak_memory_bytes\n"
       "  perfbench compare --db perf.db --baseline main --metric gate\n"
+      "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --pairs 8\n"
+      "  perfbench compare --ab current set:attention=dot_product,remat=full matrices/llama.yaml --gate\n"
+      "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
-      "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive, or no cell is comparable.");
+      "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"
+      "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"
+      "comparable; 3 wrong input; 4 a revision cannot be built, or the comparison was cancelled.");
   command->callback([options, &context] { context.exit_code = compare(*options, context); });
 }
 

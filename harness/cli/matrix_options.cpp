@@ -9,8 +9,10 @@
 
 namespace perfbench::harness {
 
-void add_matrix_options(CLI::App& command, MatrixOptions& options) {
-  command.add_option("file", options.file, "matrix file (matrices/README.md)")->required()->type_name("FILE");
+void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
+  command.add_option("file", options.file, "matrix file (matrices/README.md)")
+      ->required(file == MatrixFile::required)
+      ->type_name("FILE");
   // One value an option: what follows it may be the file.
   command
       .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")
@@ -23,11 +25,16 @@ void add_matrix_options(CLI::App& command, MatrixOptions& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
-                      const std::filesystem::path& data_dir) {
+Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                        const std::filesystem::path& data_dir) {
   auto file = options.file;
   if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
-  auto expansion = expand(YamlDocument::load(file, "matrix"), catalog, options.overrides);
+  return expand(YamlDocument::load(file, "matrix"), catalog, options.overrides);
+}
+
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                      const std::filesystem::path& data_dir) {
+  auto expansion = expand_matrix(options, catalog, data_dir);
   for (const auto& notice : expansion.notices) fmt::print(stderr, "note: {}\n", notice);
   return expansion;
 }

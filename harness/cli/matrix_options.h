@@ -16,10 +16,15 @@ struct MatrixOptions {
   Overrides overrides;
 };
 
-void add_matrix_options(CLI::App& command, MatrixOptions& options);
+enum class MatrixFile { required, optional };
+void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file = MatrixFile::required);
 
-// Expands the file and prints the notices to standard error. A relative path that does not exist here may name a
-// matrix of `data_dir`: an installed perfbench knows matrices/quickstart.yaml from anywhere. Throws InputError.
+// Expands the file. A relative path that does not exist here may name a matrix of `data_dir`: an installed perfbench
+// knows matrices/quickstart.yaml from anywhere. Throws InputError.
+Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                        const std::filesystem::path& data_dir);
+
+// The same, and prints the notices to standard error.
 Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog, const std::filesystem::path& data_dir);
 
 }  // namespace perfbench::harness

@@ -9,6 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/execution_options.h"
 #include "harness/cli/matrix_options.h"
+#include "harness/cli/runnable_check.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
@@ -62,31 +63,6 @@ class SweepStore {
 struct PlannedWork {
   std::vector<Cell> cells;
   std::map<std::string, CellPlan> plans;  // by run id
-};
-
-// What a matrix plans for other machines is recorded with that reason, not started.
-class RunnableCheck {
- public:
-  RunnableCheck(const fs::path& engine, int cancel_fd) : engine_(engine), cancel_fd_(cancel_fd) {}
-
-  std::optional<std::string> obstacle(const PlannedCell& planned) {
-    const auto& run = planned.cell.run;
-    if (run.mesh.devices() > 1 && !mpirun_) {
-      return fmt::format(
-          "{} ranks need mpirun, which is not in PATH: install Open MPI (Debian: openmpi-bin), or set "
-          "PERFBENCH_MPIRUN",
-          run.mesh.devices());
-    }
-    if (run.device == spec::Device::cpu && run.hardware == "host") return std::nullopt;
-    if (!answer_) answer_ = ask_engine_environment(engine_, cancel_fd_);
-    return answer_->facts ? not_runnable_here(planned, *answer_->facts) : answer_->error;
-  }
-
- private:
-  const fs::path& engine_;
-  const int cancel_fd_;
-  const bool mpirun_ = find_mpirun().has_value();
-  std::optional<EngineAnswer> answer_;  // asked when the first such cell comes
 };
 
 PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog,

@@ -27,6 +27,8 @@ enum class VerdictReason {
   same_runs,              // the baseline is made of the very runs that are compared with it
   vanished,               // the baseline has a cell of this matrix that was not measured now
   false_discovery,        // significant alone, but not among all that were compared
+  exact,                  // each side repeats its number: no test is needed
+  side_failed,            // a side did not finish its runs, or lost this number
 };
 
 struct Interval {
@@ -72,5 +74,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::same_runs, "same_runs"},
       std::pair{R::vanished, "vanished"},
       std::pair{R::false_discovery, "false_discovery"},
+      std::pair{R::exact, "exact"},
+      std::pair{R::side_failed, "side_failed"},
   };
 };

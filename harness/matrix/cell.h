@@ -1,6 +1,7 @@
 // One combination of a matrix, resolved to a run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ struct Cell {
   std::string matrix;                                     // name of the matrix
   std::vector<std::pair<std::string, std::string>> axes;  // in the matrix's order, values as written
   std::string label;                                      // "model=llama-tiny fsdp=2"
+  std::size_t combination = 0;  // counted over all of the matrix: the same whatever --only and --set say
   spec::RunSpec run;
   std::string run_id;  // SHA-256 of the canonical JSON of `run`, 64 hex digits
   std::int64_t repeats = 1;

@@ -28,8 +28,12 @@ std::string label_of(const AxisLabels& axes) {
 
 class Expander {
  public:
-  Expander(const YamlDocument& document, const ModelCatalog& catalog, MatrixParts parts)
-      : document_(document), parts_(std::move(parts)), resolver_(document, catalog), possible_(parts_.assignments) {}
+  Expander(const YamlDocument& document, const ModelCatalog& catalog, MatrixParts parts, EqualRuns equal_runs)
+      : document_(document),
+        parts_(std::move(parts)),
+        equal_runs_(equal_runs),
+        resolver_(document, catalog),
+        possible_(parts_.assignments) {}
 
   Expansion expand() {
     check_size();
@@ -81,6 +85,7 @@ class Expander {
   }
 
   void expand_cell(const std::vector<Choice>& choices) {
+    const auto combination = combinations_++;
     AxisLabels labels;
     std::vector<const Assignment*> assignments;
     for (const auto& entry : parts_.defaults) assignments.push_back(&entry);
@@ -95,6 +100,7 @@ class Expander {
     cell.matrix = parts_.name;
     cell.axes = final_labels(choices, resolved);
     cell.label = label_of(cell.axes);
+    cell.combination = combination;
     cell.excluded = exclusion(cell.axes, resolved);
     if (resolved.contradiction) {
       cell.infeasible = resolved.contradiction->message;
@@ -184,7 +190,7 @@ class Expander {
   // contradicts itself has no batch of its own, and may look like another run.
   void add(Cell cell) {
     const auto [known, is_new] = by_run_id_.emplace(cell.run_id, out_.cells.size());
-    if (is_new) {
+    if (is_new || equal_runs_ == EqualRuns::keep) {
       out_.cells.push_back(std::move(cell));
       return;
     }
@@ -245,6 +251,7 @@ class Expander {
 
   const YamlDocument& document_;
   const MatrixParts parts_;
+  const EqualRuns equal_runs_;
   Resolver resolver_;
   std::vector<bool> possible_;  // by the id of an assignment: some sound cell has it
   bool any_possible_ = false;
@@ -252,6 +259,7 @@ class Expander {
   std::map<std::string, std::size_t> by_run_id_;
   std::map<std::string, bool> used_rules_;  // by pointer
   std::size_t merged_ = 0;
+  std::size_t combinations_ = 0;
   Expansion out_;
 };
 
@@ -260,7 +268,7 @@ class Expander {
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides) {
   MatrixParts parts = parse_matrix(matrix);
   parse_overrides(overrides, parts);
-  return Expander(matrix, catalog, std::move(parts)).expand();
+  return Expander(matrix, catalog, std::move(parts), overrides.equal_runs).expand();
 }
 
 }  // namespace perfbench::harness

@@ -11,10 +11,14 @@ namespace perfbench::harness {
 class ModelCatalog;
 class YamlDocument;
 
+// Combinations that turn out to be the same run.
+enum class EqualRuns { merge, keep };
+
 // What the command line adds to a matrix, each "key=value".
 struct Overrides {
   std::vector<std::string> only;  // "fsdp=1,2" keeps the cells with one of these values; globs; all must hold
   std::vector<std::string> set;   // "steps=3": applied last, to every cell
+  EqualRuns equal_runs = EqualRuns::merge;
 };
 
 struct Expansion {

@@ -12,10 +12,26 @@ namespace fs = std::filesystem;
 namespace {
 
 // user nice system idle iowait irq softirq steal; the guest times that follow are part of user and nice.
+constexpr std::size_t kIdle = 3;
+constexpr std::size_t kIoWait = 4;
 constexpr std::size_t kSteal = 7;
 // Fields of /proc/PID/stat after the name, which may hold spaces and parentheses itself.
 constexpr std::size_t kUserTime = 11;
 constexpr std::size_t kSystemTime = 12;
+
+CpuSnapshot::Core read_ticks(std::istringstream& words) {
+  CpuSnapshot::Core core;
+  std::int64_t ticks = 0;
+  for (std::size_t i = 0; i <= kSteal && words >> ticks; ++i) {
+    core.total_ticks += ticks;
+    if (i == kSteal) {
+      core.steal_ticks = ticks;
+    } else if (i != kIdle && i != kIoWait) {
+      core.busy_ticks += ticks;
+    }
+  }
+  return core;
+}
 
 void read_totals(const fs::path& root, CpuSnapshot& snapshot) {
   std::ifstream file(root / "proc/stat");
@@ -23,14 +39,13 @@ void read_totals(const fs::path& root, CpuSnapshot& snapshot) {
     std::istringstream words(line);
     std::string name;
     words >> name;
-    if (name != "cpu") {
+    const auto core = read_ticks(words);
+    if (name == "cpu") {
+      snapshot.total_ticks = core.total_ticks;
+      snapshot.steal_ticks = core.steal_ticks;
+    } else {
       ++snapshot.cores;
-      continue;
-    }
-    std::int64_t ticks = 0;
-    for (std::size_t i = 0; i <= kSteal && words >> ticks; ++i) {
-      snapshot.total_ticks += ticks;
-      if (i == kSteal) snapshot.steal_ticks = ticks;
+      snapshot.by_core[std::atoll(name.c_str() + 3)] = core;
     }
   }
 }

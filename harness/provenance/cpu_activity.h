@@ -14,9 +14,15 @@ struct CpuSnapshot {
     std::string name;
     std::int64_t ticks = 0;  // user and system
   };
+  struct Core {
+    std::int64_t total_ticks = 0;  // idle ones too
+    std::int64_t busy_ticks = 0;   // without what was stolen
+    std::int64_t steal_ticks = 0;
+  };
   std::int64_t total_ticks = 0;  // of all cores, idle ones too
   std::int64_t steal_ticks = 0;
   std::int64_t cores = 0;
+  std::map<std::int64_t, Core> by_core;
   std::map<std::int64_t, Process> processes;  // by pid
 };
 

@@ -154,13 +154,17 @@ Selection parse_selection(const std::string& text) {
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix) {
   Statement sweeps(db,
                    "SELECT sweep_id FROM sweeps WHERE matrix = ? AND sweep_id <> '' "
+                   "AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons) "
                    "ORDER BY started_utc DESC, sweep_key DESC LIMIT 1");
   if (!sweeps.with(matrix).step()) return std::nullopt;
   return sweeps.text(0);
 }
 
 std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state) {
-  Statement count(db, "SELECT count(*) FROM attempts JOIN runs USING (run_key) WHERE run_id = ? AND state = ?");
+  // Of a comparison's attempts half were run by another engine, or all in pairs: a sweep has its own.
+  Statement count(db,
+                  "SELECT count(*) FROM attempts JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) "
+                  "WHERE run_id = ? AND state = ? AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons)");
   count.with(run_id, spec::enum_name(state)).step();
   return count.integer(0);
 }
@@ -169,8 +173,9 @@ std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& 
   switch (selection.kind) {
     case SelectionKind::latest_sweep:
       return load_where(db,
-                        "s.sweep_key = (SELECT sweep_key FROM sweeps ORDER BY sweep_id = '', started_utc DESC, "
-                        "sweep_key DESC LIMIT 1)");
+                        "s.sweep_key = (SELECT sweep_key FROM sweeps "
+                        "WHERE sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons) "
+                        "ORDER BY sweep_id = '', started_utc DESC, sweep_key DESC LIMIT 1)");
     case SelectionKind::all:
       return load_where(db, "TRUE");
     case SelectionKind::sweep:

@@ -40,8 +40,8 @@ struct StoredAttempt {
 // 6 to 64 hex digits.
 bool is_run_id_start(const std::string& text);
 
-// Which attempts: "latest" (the newest sweep), "all", "run:<start of a run id>", "attempt:<start of a run
-// id>/<number>", or the id of a sweep.
+// Which attempts: "latest" (the newest sweep, an A/B comparison being none), "all", "run:<start of a run id>",
+// "attempt:<start of a run id>/<number>", or the id of a sweep.
 enum class SelectionKind { latest_sweep, all, run, attempt, sweep };
 struct Selection {
   SelectionKind kind = SelectionKind::latest_sweep;

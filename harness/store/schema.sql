@@ -357,6 +357,69 @@ CREATE TABLE selftest_results (
   met        INTEGER         -- NULL: no goal
 ) STRICT;
 
+-- A/B comparisons: two sides in pairs of fresh processes (harness/ab/comparison_ledger.h). Attempts of both sides are
+-- rows of attempts, of the sweep whose id is the comparison's.
+CREATE TABLE ab_comparisons (
+  comparison_key INTEGER PRIMARY KEY,
+  comparison_id  TEXT NOT NULL UNIQUE,
+  purpose        TEXT NOT NULL CHECK (purpose IN ('compare', 'bisect', 'confirm', 'selftest')),
+  matrix         TEXT NOT NULL,
+  settings       TEXT NOT NULL,  -- what has to be equal for --resume to go on with it
+  seed           INTEGER NOT NULL,
+  started_utc    TEXT NOT NULL,
+  finished_utc   TEXT            -- NULL: cut off
+) STRICT;
+CREATE TABLE ab_sides (
+  comparison_key INTEGER NOT NULL REFERENCES ab_comparisons,
+  side           TEXT NOT NULL CHECK (side IN ('A', 'B')),
+  asked          TEXT NOT NULL,  -- as it was named
+  kind           TEXT NOT NULL CHECK (kind IN ('current', 'settings', 'binary', 'revision')),
+  git_commit     TEXT NOT NULL,  -- of a revision, else ''
+  engine         TEXT NOT NULL,  -- path
+  engine_sha256  TEXT NOT NULL,
+  PRIMARY KEY (comparison_key, side)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE ab_pairs (
+  comparison_key     INTEGER NOT NULL REFERENCES ab_comparisons,
+  cell               TEXT NOT NULL,     -- label in the matrix
+  cell_index         INTEGER NOT NULL,  -- counted from 0 in the comparison
+  pair               INTEGER NOT NULL,  -- counted from 1 in the cell, discarded ones too
+  first_side         TEXT NOT NULL CHECK (first_side IN ('A', 'B')),
+  discard            TEXT NOT NULL      -- why it does not count; none: it does
+    CHECK (discard IN ('none', 'failed', 'quarantined', 'steal', 'foreign_load', 'probe_moved', 'other_speed')),
+  discarded          TEXT NOT NULL,     -- the same as a sentence
+  a_attempt_key      INTEGER NOT NULL REFERENCES attempts,
+  b_attempt_key      INTEGER NOT NULL REFERENCES attempts,
+  a_instructions     INTEGER,           -- user mode, all processes of the run; NULL without a hardware counter
+  b_instructions     INTEGER,
+  a_steal_fraction   REAL NOT NULL,     -- of the cores' time while it ran
+  b_steal_fraction   REAL NOT NULL,
+  a_foreign_fraction REAL NOT NULL,
+  b_foreign_fraction REAL NOT NULL,
+  PRIMARY KEY (comparison_key, cell_index, pair)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE ab_verdicts (
+  comparison_key      INTEGER NOT NULL REFERENCES ab_comparisons,
+  cell                TEXT NOT NULL,
+  cell_index          INTEGER NOT NULL,
+  metric              TEXT NOT NULL,  -- '' for a verdict on the cell as a whole
+  verdict             TEXT NOT NULL,
+  reason              TEXT NOT NULL,
+  detail              TEXT NOT NULL,
+  margin_fraction     REAL,
+  a_median            REAL,
+  b_median            REAL,
+  ratio               REAL,     -- B / A, with its 95 % interval
+  ratio_low           REAL,
+  ratio_high          REAL,
+  p                   REAL,
+  detectable_fraction REAL,
+  pairs_used          INTEGER NOT NULL,
+  pairs_discarded     INTEGER NOT NULL,
+  pairs_needed        INTEGER,  -- to find the margin, where these do not
+  PRIMARY KEY (comparison_key, cell_index, metric)
+) STRICT, WITHOUT ROWID;
+
 -- For reading by hand: one row per attempt, with names in place of keys.
 CREATE VIEW attempt_overview AS
 SELECT a.attempt_key, s.sweep_id, c.matrix, c.label AS cell, r.run_id, r.model, r.device, r.precision, r.seq_len,

@@ -64,6 +64,26 @@ spec::StepRecord step_record(const spec::RunSpec& run, std::int64_t rank, std::i
   return record;
 }
 
+// A made-up engine of another speed, size or loss: factors from the environment, for comparisons of two engines. With
+// PERFBENCH_FAKE_SPEED the attempt's number (the name of its folder) adds up to 0.2 % of noise to the times.
+double factor(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? 1 : std::atof(text);
+}
+
+void change(spec::StepRecord& record, const fs::path& dir) {
+  const double noise = std::getenv("PERFBENCH_FAKE_SPEED") == nullptr
+                           ? 0
+                           : 0.001 * static_cast<double>(std::atoll(dir.filename().c_str()) * 7 % 5 - 2);
+  const double slower = factor("PERFBENCH_FAKE_SPEED") * (1 + noise);
+  for (auto* part : {&record.forward_ns, &record.backward_ns, &record.optimizer_ns, &record.wall_ns}) {
+    *part = static_cast<std::int64_t>(static_cast<double>(*part) * slower);
+  }
+  record.peak.total_bytes =
+      static_cast<std::int64_t>(static_cast<double>(record.peak.total_bytes) * factor("PERFBENCH_FAKE_SIZE"));
+  record.loss *= factor("PERFBENCH_FAKE_LOSS");
+}
+
 // First interrupts the process that PERFBENCH_FAKE_INTERRUPTS names, as a person's Ctrl-C would at this moment.
 [[noreturn]] void hang() {
   const auto interrupted = static_cast<pid_t>(environment_number("PERFBENCH_FAKE_INTERRUPTS", 0));
@@ -132,7 +152,7 @@ int finish(const fs::path& dir, const spec::RunSpec& run, FakeBehaviour behaviou
 int run(const fs::path& dir) {
   std::ifstream in(dir / "run.json");
   const auto run_spec = spec::parse_run_json(std::string(std::istreambuf_iterator<char>(in), {}));
-  const auto behaviour = static_cast<FakeBehaviour>(run_spec.seed);
+  const auto behaviour = static_cast<FakeBehaviour>(environment_number("PERFBENCH_FAKE_BEHAVIOUR", run_spec.seed));
   const auto rank = environment_number("OMPI_COMM_WORLD_RANK", 0);
   const bool is_last = rank + 1 == environment_number("OMPI_COMM_WORLD_SIZE", 1);
   if (rank == 0) write_file(dir / "env.json", to_json_line(environment()));
@@ -140,7 +160,9 @@ int run(const fs::path& dir) {
   const auto count = behaviour == FakeBehaviour::partial_records ? run_spec.steps - 1 : run_spec.steps;
   for (std::int64_t step = 0; step < count; ++step) {
     if (step == 1 && is_last) misbehave(behaviour);
-    steps << to_json_line(step_record(run_spec, rank, step)) << std::endl;
+    auto record = step_record(run_spec, rank, step);
+    change(record, dir);
+    steps << to_json_line(record) << std::endl;
     if (!steps) {
       std::cerr << "perfbench-engine: rank " << rank << ": cannot write the records" << std::endl;
       return 4;

@@ -1,5 +1,6 @@
 // What the fake engine does: chosen by the seed of the run, so that a matrix can hold cells that behave and cells that
-// do not.
+// do not; PERFBENCH_FAKE_BEHAVIOUR of the environment stands before the seed. PERFBENCH_FAKE_SPEED, _SIZE and _LOSS are
+// factors of the times, the peak memory and the loss.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,70 @@
+#include "harness/ab/ab_progress.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+std::string order_text(Side first) {
+  return first == Side::a ? "AB" : "BA";
+}
+
+}  // namespace
+
+PairsLeft pairs_left(const std::vector<CellVerdict>& cells, const std::vector<std::size_t>& looks) {
+  PairsLeft left;
+  for (const auto& cell : cells) {
+    if (cell.final) continue;
+    left.to_next_look += cell.next_look - cell.pairs_used;
+    left.at_most += std::max(looks.back(), cell.next_look) - cell.pairs_used;
+  }
+  return left;
+}
+
+AbProgress::AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<std::size_t> looks)
+    : out_(out), style_(style), looks_(std::move(looks)) {}
+
+void AbProgress::begin(const ExecutedPair& pair, const std::string& label, std::size_t cells) {
+  label_ = label;
+  if (style_ != SweepProgress::Style::live) return;
+  rewrite(fmt::format("cell {}/{} pair {} {}  {}", pair.cell + 1, cells, pair.number, order_text(pair.first), label));
+}
+
+void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells) {
+  const double took_s = static_cast<double>(pair.a.wall_ns + pair.b.wall_ns) * 1e-9;
+  executed_s_ += took_s;
+  ++executed_;
+  const auto left = pairs_left(cells, looks_);
+  const double each_s = executed_s_ / static_cast<double>(executed_);
+  std::string rest;
+  if (left.at_most > 0) {
+    rest = fmt::format(", about {} to the next looks, {} at most",
+                       duration_text(each_s * static_cast<double>(left.to_next_look)),
+                       duration_text(each_s * static_cast<double>(left.at_most)));
+  }
+  const auto line = fmt::format("cell {}/{} pair {} {} in {:.1f} s{}  {}{}", pair.cell + 1, cells.size(), pair.number,
+                                order_text(pair.first), took_s, rest, label_,
+                                pair.kept() ? "" : "\n    discarded: " + pair.discarded);
+  if (style_ == SweepProgress::Style::live && pair.kept()) return rewrite(line);
+  say(line);
+}
+
+void AbProgress::say(const std::string& text) {
+  if (line_is_shown_) fmt::print(out_, "\r\x1b[2K");
+  line_is_shown_ = false;
+  fmt::print(out_, "{}\n", text);
+  std::fflush(out_);
+}
+
+void AbProgress::rewrite(const std::string& line) {
+  fmt::print(out_, "\r\x1b[2K{}", line.substr(0, kColumns));
+  std::fflush(out_);
+  line_is_shown_ = true;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,40 @@
+// What a comparison shows while it runs: a line a pair, or one that is rewritten on a terminal, with the time left.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "harness/ab/cell_verdict.h"
+#include "harness/run/progress.h"
+
+namespace perfbench::harness {
+
+struct PairsLeft {
+  std::size_t to_next_look = 0;  // of all open cells, should no pair be discarded
+  std::size_t at_most = 0;       // should no cell be decided early
+};
+
+PairsLeft pairs_left(const std::vector<CellVerdict>& cells, const std::vector<std::size_t>& looks);
+
+class AbProgress {
+ public:
+  AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<std::size_t> looks);
+
+  void begin(const ExecutedPair& pair, const std::string& label, std::size_t cells);
+  void end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells);
+  void say(const std::string& text);  // a line that stays
+
+ private:
+  void rewrite(const std::string& line);
+
+  std::FILE* out_;
+  SweepProgress::Style style_;
+  std::vector<std::size_t> looks_;
+  std::string label_;
+  double executed_s_ = 0;
+  std::size_t executed_ = 0;
+  bool line_is_shown_ = false;
+};
+
+}  // namespace perfbench::harness

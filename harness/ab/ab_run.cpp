@@ -1,0 +1,117 @@
+#include "harness/ab/ab_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/ab/pair_order.h"
+
+namespace perfbench::harness {
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const std::vector<AbCell>& cells, const AbRule& rule, std::uint64_t seed, const AbHooks& hooks)
+      : cells_(cells), rule_(rule), seed_(seed), hooks_(hooks), of_cell_(cells.size()), wanted_(cells.size()) {}
+
+  AbResult run(std::vector<ExecutedPair> done) {
+    result_.cells.resize(cells_.size());
+    for (auto& pair : done) of_cell_[pair.cell].push_back(std::move(pair));
+    for (auto& pairs : of_cell_) order_by_number(pairs);
+    for (std::size_t cell = 0; cell < cells_.size(); ++cell) judge(cell);
+    do {
+      while (!result_.cancelled && any_open()) round();
+    } while (!result_.cancelled && reopen());
+    for (auto& pairs : of_cell_) {
+      for (auto& pair : pairs) result_.pairs.push_back(std::move(pair));
+    }
+    control_false_discoveries(result_.cells, rule_.alpha);
+    return std::move(result_);
+  }
+
+ private:
+  static void order_by_number(std::vector<ExecutedPair>& pairs) {
+    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& x, const auto& y) { return x.number < y.number; });
+  }
+
+  bool any_open() const {
+    return std::any_of(result_.cells.begin(), result_.cells.end(), [](const auto& cell) { return !cell.final; });
+  }
+
+  // Significance that does not hold among all cells is worth another look where one is planned.
+  bool reopen() {
+    auto controlled = result_.cells;
+    control_false_discoveries(controlled, rule_.alpha);
+    for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
+      const auto wanted = pairs_wanted(controlled[cell]);
+      if (wanted <= wanted_[cell]) continue;
+      wanted_[cell] = wanted;
+      judge(cell);
+    }
+    return any_open();
+  }
+
+  // One pair of each open cell. A cell whose earlier rounds had more pairs (a comparison that was cut off amid one)
+  // waits for the others.
+  void round() {
+    std::size_t fewest = SIZE_MAX;
+    for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
+      if (!result_.cells[cell].final) fewest = std::min(fewest, of_cell_[cell].size());
+    }
+    for (std::size_t cell = 0; cell < cells_.size() && !result_.cancelled; ++cell) {
+      if (!result_.cells[cell].final && of_cell_[cell].size() == fewest) pair(cell);
+    }
+  }
+
+  void pair(std::size_t cell) {
+    ExecutedPair pair{.cell = cell, .number = of_cell_[cell].size() + 1};
+    pair.first = first_side(seed_, cell, pair.number);
+    if (hooks_.on_begin) hooks_.on_begin(pair);
+    const auto second = pair.first == Side::a ? Side::b : Side::a;
+    for (const auto side : {pair.first, second}) {
+      if (hooks_.cancelled()) result_.cancelled = true;
+      if (result_.cancelled) return;  // half a pair is none
+      pair.of(side) = hooks_.run(cells_[cell], side);
+      if (pair.of(side).state == AttemptState::cancelled) result_.cancelled = true;
+    }
+    if (result_.cancelled) return;
+    const auto spoiled = why_discarded(pair, rule_.spoil);
+    pair.discard = spoiled.discard;
+    pair.discarded = spoiled.why;
+    hooks_.record(pair);
+    of_cell_[cell].push_back(pair);
+    judge(cell);
+    if (hooks_.on_end) hooks_.on_end(pair, result_.cells);
+  }
+
+  void judge(std::size_t cell) {
+    auto& verdict = result_.cells[cell];
+    if (cells_[cell].not_comparable) {
+      verdict = {.label = cells_[cell].label, .final = true};
+      verdict.whole = Decision{};
+      verdict.whole->verdict = Verdict::not_comparable;
+      verdict.whole->reason = VerdictReason::other_work;
+      verdict.whole->detail = *cells_[cell].not_comparable;
+      return;
+    }
+    std::vector<const ExecutedPair*> pairs;
+    for (const auto& pair : of_cell_[cell]) pairs.push_back(&pair);
+    verdict = judge_cell(cells_[cell].label, pairs, rule_, wanted_[cell]);
+  }
+
+  const std::vector<AbCell>& cells_;
+  const AbRule& rule_;
+  const std::uint64_t seed_;
+  const AbHooks& hooks_;
+  std::vector<std::vector<ExecutedPair>> of_cell_;
+  std::vector<std::size_t> wanted_;
+  AbResult result_;
+};
+
+}  // namespace
+
+AbResult run_pairs(const std::vector<AbCell>& cells, const AbRule& rule, std::uint64_t seed, const AbHooks& hooks,
+                   std::vector<ExecutedPair> done) {
+  return Comparison(cells, rule, seed, hooks).run(std::move(done));
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,286 @@
+#include "harness/ab/cell_verdict.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/compare/log_difference.h"
+#include "harness/detect/statistics.h"
+
+namespace perfbench::harness {
+namespace {
+
+std::optional<double> value_of(const SideRun& run, const std::string& metric) {
+  const auto found = run.metrics.find(metric);
+  if (found == run.metrics.end()) return std::nullopt;
+  return found->second;
+}
+
+// The same number in every run needs no calm machine: of an exact metric all pairs count whose runs ended well.
+bool counts_for(const ExecutedPair& pair, const MetricRule& rule) {
+  if (rule.noise == MetricNoise::measured) return pair.kept();
+  return pair.a.state == AttemptState::ok && pair.b.state == AttemptState::ok;
+}
+
+struct Values {
+  std::vector<Pair> pairs;
+  std::vector<double> a, b;
+  std::size_t only_a = 0;  // pairs in which B alone has no such number
+};
+
+Values values_of(const std::vector<const ExecutedPair*>& pairs, const MetricRule& rule) {
+  Values out;
+  for (const auto* pair : pairs) {
+    if (!counts_for(*pair, rule)) continue;
+    const auto a = value_of(pair->a, rule.metric);
+    const auto b = value_of(pair->b, rule.metric);
+    if (a && !b) ++out.only_a;
+    if (!a || !b || *a <= 0 || *b <= 0) continue;
+    out.pairs.push_back({*a, *b});
+    out.a.push_back(*a);
+    out.b.push_back(*b);
+  }
+  return out;
+}
+
+Decision conclusion(Verdict verdict, VerdictReason reason, std::string detail) {
+  Decision out;
+  conclude(out, verdict, reason, std::move(detail));
+  return out;
+}
+
+// An exact metric that B alone lacks: a loss that is no number any more.
+std::optional<MetricVerdict> vanished(const Values& values, const MetricRule& rule) {
+  if (rule.noise != MetricNoise::exact || values.only_a == 0 || !values.pairs.empty()) return std::nullopt;
+  MetricVerdict out{.rule = rule, .pairs = values.only_a};
+  out.decided.decision =
+      conclusion(Verdict::regressed, VerdictReason::side_failed,
+                 fmt::format("A has {} in all {} pairs, B in none: it is no number there", rule.metric, values.only_a));
+  out.decided.final = true;
+  return out;
+}
+
+PairedRule paired_rule(const MetricRule& metric, const AbRule& rule) {
+  return {.direction = metric.direction,
+          .margin_fraction = metric.margin_fraction,
+          .alpha = rule.alpha,
+          .looks = rule.looks};
+}
+
+// A metric that no run has is not spoken of; one that was measured, though never in a pair that counts, is undecided.
+std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*>& pairs, MetricVerdict out) {
+  const bool measured = std::any_of(pairs.begin(), pairs.end(), [&out](const ExecutedPair* pair) {
+    return value_of(pair->a, out.rule.metric).value_or(0) > 0 || value_of(pair->b, out.rule.metric).value_or(0) > 0;
+  });
+  if (!measured) return std::nullopt;
+  out.decided.decision =
+      conclusion(Verdict::inconclusive, VerdictReason::no_measurement, "no pair that counts has it on both sides");
+  return out;
+}
+
+std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>& pairs, const MetricRule& metric,
+                                          const AbRule& rule) {
+  auto values = values_of(pairs, metric);
+  if (auto gone = vanished(values, metric)) return gone;
+  MetricVerdict out{.rule = metric, .pairs = values.pairs.size()};
+  if (metric.noise == MetricNoise::exact) {
+    if (const auto exact = decide_exact(values.pairs, metric)) {
+      out.a_median = values.pairs.front().a;
+      out.b_median = values.pairs.front().b;
+      out.decided.decision = *exact;
+      out.decided.final = true;
+      return out;
+    }
+    auto measured = metric;  // it has noise here after all
+    measured.noise = MetricNoise::measured;
+    values = values_of(pairs, measured);
+    out.pairs = values.pairs.size();
+  }
+  if (values.pairs.empty()) return without_pairs(pairs, out);
+  out.a_median = median(values.a);
+  out.b_median = median(values.b);
+  out.decided = decide_pairs(values.pairs, paired_rule(metric, rule));
+  return out;
+}
+
+void count_failures(const ExecutedPair& pair, CellVerdict& out) {
+  for (const auto side : {Side::a, Side::b}) {
+    const auto& run = pair.of(side);
+    if (!is_failed_run(run)) continue;
+    auto& failures = side == Side::a ? out.a_failures : out.b_failures;
+    if (failures.count++ == 0) {
+      failures.first = fmt::format("{}{}{}", spec::enum_name(run.state), run.reason.empty() ? "" : ": ", run.reason);
+    }
+  }
+}
+
+void count_pairs(const std::vector<const ExecutedPair*>& pairs, CellVerdict& out) {
+  std::vector<double> instructions;
+  for (const auto* pair : pairs) {
+    count_failures(*pair, out);
+    if (!pair->kept()) {
+      ++out.pairs_discarded;
+      auto& kind = out.discarded[pair->discard];
+      if (kind.count++ == 0) kind.first = pair->discarded;
+      continue;
+    }
+    ++out.pairs_used;
+    if (pair->a.instructions && pair->b.instructions && *pair->a.instructions > 0) {
+      instructions.push_back(static_cast<double>(*pair->b.instructions) / static_cast<double>(*pair->a.instructions));
+    }
+  }
+  if (!instructions.empty()) out.instructions_ratio = median(instructions);
+}
+
+// A side that fails again and again decides the cell. Of the two only B's failing is news: where A fails, there is
+// nothing to hold B against.
+std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule) {
+  const auto& a = cell.a_failures;
+  const auto& b = cell.b_failures;
+  if (a.count < rule.most_failures && b.count < rule.most_failures) return std::nullopt;
+  if (a.count > 0) {
+    return conclusion(Verdict::not_comparable, VerdictReason::side_failed,
+                      fmt::format("A failed {} times ({}), B {} times{}", a.count, a.first, b.count,
+                                  b.count > 0 ? " (" + b.first + ")" : ""));
+  }
+  return conclusion(Verdict::regressed, VerdictReason::side_failed,
+                    fmt::format("B failed {} times ({}) where A never did", b.count, b.first));
+}
+
+void set_progress(CellVerdict& cell, const AbRule& rule, std::size_t wanted) {
+  const auto next =
+      std::find_if(rule.looks.begin(), rule.looks.end(), [&cell](std::size_t look) { return look > cell.pairs_used; });
+  const bool looks_left = next != rule.looks.end();
+  const bool at_look = std::find(rule.looks.begin(), rule.looks.end(), cell.pairs_used) != rule.looks.end();
+  const bool decided =
+      at_look && cell.pairs_used >= wanted &&
+      std::all_of(cell.metrics.begin(), cell.metrics.end(), [](const auto& metric) { return metric.decided.final; });
+  cell.final = cell.whole || !looks_left || decided || cell.pairs_discarded > rule.most_discarded;
+  cell.next_look = cell.final ? 0 : *next;
+}
+
+bool is_undecided(Verdict verdict) {
+  return verdict == Verdict::inconclusive || verdict == Verdict::not_comparable;
+}
+
+std::vector<const Decision*> decisions_of(const CellVerdict& cell) {
+  std::vector<const Decision*> out;
+  if (cell.whole) out.push_back(&*cell.whole);
+  for (const auto& metric : cell.metrics) out.push_back(&metric.decided.decision);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::size_t> looks_up_to(std::size_t pairs) {
+  std::vector<std::size_t> looks;
+  for (const std::size_t look : {4, 8, 16}) {
+    if (look < pairs) looks.push_back(look);
+  }
+  looks.push_back(pairs);
+  return looks;
+}
+
+std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const MetricRule& rule) {
+  if (pairs.empty()) return std::nullopt;
+  const auto& first = pairs.front();
+  const bool repeats = std::all_of(pairs.begin(), pairs.end(),
+                                   [&first](const Pair& pair) { return pair.a == first.a && pair.b == first.b; });
+  if (!repeats) return std::nullopt;
+  const double ratio = first.b / first.a;
+  Decision out;
+  if (first.a == first.b) {
+    out = conclusion(Verdict::same, VerdictReason::exact, "the same number in every run of both sides");
+  } else if (std::abs(std::log(ratio)) <= std::log1p(rule.margin_fraction)) {
+    out =
+        conclusion(Verdict::same, VerdictReason::exact, "each side repeats its number; they differ within the margin");
+  } else {
+    out = conclusion(
+        direction_verdict(std::log(ratio), rule.direction), VerdictReason::exact,
+        fmt::format("each side repeats its number; they differ by more than {}", percent(rule.margin_fraction)));
+  }
+  out.ratio = ratio;
+  out.ratio_95 = Interval{ratio, ratio};
+  out.detectable_fraction = 0;
+  out.current_runs = pairs.size();
+  out.baseline_runs = pairs.size();
+  return out;
+}
+
+CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
+                       std::size_t wanted) {
+  CellVerdict out{.label = label};
+  count_pairs(pairs, out);
+  out.whole = failed_side(out, rule);
+  for (const auto& metric : rule.metrics) {
+    if (auto verdict = judge_metric(pairs, metric, rule)) out.metrics.push_back(std::move(*verdict));
+  }
+  set_progress(out, rule, wanted);
+  if (out.final && out.pairs_used < rule.looks.front() && !out.whole) {
+    out.notes.push_back(fmt::format("{} of {} pairs were discarded; the first look needs {} good ones",
+                                    out.pairs_discarded, pairs.size(), rule.looks.front()));
+  }
+  for (const auto& [side, failures] : {std::pair{"A", &out.a_failures}, std::pair{"B", &out.b_failures}}) {
+    if (failures->count > 0 && !out.whole) {
+      out.notes.push_back(fmt::format("{} failed {} times: {}", side, failures->count, failures->first));
+    }
+  }
+  return out;
+}
+
+void control_false_discoveries(std::vector<CellVerdict>& cells, double alpha) {
+  std::vector<PairedDecision*> tested;
+  for (auto& cell : cells) {
+    for (auto& metric : cell.metrics) {
+      const auto reason = metric.decided.decision.reason;
+      const bool by_a_test = reason != VerdictReason::exact && reason != VerdictReason::side_failed;
+      if (by_a_test) tested.push_back(&metric.decided);  // one without a p counts as p = 1
+    }
+  }
+  control_false_discoveries(tested, alpha);
+}
+
+std::size_t pairs_wanted(const CellVerdict& cell) {
+  std::size_t wanted = 0;
+  for (const auto& metric : cell.metrics) {
+    if (metric.decided.decision.reason == VerdictReason::false_discovery) {
+      wanted = std::max(wanted, metric.decided.next_look);
+    }
+  }
+  return wanted;
+}
+
+Verdict overall(const std::vector<CellVerdict>& cells) {
+  bool any = false;
+  bool undecided = false;
+  bool improved = false;
+  for (const auto& cell : cells) {
+    const auto decisions = decisions_of(cell);
+    undecided = undecided || decisions.empty();
+    for (const auto* decision : decisions) {
+      any = true;
+      if (decision->verdict == Verdict::regressed) return Verdict::regressed;
+      undecided = undecided || is_undecided(decision->verdict);
+      improved = improved || decision->verdict == Verdict::improved;
+    }
+  }
+  if (!any) return Verdict::not_comparable;
+  if (undecided) return Verdict::inconclusive;
+  return improved ? Verdict::improved : Verdict::same;
+}
+
+std::vector<std::string> gate_refusals(const std::vector<CellVerdict>& cells, const AbRule& rule) {
+  std::vector<std::string> out;
+  for (const auto& cell : cells) {
+    if (cell.whole && is_undecided(cell.whole->verdict)) out.push_back(cell.label + ": " + cell.whole->detail);
+    if (!cell.whole && cell.metrics.empty()) out.push_back(cell.label + ": no pair of it could be compared");
+    for (const auto& metric : cell.metrics) {
+      const auto why = gate_refusal(metric.decided, paired_rule(metric.rule, rule));
+      if (why) out.push_back(fmt::format("{} {}: {}", cell.label, metric.rule.metric, *why));
+    }
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

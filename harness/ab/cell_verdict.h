@@ -1,0 +1,85 @@
+// From the pairs of one cell to what is known about it: pure functions of what was measured.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/ab/executed_pair.h"
+#include "harness/ab/metric_rule.h"
+#include "harness/ab/spoiled_pair.h"
+#include "harness/compare/attribution.h"
+#include "harness/compare/paired_decision.h"
+
+namespace perfbench::harness {
+
+struct AbRule {
+  std::vector<MetricRule> metrics = default_metric_rules();
+  double alpha = 0.01;  // two-sided, over all looks of a metric and, by false discovery rate, all metrics
+  std::vector<std::size_t> looks = {4, 8, 16};
+  std::size_t most_discarded = 16;  // pairs of a cell that may be replaced
+  std::size_t most_failures = 3;    // of one side in a cell, then the cell is given up
+  SpoilRule spoil;
+};
+
+// Of the standard looks those below `pairs`, and `pairs` itself.
+std::vector<std::size_t> looks_up_to(std::size_t pairs);
+
+struct MetricVerdict {
+  MetricRule rule;
+  PairedDecision decided;
+  std::optional<double> a_median;
+  std::optional<double> b_median;
+  std::size_t pairs = 0;  // it was decided on
+};
+
+struct SideFailures {
+  std::size_t count = 0;
+  std::string first;  // "crashed: signal 11"
+};
+
+struct DiscardedPairs {
+  std::size_t count = 0;
+  std::string first;  // why, in words
+};
+
+struct CellVerdict {
+  std::string label;
+  std::vector<MetricVerdict> metrics;  // those that both sides measured; empty when no pair could be held together
+  std::optional<Decision> whole;       // about the cell itself: a side that fails, or cells that cannot be compared
+  std::size_t pairs_used = 0;
+  std::size_t pairs_discarded = 0;
+  std::map<Discard, DiscardedPairs> discarded;
+  SideFailures a_failures;
+  SideFailures b_failures;
+  std::optional<double> instructions_ratio;  // B / A, median over the pairs that counted on both sides
+  std::vector<std::string> notes;
+  std::optional<Attribution> attribution;  // of a difference in step time
+
+  bool final = false;         // no further pair would be asked for
+  std::size_t next_look = 0;  // kept pairs to have before the next decision; 0 when final
+};
+
+// `pairs` are those of one cell, in the order executed. Before the first look nothing is decided. The cell stays open
+// until `wanted` pairs are kept, though all its metrics may be decided before.
+CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
+                       std::size_t wanted = 0);
+
+// The decision without a test: nothing unless every pair of a side repeats the same value.
+std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const MetricRule& rule);
+
+// Over all measured metrics of all cells: what does not survive becomes INCONCLUSIVE.
+void control_false_discoveries(std::vector<CellVerdict>& cells, double alpha);
+
+// After that: pairs to have, so that another look may decide what did not survive; 0 when none is planned.
+std::size_t pairs_wanted(const CellVerdict& cell);
+
+// Worst first: REGRESSED, INCONCLUSIVE or NOT_COMPARABLE, then IMPROVED and SAME. NOT_COMPARABLE without any cell.
+Verdict overall(const std::vector<CellVerdict>& cells);
+
+// What keeps a gate from passing though nothing regressed (gate_refusal of paired_decision.h), one line a metric.
+std::vector<std::string> gate_refusals(const std::vector<CellVerdict>& cells, const AbRule& rule);
+
+}  // namespace perfbench::harness

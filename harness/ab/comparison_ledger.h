@@ -1,0 +1,58 @@
+// Comparisons in the store: tables ab_comparisons, ab_sides, ab_pairs and ab_verdicts. The attempts themselves are
+// ordinary ones, of the sweep that has the comparison's id.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/ab/cell_verdict.h"
+#include "harness/ab/executed_pair.h"
+#include "harness/ab/sides.h"
+#include "harness/store/sqlite.h"
+
+namespace perfbench::harness {
+
+enum class AbPurpose { compare, bisect, confirm, selftest };
+
+struct ComparisonRecord {
+  std::int64_t key = 0;       // given by the store
+  std::string comparison_id;  // also the sweep of its attempts
+  AbPurpose purpose = AbPurpose::compare;
+  std::string matrix;
+  std::string settings;  // what has to be equal for a comparison to be continued: cells, rule, sides
+  std::uint64_t seed = 0;
+  AbSide a;
+  AbSide b;
+};
+
+// Begun now, with its sides. Sets the key.
+void begin_comparison(Connection& db, ComparisonRecord& comparison);
+
+// The newest one of these settings that was never finished.
+std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, const std::string& settings);
+
+// In one transaction, as soon as it is complete: what a kill leaves is whole pairs.
+void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair);
+
+// In the order of cells and pairs.
+std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key);
+
+// Its verdicts, and that it is finished.
+void finish_comparison(Connection& db, std::int64_t comparison_key, const std::vector<CellVerdict>& cells);
+
+// Takes a run directory in and gives what a comparison needs of it; circumstances are the caller's to add. Throws as
+// ingest_run_directory does.
+SideRun store_side_run(Connection& db, const std::filesystem::path& attempt_dir, const AttemptRecord& record);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::AbPurpose> {
+  using P = perfbench::harness::AbPurpose;
+  static constexpr std::array kNames{std::pair{P::compare, "compare"}, std::pair{P::bisect, "bisect"},
+                                     std::pair{P::confirm, "confirm"}, std::pair{P::selftest, "selftest"}};
+};

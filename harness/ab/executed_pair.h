@@ -1,0 +1,81 @@
+// What a comparison of two sides is made of: process runs, two to a pair.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "harness/matrix/cell.h"
+#include "harness/provenance/foreign_load.h"
+#include "harness/run/attempt.h"
+
+namespace perfbench::harness {
+
+enum class Side { a, b };
+
+// One cell of the matrix as each side runs it.
+struct AbCell {
+  std::string label;  // as the matrix names it, without what a side sets
+  Cell a;
+  Cell b;
+  std::optional<std::string> not_comparable;  // why no pair of it can run
+
+  const Cell& of(Side side) const { return side == Side::a ? a : b; }
+};
+
+struct SideRun {
+  std::int64_t attempt_key = 0;  // in the store
+  AttemptState state = AttemptState::ok;
+  std::string reason;                     // of a state that is not ok
+  std::map<std::string, double> metrics;  // of the metric catalog
+  ForeignLoad load;                       // while it ran
+  std::optional<std::int64_t> instructions;
+  std::int64_t wall_ns = 0;
+};
+
+// Why a pair does not count.
+enum class Discard { none, failed, quarantined, steal, foreign_load, probe_moved, other_speed };
+
+struct ExecutedPair {
+  std::size_t cell = 0;    // index
+  std::size_t number = 1;  // of this cell's pairs, counted from 1, discarded ones too
+  Side first = Side::a;
+  SideRun a;
+  SideRun b;
+  Discard discard = Discard::none;
+  std::string discarded;  // the same as a sentence
+
+  const SideRun& of(Side side) const { return side == Side::a ? a : b; }
+  SideRun& of(Side side) { return side == Side::a ? a : b; }
+  bool kept() const { return discard == Discard::none; }
+};
+
+// Neither an outcome of measuring (ok) nor of circumstances (quarantined, cancelled): the engine did not finish.
+inline bool is_failed_run(const SideRun& run) {
+  return run.state != AttemptState::ok && run.state != AttemptState::quarantined &&
+         run.state != AttemptState::cancelled;
+}
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::Side> {
+  using S = perfbench::harness::Side;
+  static constexpr std::array kNames{std::pair{S::a, "A"}, std::pair{S::b, "B"}};
+};
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::Discard> {
+  using D = perfbench::harness::Discard;
+  static constexpr std::array kNames{std::pair{D::none, "none"},
+                                     std::pair{D::failed, "failed"},
+                                     std::pair{D::quarantined, "quarantined"},
+                                     std::pair{D::steal, "steal"},
+                                     std::pair{D::foreign_load, "foreign_load"},
+                                     std::pair{D::probe_moved, "probe_moved"},
+                                     std::pair{D::other_speed, "other_speed"}};
+};

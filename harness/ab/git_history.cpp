@@ -1,0 +1,95 @@
+#include "harness/ab/git_history.h"
+
+#include <fmt/core.h>
+
+#include <sstream>
+#include <stdexcept>
+
+#include "harness/input_error.h"
+#include "harness/launch/process.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+ProcessEnd run_git(const fs::path& folder, std::vector<std::string> arguments) {
+  // The owner of the files may be another user than the one who measures (containers).
+  const std::vector<std::string> start{"git", "-c", "safe.directory=*", "-C", folder.string()};
+  arguments.insert(arguments.begin(), start.begin(), start.end());
+  try {
+    return run_process({.command = std::move(arguments),
+                        .environment = {{"LC_ALL", "C"}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_OPTIONAL_LOCKS", "0"}}});
+  } catch (const LaunchError& e) {
+    throw InputError(fmt::format("[git] {}; revisions are compared with git", e.what()));
+  }
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  for (auto& letter : text) {
+    if (letter == '\n') letter = ' ';
+  }
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+GitHistory::GitHistory(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) throw InputError("[git] " + folder.string() + " is not a folder");
+  const auto end = run_git(folder, {"rev-parse", "--show-toplevel"});
+  if (!end.succeeded()) {
+    throw InputError("[git] " + folder.string() + " is in no git repository: name one with --repo (" +
+                     one_line(end.error_output) + ")");
+  }
+  root_ = one_line(end.output);
+}
+
+std::string GitHistory::commit(const std::string& revision) const {
+  const auto end = run_git(root_, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  if (!end.succeeded()) throw InputError("[git] " + root_.string() + " has no commit '" + revision + "'");
+  return one_line(end.output);
+}
+
+std::string GitHistory::subject(const std::string& commit) const {
+  const auto end = run_git(root_, {"show", "--no-patch", "--format=%s", "--end-of-options", commit});
+  return end.succeeded() ? one_line(end.output) : "";
+}
+
+std::vector<std::string> GitHistory::first_parents(const std::string& good, const std::string& bad) const {
+  const auto end = run_git(root_, {"rev-list", "--first-parent", "--reverse", bad, "^" + good});
+  if (!end.succeeded()) throw InputError("[git] " + one_line(end.error_output));
+  auto commits = lines_of(end.output);
+  // ^good also leaves out what good's other parents reach: what remains has to sit right on top of it.
+  const auto below = commits.empty() ? ProcessEnd{.exit_code = 1}
+                                     : run_git(root_, {"rev-parse", "--verify", "--quiet", commits.front() + "^1"});
+  if (!below.succeeded() || one_line(below.output) != good) {
+    throw InputError(
+        fmt::format("[git] {} is not among the first-parent ancestors of {}: name a good commit of the "
+                    "same line of history",
+                    short_commit(good), short_commit(bad)));
+  }
+  return commits;
+}
+
+void GitHistory::check_out(const std::string& commit, const fs::path& folder) const {
+  const auto cloned =
+      run_git(root_, {"clone", "--quiet", "--shared", "--no-checkout", root_.string(), folder.string()});
+  if (!cloned.succeeded()) throw std::runtime_error("[git] cannot clone: " + one_line(cloned.error_output));
+  const auto out = run_git(folder, {"checkout", "--quiet", "--detach", commit});
+  if (!out.succeeded()) throw std::runtime_error("[git] cannot check out: " + one_line(out.error_output));
+}
+
+std::string short_commit(const std::string& commit) {
+  constexpr std::size_t kDigits = 8;
+  return commit.substr(0, kDigits);
+}
+
+}  // namespace perfbench::harness

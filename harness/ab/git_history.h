@@ -1,0 +1,34 @@
+// The few things asked of git, by argument vectors and never through a shell.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace perfbench::harness {
+
+class GitHistory {
+ public:
+  // Throws InputError when `folder` is in no git repository, or there is no git.
+  explicit GitHistory(const std::filesystem::path& folder);
+
+  const std::filesystem::path& root() const { return root_; }  // of the work tree
+  // The 40 digits of "HEAD~1", a branch, a tag. Throws InputError.
+  std::string commit(const std::string& revision) const;
+  // First line of its message.
+  std::string subject(const std::string& commit) const;
+  // The commits after `good` up to `bad` along first parents, oldest first. Throws InputError when `good` is not among
+  // the first-parent ancestors of `bad`.
+  std::vector<std::string> first_parents(const std::string& good, const std::string& bad) const;
+  // Its files in a new folder, a work tree that git knows the commit of. The repository itself is not changed. Throws
+  // std::runtime_error.
+  void check_out(const std::string& commit, const std::filesystem::path& folder) const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+// "1f7dcc9e": how commits are printed.
+std::string short_commit(const std::string& commit);
+
+}  // namespace perfbench::harness

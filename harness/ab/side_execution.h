@@ -1,0 +1,25 @@
+// One process run of one side: executed, watched, taken into the store.
+#pragma once
+
+#include "harness/ab/comparison_ledger.h"
+#include "harness/ab/executed_pair.h"
+#include "harness/ab/instruction_counter.h"
+#include "harness/ab/sides.h"
+#include "harness/run/attempt_execution.h"
+
+namespace perfbench::harness {
+
+struct SideExecution {
+  Connection* db = nullptr;
+  ExecutionSettings settings = {};  // its engine is that of the side; its sweep is the comparison
+  AbSide a = {};
+  AbSide b = {};
+  InstructionCounter* instructions = nullptr;
+};
+
+// Throws InputError when what the side's engine wrote cannot be understood, StoreError, RunDirectoryError. `directory`
+// gets the run's, where it is wanted.
+SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side,
+                     std::filesystem::path* directory = nullptr);
+
+}  // namespace perfbench::harness

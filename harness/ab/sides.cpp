@@ -1,0 +1,103 @@
+#include "harness/ab/sides.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <map>
+#include <set>
+
+#include "harness/input_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kSetPrefix = "set:";
+constexpr const char* kEngineName = "perfbench-engine";
+
+std::vector<std::string> settings_of(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t start = kSetPrefix.size(); start <= text.size();) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    if (comma == start) throw InputError("[compare] '" + text + "': the form is set:KEY=VALUE,KEY=VALUE");
+    out.push_back(text.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return out;
+}
+
+// The engine that a path names; empty when it names none.
+fs::path engine_at(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return access(path.c_str(), X_OK) == 0 ? path : fs::path();
+  for (const auto& inside : {path / "bin" / kEngineName, path / kEngineName}) {
+    if (fs::is_regular_file(inside, ignored) && access(inside.c_str(), X_OK) == 0) return inside;
+  }
+  return {};
+}
+
+bool looks_like_a_path(const std::string& text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
+}
+
+bool runs(const Cell& cell) {
+  return !cell.excluded && !cell.infeasible;
+}
+
+std::string why_not(const Cell& cell) {
+  return cell.excluded ? "excluded: " + *cell.excluded : *cell.infeasible;
+}
+
+std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
+  std::map<std::size_t, Cell> out;
+  for (auto& cell : cells) {
+    const auto combination = cell.combination;
+    out.emplace(combination, std::move(cell));
+  }
+  return out;
+}
+
+}  // namespace
+
+AbSide parse_side(const std::string& text, const fs::path& current_engine,
+                  const std::function<std::string(const std::string&)>& commit_of) {
+  if (text == "current") return {.asked = text, .kind = SideKind::current, .engine = current_engine};
+  if (text.starts_with(kSetPrefix)) {
+    return {.asked = text, .kind = SideKind::settings, .engine = current_engine, .set = settings_of(text)};
+  }
+  if (const auto engine = engine_at(text); !engine.empty()) {
+    return {.asked = text, .kind = SideKind::binary, .engine = fs::absolute(engine).lexically_normal()};
+  }
+  if (looks_like_a_path(text)) {
+    throw InputError("[compare] '" + text + "' is no " + kEngineName + " and holds no bin/" + kEngineName);
+  }
+  return {.asked = text, .kind = SideKind::revision, .commit = commit_of(text)};
+}
+
+std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbSide& b,
+                               const std::function<Expansion(const Overrides&)>& expand_with) {
+  auto chosen = base;
+  chosen.equal_runs = EqualRuns::keep;
+  const auto cells_of = [&](const AbSide& side) {
+    Overrides overrides{.set = base.set, .equal_runs = EqualRuns::keep};  // --only speaks of the matrix's own values
+    overrides.set.insert(overrides.set.end(), side.set.begin(), side.set.end());
+    return by_combination(expand_with(overrides).cells);
+  };
+  const auto of_a = cells_of(a);
+  const auto of_b = cells_of(b);
+  std::vector<AbCell> out;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& cell : expand_with(chosen).cells) {
+    AbCell both{.label = cell.label, .a = of_a.at(cell.combination), .b = of_b.at(cell.combination)};
+    if (!runs(both.a) && !runs(both.b)) continue;
+    if (!seen.emplace(both.a.run_id, both.b.run_id).second) continue;  // the same two runs as an earlier cell
+    for (const auto side : {Side::a, Side::b}) {
+      if (runs(both.of(side))) continue;
+      both.not_comparable = fmt::format("{} does not run it: {}", spec::enum_name(side), why_not(both.of(side)));
+    }
+    out.push_back(std::move(both));
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,27 @@
+// Whether the two runs of a pair can be held against each other at all. A pure function of what was seen beside them;
+// which side was slower plays no part, so leaving pairs out by it does not bend a verdict.
+#pragma once
+
+#include <string>
+
+#include "harness/ab/executed_pair.h"
+#include "harness/detect/steady.h"
+
+namespace perfbench::harness {
+
+struct SpoilRule {
+  double most_probe_spread = kProbeMovedFraction;  // of the noise probe within a run
+  double most_probe_shift = 0.05;                  // between the two runs' probes: the machine ran at another speed
+  double most_steal = 0.02;                        // of the cores' time, by the hypervisor
+  double most_foreign = 0.10;                      // of the cores' time, by other processes
+};
+
+struct Spoiled {
+  Discard discard = Discard::none;  // none: nothing spoils the pair
+  std::string why;                  // "A crashed: signal 11", "B: other processes used 22 % of the cores"
+};
+
+// The first reason found, failures before circumstances.
+Spoiled why_discarded(const ExecutedPair& pair, const SpoilRule& rule);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,80 @@
+#include "harness/cli/ab_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kFewestPairs = 2;
+constexpr std::size_t kMostPairs = 64;
+constexpr std::size_t kFewestReplacements = 4;
+
+void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& group) {
+  const auto fraction = [&](const char* name, double& value, const char* help) {
+    command.add_option(name, value, help)->check(CLI::Range(0.0, 1e6))->capture_default_str()->group(group);
+  };
+  fraction("--most-probe-spread", spoil.most_probe_spread, "discard a pair whose noise probe moved by more in a run");
+  fraction("--most-probe-shift", spoil.most_probe_shift, "... whose two runs' probes differ by more");
+  fraction("--most-steal", spoil.most_steal, "... that lost more of the cores' time to the hypervisor");
+  fraction("--most-foreign", spoil.most_foreign, "... that lost more of the cores' time to other processes");
+}
+
+void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
+  command
+      .add_option("--repo", options.repository,
+                  "git repository that revisions are of; the one this perfbench was built from unless given")
+      ->group(group);
+  command
+      .add_option("--build-cache", options.build_cache,
+                  "where engines of revisions are built and kept; ~/.cache/perfbench/builds unless given")
+      ->group(group);
+  command.add_option("--build-option", options.build_options, "for cmake, for both sides: -DPERFBENCH_CUDA=ON")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+}
+
+}  // namespace
+
+AbRule AbOptions::rule() const {
+  AbRule out;
+  out.metrics = metric_rules(metrics, margins);
+  out.looks = looks_up_to(pairs);
+  out.most_discarded = most_discarded.value_or(std::max(pairs, kFewestReplacements));
+  out.spoil = spoil;
+  return out;
+}
+
+void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {
+  command.add_option("--runs", options.runs, "folder of the run directories; beside the database unless given")
+      ->group(group);
+  command
+      .add_option("--pairs", options.pairs,
+                  "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
+      ->check(CLI::Range(kFewestPairs, kMostPairs))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group)
+      ->default_str("step_time_s,tokens_per_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss");
+  command
+      .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  command.add_option("--seed", options.seed, "of the order within pairs; a new one unless given")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
+      ->group(group);
+  command
+      .add_option("--most-discarded", options.most_discarded,
+                  "spoiled pairs of a cell that are replaced; as many as --pairs unless given")
+      ->group(group);
+  add_spoil_options(command, options.spoil, group);
+  add_build_options(command, options, group);
+}
+
+}  // namespace perfbench::harness

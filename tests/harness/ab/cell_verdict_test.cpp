@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/ab/pair_order.h"
+#include "harness/input_error.h"
+#include "tests/harness/ab/made_up_runs.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(PairOrder, IsACoinAPairFromTheSeedAlone) {
+  constexpr std::size_t kPairs = 1000;
+  std::size_t a_first = 0;
+  std::size_t other = 0;
+  for (std::size_t pair = 1; pair <= kPairs; ++pair) {
+    EXPECT_EQ(first_side(7, 3, pair), first_side(7, 3, pair));
+    a_first += first_side(7, 3, pair) == Side::a ? 1 : 0;
+    other += first_side(7, 3, pair) == first_side(8, 3, pair) ? 1 : 0;
+  }
+  // Four standard deviations of a fair coin: 4 * sqrt(1000 / 4) = 63.
+  EXPECT_NEAR(static_cast<double>(a_first), 500, 63);
+  EXPECT_NEAR(static_cast<double>(other), 500, 63) << "another seed throws other coins";
+}
+
+class SpoiledPair : public testing::Test {
+ protected:
+  ExecutedPair pair_ = made_up_pair(1, made_up_run(1), made_up_run(1));
+  std::string why() const { return why_discarded(pair_, SpoilRule{}).why; }
+};
+
+TEST_F(SpoiledPair, OfTwoCalmRunsIsNone) {
+  pair_.a.metrics["probe_spread_fraction"] = pair_.b.metrics["probe_spread_fraction"] = 0.09;
+  pair_.a.metrics["probe_time_s"] = 0.001;
+  pair_.b.metrics["probe_time_s"] = 0.00104;
+  pair_.a.load = pair_.b.load = {.steal_fraction = 0.01, .foreign_fraction = 0.05};
+  EXPECT_EQ(why(), "");
+}
+
+TEST_F(SpoiledPair, SaysWhatSpoiltItWhicheverSideItWas) {
+  for (const auto side : {Side::a, Side::b}) {
+    const auto name = std::string(spec::enum_name(side));
+    const auto with = [&](const auto& change) {
+      pair_ = made_up_pair(1, made_up_run(1), made_up_run(1));
+      change(pair_.of(side));
+      return why();
+    };
+    EXPECT_EQ(with([](SideRun& run) { run.load.steal_fraction = 0.031; }),
+              name + ": the hypervisor took 3.1 % of the cores' time");
+    EXPECT_EQ(with([](SideRun& run) { run.load = {.foreign_fraction = 0.25, .busiest = "cc1plus (pid 7)"}; }),
+              name + ": other processes used 25.0 % of the cores, the busiest cc1plus (pid 7)");
+    EXPECT_EQ(with([](SideRun& run) { run.metrics["probe_spread_fraction"] = 0.2; }),
+              name + ": the noise probe moved by 20.0 %");
+    EXPECT_EQ(with([](SideRun& run) { run = crashed_run(); }), name + " crashed: signal 11");
+    EXPECT_EQ(with([](SideRun& run) {
+                run.state = AttemptState::quarantined;
+                run.reason = "throttled by heat";
+              }),
+              name + " quarantined: throttled by heat");
+  }
+}
+
+TEST_F(SpoiledPair, OfAMachineAtTwoSpeedsIsOne) {
+  pair_.a.metrics["probe_time_s"] = 0.00100;
+  pair_.b.metrics["probe_time_s"] = 0.00108;
+  const auto slower = why();
+  EXPECT_THAT(slower, HasSubstr("differ by 8.0 %"));
+  std::swap(pair_.a, pair_.b);
+  EXPECT_EQ(why(), slower);
+}
+
+MetricRule exact_loss() {
+  return metric_rules({"final_loss"}, {}).front();
+}
+
+TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
+  const auto decide = [](double a, double b, const MetricRule& rule) { return decide_exact({{a, b}, {a, b}}, rule); };
+  EXPECT_EQ(decide(4.5, 4.5, exact_loss())->verdict, Verdict::same);
+  EXPECT_EQ(decide(4.5, 4.5 * 1.001, exact_loss())->verdict, Verdict::same) << "within 0.2 %";
+  EXPECT_EQ(decide(4.5, 4.5 * 1.003, exact_loss())->verdict, Verdict::regressed);
+  EXPECT_EQ(decide(4.5, 4.5 / 1.003, exact_loss())->verdict, Verdict::improved);
+  auto more_is_better = exact_loss();
+  more_is_better.direction = spec::Direction::higher_is_better;
+  EXPECT_EQ(decide(4.5, 4.5 / 1.003, more_is_better)->verdict, Verdict::regressed);
+  const auto found = decide(4.0, 5.0, exact_loss());
+  EXPECT_DOUBLE_EQ(*found->ratio, 1.25);
+  EXPECT_EQ(found->reason, VerdictReason::exact);
+  EXPECT_FALSE(found->p.has_value());
+}
+
+TEST(ExactMetric, ThatDoesNotRepeatIsMeasured) {
+  EXPECT_FALSE(decide_exact({{4.5, 4.5}, {4.5, 4.6}}, exact_loss()).has_value());
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 8; ++i) {
+    auto b = made_up_run(1);
+    b.metrics["final_loss"] += 1e-6 * static_cast<double>(i);
+    pairs.push_back(made_up_pair(i, made_up_run(1), b));
+  }
+  const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(8));
+  EXPECT_EQ(decision_about(cell, "final_loss").reason, VerdictReason::equivalent);
+}
+
+TEST(ExactMetric, NeedsNoCalmMachine) {
+  auto pair = made_up_pair(1, made_up_run(1), made_up_run(2));
+  pair.discard = Discard::probe_moved;
+  const std::vector<ExecutedPair> pairs{pair};
+  const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(8));
+  EXPECT_EQ(decision_about(cell, "peak_memory_bytes").verdict, Verdict::same);
+  EXPECT_EQ(decision_about(cell, "step_time_s").verdict, Verdict::inconclusive);
+  EXPECT_EQ(overall({cell}), Verdict::inconclusive) << "memory alone is no verdict on speed";
+}
+
+TEST(ExactMetric, ThatBLosesIsARegression) {
+  auto b = made_up_run(1);
+  b.metrics.erase("final_loss");  // it was not a number
+  const std::vector<ExecutedPair> pairs{made_up_pair(1, made_up_run(1), b)};
+  const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(8));
+  EXPECT_EQ(decision_about(cell, "final_loss").verdict, Verdict::regressed);
+  EXPECT_EQ(decision_about(cell, "final_loss").reason, VerdictReason::side_failed);
+}
+
+std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b) {
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 3; ++i) {
+    pairs.push_back(made_up_pair(i, a, b));
+    pairs.back().discard = why_discarded(pairs.back(), SpoilRule{}).discard;
+  }
+  return pairs;
+}
+
+TEST(FailingSide, OfBAloneIsARegressionAndOfALeavesNothingToCompare) {
+  const auto verdict = [](const SideRun& a, const SideRun& b) {
+    const auto pairs = failing_pairs(a, b);
+    const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(16));
+    EXPECT_TRUE(cell.final) << "three failures are enough";
+    EXPECT_EQ(cell.whole->reason, VerdictReason::side_failed);
+    return cell.whole->verdict;
+  };
+  EXPECT_EQ(verdict(made_up_run(1), crashed_run()), Verdict::regressed);
+  EXPECT_EQ(verdict(crashed_run(), made_up_run(1)), Verdict::not_comparable);
+  EXPECT_EQ(verdict(crashed_run(), crashed_run()), Verdict::not_comparable);
+}
+
+TEST(FailingSide, IsNotWhatAThrottledGpuIs) {
+  auto throttled = made_up_run(1);
+  throttled.state = AttemptState::quarantined;
+  const auto pairs = failing_pairs(made_up_run(1), throttled);
+  const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(16));
+  EXPECT_FALSE(cell.whole.has_value());
+  EXPECT_EQ(cell.discarded.at(Discard::quarantined).count, 3U);
+}
+
+TEST(CellVerdict, TakesTheMedianOfInstructionRatios) {
+  std::vector<ExecutedPair> pairs;
+  for (const std::int64_t b : {1010, 1020, 9000}) {
+    auto one = made_up_run(1);
+    auto other = made_up_run(1);
+    one.instructions = 1000;
+    other.instructions = b;
+    pairs.push_back(made_up_pair(pairs.size() + 1, one, other));
+  }
+  EXPECT_DOUBLE_EQ(*judge_cell("c", pointers_to(pairs), made_up_rule(16)).instructions_ratio, 1.02);
+}
+
+TEST(Overall, IsTheWorst) {
+  const auto cell = [](Verdict verdict) {
+    CellVerdict out{.label = "c"};
+    out.metrics.push_back({});
+    out.metrics.back().decided.decision.verdict = verdict;
+    return out;
+  };
+  EXPECT_EQ(overall({cell(Verdict::same), cell(Verdict::regressed), cell(Verdict::inconclusive)}), Verdict::regressed);
+  EXPECT_EQ(overall({cell(Verdict::same), cell(Verdict::inconclusive)}), Verdict::inconclusive);
+  EXPECT_EQ(overall({cell(Verdict::same), cell(Verdict::improved)}), Verdict::improved);
+  EXPECT_EQ(overall({cell(Verdict::same)}), Verdict::same);
+  EXPECT_EQ(overall({}), Verdict::not_comparable);
+  EXPECT_EQ(overall({cell(Verdict::same), {.label = "without a pair"}}), Verdict::inconclusive);
+}
+
+TEST(Gate, IsRefusedWhereADifferenceOfTheMarginCouldHaveBeenMissed) {
+  MadeUpNoise noise(5);
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 8; ++i) {
+    pairs.push_back(made_up_pair(i, made_up_run(1 + noise(0.2)), made_up_run(1 + noise(0.2))));
+  }
+  const auto rule = made_up_rule(8);
+  const std::vector<CellVerdict> cells{judge_cell("c", pointers_to(pairs), rule)};
+  const auto refusals = gate_refusals(cells, rule);
+  ASSERT_EQ(refusals.size(), 1U) << "memory and loss are exact";
+  EXPECT_THAT(refusals.front(), HasSubstr("c step_time_s: 8 pairs find differences from"));
+  EXPECT_THAT(refusals.front(), HasSubstr("pairs"));
+}
+
+TEST(Looks, AreTheStandardOnesUpToTheLimit) {
+  EXPECT_THAT(looks_up_to(16), testing::ElementsAre(4, 8, 16));
+  EXPECT_THAT(looks_up_to(8), testing::ElementsAre(4, 8));
+  EXPECT_THAT(looks_up_to(6), testing::ElementsAre(4, 6));
+  EXPECT_THAT(looks_up_to(3), testing::ElementsAre(3));
+}
+
+TEST(MetricRules, NameWhatIsWrong) {
+  const auto message = [](const std::vector<std::string>& names, const std::vector<std::string>& margins) {
+    try {
+      metric_rules(names, margins);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message({"step_time"}, {}), HasSubstr("did you mean 'step_time_s'"));
+  EXPECT_THAT(message({"grad_norm"}, {}), HasSubstr("cannot be judged"));
+  EXPECT_THAT(message({}, {"step_time_s=2"}), HasSubstr("METRIC=FRACTION"));
+  EXPECT_THAT(message({}, {"step_time_s"}), HasSubstr("METRIC=FRACTION"));
+  EXPECT_THAT(message({"final_loss"}, {"step_time_s=0.1"}), HasSubstr("not among the metrics"));
+  EXPECT_THAT(message({}, {"step_time_s=0.05"}), IsEmpty());
+  EXPECT_DOUBLE_EQ(metric_rules({}, {"step_time_s=0.05"}).front().margin_fraction, 0.05);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

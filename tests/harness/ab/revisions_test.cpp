@@ -1,0 +1,134 @@
+// Sides named by revisions, binaries and settings, against a small git repository whose "engine" is a script.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/ab/engine_build.h"
+#include "harness/ab/git_history.h"
+#include "harness/ab/sides.h"
+#include "harness/input_error.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/yaml_document.h"
+#include "tests/harness/ab/revision_repository.h"
+
+namespace perfbench::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class Revisions : public testing::Test {
+ protected:
+  template <class F>
+  static std::string error_of(const F& action) {
+    try {
+      action();
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  ScratchFolder scratch_;
+  RevisionRepository repository_{scratch_ / "repository"};
+};
+
+TEST_F(Revisions, FirstParentsAreListedOldestFirst) {
+  const auto good = repository_.commit("one", "1");
+  repository_.git({"checkout", "-q", "-b", "side"});
+  repository_.commit("on a branch", "2");
+  repository_.git({"checkout", "-q", "main"});
+  const auto between = repository_.commit("two", "3");
+  repository_.git({"merge", "-q", "--strategy=ours", "-m", "merge", "side"});
+  const GitHistory history(repository_.path());
+  const auto bad = history.commit("main");
+  EXPECT_THAT(history.first_parents(good, bad), ElementsAre(between, bad)) << "the branch is no step of its own";
+  EXPECT_EQ(history.subject(between), "two");
+  EXPECT_THAT(error_of([&] { history.first_parents(history.commit("side"), bad); }), HasSubstr("first-parent"));
+  EXPECT_THAT(error_of([&] { history.first_parents(bad, good); }), HasSubstr("first-parent"));
+  EXPECT_THAT(error_of([&] { history.commit("nowhere"); }), HasSubstr("has no commit 'nowhere'"));
+  EXPECT_THAT(error_of([&] { history.commit("--all"); }), HasSubstr("has no commit '--all'"));
+  EXPECT_THAT(error_of([&] { GitHistory(fs::path("/")); }), HasSubstr("--repo"));
+}
+
+TEST_F(Revisions, AnEngineIsBuiltOnceAndKept) {
+  const auto commit = repository_.commit("one", "1.5");
+  const GitHistory history(repository_.path());
+  std::vector<std::string> said;
+  const BuildSettings settings{.cache = scratch_ / "cache", .say = [&](const std::string& s) { said.push_back(s); }};
+  const auto engine = build_engine(history, commit, settings);
+  EXPECT_THAT(read_text(engine), HasSubstr("PERFBENCH_FAKE_SPEED=1.5"));
+  EXPECT_THAT(said, ElementsAre(HasSubstr("building")));
+  EXPECT_EQ(build_engine(history, commit, settings), engine);
+  EXPECT_EQ(said.size(), 1U) << "the second time nothing is built";
+  auto other = settings;
+  other.cmake_options = {"-DOTHER=1"};
+  EXPECT_NE(build_engine(history, commit, other), engine) << "other settings are another build";
+  EXPECT_THAT(repository_.git({"status", "--porcelain"}), testing::IsEmpty());
+  EXPECT_THAT(repository_.git({"worktree", "list"}), Not(HasSubstr("cache"))) << "the repository is not touched";
+}
+
+TEST_F(Revisions, ABuildThatFailsSaysWhyWithTheEndOfItsLog) {
+  const auto commit = repository_.broken_commit("message(FATAL_ERROR \"no compiler for the moon\")");
+  const GitHistory history(repository_.path());
+  const auto error = error_of([&] { build_engine(history, commit, {.cache = scratch_ / "cache"}); });
+  EXPECT_THAT(error, HasSubstr("cannot be built: cmake --preset failed"));
+  EXPECT_THAT(error, HasSubstr("no compiler for the moon"));
+  EXPECT_THAT(error, HasSubstr(".log"));
+}
+
+TEST_F(Revisions, ASideIsCurrentSettingsABinaryOrARevision) {
+  const auto parse = [](const std::string& text) {
+    return parse_side(text, "/current", [](const std::string& revision) { return "commit of " + revision; });
+  };
+  EXPECT_EQ(parse("current").engine, "/current");
+  EXPECT_THAT(parse("set:remat=full,attention=flash").set, ElementsAre("remat=full", "attention=flash"));
+  EXPECT_EQ(parse("HEAD~1").commit, "commit of HEAD~1");
+  fs::create_directories(scratch_ / "installed/bin");
+  write_text(scratch_ / "installed/bin/perfbench-engine", "#!/bin/sh\n");
+  EXPECT_THAT(error_of([&] { parse((scratch_ / "installed").string()); }), HasSubstr("holds no bin/perfbench-engine"))
+      << "it cannot be executed";
+  fs::permissions(scratch_ / "installed/bin/perfbench-engine", fs::perms::all);
+  const auto installed = parse((scratch_ / "installed").string());
+  EXPECT_EQ(installed.kind, SideKind::binary);
+  EXPECT_EQ(installed.engine, scratch_ / "installed/bin/perfbench-engine");
+  EXPECT_THAT(error_of([&] { parse("./nothing"); }), HasSubstr("'./nothing'"));
+  EXPECT_THAT(error_of([&] { parse("set:"); }), HasSubstr("set:KEY=VALUE"));
+}
+
+class PairedCells : public testing::Test {
+ protected:
+  std::vector<AbCell> cells(const Overrides& base, const AbSide& a, const AbSide& b) {
+    const auto document = YamlDocument::parse(
+        "name: m\ndefaults: {model: gpt-tiny, seq_len: 8, global_batch: 2}\n"
+        "axes:\n  attention: [flash, dot_product]\n  remat: [none, full]\n",
+        "matrix", "m.yaml");
+    const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
+    return pair_cells(base, a, b, [&](const Overrides& overrides) { return expand(document, catalog, overrides); });
+  }
+};
+
+TEST_F(PairedCells, KeepEachCellThoughASideMakesTwoOfThemEqual) {
+  const auto found = cells({}, {.asked = "current"}, {.asked = "set", .set = {"attention=dot_product"}});
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0].label, "attention=flash remat=none");
+  EXPECT_EQ(found[0].a.run.attention, spec::AttentionKind::flash);
+  EXPECT_EQ(found[0].b.run.attention, spec::AttentionKind::dot_product);
+  EXPECT_EQ(found[2].b.run_id, found[0].b.run_id);
+  EXPECT_EQ(found[2].a.run_id, found[2].b.run_id) << "a cell that has the setting anyway is held against itself";
+}
+
+TEST_F(PairedCells, AreChosenByTheMatrixsOwnValues) {
+  const auto found = cells({.only = {"attention=flash"}}, {}, {.set = {"attention=dot_product"}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1].label, "attention=flash remat=full");
+  EXPECT_EQ(found[1].b.run.attention, spec::AttentionKind::dot_product);
+}
+
+TEST_F(PairedCells, ThatBecomeEqualOnBothSidesAreOne) {
+  EXPECT_EQ(cells({.set = {"attention=flash"}}, {}, {}).size(), 2U);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,0 +1,124 @@
+#include "harness/ab/side_execution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/input_error.h"
+#include "harness/matrix/run_id.h"
+#include "harness/store/database.h"
+#include "harness/store/query.h"
+#include "tests/harness/example_run.h"
+#include "tests/harness/fake_engine.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// Says how often it was started, and whether it was stopped as often.
+class FakeCounter : public InstructionCounter {
+ public:
+  std::string unavailable() const override { return ""; }
+  void start() override { ++started_; }
+  std::optional<std::int64_t> stop() override { return 1000 * started_; }
+
+ private:
+  std::int64_t started_ = 0;
+};
+
+class SideExecutionTest : public testing::Test {
+ protected:
+  SideExecutionTest() {
+    cell_.a.run = example_spec();
+    cell_.a.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::first_ok);
+    cell_.a.run_id = run_id(cell_.a.run);
+    cell_.b = cell_.a;
+    cell_.b.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::failed);
+    cell_.b.run_id = run_id(cell_.b.run);
+    execution_.a.engine = execution_.b.engine = PERFBENCH_FAKE_ENGINE;
+  }
+  SideRun execute(Side side) { return execute_side(execution_, cell_, side); }
+
+  ScratchFolder scratch_;
+  Connection db_ = open_database(scratch_ / "a.db");
+  FakeCounter counter_;
+  AbCell cell_{.label = "cell"};
+  SideExecution execution_{.db = &db_,
+                           .settings = {.runs = scratch_ / "runs", .sweep_id = "comparison", .perfbench_version = "0"},
+                           .instructions = &counter_};
+};
+
+TEST_F(SideExecutionTest, StoresEachRunAndGivesItsMetricsAndInstructions) {
+  const auto a = execute(Side::a);
+  EXPECT_EQ(a.state, AttemptState::ok);
+  EXPECT_NEAR(a.metrics.at("step_time_s"), 1e-3, 1e-5);  // as the fake engine says
+  EXPECT_EQ(a.instructions, 1000);
+  const auto b = execute(Side::b);
+  EXPECT_EQ(b.instructions, 2000);
+  EXPECT_TRUE(is_failed_run(b));
+  const auto stored = load_attempts(db_, {.kind = SelectionKind::sweep, .id = "comparison"});
+  ASSERT_EQ(stored.size(), 2U);
+  EXPECT_EQ(stored[0].key, a.attempt_key);
+}
+
+TEST_F(SideExecutionTest, AnEngineThatIsNotThereFailsItsRun) {
+  execution_.b.engine = scratch_ / "nothing";
+  const auto b = execute(Side::b);
+  EXPECT_TRUE(is_failed_run(b));
+  EXPECT_THAT(b.reason, HasSubstr("nothing"));
+}
+
+TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
+  // The fake engine writes env.json itself: what is odd has to come after it.
+  write_text(scratch_ / "odd.sh", "#!/bin/sh\n" + std::string(PERFBENCH_FAKE_ENGINE) +
+                                      " \"$@\"\necho '{\"colour\": 1}' > \"$3/env.json\"\n");
+  std::filesystem::permissions(scratch_ / "odd.sh", std::filesystem::perms::all);
+  execution_.a = {.asked = "v0", .engine = scratch_ / "odd.sh"};
+  try {
+    execute(Side::a);
+    FAIL() << "taken in";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("A (v0): this perfbench does not understand what its engine wrote"));
+    EXPECT_THAT(e.what(), HasSubstr("colour"));
+  }
+}
+
+TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
+  ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s", .seed = 9};
+  comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
+  begin_comparison(db_, comparison);
+  ExecutedPair pair{.cell = 0, .number = 1, .first = Side::b, .a = execute(Side::a), .b = execute(Side::b)};
+  pair.a.load = {.steal_fraction = 0.25, .foreign_fraction = 0.5};
+  pair.discard = Discard::failed;
+  pair.discarded = "B failed";
+  add_pair(db_, comparison.key, "cell", pair);
+  const auto found = unfinished_comparison(db_, "s");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->seed, 9U);
+  const auto pairs = load_pairs(db_, found->key);
+  ASSERT_EQ(pairs.size(), 1U);
+  EXPECT_EQ(pairs[0].first, Side::b);
+  EXPECT_EQ(pairs[0].discard, Discard::failed);
+  EXPECT_EQ(pairs[0].discarded, "B failed");
+  EXPECT_EQ(pairs[0].a.metrics, pair.a.metrics);
+  EXPECT_EQ(pairs[0].a.load.foreign_fraction, 0.5);
+  EXPECT_EQ(pairs[0].a.instructions, pair.a.instructions);
+  EXPECT_EQ(pairs[0].b.state, pair.b.state);
+  finish_comparison(db_, comparison.key, {{.label = "cell"}});
+  EXPECT_FALSE(unfinished_comparison(db_, "s").has_value());
+}
+
+// A comparison's runs are not those of a sweep: a sweep that is resumed has its own to make.
+TEST_F(SideExecutionTest, ItsAttemptsAreNoSweep) {
+  ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s"};
+  comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
+  begin_comparison(db_, comparison);
+  execute(Side::a);
+  EXPECT_EQ(count_attempts(db_, cell_.a.run_id, AttemptState::ok), 0);
+  EXPECT_FALSE(newest_sweep(db_, cell_.a.matrix).has_value());
+  EXPECT_TRUE(load_attempts(db_, Selection{}).empty());
+  EXPECT_EQ(load_attempts(db_, {.kind = SelectionKind::all}).size(), 1U);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

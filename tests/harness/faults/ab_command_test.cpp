@@ -1,0 +1,170 @@
+// compare --ab as a person calls them, with made-up engines whose speed is known.
+#include <nlohmann/json.hpp>
+
+#include "tests/harness/ab/revision_repository.h"
+#include "tests/harness/faults/fault_fixture.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+class AbCommand : public Faults {
+ protected:
+  void SetUp() override {
+    write_matrix({100, 101});
+    make_engine("same", "");
+    make_engine("slow", "PERFBENCH_FAKE_SPEED=1.05");
+    make_engine("fast", "PERFBENCH_FAKE_SPEED=0.95");
+  }
+
+  // A folder NAME/bin/perfbench-engine: the fake engine with these variables.
+  void make_engine(const std::string& name, const std::string& variables) {
+    const auto file = scratch_ / name / "bin/perfbench-engine";
+    std::filesystem::create_directories(file.parent_path());
+    const auto speed = variables.find("SPEED") == std::string::npos ? "PERFBENCH_FAKE_SPEED=1 " : "";
+    write_text(file, std::string("#!/bin/sh\n") + speed + variables + " exec " + PERFBENCH_FAKE_ENGINE + " \"$@\"\n");
+    std::filesystem::permissions(file, std::filesystem::perms::all);
+  }
+
+  // This machine may be busy with other tests: what the fake engine says of its times does not depend on it.
+  static std::vector<std::string> calm(std::vector<std::string> arguments) {
+    for (const auto* option : {"--most-foreign", "--most-steal"}) arguments.insert(arguments.end(), {option, "1000"});
+    return arguments;
+  }
+  ProcessRequest compare_request(const std::string& a, const std::string& b,
+                                 const std::vector<std::string>& options = {}) {
+    std::vector<std::string> arguments{"compare", "--ab", a,        b,  "faults.yaml", "--db", "f.db",
+                                       "--pairs", "8",    "--seed", "5"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return request(calm(arguments));
+  }
+  ProcessEnd compare(const std::string& a, const std::string& b, const std::vector<std::string>& options = {}) {
+    return run_process(compare_request(a, b, options));
+  }
+  std::int64_t count(const std::string& sql) {
+    const auto db = open_database(scratch_ / "f.db");
+    Statement rows(db, sql);
+    EXPECT_TRUE(rows.step());
+    return rows.integer(0);
+  }
+};
+
+TEST_F(AbCommand, ASlowBIsRedAndAFastBIsNot) {
+  const auto slower = compare("./same", "./slow");
+  EXPECT_EQ(slower.exit_code, 1) << slower.error_output;
+  EXPECT_THAT(slower.output, HasSubstr("| seed=100 | step_time_s | REGRESSED |"));
+  EXPECT_THAT(slower.output, HasSubstr("| +5."));
+  EXPECT_THAT(slower.output, HasSubstr("seed 5"));
+  EXPECT_THAT(slower.output, testing::AnyOf(HasSubstr("instructions: not available here (perf_event_open: "),
+                                            HasSubstr("instructions (user mode, B / A")));
+  EXPECT_THAT(slower.error_output, HasSubstr("to the next looks"));
+  const auto faster = compare("./same", "./fast");
+  EXPECT_EQ(faster.exit_code, 0) << faster.output << faster.error_output;
+  EXPECT_THAT(faster.output, HasSubstr("IMPROVED"));
+  const auto same = compare("./same", "./same");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_THAT(same.output, Not(HasSubstr("IMPROVED")));
+}
+
+TEST_F(AbCommand, MemoryAndLossAreGatedBesideSpeed) {
+  make_engine("large", "PERFBENCH_FAKE_SIZE=1.02");
+  make_engine("wrong", "PERFBENCH_FAKE_LOSS=1.01");
+  const auto large = compare("./same", "./large", {"--format", "json", "--gate"});
+  EXPECT_EQ(large.exit_code, 1) << large.error_output;
+  const auto report = Json::parse(large.output);
+  EXPECT_EQ(report["overall"], "REGRESSED");
+  EXPECT_EQ(report["gate"]["outcome"], "failed");
+  for (const auto& metric : report["cells"][0]["metrics"]) {
+    EXPECT_EQ(metric["verdict"], metric["metric"] == "peak_memory_bytes" ? "REGRESSED" : "SAME") << metric;
+  }
+  EXPECT_EQ(compare("./same", "./wrong", {"--metrics", "final_loss"}).exit_code, 1);
+  EXPECT_EQ(compare("./same", "./wrong", {"--metrics", "step_time_s"}).exit_code, 0);
+  EXPECT_EQ(compare("./same", "./wrong", {"--metrics", "final_loss", "--margin", "final_loss=0.02"}).exit_code, 0);
+}
+
+TEST_F(AbCommand, ABThatCrashesIsARegression) {
+  make_engine("crash", "PERFBENCH_FAKE_BEHAVIOUR=2");
+  const auto end = compare("./same", "./crash");
+  EXPECT_EQ(end.exit_code, 1) << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("B failed 3 times (crashed"));
+  EXPECT_EQ(compare("./crash", "./same").exit_code, 2) << "nothing to hold B against";
+  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs WHERE discarded LIKE '%crashed%'"), 2 * 3 * 2);
+}
+
+TEST_F(AbCommand, EverythingIsInTheStore) {
+  ASSERT_EQ(compare("./same", "./slow").exit_code, 1);
+  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 2 * 8);
+  EXPECT_EQ(count("SELECT count(*) FROM attempts JOIN sweeps USING (sweep_key) JOIN ab_comparisons "
+                  "ON sweep_id = comparison_id"),
+            2 * 2 * 8 + 2 * 2)
+      << "and a traced run of each side of each cell, as both are slower";
+  EXPECT_EQ(count("SELECT seed FROM ab_comparisons WHERE finished_utc IS NOT NULL"), 5);
+  EXPECT_EQ(count("SELECT count(*) FROM ab_verdicts WHERE metric = 'step_time_s' AND verdict = 'REGRESSED'"), 2);
+  EXPECT_EQ(count("SELECT count(DISTINCT first_side) FROM ab_pairs"), 2);
+  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs JOIN attempts a ON a_attempt_key = a.attempt_key JOIN attempts b ON "
+                  "b_attempt_key = b.attempt_key WHERE (a_attempt_key < b_attempt_key) = (first_side = 'A')"),
+            2 * 8)
+      << "the side that the coin named ran first";
+}
+
+TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {
+  // The tenth run hangs, and interrupts perfbench as it does.
+  make_engine("once", "");
+  const auto file = scratch_ / "once/bin/perfbench-engine";
+  write_text(file, "#!/bin/sh\ncase \"$3\" in */006) [ -e " + (scratch_ / "hung").string() + " ] || { touch " +
+                       (scratch_ / "hung").string() + "; export PERFBENCH_FAKE_BEHAVIOUR=4; };; esac\n" +
+                       "PERFBENCH_FAKE_SPEED=1.05 exec " + PERFBENCH_FAKE_ENGINE + " \"$@\"\n");
+  std::filesystem::permissions(file, std::filesystem::perms::all);
+  // Of a cell's runs, those with even numbers are not always B's: whichever side runs as number 6 hangs.
+  make_engine("base", "");
+  write_text(scratch_ / "base/bin/perfbench-engine", read_text(file));
+  const auto cut = run_process(interrupted_by_its_engine(compare_request("./base", "./once")));
+  EXPECT_EQ(cut.exit_code, 4) << cut.error_output;
+  EXPECT_THAT(cut.error_output, HasSubstr("--resume"));
+  const auto before = count("SELECT count(*) FROM ab_pairs");
+  EXPECT_GT(before, 0);
+  const auto rest = compare("./base", "./once", {"--resume"});
+  EXPECT_EQ(rest.exit_code, 0) << rest.output << rest.error_output;
+  EXPECT_THAT(rest.error_output, HasSubstr(std::to_string(before) + " pairs done before"));
+  EXPECT_EQ(count("SELECT count(*) FROM ab_comparisons"), 1);
+  EXPECT_THAT(compare("./base", "./once", {"--resume"}).error_output, HasSubstr("a new one begins"));
+}
+
+TEST_F(AbCommand, AnEngineThatUnderstandsNoneOfTheRunsIsAnError) {
+  make_engine("old", "");
+  write_text(scratch_ / "old/bin/perfbench-engine", "#!/bin/sh\necho \"run.json: unknown key 'colour'\" >&2\nexit 3\n");
+  const auto end = compare("./old", "./same");
+  EXPECT_EQ(end.exit_code, 3) << end.output;
+  EXPECT_THAT(end.error_output, HasSubstr("A (./old): its engine understands none of these runs"));
+  EXPECT_THAT(end.error_output, HasSubstr("unknown key 'colour'"));
+}
+
+TEST_F(AbCommand, WrongWordsAreSaidToBe) {
+  const auto error = [this](std::vector<std::string> arguments) {
+    const auto end = run_process(request(std::move(arguments)));
+    EXPECT_EQ(end.exit_code, 3) << end.output;
+    return end.error_output;
+  };
+  EXPECT_THAT(error({"compare", "--db", "f.db"}), HasSubstr("--ab A B FILE"));
+  EXPECT_THAT(error({"compare", "--ab", "current", "current"}), HasSubstr("needs a matrix"));
+  EXPECT_THAT(error({"compare", "faults.yaml", "--baseline", "x"}), HasSubstr("--ab"));
+  EXPECT_THAT(error({"compare", "--baseline", "x", "--pairs", "8"}), HasSubstr("--ab"));
+  EXPECT_THAT(error({"compare", "--ab", "a", "b", "faults.yaml", "--baseline", "x"}), HasSubstr("--baseline"));
+  EXPECT_THAT(error({"compare", "--ab", "./no", "current", "faults.yaml"}), HasSubstr("'./no'"));
+  EXPECT_THAT(error({"compare", "--ab", "current", "set:remt=full", "faults.yaml"}), HasSubstr("did you mean"));
+}
+
+TEST_F(AbCommand, ACommitThatCannotBeBuiltIsAFailure) {
+  RevisionRepository repository{scratch_ / "repository"};
+  repository.commit("base", "1");
+  repository.broken_commit("message(FATAL_ERROR broken)");
+  const auto end = compare("HEAD~1", "HEAD", {"--repo", repository.path().string(), "--build-cache", "cache"});
+  EXPECT_EQ(end.exit_code, 4) << end.output;
+  EXPECT_THAT(end.error_output, HasSubstr("cannot be built: cmake --preset failed"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

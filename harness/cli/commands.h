@@ -30,6 +30,7 @@ void add_import(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_baseline(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
+void add_bisect(CLI::App& app, CommandContext& context);
 void add_reproduce(CLI::App& app, CommandContext& context);
 void add_alerts(CLI::App& app, CommandContext& context);
 void add_history(CLI::App& app, CommandContext& context);

@@ -1,5 +1,5 @@
 perfbench_test(ab_test
-  SOURCES ab/ab_run_test.cpp ab/cell_verdict_test.cpp ab/foreign_load_test.cpp ab/revisions_test.cpp
+  SOURCES ab/ab_run_test.cpp ab/bisection_test.cpp ab/cell_verdict_test.cpp ab/foreign_load_test.cpp ab/revisions_test.cpp
           ab/side_execution_test.cpp
   DEPENDS perfbench_ab example_run)
 target_compile_definitions(ab_test PRIVATE PERFBENCH_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")

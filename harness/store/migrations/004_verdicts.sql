@@ -149,3 +149,30 @@ CREATE TABLE ab_verdicts (
   pairs_needed        INTEGER,  -- to find the margin, where these do not
   PRIMARY KEY (comparison_key, cell_index, metric)
 ) STRICT, WITHOUT ROWID;
+
+-- Searches for the first bad commit (perfbench bisect) and the comparison of each step.
+CREATE TABLE bisections (
+  bisection_key INTEGER PRIMARY KEY,
+  matrix        TEXT NOT NULL,
+  metric        TEXT NOT NULL,
+  good_commit   TEXT NOT NULL,
+  bad_commit    TEXT NOT NULL,
+  started_utc   TEXT NOT NULL,
+  finished_utc  TEXT  -- NULL: cut off
+) STRICT;
+CREATE TABLE bisection_steps (
+  bisection_key INTEGER NOT NULL REFERENCES bisections,
+  step          INTEGER NOT NULL,  -- counted from 0
+  git_commit    TEXT NOT NULL,
+  outcome       TEXT NOT NULL CHECK (outcome IN ('good', 'bad', 'skipped')),
+  detail        TEXT NOT NULL,
+  comparison_id TEXT NOT NULL,     -- '' where none ran: the commit could not be built
+  PRIMARY KEY (bisection_key, step)
+) STRICT, WITHOUT ROWID;
+-- What was found: one row is the first bad commit, several are those that cannot be told apart.
+CREATE TABLE bisection_candidates (
+  bisection_key INTEGER NOT NULL REFERENCES bisections,
+  position      INTEGER NOT NULL,  -- oldest first
+  git_commit    TEXT NOT NULL,
+  PRIMARY KEY (bisection_key, position)
+) STRICT, WITHOUT ROWID;

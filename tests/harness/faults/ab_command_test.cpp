@@ -1,4 +1,4 @@
-// compare --ab as a person calls them, with made-up engines whose speed is known.
+// compare --ab and bisect as a person calls them, with made-up engines whose speed is known.
 #include <nlohmann/json.hpp>
 
 #include "tests/harness/ab/revision_repository.h"
@@ -157,11 +157,54 @@ TEST_F(AbCommand, WrongWordsAreSaidToBe) {
   EXPECT_THAT(error({"compare", "--ab", "current", "set:remt=full", "faults.yaml"}), HasSubstr("did you mean"));
 }
 
-TEST_F(AbCommand, ACommitThatCannotBeBuiltIsAFailure) {
-  RevisionRepository repository{scratch_ / "repository"};
-  repository.commit("base", "1");
-  repository.broken_commit("message(FATAL_ERROR broken)");
-  const auto end = compare("HEAD~1", "HEAD", {"--repo", repository.path().string(), "--build-cache", "cache"});
+class BisectCommand : public AbCommand {
+ protected:
+  ProcessEnd bisect(const std::string& good, const std::string& bad) {
+    return run_process(
+        request(calm({"bisect", good, bad, "faults.yaml", "--only", "seed=100", "--db", "f.db", "--pairs", "8",
+                      "--repo", repository_.path().string(), "--build-cache", "cache"})));
+  }
+  RevisionRepository repository_{scratch_ / "repository"};
+};
+
+TEST_F(BisectCommand, NamesTheFirstSlowCommitAndSkipsWhatCannotBeBuilt) {
+  const auto good = repository_.commit("base", "1");
+  repository_.commit("harmless", "1.000");
+  repository_.broken_commit("message(FATAL_ERROR broken)");
+  repository_.commit("harmless too", "1.0000");
+  const auto slow = repository_.commit("slower", "1.06");
+  repository_.commit("later", "1.060");
+  const auto end = bisect(good, "main");
+  EXPECT_EQ(end.exit_code, 1) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("first bad commit: " + slow + " slower"));
+  EXPECT_EQ(count("SELECT count(*) FROM bisection_candidates"), 1);
+  EXPECT_GE(count("SELECT count(*) FROM bisection_steps"), 3);
+  EXPECT_EQ(count("SELECT count(*) FROM ab_comparisons WHERE purpose <> 'bisect'"), 0);
+}
+
+TEST_F(BisectCommand, SaysWhichCommitsItCannotTellApart) {
+  const auto good = repository_.commit("base", "1");
+  const auto broken = repository_.broken_commit("message(FATAL_ERROR broken)");
+  const auto slow = repository_.commit("slower", "1.06");
+  const auto end = bisect(good, "main");
+  EXPECT_EQ(end.exit_code, 2) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("  " + broken));
+  EXPECT_THAT(end.output, HasSubstr("  " + slow));
+  EXPECT_EQ(bisect(good, good).exit_code, 3);
+}
+
+TEST_F(BisectCommand, OfACommitThatIsNoSlowerFindsNothing) {
+  const auto good = repository_.commit("base", "1");
+  repository_.commit("harmless", "1.000");
+  const auto end = bisect(good, "main");
+  EXPECT_EQ(end.exit_code, 0) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("nothing to find"));
+}
+
+TEST_F(BisectCommand, ACommitThatCannotBeBuiltIsAFailureOfCompare) {
+  repository_.commit("base", "1");
+  repository_.broken_commit("message(FATAL_ERROR broken)");
+  const auto end = compare("HEAD~1", "HEAD", {"--repo", repository_.path().string(), "--build-cache", "cache"});
   EXPECT_EQ(end.exit_code, 4) << end.output;
   EXPECT_THAT(end.error_output, HasSubstr("cannot be built: cmake --preset failed"));
 }

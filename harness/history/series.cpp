@@ -13,12 +13,13 @@ namespace {
 
 using Facts = std::map<std::string, std::string>;
 
-// Sweeps that are nights, the newest of each matrix first. Written once, used by every query.
+// Sweeps that are nights, the newest of each matrix first; half of a comparison's runs were another engine's. Written
+// once, used by every query.
 constexpr const char* kNights =
     "WITH nights AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
     "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, "
     "row_number() OVER (PARTITION BY matrix ORDER BY started_utc DESC, sweep_key DESC) AS age "
-    "FROM sweeps WHERE sweep_id <> '') ";
+    "FROM sweeps WHERE sweep_id <> '' AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons)) ";
 
 struct Run {
   double log = 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/history/series.h"
 #include "harness/input_error.h"
 #include "harness/matrix/run_id.h"
 #include "harness/store/database.h"
@@ -108,13 +109,17 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   EXPECT_FALSE(unfinished_comparison(db_, "s").has_value());
 }
 
-// A comparison's runs are not those of a sweep: a sweep that is resumed has its own to make.
+// A comparison's runs are not those of a sweep: a sweep that is resumed has its own to make, and no night is made of
+// them.
 TEST_F(SideExecutionTest, ItsAttemptsAreNoSweep) {
   ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s"};
   comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
-  begin_comparison(db_, comparison);
   execute(Side::a);
+  EXPECT_EQ(count_attempts(db_, cell_.a.run_id, AttemptState::ok), 1);
+  EXPECT_EQ(load_history(db_, {}).size(), 1U);
+  begin_comparison(db_, comparison);
   EXPECT_EQ(count_attempts(db_, cell_.a.run_id, AttemptState::ok), 0);
+  EXPECT_TRUE(load_history(db_, {}).empty());
   EXPECT_FALSE(newest_sweep(db_, cell_.a.matrix).has_value());
   EXPECT_TRUE(load_attempts(db_, Selection{}).empty());
   EXPECT_EQ(load_attempts(db_, {.kind = SelectionKind::all}).size(), 1U);

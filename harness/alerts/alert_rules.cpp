@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/input_error.h"
+#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 namespace {
@@ -45,6 +46,14 @@ bool is_first(const Alert& a, const Alert& b) {
 
 bool is_live(AlertState state) {
   return state == AlertState::open || state == AlertState::acknowledged;
+}
+
+AlertKind bad_kind_of(std::string_view metric) {
+  const auto found = spec::find_metric(metric);
+  const auto unit = found ? found->unit : std::string_view();
+  if (unit == "bytes") return AlertKind::memory;
+  if (unit == "nats") return AlertKind::loss;
+  return metric == "startup_time_s" ? AlertKind::startup : AlertKind::regression;
 }
 
 bool is_bad(AlertKind kind) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/alerts/alert.h"
@@ -12,6 +13,8 @@ namespace perfbench::harness {
 
 bool is_live(AlertState state);  // open or acknowledged
 bool is_bad(AlertKind kind);     // anything but an improvement
+// What it is when this metric of the catalog gets worse: memory, loss, start-up, else a regression.
+AlertKind bad_kind_of(std::string_view metric);
 
 // The states that may follow `state`:
 //   open          acknowledged, fixed, wont_fix, environment, invalid

@@ -29,6 +29,7 @@ void add_export(CLI::App& app, CommandContext& context);
 void add_import(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_baseline(CLI::App& app, CommandContext& context);
+void add_nightly(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
 void add_bisect(CLI::App& app, CommandContext& context);
 void add_reproduce(CLI::App& app, CommandContext& context);

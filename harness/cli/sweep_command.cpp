@@ -2,14 +2,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
-#include <optional>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/execution_options.h"
 #include "harness/cli/matrix_options.h"
-#include "harness/cli/runnable_check.h"
+#include "harness/cli/planned_sweep.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
@@ -18,8 +16,6 @@
 #include "harness/provenance/machine_facts.h"
 #include "harness/run/interruption.h"
 #include "harness/run/sweep.h"
-#include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "harness/store/query.h"
 
 namespace perfbench::harness {
@@ -38,53 +34,6 @@ struct SweepArguments {
   bool dry_run = false;
   std::string device;
 };
-
-// The store behind the sweep. Opened at each use until it succeeds, so that a database which cannot be written is a
-// finding of the sweep and not its end.
-class SweepStore {
- public:
-  explicit SweepStore(fs::path path) : path_(std::move(path)) {}
-
-  void ingest(const fs::path& attempt_dir) {
-    const auto outcome = ingest_run_directory(db(), attempt_dir);
-    if (!outcome.trace_problem.empty()) fmt::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
-  }
-  std::int64_t count(const std::string& run_id, AttemptState state) { return count_attempts(db(), run_id, state); }
-  Connection& db() {
-    if (!db_) db_.emplace(open_database(path_));
-    return *db_;
-  }
-
- private:
-  fs::path path_;
-  std::optional<Connection> db_;
-};
-
-struct PlannedWork {
-  std::vector<Cell> cells;
-  std::map<std::string, CellPlan> plans;  // by run id
-};
-
-PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog,
-                      int cancel_fd) {
-  PlannedWork work;
-  RunnableCheck here(context.engine, cancel_fd);
-  for (auto& planned :
-       plan_cells(std::move(cells), {.engine = context.engine, .catalog = &catalog, .cancel_fd = cancel_fd})) {
-    CellPlan plan;
-    if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
-    if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
-    if (planned.counts) {
-      const auto& flops = planned.counts->flops;
-      const auto& run = planned.cell.run;
-      plan.work = static_cast<double>(flops.model_flops() + flops.rematerialised_flops) *
-                  static_cast<double>((run.steps + run.trace_steps) * run.mesh.devices());
-    }
-    work.plans[planned.cell.run_id] = plan;
-    work.cells.push_back(std::move(planned.cell));
-  }
-  return work;
-}
 
 fs::path runs_folder(const SweepArguments& args) {
   return args.runs.empty() ? fs::path(args.db).replace_extension(".runs") : args.runs;
@@ -144,13 +93,10 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const auto work = plan_work(std::move(expansion.cells), context, catalog, interruption.fd());
   SweepStore store(args.db);
   store.db();  // a database that cannot even be opened is better said now than after an hour
-  const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
-                         .store = [&store](const fs::path& dir) { store.ingest(dir); },
-                         .stored = [&store](const std::string& id, AttemptState s) { return store.count(id, s); }};
   auto options = sweep_options(args, context);
   auto& sweep_id = options.execution.sweep_id;
   sweep_id = resumed_sweep(args, store, expansion.name, sweep_id);
-  const auto summary = run_sweep(work.cells, options, hooks, interruption);
+  const auto summary = run_planned(work, options, store, interruption);
   if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0 &&
       summary.store_error.empty()) {
     fmt::print("\n{}", report_text(store.db(), {.selection = sweep_id}, context));

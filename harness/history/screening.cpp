@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/alerts/alert_rules.h"
 #include "harness/compare/comparability.h"
 #include "harness/detect/statistics.h"
 #include "harness/history/control.h"
@@ -37,9 +38,7 @@ AlertKind kind_of(const ScreenedSeries& screened, const spec::MetricSpec& metric
   if (screened.series.matrix == kControlMatrix) return AlertKind::environment;
   const bool rose = shift_log > 0;
   if (rose == (metric.direction == spec::Direction::higher_is_better)) return AlertKind::improvement;
-  if (metric.unit == "bytes") return AlertKind::memory;
-  if (metric.unit == "nats") return AlertKind::loss;
-  return metric.tag == "startup_time_s" ? AlertKind::startup : AlertKind::regression;
+  return bad_kind_of(metric.tag);
 }
 
 double log_of(const NightPoint& night) {

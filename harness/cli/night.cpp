@@ -1,0 +1,246 @@
+#include "harness/cli/night.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "harness/cli/ab_comparison.h"
+#include "harness/history/history.h"
+#include "harness/input_error.h"
+#include "harness/nightly/simulated_nights.h"
+#include "harness/run/run_directory.h"
+#include "harness/store/utc.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// Speed, memory, start-up and loss. Rates say again what times say.
+constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
+constexpr std::int64_t kControlRepeats = 3;
+constexpr std::size_t kNightsKept = 60;
+constexpr const char* kInjectEngine = "perfbench-engine-inject";
+
+void say(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+}
+
+bool can_run(const PlannedWork& work, const Cell& cell) {
+  return !cell.excluded && !work.plans.at(cell.run_id).infeasible;
+}
+
+// The cell that takes the least work, as the matrix of the control.
+std::optional<Cell> control_cell(const PlannedWork& work) {
+  const Cell* least = nullptr;
+  for (const auto& cell : work.cells) {
+    if (!can_run(work, cell)) continue;
+    if (least == nullptr || work.plans.at(cell.run_id).work < work.plans.at(least->run_id).work) least = &cell;
+  }
+  if (least == nullptr) return std::nullopt;
+  auto cell = *least;
+  cell.matrix = kControlMatrix;
+  cell.repeats = std::max(cell.repeats, kControlRepeats);
+  return cell;
+}
+
+PlannedWork only(const PlannedWork& work, const std::function<bool(const Cell&)>& wanted) {
+  PlannedWork out{.plans = work.plans};
+  std::copy_if(work.cells.begin(), work.cells.end(), std::back_inserter(out.cells), wanted);
+  return out;
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  const auto bytes = read_file(a);
+  return bytes && bytes == read_file(b);
+}
+
+}  // namespace
+
+fs::path NightOptions::runs_folder() const {
+  return ab.runs.empty() ? fs::path(ab.db).replace_extension(".runs") : ab.runs;
+}
+
+Night::Night(NightOptions options, const CommandContext& context, Interruption& interruption)
+    : options_(std::move(options)),
+      context_(context),
+      interruption_(interruption),
+      catalog_(context.data_dir()),
+      store_(options_.ab.db),
+      archive_(options_.archive.empty() ? fs::path(options_.ab.db).replace_extension(".engines") : options_.archive),
+      sweep_id_(execution_settings(options_.ab.execution, {}, context).sweep_id) {
+  report_.sweep_id = sweep_id_;
+  report_.started_utc = utc_now();
+}
+
+ExecutionSettings Night::settings(const fs::path& engine, const std::string& sweep_id) const {
+  auto out = execution_settings(options_.ab.execution, options_.runs_folder(), context_);
+  out.launcher.engine = engine;
+  out.sweep_id = sweep_id;
+  return out;
+}
+
+void Night::sweep(const PlannedWork& work, const ExecutionSettings& execution) {
+  const auto summary = run_planned(work, {.execution = execution}, store_, interruption_);
+  cancelled_ = cancelled_ || summary.cancelled;
+  if (!summary.store_error.empty()) throw std::runtime_error("[nightly] " + summary.store_error);
+  for (const auto& [state, count] : summary.states) {
+    const auto cells = static_cast<std::size_t>(count);
+    if (state == AttemptState::ok) {
+      report_.cells_ok += cells;
+    } else if (state == AttemptState::infeasible || state == AttemptState::excluded) {
+      report_.cells_not_run += cells;
+    } else {
+      report_.cells_failed += cells;
+    }
+  }
+}
+
+// Nights before tonight made of one clean run of every cell: nothing of it is measured on those days, and every record
+// says so.
+void Night::simulate_history(const PlannedWork& work) {
+  say("a clean run of every cell, of which earlier nights are simulated");
+  const auto base = fs::path(options_.ab.db).replace_extension(".base.runs");
+  auto execution = settings(context_.engine, "simulated-base");
+  execution.runs = base;
+  const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
+                         .store = [](const fs::path&) {},
+                         .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
+  const auto summary = run_sweep(work.cells, {.execution = execution}, hooks, interruption_);
+  cancelled_ = cancelled_ || summary.cancelled;
+  std::vector<fs::path> folders;
+  for (const auto& attempt : summary.attempts) folders.push_back(attempt.directory);
+  const SimulatedNights how;
+  for (const auto& folder : write_simulated_nights(folders, options_.runs_folder(), how)) {
+    const auto attempt = read_attempt(folder);
+    archive_.keep(attempt->sweep_id, context_.engine);
+    store_.ingest(folder);
+  }
+  fs::remove_all(base);
+  report_.notes.push_back(fmt::format("The {} nights before are simulated from one run of each cell", how.nights));
+}
+
+void Night::measure_with_planted_fault(const PlannedWork& work) {
+  const auto planted = std::find_if(work.cells.begin(), work.cells.end(), [&](const Cell& cell) {
+    return can_run(work, cell) && cell.run.device == spec::Device::cpu;
+  });
+  if (planted == work.cells.end()) throw InputError("[nightly] no cell of the matrix can run here on a CPU");
+  planted_cell_ = planted->label;
+  report_.notes.push_back(fmt::format("Planted tonight: {} in {}", options_.fault, planted_cell_));
+  const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
+  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(context_.engine, sweep_id_));
+  const auto side = tonight();
+  auto execution = settings(side.engine, sweep_id_);
+  execution.launcher.engine_arguments = side.engine_arguments;
+  sweep(only(work, is_planted), execution);
+}
+
+AbSide Night::tonight() const {
+  if (options_.history == HistoryFrom::store) return {.asked = "tonight", .engine = context_.engine};
+  auto engine = context_.engine.parent_path() / kInjectEngine;
+  if (!fs::exists(engine)) {
+    throw InputError("[nightly] a simulated history plants a fault, which needs " + engine.string() +
+                     ": build it with ninja perfbench-engine-inject");
+  }
+  return {.asked = "tonight",
+          .kind = SideKind::binary,
+          .engine = std::move(engine),
+          .engine_arguments = {"--inject", options_.fault}};
+}
+
+void Night::measure_control(const PlannedWork& work) {
+  if (!options_.control.empty()) archive_.set_control(options_.control);
+  auto engine = archive_.control();
+  if (!engine) {
+    archive_.set_control(context_.engine);
+    engine = archive_.control();
+    report_.notes.push_back("Tonight's engine is the control from now on");
+  }
+  const auto cell = control_cell(work);
+  if (!cell) return;
+  say("the control: " + cell->label);
+  const PlannedWork control{.cells = {*cell}, .plans = work.plans};
+  const auto summary =
+      run_planned(control, {.execution = settings(*engine, sweep_id_ + "-control")}, store_, interruption_);
+  cancelled_ = cancelled_ || summary.cancelled;
+  if (!summary.all_fine()) report_.notes.push_back("The control did not run: drift of the machine is not subtracted");
+}
+
+void Night::measure() {
+  tonight();  // throws when there is nothing to plant a fault with: before anything runs
+  auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
+  report_.matrix = expansion.name;
+  for (auto& cell : expansion.cells) {
+    if (options_.repeats > 0) cell.repeats = options_.repeats;
+  }
+  const auto work = plan_work(std::move(expansion.cells), context_, catalog_, interruption_.fd());
+  store_.db();  // a database that cannot even be opened is better said now than after an hour
+  archive_.keep(sweep_id_, context_.engine);
+  if (options_.history == HistoryFrom::simulated) {
+    simulate_history(work);
+    if (!cancelled_) measure_with_planted_fault(work);
+  } else {
+    sweep(work, settings(context_.engine, sweep_id_));
+    if (options_.run_control && !cancelled_) measure_control(work);
+  }
+  archive_.prune(kNightsKept);
+}
+
+void Night::screen() {
+  for (const auto* metric : kScreened) {
+    const auto seen = look_at_history(store_.db(), {.series = report_.matrix + "/*", .metric = metric});
+    for (const auto& series : seen.series) {
+      if (series.series.matrix == kControlMatrix && metric != std::string_view("step_time_s")) continue;
+      ++report_.series;
+      if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
+      if (series.finding) screened_.push_back(*series.finding);
+    }
+    // A cell that vanished is missing in every metric.
+    if (metric == std::string_view("step_time_s")) {
+      screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
+    }
+  }
+}
+
+std::vector<Night::GoodEngine> Night::good_engines(std::map<std::string, std::string>& no_pairs) const {
+  const auto bad = tonight();
+  std::vector<GoodEngine> out;
+  for (const auto& finding : screened_) {
+    if (finding.kind == AlertKind::vanished_cell || finding.kind == AlertKind::environment) continue;
+    const auto& cell = finding.series.cell;
+    const auto engine = archive_.of_night(finding.last_good.sweep_id);
+    if (!options_.confirm) {
+      no_pairs[cell] = "not confirmed: --no-confirm";
+    } else if (!engine) {
+      no_pairs[cell] = "the engine of the last good night, " + finding.last_good.sweep_id + ", is not in the archive";
+    } else if (bad.engine_arguments.empty() && same_file(*engine, bad.engine)) {
+      no_pairs[cell] = "the engine of the last good night is tonight's, bit for bit: the code did not change";
+    } else {
+      auto group = std::find_if(out.begin(), out.end(), [&](const GoodEngine& g) { return g.engine == *engine; });
+      if (group == out.end()) group = out.insert(out.end(), GoodEngine{.engine = *engine, .cells = {}});
+      group->cells.insert(cell);
+    }
+  }
+  return out;
+}
+
+void Night::confirm() {
+  std::map<std::string, std::string> no_pairs;
+  std::vector<NightComparison> comparisons;
+  for (const auto& good : good_engines(no_pairs)) {
+    if (cancelled_) break;
+    auto options = options_.ab;
+    options.cells = good.cells;
+    options.runs = options_.runs_folder();
+    const AbSide last_good{.asked = "last good", .kind = SideKind::binary, .engine = good.engine};
+    auto outcome = compare_sides(last_good, tonight(), options, AbPurpose::confirm, context_, interruption_);
+    cancelled_ = cancelled_ || outcome.cancelled;
+    comparisons.push_back({outcome.report.comparison.comparison_id, std::move(outcome.report.cells)});
+  }
+  report_.findings = weigh_findings(screened_, comparisons, no_pairs);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,78 @@
+// One night of a matrix: measured, screened, confirmed. nightly_command.cpp says what is done with what it finds.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/ab/sides.h"
+#include "harness/cli/ab_options.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/planned_sweep.h"
+#include "harness/nightly/engine_archive.h"
+#include "harness/nightly/night_verdict.h"
+#include "harness/run/interruption.h"
+#include "reports/night_text.h"
+
+namespace perfbench::harness {
+
+enum class HistoryFrom { store, simulated };
+
+struct NightOptions {
+  AbOptions ab = {};                   // matrix, database, run directories, execution, and how the pairs are run
+  std::int64_t repeats = 0;            // 0: as the matrix says
+  std::filesystem::path archive = {};  // of engines; empty: beside the database
+  std::filesystem::path control = {};  // engine that is fixed from now on; empty: the one that is, or tonight's
+  bool run_control = true;
+  bool confirm = true;
+  HistoryFrom history = HistoryFrom::store;
+  std::string fault = {};  // of a simulated history: what is planted tonight (engine/faults/faults.h)
+
+  std::filesystem::path runs_folder() const;
+};
+
+class Night {
+ public:
+  Night(NightOptions options, const CommandContext& context, Interruption& interruption);
+
+  // In this order. Each throws InputError, StoreError, RunDirectoryError; nothing measured is lost by it.
+  void measure();
+  void screen();
+  void confirm();
+
+  const reports::NightReport& report() const { return report_; }
+  reports::NightReport& report() { return report_; }
+  Connection& db() { return store_.db(); }
+  bool cancelled() const { return cancelled_; }
+
+ private:
+  struct GoodEngine {
+    std::filesystem::path engine;
+    std::set<std::string> cells;
+  };
+
+  ExecutionSettings settings(const std::filesystem::path& engine, const std::string& sweep_id) const;
+  void sweep(const PlannedWork& work, const ExecutionSettings& execution);
+  void simulate_history(const PlannedWork& work);
+  void measure_with_planted_fault(const PlannedWork& work);
+  void measure_control(const PlannedWork& work);
+  AbSide tonight() const;
+  std::vector<GoodEngine> good_engines(std::map<std::string, std::string>& no_pairs) const;
+
+  NightOptions options_;
+  const CommandContext& context_;
+  Interruption& interruption_;
+  ModelCatalog catalog_;
+  SweepStore store_;
+  EngineArchive archive_;
+  std::string sweep_id_;
+  std::string planted_cell_;  // of a simulated history
+  std::vector<AlertFinding> screened_;
+  reports::NightReport report_;
+  bool cancelled_ = false;
+};
+
+}  // namespace perfbench::harness

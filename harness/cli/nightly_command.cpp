@@ -1,0 +1,141 @@
+// perfbench nightly: the one command of a nightly CI job.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/alerts/webhook.h"
+#include "harness/cli/ab_comparison.h"
+#include "harness/cli/alert_delivery.h"
+#include "harness/cli/enum_option.h"
+#include "harness/cli/night.h"
+#include "harness/input_error.h"
+#include "harness/run/run_directory.h"
+#include "harness/store/utc.h"
+#include "reports/annotations.h"
+#include "reports/junit.h"
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::HistoryFrom> {
+  using H = perfbench::harness::HistoryFrom;
+  static constexpr std::array kNames{std::pair{H::store, "store"}, std::pair{H::simulated, "simulated"}};
+};
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kAuthor = "perfbench nightly";
+
+struct NightlyOptions {
+  NightOptions night;
+  fs::path markdown;  // empty: standard output alone
+  fs::path junit;
+  bool github = false;
+  bool no_confirm = false;
+  bool no_control = false;
+};
+
+void raise_alerts(Night& night) {
+  std::vector<AlertFinding> findings;
+  for (const auto& finding : night.report().findings) {
+    if (makes_alert(finding)) findings.push_back(finding.finding);
+  }
+  std::vector<Alert> fresh;
+  for (auto& recorded : record_findings(night.db(), findings, kAuthor, utc_now())) {
+    const bool news =
+        recorded.place.meaning == FindingMeaning::opens || recorded.place.meaning == FindingMeaning::comes_back;
+    if (news) fresh.push_back(std::move(recorded.alert));
+  }
+  queue_alerts(night.db(), fresh, utc_now());
+  auto live = load_alerts(night.db(), AlertScope::live);
+  std::erase_if(live, [&night](const Alert& alert) { return alert.finding.series.matrix != night.report().matrix; });
+  night.report().live_alerts = group_by_range(live);
+}
+
+void publish(const NightlyOptions& options, const reports::NightReport& report) {
+  const auto text = reports::night_markdown(report);
+  fmt::print("{}", text);
+  const auto checks = reports::night_checks(report);
+  if (options.github) fmt::print("{}", reports::github_annotations(checks));
+  if (!options.markdown.empty()) write_atomically(fs::absolute(options.markdown), text);
+  if (!options.junit.empty()) write_atomically(fs::absolute(options.junit), reports::to_junit(checks));
+}
+
+ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
+  const auto target = webhook_from_environment();  // a wrong address is better said now than in the morning
+  options.night.confirm = !options.no_confirm;
+  options.night.run_control = !options.no_control;
+  Interruption interruption;  // before any thread, so that all of them inherit its mask
+  Night night(options.night, context, interruption);
+  night.measure();
+  if (!night.cancelled()) {
+    night.screen();
+    night.confirm();
+  }
+  if (night.cancelled()) {
+    fmt::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
+    return ExitCode::failure;
+  }
+  raise_alerts(night);
+  publish(options, night.report());
+  const auto sent = deliver_alerts(night.db());
+  if (target) fmt::print(stderr, "{}\n", delivery_text(sent));
+  const auto verdict = overall(night.report().findings);
+  // A cell that failed for the first time is a vanished cell and so a finding; one that never ran is not.
+  return exit_code_of(verdict);
+}
+
+void add_night_options(CLI::App& command, NightlyOptions& options) {
+  auto& night = options.night;
+  command.add_option("--repeats", night.repeats, "attempts of every cell, instead of the matrix's")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--engines", night.archive,
+                     "folder where each night's engine is kept; beside the database unless given");
+  command.add_option("--control", night.control,
+                     "engine that runs every night from now on and shows the machine's own drift; unless given the one "
+                     "that did so far, at first tonight's");
+  command.add_flag("--no-control", options.no_control, "do not run the control");
+  command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
+  add_enum_option(
+      command, "--history-from", night.history,
+      "simulated: a demonstration, with made-up nights and one planted regression; in a database of its own");
+  command.add_option("--plant", night.fault, "the regression of the demonstration")
+      ->default_str("slow:span=matmul,fraction=0.5");
+  command.add_option("--markdown", options.markdown, "file that gets the report too");
+  command.add_option("--junit", options.junit, "file that gets it as JUnit XML");
+  command.add_flag("--github", options.github, "print annotations for GitHub Actions");
+}
+
+}  // namespace
+
+void add_nightly(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("nightly", "A whole night: sweep, screen, confirm, alert, report");
+  auto options = std::make_shared<NightlyOptions>();
+  auto& ab = options->night.ab;
+  ab.pairs = 8;
+  options->night.fault = "slow:span=matmul,fraction=0.5";
+  add_matrix_options(*command, ab.matrix);
+  command->add_option("--db", ab.db, "database, made when absent; keep it from night to night")->capture_default_str();
+  add_night_options(*command, *options);
+  add_execution_options(*command, ab.execution);
+  add_ab_options(*command, ab, "Pairs that confirm a finding");
+  command->footer(
+      "Runs the matrix and a control, screens every cell's speed, memory, start-up and loss against the nights "
+      "before,\n"
+      "and confirms what shifted the same night: pairs of the last good night's engine and tonight's. What they "
+      "confirm\n"
+      "becomes an alert (perfbench alerts), with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL where it is "
+      "set.\n"
+      "Examples:\n"
+      "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
+      "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
+      "Exit codes: 0 nothing got worse; 1 a confirmed regression or a cell that vanished; 2 something shifted and "
+      "could\n"
+      "be neither confirmed nor refuted, or the machine itself changed; 3 wrong input; 4 failed or cancelled.");
+  command->callback([options, &context] { context.exit_code = nightly(*options, context); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,43 @@
+// Cells with what the planner says of them, and the store behind them: what sweep and nightly share.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/run/sweep.h"
+#include "harness/store/sqlite.h"
+
+namespace perfbench::harness {
+
+// The store behind a sweep. Opened at each use until it succeeds, so that a database which cannot be written is a
+// finding of the sweep and not its end.
+class SweepStore {
+ public:
+  explicit SweepStore(std::filesystem::path path) : path_(std::move(path)) {}
+
+  void ingest(const std::filesystem::path& attempt_dir);
+  Connection& db();
+
+ private:
+  std::filesystem::path path_;
+  std::optional<Connection> db_;
+};
+
+struct PlannedWork {
+  std::vector<Cell> cells;
+  std::map<std::string, CellPlan> plans;  // by run id
+};
+
+// By the engine of `context`. Throws Cancelled once a byte can be read from `cancel_fd`.
+PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog,
+                      int cancel_fd);
+
+SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
+                         Interruption& interruption);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,143 @@
+#include "harness/nightly/night_verdict.h"
+
+#include <algorithm>
+#include <set>
+
+#include "harness/alerts/alert_rules.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kCausesKept = 3;
+constexpr double kNsPerS = 1e9;
+
+bool needs_pairs(AlertKind kind) {
+  return kind != AlertKind::vanished_cell && kind != AlertKind::environment;
+}
+
+struct Judged {
+  const NightComparison* comparison = nullptr;
+  const CellVerdict* cell = nullptr;
+};
+
+Judged find_cell(const std::vector<NightComparison>& comparisons, const std::string& label) {
+  for (const auto& comparison : comparisons) {
+    for (const auto& cell : comparison.cells) {
+      if (cell.label == label) return {&comparison, &cell};
+    }
+  }
+  return {};
+}
+
+const MetricVerdict* find_metric(const CellVerdict& cell, const std::string& metric) {
+  const auto found = std::find_if(cell.metrics.begin(), cell.metrics.end(),
+                                  [&](const MetricVerdict& m) { return m.rule.metric == metric; });
+  return found == cell.metrics.end() ? nullptr : &*found;
+}
+
+void take_evidence(AlertFinding& finding, const Decision& decision, const Judged& judged) {
+  finding.ratio = decision.ratio;
+  if (decision.ratio_95) {
+    finding.ratio_low = decision.ratio_95->low;
+    finding.ratio_high = decision.ratio_95->high;
+  }
+  finding.confirmation = {judged.comparison->comparison_id};
+  if (finding.series.metric != "step_time_s" || !judged.cell->attribution) return;
+  const auto& attribution = *judged.cell->attribution;
+  for (const auto& share : attribution.shares) {
+    if (finding.attribution.size() == kCausesKept || attribution.difference_s() == 0) break;
+    finding.attribution.push_back({.name = share.name,
+                                   .ns = kNsPerS * share.difference_s(),
+                                   .share = share.difference_s() / attribution.difference_s()});
+  }
+}
+
+NightFinding weigh(const AlertFinding& screened, const Judged& judged) {
+  NightFinding out{.finding = screened};
+  if (judged.cell->whole) {
+    const auto& decision = *judged.cell->whole;
+    out.confirmation = decision.verdict == Verdict::regressed ? Confirmation::confirmed : Confirmation::undecided;
+    out.why = decision.detail;
+    if (out.confirmation == Confirmation::confirmed) out.finding.confirmation = {judged.comparison->comparison_id};
+    return out;
+  }
+  const auto* metric = find_metric(*judged.cell, screened.series.metric);
+  if (metric == nullptr) {
+    out.confirmation = Confirmation::undecided;
+    out.why = "the pairs did not measure " + screened.series.metric;
+    return out;
+  }
+  const auto& decision = metric->decided.decision;
+  out.why = decision.detail;
+  const auto wanted = is_bad(screened.kind) ? Verdict::regressed : Verdict::improved;
+  if (decision.verdict == wanted) {
+    out.confirmation = Confirmation::confirmed;
+    take_evidence(out.finding, decision, judged);
+  } else {
+    const bool undecided = decision.verdict == Verdict::inconclusive || decision.verdict == Verdict::not_comparable;
+    out.confirmation = undecided ? Confirmation::undecided : Confirmation::refuted;
+  }
+  return out;
+}
+
+// What the pairs of a cell show to be worse beyond what was asked for.
+void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const Judged& judged,
+                std::set<std::pair<std::string, std::string>>& known) {
+  for (const auto& metric : judged.cell->metrics) {
+    const auto& decision = metric.decided.decision;
+    // A step that takes longer trains fewer tokens a second: one difference under two names.
+    if (decision.verdict != Verdict::regressed || metric.rule.metric == "tokens_per_s") continue;
+    if (!known.emplace(judged.cell->label, metric.rule.metric).second) continue;
+    NightFinding other{.finding = asked, .confirmation = Confirmation::confirmed, .why = decision.detail};
+    other.finding.series.metric = metric.rule.metric;
+    other.finding.kind = bad_kind_of(metric.rule.metric);
+    other.finding.detail = "found by the pairs that " + asked.series.metric + " asked for";
+    other.finding.attribution.clear();
+    take_evidence(other.finding, decision, judged);
+    out.push_back(std::move(other));
+  }
+}
+
+}  // namespace
+
+std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
+                                         const std::vector<NightComparison>& comparisons,
+                                         const std::map<std::string, std::string>& no_pairs) {
+  std::vector<NightFinding> out;
+  std::set<std::pair<std::string, std::string>> known;
+  for (const auto& finding : screened) known.emplace(finding.series.cell, finding.series.metric);
+  for (const auto& finding : screened) {
+    if (!needs_pairs(finding.kind)) {
+      out.push_back({finding, Confirmation::not_needed, finding.detail});
+      continue;
+    }
+    const auto judged = find_cell(comparisons, finding.series.cell);
+    if (judged.cell != nullptr) {
+      out.push_back(weigh(finding, judged));
+      add_others(out, finding, judged, known);
+      continue;
+    }
+    const auto reason = no_pairs.find(finding.series.cell);
+    out.push_back({finding, Confirmation::unconfirmed,
+                   reason == no_pairs.end() ? "it was not compared tonight" : reason->second});
+  }
+  return out;
+}
+
+bool makes_alert(const NightFinding& finding) {
+  return finding.confirmation == Confirmation::confirmed || finding.confirmation == Confirmation::not_needed;
+}
+
+Verdict overall(const std::vector<NightFinding>& findings) {
+  auto verdict = Verdict::same;
+  for (const auto& finding : findings) {
+    if (!is_bad(finding.finding.kind)) continue;
+    // The machine is nobody's regression; somebody should look all the same.
+    const bool machine = finding.finding.kind == AlertKind::environment;
+    if (makes_alert(finding) && !machine) return Verdict::regressed;
+    if (finding.confirmation != Confirmation::refuted) verdict = Verdict::inconclusive;
+  }
+  return verdict;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,59 @@
+// What the findings of a night's screen come to, after the comparison of the same night. A pure function.
+//
+// The screen is made to speak up about twice a year and series without cause, so a shift of one is no alert by itself:
+// it is when fresh pairs of the last good engine and tonight's show the same. What needs no pairs, because no engine
+// can be held responsible or none is there to be run, keeps its finding: vanished cells and changes of the machine.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/ab/cell_verdict.h"
+#include "harness/alerts/alert.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+enum class Confirmation {
+  confirmed,    // the pairs show it
+  not_needed,   // known without pairs
+  refuted,      // the pairs show no such difference: a chance of the nights, or the machine
+  undecided,    // the pairs could not tell
+  unconfirmed,  // there were no pairs, and `why` says why
+};
+
+// Pairs of one night: A the last good engine, B tonight's.
+struct NightComparison {
+  std::string comparison_id;
+  std::vector<CellVerdict> cells;
+};
+
+struct NightFinding {
+  AlertFinding finding;  // of a confirmed one with the ratio of the pairs, its interval and the largest causes
+  Confirmation confirmation = Confirmation::unconfirmed;
+  std::string why;  // a sentence
+};
+
+// `no_pairs`: cell -> why it was not compared. Beside the findings of the screen come what else the pairs of their
+// cells show to be worse (memory, loss, start-up), with the nights of the cell's first finding.
+std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
+                                         const std::vector<NightComparison>& comparisons,
+                                         const std::map<std::string, std::string>& no_pairs);
+
+// Whether somebody should be told: what the pairs or the facts show.
+bool makes_alert(const NightFinding& finding);
+
+// regressed: a bad finding that is confirmed or needs no confirmation; inconclusive: one that nobody could confirm or
+// refute; same: neither.
+Verdict overall(const std::vector<NightFinding>& findings);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::Confirmation> {
+  using C = perfbench::harness::Confirmation;
+  static constexpr std::array kNames{std::pair{C::confirmed, "confirmed"}, std::pair{C::not_needed, "not needed"},
+                                     std::pair{C::refuted, "refuted"}, std::pair{C::undecided, "undecided"},
+                                     std::pair{C::unconfirmed, "unconfirmed"}};
+};

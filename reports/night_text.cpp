@@ -1,0 +1,83 @@
+#include "reports/night_text.h"
+
+#include <fmt/core.h>
+
+#include "reports/alert_text.h"
+#include "reports/format/markdown_table.h"
+#include "reports/format/number.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::Confirmation;
+using harness::NightFinding;
+
+std::string change_of(const NightFinding& finding) {
+  const auto& f = finding.finding;
+  if (!f.ratio) return kNothing;
+  auto text = format_percent_change(*f.ratio);
+  if (f.ratio_low && f.ratio_high) {
+    text += fmt::format(" ({} to {})", format_percent_change(*f.ratio_low), format_percent_change(*f.ratio_high));
+  }
+  return text;
+}
+
+std::string measured(const NightReport& report) {
+  auto text = fmt::format("{} cells measured", report.cells_ok);
+  if (report.cells_failed > 0) text += fmt::format(", {} failed", report.cells_failed);
+  if (report.cells_not_run > 0) text += fmt::format(", {} planned only", report.cells_not_run);
+  text += fmt::format("; {} series screened", report.series);
+  if (report.too_few_nights > 0) text += fmt::format(", {} of them with too few nights yet", report.too_few_nights);
+  return text + ".\n";
+}
+
+std::string findings_table(const std::vector<NightFinding>& findings) {
+  std::vector<MarkdownRow> lines{{"Cell", "Metric", "Found", "Change (95 %)", "Pairs of the night", "Why"}};
+  for (const auto& finding : findings) {
+    const auto& series = finding.finding.series;
+    lines.push_back({markdown_cell(series.cell), series.metric, std::string(spec::enum_name(finding.finding.kind)),
+                     change_of(finding), std::string(spec::enum_name(finding.confirmation)),
+                     markdown_cell(finding.why)});
+  }
+  return markdown_table(lines);
+}
+
+CheckOutcome outcome_of(const NightFinding& finding) {
+  const auto verdict = harness::overall({finding});
+  if (verdict == harness::Verdict::regressed) return CheckOutcome::failed;
+  return verdict == harness::Verdict::inconclusive ? CheckOutcome::undecided : CheckOutcome::passed;
+}
+
+}  // namespace
+
+std::string night_markdown(const NightReport& report) {
+  auto out = fmt::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
+                         spec::enum_name(harness::overall(report.findings)));
+  out += measured(report);
+  for (const auto& note : report.notes) out += note + ".\n";
+  if (report.findings.empty()) return out + "\nNothing shifted.\n";
+  out += "\n" + findings_table(report.findings);
+  if (!report.live_alerts.empty()) out += "\n" + alerts_markdown(report.live_alerts);
+  return out;
+}
+
+std::vector<Check> night_checks(const NightReport& report) {
+  std::vector<Check> checks;
+  checks.push_back({.suite = report.matrix,
+                    .name = "screen",
+                    .outcome = CheckOutcome::passed,
+                    .message = "",
+                    .detail = measured(report)});
+  for (const auto& finding : report.findings) {
+    const auto& f = finding.finding;
+    checks.push_back({.suite = report.matrix,
+                      .name = f.series.cell + " " + f.series.metric,
+                      .outcome = outcome_of(finding),
+                      .message = fmt::format("{} {}: {}", spec::enum_name(f.kind), change_of(finding),
+                                             spec::enum_name(finding.confirmation)),
+                      .detail = f.detail + "\n" + finding.why});
+  }
+  return checks;
+}
+
+}  // namespace perfbench::reports

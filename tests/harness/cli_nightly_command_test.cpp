@@ -1,0 +1,121 @@
+// perfbench nightly as a CI job calls it: the built executable over a made-up engine of known speed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/launch/process.h"
+#include "harness/store/database.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+// `speed` multiplies the time of a step.
+void write_engine(const fs::path& file, const std::string& speed) {
+  write_text(file, "#!/bin/sh\nexport PERFBENCH_FAKE_SPEED=" + speed + "\n" +
+                       "if [ \"$1\" = run ]; then exec " PERFBENCH_FAKE_ENGINE " run --dir \"$3\"; fi\n" +
+                       "exec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
+  fs::permissions(file, fs::perms::owner_all);
+}
+
+class NightlyCommand : public testing::Test {
+ protected:
+  NightlyCommand() {
+    write_text(scratch_ / "m.yaml",
+               "name: nights\n"
+               "defaults: {model: llama-mini, seq_len: 32, global_batch: 2, steps: 6}\n"
+               "axes:\n"
+               "  attention: [flash, dot_product]\n");
+    write_engine(scratch_ / "perfbench-engine", "1");
+    write_engine(scratch_ / "perfbench-engine-inject", "1.4");
+  }
+
+  ProcessEnd perfbench(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+    return run_process({.command = arguments,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
+                                        {"PERFBENCH_ENGINE", (scratch_ / "perfbench-engine").string()}}});
+  }
+  // Other processes of a test machine spoil no pair of made-up times.
+  ProcessEnd nightly(std::vector<std::string> more) {
+    std::vector<std::string> arguments{"nightly",        "m.yaml", "--db",         "n.db", "--most-foreign", "1000",
+                                       "--most-steal", "1000",   "--most-probe-shift", "1000"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return perfbench(arguments);
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
+  const auto night = nightly({"--history-from", "simulated", "--junit", "n.xml", "--markdown", "n.md", "--github"});
+  EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("REGRESSED"));
+  EXPECT_THAT(night.output, HasSubstr("nights before are simulated"));
+  EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=0.5 in attention=flash"));
+  EXPECT_THAT(night.output, HasSubstr("::error"));
+  EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("<failure"));
+  EXPECT_THAT(read_text(scratch_ / "n.md"), HasSubstr("| confirmed"));
+
+  const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
+  const auto alerts = load_alerts(db, AlertScope::live);
+  ASSERT_THAT(alerts, SizeIs(1));
+  const auto& finding = alerts.front().finding;
+  EXPECT_EQ(finding.series.cell, "attention=flash");
+  EXPECT_EQ(finding.series.metric, "step_time_s");
+  EXPECT_EQ(finding.kind, AlertKind::regression);
+  ASSERT_TRUE(finding.ratio_low && finding.ratio_high);
+  EXPECT_LT(*finding.ratio_low, 1.4);
+  EXPECT_GT(*finding.ratio_high, 1.4);
+  EXPECT_THAT(finding.last_good.sweep_id, testing::StartsWith("simulated-"));
+  EXPECT_THAT(finding.confirmation, SizeIs(1));
+  EXPECT_THAT(perfbench({"alerts", "list", "--db", "n.db"}).output, HasSubstr("attention=flash"));
+}
+
+TEST_F(NightlyCommand, WithoutPairsAShiftIsNoAlert) {
+  const auto night = nightly({"--history-from", "simulated", "--no-confirm"});
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("unconfirmed"));
+  const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
+  EXPECT_THAT(load_alerts(db, AlertScope::all), SizeIs(0));
+}
+
+TEST_F(NightlyCommand, TheFirstNightsOfAStoreSayThatTheyAreTooFew) {
+  const auto first = nightly({});
+  EXPECT_EQ(first.exit_code, 0) << first.output << first.error_output;
+  EXPECT_THAT(first.output, HasSubstr("2 cells measured"));
+  EXPECT_THAT(first.output, HasSubstr("with too few nights yet"));
+  EXPECT_THAT(first.output, HasSubstr("is the control from now on"));
+  const auto second = nightly({});
+  EXPECT_EQ(second.exit_code, 0) << second.output << second.error_output;
+  EXPECT_THAT(second.output, Not(HasSubstr("is the control from now on")));
+  EXPECT_TRUE(fs::exists(scratch_ / "n.engines/control"));
+}
+
+TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  const auto night = nightly({"--no-control", "--only", "attention=flash"});
+  EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("vanished"));
+  EXPECT_THAT(night.output, HasSubstr("not in the sweep"));
+}
+
+TEST_F(NightlyCommand, WrongInputIsSaidBeforeAnythingRuns) {
+  EXPECT_EQ(perfbench({"nightly", "none.yaml", "--db", "n.db"}).exit_code, 3);
+  EXPECT_FALSE(fs::exists(scratch_ / "n.runs"));
+  fs::remove(scratch_ / "perfbench-engine-inject");
+  const auto unplanted = nightly({"--history-from", "simulated"});
+  EXPECT_EQ(unplanted.exit_code, 3);
+  EXPECT_THAT(unplanted.error_output, HasSubstr("perfbench-engine-inject"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,0 +1,135 @@
+// What becomes of each kind of finding when the pairs of the night are in.
+#include "harness/nightly/night_verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+AlertFinding finding(AlertKind kind, const std::string& metric = "step_time_s", const std::string& cell = "c") {
+  AlertFinding out;
+  out.series = {.matrix = "m", .cell = cell, .run_id = "r", .metric = metric, .machine = "x"};
+  out.kind = kind;
+  out.ratio = 1.5;
+  out.last_good.sweep_id = "good";
+  out.first_bad.sweep_id = "bad";
+  return out;
+}
+
+MetricVerdict judged(const std::string& metric, Verdict verdict) {
+  MetricVerdict out{.rule = {.metric = metric}};
+  out.decided.decision.verdict = verdict;
+  out.decided.decision.ratio = 1.2;
+  out.decided.decision.ratio_95 = Interval{.low = 1.1, .high = 1.3};
+  out.decided.decision.detail = "as the pairs say";
+  return out;
+}
+
+NightComparison pairs_of(std::vector<MetricVerdict> metrics) {
+  CellVerdict cell;
+  cell.label = "c";
+  cell.metrics = std::move(metrics);
+  cell.attribution = Attribution{.a_s = 1,
+                                 .b_s = 3,
+                                 .shares = {{.name = "w", .a_s = 0, .b_s = 1},
+                                            {.name = "x", .a_s = 0, .b_s = 0.5},
+                                            {.name = "y", .a_s = 0, .b_s = 0.4},
+                                            {.name = "z", .a_s = 0, .b_s = 0.1}}};
+  return {.comparison_id = "ab1", .cells = {cell}};
+}
+
+NightFinding weighed(AlertKind kind, Verdict verdict) {
+  const auto all = weigh_findings({finding(kind)}, {pairs_of({judged("step_time_s", verdict)})}, {});
+  EXPECT_THAT(all, SizeIs(1));
+  return all.front();
+}
+
+TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {
+  const auto found = weighed(AlertKind::regression, Verdict::regressed);
+  EXPECT_EQ(found.confirmation, Confirmation::confirmed);
+  EXPECT_EQ(found.finding.ratio, 1.2);
+  EXPECT_EQ(found.finding.ratio_low, 1.1);
+  EXPECT_EQ(found.finding.ratio_high, 1.3);
+  EXPECT_THAT(found.finding.confirmation, testing::ElementsAre("ab1"));
+  ASSERT_THAT(found.finding.attribution, SizeIs(3));  // the three largest
+  EXPECT_EQ(found.finding.attribution[0].name, "w");
+  EXPECT_DOUBLE_EQ(found.finding.attribution[0].ns, 1e9);
+  EXPECT_DOUBLE_EQ(found.finding.attribution[0].share, 0.5);
+  EXPECT_TRUE(makes_alert(found));
+  EXPECT_EQ(overall({found}), Verdict::regressed);
+}
+
+TEST(NightVerdict, PairsThatShowNothingRefuteAndPairsThatCannotTellDoNot) {
+  for (const auto verdict : {Verdict::same, Verdict::improved}) {
+    const auto found = weighed(AlertKind::regression, verdict);
+    EXPECT_EQ(found.confirmation, Confirmation::refuted);
+    EXPECT_EQ(found.why, "as the pairs say");
+    EXPECT_THAT(found.finding.confirmation, IsEmpty());
+    EXPECT_FALSE(makes_alert(found));
+    EXPECT_EQ(overall({found}), Verdict::same);
+  }
+  const auto undecided = weighed(AlertKind::regression, Verdict::inconclusive);
+  EXPECT_EQ(undecided.confirmation, Confirmation::undecided);
+  EXPECT_FALSE(makes_alert(undecided));
+  EXPECT_EQ(overall({undecided}), Verdict::inconclusive);
+}
+
+TEST(NightVerdict, AnImprovementIsConfirmedByAnImprovementAndFailsNothing) {
+  const auto better = weighed(AlertKind::improvement, Verdict::improved);
+  EXPECT_EQ(better.confirmation, Confirmation::confirmed);
+  EXPECT_EQ(overall({better}), Verdict::same);
+  EXPECT_EQ(weighed(AlertKind::improvement, Verdict::same).confirmation, Confirmation::refuted);
+}
+
+TEST(NightVerdict, ASideThatFailsIsTheWholeCells) {
+  auto pairs = pairs_of({});
+  pairs.cells[0].whole = Decision{.verdict = Verdict::regressed, .detail = "B crashed"};
+  const auto all = weigh_findings({finding(AlertKind::regression)}, {pairs}, {});
+  EXPECT_EQ(all.front().confirmation, Confirmation::confirmed);
+  EXPECT_EQ(all.front().why, "B crashed");
+  pairs.cells[0].whole->verdict = Verdict::not_comparable;
+  EXPECT_EQ(weigh_findings({finding(AlertKind::regression)}, {pairs}, {}).front().confirmation,
+            Confirmation::undecided);
+}
+
+TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
+  const auto all = weigh_findings({finding(AlertKind::memory, "peak_memory_bytes")}, {}, {{"c", "no engine"}});
+  EXPECT_EQ(all.front().confirmation, Confirmation::unconfirmed);
+  EXPECT_EQ(all.front().why, "no engine");
+  EXPECT_EQ(overall(all), Verdict::inconclusive);
+  const auto other =
+      weigh_findings({finding(AlertKind::loss, "final_loss")}, {pairs_of({judged("step_time_s", Verdict::same)})}, {});
+  EXPECT_EQ(other.front().confirmation, Confirmation::undecided);
+  EXPECT_THAT(other.front().why, HasSubstr("did not measure final_loss"));
+}
+
+TEST(NightVerdict, VanishedCellsNeedNoPairsAndTheMachineIsNobodysRegression) {
+  const auto all = weigh_findings({finding(AlertKind::vanished_cell), finding(AlertKind::environment)}, {}, {});
+  EXPECT_EQ(all[0].confirmation, Confirmation::not_needed);
+  EXPECT_EQ(all[1].confirmation, Confirmation::not_needed);
+  EXPECT_EQ(overall({all[0]}), Verdict::regressed);
+  EXPECT_EQ(overall({all[1]}), Verdict::inconclusive);
+  EXPECT_EQ(overall(std::vector<NightFinding>{}), Verdict::same);
+}
+
+TEST(NightVerdict, WhatElseThePairsShowIsAFindingOnce) {
+  const auto pairs = pairs_of({judged("step_time_s", Verdict::regressed), judged("tokens_per_s", Verdict::regressed),
+                               judged("peak_memory_bytes", Verdict::regressed), judged("final_loss", Verdict::same),
+                               judged("startup_time_s", Verdict::improved)});
+  const auto all =
+      weigh_findings({finding(AlertKind::regression), finding(AlertKind::startup, "startup_time_s")}, {pairs}, {});
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[1].finding.series.metric, "peak_memory_bytes");
+  EXPECT_EQ(all[1].finding.kind, AlertKind::memory);
+  EXPECT_EQ(all[1].confirmation, Confirmation::confirmed);
+  EXPECT_THAT(all[1].finding.attribution, IsEmpty());
+  EXPECT_EQ(all[2].confirmation, Confirmation::refuted);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

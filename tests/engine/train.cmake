@@ -19,6 +19,6 @@ endif()
 if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE AND NOT PERFBENCH_HAS_CUDA)
   perfbench_test(engine_emulated_training_tests
     SOURCES ${training_tests} trace_steps_test.cpp training_backend_cuda.cpp
-    DEPENDS perfbench_train perfbench_emulated_ops_cuda
+    DEPENDS perfbench_train perfbench_ops_cpu perfbench_emulated_ops_cuda
     PREFIX emulated.)
 endif()

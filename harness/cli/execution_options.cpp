@@ -12,9 +12,12 @@
 namespace perfbench::harness {
 namespace {
 
-// 20260131T120000Z-4711: sorts by time, and two sweeps of one second differ by their processes.
+// 20260131T120000Z-4711: sorts by time, and two sweeps of one second differ by their processes, or within one by a
+// number: 20260131T120000Z-4711-2.
 std::string new_sweep_id() {
-  return fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), ::getpid());
+  static int given = 0;
+  auto id = fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), ::getpid());
+  return ++given == 1 ? id : fmt::format("{}-{}", id, given);
 }
 
 constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit

@@ -7,6 +7,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/history/history.h"
+#include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "reports/history_text.h"
 
@@ -47,6 +48,10 @@ std::string rendered(const HistoryResult& result, HistoryFormat format) {
 ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto result = look_at_history(db, options.query);
+  if (result.series.empty()) {
+    throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
+                     " in a sweep, of a cell that fits '" + options.query.series + "' (MATRIX/CELL)");
+  }
   fmt::print("{}", rendered(result, options.format));
   if (!result.vanished.empty()) return ExitCode::regression;
   return result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;

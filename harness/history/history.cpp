@@ -1,7 +1,5 @@
 #include "harness/history/history.h"
 
-#include "harness/input_error.h"
-
 namespace perfbench::harness {
 
 std::vector<AlertFinding> HistoryResult::findings() const {
@@ -15,10 +13,6 @@ std::vector<AlertFinding> HistoryResult::findings() const {
 
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const ScreenRule& rule) {
   const auto series = load_history(db, query);
-  if (series.empty()) {
-    throw InputError("[history] " + db.path().string() + " has no finished run with " + query.metric +
-                     " in a sweep, of a cell that fits '" + query.series + "' (MATRIX/CELL)");
-  }
   HistoryResult out{.metric = query.metric,
                     .series = screen_series(series, rule),
                     .vanished = vanished_cells(series, load_tonight(db))};

@@ -17,7 +17,7 @@ struct HistoryResult {
   std::vector<AlertFinding> findings() const;
 };
 
-// Throws InputError when the store has no night, or none that the query asks for.
+// No series where the store has no night that the query asks for. Throws InputError for a metric without direction.
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const ScreenRule& rule = {});
 
 }  // namespace perfbench::harness

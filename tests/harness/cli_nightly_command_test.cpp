@@ -46,8 +46,9 @@ class NightlyCommand : public testing::Test {
   }
   // Other processes of a test machine spoil no pair of made-up times.
   ProcessEnd nightly(std::vector<std::string> more) {
-    std::vector<std::string> arguments{"nightly",        "m.yaml", "--db",         "n.db", "--most-foreign", "1000",
-                                       "--most-steal", "1000",   "--most-probe-shift", "1000"};
+    std::vector<std::string> arguments{
+        "nightly", "m.yaml", "--db", "n.db", "--most-foreign", "1000", "--most-steal", "1000", "--most-probe-shift",
+        "1000"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return perfbench(arguments);
   }

@@ -13,7 +13,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kSetPrefix = "set:";
+constexpr std::string_view kFaultPrefix = "inject:";
 constexpr const char* kEngineName = "perfbench-engine";
+constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
 
 std::vector<std::string> settings_of(const std::string& text) {
   std::vector<std::string> out;
@@ -59,12 +61,25 @@ std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
 
 }  // namespace
 
+AbSide faulty_side(const std::string& fault, const fs::path& current_engine) {
+  auto engine = current_engine.parent_path() / kFaultyEngineName;
+  if (!fs::exists(engine)) {
+    throw InputError(fmt::format("[compare] a fault needs {}, which is not there: it is built and installed beside {}",
+                                 engine.string(), kEngineName));
+  }
+  return {.asked = std::string(kFaultPrefix) + fault,
+          .kind = SideKind::fault,
+          .engine = std::move(engine),
+          .engine_arguments = {"--inject", fault}};
+}
+
 AbSide parse_side(const std::string& text, const fs::path& current_engine,
                   const std::function<std::string(const std::string&)>& commit_of) {
   if (text == "current") return {.asked = text, .kind = SideKind::current, .engine = current_engine};
   if (text.starts_with(kSetPrefix)) {
     return {.asked = text, .kind = SideKind::settings, .engine = current_engine, .set = settings_of(text)};
   }
+  if (text.starts_with(kFaultPrefix)) return faulty_side(text.substr(kFaultPrefix.size()), current_engine);
   if (const auto engine = engine_at(text); !engine.empty()) {
     return {.asked = text, .kind = SideKind::binary, .engine = fs::absolute(engine).lexically_normal()};
   }

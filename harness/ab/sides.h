@@ -12,7 +12,8 @@
 namespace perfbench::harness {
 
 // current: this perfbench's own engine, without further settings.
-enum class SideKind { current, settings, binary, revision };
+// fault: the same engine with a fault (engine/faults/faults.h), to see whether a comparison finds it.
+enum class SideKind { current, settings, binary, revision, fault };
 
 struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
@@ -23,8 +24,12 @@ struct AbSide {
   std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
 };
 
-// What the text names, without building anything: "current"; "set:KEY=VALUE,..."; the path of a perfbench-engine or of
-// a folder with bin/perfbench-engine in it; else a revision, for `commit_of` to look up. Throws InputError.
+// perfbench-engine-inject beside `current_engine`, with that fault. Throws InputError when it is not there.
+AbSide faulty_side(const std::string& fault, const std::filesystem::path& current_engine);
+
+// What the text names, without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; the path of a
+// perfbench-engine or of a folder with bin/perfbench-engine in it; else a revision, for `commit_of` to look up. Throws
+// InputError.
 AbSide parse_side(const std::string& text, const std::filesystem::path& current_engine,
                   const std::function<std::string(const std::string& revision)>& commit_of);
 
@@ -40,5 +45,6 @@ template <>
 struct perfbench::spec::EnumNames<perfbench::harness::SideKind> {
   using K = perfbench::harness::SideKind;
   static constexpr std::array kNames{std::pair{K::current, "current"}, std::pair{K::settings, "settings"},
-                                     std::pair{K::binary, "binary"}, std::pair{K::revision, "revision"}};
+                                     std::pair{K::binary, "binary"}, std::pair{K::revision, "revision"},
+                                     std::pair{K::fault, "fault"}};
 };

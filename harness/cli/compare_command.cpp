@@ -105,7 +105,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
       command
           .add_option("--ab", options.sides,
                       "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
-                      "set:KEY=VALUE,... , or current")
+                      "set:KEY=VALUE,... , inject:FAULT (to see whether it is found), or current")
           ->expected(2)
           ->allow_extra_args(false)
           ->type_name("A B")
@@ -153,6 +153,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --db perf.db --baseline main --metric gate\n"
       "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --pairs 8\n"
       "  perfbench compare --ab current set:attention=dot_product,remat=full matrices/llama.yaml --gate\n"
+      "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
       "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
       "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"

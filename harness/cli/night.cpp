@@ -23,7 +23,6 @@ namespace {
 constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr std::int64_t kControlRepeats = 3;
 constexpr std::size_t kNightsKept = 60;
-constexpr const char* kInjectEngine = "perfbench-engine-inject";
 
 void say(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
@@ -139,16 +138,8 @@ void Night::measure_with_planted_fault(const PlannedWork& work) {
 }
 
 AbSide Night::tonight() const {
-  if (options_.history == HistoryFrom::store) return {.asked = "tonight", .engine = context_.engine};
-  auto engine = context_.engine.parent_path() / kInjectEngine;
-  if (!fs::exists(engine)) {
-    throw InputError("[nightly] a simulated history plants a fault, which needs " + engine.string() +
-                     ": build it with ninja perfbench-engine-inject");
-  }
-  return {.asked = "tonight",
-          .kind = SideKind::binary,
-          .engine = std::move(engine),
-          .engine_arguments = {"--inject", options_.fault}};
+  if (options_.history == HistoryFrom::store) return {.asked = "tonight's", .engine = context_.engine};
+  return faulty_side(options_.fault, context_.engine);
 }
 
 void Night::measure_control(const PlannedWork& work) {
@@ -205,7 +196,7 @@ void Night::screen() {
   }
 }
 
-std::vector<Night::GoodEngine> Night::good_engines(std::map<std::string, std::string>& no_pairs) const {
+std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) const {
   const auto bad = tonight();
   std::vector<GoodEngine> out;
   for (const auto& finding : screened_) {
@@ -213,11 +204,13 @@ std::vector<Night::GoodEngine> Night::good_engines(std::map<std::string, std::st
     const auto& cell = finding.series.cell;
     const auto engine = archive_.of_night(finding.last_good.sweep_id);
     if (!options_.confirm) {
-      no_pairs[cell] = "not confirmed: --no-confirm";
+      no_pairs[cell] = {Confirmation::unconfirmed, "not confirmed: --no-confirm"};
     } else if (!engine) {
-      no_pairs[cell] = "the engine of the last good night, " + finding.last_good.sweep_id + ", is not in the archive";
+      no_pairs[cell] = {Confirmation::unconfirmed,
+                        "the engine of the last good night, " + finding.last_good.sweep_id + ", is not in the archive"};
     } else if (bad.engine_arguments.empty() && same_file(*engine, bad.engine)) {
-      no_pairs[cell] = "the engine of the last good night is tonight's, bit for bit: the code did not change";
+      no_pairs[cell] = {Confirmation::refuted,
+                        "the engine of the last good night is tonight's, bit for bit: the code did not change"};
     } else {
       auto group = std::find_if(out.begin(), out.end(), [&](const GoodEngine& g) { return g.engine == *engine; });
       if (group == out.end()) group = out.insert(out.end(), GoodEngine{.engine = *engine, .cells = {}});
@@ -228,14 +221,14 @@ std::vector<Night::GoodEngine> Night::good_engines(std::map<std::string, std::st
 }
 
 void Night::confirm() {
-  std::map<std::string, std::string> no_pairs;
+  NoPairs no_pairs;
   std::vector<NightComparison> comparisons;
   for (const auto& good : good_engines(no_pairs)) {
     if (cancelled_) break;
     auto options = options_.ab;
     options.cells = good.cells;
     options.runs = options_.runs_folder();
-    const AbSide last_good{.asked = "last good", .kind = SideKind::binary, .engine = good.engine};
+    const AbSide last_good{.asked = "the last good", .kind = SideKind::binary, .engine = good.engine};
     auto outcome = compare_sides(last_good, tonight(), options, AbPurpose::confirm, context_, interruption_);
     cancelled_ = cancelled_ || outcome.cancelled;
     comparisons.push_back({outcome.report.comparison.comparison_id, std::move(outcome.report.cells)});

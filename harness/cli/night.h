@@ -60,7 +60,7 @@ class Night {
   void measure_with_planted_fault(const PlannedWork& work);
   void measure_control(const PlannedWork& work);
   AbSide tonight() const;
-  std::vector<GoodEngine> good_engines(std::map<std::string, std::string>& no_pairs) const;
+  std::vector<GoodEngine> good_engines(NoPairs& no_pairs) const;
 
   NightOptions options_;
   const CommandContext& context_;

@@ -101,8 +101,7 @@ void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const
 }  // namespace
 
 std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
-                                         const std::vector<NightComparison>& comparisons,
-                                         const std::map<std::string, std::string>& no_pairs) {
+                                         const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs) {
   std::vector<NightFinding> out;
   std::set<std::pair<std::string, std::string>> known;
   for (const auto& finding : screened) known.emplace(finding.series.cell, finding.series.metric);
@@ -118,8 +117,8 @@ std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screen
       continue;
     }
     const auto reason = no_pairs.find(finding.series.cell);
-    out.push_back({finding, Confirmation::unconfirmed,
-                   reason == no_pairs.end() ? "it was not compared tonight" : reason->second});
+    const auto without = reason == no_pairs.end() ? NoPair{.why = "it was not compared tonight"} : reason->second;
+    out.push_back({finding, without.confirmation, without.why});
   }
   return out;
 }

@@ -35,11 +35,17 @@ struct NightFinding {
   std::string why;  // a sentence
 };
 
-// `no_pairs`: cell -> why it was not compared. Beside the findings of the screen come what else the pairs of their
+// Cells that were not compared: what their findings are for that, unconfirmed or refuted, and why.
+struct NoPair {
+  Confirmation confirmation = Confirmation::unconfirmed;
+  std::string why;
+};
+using NoPairs = std::map<std::string, NoPair>;
+
+// Beside the findings of the screen come what else the pairs of their
 // cells show to be worse (memory, loss, start-up), with the nights of the cell's first finding.
 std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
-                                         const std::vector<NightComparison>& comparisons,
-                                         const std::map<std::string, std::string>& no_pairs);
+                                         const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs);
 
 // Whether somebody should be told: what the pairs or the facts show.
 bool makes_alert(const NightFinding& finding);

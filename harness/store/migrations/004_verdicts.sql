@@ -103,7 +103,7 @@ CREATE TABLE ab_sides (
   comparison_key INTEGER NOT NULL REFERENCES ab_comparisons,
   side           TEXT NOT NULL CHECK (side IN ('A', 'B')),
   asked          TEXT NOT NULL,  -- as it was named
-  kind           TEXT NOT NULL CHECK (kind IN ('current', 'settings', 'binary', 'revision')),
+  kind           TEXT NOT NULL CHECK (kind IN ('current', 'settings', 'binary', 'revision', 'fault')),
   git_commit     TEXT NOT NULL,  -- of a revision, else ''
   engine         TEXT NOT NULL,  -- path
   engine_sha256  TEXT NOT NULL,

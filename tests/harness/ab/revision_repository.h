@@ -14,7 +14,8 @@ namespace perfbench::harness {
 
 class RevisionRepository {
  public:
-  explicit RevisionRepository(std::filesystem::path path) : path_(std::move(path)) {
+  RevisionRepository(std::filesystem::path path, std::filesystem::path fake_engine)
+      : path_(std::move(path)), fake_engine_(std::move(fake_engine)) {
     std::filesystem::create_directories(path_);
     git({"init", "-q", "-b", "main"});
     write_text(path_ / "CMakePresets.json", R"({"version": 4,
@@ -27,7 +28,7 @@ class RevisionRepository {
   // Its engine's steps take `speed` times as long as those of the fake engine. The commit's 40 digits.
   std::string commit(const std::string& subject, const std::string& speed) {
     write_text(path_ / "engine.sh",
-               "#!/bin/sh\nPERFBENCH_FAKE_SPEED=" + speed + " exec " + PERFBENCH_FAKE_ENGINE + " \"$@\"\n");
+               "#!/bin/sh\nPERFBENCH_FAKE_SPEED=" + speed + " exec " + fake_engine_.string() + " \"$@\"\n");
     return commit_with(subject, "");
   }
 
@@ -61,6 +62,7 @@ class RevisionRepository {
   }
 
   std::filesystem::path path_;
+  std::filesystem::path fake_engine_;
 };
 
 }  // namespace perfbench::harness

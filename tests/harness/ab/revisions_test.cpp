@@ -31,7 +31,7 @@ class Revisions : public testing::Test {
   }
 
   ScratchFolder scratch_;
-  RevisionRepository repository_{scratch_ / "repository"};
+  RevisionRepository repository_{scratch_ / "repository", PERFBENCH_FAKE_ENGINE};
 };
 
 TEST_F(Revisions, FirstParentsAreListedOldestFirst) {

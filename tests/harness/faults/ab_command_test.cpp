@@ -164,7 +164,7 @@ class BisectCommand : public AbCommand {
         request(calm({"bisect", good, bad, "faults.yaml", "--only", "seed=100", "--db", "f.db", "--pairs", "8",
                       "--repo", repository_.path().string(), "--build-cache", "cache"})));
   }
-  RevisionRepository repository_{scratch_ / "repository"};
+  RevisionRepository repository_{scratch_ / "repository", PERFBENCH_FAKE_ENGINE};
 };
 
 TEST_F(BisectCommand, NamesTheFirstSlowCommitAndSkipsWhatCannotBeBuilt) {

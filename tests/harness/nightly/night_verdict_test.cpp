@@ -98,10 +98,13 @@ TEST(NightVerdict, ASideThatFailsIsTheWholeCells) {
 }
 
 TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
-  const auto all = weigh_findings({finding(AlertKind::memory, "peak_memory_bytes")}, {}, {{"c", "no engine"}});
+  const auto all = weigh_findings({finding(AlertKind::memory, "peak_memory_bytes")}, {},
+                                  {{"c", {Confirmation::unconfirmed, "no engine"}}});
   EXPECT_EQ(all.front().confirmation, Confirmation::unconfirmed);
   EXPECT_EQ(all.front().why, "no engine");
   EXPECT_EQ(overall(all), Verdict::inconclusive);
+  const NoPairs same_engine{{"c", {Confirmation::refuted, "the same engine"}}};
+  EXPECT_EQ(overall(weigh_findings({finding(AlertKind::regression)}, {}, same_engine)), Verdict::same);
   const auto other =
       weigh_findings({finding(AlertKind::loss, "final_loss")}, {pairs_of({judged("step_time_s", Verdict::same)})}, {});
   EXPECT_EQ(other.front().confirmation, Confirmation::undecided);

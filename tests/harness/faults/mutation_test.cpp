@@ -1,0 +1,103 @@
+// For every metric that may turn a verdict red: a fault in the real engine that makes it worse must, and its absence,
+// an improvement, must not. By the built perfbench, in real processes; the faults are large, so that what a loaded test
+// machine adds to the times of a run does not matter: spoiled pairs are kept.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/launch/process.h"
+#include "tests/harness/example_run.h"
+#include "workloads/spec/metric_catalog.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Mutation {
+  const char* fault;
+  std::vector<std::string> metrics;
+  const char* settings;  // of the matrix, beyond those of all
+};
+
+const std::vector<Mutation>& mutations() {
+  static const std::vector<Mutation> all{
+      {"slow:span=ops,fraction=2",
+       {"step_time_s", "step_time_p10_s", "step_time_p90_s", "tokens_per_s", "tokens_per_s_per_device",
+        "sequences_per_s", "forward_time_s", "backward_time_s", "optimizer_time_s"},
+       ""},
+      {"slow:span=data,us=5000", {"data_time_s"}, ""},
+      {"slow:span=step,us=5000", {"other_time_s"}, ""},
+      {"slow:span=all_gather,us=5000", {"exposed_comm_time_s"}, ", fsdp: 2"},
+      {"allocate:mib=256", {"peak_memory_bytes", "resident_bytes"}, ""},
+      {"startup:ms=500", {"startup_time_s"}, ""},
+      {"wrong_gradient", {"final_loss"}, ", optimizer: {learning_rate: 0.002}"}};
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : ",") + word;
+  return out;
+}
+
+class EngineMutation : public testing::TestWithParam<Mutation> {
+ protected:
+  ProcessEnd compare(const std::string& a, const std::string& b) {
+    write_text(scratch_ / "m.yaml",
+               std::string("name: m\ndefaults: {model: gpt-mini, seq_len: 32, global_batch: 4, steps: 12, "
+                           "threads_per_rank: 1") +
+                   GetParam().settings + "}\naxes:\n  attention: [flash]\n");
+    std::vector<std::string> command{std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench",
+                                     "compare",
+                                     "--ab",
+                                     a,
+                                     b,
+                                     "m.yaml",
+                                     "--pairs",
+                                     "8",
+                                     "--metrics",
+                                     joined(GetParam().metrics)};
+    for (const auto* option : {"--most-foreign", "--most-steal", "--most-probe-spread", "--most-probe-shift"}) {
+      command.insert(command.end(), {option, "1000"});
+    }
+    return run_process({.command = command,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_P(EngineMutation, WorseIsRedAndBetterIsNot) {
+  const auto fault = std::string("inject:") + GetParam().fault;
+  const auto worse = compare("current", fault);
+  EXPECT_EQ(worse.exit_code, 1) << worse.output << worse.error_output;
+  for (const auto& metric : GetParam().metrics) EXPECT_THAT(worse.output, HasSubstr("| " + metric + " | REGRESSED |"));
+  const auto better = compare(fault, "current");
+  EXPECT_EQ(better.exit_code, 0) << better.output << better.error_output;
+  for (const auto& metric : GetParam().metrics) EXPECT_THAT(better.output, HasSubstr("| " + metric + " | IMPROVED |"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, EngineMutation, testing::ValuesIn(mutations()));
+
+TEST(Mutations, CoverEveryMetricThatHasADirection) {
+  // Computed from the step time where they are shown; the loss of one step; facts about the noise of a run.
+  const std::vector<std::string_view> others{"mfu_fraction", "hfu_fraction", "loss", "probe_spread_fraction",
+                                             "still_changing"};
+  for (const auto& metric : spec::kMetricCatalog) {
+    if (metric.direction == spec::Direction::neutral) continue;
+    if (std::find(others.begin(), others.end(), metric.tag) != others.end()) continue;
+    const bool covered = std::any_of(mutations().begin(), mutations().end(), [&](const Mutation& mutation) {
+      return std::find(mutation.metrics.begin(), mutation.metrics.end(), metric.tag) != mutation.metrics.end();
+    });
+    EXPECT_TRUE(covered) << metric.tag << ": no fault makes it worse";
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::harness

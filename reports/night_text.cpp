@@ -23,7 +23,7 @@ std::string change_of(const NightFinding& finding) {
 }
 
 std::string measured(const NightReport& report) {
-  auto text = fmt::format("{} cells measured", report.cells_ok);
+  auto text = fmt::format("{} runs measured", report.cells_ok);
   if (report.cells_failed > 0) text += fmt::format(", {} failed", report.cells_failed);
   if (report.cells_not_run > 0) text += fmt::format(", {} planned only", report.cells_not_run);
   text += fmt::format("; {} series screened", report.series);

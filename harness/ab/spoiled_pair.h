@@ -5,15 +5,17 @@
 #include <string>
 
 #include "harness/ab/executed_pair.h"
-#include "harness/detect/steady.h"
 
 namespace perfbench::harness {
 
 struct SpoilRule {
-  double most_probe_spread = kProbeMovedFraction;  // of the noise probe within a run
-  double most_probe_shift = 0.05;                  // between the two runs' probes: the machine ran at another speed
-  double most_steal = 0.02;                        // of the cores' time, by the hypervisor
-  double most_foreign = 0.10;                      // of the cores' time, by other processes
+  // Of the noise probe within a run. Far more than what makes a single run suspicious (kProbeMovedFraction): noise that
+  // both sides of a pair have widens the interval, and the random order keeps it from taking sides. A neighbour on the
+  // other hyperthread doubles the probe.
+  double most_probe_spread = 0.5;
+  double most_probe_shift = 0.10;  // between the medians of the two runs' probes: the machine ran at another speed
+  double most_steal = 0.02;        // of the cores' time, by the hypervisor
+  double most_foreign = 0.10;      // of the cores' time, by other processes
 };
 
 struct Spoiled {

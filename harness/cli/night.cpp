@@ -22,6 +22,7 @@ namespace {
 // Speed, memory, start-up and loss. Rates say again what times say.
 constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr std::int64_t kControlRepeats = 3;
+constexpr std::int64_t kDemonstrationRepeats = 3;  // so that one disturbed run is no whole history
 constexpr std::size_t kNightsKept = 60;
 
 void say(const std::string& line) {
@@ -98,10 +99,10 @@ void Night::sweep(const PlannedWork& work, const ExecutionSettings& execution) {
   }
 }
 
-// Nights before tonight made of one clean run of every cell: nothing of it is measured on those days, and every record
+// Nights before tonight made of clean runs of every cell: nothing of it is measured on those days, and every record
 // says so.
 void Night::simulate_history(const PlannedWork& work) {
-  say("a clean run of every cell, of which earlier nights are simulated");
+  say("clean runs of every cell, of which earlier nights are simulated");
   const auto base = fs::path(options_.ab.db).replace_extension(".base.runs");
   auto execution = settings(context_.engine, "simulated-base");
   execution.runs = base;
@@ -119,7 +120,7 @@ void Night::simulate_history(const PlannedWork& work) {
     store_.ingest(folder);
   }
   fs::remove_all(base);
-  report_.notes.push_back(fmt::format("The {} nights before are simulated from one run of each cell", how.nights));
+  report_.notes.push_back(fmt::format("The {} nights before are simulated from runs of a moment ago", how.nights));
 }
 
 void Night::measure_with_planted_fault(const PlannedWork& work) {
@@ -165,7 +166,11 @@ void Night::measure() {
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
   for (auto& cell : expansion.cells) {
-    if (options_.repeats > 0) cell.repeats = options_.repeats;
+    if (options_.repeats > 0) {
+      cell.repeats = options_.repeats;
+    } else if (options_.history == HistoryFrom::simulated) {
+      cell.repeats = std::max(cell.repeats, kDemonstrationRepeats);
+    }
   }
   const auto work = plan_work(std::move(expansion.cells), context_, catalog_, interruption_.fd());
   store_.db();  // a database that cannot even be opened is better said now than after an hour

@@ -103,7 +103,7 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
       command, "--history-from", night.history,
       "simulated: a demonstration, with made-up nights and one planted regression; in a database of its own");
   command.add_option("--plant", night.fault, "the regression of the demonstration")
-      ->default_str("slow:span=matmul,fraction=0.5");
+      ->default_str("slow:span=matmul,fraction=1");
   command.add_option("--markdown", options.markdown, "file that gets the report too");
   command.add_option("--junit", options.junit, "file that gets it as JUnit XML");
   command.add_flag("--github", options.github, "print annotations for GitHub Actions");
@@ -116,7 +116,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<NightlyOptions>();
   auto& ab = options->night.ab;
   ab.pairs = 8;
-  options->night.fault = "slow:span=matmul,fraction=0.5";
+  options->night.fault = "slow:span=matmul,fraction=1";
   add_matrix_options(*command, ab.matrix);
   command->add_option("--db", ab.db, "database, made when absent; keep it from night to night")->capture_default_str();
   add_night_options(*command, *options);

@@ -39,7 +39,7 @@ struct ScreenedSeries {
 //
 // The control's drift is subtracted from times and rates when it was measured with enough of the series' nights, the
 // newest among them; a shift of the control itself is a finding of kind environment. Nights on which the probe moved
-// during all runs are left out unless they are the greater part.
+// during all runs are left out unless they are the greater part, or the newest.
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule = {});
 
 // A shift that the noise probe of the very runs made as well, at least half of it in the same direction, is the

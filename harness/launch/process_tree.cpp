@@ -17,7 +17,9 @@ namespace {
 // counted from its last parenthesis: state, then the parent.
 pid_t parent_of(pid_t process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  // Not by iterators: reading of a process that ends meanwhile fails with an exception there, and in words here.
+  std::string text;
+  std::getline(in, text, '\0');
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos || name_end + 4 >= text.size()) return 0;
   return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));

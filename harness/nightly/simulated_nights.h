@@ -9,7 +9,7 @@
 namespace perfbench::harness {
 
 struct SimulatedNights {
-  int nights = 30;
+  int nights = 60;
   double step_time_sd = 0.03;  // between nights, of the log: what small virtual machines show
   double startup_sd = 0.10;
   double resident_sd = 0.005;

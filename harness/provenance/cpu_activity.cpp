@@ -52,7 +52,9 @@ void read_totals(const fs::path& root, CpuSnapshot& snapshot) {
 
 std::optional<CpuSnapshot::Process> read_process(const fs::path& stat) {
   std::ifstream file(stat);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  // Not by iterators: reading of a process that ends meanwhile fails with an exception there, and in words here.
+  std::string text;
+  std::getline(file, text, '\0');
   const auto open = text.find('(');
   const auto close = text.rfind(')');
   if (open == std::string::npos || close == std::string::npos) return std::nullopt;  // it has ended

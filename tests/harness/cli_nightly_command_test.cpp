@@ -61,7 +61,7 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
   EXPECT_THAT(night.output, HasSubstr("REGRESSED"));
   EXPECT_THAT(night.output, HasSubstr("nights before are simulated"));
-  EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=0.5 in attention=flash"));
+  EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=1 in attention=flash"));
   EXPECT_THAT(night.output, HasSubstr("::error"));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("<failure"));
   EXPECT_THAT(read_text(scratch_ / "n.md"), HasSubstr("| confirmed"));
@@ -92,7 +92,7 @@ TEST_F(NightlyCommand, WithoutPairsAShiftIsNoAlert) {
 TEST_F(NightlyCommand, TheFirstNightsOfAStoreSayThatTheyAreTooFew) {
   const auto first = nightly({});
   EXPECT_EQ(first.exit_code, 0) << first.output << first.error_output;
-  EXPECT_THAT(first.output, HasSubstr("2 cells measured"));
+  EXPECT_THAT(first.output, HasSubstr("2 runs measured"));
   EXPECT_THAT(first.output, HasSubstr("with too few nights yet"));
   EXPECT_THAT(first.output, HasSubstr("is the control from now on"));
   const auto second = nightly({});

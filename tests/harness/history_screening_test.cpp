@@ -145,6 +145,14 @@ TEST(ScreenSeries, NoisyNightsAreLeftOutUnlessMostAre) {
   EXPECT_EQ(screen_series({series})[0].screened, 40U);
 }
 
+TEST(ScreenSeries, TheNewestNightIsScreenedThoughItIsNoisy) {
+  auto series = example_series("c", 40);
+  series.nights.back().noisy = true;
+  series.nights.back().value *= 2;
+  EXPECT_EQ(screen_series({series})[0].screened, 40U);
+  EXPECT_EQ(screen_series({series})[0].state, ScreenState::shifted);
+}
+
 TEST(ScreenSeries, PassesOverWhatWasNotMeasuredTonight) {
   auto old = example_series("old", 40);
   old.nights.pop_back();

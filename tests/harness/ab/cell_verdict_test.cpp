@@ -35,9 +35,9 @@ class SpoiledPair : public testing::Test {
 };
 
 TEST_F(SpoiledPair, OfTwoCalmRunsIsNone) {
-  pair_.a.metrics["probe_spread_fraction"] = pair_.b.metrics["probe_spread_fraction"] = 0.09;
+  pair_.a.metrics["probe_spread_fraction"] = pair_.b.metrics["probe_spread_fraction"] = 0.4;
   pair_.a.metrics["probe_time_s"] = 0.001;
-  pair_.b.metrics["probe_time_s"] = 0.00104;
+  pair_.b.metrics["probe_time_s"] = 0.00108;
   pair_.a.load = pair_.b.load = {.steal_fraction = 0.01, .foreign_fraction = 0.05};
   EXPECT_EQ(why(), "");
 }
@@ -54,8 +54,8 @@ TEST_F(SpoiledPair, SaysWhatSpoiltItWhicheverSideItWas) {
               name + ": the hypervisor took 3.1 % of the cores' time");
     EXPECT_EQ(with([](SideRun& run) { run.load = {.foreign_fraction = 0.25, .busiest = "cc1plus (pid 7)"}; }),
               name + ": other processes used 25.0 % of the cores, the busiest cc1plus (pid 7)");
-    EXPECT_EQ(with([](SideRun& run) { run.metrics["probe_spread_fraction"] = 0.2; }),
-              name + ": the noise probe moved by 20.0 %");
+    EXPECT_EQ(with([](SideRun& run) { run.metrics["probe_spread_fraction"] = 0.6; }),
+              name + ": the noise probe moved by 60.0 %");
     EXPECT_EQ(with([](SideRun& run) { run = crashed_run(); }), name + " crashed: signal 11");
     EXPECT_EQ(with([](SideRun& run) {
                 run.state = AttemptState::quarantined;
@@ -67,9 +67,9 @@ TEST_F(SpoiledPair, SaysWhatSpoiltItWhicheverSideItWas) {
 
 TEST_F(SpoiledPair, OfAMachineAtTwoSpeedsIsOne) {
   pair_.a.metrics["probe_time_s"] = 0.00100;
-  pair_.b.metrics["probe_time_s"] = 0.00108;
+  pair_.b.metrics["probe_time_s"] = 0.00118;
   const auto slower = why();
-  EXPECT_THAT(slower, HasSubstr("differ by 8.0 %"));
+  EXPECT_THAT(slower, HasSubstr("differ by 18.0 %"));
   std::swap(pair_.a, pair_.b);
   EXPECT_EQ(why(), slower);
 }

@@ -175,7 +175,7 @@ std::vector<const Decision*> decisions_of(const CellVerdict& cell) {
 
 std::vector<std::size_t> looks_up_to(std::size_t pairs) {
   std::vector<std::size_t> looks;
-  for (const std::size_t look : {4, 8, 16}) {
+  for (const std::size_t look : {4U, 8U, 16U}) {
     if (look < pairs) looks.push_back(look);
   }
   looks.push_back(pairs);

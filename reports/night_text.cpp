@@ -9,7 +9,6 @@
 namespace perfbench::reports {
 namespace {
 
-using harness::Confirmation;
 using harness::NightFinding;
 
 std::string change_of(const NightFinding& finding) {

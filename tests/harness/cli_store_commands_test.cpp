@@ -153,7 +153,7 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
   ASSERT_EQ(cells.size(), 4U);
   EXPECT_EQ(cells[0]["metric"], "step_time_s");
   EXPECT_EQ(cells[0]["verdict"], "REGRESSED");
-  for (int i = 1; i < 4; ++i) EXPECT_EQ(cells[i]["verdict"], "SAME") << cells[i];
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(cells[i]["verdict"], "SAME") << cells[i];
   run({"baseline", "set", "v2", "--db", "q.db", "--from", "s2", "--reason", "r", "--kind", "rolling"});
   const auto better = run({"compare", "--db", "q.db", "--sweep", "s1", "--baseline", "v2"});
   EXPECT_EQ(better.exit_code, 0);

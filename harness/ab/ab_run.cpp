@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/ab/pair_order.h"
+#include "harness/compare/pair_order.h"
 
 namespace perfbench::harness {
 namespace {
@@ -64,7 +64,7 @@ class Comparison {
 
   void pair(std::size_t cell) {
     ExecutedPair pair{.cell = cell, .number = of_cell_[cell].size() + 1};
-    pair.first = first_side(seed_, cell, pair.number);
+    pair.first = first_side(seed_, cell, result_.cells[cell].pairs_used + 1);
     if (hooks_.on_begin) hooks_.on_begin(pair);
     const auto second = pair.first == Side::a ? Side::b : Side::a;
     for (const auto side : {pair.first, second}) {

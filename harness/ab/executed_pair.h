@@ -9,13 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "harness/compare/pair_order.h"
 #include "harness/matrix/cell.h"
 #include "harness/provenance/foreign_load.h"
 #include "harness/run/attempt.h"
 
 namespace perfbench::harness {
-
-enum class Side { a, b };
 
 // One cell of the matrix as each side runs it.
 struct AbCell {
@@ -61,12 +60,6 @@ inline bool is_failed_run(const SideRun& run) {
 }
 
 }  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::Side> {
-  using S = perfbench::harness::Side;
-  static constexpr std::array kNames{std::pair{S::a, "A"}, std::pair{S::b, "B"}};
-};
 
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::Discard> {

@@ -9,7 +9,7 @@
 #include "harness/ab/ab_run.h"
 #include "harness/ab/engine_build.h"
 #include "harness/ab/instruction_counter.h"
-#include "harness/ab/pair_order.h"
+#include "harness/compare/pair_order.h"
 #include "harness/ab/side_execution.h"
 #include "harness/ab/traced_pair.h"
 #include "harness/cli/runnable_check.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
@@ -51,14 +52,36 @@ LogDifference mean_difference(const std::vector<double>& d) {
   return out;
 }
 
+PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> within;
+  std::vector<double> between;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    within.push_back(b[i] - a[i]);
+    between.push_back(b[i] + a[i]);
+  }
+  PairedDifference out{.difference = mean_difference(within)};
+  if (!out.difference.has_spread()) return out;
+  // Of unrelated runs both are twice the variance of a run.
+  const double of_differences = sample_variance(within);
+  const double of_sums = sample_variance(between);
+  const double freedom = out.difference.freedom;
+  constexpr double kLevel = 0.05;
+  const double limit = boost::math::quantile(boost::math::complement(boost::math::fisher_f(freedom, freedom), kLevel));
+  out.pooled = of_sums <= limit * of_differences;
+  if (!out.pooled) return out;
+  out.difference.error = std::sqrt((of_differences + of_sums) / 2 / static_cast<double>(a.size()));
+  out.difference.freedom = 2 * freedom;
+  return out;
+}
+
 double detectable_log(const LogDifference& difference, double alpha) {
   return (t_quantile(difference.freedom, 1 - alpha / 2) + t_quantile(difference.freedom, 0.8)) * difference.error;
 }
 
-std::size_t values_needed(double deviation, double log_margin, double alpha, std::size_t fewest) {
+std::size_t values_needed(double deviation, double log_margin, double alpha, std::size_t fewest, double freedom_each) {
   const auto enough = [&](std::size_t n) {
     const auto count = static_cast<double>(n);
-    return detectable_log({.error = deviation / std::sqrt(count), .freedom = count - 1}, alpha) <= log_margin;
+    return detectable_log({.error = deviation / std::sqrt(count), .freedom = freedom_each * (count - 1)}, alpha) <= log_margin;
   };
   std::size_t high = fewest < 2 ? 2 : fewest;
   if (enough(high)) return high;

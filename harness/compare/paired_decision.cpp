@@ -32,15 +32,29 @@ void check(const PairedRule& rule) {
   }
 }
 
-std::vector<double> log_ratios(const std::vector<Pair>& pairs) {
-  std::vector<double> out;
+struct Logs {
+  std::vector<double> a;
+  std::vector<double> b;
+
+  std::size_t pairs() const { return a.size(); }
+  PairedDifference difference() const { return paired_difference(a, b); }
+  std::vector<double> differences() const {
+    std::vector<double> out;
+    std::transform(b.begin(), b.end(), a.begin(), std::back_inserter(out), std::minus<>());
+    return out;
+  }
+};
+
+Logs logs_of(const std::vector<Pair>& pairs, std::size_t count) {
+  Logs out;
   for (const auto& pair : pairs) {
-    const double d = std::log(pair.b / pair.a);
-    if (!(pair.a > 0) || !std::isfinite(d)) {
+    if (!(pair.a > 0) || !(pair.b > 0) || !std::isfinite(pair.a) || !std::isfinite(pair.b)) {
       throw std::invalid_argument(
           fmt::format("a pair of {} and {}: both sides are finite and above 0", pair.a, pair.b));
     }
-    out.push_back(d);
+    if (out.pairs() == count) continue;
+    out.a.push_back(std::log(pair.a));
+    out.b.push_back(std::log(pair.b));
   }
   return out;
 }
@@ -59,8 +73,9 @@ std::size_t fewest_pairs(double alpha) {
 // Everything known at one look.
 struct Look {
   LookLevel level;
+  Logs logs;
   LogDifference difference;
-  std::vector<double> d;
+  bool pooled = false;
 };
 
 bool is_equivalent(const Look& look, double margin_fraction) {
@@ -85,9 +100,11 @@ void judge(Decision& out, const Look& look, const PairedRule& rule) {
                     fmt::format("p = {:.2g}; {} pairs find differences from {} on", *out.p, out.current_runs,
                                 percent(*out.detectable_fraction)));
   }
-  if (const double flip_p = sign_flip_p(look.d); flip_p >= rule.alpha) {
-    return conclude(out, Verdict::inconclusive, VerdictReason::not_significant,
-                    fmt::format("p = {:.2g} by the t test, but {:.2g} by the exact sign-flip test", *out.p, flip_p));
+  if (!look.pooled) {
+    if (const double flip_p = sign_flip_p(look.logs.differences()); flip_p >= rule.alpha) {
+      return conclude(out, Verdict::inconclusive, VerdictReason::not_significant,
+                      fmt::format("p = {:.2g} by the t test, but {:.2g} by the exact sign-flip test", *out.p, flip_p));
+    }
   }
   conclude(out, direction_verdict(look.difference.mean, rule.direction), VerdictReason::significant,
            fmt::format("p = {:.2g}, below {}", *out.p, rule.alpha));
@@ -99,30 +116,34 @@ void append_need(PairedDecision& out) {
   }
 }
 
-PairedDecision decide_look(const std::vector<double>& d, const LookLevel& level, const PairedRule& rule) {
+PairedDecision decide_look(Logs logs, const LookLevel& level, const PairedRule& rule) {
   PairedDecision out;
-  out.decision.current_runs = out.decision.baseline_runs = d.size();
-  const Look look{.level = level, .difference = mean_difference(d), .d = d};
+  const auto n = logs.pairs();
+  out.decision.current_runs = out.decision.baseline_runs = n;
+  const auto [difference, pooled] = logs.difference();
+  const Look look{.level = level, .logs = std::move(logs), .difference = difference, .pooled = pooled};
   describe(out.decision, look.difference);
   const bool may_differ = level.difference > 0;
   const double alpha = may_differ ? level.difference : rule.alpha;
   if (may_differ) out.decision.p = std::min(1.0, look.difference.t_p() * rule.alpha / level.difference);
   out.decision.detectable_fraction = std::expm1(detectable_log(look.difference, alpha));
   if (!may_differ || *out.decision.detectable_fraction > rule.margin_fraction) {
-    const double deviation = look.difference.error * std::sqrt(static_cast<double>(d.size()));
-    out.pairs_needed = values_needed(deviation, std::log1p(rule.margin_fraction), alpha, fewest_pairs(rule.alpha));
+    const double deviation = look.difference.error * std::sqrt(static_cast<double>(n));
+    out.pairs_needed = values_needed(deviation, std::log1p(rule.margin_fraction), alpha, fewest_pairs(rule.alpha),
+                                     look.pooled ? 2 : 1);
   }
   judge(out.decision, look, rule);
   append_need(out);
   return out;
 }
 
-PairedDecision before_first_look(const std::vector<double>& d, const PairedRule& rule) {
+PairedDecision before_first_look(const Logs& logs, const PairedRule& rule) {
   PairedDecision out;
-  out.decision.current_runs = out.decision.baseline_runs = d.size();
-  if (!d.empty()) describe(out.decision, mean_difference(d));
+  const auto n = logs.pairs();
+  out.decision.current_runs = out.decision.baseline_runs = n;
+  if (n > 0) describe(out.decision, logs.difference().difference);
   conclude(out.decision, Verdict::inconclusive, VerdictReason::too_few_runs,
-           fmt::format("{} pairs; the first decision is taken at {}", d.size(), rule.looks.front()));
+           fmt::format("{} pairs; the first decision is taken at {}", n, rule.looks.front()));
   out.next_look = out.later_look = rule.looks.front();
   return out;
 }
@@ -147,12 +168,11 @@ std::vector<LookLevel> look_levels(const PairedRule& rule) {
 
 PairedDecision decide_pairs(const std::vector<Pair>& pairs, const PairedRule& rule) {
   const auto levels = look_levels(rule);
-  auto d = log_ratios(pairs);
-  const auto next = std::find_if(levels.begin(), levels.end(), [&](const LookLevel& l) { return l.pairs > d.size(); });
-  if (next == levels.begin()) return before_first_look(d, rule);
+  const auto next =
+      std::find_if(levels.begin(), levels.end(), [&](const LookLevel& l) { return l.pairs > pairs.size(); });
+  if (next == levels.begin()) return before_first_look(logs_of(pairs, pairs.size()), rule);
   const auto& level = *std::prev(next);
-  if (next != levels.end()) d.resize(level.pairs);
-  auto out = decide_look(d, level, rule);
+  auto out = decide_look(logs_of(pairs, next == levels.end() ? pairs.size() : level.pairs), level, rule);
   out.later_look = next == levels.end() ? 0 : next->pairs;
   out.final = out.decision.verdict != Verdict::inconclusive || out.later_look == 0;
   out.next_look = out.final ? 0 : out.later_look;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -170,12 +171,15 @@ const std::vector<double>& gaussian_pool() {
   return pool;
 }
 
-// The segment's own innovations, unclipped, about 0.
+// How far a night, unclipped, is from what the one before lets expect.
+double innovation(std::span<const double> logs, std::size_t i, const Noise& noise) {
+  return logs[i] - noise.center - noise.phi * (logs[i - 1] - noise.center);
+}
+
+// The segment's own innovations, about 0.
 std::vector<double> own_pool(std::span<const double> logs, const Noise& noise, const Windows& w) {
   std::vector<double> out;
-  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) {
-    out.push_back(logs[i] - noise.center - noise.phi * (logs[i - 1] - noise.center));
-  }
+  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) out.push_back(innovation(logs, i, noise));
   const double center = median(out);
   for (auto& e : out) e -= center;
   return out;
@@ -216,6 +220,45 @@ double shift_between(std::span<const double> logs, std::size_t first, std::size_
   return median({at(first), logs.end()}) - median({at(start), at(first)});
 }
 
+// The newest night alone, in deviations of an innovation, where it is beyond what Gaussian nights of a deviation known
+// from so few do, and beyond what these nights did.
+std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Noise& noise, const ScreenRule& rule) {
+  const auto own = own_pool(nights, noise, windows_of(nights.size(), rule));
+  const auto known = static_cast<double>(own.size());
+  const boost::math::students_t t(known - 1);
+  const double rate = rule.lone_nights_per_year / kNightsPerYear;
+  double threshold = boost::math::quantile(boost::math::complement(t, rate / 2)) * std::sqrt(1 + 1 / known);
+  for (const double e : own) threshold = std::max(threshold, rule.lone_night_factor * std::abs(e) / noise.innovation);
+  const auto newest = nights.size() - 1;
+  const double score = std::abs(innovation(nights, newest, noise)) / noise.innovation;
+  if (score <= threshold) return std::nullopt;
+  return ScreenFinding{.first = newest,
+                       .shift_log = shift_between(nights, newest, rule.most_before),
+                       .sigma = noise.sigma,
+                       .score = score,
+                       .threshold = threshold};
+}
+
+// A shift that the clipped nights show together.
+std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const Prepared& prepared,
+                                           const ScreenRule& rule) {
+  const auto found = best_fit(prepared, rule);
+  // No threshold lies below that of Gaussian nights with known noise: most nights need no simulation.
+  const double single = nightly_rate(rule) / kFewestLooks;
+  if (found.score < boost::math::quantile(boost::math::normal(), 1 - single / 2)) return std::nullopt;
+  const auto& noise = prepared.noise();
+  const auto gaussian = threshold_below(found.score, gaussian_pool(), noise.phi, nights.size(), rule);
+  if (!gaussian) return std::nullopt;
+  const auto own = own_pool(nights, noise, windows_of(nights.size(), rule));
+  const auto resampled = threshold_below(found.score, own, noise.phi, nights.size(), rule);
+  if (!resampled) return std::nullopt;
+  return ScreenFinding{.first = found.first,
+                       .shift_log = shift_between(nights, found.first, rule.most_before),
+                       .sigma = found.sigma,
+                       .score = found.score,
+                       .threshold = std::max(*gaussian, *resampled)};
+}
+
 }  // namespace
 
 std::optional<ShiftScore> largest_shift(std::span<const double> logs, const ScreenRule& rule) {
@@ -230,22 +273,10 @@ std::optional<ScreenFinding> screen(const std::vector<double>& logs, const Scree
   if (nights.size() <= rule.fewest_before) return std::nullopt;
   Prepared prepared;
   prepared.set(nights, rule);
-  const auto found = best_fit(prepared, rule);
-  // No threshold lies below that of Gaussian nights with known noise: most nights need no simulation.
-  const double single = nightly_rate(rule) / kFewestLooks;
-  if (found.score < boost::math::quantile(boost::math::normal(), 1 - single / 2)) return std::nullopt;
-  const auto& noise = prepared.noise();
-  const auto gaussian = threshold_below(found.score, gaussian_pool(), noise.phi, nights.size(), rule);
-  if (!gaussian) return std::nullopt;
-  const auto own = own_pool(nights, noise, windows_of(nights.size(), rule));
-  const auto resampled = threshold_below(found.score, own, noise.phi, nights.size(), rule);
-  if (!resampled) return std::nullopt;
-  const auto skipped = logs.size() - nights.size();
-  return ScreenFinding{.first = skipped + found.first,
-                       .shift_log = shift_between(nights, found.first, rule.most_before),
-                       .sigma = found.sigma,
-                       .score = found.score,
-                       .threshold = std::max(*gaussian, *resampled)};
+  auto found = lasting_shift(nights, prepared, rule);
+  if (!found) found = lone_night(nights, prepared.noise(), rule);
+  if (found) found->first += logs.size() - nights.size();
+  return found;
 }
 
 }  // namespace perfbench::harness

@@ -12,6 +12,9 @@
 // about `screens_per_year` times in a year of an unchanged series, counting nights in a row once: each is answered by a
 // paired comparison, so that it costs machine time and no alert.
 //
+// A newest night that lies half as far again from what the night before lets expect as any night of the reference did
+// need not wait for a second one, which the clipped values would ask for.
+//
 // Needs 13 nights: with fewer than 12 before a shift the spread is not known well enough to speak of one. Until there
 // are 26, fewer than the last 14 nights are searched.
 #pragma once
@@ -31,9 +34,11 @@ struct ScreenRule {
   std::size_t most_reference = 120;
   std::size_t fewest_before = 12;
   double clip_deviations = 4;
-  double smallest_sigma = 2e-4;   // log units: a series that repeats exactly is not screened for less than 0.1 %
-  std::size_t draws = 2000;       // series simulated for a threshold
-  std::uint64_t seed = 20240229;  // of these: the same nights always give the same answer
+  double lone_night_factor = 1.5;      // of the largest step that the reference knows
+  double lone_nights_per_year = 0.25;  // of Gaussian nights
+  double smallest_sigma = 2e-4;        // log units: a series that repeats exactly is not screened for less than 0.1 %
+  std::size_t draws = 2000;            // series simulated for a threshold
+  std::uint64_t seed = 20240229;       // of these: the same nights always give the same answer
 };
 
 // The shift that fits the end of a series best, whether or not it means anything.
@@ -50,7 +55,7 @@ struct ScreenFinding {
   std::size_t first = 0;  // index of the first shifted night
   double shift_log = 0;   // median since then minus median of up to 40 nights before
   double sigma = 0;       // between-night standard deviation, log units
-  double score = 0;       // standard errors; above the threshold
+  double score = 0;       // standard errors, of a night alone standard deviations; above the threshold
   double threshold = 0;
 };
 

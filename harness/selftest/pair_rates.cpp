@@ -7,6 +7,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "harness/compare/pair_order.h"
 #include "harness/selftest/replicate.h"
 #include "reports/format/number.h"
 
@@ -32,12 +33,11 @@ Outcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule)
 
 std::vector<Pair> draw_pairs(const PairScenario& scenario, std::uint64_t seed, std::size_t trial) {
   Noise noise(scenario.noise, series_random(seed, scenario.noise, kPairsPurpose, trial));
-  std::bernoulli_distribution b_first(0.5);
   std::vector<Pair> out;
   for (std::size_t i = 0; i < scenario.rule.looks.back(); ++i) {
     double a = noise.next();
     double b = noise.next();
-    if (b_first(noise.random())) std::swap(a, b);
+    if (first_side(seed, trial, i + 1) == Side::b) std::swap(a, b);
     out.push_back(
         {.a = std::exp(scenario.run_deviation * a), .b = scenario.ratio * std::exp(scenario.run_deviation * b)});
   }

@@ -20,16 +20,20 @@ VERSION = 1
 path = pathlib.Path(__file__).with_name("statistics.json")
 
 
-def pairs_case(random, n, shift, sd):
-    a = np.exp(random.normal(0.0, sd, n)).round(6)
-    b = np.exp(random.normal(shift, sd, n)).round(6)
+def pairs_case(random, n, shift, sd, common_sd):
+    common = random.normal(0.0, common_sd, n)
+    a = np.exp(common + random.normal(0.0, sd, n)).round(6)
+    b = np.exp(common + random.normal(shift, sd, n)).round(6)
     d = np.log(b / a)
-    t = stats.ttest_1samp(d, 0.0)
+    unrelated = stats.f.sf(np.log(a * b).var(ddof=1) / d.var(ddof=1), n - 1, n - 1) >= 0.05
+    t = stats.ttest_ind(np.log(b), np.log(a)) if unrelated else stats.ttest_1samp(d, 0.0)
     wide = t.confidence_interval(0.95)
     flips = stats.permutation_test((np.log(b), np.log(a)), lambda x, y, axis: np.mean(x - y, axis=axis),
                                    permutation_type="samples", n_resamples=np.inf, vectorized=True)
-    spread = d.std(ddof=1)
-    need = lambda m: (stats.t.ppf(0.995, m - 1) + stats.t.ppf(0.8, m - 1)) * spread / np.sqrt(m)
+    freedom = 2 if unrelated else 1
+    # Of a t test, the error of the mean of n pairs, times the root of n.
+    spread = abs(d.mean() / t.statistic) * np.sqrt(n)
+    need = lambda m: (stats.t.ppf(0.995, freedom * (m - 1)) + stats.t.ppf(0.8, freedom * (m - 1))) * spread / np.sqrt(m)
     pairs_needed = next(m for m in range(8, 100000) if need(m) <= np.log1p(0.02))
     return {
         "a": a.tolist(), "b": b.tolist(), "ratio": float(np.exp(d.mean())), "t_p": float(t.pvalue),
@@ -97,7 +101,8 @@ def build():
     p = random.uniform(0, 1, 20) ** 3
     return {
         "version": VERSION, "scipy": scipy.__version__, "numpy": np.__version__,
-        "pairs": [pairs_case(random, n, shift, 0.01) for n, shift in ((4, 0.0), (8, 0.0), (8, 0.03), (16, 0.01))],
+        "pairs": [pairs_case(random, n, shift, 0.01, common_sd)
+                  for n, shift, common_sd in ((4, 0.0, 0), (8, 0.0, 0), (8, 0.03, 0), (16, 0.01, 0), (8, 0.03, 0.1), (16, 0.01, 0.1))],
         "sides": [sides_case(random, n, m, s) for n, m, s in ((5, 5, 0.0), (5, 7, 0.06), (8, 8, 0.02))],
         "shifts": [shift_case(random, n, phi, first, s)
                    for n, phi, first, s in ((80, 0.0, 76, 0.02), (200, 0.6, 195, -0.03), (20, 0.0, 17, 0.02))],

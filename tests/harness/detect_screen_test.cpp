@@ -30,11 +30,22 @@ TEST(Screen, FindsAShiftOnItsFirstNightWhenItIsLarge) {
   EXPECT_GT(found->score, found->threshold);
 }
 
-// Clipped at 4 deviations, one night can fall short of the threshold by chance; two cannot.
-TEST(Screen, FindsALargeShiftByItsSecondNightAtTheLatest) {
+// Eight deviations: half as far again as a night that a series of 80 knows, 1.5 * 3.2 at the most, and its own noise.
+TEST(Screen, FindsALargeShiftOnItsFirstNight) {
   for (unsigned seed = 0; seed < 50; ++seed) {
-    EXPECT_TRUE(screen(shifted(gaussian(80, seed), 78, 0.08))) << seed;
+    EXPECT_TRUE(screen(shifted(gaussian(80, seed), 79, 0.08))) << seed;
   }
+}
+
+TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
+  auto spiky = gaussian(80, 2);
+  for (std::size_t i = 5; i < 80; i += 15) spiky[i] += 0.1;
+  EXPECT_FALSE(screen(shifted(spiky, 79, 0.08))) << "what this series does by itself";
+  const auto found = screen(shifted(spiky, 79, 0.20));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 79U);
+  // The largest step is 0.1 and the noise of two nights, about 0.02 at most.
+  EXPECT_GT(found->threshold * found->sigma, 1.5 * 0.08);
 }
 
 TEST(Screen, DatesASmallerShiftAndTellsItsSign) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/ab/ab_progress.h"
-#include "harness/ab/pair_order.h"
+#include "harness/compare/pair_order.h"
 #include "tests/harness/ab/made_up_runs.h"
 
 namespace perfbench::harness {
@@ -50,7 +50,7 @@ TEST_F(AbRun, ASlowSideBIsRedAndAFastOneIsNot) {
   EXPECT_EQ(speed(run(hooks(1), 16)), Verdict::same);
 }
 
-TEST_F(AbRun, OrderInEachPairIsTheCoinOfTheSeed) {
+TEST_F(AbRun, OrderInEachPairIsThatOfTheSeed) {
   const auto result = run(hooks(1.05), 16);
   ASSERT_GE(result.pairs.size(), 8U);
   for (std::size_t i = 0; i < result.pairs.size(); ++i) {

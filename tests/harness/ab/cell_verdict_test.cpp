@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 
-#include "harness/ab/pair_order.h"
+#include "harness/compare/pair_order.h"
 #include "harness/input_error.h"
 #include "tests/harness/ab/made_up_runs.h"
 
@@ -14,18 +17,26 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(PairOrder, IsACoinAPairFromTheSeedAlone) {
-  constexpr std::size_t kPairs = 1000;
-  std::size_t a_first = 0;
-  std::size_t other = 0;
-  for (std::size_t pair = 1; pair <= kPairs; ++pair) {
-    EXPECT_EQ(first_side(7, 3, pair), first_side(7, 3, pair));
-    a_first += first_side(7, 3, pair) == Side::a ? 1 : 0;
-    other += first_side(7, 3, pair) == first_side(8, 3, pair) ? 1 : 0;
+TEST(PairOrder, IsBalancedInEveryFourAndRandomFromTheSeedAlone) {
+  constexpr std::size_t kBlocks = 600;
+  std::map<std::string, std::size_t> orders;
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    std::string order;
+    for (std::size_t i = 1; i <= 4; ++i) {
+      const auto first = first_side(7, 3, 4 * block + i);
+      EXPECT_EQ(first, first_side(7, 3, 4 * block + i));
+      order += spec::enum_name(first);
+    }
+    EXPECT_EQ(std::count(order.begin(), order.end(), 'A'), 2);
+    ++orders[order];
   }
-  // Four standard deviations of a fair coin: 4 * sqrt(1000 / 4) = 63.
-  EXPECT_NEAR(static_cast<double>(a_first), 500, 63);
-  EXPECT_NEAR(static_cast<double>(other), 500, 63) << "another seed throws other coins";
+  EXPECT_THAT(orders, testing::SizeIs(6));
+  // Four standard deviations of one in six of 600: 4 * sqrt(600 * 5 / 36) = 37.
+  for (const auto& [order, count] : orders) EXPECT_NEAR(static_cast<double>(count), 100, 37) << order;
+  std::size_t equal = 0;
+  for (std::size_t place = 1; place <= 1000; ++place) equal += first_side(7, 3, place) == first_side(8, 3, place);
+  // Orders of two seeds agree in half of all places; 4 * sqrt(1000 / 4) = 63, and the balance only lessens it.
+  EXPECT_NEAR(static_cast<double>(equal), 500, 63) << "another seed has another order";
 }
 
 class SpoiledPair : public testing::Test {

@@ -117,8 +117,8 @@ TEST(PairedDecision, HoldsTheTTestToTheSignFlipTest) {
 }
 
 TEST(PairedDecision, TakesTheNoiseOfAllRunsWherePairsHaveNothingInCommon) {
-  // Both sides have the values 0, 0.02 and 0.04 twice, B 0.03 more: variance 0.02^2 * 4 / 5 a side, so that the error of
-  // the difference of means of 6 is 0.02 * sqrt(0.8 * 2 / 6), with 10 degrees of freedom: t(10; 0.975) = 2.228139.
+  // Both sides have the values 0, 0.02 and 0.04 twice, B 0.03 more: variance 0.02^2 * 4 / 5 a side, so that the error
+  // of the difference of means of 6 is 0.02 * sqrt(0.8 * 2 / 6), with 10 degrees of freedom: t(10; 0.975) = 2.228139.
   const std::vector<double> a{0, 0.02, 0.04, 0, 0.02, 0.04};
   const auto d = decide_pairs(runs_of(a, {0.05, 0.03, 0.07, 0.07, 0.05, 0.03}), {.looks = {6}}).decision;
   EXPECT_NEAR(*d.ratio, std::exp(0.03), 1e-9);
@@ -129,8 +129,8 @@ TEST(PairedDecision, TakesTheNoiseOfAllRunsWherePairsHaveNothingInCommon) {
 }
 
 TEST(PairedDecision, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBalancedOrder) {
-  // Being second costs 10 % of a run, five times the noise: what a coin a pair would take for a difference when it falls
-  // unevenly. 2000 trials at no more than 0.01 find at most 20 + 3.1 * sqrt(20) = 33 in 99.9 % of cases.
+  // Being second costs 10 % of a run, five times the noise: what a coin a pair would take for a difference when it
+  // falls unevenly. 2000 trials at no more than 0.01 find at most 20 + 3.1 * sqrt(20) = 33 in 99.9 % of cases.
   std::mt19937_64 engine(5);
   int wrong = 0;
   for (std::uint64_t trial = 0; trial < 2000; ++trial) {

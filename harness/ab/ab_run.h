@@ -1,6 +1,6 @@
 // Executes the pairs of a comparison: round after round over all cells that are still open, so that a slow drift of the
-// machine hits all of them alike, and within a pair in a random order (compare/pair_order.h). What a run is, where it is
-// kept and what is shown are the caller's.
+// machine hits all of them alike, and within a pair in a random order (compare/pair_order.h). What a run is, where it
+// is kept and what is shown are the caller's.
 #pragma once
 
 #include <cstdint>

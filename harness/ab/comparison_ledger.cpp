@@ -74,6 +74,14 @@ void begin_comparison(Connection& db, ComparisonRecord& comparison) {
   transaction.commit();
 }
 
+std::string last_comparison_utc(const Connection& db, const std::string& matrix, AbPurpose purpose) {
+  Statement row(db,
+                "SELECT coalesce(max(started_utc), '') FROM ab_comparisons "
+                "WHERE matrix = ? AND purpose = ? AND finished_utc IS NOT NULL");
+  row.with(matrix, spec::enum_name(purpose)).step();
+  return row.text(0);
+}
+
 std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, const std::string& settings) {
   Statement row(db,
                 "SELECT comparison_key, comparison_id, purpose, matrix, seed FROM ab_comparisons "

@@ -16,7 +16,7 @@
 
 namespace perfbench::harness {
 
-enum class AbPurpose { compare, bisect, confirm, selftest };
+enum class AbPurpose { compare, bisect, confirm, anchor, selftest };
 
 struct ComparisonRecord {
   std::int64_t key = 0;       // given by the store
@@ -34,6 +34,9 @@ void begin_comparison(Connection& db, ComparisonRecord& comparison);
 
 // The newest one of these settings that was never finished.
 std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, const std::string& settings);
+
+// When the newest one of this purpose that was finished began; empty: there is none.
+std::string last_comparison_utc(const Connection& db, const std::string& matrix, AbPurpose purpose);
 
 // In one transaction, as soon as it is complete: what a kill leaves is whole pairs.
 void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair);
@@ -54,5 +57,6 @@ template <>
 struct perfbench::spec::EnumNames<perfbench::harness::AbPurpose> {
   using P = perfbench::harness::AbPurpose;
   static constexpr std::array kNames{std::pair{P::compare, "compare"}, std::pair{P::bisect, "bisect"},
-                                     std::pair{P::confirm, "confirm"}, std::pair{P::selftest, "selftest"}};
+                                     std::pair{P::confirm, "confirm"}, std::pair{P::anchor, "anchor"},
+                                     std::pair{P::selftest, "selftest"}};
 };

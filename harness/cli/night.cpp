@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/cli/ab_comparison.h"
+#include "harness/compare/baseline_findings.h"
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/nightly/simulated_nights.h"
@@ -132,15 +133,15 @@ void Night::measure_with_planted_fault(const PlannedWork& work) {
   report_.notes.push_back(fmt::format("Planted tonight: {} in {}", options_.fault, planted_cell_));
   const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
   sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(context_.engine, sweep_id_));
-  const auto side = tonight();
+  const auto side = tonight(planted_cell_);
   auto execution = settings(side.engine, sweep_id_);
   execution.launcher.engine_arguments = side.engine_arguments;
   sweep(only(work, is_planted), execution);
 }
 
-AbSide Night::tonight() const {
-  if (options_.history == HistoryFrom::store) return {.asked = "tonight's", .engine = context_.engine};
-  return faulty_side(options_.fault, context_.engine);
+AbSide Night::tonight(const std::string& cell) const {
+  if (!planted_cell_.empty() && cell == planted_cell_) return faulty_side(options_.fault, context_.engine);
+  return {.asked = "tonight's", .engine = context_.engine};
 }
 
 void Night::measure_control(const PlannedWork& work) {
@@ -162,7 +163,8 @@ void Night::measure_control(const PlannedWork& work) {
 }
 
 void Night::measure() {
-  tonight();  // throws when there is nothing to plant a fault with: before anything runs
+  // Throws when there is nothing to plant a fault with: before anything runs.
+  if (options_.history == HistoryFrom::simulated) faulty_side(options_.fault, context_.engine);
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
   for (auto& cell : expansion.cells) {
@@ -192,6 +194,9 @@ void Night::screen() {
       if (series.series.matrix == kControlMatrix && metric != std::string_view("step_time_s")) continue;
       ++report_.series;
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
+      if (series.series.matrix == report_.matrix) {
+        measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});
+      }
       if (series.finding) screened_.push_back(*series.finding);
     }
     // A cell that vanished is missing in every metric.
@@ -202,11 +207,11 @@ void Night::screen() {
 }
 
 std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) const {
-  const auto bad = tonight();
   std::vector<GoodEngine> out;
   for (const auto& finding : screened_) {
     if (finding.kind == AlertKind::vanished_cell || finding.kind == AlertKind::environment) continue;
     const auto& cell = finding.series.cell;
+    const auto bad = tonight(cell);
     const auto engine = archive_.of_night(finding.last_good.sweep_id);
     if (!options_.confirm) {
       no_pairs[cell] = {Confirmation::unconfirmed, "not confirmed: --no-confirm"};
@@ -217,8 +222,9 @@ std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) const {
       no_pairs[cell] = {Confirmation::refuted,
                         "the engine of the last good night is tonight's, bit for bit: the code did not change"};
     } else {
-      auto group = std::find_if(out.begin(), out.end(), [&](const GoodEngine& g) { return g.engine == *engine; });
-      if (group == out.end()) group = out.insert(out.end(), GoodEngine{.engine = *engine, .cells = {}});
+      auto group = std::find_if(out.begin(), out.end(),
+                                [&](const GoodEngine& g) { return g.good == *engine && g.bad.asked == bad.asked; });
+      if (group == out.end()) group = out.insert(out.end(), GoodEngine{.good = *engine, .bad = bad, .cells = {}});
       group->cells.insert(cell);
     }
   }
@@ -233,12 +239,41 @@ void Night::confirm() {
     auto options = options_.ab;
     options.cells = good.cells;
     options.runs = options_.runs_folder();
-    const AbSide last_good{.asked = "the last good", .kind = SideKind::binary, .engine = good.engine};
-    auto outcome = compare_sides(last_good, tonight(), options, AbPurpose::confirm, context_, interruption_);
+    const AbSide last_good{.asked = "the last good", .kind = SideKind::binary, .engine = good.good};
+    auto outcome = compare_sides(last_good, good.bad, options, AbPurpose::confirm, context_, interruption_);
     cancelled_ = cancelled_ || outcome.cancelled;
     comparisons.push_back({outcome.report.comparison.comparison_id, std::move(outcome.report.cells)});
   }
   report_.findings = weigh_findings(screened_, comparisons, no_pairs);
+}
+
+// The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.
+void Night::compare_with_anchor() {
+  const auto anchor = archive_.control();
+  const auto since = first_night_of_control(store_.db());
+  if (!options_.confirm || !options_.run_control || options_.history == HistoryFrom::simulated || !anchor || !since) {
+    return;
+  }
+  const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor);
+  if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
+  if (same_file(*anchor, context_.engine)) return;
+  say("once a month: pairs of the control's engine, the anchor, and tonight's");
+  auto options = options_.ab;
+  options.runs = options_.runs_folder();
+  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = *anchor};
+  auto outcome = compare_sides(then, tonight({}), options, AbPurpose::anchor, context_, interruption_);
+  cancelled_ = cancelled_ || outcome.cancelled;
+  for (auto& series : measured_) {
+    series.last_good = *since;
+    series.seen_utc = report_.started_utc;
+    series.detail = "crept since the anchor of " + since->started_utc.substr(0, 10);
+  }
+  auto crept = weigh_anchor(measured_, {outcome.report.comparison.comparison_id, std::move(outcome.report.cells)},
+                            report_.findings);
+  report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",
+                                      since->started_utc.substr(0, 10), crept.size(),
+                                      crept.size() == 1 ? "series is" : "series are"));
+  std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
 }
 
 }  // namespace perfbench::harness

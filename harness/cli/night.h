@@ -42,6 +42,7 @@ class Night {
   void measure();
   void screen();
   void confirm();
+  void compare_with_anchor();  // once a month
 
   const reports::NightReport& report() const { return report_; }
   reports::NightReport& report() { return report_; }
@@ -49,8 +50,10 @@ class Night {
   bool cancelled() const { return cancelled_; }
 
  private:
+  // Cells of which the same engine is the last good one.
   struct GoodEngine {
-    std::filesystem::path engine;
+    std::filesystem::path good;
+    AbSide bad;
     std::set<std::string> cells;
   };
 
@@ -59,7 +62,7 @@ class Night {
   void simulate_history(const PlannedWork& work);
   void measure_with_planted_fault(const PlannedWork& work);
   void measure_control(const PlannedWork& work);
-  AbSide tonight() const;
+  AbSide tonight(const std::string& cell) const;
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs) const;
 
   NightOptions options_;
@@ -70,6 +73,7 @@ class Night {
   EngineArchive archive_;
   std::string sweep_id_;
   std::string planted_cell_;  // of a simulated history
+  std::vector<AlertFinding> measured_;  // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
   reports::NightReport report_;
   bool cancelled_ = false;

@@ -74,6 +74,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   if (!night.cancelled()) {
     night.screen();
     night.confirm();
+    night.compare_with_anchor();
   }
   if (night.cancelled()) {
     fmt::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
@@ -94,9 +95,10 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
       ->check(CLI::PositiveNumber);
   command.add_option("--engines", night.archive,
                      "folder where each night's engine is kept; beside the database unless given");
-  command.add_option("--control", night.control,
-                     "engine that runs every night from now on and shows the machine's own drift; unless given the one "
-                     "that did so far, at first tonight's");
+  command.add_option(
+      "--control", night.control,
+      "engine that runs every night from now on and shows the machine's own drift, and is the anchor of the "
+      "monthly comparison; unless given the one that did so far, at first tonight's");
   command.add_flag("--no-control", options.no_control, "do not run the control");
   command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
   add_enum_option(
@@ -129,6 +131,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "confirm\n"
       "becomes an alert (perfbench alerts), with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL where it is "
       "set.\n"
+      "Once a month all cells are paired with the control's engine as well, which shows a creep that no night does.\n"
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"

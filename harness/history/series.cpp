@@ -167,6 +167,19 @@ Tonight load_tonight(const Connection& db) {
   return out;
 }
 
+std::optional<AlertNight> first_night_of_control(const Connection& db) {
+  Statement row(db,
+                "WITH nights AS (SELECT sweep_id, started_utc, coalesce((SELECT value FROM attempts a "
+                "JOIN environment_facts USING (environment_key) JOIN names USING (name_key) "
+                "WHERE a.sweep_key = sweeps.sweep_key AND name = 'git_commit' LIMIT 1), '') AS revision "
+                "FROM sweeps WHERE matrix = ?) "
+                "SELECT sweep_id, started_utc, revision FROM nights "
+                "WHERE revision = (SELECT revision FROM nights ORDER BY started_utc DESC LIMIT 1) "
+                "ORDER BY started_utc LIMIT 1");
+  if (!row.with(std::string_view(kControlMatrix)).step()) return std::nullopt;
+  return AlertNight{.sweep_id = row.text(0), .started_utc = row.text(1), .revision = row.text(2)};
+}
+
 std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series) {
   Statement rows(db,
                  "SELECT s.sweep_id, m.value FROM cells c JOIN runs r USING (run_key) JOIN attempts a USING (cell_key) "

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ struct Tonight {
   std::vector<TonightCell> cells;
 };
 Tonight load_tonight(const Connection& db);
+
+// Since when the control is the engine that ran in its newest night; nothing before its first one.
+std::optional<AlertNight> first_night_of_control(const Connection& db);
 
 // Median noise probe of each night's runs, by sweep id: how fast the machine itself was.
 std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series);

@@ -20,11 +20,16 @@ struct Judged {
   const CellVerdict* cell = nullptr;
 };
 
+Judged find_cell(const NightComparison& comparison, const std::string& label) {
+  for (const auto& cell : comparison.cells) {
+    if (cell.label == label) return {&comparison, &cell};
+  }
+  return {};
+}
+
 Judged find_cell(const std::vector<NightComparison>& comparisons, const std::string& label) {
   for (const auto& comparison : comparisons) {
-    for (const auto& cell : comparison.cells) {
-      if (cell.label == label) return {&comparison, &cell};
-    }
+    if (const auto found = find_cell(comparison, label); found.cell != nullptr) return found;
   }
   return {};
 }
@@ -119,6 +124,27 @@ std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screen
     const auto reason = no_pairs.find(finding.series.cell);
     const auto without = reason == no_pairs.end() ? NoPair{.why = "it was not compared tonight"} : reason->second;
     out.push_back({finding, without.confirmation, without.why});
+  }
+  return out;
+}
+
+std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured, const NightComparison& comparison,
+                                       const std::vector<NightFinding>& known) {
+  std::vector<NightFinding> out;
+  for (const auto& series : measured) {
+    const auto judged = find_cell(comparison, series.series.cell);
+    if (judged.cell == nullptr) continue;
+    const auto* metric = find_metric(*judged.cell, series.series.metric);
+    if (metric == nullptr || metric->decided.decision.verdict != Verdict::regressed) continue;
+    const bool said = std::any_of(known.begin(), known.end(), [&](const NightFinding& finding) {
+      return finding.finding.series == series.series && makes_alert(finding);
+    });
+    if (said) continue;
+    const auto& decision = metric->decided.decision;
+    NightFinding creep{.finding = series, .confirmation = Confirmation::confirmed, .why = decision.detail};
+    creep.finding.kind = bad_kind_of(series.series.metric);
+    take_evidence(creep.finding, decision, judged);
+    out.push_back(std::move(creep));
   }
   return out;
 }

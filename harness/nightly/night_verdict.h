@@ -42,10 +42,16 @@ struct NoPair {
 };
 using NoPairs = std::map<std::string, NoPair>;
 
-// Beside the findings of the screen come what else the pairs of their
-// cells show to be worse (memory, loss, start-up), with the nights of the cell's first finding.
+// Beside the findings of the screen come what else the pairs of their cells show to be worse (memory, loss, start-up),
+// with the nights of the cell's first finding.
 std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs);
+
+// What pairs of the anchor (A, the fixed engine) and tonight's (B) show to be worse by now: a slow creep, which no two
+// nights show. `measured` are tonight's series, each as a finding from the anchor's night to tonight; of one that
+// `known` has, nothing is said again.
+std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured, const NightComparison& comparison,
+                                       const std::vector<NightFinding>& known);
 
 // Whether somebody should be told: what the pairs or the facts show.
 bool makes_alert(const NightFinding& finding);

@@ -104,6 +104,29 @@ TEST_F(NightlyCommand, TheFirstNightsOfAStoreSayThatTheyAreTooFew) {
   EXPECT_TRUE(fs::exists(scratch_ / "n.engines/control"));
 }
 
+TEST_F(NightlyCommand, PairsTonightWithTheAnchorOnceAMonth) {
+  EXPECT_EQ(nightly({}).exit_code, 0);
+  write_engine(scratch_ / "perfbench-engine", "1.4");
+  const auto early = nightly({});
+  EXPECT_EQ(early.exit_code, 0) << early.output << early.error_output;
+  EXPECT_THAT(early.output, Not(HasSubstr("anchor")));
+  {
+    const auto db = open_database(scratch_ / "n.db");
+    Statement(db, "UPDATE sweeps SET started_utc = '2026-01-01T01:00:00Z' WHERE matrix = 'control'").run();
+  }
+  const auto due = nightly({});
+  EXPECT_EQ(due.exit_code, 1) << due.output << due.error_output;
+  EXPECT_THAT(due.output, HasSubstr("Compared with the anchor of 2026-01-01, as once a month: 2 series are worse"));
+  {
+    const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
+    const auto alerts = load_alerts(db, AlertScope::live);
+    ASSERT_THAT(alerts, SizeIs(2));
+    EXPECT_EQ(alerts.front().finding.last_good.started_utc, "2026-01-01T01:00:00Z");
+    EXPECT_NEAR(*alerts.front().finding.ratio, 1.4, 1.4 * 0.0041);  // as above
+  }
+  EXPECT_THAT(nightly({}).output, Not(HasSubstr("Compared with the anchor"))) << "a month has not passed";
+}
+
 TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
   EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
   const auto night = nightly({"--no-control", "--only", "attention=flash"});

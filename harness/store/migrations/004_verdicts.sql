@@ -92,7 +92,7 @@ CREATE TABLE selftest_results (
 CREATE TABLE ab_comparisons (
   comparison_key INTEGER PRIMARY KEY,
   comparison_id  TEXT NOT NULL UNIQUE,
-  purpose        TEXT NOT NULL CHECK (purpose IN ('compare', 'bisect', 'confirm', 'selftest')),
+  purpose        TEXT NOT NULL CHECK (purpose IN ('compare', 'bisect', 'confirm', 'anchor', 'selftest')),
   matrix         TEXT NOT NULL,
   settings       TEXT NOT NULL,  -- what has to be equal for --resume to go on with it
   seed           INTEGER NOT NULL,

@@ -49,6 +49,22 @@ NightFinding weighed(AlertKind kind, Verdict verdict) {
   return all.front();
 }
 
+TEST(NightVerdict, TheAnchorsPairsNameWhatCreptUnlessItIsKnown) {
+  const auto memory = finding(AlertKind::regression, "peak_memory_bytes");
+  const std::vector<AlertFinding> measured{finding(AlertKind::regression), memory,
+                                           finding(AlertKind::regression, "step_time_s", "another")};
+  const auto pairs =
+      pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::regressed)});
+  const auto crept = weigh_anchor(measured, pairs, {});
+  ASSERT_THAT(crept, SizeIs(2));
+  EXPECT_EQ(crept[0].finding.ratio, 1.2);
+  EXPECT_THAT(crept[0].finding.attribution, SizeIs(3));
+  EXPECT_EQ(crept[1].finding.kind, AlertKind::memory);
+  EXPECT_EQ(overall(crept), Verdict::regressed);
+  EXPECT_THAT(weigh_anchor(measured, pairs, {crept[0]}), SizeIs(1)) << "it is a finding of tonight already";
+  EXPECT_THAT(weigh_anchor(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
+}
+
 TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {
   const auto found = weighed(AlertKind::regression, Verdict::regressed);
   EXPECT_EQ(found.confirmation, Confirmation::confirmed);

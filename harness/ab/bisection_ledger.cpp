@@ -1,6 +1,6 @@
 #include "harness/ab/bisection_ledger.h"
 
-#include "harness/store/utc.h"
+#include "harness/run/utc.h"
 
 namespace perfbench::harness {
 

@@ -5,10 +5,10 @@
 
 #include "harness/matrix/run_id.h"
 #include "harness/run/run_directory.h"
+#include "harness/run/utc.h"
 #include "harness/store/ingest.h"
 #include "harness/store/keys.h"
 #include "harness/store/query.h"
-#include "harness/store/utc.h"
 
 namespace perfbench::harness {
 namespace {

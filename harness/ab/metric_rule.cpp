@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <charconv>
 
+#include "harness/compare/margin.h"
 #include "harness/input_error.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 namespace {
 
-MetricRule rule_of(const std::string& metric, double margin, MetricNoise noise) {
-  return {metric, spec::find_metric(metric)->direction, margin, noise};
+MetricRule rule_of(const spec::MetricSpec& metric, MetricNoise noise) {
+  return {std::string(metric.tag), metric.direction, usual_margin(metric).value_or(MetricRule{}.margin_fraction),
+          noise};
 }
 
 MetricRule rule_for(const std::string& name) {
@@ -28,7 +30,7 @@ MetricRule rule_for(const std::string& name) {
   if (metric->direction == spec::Direction::neutral) {
     throw InputError("[compare] '" + name + "' is neither better nor worse for being larger: it cannot be judged");
   }
-  return {name, metric->direction, MetricRule{}.margin_fraction, MetricNoise::measured};
+  return rule_of(*metric, MetricNoise::measured);
 }
 
 void apply_margin(const std::string& words, std::vector<MetricRule>& rules) {
@@ -53,11 +55,10 @@ void apply_margin(const std::string& words, std::vector<MetricRule>& rules) {
 }  // namespace
 
 std::vector<MetricRule> default_metric_rules() {
-  return {
-      rule_of("step_time_s", 0.02, MetricNoise::measured),    rule_of("tokens_per_s", 0.02, MetricNoise::measured),
-      rule_of("peak_memory_bytes", 0.01, MetricNoise::exact), rule_of("resident_bytes", 0.01, MetricNoise::measured),
-      rule_of("startup_time_s", 0.10, MetricNoise::measured), rule_of("final_loss", 0.002, MetricNoise::exact),
-  };
+  const auto of = [](const char* metric, MetricNoise noise) { return rule_of(*spec::find_metric(metric), noise); };
+  return {of("step_time_s", MetricNoise::measured),    of("tokens_per_s", MetricNoise::measured),
+          of("peak_memory_bytes", MetricNoise::exact), of("resident_bytes", MetricNoise::measured),
+          of("startup_time_s", MetricNoise::measured), of("final_loss", MetricNoise::exact)};
 }
 
 std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, const std::vector<std::string>& margins) {

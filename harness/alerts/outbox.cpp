@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "harness/run/utc.h"
 #include "harness/store/keys.h"
-#include "harness/store/utc.h"
 
 namespace perfbench::harness {
 namespace {

@@ -12,10 +12,10 @@
 #include "harness/compare/baseline_findings.h"
 #include "harness/compare/published_catalog.h"
 #include "harness/input_error.h"
+#include "harness/run/utc.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
-#include "harness/store/utc.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {

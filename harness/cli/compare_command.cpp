@@ -13,8 +13,8 @@
 #include "harness/compare/baseline_findings.h"
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
+#include "harness/run/utc.h"
 #include "harness/store/database.h"
-#include "harness/store/utc.h"
 #include "reports/comparison_text.h"
 
 namespace perfbench::harness {

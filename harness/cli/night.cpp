@@ -14,7 +14,7 @@
 #include "harness/input_error.h"
 #include "harness/nightly/simulated_nights.h"
 #include "harness/run/run_directory.h"
-#include "harness/store/utc.h"
+#include "harness/run/utc.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

@@ -72,7 +72,7 @@ class Night {
   SweepStore store_;
   EngineArchive archive_;
   std::string sweep_id_;
-  std::string planted_cell_;  // of a simulated history
+  std::string planted_cell_;            // of a simulated history
   std::vector<AlertFinding> measured_;  // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
   reports::NightReport report_;

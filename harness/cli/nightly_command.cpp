@@ -13,7 +13,7 @@
 #include "harness/cli/night.h"
 #include "harness/input_error.h"
 #include "harness/run/run_directory.h"
-#include "harness/store/utc.h"
+#include "harness/run/utc.h"
 #include "reports/annotations.h"
 #include "reports/junit.h"
 

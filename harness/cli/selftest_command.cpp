@@ -6,11 +6,11 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/run/utc.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/selftest.h"
 #include "harness/selftest/series_export.h"
 #include "harness/store/database.h"
-#include "harness/store/utc.h"
 #include "reports/selftest_text.h"
 
 namespace perfbench::harness {

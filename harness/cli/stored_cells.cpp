@@ -2,7 +2,7 @@
 
 #include "harness/compare/against.h"
 #include "harness/input_error.h"
-#include "harness/store/utc.h"
+#include "harness/run/utc.h"
 #include "reports/build_report.h"
 #include "reports/csv.h"
 #include "reports/json.h"

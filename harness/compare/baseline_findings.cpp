@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "harness/store/utc.h"
+#include "harness/run/utc.h"
 #include "reports/format/number.h"
 
 namespace perfbench::harness {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/compare/comparability.h"
+#include "harness/compare/margin.h"
 #include "harness/detect/false_discovery.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
@@ -152,16 +153,9 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
 }
 
 DecisionRule rule_for(const std::string& metric) {
-  const auto margin_of = [](const spec::MetricSpec& entry) -> std::optional<double> {
-    if (entry.direction == spec::Direction::neutral) return std::nullopt;
-    if (entry.tag == "startup_time_s") return 0.10;
-    if (entry.tag == "final_loss") return 0.002;
-    if (entry.unit == "s" || entry.unit == "1/s") return 0.02;
-    return entry.unit == "bytes" ? std::optional(0.01) : std::nullopt;
-  };
   std::vector<std::string> comparable;
   for (const auto& entry : spec::kMetricCatalog) {
-    const auto margin = margin_of(entry);
+    const auto margin = usual_margin(entry);
     if (!margin) continue;
     if (metric == entry.tag) return {.direction = entry.direction, .margin_fraction = *margin};
     comparable.emplace_back(entry.tag);

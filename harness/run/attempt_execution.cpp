@@ -1,10 +1,8 @@
 #include "harness/run/attempt_execution.h"
 
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 
 #include "harness/launch/classify.h"
@@ -12,6 +10,7 @@
 #include "harness/run/attempt_json.h"
 #include "harness/run/gpu_samples.h"
 #include "harness/run/run_directory.h"
+#include "harness/run/utc.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
@@ -21,10 +20,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kTailLines = 40;
-
-std::string now_utc() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 // Processes that the kernel has ended for want of memory since the node started.
 std::int64_t kernel_memory_kills() {
@@ -62,7 +57,7 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   AttemptRecord record;
   record.run_id = cell.run_id;
   record.attempt = attempt;
-  record.started_utc = now_utc();
+  record.started_utc = utc_now();
   record.matrix = cell.matrix;
   record.cell = cell.label;
   record.axes = {cell.axes.begin(), cell.axes.end()};

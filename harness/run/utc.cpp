@@ -1,4 +1,4 @@
-#include "harness/store/utc.h"
+#include "harness/run/utc.h"
 
 #include <chrono>
 #include <cstdio>

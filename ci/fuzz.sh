@@ -1,6 +1,7 @@
 #!/bin/sh
-# ci/fuzz.sh [SECONDS]: fuzzes the readers of matrices and of run.json, each for SECONDS (default 60), with clang's
-# libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer. An input that breaks one is left in the build folder.
+# ci/fuzz.sh [SECONDS]: fuzzes the readers of matrices, of run.json, of the words that name sides, margins and faults, and
+# of exports, each for SECONDS (default 60), with clang's libFuzzer under AddressSanitizer and
+# UndefinedBehaviorSanitizer. An input that breaks one is left in the build folder.
 set -eu
 seconds=${1:-60}
 cd "$(dirname "$0")/.."
@@ -12,16 +13,18 @@ CXX=$(command -v clang++-14 || command -v clang++) cmake -S . -B "$build" -G Nin
   cat "$build.log"
   exit 1
 }
-ninja -C "$build" matrix_fuzzer run_json_fuzzer write_seeds
+targets="matrix run_json words archive"
+ninja -C "$build" write_seeds $(printf '%s_fuzzer ' $targets)
 fuzzers=$build/bin
-mkdir -p "$build/found/matrix" "$build/found/run_json" "$build/seeds/matrix" "$build/broken"
+mkdir -p "$build/seeds/matrix" "$build/broken"
 cp matrices/*.yaml tests/harness/bad_matrices/*.yaml "$build/seeds/matrix"
-"$fuzzers/write_seeds" "$build/seeds/run_json" matrices/*.yaml
-for target in matrix run_json; do
+"$fuzzers/write_seeds" "$build/seeds" matrices/*.yaml
+for target in $targets; do
+  mkdir -p "$build/found/$target"
   echo "fuzzing $target for $seconds s"
   dictionary=
   [ ! -f "tests/fuzz/$target.dict" ] || dictionary=-dict=tests/fuzz/$target.dict
-  "$fuzzers/${target}_fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
+  "$fuzzers/${target}_fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
     -print_final_stats=1 -artifact_prefix="$build/broken/$target." $dictionary \
     "$build/found/$target" "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
     tail -n 60 "$build/$target.log"

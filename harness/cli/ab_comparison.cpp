@@ -241,7 +241,8 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                            done.empty() ? "" : fmt::format(", {} pairs done before", done.size())));
   auto result = run_pairs(cells, rule, comparison.seed,
                           hooks_for(execution, comparison.key, cells, progress, interruption), std::move(done));
-  if (purpose != AbPurpose::bisect) attribute_differences(execution, cells, result, progress);
+  const bool only_the_verdict_counts = purpose == AbPurpose::bisect || purpose == AbPurpose::selftest;
+  if (!only_the_verdict_counts) attribute_differences(execution, cells, result, progress);
   if (!result.cancelled) finish_comparison(db, comparison.key, result.cells);
   return {
       .report = {.comparison = comparison, .cells = result.cells, .instructions_unavailable = counter->unavailable()},

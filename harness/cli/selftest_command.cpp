@@ -6,6 +6,8 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/real_trials.h"
+#include "harness/run/interruption.h"
 #include "harness/run/utc.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/selftest.h"
@@ -32,37 +34,71 @@ struct SelftestOptions {
   bool quick = false;
   std::uint64_t seed = 1;
   SelftestFormat format = SelftestFormat::markdown;
-  std::filesystem::path db = "perf.db";
   std::filesystem::path series;  // empty: measure
+  RealTrials real;               // trials 0: simulate
 };
 
-void run(const SelftestOptions& options) {
+std::vector<SelftestResult> measure(const SelftestOptions& options, const CommandContext& context) {
+  if (options.real.trials == 0) return run_selftest(options.quick ? kQuickSelftest : kFullSelftest, options.seed);
+  Interruption interruption;
+  auto real = options.real;
+  real.ab.seed = options.seed;
+  return run_real_trials(real, context, interruption);
+}
+
+void run(const SelftestOptions& options, const CommandContext& context) {
   if (!options.series.empty()) {
     const auto count = export_series(options.series, {.seed = options.seed});
     fmt::print("{} series in {}\n", count, options.series.string());
     return;
   }
-  auto db = open_database(options.db);  // before the work: what cannot be kept is said at once
-  const auto results = run_selftest(options.quick ? kQuickSelftest : kFullSelftest, options.seed);
+  auto db = open_database(options.real.ab.db);  // before the work: what cannot be kept is said at once
+  const auto results = measure(options, context);
   store_selftest(db, {.date_utc = utc_now(), .version = PERFBENCH_VERSION, .seed = options.seed}, results);
   if (options.format == SelftestFormat::csv) {
     fmt::print("{}", reports::selftest_csv(results));
     return;
   }
-  fmt::print("perfbench {} selftest, seed {}{}\n\n{}", PERFBENCH_VERSION, options.seed,
-             options.quick ? ", quick: wide intervals, for the goals run it at full size" : "",
+  const auto* remark = options.real.trials > 0 ? ", on this machine"
+                       : options.quick         ? ", quick: wide intervals, for the goals run it at full size"
+                                               : "";
+  fmt::print("perfbench {} selftest, seed {}{}\n\n{}", PERFBENCH_VERSION, options.seed, remark,
              reports::selftest_markdown(results));
+}
+
+void add_real_options(CLI::App& command, RealTrials& real) {
+  const char* group = "Real runs instead of simulated ones";
+  auto* trials =
+      command
+          .add_option("--real", real.trials, "comparisons of this engine with itself, every cell of each is a trial")
+          ->check(CLI::Range(std::size_t{1}, std::size_t{10000}))
+          ->group(group);
+  command.add_option("--inject", real.faults, "a fault in side B, as many comparisons again; may be repeated")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  add_matrix_options(command, real.ab.matrix, MatrixFile::optional);
+  add_execution_options(command, real.ab.execution);
+  real.ab.matrix.file = "matrices/quickstart.yaml";
+  real.ab.pairs = 8;
+  command.add_option("--pairs", real.ab.pairs, "most pairs of a comparison")
+      ->check(CLI::Range(std::size_t{4}, std::size_t{64}))
+      ->capture_default_str()
+      ->group(group);
+  for (const auto* name : {"file", "--only", "--set", "--timeout", "--memory-limit", "--inject", "--pairs"}) {
+    command.get_option(name)->needs(trials);
+  }
 }
 
 }  // namespace
 
-void add_selftest(CLI::App& app, CommandContext& /*context*/) {
+void add_selftest(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("selftest", "The error rates of perfbench's own verdicts, measured");
   auto options = std::make_shared<SelftestOptions>();
   command->add_flag("--quick", options->quick, "a smaller simulation, under a minute");
   command->add_option("--seed", options->seed, "the same seed gives the same table")->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown or csv");
-  command->add_option("--db", options->db, "database that keeps the table")->capture_default_str();
+  command->add_option("--db", options->real.ab.db, "database that keeps the table")->capture_default_str();
   command->add_option("--export-series", options->series, "write the simulated series to this folder instead");
   command->footer(
       "Simulates pairs of runs and nightly series of seven kinds of noise, and counts how often the paired decision "
@@ -71,8 +107,10 @@ void add_selftest(CLI::App& app, CommandContext& /*context*/) {
       "Examples:\n"
       "  perfbench selftest --quick\n"
       "  perfbench selftest --seed 7 --db perf.db > selftest.md\n"
-      "  perfbench selftest --export-series series/");
-  command->callback([options] { run(*options); });
+      "  perfbench selftest --export-series series/\n"
+      "  perfbench selftest --real 16 matrices/quickstart.yaml --inject slow:span=matmul,fraction=0.1");
+  add_real_options(*command, options->real);
+  command->callback([options, &context] { run(*options, context); });
 }
 
 }  // namespace perfbench::harness

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
 
 #include "harness/compare/pair_order.h"
 #include "harness/selftest/replicate.h"
@@ -82,6 +81,12 @@ std::string name_of(NoiseKind kind) {
 
 const std::vector<std::vector<std::size_t>> kLooks{{4, 8}, {4, 8, 16}};
 
+constexpr const char* kThisMachine = "this machine";
+
+std::uint64_t count(const std::vector<Verdict>& trials, Verdict wanted) {
+  return static_cast<std::uint64_t>(std::count(trials.begin(), trials.end(), wanted));
+}
+
 }  // namespace
 
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed) {
@@ -89,21 +94,18 @@ PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::
       trials, [&](std::size_t trial) { return decide_all_looks(draw_pairs(scenario, seed, trial), scenario.rule); }));
 }
 
-SelftestResult real_aa_rate(const std::vector<std::vector<Pair>>& groups, const PairedRule& rule) {
-  std::vector<Outcome> outcomes;
-  const auto size = rule.looks.back();
-  for (const auto& group : groups) {
-    for (std::size_t first = 0; first + size <= group.size(); first += size) {
-      const auto at = group.begin() + static_cast<std::ptrdiff_t>(first);
-      outcomes.push_back(decide_all_looks({at, at + static_cast<std::ptrdiff_t>(size)}, rule));
-    }
-  }
-  if (outcomes.empty()) throw std::invalid_argument(fmt::format("no group holds {} pairs", size));
-  auto out =
-      row(SelftestKind::aa, "this machine",
-          fmt::format("false verdicts, {} trials of up to {} pairs", outcomes.size(), size), rates_of(outcomes).named);
-  out.goal = twice(rule.alpha);
+SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pairs, double alpha) {
+  auto out = row(SelftestKind::aa, kThisMachine,
+                 fmt::format("false verdicts, {} comparisons of up to {} pairs", trials.size(), pairs),
+                 wilson(count(trials, Verdict::regressed) + count(trials, Verdict::improved), trials.size()));
+  out.goal = twice(alpha);
   return out;
+}
+
+SelftestResult real_power(const std::string& fault, const std::vector<Verdict>& trials, std::size_t pairs) {
+  return row(SelftestKind::power, kThisMachine,
+             fmt::format("{} found, {} comparisons of up to {} pairs", fault, trials.size(), pairs),
+             wilson(count(trials, Verdict::regressed), trials.size()));
 }
 
 std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed) {

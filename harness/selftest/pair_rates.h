@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "harness/compare/paired_decision.h"
@@ -34,10 +35,11 @@ struct PairRates {
 // drawn for every pair.
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed);
 
-// The same on real pairs of a side with itself: every `rule.looks.back()` pairs of a group, in order, are one trial. A
-// group holds pairs of one cell and metric. Goal: Wilson's upper bound at most twice the level. Needs 190 trials to be
-// reachable at 1 %, and throws std::invalid_argument without one.
-SelftestResult real_aa_rate(const std::vector<std::vector<Pair>>& groups, const PairedRule& rule);
+// What real comparisons of a side with itself came to, one verdict a trial, at least one. Goal: Wilson's upper bound at
+// most twice the level, which at 1 % takes 190 trials.
+SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pairs, double alpha);
+// The same of a side with this fault: how often it was found to be worse.
+SelftestResult real_power(const std::string& fault, const std::vector<Verdict>& trials, std::size_t pairs);
 
 // A/A rate of every noise kind, over looks 4, 8 and over looks 4, 8, 16.
 std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed);

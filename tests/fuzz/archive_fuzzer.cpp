@@ -1,0 +1,47 @@
+// libFuzzer: any bytes as an export, with the checksum that they ask for, are taken in or are an InputError.
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "harness/input_error.h"
+#include "harness/matrix/run_id.h"
+#include "harness/transfer/import.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("perfbench-fuzz-" + std::to_string(::getpid()))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace perfbench::harness;
+  static const Folder kFolder;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto file = kFolder.path() / "export";
+  std::ofstream(file, std::ios::binary) << bytes << "sha256 " << sha256_hex(bytes) << '\n';
+  const auto db = kFolder.path() / "a.db";
+  try {
+    import_runs(db, file);
+  } catch (const InputError&) {
+    return 0;
+  }
+  fs::remove(db);
+  return 0;
+}

@@ -162,11 +162,20 @@ void Night::measure_control(const PlannedWork& work) {
   if (!summary.all_fine()) report_.notes.push_back("The control did not run: drift of the machine is not subtracted");
 }
 
+void Night::note_deselected(const std::vector<Cell>& selected) {
+  if (options_.ab.matrix.overrides.only.empty()) return;
+  auto all = options_.ab.matrix;
+  all.overrides.only.clear();
+  for (const auto& cell : expand_matrix(all, catalog_, context_.data_dir()).cells) deselected_.insert(cell.label);
+  for (const auto& cell : selected) deselected_.erase(cell.label);
+}
+
 void Night::measure() {
   // Throws when there is nothing to plant a fault with: before anything runs.
   if (options_.history == HistoryFrom::simulated) faulty_side(options_.fault, context_.engine);
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
+  note_deselected(expansion.cells);
   for (auto& cell : expansion.cells) {
     if (options_.repeats > 0) {
       cell.repeats = options_.repeats;
@@ -201,7 +210,8 @@ void Night::screen() {
     }
     // A cell that vanished is missing in every metric.
     if (metric == std::string_view("step_time_s")) {
-      screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
+      std::copy_if(seen.vanished.begin(), seen.vanished.end(), std::back_inserter(screened_),
+                   [this](const AlertFinding& gone) { return !deselected_.contains(gone.series.cell); });
     }
   }
 }

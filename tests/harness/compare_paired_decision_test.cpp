@@ -128,7 +128,7 @@ TEST(PairedDecision, TakesTheNoiseOfAllRunsWherePairsHaveNothingInCommon) {
   EXPECT_NEAR(same_noise.ratio_95->low, std::exp(0.03), 1e-9);
 }
 
-TEST(PairedDecision, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBalancedOrder) {
+TEST(PairedDecisionSimulation, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBalancedOrder) {
   // Being second costs 10 % of a run, five times the noise: what a coin a pair would take for a difference when it
   // falls unevenly. 2000 trials at no more than 0.01 find at most 20 + 3.1 * sqrt(20) = 33 in 99.9 % of cases.
   std::mt19937_64 engine(5);
@@ -144,7 +144,7 @@ TEST(PairedDecision, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBalancedOrde
   EXPECT_LE(wrong, 33);
 }
 
-TEST(PairedDecision, FindsAShiftOfTwoDeviationsInEightPairsFourTimesInFive) {
+TEST(PairedDecisionSimulation, FindsAShiftOfTwoDeviationsInEightPairsFourTimesInFive) {
   // The two-sample t test of 8 and 8 at 0.01 finds it with probability 0.825 (SciPy's noncentral t); pairs that chance
   // makes look alike cost a little. 2000 trials of 0.8 find fewer than 1600 - 3.1 * sqrt(2000 * 0.16) = 1545 in 0.1 %.
   std::mt19937_64 engine(6);
@@ -210,7 +210,7 @@ TEST(FalseDiscoveries, TakeBackWhatDoesNotSurviveAmongAll) {
 
 // The whole procedure, over all looks, on pairs without a difference: 5000 at a true rate of at most 0.01 give at most
 // 50 + 3.1 * sqrt(50) = 72 in 99.9 % of cases.
-TEST(PairedDecision, KeepsItsErrorRateOverAllLooks) {
+TEST(PairedDecisionSimulation, KeepsItsErrorRateOverAllLooks) {
   std::mt19937_64 engine(11);
   int wrong = 0;
   for (int i = 0; i < 5000; ++i) {

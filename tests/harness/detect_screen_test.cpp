@@ -31,7 +31,7 @@ TEST(Screen, FindsAShiftOnItsFirstNightWhenItIsLarge) {
 }
 
 // Eight deviations: half as far again as a night that a series of 80 knows, 1.5 * 3.2 at the most, and its own noise.
-TEST(Screen, FindsALargeShiftOnItsFirstNight) {
+TEST(ScreenSimulation, FindsALargeShiftOnItsFirstNight) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     EXPECT_TRUE(screen(shifted(gaussian(80, seed), 79, 0.08))) << seed;
   }
@@ -112,7 +112,7 @@ TEST(Screen, AnswersTheSameForTheSameNights) {
 
 // 8 unchanged series of a year, where 2 screens each are meant: 16 in all, at most 16 + 3.1 * sqrt(16) + what the
 // clustering of screens adds (a third) in 99.9 % of cases.
-TEST(Screen, OfUnchangedSeriesMeetsItsThresholdAboutTwiceAYear) {
+TEST(ScreenSimulation, OfUnchangedSeriesMeetsItsThresholdAboutTwiceAYear) {
   int screens = 0;
   for (unsigned series = 0; series < 8; ++series) {
     const auto logs = gaussian(40 + 365, 100 + series);

@@ -120,7 +120,7 @@ TEST(Series, ShiftWhenTheyAreMeantTo) {
               testing::Contains(testing::AllOf(testing::Ge(150U), testing::Le(151U))));
 }
 
-TEST(Selftest, MeasuresEveryKindAndKeepsItsTable) {
+TEST(SelftestSimulation, MeasuresEveryKindAndKeepsItsTable) {
   const auto results = run_selftest({.aa_trials = 20, .power_trials = 20, .series_years = 2, .delay_series = 3}, 1);
   for (const auto& [kind, name] : spec::EnumNames<SelftestKind>::kNames) {
     EXPECT_TRUE(std::any_of(results.begin(), results.end(), [k = kind](const auto& r) { return r.kind == k; })) << name;
@@ -155,7 +155,7 @@ TEST(Selftest, SaysWhichGoalsAreMet) {
   EXPECT_THAT(reports::selftest_csv({bad}), HasSubstr("aa,n,m,0.01,0,0.03,high_at_most,0.02,no\n"));
 }
 
-TEST(SeriesExport, WritesEverySeriesAndWhatTheScreenSaidOfIt) {
+TEST(SeriesExportSimulation, WritesEverySeriesAndWhatTheScreenSaidOfIt) {
   ScratchFolder scratch;
   EXPECT_EQ(export_series(scratch / "out", {.unchanged = 1, .shifted = 1, .seed = 1}), kNoiseKinds.size() * 5);
   std::ifstream values(scratch / "out/series.csv");

@@ -54,6 +54,15 @@ std::vector<std::string> contents(const fs::path& path) {
       "FROM alerts",
       "SELECT 'alert_events', alert_id, from_state, to_state, author, e.reason, at_utc FROM alert_events e "
       "JOIN alerts USING (alert_key)",
+      "SELECT 'ab_comparisons', comparison_id, purpose, matrix, settings, seed, started_utc, finished_utc "
+      "FROM ab_comparisons",
+      "SELECT 'ab_sides', comparison_id, side, asked, kind, engine_sha256 FROM ab_sides "
+      "JOIN ab_comparisons USING (comparison_key)",
+      "SELECT 'ab_pairs', comparison_id, cell, pair, first_side, discard, a.attempt, b.attempt, a_steal_fraction "
+      "FROM ab_pairs JOIN ab_comparisons USING (comparison_key) JOIN attempts a ON a.attempt_key = a_attempt_key "
+      "JOIN attempts b ON b.attempt_key = b_attempt_key",
+      "SELECT 'ab_verdicts', comparison_id, cell, metric, verdict, ratio, p, pairs_used FROM ab_verdicts "
+      "JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'alert_parts', alert_id, fact, before, after, position, name, ns, share FROM alerts "
       "LEFT JOIN alert_environment USING (alert_key) LEFT JOIN alert_attribution USING (alert_key)"};
   for (const std::string table :
@@ -129,10 +138,29 @@ class Transfer : public testing::Test {
     record_findings(db, {finding}, "ada", "2026-03-" + day + "T00:00:00Z");
     db.execute("INSERT INTO alert_outbox VALUES (1, 'm" + day + "', 't', '{}', 'waiting', 0, '', '', NULL)");
   }
+  // A comparison of two attempts: finished, or cut off.
+  void add_comparison(const std::string& store, const std::string& id, int a, int b, bool finished = true) {
+    auto db = open_database(at(store));
+    db.execute(
+        "INSERT INTO ab_comparisons (comparison_id, purpose, matrix, settings, seed, started_utc, finished_utc) "
+        "VALUES ('" +
+        id + "', 'compare', 'm', 's', 7, '2026-03-01T00:00:00Z', " + (finished ? "'2026-03-01T01:00:00Z'" : "NULL") +
+        ")");
+    const std::string key = "(SELECT comparison_key FROM ab_comparisons WHERE comparison_id = '" + id + "')";
+    for (const std::string side : {"A", "B"}) {
+      db.execute("INSERT INTO ab_sides VALUES (" + key + ", '" + side + "', 'HEAD', 'revision', 'c', '/e', 'sum')");
+    }
+    db.execute("INSERT INTO ab_pairs VALUES (" + key + ", 'c', 0, 1, 'B', 'none', '', " + std::to_string(a) + ", " +
+               std::to_string(b) + ", NULL, NULL, 0.01, 0, 0, 0)");
+    db.execute("INSERT INTO ab_verdicts VALUES (" + key +
+               ", 'c', 0, 'step_time_s', 'SAME', 'equivalent', 'd', 0.02, 1, 1, 1.001, 0.99, 1.01, 0.5, 0.01, 8, 0, "
+               "NULL)");
+  }
   void fill(const std::string& store, int day, const std::string& host) {
     add_sweep(store, day, 2, host);
     add_sweep(store, day + 1, 3, host);
     add_rest(store, "0" + std::to_string(day));
+    add_comparison(store, "ab-" + host, 1, 2);
   }
   ExportReport give(const std::string& store, const std::string& file, const std::string& selection = "all") {
     return export_runs({.db = at(store), .selection = parse_selection(selection), .file = at(file)});
@@ -158,7 +186,8 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(counts.at("steps").added, 30);
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
   for (const auto* table : {"sweeps", "run_fields", "environments", "metrics", "gpu_samples", "traced_steps",
-                            "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events", "alert_parts"}) {
+                            "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events", "alert_parts",
+                            "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }
@@ -223,6 +252,19 @@ TEST_F(Transfer, OfASelectionHasABaselineIfItHasAllItsAttempts) {
   EXPECT_EQ(rows_of(at("b.db"), "baselines").size(), 1U);
   EXPECT_EQ(rows_of(at("b.db"), "baseline_attempts").size(), 2U);
   EXPECT_THAT(rows_of(at("b.db"), "baselines")[0], HasSubstr("|main|"));
+}
+
+TEST_F(Transfer, OfASelectionHasAComparisonIfItHasAllItsAttemptsAndItWasFinished) {
+  fill("a.db", 1, "node1");  // ab-node1, of attempts 1 and 2
+  add_comparison("a.db", "across", 1, 5);
+  add_comparison("a.db", "cut-off", 1, 2, false);
+  give("a.db", "a.perfbench", "2026-02-01-node1");
+  take("b.db", "a.perfbench");
+  ASSERT_EQ(rows_of(at("b.db"), "ab_comparisons").size(), 1U);
+  EXPECT_THAT(rows_of(at("b.db"), "ab_comparisons")[0], HasSubstr("|ab-node1|"));
+  EXPECT_EQ(rows_of(at("b.db"), "ab_sides").size(), 2U);
+  EXPECT_EQ(rows_of(at("b.db"), "ab_pairs").size(), 1U);
+  EXPECT_EQ(rows_of(at("b.db"), "ab_verdicts").size(), 1U);
 }
 
 TEST_F(Transfer, LeavesMessagesToWebhooksWhereTheyAre) {

@@ -1,5 +1,7 @@
 #include "harness/cli/ab_options.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -41,7 +43,7 @@ AbRule AbOptions::rule() const {
   AbRule out;
   out.metrics = metric_rules(metrics, margins);
   out.looks = looks_up_to(pairs);
-  out.most_discarded = most_discarded.value_or(std::max(pairs, kFewestReplacements));
+  out.most_discarded = most_discarded.value_or(std::max(discards_per_pair * pairs, kFewestReplacements));
   out.spoil = spoil;
   return out;
 }
@@ -71,7 +73,10 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->group(group);
   command
       .add_option("--most-discarded", options.most_discarded,
-                  "spoiled pairs of a cell that are replaced; as many as --pairs unless given")
+                  options.discards_per_pair == 1
+                      ? "spoiled pairs of a cell that are replaced; as many as --pairs unless given"
+                      : fmt::format("spoiled pairs of a cell that are replaced; {} times --pairs unless given",
+                                    options.discards_per_pair))
       ->group(group);
   add_spoil_options(command, options.spoil, group);
   add_build_options(command, options, group);

@@ -24,7 +24,8 @@ struct AbOptions {
   std::vector<std::string> metrics = {};  // empty: the default ones
   std::vector<std::string> margins = {};
   std::optional<std::uint64_t> seed = {};
-  std::optional<std::size_t> most_discarded = {};  // as many as pairs, unless given
+  std::optional<std::size_t> most_discarded = {};  // unless given, discards_per_pair for each of `pairs`
+  std::size_t discards_per_pair = 1;
   SpoilRule spoil = {};
   bool resume = false;
   std::filesystem::path repository = {};   // empty: the one this perfbench was built from

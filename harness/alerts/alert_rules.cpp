@@ -92,7 +92,9 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding&
   if (newest->state() == AlertState::fixed) {
     return place(finding.seen_utc > closed_utc ? FindingMeaning::comes_back : FindingMeaning::known);
   }
-  const bool other_shift = finding.first_bad.started_utc > closed_utc;
+  // What is held against a night from before the judged shift contains that shift.
+  const bool contains_it = finding.last_good.started_utc < newest->finding.first_bad.started_utc;
+  const bool other_shift = finding.first_bad.started_utc > closed_utc && !contains_it;
   return other_shift ? FindingPlace{} : place(FindingMeaning::known);
 }
 

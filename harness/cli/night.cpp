@@ -171,7 +171,8 @@ void Night::note_deselected(const std::vector<Cell>& selected) {
 }
 
 void Night::measure() {
-  // Throws when there is nothing to plant a fault with: before anything runs.
+  // Both throw for what cannot work, before anything runs.
+  options_.ab.rule();
   if (options_.history == HistoryFrom::simulated) faulty_side(options_.fault, context_.engine);
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
@@ -241,18 +242,28 @@ std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) const {
   return out;
 }
 
+NightComparison Night::compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells,
+                               AbPurpose purpose) {
+  auto options = options_.ab;
+  options.cells = cells;
+  options.runs = options_.runs_folder();
+  auto outcome = compare_sides(a, b, options, purpose, context_, interruption_);
+  cancelled_ = cancelled_ || outcome.cancelled;
+  return {outcome.report.comparison.comparison_id, std::move(outcome.report.cells)};
+}
+
+// An engine so old that it does not understand tonight's runs is an InputError, which loses no night.
 void Night::confirm() {
   NoPairs no_pairs;
   std::vector<NightComparison> comparisons;
   for (const auto& good : good_engines(no_pairs)) {
     if (cancelled_) break;
-    auto options = options_.ab;
-    options.cells = good.cells;
-    options.runs = options_.runs_folder();
     const AbSide last_good{.asked = "the last good", .kind = SideKind::binary, .engine = good.good};
-    auto outcome = compare_sides(last_good, good.bad, options, AbPurpose::confirm, context_, interruption_);
-    cancelled_ = cancelled_ || outcome.cancelled;
-    comparisons.push_back({outcome.report.comparison.comparison_id, std::move(outcome.report.cells)});
+    try {
+      comparisons.push_back(compare(last_good, good.bad, good.cells, AbPurpose::confirm));
+    } catch (const InputError& e) {
+      for (const auto& cell : good.cells) no_pairs[cell] = {Confirmation::unconfirmed, e.what()};
+    }
   }
   report_.findings = weigh_findings(screened_, comparisons, no_pairs);
 }
@@ -261,29 +272,29 @@ void Night::confirm() {
 void Night::compare_with_anchor() {
   const auto anchor = archive_.control();
   const auto since = first_night_of_control(store_.db());
-  if (!options_.confirm || !options_.run_control || options_.history == HistoryFrom::simulated || !anchor || !since) {
-    return;
-  }
+  if (cancelled_) return;
+  const bool whole_night = options_.confirm && options_.run_control && deselected_.empty();
+  if (!whole_night || options_.history == HistoryFrom::simulated || !anchor || !since) return;
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor);
   if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
   if (same_file(*anchor, context_.engine)) return;
   say("once a month: pairs of the control's engine, the anchor, and tonight's");
-  auto options = options_.ab;
-  options.runs = options_.runs_folder();
-  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = *anchor};
-  auto outcome = compare_sides(then, tonight({}), options, AbPurpose::anchor, context_, interruption_);
-  cancelled_ = cancelled_ || outcome.cancelled;
   for (auto& series : measured_) {
     series.last_good = *since;
     series.seen_utc = report_.started_utc;
     series.detail = "crept since the anchor of " + since->started_utc.substr(0, 10);
   }
-  auto crept = weigh_anchor(measured_, {outcome.report.comparison.comparison_id, std::move(outcome.report.cells)},
-                            report_.findings);
-  report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",
-                                      since->started_utc.substr(0, 10), crept.size(),
-                                      crept.size() == 1 ? "series is" : "series are"));
-  std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
+  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = *anchor};
+  try {
+    auto crept = weigh_anchor(measured_, compare(then, tonight({}), {}, AbPurpose::anchor), report_.findings);
+    report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",
+                                        since->started_utc.substr(0, 10), crept.size(),
+                                        crept.size() == 1 ? "series is" : "series are"));
+    std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
+  } catch (const InputError& e) {
+    report_.notes.push_back(
+        fmt::format("Not compared with the anchor of {}: {}", since->started_utc.substr(0, 10), e.what()));
+  }
 }
 
 }  // namespace perfbench::harness

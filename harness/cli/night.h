@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ab/comparison_ledger.h"
 #include "harness/ab/sides.h"
 #include "harness/cli/ab_options.h"
 #include "harness/cli/commands.h"
@@ -50,7 +51,7 @@ class Night {
   bool cancelled() const { return cancelled_; }
 
  private:
-  // Cells of which the same engine is the last good one.
+  // Cells that the same two engines decide.
   struct GoodEngine {
     std::filesystem::path good;
     AbSide bad;
@@ -64,6 +65,7 @@ class Night {
   void note_deselected(const std::vector<Cell>& selected);
   void measure_control(const PlannedWork& work);
   AbSide tonight(const std::string& cell) const;
+  NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs) const;
 
   NightOptions options_;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "harness/cancelled.h"
 #include "harness/cli/ab_comparison.h"
 #include "harness/run/interruption.h"
 #include "harness/selftest/pair_rates.h"
@@ -11,21 +12,21 @@ namespace {
 
 constexpr const char* kMetric = "step_time_s";
 
-// What was decided on each cell; of one whose pairs were all discarded, that nothing was.
-void append_verdicts(const std::vector<CellVerdict>& cells, std::vector<Verdict>& out) {
+// Of the cells of which enough pairs counted for every look.
+void append_verdicts(const std::vector<CellVerdict>& cells, const AbRule& rule, std::vector<Verdict>& out) {
   for (const auto& cell : cells) {
-    auto verdict = Verdict::inconclusive;
+    if (cell.whole) continue;
     for (const auto& metric : cell.metrics) {
-      if (metric.rule.metric == kMetric) verdict = metric.decided.decision.verdict;
+      const auto verdict = metric.decided.decision.verdict;
+      const bool all_looks = verdict != Verdict::inconclusive || metric.pairs >= rule.looks.back();
+      if (metric.rule.metric == kMetric && all_looks) out.push_back(verdict);
     }
-    out.push_back(cell.whole ? cell.whole->verdict : verdict);
   }
 }
 
 }  // namespace
 
-std::vector<SelftestResult> run_real_trials(const RealTrials& what, const CommandContext& context,
-                                            Interruption& interruption) {
+RealRates run_real_trials(const RealTrials& what, const CommandContext& context, Interruption& interruption) {
   auto options = what.ab;
   options.metrics = {kMetric};
   const auto rule = options.rule();
@@ -39,16 +40,20 @@ std::vector<SelftestResult> run_real_trials(const RealTrials& what, const Comman
     for (std::size_t i = 0; i < sides.size() && !cancelled; ++i) {
       fmt::print(stderr, "trial {} of {}: {}\n", trial, what.trials, i == 0 ? "nothing changed" : sides[i].asked);
       if (what.ab.seed) options.seed = *what.ab.seed + trial * sides.size() + i;  // another order each time
-      const auto outcome = compare_sides(itself, sides[i], options, AbPurpose::selftest, context, interruption);
-      cancelled = outcome.cancelled;
-      if (!cancelled) append_verdicts(outcome.report.cells, verdicts[i]);
+      try {
+        const auto outcome = compare_sides(itself, sides[i], options, AbPurpose::selftest, context, interruption);
+        cancelled = outcome.cancelled;
+        if (!cancelled) append_verdicts(outcome.report.cells, rule, verdicts[i]);
+      } catch (const Cancelled&) {
+        cancelled = true;
+      }
     }
   }
-  std::vector<SelftestResult> out;
+  RealRates out{.cancelled = cancelled};
   for (std::size_t i = 0; i < sides.size(); ++i) {
     if (verdicts[i].empty()) continue;
-    out.push_back(i == 0 ? real_aa_rate(verdicts[i], rule.looks.back(), rule.alpha)
-                         : real_power(what.faults[i - 1], verdicts[i], rule.looks.back()));
+    out.rows.push_back(i == 0 ? real_aa_rate(verdicts[i], rule.looks.back(), rule.alpha)
+                              : real_power(what.faults[i - 1], verdicts[i], rule.looks.back()));
   }
   return out;
 }

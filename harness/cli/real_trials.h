@@ -19,10 +19,14 @@ struct RealTrials {
   std::vector<std::string> faults = {};  // put into side B (engine/faults/faults.h)
 };
 
-// A row for the engine against itself, whose goal is an upper Wilson bound of twice the level, and one for each fault.
-// Every cell of a comparison counts as one trial. Cut off, it tells of the comparisons that were finished. Progress
-// goes to standard error. Throws InputError.
-std::vector<SelftestResult> run_real_trials(const RealTrials& what, const CommandContext& context,
-                                            Interruption& interruption);
+struct RealRates {
+  std::vector<SelftestResult> rows = {};
+  bool cancelled = false;  // the rows are of the comparisons that were finished
+};
+
+// A row for the engine against itself, whose goal is an upper Wilson bound of twice the level, and one for each fault;
+// none where no pair counted. Every cell of a comparison is a trial, unless too many of its pairs were spoiled for a
+// verdict. Progress goes to standard error. Throws InputError.
+RealRates run_real_trials(const RealTrials& what, const CommandContext& context, Interruption& interruption);
 
 }  // namespace perfbench::harness

@@ -38,32 +38,37 @@ struct SelftestOptions {
   RealTrials real;               // trials 0: simulate
 };
 
-std::vector<SelftestResult> measure(const SelftestOptions& options, const CommandContext& context) {
-  if (options.real.trials == 0) return run_selftest(options.quick ? kQuickSelftest : kFullSelftest, options.seed);
+RealRates measure(const SelftestOptions& options, const CommandContext& context) {
+  if (options.real.trials == 0) {
+    return {.rows = run_selftest(options.quick ? kQuickSelftest : kFullSelftest, options.seed)};
+  }
   Interruption interruption;
   auto real = options.real;
   real.ab.seed = options.seed;
   return run_real_trials(real, context, interruption);
 }
 
-void run(const SelftestOptions& options, const CommandContext& context) {
+ExitCode run(const SelftestOptions& options, const CommandContext& context) {
   if (!options.series.empty()) {
     const auto count = export_series(options.series, {.seed = options.seed});
     fmt::print("{} series in {}\n", count, options.series.string());
-    return;
+    return ExitCode::fine;
   }
   auto db = open_database(options.real.ab.db);  // before the work: what cannot be kept is said at once
-  const auto results = measure(options, context);
+  const auto [results, cancelled] = measure(options, context);
+  const auto code = cancelled ? ExitCode::failure : ExitCode::fine;
+  if (cancelled) fmt::print(stderr, "cancelled; what follows is of the comparisons that were finished\n");
   store_selftest(db, {.date_utc = utc_now(), .version = PERFBENCH_VERSION, .seed = options.seed}, results);
   if (options.format == SelftestFormat::csv) {
     fmt::print("{}", reports::selftest_csv(results));
-    return;
+    return code;
   }
   const auto* remark = options.real.trials > 0 ? ", on this machine"
                        : options.quick         ? ", quick: wide intervals, for the goals run it at full size"
                                                : "";
   fmt::print("perfbench {} selftest, seed {}{}\n\n{}", PERFBENCH_VERSION, options.seed, remark,
              reports::selftest_markdown(results));
+  return code;
 }
 
 void add_real_options(CLI::App& command, RealTrials& real) {
@@ -82,12 +87,13 @@ void add_real_options(CLI::App& command, RealTrials& real) {
   real.ab.matrix.file = "matrices/quickstart.yaml";
   real.ab.pairs = 8;
   command.add_option("--pairs", real.ab.pairs, "most pairs of a comparison")
-      ->check(CLI::Range(std::size_t{4}, std::size_t{64}))
+      ->check(CLI::Range(std::size_t{8}, std::size_t{64}))  // fewer name no difference
       ->capture_default_str()
       ->group(group);
   for (const auto* name : {"file", "--only", "--set", "--timeout", "--memory-limit", "--inject", "--pairs"}) {
     command.get_option(name)->needs(trials);
   }
+  for (const auto* name : {"--quick", "--export-series"}) trials->excludes(command.get_option(name));
 }
 
 }  // namespace
@@ -96,7 +102,10 @@ void add_selftest(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("selftest", "The error rates of perfbench's own verdicts, measured");
   auto options = std::make_shared<SelftestOptions>();
   command->add_flag("--quick", options->quick, "a smaller simulation, under a minute");
-  command->add_option("--seed", options->seed, "the same seed gives the same table")->capture_default_str();
+  command
+      ->add_option("--seed", options->seed, "the same seed gives the same simulation, and the same order of real pairs")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 52U))
+      ->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown or csv");
   command->add_option("--db", options->real.ab.db, "database that keeps the table")->capture_default_str();
   command->add_option("--export-series", options->series, "write the simulated series to this folder instead");
@@ -110,7 +119,7 @@ void add_selftest(CLI::App& app, CommandContext& context) {
       "  perfbench selftest --export-series series/\n"
       "  perfbench selftest --real 16 matrices/quickstart.yaml --inject slow:span=matmul,fraction=0.1");
   add_real_options(*command, options->real);
-  command->callback([options, &context] { run(*options, context); });
+  command->callback([options, &context] { context.exit_code = run(*options, context); });
 }
 
 }  // namespace perfbench::harness

@@ -81,7 +81,8 @@ double detectable_log(const LogDifference& difference, double alpha) {
 std::size_t values_needed(double deviation, double log_margin, double alpha, std::size_t fewest, double freedom_each) {
   const auto enough = [&](std::size_t n) {
     const auto count = static_cast<double>(n);
-    return detectable_log({.error = deviation / std::sqrt(count), .freedom = freedom_each * (count - 1)}, alpha) <= log_margin;
+    return detectable_log({.error = deviation / std::sqrt(count), .freedom = freedom_each * (count - 1)}, alpha) <=
+           log_margin;
   };
   std::size_t high = fewest < 2 ? 2 : fewest;
   if (enough(high)) return high;

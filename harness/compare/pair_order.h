@@ -1,6 +1,7 @@
 // Which side of a pair runs first: of every four pairs two begin with A and two with B, in one of the six orders, drawn
 // from the seed alone, so that a comparison that is continued, or run again with its seed, has the same order. Being
-// second in a pair may slow a run down: it then slows both sides equally often, and the mean of all pairs does not move.
+// second in a pair may slow a run down: it then slows both sides equally often, and the mean of all pairs does not
+// move.
 #pragma once
 
 #include <array>

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 

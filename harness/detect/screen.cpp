@@ -171,15 +171,12 @@ const std::vector<double>& gaussian_pool() {
   return pool;
 }
 
-// How far a night, unclipped, is from what the one before lets expect.
-double innovation(std::span<const double> logs, std::size_t i, const Noise& noise) {
-  return logs[i] - noise.center - noise.phi * (logs[i - 1] - noise.center);
-}
-
-// The segment's own innovations, about 0.
+// The segment's own innovations, unclipped, about 0.
 std::vector<double> own_pool(std::span<const double> logs, const Noise& noise, const Windows& w) {
   std::vector<double> out;
-  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) out.push_back(innovation(logs, i, noise));
+  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) {
+    out.push_back(logs[i] - noise.center - noise.phi * (logs[i - 1] - noise.center));
+  }
   const double center = median(out);
   for (auto& e : out) e -= center;
   return out;
@@ -221,16 +218,24 @@ double shift_between(std::span<const double> logs, std::size_t first, std::size_
 }
 
 // The newest night alone, in deviations of an innovation, where it is beyond what Gaussian nights of a deviation known
-// from so few do, and beyond what these nights did.
-std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Noise& noise, const ScreenRule& rule) {
-  const auto own = own_pool(nights, noise, windows_of(nights.size(), rule));
-  const auto known = static_cast<double>(own.size());
+// from so few do, and beyond what these nights did. Of the night before it the clipped value: the return from a spike
+// is no step.
+std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Prepared& prepared,
+                                        const ScreenRule& rule) {
+  const auto& noise = prepared.noise();
+  const auto w = windows_of(nights.size(), rule);
+  const auto step = [&](std::size_t i) {
+    return std::abs(nights[i] - noise.center - noise.phi * prepared.values()[i - 1]) / noise.innovation;
+  };
+  const auto known = static_cast<double>(w.reference_last - w.reference_first - 1);
   const boost::math::students_t t(known - 1);
   const double rate = rule.lone_nights_per_year / kNightsPerYear;
   double threshold = boost::math::quantile(boost::math::complement(t, rate / 2)) * std::sqrt(1 + 1 / known);
-  for (const double e : own) threshold = std::max(threshold, rule.lone_night_factor * std::abs(e) / noise.innovation);
+  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) {
+    threshold = std::max(threshold, rule.lone_night_factor * step(i));
+  }
   const auto newest = nights.size() - 1;
-  const double score = std::abs(innovation(nights, newest, noise)) / noise.innovation;
+  const double score = step(newest);
   if (score <= threshold) return std::nullopt;
   return ScreenFinding{.first = newest,
                        .shift_log = shift_between(nights, newest, rule.most_before),
@@ -274,7 +279,7 @@ std::optional<ScreenFinding> screen(const std::vector<double>& logs, const Scree
   Prepared prepared;
   prepared.set(nights, rule);
   auto found = lasting_shift(nights, prepared, rule);
-  if (!found) found = lone_night(nights, prepared.noise(), rule);
+  if (!found) found = lone_night(nights, prepared, rule);
   if (found) found->first += logs.size() - nights.size();
   return found;
 }

@@ -174,7 +174,7 @@ std::optional<AlertNight> first_night_of_control(const Connection& db) {
                 "WHERE a.sweep_key = sweeps.sweep_key AND name = 'git_commit' LIMIT 1), '') AS revision "
                 "FROM sweeps WHERE matrix = ?) "
                 "SELECT sweep_id, started_utc, revision FROM nights "
-                "WHERE revision = (SELECT revision FROM nights ORDER BY started_utc DESC LIMIT 1) "
+                "WHERE revision = (SELECT revision FROM nights ORDER BY revision = '', started_utc DESC LIMIT 1) "
                 "ORDER BY started_utc LIMIT 1");
   if (!row.with(std::string_view(kControlMatrix)).step()) return std::nullopt;
   return AlertNight{.sweep_id = row.text(0), .started_utc = row.text(1), .revision = row.text(2)};

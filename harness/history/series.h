@@ -58,7 +58,7 @@ struct Tonight {
 };
 Tonight load_tonight(const Connection& db);
 
-// Since when the control is the engine that ran in its newest night; nothing before its first one.
+// The control's first night at the commit of its newest one that says what it was; nothing before its first night.
 std::optional<AlertNight> first_night_of_control(const Connection& db);
 
 // Median noise probe of each night's runs, by sweep id: how fast the machine itself was.

@@ -136,13 +136,14 @@ std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured
     if (judged.cell == nullptr) continue;
     const auto* metric = find_metric(*judged.cell, series.series.metric);
     if (metric == nullptr || metric->decided.decision.verdict != Verdict::regressed) continue;
+    const auto kind = bad_kind_of(series.series.metric);
     const bool said = std::any_of(known.begin(), known.end(), [&](const NightFinding& finding) {
-      return finding.finding.series == series.series && makes_alert(finding);
+      return finding.finding.series == series.series && finding.finding.kind == kind && makes_alert(finding);
     });
     if (said) continue;
     const auto& decision = metric->decided.decision;
     NightFinding creep{.finding = series, .confirmation = Confirmation::confirmed, .why = decision.detail};
-    creep.finding.kind = bad_kind_of(series.series.metric);
+    creep.finding.kind = kind;
     take_evidence(creep.finding, decision, judged);
     out.push_back(std::move(creep));
   }

@@ -48,8 +48,8 @@ std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screen
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs);
 
 // What pairs of the anchor (A, the fixed engine) and tonight's (B) show to be worse by now: a slow creep, which no two
-// nights show. `measured` are tonight's series, each as a finding from the anchor's night to tonight; of one that
-// `known` has, nothing is said again.
+// nights show. `measured` are tonight's series, each as a finding from the anchor's night to tonight; what
+// makes an alert among `known` already is not said again.
 std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured, const NightComparison& comparison,
                                        const std::vector<NightFinding>& known);
 

@@ -29,7 +29,6 @@ class Noise {
  public:
   Noise(NoiseKind kind, std::mt19937_64 random) : kind_(kind), random_(random) {}
   double next();
-  std::mt19937_64& random() { return random_; }
 
  private:
   double autoregressive(double phi);

@@ -31,8 +31,8 @@ struct PairRates {
   double mean_pairs = 0;  // until the decision was final
 };
 
-// The whole procedure, look by look, on runs in the order of the noise: two runs a pair, and which of them is A is
-// drawn for every pair.
+// The whole procedure, look by look, on runs in the order of the noise: two runs a pair, A first in two of every
+// four (pair_order.h).
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed);
 
 // What real comparisons of a side with itself came to, one verdict a trial, at least one. Goal: Wilson's upper bound at

@@ -99,6 +99,12 @@ TEST(PlaceFinding, JudgedOnceStaysSilentUntilAnotherShift) {
   }
 }
 
+TEST(PlaceFinding, HeldAgainstANightBeforeTheJudgedShiftIsThatShift) {
+  auto crept = example_finding("model=a", 20);
+  crept.last_good = example_night(1);
+  EXPECT_EQ(place_finding({in_state({S::wont_fix})}, crept).meaning, FindingMeaning::known);
+}
+
 TEST(PlaceFinding, TheNewestAlertOfTheSeriesCounts) {
   auto first = in_state({S::fixed});
   auto second = in_state({});

@@ -58,6 +58,12 @@ class NightlyCommand : public testing::Test {
     return perfbench(arguments);
   }
 
+  // Since the control was chosen.
+  void let_months_pass() {
+    const auto db = open_database(scratch_ / "n.db");
+    Statement(db, "UPDATE sweeps SET started_utc = '2026-01-01T01:00:00Z' WHERE matrix = 'control'").run();
+  }
+
   ScratchFolder scratch_;
 };
 
@@ -115,10 +121,7 @@ TEST_F(NightlyCommand, PairsTonightWithTheAnchorOnceAMonth) {
   const auto early = nightly({});
   EXPECT_EQ(early.exit_code, 0) << early.output << early.error_output;
   EXPECT_THAT(early.output, Not(HasSubstr("anchor")));
-  {
-    const auto db = open_database(scratch_ / "n.db");
-    Statement(db, "UPDATE sweeps SET started_utc = '2026-01-01T01:00:00Z' WHERE matrix = 'control'").run();
-  }
+  let_months_pass();
   const auto due = nightly({});
   EXPECT_EQ(due.exit_code, 1) << due.output << due.error_output;
   EXPECT_THAT(due.output, HasSubstr("Compared with the anchor of 2026-01-01, as once a month: 2 series are worse"));
@@ -130,6 +133,17 @@ TEST_F(NightlyCommand, PairsTonightWithTheAnchorOnceAMonth) {
     EXPECT_NEAR(*alerts.front().finding.ratio, 1.4, 1.4 * 0.0041);  // as above
   }
   EXPECT_THAT(nightly({}).output, Not(HasSubstr("Compared with the anchor"))) << "a month has not passed";
+}
+
+TEST_F(NightlyCommand, AnAnchorThatUnderstandsNothingLosesNoNight) {
+  write_text(scratch_ / "old-engine", "#!/bin/sh\nexit 3\n");
+  fs::permissions(scratch_ / "old-engine", fs::perms::owner_all);
+  EXPECT_THAT(nightly({"--control", "old-engine"}).output, HasSubstr("The control did not run"));
+  let_months_pass();
+  const auto night = nightly({});
+  EXPECT_EQ(night.exit_code, 0) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("Not compared with the anchor of 2026-01-01"));
+  EXPECT_THAT(night.output, HasSubstr("2 runs measured"));
 }
 
 TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {

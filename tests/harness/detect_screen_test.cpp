@@ -48,6 +48,17 @@ TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
   EXPECT_GT(found->threshold * found->sigma, 1.5 * 0.08);
 }
 
+TEST(Screen, TheReturnFromASpikeIsNoStep) {
+  // Nights of AR(1) 0.6, so that an ordinary night after a spike of 60 deviations would be 36 below what that spike
+  // lets expect.
+  std::mt19937_64 engine(9);
+  std::normal_distribution<double> noise(0.0, 0.01);
+  std::vector<double> logs{0.0};
+  for (int i = 0; i < 120; ++i) logs.push_back(0.6 * logs.back() + noise(engine));
+  logs[logs.size() - 2] += 0.6;
+  EXPECT_FALSE(screen(logs));
+}
+
 TEST(Screen, DatesASmallerShiftAndTellsItsSign) {
   const auto slower = screen(shifted(gaussian(80, 2), 70, 0.025));
   const auto faster = screen(shifted(gaussian(80, 2), 70, -0.025));

@@ -87,6 +87,9 @@ TEST_F(AbRun, ASpoiledPairIsDiscardedWholeAndReplaced) {
   EXPECT_EQ(calls_.size(), 10U);
   EXPECT_EQ(speed(result), Verdict::same) << "neither run of it may count";
   EXPECT_THAT(recorded_[1].discarded, HasSubstr("other processes used 50.0 %"));
+  for (std::size_t i = 2; i < result.pairs.size(); ++i) {
+    EXPECT_EQ(result.pairs[i].first, first_side(kSeed, 0, i)) << "what replaces a pair has its order";
+  }
   EXPECT_EQ(result.cells.front().discarded.at(Discard::foreign_load).count, 1U);
 }
 

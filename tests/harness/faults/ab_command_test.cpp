@@ -107,7 +107,7 @@ TEST_F(AbCommand, EverythingIsInTheStore) {
   EXPECT_EQ(count("SELECT count(*) FROM ab_pairs JOIN attempts a ON a_attempt_key = a.attempt_key JOIN attempts b ON "
                   "b_attempt_key = b.attempt_key WHERE (a_attempt_key < b_attempt_key) = (first_side = 'A')"),
             2 * 8)
-      << "the side that the coin named ran first";
+      << "the side that the order named ran first";
 }
 
 TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {

@@ -62,6 +62,9 @@ TEST(NightVerdict, TheAnchorsPairsNameWhatCreptUnlessItIsKnown) {
   EXPECT_EQ(crept[1].finding.kind, AlertKind::memory);
   EXPECT_EQ(overall(crept), Verdict::regressed);
   EXPECT_THAT(weigh_anchor(measured, pairs, {crept[0]}), SizeIs(1)) << "it is a finding of tonight already";
+  auto better = crept[0];
+  better.finding.kind = AlertKind::improvement;
+  EXPECT_THAT(weigh_anchor(measured, pairs, {better}), SizeIs(2)) << "better than yesterday, worse than the anchor";
   EXPECT_THAT(weigh_anchor(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
 }
 

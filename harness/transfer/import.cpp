@@ -1,5 +1,8 @@
 #include "harness/transfer/import.h"
 
+#include <string>
+#include <vector>
+
 #include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "harness/transfer/archive.h"
@@ -9,6 +12,11 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
+[[noreturn]] void reject(const fs::path& file, const std::string& why) {
+  throw InputError("[import] " + file.string() + " holds no sound database of a perfbench: " + why +
+                   "; nothing was taken in, export it again");
+}
+
 // An export of an older perfbench is brought to today's schema before it is read.
 Connection open_unpacked(const fs::path& payload, const fs::path& file) {
   try {
@@ -16,6 +24,42 @@ Connection open_unpacked(const fs::path& payload, const fs::path& file) {
     return open_database(payload, {.mode = OpenMode::read_only});
   } catch (const InputError& e) {
     throw InputError("[import] " + file.string() + ": " + e.what());
+  } catch (const StoreError& e) {
+    reject(file, e.what());
+  }
+}
+
+std::vector<std::string> columns_of(const Connection& db) {
+  Statement rows(db,
+                 "SELECT t.name || ' ' || c.name FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c "
+                 "WHERE t.type = 'table' ORDER BY 1");
+  std::vector<std::string> out;
+  while (rows.step()) out.push_back(rows.text(0));
+  return out;
+}
+
+bool is_sound(const Connection& db) {
+  try {
+    Statement pages(db, "PRAGMA integrity_check(1)");
+    if (!pages.step() || pages.text(0) != "ok") return false;
+    return !Statement(db, "PRAGMA foreign_key_check").step();
+  } catch (const StoreError&) {
+    return false;
+  }
+}
+
+// The checksum says that the file is as it was written, not that perfbench wrote it.
+std::map<std::string, MergeCount> merge_unpacked(Connection& db, const Connection& unpacked, const fs::path& file) {
+  try {
+    if (columns_of(unpacked) != columns_of(db)) reject(file, "its tables are others");
+    db.attach(unpacked, "source");
+    Transaction transaction(db);
+    auto counts = merge_source(db, {}, file.string());
+    transaction.commit();
+    return counts;
+  } catch (const StoreError& e) {
+    if (e.fault() == StoreFault::constraint || !is_sound(unpacked)) reject(file, e.what());
+    throw;  // the database that it should go into, or its disk
   }
 }
 
@@ -26,11 +70,7 @@ std::map<std::string, MergeCount> import_runs(const fs::path& path, const fs::pa
   read_archive(file, payload.path());
   const auto unpacked = open_unpacked(payload.path(), file);
   auto db = open_database(path);
-  db.attach(unpacked, "source");
-  Transaction transaction(db);
-  auto counts = merge_source(db, {}, file.string());
-  transaction.commit();
-  return counts;
+  return merge_unpacked(db, unpacked, file);
 }
 
 }  // namespace perfbench::harness

@@ -304,6 +304,29 @@ TEST_F(Transfer, OfADamagedFileLeavesNothingBehind) {
   }
 }
 
+// Sums can be right although no perfbench wrote the file.
+TEST_F(Transfer, OfAnotherDatabaseIsAnErrorOfTheInputAndChangesNothing) {
+  fill("a.db", 1, "node1");
+  fill("b.db", 3, "node2");
+  const auto before = contents(at("b.db"));
+  const auto error_with = [&](const std::vector<std::string>& changes) {
+    give("a.db", "a.perfbench");
+    const auto header = read_archive(at("a.perfbench"), at("payload"));
+    {
+      auto db = open_database(at("payload"));
+      for (const auto& change : changes) db.execute(change);
+      db.execute("PRAGMA journal_mode = DELETE");
+    }
+    write_archive(header, at("payload"), at("a.perfbench"));
+    return error_of_taking("b.db", "a.perfbench");
+  };
+  EXPECT_THAT(error_with({"ALTER TABLE steps RENAME COLUMN loss TO lost"}), HasSubstr("its tables are others"));
+  EXPECT_THAT(error_with({"PRAGMA ignore_check_constraints = ON", "UPDATE ab_pairs SET discard = 'nonsense'"}),
+              HasSubstr("holds no sound database"));
+  EXPECT_THAT(error_with({"DROP TABLE alert_outbox"}), HasSubstr("its tables are others"));
+  EXPECT_EQ(contents(at("b.db")), before);
+}
+
 TEST_F(Transfer, OfAnOlderVersionIsBroughtUpToDate) {
   const auto sql = read_text(fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/store/schema_001.sql");
   {

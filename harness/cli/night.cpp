@@ -270,11 +270,11 @@ void Night::confirm() {
 
 // The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.
 void Night::compare_with_anchor() {
+  const bool whole_night = options_.confirm && options_.run_control && deselected_.empty();
+  if (cancelled_ || !whole_night || options_.history == HistoryFrom::simulated) return;
   const auto anchor = archive_.control();
   const auto since = first_night_of_control(store_.db());
-  if (cancelled_) return;
-  const bool whole_night = options_.confirm && options_.run_control && deselected_.empty();
-  if (!whole_night || options_.history == HistoryFrom::simulated || !anchor || !since) return;
+  if (!anchor || !since) return;
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor);
   if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
   if (same_file(*anchor, context_.engine)) return;

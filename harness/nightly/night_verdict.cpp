@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "harness/alerts/alert_rules.h"
 
@@ -85,6 +86,14 @@ NightFinding weigh(const AlertFinding& screened, const Judged& judged) {
   return out;
 }
 
+// What pairs show to be worse, without a screen that said so.
+NightFinding found_worse(AlertFinding finding, const Decision& decision, const Judged& judged) {
+  finding.kind = bad_kind_of(finding.series.metric);
+  finding.attribution.clear();
+  take_evidence(finding, decision, judged);
+  return {.finding = std::move(finding), .confirmation = Confirmation::confirmed, .why = decision.detail};
+}
+
 // What the pairs of a cell show to be worse beyond what was asked for.
 void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const Judged& judged,
                 std::set<std::pair<std::string, std::string>>& known) {
@@ -93,13 +102,10 @@ void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const
     // A step that takes longer trains fewer tokens a second: one difference under two names.
     if (decision.verdict != Verdict::regressed || metric.rule.metric == "tokens_per_s") continue;
     if (!known.emplace(judged.cell->label, metric.rule.metric).second) continue;
-    NightFinding other{.finding = asked, .confirmation = Confirmation::confirmed, .why = decision.detail};
-    other.finding.series.metric = metric.rule.metric;
-    other.finding.kind = bad_kind_of(metric.rule.metric);
-    other.finding.detail = "found by the pairs that " + asked.series.metric + " asked for";
-    other.finding.attribution.clear();
-    take_evidence(other.finding, decision, judged);
-    out.push_back(std::move(other));
+    auto other = asked;
+    other.series.metric = metric.rule.metric;
+    other.detail = "found by the pairs that " + asked.series.metric + " asked for";
+    out.push_back(found_worse(std::move(other), decision, judged));
   }
 }
 
@@ -141,11 +147,7 @@ std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured
       return finding.finding.series == series.series && finding.finding.kind == kind && makes_alert(finding);
     });
     if (said) continue;
-    const auto& decision = metric->decided.decision;
-    NightFinding creep{.finding = series, .confirmation = Confirmation::confirmed, .why = decision.detail};
-    creep.finding.kind = kind;
-    take_evidence(creep.finding, decision, judged);
-    out.push_back(std::move(creep));
+    out.push_back(found_worse(series, metric->decided.decision, judged));
   }
   return out;
 }

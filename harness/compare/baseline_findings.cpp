@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -27,12 +26,6 @@ bool improved_beyond_margin(const CellComparison& comparison) {
   const auto& decision = comparison.decision;
   return decision.verdict == Verdict::improved && decision.ratio &&
          std::abs(std::log(*decision.ratio)) > std::log1p(rule_for(comparison.metric).margin_fraction);
-}
-
-int number(const std::string& text, std::size_t at, std::size_t digits) {
-  int out = 0;
-  std::from_chars(text.data() + at, text.data() + at + digits, out);
-  return out;
 }
 
 }  // namespace
@@ -78,14 +71,10 @@ std::optional<LedgerFinding> refresh_after_improvement(const std::vector<CellCom
 
 std::string next_anchor_check(const std::string& last_utc) {
   namespace chrono = std::chrono;
-  const auto whole = parse_utc(last_utc);
-  const chrono::year_month month(chrono::year(number(whole, 0, 4)),
-                                 chrono::month(static_cast<unsigned>(number(whole, 5, 2))));
-  const auto next = month + chrono::months(1);
+  const auto last = day_of(last_utc);
+  const auto next = chrono::year_month(last.year(), last.month()) + chrono::months(1);
   const auto end = chrono::year_month_day(next / chrono::last).day();
-  const auto day = std::min(chrono::day(static_cast<unsigned>(number(whole, 8, 2))), end);
-  return fmt::format("{:04}-{:02}-{:02}{}", static_cast<int>(next.year()), static_cast<unsigned>(next.month()),
-                     static_cast<unsigned>(day), whole.substr(10));
+  return on_day(last_utc, next / std::min(last.day(), end));
 }
 
 bool anchor_check_is_due(const std::string& last_utc, const std::string& now_utc) {

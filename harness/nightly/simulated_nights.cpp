@@ -1,36 +1,19 @@
 #include "harness/nightly/simulated_nights.h"
 
-#include <fmt/core.h>
-
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <random>
 
-#include "harness/input_error.h"
 #include "harness/run/attempt_json.h"
 #include "harness/run/run_directory.h"
+#include "harness/run/utc.h"
 #include "harness/store/evidence.h"
 #include "workloads/spec/record_json.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
-
-// "2026-01-31T12:00:00Z" so many days before.
-std::string days_before(const std::string& utc, int days) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  if (std::sscanf(utc.c_str(), "%4d-%2u-%2u", &year, &month, &day) != 3) {
-    throw InputError("[nightly] '" + utc + "' is no time such as 2026-01-31T12:00:00Z");
-  }
-  const auto date = std::chrono::sys_days(std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day));
-  const std::chrono::year_month_day before(date - std::chrono::days(days));
-  return fmt::format("{:04}-{:02}-{:02}{}", static_cast<int>(before.year()), static_cast<unsigned>(before.month()),
-                     static_cast<unsigned>(before.day()), utc.substr(10));
-}
 
 std::int64_t scaled(std::int64_t ns, double factor) {
   return std::llround(factor * static_cast<double>(ns));
@@ -82,8 +65,9 @@ fs::path write_night(const RunEvidence& base, const fs::path& runs, const Simula
   summary.resident_bytes = scaled(summary.resident_bytes, noise.factor(how.resident_sd));
   write(made.path / kResultFile, spec::to_json_line(summary) + "\n");
   auto attempt = base.attempt;
+  const auto started = base.attempt.started_utc;
   attempt.attempt = made.attempt;
-  attempt.started_utc = days_before(base.attempt.started_utc, days);
+  attempt.started_utc = on_day(started, std::chrono::sys_days(day_of(started)) - std::chrono::days(days));
   attempt.sweep_id = "simulated-" + attempt.started_utc.substr(0, 10);
   attempt.perfbench_version = "simulated";
   write(made.path / kAttemptFile, to_json_line(attempt));

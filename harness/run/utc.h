@@ -1,6 +1,7 @@
 // Times of day, always UTC: "2026-01-31T12:00:00Z". Such texts sort as the moments they name.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace perfbench::harness {
@@ -10,5 +11,9 @@ std::string utc_now();
 // "2026-01-31" (midnight) or the whole form, as the whole form. Throws InputError for anything else, and for a day that
 // the calendar does not have.
 std::string parse_utc(const std::string& text);
+
+// The day of such a text, and the same time of another day. They throw as parse_utc does.
+std::chrono::year_month_day day_of(const std::string& utc);
+std::string on_day(const std::string& utc, std::chrono::year_month_day day);
 
 }  // namespace perfbench::harness

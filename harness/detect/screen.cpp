@@ -13,10 +13,8 @@ namespace perfbench::harness {
 namespace {
 
 constexpr double kNightsPerYear = 365.25;
-// The probability of a night, in screens a year: nights in a row share all but one of their values and are one screen
-// (about 1.7 nights), and the higher of two thresholds is passed more rarely than either (about half as often).
-// Measured by `perfbench selftest`.
-constexpr double kNightsPerScreen = 1.9;
+// Nights in a row share all but one of their values and are one screen. Measured by `perfbench selftest`.
+constexpr double kNightsPerScreen = 2;
 // The shifts that are searched, were they independent: simulated for independent Gaussian nights it is 6.8.
 constexpr double kFewestLooks = 5;
 
@@ -218,8 +216,8 @@ double shift_between(std::span<const double> logs, std::size_t first, std::size_
 }
 
 // The newest night alone, in deviations of an innovation, where it is beyond what Gaussian nights of a deviation known
-// from so few do, and beyond what these nights did. Of the night before it the clipped value: the return from a spike
-// is no step.
+// from so few do, and beyond what these nights did (screen.h). Of the night before it the clipped value: the return
+// from a spike is no step.
 std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Prepared& prepared,
                                         const ScreenRule& rule) {
   const auto& noise = prepared.noise();
@@ -231,9 +229,9 @@ std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Pr
   const boost::math::students_t t(known - 1);
   const double rate = rule.lone_nights_per_year / kNightsPerYear;
   double threshold = boost::math::quantile(boost::math::complement(t, rate / 2)) * std::sqrt(1 + 1 / known);
-  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) {
-    threshold = std::max(threshold, rule.lone_night_factor * step(i));
-  }
+  const double records = kNightsPerYear / (known + 1);  // a year
+  const double factor = std::max(1.0, std::pow(records / rule.record_nights_per_year, 1 / rule.tail_power));
+  for (auto i = w.reference_first + 1; i < w.reference_last; ++i) threshold = std::max(threshold, factor * step(i));
   const auto newest = nights.size() - 1;
   const double score = step(newest);
   if (score <= threshold) return std::nullopt;
@@ -248,20 +246,23 @@ std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Pr
 std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const Prepared& prepared,
                                            const ScreenRule& rule) {
   const auto found = best_fit(prepared, rule);
-  // No threshold lies below that of Gaussian nights with known noise: most nights need no simulation.
+  // No threshold lies below that of Gaussian nights with known noise, which spares most nights the simulation.
   const double single = nightly_rate(rule) / kFewestLooks;
   if (found.score < boost::math::quantile(boost::math::normal(), 1 - single / 2)) return std::nullopt;
   const auto& noise = prepared.noise();
-  const auto gaussian = threshold_below(found.score, gaussian_pool(), noise.phi, nights.size(), rule);
-  if (!gaussian) return std::nullopt;
-  const auto own = own_pool(nights, noise, windows_of(nights.size(), rule));
-  const auto resampled = threshold_below(found.score, own, noise.phi, nights.size(), rule);
-  if (!resampled) return std::nullopt;
+  const auto w = windows_of(nights.size(), rule);
+  std::optional<double> gaussian = 0;
+  if (w.reference_last - w.reference_first < rule.enough_known) {
+    gaussian = threshold_below(found.score, gaussian_pool(), noise.phi, nights.size(), rule);
+    if (!gaussian) return std::nullopt;
+  }
+  const auto own = threshold_below(found.score, own_pool(nights, noise, w), noise.phi, nights.size(), rule);
+  if (!own) return std::nullopt;
   return ScreenFinding{.first = found.first,
                        .shift_log = shift_between(nights, found.first, rule.most_before),
                        .sigma = found.sigma,
                        .score = found.score,
-                       .threshold = std::max(*gaussian, *resampled)};
+                       .threshold = std::max(*gaussian, *own)};
 }
 
 }  // namespace

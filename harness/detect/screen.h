@@ -7,13 +7,16 @@
 // last 14.
 //
 // The threshold is the series' own: what the same statistic reaches, with every estimate taken anew, on series made of
-// the segment's own innovations (drawn with replacement), and on Gaussian ones of the same length and coefficient,
-// whichever is higher. The first covers spikes and skew, the second what a short segment has not shown yet. It is met
-// about `screens_per_year` times in a year of an unchanged series, counting nights in a row once: each is answered by a
-// paired comparison, so that it costs machine time and no alert.
+// the segment's own innovations (drawn with replacement), spikes and skew included. While fewer than `enough_known`
+// nights are known, it is no lower than what Gaussian series of the same length and coefficient reach: a short segment
+// has not shown yet what it can do. It is met about `screens_per_year` times in a year of an unchanged series, counting
+// nights in a row once: each is answered by a paired comparison, so that it costs machine time and no alert.
 //
-// A newest night that lies half as far again from what the night before lets expect as any night of the reference did
-// need not wait for a second one, which the clipped values would ask for.
+// A newest night farther from what the night before lets expect than every night of the reference was need not wait for
+// a second one, which the clipped values would ask for. The largest of n + 1 nights is the newest once in n + 1 nights
+// whatever their distribution is: three times a year for the longest reference. In a shorter one, or for less than
+// `record_nights_per_year`, it has to be larger by the factor that makes it as rare where tails fall with the power
+// `tail_power` of the distance. Of nights without tails a record means little: they are held to Student's t.
 //
 // Needs 13 nights: with fewer than 12 before a shift the spread is not known well enough to speak of one. Until there
 // are 26, fewer than the last 14 nights are searched.
@@ -34,7 +37,9 @@ struct ScreenRule {
   std::size_t most_reference = 120;
   std::size_t fewest_before = 12;
   double clip_deviations = 4;
-  double lone_night_factor = 1.5;      // of the largest step that the reference knows
+  std::size_t enough_known = 100;     // nights of the reference
+  double record_nights_per_year = 3;  // of nights with tails
+  double tail_power = 4;
   double lone_nights_per_year = 0.25;  // of Gaussian nights
   double smallest_sigma = 2e-4;        // log units: a series that repeats exactly is not screened for less than 0.1 %
   std::size_t draws = 2000;            // series simulated for a threshold

@@ -1,6 +1,6 @@
 #include "harness/cli/matrix_options.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -23,6 +23,10 @@ void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile fi
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+std::string MatrixOptions::selection() const {
+  return fmt::format("{}", fmt::join(overrides.only, " "));
 }
 
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,

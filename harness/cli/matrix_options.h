@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "harness/matrix/matrix.h"
 
@@ -14,6 +15,8 @@ namespace perfbench::harness {
 struct MatrixOptions {
   std::filesystem::path file;
   Overrides overrides;
+
+  std::string selection() const;  // AttemptRecord::selection
 };
 
 enum class MatrixFile { required, optional };

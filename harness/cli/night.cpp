@@ -81,6 +81,7 @@ ExecutionSettings Night::settings(const fs::path& engine, const std::string& swe
   auto out = execution_settings(options_.ab.execution, options_.runs_folder(), context_);
   out.launcher.engine = engine;
   out.sweep_id = sweep_id;
+  out.selection = options_.ab.matrix.selection();
   return out;
 }
 
@@ -162,21 +163,12 @@ void Night::measure_control(const PlannedWork& work) {
   if (!summary.all_fine()) report_.notes.push_back("The control did not run: drift of the machine is not subtracted");
 }
 
-void Night::note_deselected(const std::vector<Cell>& selected) {
-  if (options_.ab.matrix.overrides.only.empty()) return;
-  auto all = options_.ab.matrix;
-  all.overrides.only.clear();
-  for (const auto& cell : expand_matrix(all, catalog_, context_.data_dir()).cells) deselected_.insert(cell.label);
-  for (const auto& cell : selected) deselected_.erase(cell.label);
-}
-
 void Night::measure() {
   // Both throw for what cannot work, before anything runs.
   options_.ab.rule();
   if (options_.history == HistoryFrom::simulated) faulty_side(options_.fault, context_.engine);
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
-  note_deselected(expansion.cells);
   for (auto& cell : expansion.cells) {
     if (options_.repeats > 0) {
       cell.repeats = options_.repeats;
@@ -211,8 +203,7 @@ void Night::screen() {
     }
     // A cell that vanished is missing in every metric.
     if (metric == std::string_view("step_time_s")) {
-      std::copy_if(seen.vanished.begin(), seen.vanished.end(), std::back_inserter(screened_),
-                   [this](const AlertFinding& gone) { return !deselected_.contains(gone.series.cell); });
+      screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
     }
   }
 }
@@ -270,7 +261,7 @@ void Night::confirm() {
 
 // The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.
 void Night::compare_with_anchor() {
-  const bool whole_night = options_.confirm && options_.run_control && deselected_.empty();
+  const bool whole_night = options_.confirm && options_.run_control && options_.ab.matrix.overrides.only.empty();
   if (cancelled_ || !whole_night || options_.history == HistoryFrom::simulated) return;
   const auto anchor = archive_.control();
   const auto since = first_night_of_control(store_.db());

@@ -62,7 +62,6 @@ class Night {
   void sweep(const PlannedWork& work, const ExecutionSettings& execution);
   void simulate_history(const PlannedWork& work);
   void measure_with_planted_fault(const PlannedWork& work);
-  void note_deselected(const std::vector<Cell>& selected);
   void measure_control(const PlannedWork& work);
   AbSide tonight(const std::string& cell) const;
   NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
@@ -75,7 +74,6 @@ class Night {
   SweepStore store_;
   EngineArchive archive_;
   std::string sweep_id_;
-  std::set<std::string> deselected_;    // labels of cells that --only leaves out tonight: they did not vanish
   std::string planted_cell_;            // of a simulated history
   std::vector<AlertFinding> measured_;  // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;

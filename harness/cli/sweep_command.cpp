@@ -96,6 +96,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   auto options = sweep_options(args, context);
   auto& sweep_id = options.execution.sweep_id;
   sweep_id = resumed_sweep(args, store, expansion.name, sweep_id);
+  options.execution.selection = args.matrix.selection();
   const auto summary = run_planned(work, options, store, interruption);
   if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0 &&
       summary.store_error.empty()) {

@@ -225,11 +225,13 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
     recent[matrix] = recent_nights(series, matrix, night.sweep_id, nights);
   }
   for (const auto& s : series) {
+    // The control is of whichever cell is the smallest that night.
+    if (s.matrix == kControlMatrix) continue;
     const auto night = tonight.night.find(s.matrix);
     if (night == tonight.night.end() || s.nights.empty()) continue;
     const auto cell = std::find_if(tonight.cells.begin(), tonight.cells.end(),
                                    [&](const TonightCell& c) { return c.matrix == s.matrix && c.cell == s.cell; });
-    if (cell != tonight.cells.end() && cell->state == "ok") continue;
+    if (cell == tonight.cells.end() ? tonight.partial.contains(s.matrix) : cell->state == "ok") continue;
     const auto& last = s.nights.back();
     if (!recent.at(s.matrix).contains(last.night.sweep_id)) continue;
     AlertFinding finding;

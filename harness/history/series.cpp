@@ -149,10 +149,12 @@ Tonight load_tonight(const Connection& db) {
   Statement rows(db, std::string(kNights) +
                          "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
                          "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
-                         "WHERE environment_key = a.environment_key AND name = 'git_commit'), '') "
+                         "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), "
+                         "EXISTS (SELECT 1 FROM attempt_selections s WHERE s.attempt_key = a.attempt_key) "
                          "FROM nights JOIN attempts a USING (sweep_key) JOIN cells c USING (cell_key) "
                          "WHERE age = 1 ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
   Tonight out;
+  std::set<std::string> whole;
   while (rows.step()) {
     auto& night = out.night[rows.text(0)];
     if (night.sweep_id.empty()) night = {rows.text(4), rows.text(5), {}};
@@ -163,6 +165,11 @@ Tonight load_tonight(const Connection& db) {
     if (!same) out.cells.push_back({rows.text(0), rows.text(1), {}, {}});
     out.cells.back().state = rows.text(2);
     out.cells.back().reason = rows.text(3);
+    // Resumed without --only, a sweep of a part becomes one of all.
+    if (rows.integer(7) == 0) whole.insert(rows.text(0));
+  }
+  for (const auto& [matrix, night] : out.night) {
+    if (!whole.contains(matrix)) out.partial.insert(matrix);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct TonightCell {
 };
 struct Tonight {
   std::map<std::string, AlertNight> night;  // by matrix
+  std::set<std::string> partial;            // matrices of which --only chose the cells: the others did not vanish
   std::vector<TonightCell> cells;
 };
 Tonight load_tonight(const Connection& db);

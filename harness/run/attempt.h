@@ -58,6 +58,7 @@ struct AttemptRecord {
   std::vector<std::string> command;
   std::string sweep_id;  // groups the attempts of one `perfbench sweep`
   std::string perfbench_version;
+  std::string selection;  // the words of --only that chose the cells of the sweep; empty: all of the matrix
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -77,6 +78,8 @@ struct AttemptRecord {
     f(Field{"command", "what was executed"}, self.command);
     f(Field{"sweep_id", "the sweep it belongs to"}, self.sweep_id);
     f(Field{"perfbench_version", "version of the harness"}, self.perfbench_version);
+    f(Field{"selection", "which cells of the matrix the sweep was to run; empty: all"}.omitted_at_default(),
+      self.selection);
   }
 };
 

@@ -63,6 +63,7 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   record.axes = {cell.axes.begin(), cell.axes.end()};
   record.sweep_id = settings.sweep_id;
   record.perfbench_version = settings.perfbench_version;
+  record.selection = settings.selection;
   return record;
 }
 

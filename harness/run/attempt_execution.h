@@ -21,6 +21,7 @@ struct ExecutionSettings {
   std::int64_t memory_limit_bytes = 0;  // of all processes of an attempt together, 0: none
   int cancel_fd = -1;
   std::string sweep_id = {};
+  std::string selection = {};  // AttemptRecord::selection
   std::string perfbench_version = {};
 };
 

@@ -157,6 +157,9 @@ void insert_evidence(Connection& db, const RunEvidence& evidence, const std::vec
   for (std::size_t i = 0; i < evidence.attempt.command.size(); ++i) {
     argument.run(key, static_cast<std::int64_t>(i), evidence.attempt.command[i]);
   }
+  if (const auto& selection = evidence.attempt.selection; !selection.empty()) {
+    Statement(db, "INSERT INTO attempt_selections (attempt_key, selection) VALUES (?, ?)").run(key, selection);
+  }
   insert_rows(db, "steps", key, evidence.steps);
   insert_rows(db, "traced_steps", key, traced);
   insert_rows(db, "gpu_samples", key, evidence.gpu_samples);

@@ -113,6 +113,12 @@ CREATE INDEX attempts_by_run ON attempts (run_key, started_utc);
 CREATE INDEX attempts_by_sweep ON attempts (sweep_key, cell_key);
 CREATE INDEX attempts_by_environment ON attempts (environment_key);
 
+-- Of attempts of sweeps of a part of a matrix.
+CREATE TABLE attempt_selections (
+  attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
+  selection   TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
+) STRICT;
+
 -- What was executed, one argument a row.
 CREATE TABLE attempt_arguments (
   attempt_key INTEGER NOT NULL REFERENCES attempts,

@@ -150,6 +150,11 @@ TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
   EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
   const auto asked = nightly({"--no-control", "--only", "attention=flash"});
   EXPECT_EQ(asked.exit_code, 0) << "what was not asked for did not vanish" << asked.output << asked.error_output;
+  const auto seen = perfbench({"history", "--db", "n.db"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.output << seen.error_output;
+  const auto sweep = perfbench({"sweep", "m.yaml", "--db", "n.db", "--only", "attention=flash"});
+  EXPECT_EQ(sweep.exit_code, 0) << sweep.error_output;
+  EXPECT_EQ(perfbench({"history", "--db", "n.db"}).exit_code, 0);
   write_matrix("[flash]");
   const auto night = nightly({"--no-control"});
   EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;

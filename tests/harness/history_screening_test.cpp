@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 SeriesHistory control_like(const SeriesHistory& series, unsigned seed) {
@@ -244,6 +245,23 @@ TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
   EXPECT_EQ(found[1].last_good.sweep_id, "night-1039");
   EXPECT_EQ(found[1].first_bad.sweep_id, "night-1040");
   EXPECT_FALSE(found[1].ratio.has_value());
+}
+
+TEST(VanishedCells, AreNotThoseThatNobodyAskedFor) {
+  const std::vector<SeriesHistory> series{example_series("left out", 40), example_series("crashed", 40)};
+  auto tonight = tonight_with({{"nightly", "crashed", "crashed", "signal 11"}});
+  tonight.partial = {"nightly"};
+  const auto found = vanished_cells(series, tonight, 7);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].series.cell, "crashed");
+}
+
+TEST(VanishedCells, AreNotTheControlsOfAnotherCell) {
+  auto control = example_series("c", 40);
+  control.matrix = kControlMatrix;
+  auto tonight = tonight_with({});
+  tonight.night[kControlMatrix] = tonight.night.at("nightly");
+  EXPECT_THAT(vanished_cells({control}, tonight, 7), IsEmpty());
 }
 
 TEST(VanishedCells, ACellOfSeveralRunsIsOneFinding) {

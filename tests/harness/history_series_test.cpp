@@ -11,6 +11,8 @@
 namespace perfbench::harness {
 namespace {
 
+using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 class Nights : public testing::Test {
@@ -137,6 +139,17 @@ TEST_F(Nights, TonightIsTheNewestSweepWithTheStateOfEachCell) {
   EXPECT_EQ(tonight.cells[0].state, "ok");  // one of its runs was
   EXPECT_EQ(tonight.cells[1].state, "infeasible");
   EXPECT_EQ(tonight.cells[1].reason, "needs 80 GiB");
+}
+
+TEST_F(Nights, ANightIsPartialUntilItWasAskedForAll) {
+  auto chosen = run(1, 0.5, "a");
+  chosen.attempt.selection = "fsdp=1";
+  add(chosen);
+  ingest_tree(db_, scratch_ / "runs");
+  EXPECT_THAT(load_tonight(db_).partial, ElementsAre("nightly"));
+  add(run(1, 0.5, "b"));
+  ingest_tree(db_, scratch_ / "runs");
+  EXPECT_THAT(load_tonight(db_).partial, IsEmpty());
 }
 
 TEST_F(Nights, ProbesAreTheMediansOfEachNight) {

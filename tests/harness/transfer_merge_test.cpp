@@ -65,8 +65,8 @@ std::vector<std::string> contents(const fs::path& path) {
       "JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'alert_parts', alert_id, fact, before, after, position, name, ns, share FROM alerts "
       "LEFT JOIN alert_environment USING (alert_key) LEFT JOIN alert_attribution USING (alert_key)"};
-  for (const std::string table :
-       {"attempt_arguments", "steps", "traced_steps", "gpu_samples", "attempt_summaries", "attempt_traffic"}) {
+  for (const std::string table : {"attempt_arguments", "attempt_selections", "steps", "traced_steps", "gpu_samples",
+                                  "attempt_summaries", "attempt_traffic"}) {
     std::string columns;
     Statement info(db, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'attempt_key'");
     while (info.step()) columns += ", " + info.text(0);
@@ -108,6 +108,7 @@ class Transfer : public testing::Test {
       example.environment.hostname = host;
       example.attempt.sweep_id = date + "-" + host;
       example.attempt.started_utc = date + "T12:00:0" + std::to_string(i) + "Z";
+      if (day == 2) example.attempt.selection = "fsdp=2";
       write_run_directory(at(store + ".runs") / (host + std::to_string(day)) / std::to_string(i), example);
     }
     auto db = open_database(at(store));
@@ -185,9 +186,9 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(counts.at("attempts").added, 5);
   EXPECT_EQ(counts.at("steps").added, 30);
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
-  for (const auto* table : {"sweeps", "run_fields", "environments", "metrics", "gpu_samples", "traced_steps",
-                            "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events", "alert_parts",
-                            "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
+  for (const auto* table : {"sweeps", "attempt_selections", "run_fields", "environments", "metrics", "gpu_samples",
+                            "traced_steps", "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events",
+                            "alert_parts", "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }

@@ -246,7 +246,7 @@ std::optional<ScreenFinding> lone_night(std::span<const double> nights, const Pr
 std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const Prepared& prepared,
                                            const ScreenRule& rule) {
   const auto found = best_fit(prepared, rule);
-  // No threshold lies below that of Gaussian nights with known noise, which spares most nights the simulation.
+  // A floor, which spares most nights the simulation.
   const double single = nightly_rate(rule) / kFewestLooks;
   if (found.score < boost::math::quantile(boost::math::normal(), 1 - single / 2)) return std::nullopt;
   const auto& noise = prepared.noise();

@@ -1,6 +1,6 @@
 // What the findings of a night's screen come to, after the comparison of the same night. A pure function.
 //
-// The screen is made to speak up about twice a year and series without cause, so a shift of one is no alert by itself:
+// The screen is made to speak up a few times a year and series without cause, so a shift of one is no alert by itself:
 // it is when fresh pairs of the last good engine and tonight's show the same. What needs no pairs, because no engine
 // can be held responsible or none is there to be run, keeps its finding: vanished cells and changes of the machine.
 #pragma once

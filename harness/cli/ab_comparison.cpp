@@ -105,6 +105,7 @@ ExecutionSettings execution_of(const AbOptions& options, const CommandContext& c
   auto runs = options.runs.empty() ? fs::path(options.db).replace_extension(".runs") : options.runs;
   auto settings = execution_settings(options.execution, std::move(runs), context);
   settings.cancel_fd = cancel_fd;
+  settings.selection = options.matrix.selection();
   return settings;
 }
 

@@ -84,6 +84,7 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
                                      options.runs.empty() ? folder.parent_path().parent_path() : options.runs, context);
   // A further attempt of the sweep that the run belongs to, with the threads it had: other sums give other bits.
   settings.sweep_id = recorded.attempt.sweep_id;
+  settings.selection = recorded.attempt.selection;
   if (recorded.environment) {
     settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
   }

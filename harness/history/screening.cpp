@@ -150,18 +150,27 @@ std::map<std::string, std::int64_t> newest_nights(const std::vector<SeriesHistor
   return out;
 }
 
-// The last `count` nights before tonight of each matrix, by sweep id.
-std::set<std::string> recent_nights(const std::vector<SeriesHistory>& series, const std::string& matrix,
-                                    const std::string& tonight, std::size_t count) {
-  std::set<std::pair<std::int64_t, std::string>> nights;
+// The last `count` nights of a matrix before tonight, by sweep id.
+struct RecentNights {
+  std::set<std::string> all;
+  std::set<std::string> of_selection;  // those of which tonight's --only chose the cells too
+};
+
+RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::string& matrix, const Tonight& tonight,
+                           std::size_t count) {
+  std::map<std::pair<std::int64_t, std::string>, std::string> selections;  // by night
   for (const auto& s : series) {
     if (s.matrix != matrix) continue;
-    for (const auto& n : s.nights) {
-      if (n.night.sweep_id != tonight) nights.emplace(n.started_s, n.night.sweep_id);
-    }
+    for (const auto& n : s.nights) selections[{n.started_s, n.night.sweep_id}] = n.selection;
   }
-  std::set<std::string> out;
-  for (auto night = nights.rbegin(); night != nights.rend() && out.size() < count; ++night) out.insert(night->second);
+  RecentNights out;
+  for (auto night = selections.rbegin(); night != selections.rend(); ++night) {
+    const auto& [of, selection] = *night;
+    if (of.second == tonight.night.at(matrix).sweep_id) continue;
+    if (out.all.size() < count) out.all.insert(of.second);
+    const bool same = selection == tonight.selection.at(matrix);
+    if (same && out.of_selection.size() < count) out.of_selection.insert(of.second);
+  }
   return out;
 }
 
@@ -220,20 +229,21 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
 std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                          std::size_t nights) {
   std::map<std::pair<std::string, std::string>, AlertFinding> by_cell;  // whose run may have been another before
-  std::map<std::string, std::set<std::string>> recent;
-  for (const auto& [matrix, night] : tonight.night) {
-    recent[matrix] = recent_nights(series, matrix, night.sweep_id, nights);
-  }
+  std::map<std::string, RecentNights> recent;
+  for (const auto& [matrix, night] : tonight.night) recent[matrix] = recent_nights(series, matrix, tonight, nights);
   for (const auto& s : series) {
-    // The control is of whichever cell is the smallest that night.
-    if (s.matrix == kControlMatrix) continue;
     const auto night = tonight.night.find(s.matrix);
     if (night == tonight.night.end() || s.nights.empty()) continue;
     const auto cell = std::find_if(tonight.cells.begin(), tonight.cells.end(),
                                    [&](const TonightCell& c) { return c.matrix == s.matrix && c.cell == s.cell; });
-    if (cell == tonight.cells.end() ? tonight.partial.contains(s.matrix) : cell->state == "ok") continue;
-    const auto& last = s.nights.back();
-    if (!recent.at(s.matrix).contains(last.night.sweep_id)) continue;
+    const bool absent = cell == tonight.cells.end();
+    // The control is of whichever cell is the smallest that night.
+    if (absent ? s.matrix == kControlMatrix : cell->state == "ok") continue;
+    const auto& had_it = absent ? recent.at(s.matrix).of_selection : recent.at(s.matrix).all;
+    const auto measured = std::find_if(s.nights.rbegin(), s.nights.rend(),
+                                       [&](const NightPoint& point) { return had_it.contains(point.night.sweep_id); });
+    if (measured == s.nights.rend()) continue;
+    const auto& last = *measured;
     AlertFinding finding;
     finding.series = {s.matrix, s.cell, s.run_id, s.metric, last.machine};
     finding.kind = AlertKind::vanished_cell;

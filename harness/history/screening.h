@@ -46,7 +46,8 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
 // machine's: the kind becomes environment. `probe_s` by sweep id.
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s);
 
-// Cells that were measured in one of the last `nights` nights of their matrix and not tonight.
+// Cells that were measured in one of the last `nights` nights of their matrix and not tonight. That a cell is not even
+// in tonight's sweep means something beside nights of the same --only.
 std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                          std::size_t nights = 7);
 

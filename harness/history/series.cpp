@@ -17,9 +17,10 @@ using Facts = std::map<std::string, std::string>;
 // once, used by every query.
 constexpr const char* kNights =
     "WITH nights AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
-    "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, "
+    "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, coalesce(selection, '') AS selected, "
     "row_number() OVER (PARTITION BY matrix ORDER BY started_utc DESC, sweep_key DESC) AS age "
-    "FROM sweeps WHERE sweep_id <> '' AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons)) ";
+    "FROM sweeps LEFT JOIN sweep_selections USING (sweep_key) "
+    "WHERE sweep_id <> '' AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons)) ";
 
 struct Run {
   double log = 0;
@@ -36,6 +37,7 @@ struct Group {
 struct SweepRow {
   AlertNight night;
   std::int64_t started_s = 0;
+  std::string selection;
 };
 
 class HistoryReader {
@@ -50,7 +52,7 @@ class HistoryReader {
   std::vector<SeriesHistory> read(const HistoryQuery& query) {
     Statement rows(db_, std::string(kNights) +
                             "SELECT a.cell_key, a.sweep_key, a.environment_key, m.value, p.value, sweep_id, night_utc, "
-                            "night_s FROM nights CROSS JOIN attempts a USING (sweep_key) "
+                            "night_s, selected FROM nights CROSS JOIN attempts a USING (sweep_key) "
                             "CROSS JOIN metrics m ON m.attempt_key = a.attempt_key AND m.name_key = "
                             "(SELECT name_key FROM names WHERE name = ?1) "
                             "LEFT JOIN metrics p ON p.attempt_key = a.attempt_key AND p.name_key = "
@@ -81,7 +83,8 @@ class HistoryReader {
     auto& sweep = sweeps_[sweep_key];
     if (!sweep.night.sweep_id.empty()) return;
     sweep = {.night = {.sweep_id = row.text(5), .started_utc = row.text(6), .revision = {}},
-             .started_s = row.integer(7)};
+             .started_s = row.integer(7),
+             .selection = row.text(8)};
   }
 
   std::shared_ptr<const Facts> facts(std::int64_t environment_key) {
@@ -98,6 +101,7 @@ class HistoryReader {
     const auto& sweep = sweeps_.at(group.sweep_key);
     NightPoint out{.night = sweep.night,
                    .started_s = sweep.started_s,
+                   .selection = sweep.selection,
                    .machine = machines_.at(group.environment_key),
                    .facts = facts(group.environment_key)};
     if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
@@ -149,15 +153,16 @@ Tonight load_tonight(const Connection& db) {
   Statement rows(db, std::string(kNights) +
                          "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
                          "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
-                         "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), "
-                         "EXISTS (SELECT 1 FROM attempt_selections s WHERE s.attempt_key = a.attempt_key) "
+                         "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), selected "
                          "FROM nights JOIN attempts a USING (sweep_key) JOIN cells c USING (cell_key) "
                          "WHERE age = 1 ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
   Tonight out;
-  std::set<std::string> whole;
   while (rows.step()) {
     auto& night = out.night[rows.text(0)];
-    if (night.sweep_id.empty()) night = {rows.text(4), rows.text(5), {}};
+    if (night.sweep_id.empty()) {
+      night = {rows.text(4), rows.text(5), {}};
+      out.selection[rows.text(0)] = rows.text(7);
+    }
     if (night.revision.empty()) night.revision = rows.text(6);
     // Ordered so that the last row of a cell is its best.
     const bool same =
@@ -165,11 +170,6 @@ Tonight load_tonight(const Connection& db) {
     if (!same) out.cells.push_back({rows.text(0), rows.text(1), {}, {}});
     out.cells.back().state = rows.text(2);
     out.cells.back().reason = rows.text(3);
-    // Resumed without --only, a sweep of a part becomes one of all.
-    if (rows.integer(7) == 0) whole.insert(rows.text(0));
-  }
-  for (const auto& [matrix, night] : out.night) {
-    if (!whole.contains(matrix)) out.partial.insert(matrix);
   }
   return out;
 }

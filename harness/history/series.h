@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,7 @@ inline constexpr const char* kControlMatrix = "control";
 struct NightPoint {
   AlertNight night;
   std::int64_t started_s = 0;                                       // of the night, since 1970
+  std::string selection;                                            // AttemptRecord::selection
   std::string machine;                                              // machine_fingerprint
   std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0
@@ -54,8 +54,8 @@ struct TonightCell {
   std::string reason;
 };
 struct Tonight {
-  std::map<std::string, AlertNight> night;  // by matrix
-  std::set<std::string> partial;            // matrices of which --only chose the cells: the others did not vanish
+  std::map<std::string, AlertNight> night;       // by matrix
+  std::map<std::string, std::string> selection;  // by matrix: AttemptRecord::selection
   std::vector<TonightCell> cells;
 };
 Tonight load_tonight(const Connection& db);

@@ -48,7 +48,15 @@ std::int64_t sweep_key(Connection& db, const AttemptRecord& attempt) {
             "INSERT INTO sweeps (sweep_id, matrix, started_utc) VALUES (?, ?, ?) "
             "ON CONFLICT (sweep_id) DO UPDATE SET started_utc = min(started_utc, excluded.started_utc)")
       .run(attempt.sweep_id, attempt.matrix, attempt.started_utc);
-  return *find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", attempt.sweep_id);
+  const auto key = *find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", attempt.sweep_id);
+  // Resumed without --only, a sweep of a part stays one: what was finished in other sweeps is not run again.
+  if (!attempt.selection.empty()) {
+    Statement(db,
+              "INSERT INTO sweep_selections (sweep_key, selection) VALUES (?, ?) "
+              "ON CONFLICT (sweep_key) DO UPDATE SET selection = min(selection, excluded.selection)")
+        .run(key, attempt.selection);
+  }
+  return key;
 }
 
 std::int64_t cell_key(Connection& db, const AttemptRecord& attempt, std::int64_t run) {
@@ -156,9 +164,6 @@ void insert_evidence(Connection& db, const RunEvidence& evidence, const std::vec
   Statement argument(db, "INSERT INTO attempt_arguments (attempt_key, position, argument) VALUES (?, ?, ?)");
   for (std::size_t i = 0; i < evidence.attempt.command.size(); ++i) {
     argument.run(key, static_cast<std::int64_t>(i), evidence.attempt.command[i]);
-  }
-  if (const auto& selection = evidence.attempt.selection; !selection.empty()) {
-    Statement(db, "INSERT INTO attempt_selections (attempt_key, selection) VALUES (?, ?)").run(key, selection);
   }
   insert_rows(db, "steps", key, evidence.steps);
   insert_rows(db, "traced_steps", key, traced);

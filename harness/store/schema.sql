@@ -14,6 +14,12 @@ CREATE TABLE sweeps (
 ) STRICT;
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);
 
+-- Sweeps of a part of a matrix.
+CREATE TABLE sweep_selections (
+  sweep_key INTEGER PRIMARY KEY REFERENCES sweeps,
+  selection TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
+) STRICT;
+
 -- One resolved RunSpec (workloads/spec/run_spec.h). run_id is the SHA-256 of run_json. The columns are those of the
 -- report's table; run_fields has every field of run_json.
 CREATE TABLE runs (
@@ -112,12 +118,6 @@ CREATE INDEX attempts_by_cell ON attempts (cell_key, started_utc);
 CREATE INDEX attempts_by_run ON attempts (run_key, started_utc);
 CREATE INDEX attempts_by_sweep ON attempts (sweep_key, cell_key);
 CREATE INDEX attempts_by_environment ON attempts (environment_key);
-
--- Of attempts of sweeps of a part of a matrix.
-CREATE TABLE attempt_selections (
-  attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
-  selection   TEXT NOT NULL CHECK (selection <> '')  -- the words of --only
-) STRICT;
 
 -- What was executed, one argument a row.
 CREATE TABLE attempt_arguments (

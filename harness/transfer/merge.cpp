@@ -12,7 +12,8 @@ namespace {
 // Messages of one installation to its webhook.
 constexpr const char* kStays = "alert_outbox";
 
-// sweeps.started_utc and sweeps.matrix are those of the first attempt that the database knows of the sweep.
+// sweeps.started_utc and sweeps.matrix are those of the first attempt that the database knows of the sweep; its
+// selection is that of any.
 constexpr const char* kSweeps = "sweeps";
 
 std::string quoted(const std::string& name) {
@@ -88,7 +89,7 @@ class Merge {
       count.step();
       counts[shape.name] = {count.integer(0), count.integer(1)};
     }
-    keep_first_attempts_of_sweeps();
+    join_sweeps();
     return counts;
   }
 
@@ -240,10 +241,14 @@ class Merge {
     return db_.changes();
   }
 
-  void keep_first_attempts_of_sweeps() {
+  void join_sweeps() {
     db_.execute("UPDATE main.sweeps SET (started_utc, matrix) = (s.started_utc, s.matrix) FROM " + map_of(kSweeps) +
                 " m CROSS JOIN source.sweeps s ON s.sweep_key = m.from_key WHERE sweeps.sweep_key = m.to_key AND "
                 "(s.started_utc, s.matrix) < (sweeps.started_utc, sweeps.matrix)");
+    db_.execute("INSERT INTO main.sweep_selections (sweep_key, selection) SELECT m.to_key, s.selection FROM " +
+                map_of(kSweeps) +
+                " m CROSS JOIN source.sweep_selections s ON s.sweep_key = m.from_key WHERE TRUE "
+                "ON CONFLICT (sweep_key) DO UPDATE SET selection = min(selection, excluded.selection)");
   }
 
   Connection& db_;

@@ -155,11 +155,14 @@ TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
   const auto sweep = perfbench({"sweep", "m.yaml", "--db", "n.db", "--only", "attention=flash"});
   EXPECT_EQ(sweep.exit_code, 0) << sweep.error_output;
   EXPECT_EQ(perfbench({"history", "--db", "n.db"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--no-control", "--only", "attention=*"}).exit_code, 0);
   write_matrix("[flash]");
   const auto night = nightly({"--no-control"});
   EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
   EXPECT_THAT(night.output, HasSubstr("vanished"));
   EXPECT_THAT(night.output, HasSubstr("not in the sweep"));
+  const auto part = nightly({"--no-control", "--only", "attention=*"});
+  EXPECT_EQ(part.exit_code, 1) << "a night of the same --only had it" << part.output << part.error_output;
 }
 
 TEST_F(NightlyCommand, WrongInputIsSaidBeforeAnythingRuns) {

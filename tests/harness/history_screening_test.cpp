@@ -228,7 +228,7 @@ TEST(WeighAgainstProbe, KnowsThatARateFallsWhenTheProbeRises) {
 
 Tonight tonight_with(const std::vector<TonightCell>& cells) {
   const auto night = example_point(40, 1).night;
-  return {.night = {{"nightly", night}}, .cells = cells};
+  return {.night = {{"nightly", night}}, .selection = {{"nightly", ""}}, .cells = cells};
 }
 
 TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
@@ -247,13 +247,28 @@ TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
   EXPECT_FALSE(found[1].ratio.has_value());
 }
 
+void select(SeriesHistory& series, std::size_t first, const std::string& selection) {
+  for (auto i = first; i < series.nights.size(); ++i) series.nights[i].selection = selection;
+}
+
 TEST(VanishedCells, AreNotThoseThatNobodyAskedFor) {
-  const std::vector<SeriesHistory> series{example_series("left out", 40), example_series("crashed", 40)};
   auto tonight = tonight_with({{"nightly", "crashed", "crashed", "signal 11"}});
-  tonight.partial = {"nightly"};
-  const auto found = vanished_cells(series, tonight, 7);
-  ASSERT_THAT(found, SizeIs(1));
+  tonight.selection["nightly"] = "fsdp=1";
+  auto gone = example_series("gone", 40);
+  select(gone, 38, "fsdp=1");
+  const auto found = vanished_cells({example_series("left out", 38), example_series("crashed", 38), gone}, tonight, 7);
+  ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].series.cell, "crashed");
+  EXPECT_EQ(found[1].series.cell, "gone");
+}
+
+TEST(VanishedCells, AreSeenAcrossNightsOfAPartOfTheMatrix) {
+  auto here = example_series("here", 40);
+  select(here, 30, "fsdp=1");
+  const auto gone = example_series("gone", 30);
+  const auto found = vanished_cells({here, gone}, tonight_with({{"nightly", "here", "ok", ""}}), 7);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].last_good.sweep_id, "night-1029");
 }
 
 TEST(VanishedCells, AreNotTheControlsOfAnotherCell) {
@@ -261,7 +276,10 @@ TEST(VanishedCells, AreNotTheControlsOfAnotherCell) {
   control.matrix = kControlMatrix;
   auto tonight = tonight_with({});
   tonight.night[kControlMatrix] = tonight.night.at("nightly");
+  tonight.selection[kControlMatrix] = "";
   EXPECT_THAT(vanished_cells({control}, tonight, 7), IsEmpty());
+  tonight.cells = {{kControlMatrix, "c", "crashed", "signal 11"}};
+  EXPECT_THAT(vanished_cells({control}, tonight, 7), SizeIs(1));
 }
 
 TEST(VanishedCells, ACellOfSeveralRunsIsOneFinding) {

@@ -11,8 +11,6 @@
 namespace perfbench::harness {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 class Nights : public testing::Test {
@@ -141,15 +139,22 @@ TEST_F(Nights, TonightIsTheNewestSweepWithTheStateOfEachCell) {
   EXPECT_EQ(tonight.cells[1].reason, "needs 80 GiB");
 }
 
-TEST_F(Nights, ANightIsPartialUntilItWasAskedForAll) {
+TEST_F(Nights, KnowWhatTheirSweepWasAskedFor) {
   auto chosen = run(1, 0.5, "a");
   chosen.attempt.selection = "fsdp=1";
   add(chosen);
-  ingest_tree(db_, scratch_ / "runs");
-  EXPECT_THAT(load_tonight(db_).partial, ElementsAre("nightly"));
-  add(run(1, 0.5, "b"));
-  ingest_tree(db_, scratch_ / "runs");
-  EXPECT_THAT(load_tonight(db_).partial, IsEmpty());
+  add(run(1, 0.5, "b"));  // resumed without --only
+  add(run(2, 0.5, "a"));
+  const auto nights = load()[0].nights;
+  ASSERT_THAT(nights, SizeIs(2));
+  EXPECT_EQ(nights[0].selection, "fsdp=1");
+  EXPECT_EQ(nights[1].selection, "");
+  EXPECT_EQ(load_tonight(db_).selection.at("nightly"), "");
+  auto tonight = run(3, 0.5, "a");
+  tonight.attempt.selection = "fsdp=2";
+  add(tonight);
+  load();
+  EXPECT_EQ(load_tonight(db_).selection.at("nightly"), "fsdp=2");
 }
 
 TEST_F(Nights, ProbesAreTheMediansOfEachNight) {

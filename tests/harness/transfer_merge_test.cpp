@@ -32,7 +32,8 @@ std::vector<std::string> contents(const fs::path& path) {
   const auto db = open_database(path, {.mode = OpenMode::read_only});
   const std::string attempt = kAttempt;
   std::vector<std::string> queries = {
-      "SELECT 'sweeps', sweep_id, matrix, started_utc FROM sweeps",
+      "SELECT 'sweeps', sweep_id, matrix, started_utc, selection FROM sweeps LEFT JOIN sweep_selections USING "
+      "(sweep_key)",
       "SELECT 'names', name FROM names",
       "SELECT 'runs', run_id, model, device, precision, steps, pp, run_json FROM runs",
       "SELECT 'run_fields', run_id, name, value FROM run_fields JOIN runs USING (run_key) JOIN names USING (name_key)",
@@ -65,8 +66,8 @@ std::vector<std::string> contents(const fs::path& path) {
       "JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'alert_parts', alert_id, fact, before, after, position, name, ns, share FROM alerts "
       "LEFT JOIN alert_environment USING (alert_key) LEFT JOIN alert_attribution USING (alert_key)"};
-  for (const std::string table : {"attempt_arguments", "attempt_selections", "steps", "traced_steps", "gpu_samples",
-                                  "attempt_summaries", "attempt_traffic"}) {
+  for (const std::string table :
+       {"attempt_arguments", "steps", "traced_steps", "gpu_samples", "attempt_summaries", "attempt_traffic"}) {
     std::string columns;
     Statement info(db, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'attempt_key'");
     while (info.step()) columns += ", " + info.text(0);
@@ -186,9 +187,9 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(counts.at("attempts").added, 5);
   EXPECT_EQ(counts.at("steps").added, 30);
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
-  for (const auto* table : {"sweeps", "attempt_selections", "run_fields", "environments", "metrics", "gpu_samples",
-                            "traced_steps", "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events",
-                            "alert_parts", "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
+  for (const auto* table : {"sweeps", "run_fields", "environments", "metrics", "gpu_samples", "traced_steps",
+                            "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events", "alert_parts",
+                            "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }
@@ -357,7 +358,7 @@ TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
   give("b.db", "b.perfbench");
   take("a.db", "b.perfbench");
   take("b.db", "a.perfbench");
-  EXPECT_THAT(rows_of(at("a.db"), "sweeps"), testing::ElementsAre("sweeps||of a.db|2026-02-01T12:00:01Z|"));
+  EXPECT_THAT(rows_of(at("a.db"), "sweeps"), testing::ElementsAre("sweeps||of a.db|2026-02-01T12:00:01Z|fsdp=2|"));
   EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
 }
 

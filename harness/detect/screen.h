@@ -9,9 +9,9 @@
 // The threshold is the series' own: what the same statistic reaches, with every estimate taken anew, on series made of
 // the segment's own innovations (drawn with replacement), spikes and skew included. While fewer than `enough_known`
 // nights are known, it is no lower than what Gaussian series of the same length and coefficient reach: a short segment
-// has not shown yet what it can do. Nor is it ever lower than that of Gaussian nights of known noise for a single shift
-// of a few. It is met about `screens_per_year` times in a year of an unchanged series, counting nights in a row once:
-// each is answered by a paired comparison, so that it costs machine time and no alert.
+// has not shown yet what it can do. Nor is it ever lower than for a handful of independent looks at Gaussian nights
+// of known noise. It is met about `screens_per_year` times in a year of an unchanged series, counting nights in a row
+// once: each is answered by a paired comparison, so that it costs machine time and no alert.
 //
 // A newest night farther from what the night before lets expect than every night of the reference was need not wait for
 // a second one, which the clipped values would ask for. The largest of n + 1 nights is the newest once in n + 1 nights

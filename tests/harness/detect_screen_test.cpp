@@ -45,6 +45,9 @@ TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
   const auto found = screen(shifted(spiky, 79, 0.20));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, 79U);
+  // 1.16 times the largest step of 65, which is 0.1 and the noise of two nights, about 0.02 at most; in robust
+  // deviations, which are below those of an innovation.
+  EXPECT_GT(found->threshold * found->sigma, 1.16 * 0.08);
 }
 
 // The largest of 119 nights is passed once in 120 nights. Of 59 it would be twice as often: 1.19 times it is asked for.

@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/ab/git_history.h"
 #include "reports/attribution_text.h"
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
+#include "reports/or_null.h"
 
 namespace perfbench::reports {
 namespace {
@@ -112,10 +112,6 @@ std::string gate_text(const AbReport& report) {
   auto out = fmt::format("\ngate: {}\n", gate_outcome(report));
   for (const auto& refusal : *report.gate_refusals) out += fmt::format("- {}\n", refusal);
   return out;
-}
-
-Json or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json();
 }
 
 Json side_json(const AbSide& side) {

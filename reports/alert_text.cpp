@@ -7,6 +7,7 @@
 #include "reports/alert_phrases.h"
 #include "reports/format/markdown_table.h"
 #include "reports/format/number.h"
+#include "reports/or_null.h"
 
 namespace perfbench::reports {
 namespace {
@@ -54,10 +55,6 @@ std::string group_markdown(const AlertGroup& group) {
                          first.last_good.started_utc, first.first_bad.started_utc);
   out += markdown_table(lines) + "\n";
   return explanations.empty() ? out : out + explanations + "\n";
-}
-
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
 }
 
 Json night_json(const harness::AlertNight& night) {

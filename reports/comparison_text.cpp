@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/format/number.h"
+#include "reports/or_null.h"
 
 namespace perfbench::reports {
 namespace {
@@ -23,10 +24,6 @@ std::string numbers(const CellComparison& comparison) {
                        format_percent_change(decision.ratio_95->high));
   }
   return out + fmt::format(", {} vs {} runs", decision.current_runs, decision.baseline_runs);
-}
-
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
 }
 
 Json entry(const CellComparison& comparison) {

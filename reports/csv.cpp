@@ -9,7 +9,7 @@
 namespace perfbench::reports {
 namespace {
 
-struct Writer {
+struct CellText {
   std::string operator()(std::monostate) const { return {}; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
@@ -37,7 +37,7 @@ std::string to_csv(const Report& report, TableStyle style) {
   out += "\r\n";
   for (const auto& row : report.rows) {
     std::string line;
-    for (const auto& column : all) line += std::visit(Writer{}, column.value(row)) + ",";
+    for (const auto& column : all) line += std::visit(CellText{}, column.value(row)) + ",";
     line.back() = '\r';
     out += line + "\n";
   }

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Writer {
+struct CellJson {
   Json operator()(std::monostate) const { return nullptr; }
   template <class T>
   Json operator()(const T& value) const {
@@ -29,7 +29,7 @@ std::string to_json(const Report& report) {
   for (const auto& row : report.rows) {
     Json entry;
     for (const auto& group : {columns(TableStyle::table), detail_columns()}) {
-      for (const auto& column : group) entry[column.key] = std::visit(Writer{}, column.value(row));
+      for (const auto& column : group) entry[column.key] = std::visit(CellJson{}, column.value(row));
     }
     out["rows"].push_back(std::move(entry));
   }

@@ -183,7 +183,7 @@ class Bisect {
   bool failing_is_bad_ = false;
 };
 
-constexpr const char* kGroup = "Pairs of each step";
+constexpr const char* kStepGroup = "Pairs of each step";
 
 }  // namespace
 
@@ -197,7 +197,7 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->add_option("--db", options->ab.db, "database, made when absent")->capture_default_str();
   command->add_option("--metric", options->metric, "metric of the catalog that got worse")->capture_default_str();
   add_execution_options(*command, options->ab.execution);
-  add_ab_options(*command, options->ab, kGroup);
+  add_ab_options(*command, options->ab, kStepGroup);
   command->remove_option(command->get_option("--metrics"));
   command->footer(
       "Example:\n"

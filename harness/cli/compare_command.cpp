@@ -87,7 +87,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   return exit_code_of(overall(found));
 }
 
-constexpr const char* kGroup = "Two sides in pairs (--ab)";
+constexpr const char* kAbGroup = "Two sides in pairs (--ab)";
 
 // An option that would do nothing is refused: those of the one way to compare beside the other.
 void keep_apart(CLI::App& command, const std::vector<CLI::Option*>& of_stored_runs, CLI::Option* ab) {
@@ -109,17 +109,17 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
           ->expected(2)
           ->allow_extra_args(false)
           ->type_name("A B")
-          ->group(kGroup);
+          ->group(kAbGroup);
   add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
   add_execution_options(command, options.ab.execution);
-  add_ab_options(command, options.ab, kGroup);
+  add_ab_options(command, options.ab, kAbGroup);
   command
       .add_flag("--resume", options.ab.resume, "go on with the comparison of the same sides and cells that was cut off")
-      ->group(kGroup);
+      ->group(kAbGroup);
   command
       .add_flag("--gate", options.gate,
                 "say whether a gate passes; it is refused where a difference of the margin could have been missed")
-      ->group(kGroup);
+      ->group(kAbGroup);
   keep_apart(command, of_stored_runs, ab);
 }
 

@@ -38,13 +38,13 @@ std::string name_of(const StepShare& share) {
   return name;
 }
 
-struct Side {
+struct MeanSplit {
   double wall_s = 0;
   std::map<std::string, double> shares_s;
 };
 
-Side mean_of(const std::vector<const StepSplit*>& steps) {
-  Side side;
+MeanSplit mean_of(const std::vector<const StepSplit*>& steps) {
+  MeanSplit side;
   const double weight = 1 / (kNsPerS * static_cast<double>(steps.size()));
   for (const auto* step : steps) {
     side.wall_s += weight * static_cast<double>(step->wall_ns);

@@ -71,8 +71,10 @@ Json Resolved::value_of(const std::string& key) const {
   return fields.contains(pointer) ? fields.at(pointer) : Json();
 }
 
-Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog)
-    : document_(document), catalog_(catalog), defaults_(spec::fields_to_json(spec::RunSpec{}, spec::Written::whole)) {}
+Resolver::Resolver(const YamlDocument& document, const ModelCatalog& catalog) : document_(document), catalog_(catalog) {
+  const spec::RunSpec defaults;  // a temporary here is "maybe uninitialized" to g++ 12 when it sees many files at once
+  defaults_ = spec::fields_to_json(defaults, spec::Written::whole);
+}
 
 InputError Resolver::error(const Assignment* at, const std::string& message) const {
   if (at == nullptr) return document_.error("", message);

@@ -15,7 +15,6 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::uint64_t kSeriesPurpose = 2;
-constexpr std::size_t kYear = 365;
 
 struct YearCount {
   double screens = 0;

@@ -13,6 +13,7 @@ namespace perfbench::harness {
 
 // Nights before the first that counts: what the screen knows of a series.
 inline constexpr std::size_t kHistoryNights = 120;
+inline constexpr std::size_t kYear = 365;  // nights
 // Between-night deviation of all simulated series, log units.
 inline constexpr double kNightDeviation = 0.01;
 // Nights after a shift that are waited for its alarm.

@@ -14,7 +14,6 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kShiftedNights = 60;
-constexpr std::size_t kYear = 365;
 
 struct Group {
   SeriesPlan plan;

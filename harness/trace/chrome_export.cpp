@@ -31,9 +31,9 @@ std::string shown_name(const TraceEvent& event) {
   return event.axis.empty() ? name : name + " " + event.axis;
 }
 
-class Writer {
+class ChromeWriter {
  public:
-  explicit Writer(std::int64_t origin_ns) : origin_ns_(origin_ns) {}
+  explicit ChromeWriter(std::int64_t origin_ns) : origin_ns_(origin_ns) {}
 
   void add(const RankTrace& trace) {
     write({{"ph", "M"},
@@ -97,7 +97,7 @@ std::string chrome_json(const std::vector<RankTrace>& traces) {
   for (const auto& trace : traces) {
     for (const auto& event : trace.events) origin_ns = std::min(origin_ns, event.start_ns);
   }
-  Writer writer(origin_ns);
+  ChromeWriter writer(origin_ns);
   for (const auto& trace : traces) writer.add(trace);
   return std::move(writer).finish();
 }

@@ -75,9 +75,9 @@ std::string short_name(std::string name) {
   return before == std::string::npos ? name : name.substr(before + 1);
 }
 
-class Writer {
+class NsightWriter {
  public:
-  explicit Writer(Connection& db)
+  explicit NsightWriter(Connection& db)
       : db_(db),
         string_(db, "INSERT INTO StringIds (id, value) VALUES (?, ?)"),
         range_(db,
@@ -178,7 +178,7 @@ void write_nsight_sqlite(const fs::path& file, const std::vector<RankTrace>& tra
     db.execute("PRAGMA journal_mode = MEMORY");
     Transaction transaction(db);
     db.execute(kSchema);
-    Writer writer(db);
+    NsightWriter writer(db);
     writer.add_categories();
     for (const auto& trace : traces) writer.add(trace);
     transaction.commit();

@@ -25,7 +25,7 @@ constexpr std::size_t kLongestHeader = 4096;
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::int64_t kNewestVersion = 1;
 
-[[noreturn]] void reject(const fs::path& file, const std::string& what) {
+[[noreturn]] void reject_archive(const fs::path& file, const std::string& what) {
   throw InputError("[import] " + file.string() + " " + what);
 }
 
@@ -35,12 +35,12 @@ class FileBytes {
   FileBytes(const fs::path& file, std::uint64_t begin, std::uint64_t end)
       : file_(file), in_(file, std::ios::binary), left_(end - begin) {
     in_.seekg(static_cast<std::streamoff>(begin));
-    if (!in_) reject(file, "cannot be read: " + std::string(std::strerror(errno)));
+    if (!in_) reject_archive(file, "cannot be read: " + std::string(std::strerror(errno)));
   }
   void next(std::string& bytes) {
     bytes.resize(std::min<std::uint64_t>(left_, kChunkBytes));
     in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!in_) reject(file_, "became shorter while it was read");
+    if (!in_) reject_archive(file_, "became shorter while it was read");
     left_ -= bytes.size();
   }
 
@@ -79,7 +79,7 @@ std::string read_stretch(const fs::path& file, std::uint64_t begin, std::uint64_
 std::uint64_t size_of(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
-  if (error) reject(file, "cannot be read: " + error.message());
+  if (error) reject_archive(file, "cannot be read: " + error.message());
   return size;
 }
 
@@ -88,7 +88,7 @@ std::uint64_t checked_end(const fs::path& file, std::uint64_t size) {
   const auto end = size - std::min<std::uint64_t>(size, kLastLineBytes);
   const auto last = read_stretch(file, end, size);
   if (!last.starts_with(kSumLabel) || !last.ends_with('\n')) {
-    reject(file, "does not end with its checksum: it was cut off or changed; copy or export it again");
+    reject_archive(file, "does not end with its checksum: it was cut off or changed; copy or export it again");
   }
   const auto stated = last.substr(kSumLabel.size(), kSumDigits);
   Sha256 sum;
@@ -97,8 +97,9 @@ std::uint64_t checked_end(const fs::path& file, std::uint64_t size) {
   for (contents.next(bytes); !bytes.empty(); contents.next(bytes)) sum.add(bytes);
   const auto found = sum.hex();
   if (found != stated) {
-    reject(file, fmt::format("is damaged: its contents have SHA-256 {}, its last line says {}; copy or export it again",
-                             found, stated));
+    reject_archive(
+        file, fmt::format("is damaged: its contents have SHA-256 {}, its last line says {}; copy or export it again",
+                          found, stated));
   }
   return end;
 }
@@ -108,14 +109,15 @@ ArchiveHeader parse_header(const fs::path& file, std::string_view line) {
     const auto json = spec::parse_json(line.substr(kMagic.size()));
     const auto version = json.value("version", std::int64_t{0});
     if (version > kNewestVersion) {
-      reject(file, fmt::format("is of version {} of the format, this perfbench knows up to {}; use a newer perfbench",
-                               version, kNewestVersion));
+      reject_archive(file,
+                     fmt::format("is of version {} of the format, this perfbench knows up to {}; use a newer perfbench",
+                                 version, kNewestVersion));
     }
     return spec::fields_from_json<ArchiveHeader>(json, spec::Missing::is_error);
   } catch (const spec::SpecError& e) {
-    reject(file, std::string("has a first line that is no header: ") + e.what());
+    reject_archive(file, std::string("has a first line that is no header: ") + e.what());
   } catch (const spec::Json::exception& e) {
-    reject(file, std::string("has a first line that is no header: ") + e.what());
+    reject_archive(file, std::string("has a first line that is no header: ") + e.what());
   }
 }
 
@@ -146,18 +148,18 @@ void write_archive(const ArchiveHeader& header, const fs::path& payload, const f
 
 ArchiveHeader read_archive(const fs::path& file, const fs::path& payload) {
   const auto size = size_of(file);
-  if (!is_archive(file)) reject(file, "is not a file of `perfbench export`");
+  if (!is_archive(file)) reject_archive(file, "is not a file of `perfbench export`");
   const auto end = checked_end(file, size);
   const auto start = read_stretch(file, 0, std::min<std::uint64_t>(end, kLongestHeader));
   const auto newline = start.find('\n');
-  if (newline == std::string::npos) reject(file, "has no header");
+  if (newline == std::string::npos) reject_archive(file, "has no header");
   const auto header = parse_header(file, std::string_view(start).substr(0, newline));
   FileBytes frame(file, newline + 1, end);
   FileSink out(payload);
   try {
     zstd_decompress([&](std::string& bytes) { frame.next(bytes); }, [&](std::string_view bytes) { out.write(bytes); });
   } catch (const ZstdError& e) {
-    reject(file, std::string("holds no database: ") + e.what());
+    reject_archive(file, std::string("holds no database: ") + e.what());
   }
   out.close();
   return header;

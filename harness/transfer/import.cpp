@@ -12,7 +12,7 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void reject(const fs::path& file, const std::string& why) {
+[[noreturn]] void reject_database(const fs::path& file, const std::string& why) {
   throw InputError("[import] " + file.string() + " holds no sound database of a perfbench: " + why +
                    "; nothing was taken in, export it again");
 }
@@ -25,7 +25,7 @@ Connection open_unpacked(const fs::path& payload, const fs::path& file) {
   } catch (const InputError& e) {
     throw InputError("[import] " + file.string() + ": " + e.what());
   } catch (const StoreError& e) {
-    reject(file, e.what());
+    reject_database(file, e.what());
   }
 }
 
@@ -51,14 +51,14 @@ bool is_sound(const Connection& db) {
 // The checksum says that the file is as it was written, not that perfbench wrote it.
 std::map<std::string, MergeCount> merge_unpacked(Connection& db, const Connection& unpacked, const fs::path& file) {
   try {
-    if (columns_of(unpacked) != columns_of(db)) reject(file, "its tables are others");
+    if (columns_of(unpacked) != columns_of(db)) reject_database(file, "its tables are others");
     db.attach(unpacked, "source");
     Transaction transaction(db);
     auto counts = merge_source(db, {}, file.string());
     transaction.commit();
     return counts;
   } catch (const StoreError& e) {
-    if (e.fault() == StoreFault::constraint || !is_sound(unpacked)) reject(file, e.what());
+    if (e.fault() == StoreFault::constraint || !is_sound(unpacked)) reject_database(file, e.what());
     throw;  // the database that it should go into, or its disk
   }
 }

@@ -10,8 +10,8 @@ namespace perfbench::engine::cpu {
 namespace {
 
 // Sizes of tiles from 48 to 256 were within 5 % of each other where the first-level cache holds 48 KiB.
-constexpr std::int64_t kQueryTile = 8 * kTileRows;
-constexpr std::int64_t kKeyTile = 128;         // forward
+constexpr std::int64_t kFlashQueryTile = 8 * kTileRows;
+constexpr std::int64_t kFlashKeyTile = 128;    // forward
 constexpr std::int64_t kBackwardKeyTile = 64;  // two tiles of scores are alive
 
 float query_scale(const AttentionDims& dims) {
@@ -34,47 +34,47 @@ class FlashForward {
     const std::int64_t group = dims_.n_heads / dims_.n_kv_heads;
     const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
     pack_columns<T>(head_rows<const T>(args_.key, dims_, batch, kv_head), {shape.rows, shape.width, shape.width},
-                    kKeyTile, keys_);
+                    kFlashKeyTile, keys_);
     pack_rows<T>(head_rows<const T>(args_.value, dims_, batch, kv_head), shape, 1.0F, values_);
-    const std::int64_t tiles = (dims_.seq_len + kQueryTile - 1) / kQueryTile;
+    const std::int64_t tiles = (dims_.seq_len + kFlashQueryTile - 1) / kFlashQueryTile;
     for (std::int64_t i = part; i < group * tiles; i += parts) {
-      query_tile(batch, kv_head * group + i / tiles, i % tiles * kQueryTile);
+      query_tile(batch, kv_head * group + i / tiles, i % tiles * kFlashQueryTile);
     }
   }
 
  private:
   void lay_out(Carver carver) {
     width_ = padded_head(dims_);
-    const std::int64_t padded_keys = round_up(dims_.seq_len, kKeyTile);
+    const std::int64_t padded_keys = round_up(dims_.seq_len, kFlashKeyTile);
     keys_ = carver.take(padded_keys * dims_.head_dim);
     values_ = carver.take(padded_keys * width_);
-    query_ = carver.take(kQueryTile * width_);
-    context_ = carver.take(kQueryTile * width_);
-    scores_ = carver.take(kQueryTile * kKeyTile);
-    sums_ = carver.take(kQueryTile * kLanes);
-    maxima_ = carver.take(kQueryTile);
+    query_ = carver.take(kFlashQueryTile * width_);
+    context_ = carver.take(kFlashQueryTile * width_);
+    scores_ = carver.take(kFlashQueryTile * kFlashKeyTile);
+    sums_ = carver.take(kFlashQueryTile * kLanes);
+    maxima_ = carver.take(kFlashQueryTile);
     used_ = carver.used();
   }
 
   void query_tile(std::int64_t batch, std::int64_t head, std::int64_t row) {
-    ScoreTile tile{.row = row, .rows = std::min(kQueryTile, dims_.seq_len - row), .keys = kKeyTile};
+    ScoreTile tile{.row = row, .rows = std::min(kFlashQueryTile, dims_.seq_len - row), .keys = kFlashKeyTile};
     auto query = head_rows<const T>(args_.query, dims_, batch, head);
     query.data = query.row(row);
     pack_rows<T>(query, {tile.rows, dims_.head_dim, width_}, query_scale(dims_), query_);
     std::fill(context_, context_ + tile.rows * width_, 0.0F);
     std::fill(sums_, sums_ + tile.rows * kLanes, 0.0F);
     std::fill(maxima_, maxima_ + tile.rows, -std::numeric_limits<float>::infinity());
-    for (tile.key = 0; tile.key < row + tile.rows; tile.key += kKeyTile) {
+    for (tile.key = 0; tile.key < row + tile.rows; tile.key += kFlashKeyTile) {
       score_product(tile, {.a = query_,
                            .a_stride = width_,
                            .b = keys_ + tile.key * dims_.head_dim,
-                           .b_stride = kKeyTile,
+                           .b_stride = kFlashKeyTile,
                            .c = scores_,
-                           .c_stride = kKeyTile,
+                           .c_stride = kFlashKeyTile,
                            .k = dims_.head_dim});
       softmax(tile);
       value_product(tile, {.a = scores_,
-                           .a_stride = kKeyTile,
+                           .a_stride = kFlashKeyTile,
                            .b = values_ + tile.key * width_,
                            .b_stride = width_,
                            .c = context_,
@@ -88,14 +88,14 @@ class FlashForward {
   void softmax(const ScoreTile& tile) {
     const Vec lowest = splat(-std::numeric_limits<float>::infinity());
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
-      float* const scores = scores_ + r * kKeyTile;
+      float* const scores = scores_ + r * kFlashKeyTile;
       const std::int64_t visible = tile.visible(r);
       const std::int64_t width = round_up(visible, kLanes);
-      if (visible < kKeyTile) {
+      if (visible < kFlashKeyTile) {
         float* const last = scores + width - kLanes;
         store(last, keep_lanes(load(last), visible - (width - kLanes), lowest));
         // What the product with the values reads behind it, for the rows that it takes together.
-        const std::int64_t end = std::min(kKeyTile, round_up(visible + kMaskRows, kLanes));
+        const std::int64_t end = std::min(kFlashKeyTile, round_up(visible + kMaskRows, kLanes));
         for (std::int64_t i = width; i < end; i += kLanes) store(scores + i, Vec{});
       }
       Vec most = load(scores);
@@ -134,13 +134,13 @@ class FlashForward {
   const AttentionDims& dims_;
   std::int64_t width_ = 0;  // of packed rows
   std::int64_t used_ = 0;
-  float* keys_ = nullptr;     // [tiles][D][kKeyTile]
+  float* keys_ = nullptr;     // [tiles][D][kFlashKeyTile]
   float* values_ = nullptr;   // [T padded][width]
-  float* query_ = nullptr;    // [kQueryTile][width], times the scale
-  float* context_ = nullptr;  // [kQueryTile][width], not yet divided by the sums
-  float* scores_ = nullptr;   // [kQueryTile][kKeyTile]
-  float* sums_ = nullptr;     // [kQueryTile][kLanes]
-  float* maxima_ = nullptr;   // [kQueryTile]
+  float* query_ = nullptr;    // [kFlashQueryTile][width], times the scale
+  float* context_ = nullptr;  // [kFlashQueryTile][width], not yet divided by the sums
+  float* scores_ = nullptr;   // [kFlashQueryTile][kFlashKeyTile]
+  float* sums_ = nullptr;     // [kFlashQueryTile][kLanes]
+  float* maxima_ = nullptr;   // [kFlashQueryTile]
 };
 
 // Which gradients a walk over the tiles computes. Where whole units do not keep all threads busy, keys and queries are
@@ -185,8 +185,8 @@ class FlashBackward {
     for (float** rows : {&keys_, &dkey_, &dvalue_, &query_, &dcontext_, &dquery_}) *rows = carver.take(keys * width_);
     log2sumexp_ = carver.take(dims_.seq_len);
     delta_ = carver.take(dims_.seq_len);
-    weights_ = carver.take(kQueryTile * kBackwardKeyTile);
-    dscores_ = carver.take(kQueryTile * kBackwardKeyTile);
+    weights_ = carver.take(kFlashQueryTile * kBackwardKeyTile);
+    dscores_ = carver.take(kFlashQueryTile * kBackwardKeyTile);
     used_ = carver.used();
   }
 
@@ -225,9 +225,9 @@ class FlashBackward {
   }
 
   void key_tile(std::int64_t key) {
-    for (std::int64_t row = key / kQueryTile * kQueryTile; row < dims_.seq_len; row += kQueryTile) {
-      if (wanted_ == Wanted::dquery && !mine(row / kQueryTile)) continue;
-      const ScoreTile tile{row, std::min(kQueryTile, dims_.seq_len - row), key, kBackwardKeyTile};
+    for (std::int64_t row = key / kFlashQueryTile * kFlashQueryTile; row < dims_.seq_len; row += kFlashQueryTile) {
+      if (wanted_ == Wanted::dquery && !mine(row / kFlashQueryTile)) continue;
+      const ScoreTile tile{row, std::min(kFlashQueryTile, dims_.seq_len - row), key, kBackwardKeyTile};
       score_tile(tile);
       accumulate(tile);
     }
@@ -295,9 +295,9 @@ class FlashBackward {
 
   void write_dquery(std::int64_t batch, std::int64_t head) const {
     const auto dquery = head_rows<T>(args_.dquery, dims_, batch, head);
-    for (std::int64_t row = 0; row < dims_.seq_len; row += kQueryTile) {
-      if (!mine(row / kQueryTile)) continue;
-      unpack_rows<T>(dquery_ + row * width_, {std::min(kQueryTile, dims_.seq_len - row), dims_.head_dim, width_},
+    for (std::int64_t row = 0; row < dims_.seq_len; row += kFlashQueryTile) {
+      if (!mine(row / kFlashQueryTile)) continue;
+      unpack_rows<T>(dquery_ + row * width_, {std::min(kFlashQueryTile, dims_.seq_len - row), dims_.head_dim, width_},
                      query_scale(dims_) * kLn2, {dquery.row(row), dquery.stride});
     }
   }
@@ -331,7 +331,7 @@ class FlashBackward {
   float* dquery_ = nullptr;
   float* log2sumexp_ = nullptr;
   float* delta_ = nullptr;
-  float* weights_ = nullptr;  // [kQueryTile][kBackwardKeyTile]
+  float* weights_ = nullptr;  // [kFlashQueryTile][kBackwardKeyTile]
   float* dscores_ = nullptr;
 };
 

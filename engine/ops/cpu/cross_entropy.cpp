@@ -12,9 +12,9 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 1024;  // elements that share a maximum; fits in the L1 cache
+constexpr std::int64_t kMaximumBlock = 1024;  // elements that share a maximum; fits in the L1 cache
 
-// A row as exp(x - maxima[i / kBlock]), not yet scaled to a common maximum.
+// A row as exp(x - maxima[i / kMaximumBlock]), not yet scaled to a common maximum.
 struct SoftmaxRow {
   float* exponentials;  // the row itself if that is f32
   float* maxima;        // of the blocks
@@ -39,10 +39,10 @@ template <class T>
 void exponentiate(const T* x, std::int64_t n, SoftmaxRow& row) {
   row.maximum = std::numeric_limits<float>::lowest();
   row.sum = 0.0;
-  for (std::int64_t first = 0; first < n; first += kBlock) {
-    const std::int64_t count = std::min(kBlock, n - first);
+  for (std::int64_t first = 0; first < n; first += kMaximumBlock) {
+    const std::int64_t count = std::min(kMaximumBlock, n - first);
     const float maximum = block_maximum(x + first, count);
-    row.maxima[first / kBlock] = maximum;
+    row.maxima[first / kMaximumBlock] = maximum;
     float* const out = row.exponentials + first;
     Vec sum[2] = {};
     int turn = 0;
@@ -66,9 +66,10 @@ void exponentiate(const T* x, std::int64_t n, SoftmaxRow& row) {
 // softmax * factor.
 template <class T>
 void write_gradient(const SoftmaxRow& row, double factor, T* out, std::int64_t n) {
-  for (std::int64_t first = 0; first < n; first += kBlock) {
-    const std::int64_t count = std::min(kBlock, n - first);
-    const double shrink = std::exp(static_cast<double>(row.maxima[first / kBlock]) - static_cast<double>(row.maximum));
+  for (std::int64_t first = 0; first < n; first += kMaximumBlock) {
+    const std::int64_t count = std::min(kMaximumBlock, n - first);
+    const double shrink =
+        std::exp(static_cast<double>(row.maxima[first / kMaximumBlock]) - static_cast<double>(row.maximum));
     const auto scale = static_cast<float>(factor / row.sum * shrink);
     for (std::int64_t i = first; i < first + count; i += kLanes) {
       const std::int64_t lanes = std::min(kLanes, first + count - i);
@@ -94,7 +95,7 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
   const std::int64_t width = args.logits_NV.shape[1];
   check_targets(args.targets_N, width);
   const auto* const targets = args.targets_N.as<const std::int32_t>();
-  const std::int64_t blocks = (width + kBlock - 1) / kBlock;
+  const std::int64_t blocks = (width + kMaximumBlock - 1) / kMaximumBlock;
   const std::int64_t floats = round_up(blocks, kLanes) + round_up(width, kLanes);
   scratch_.prepare(omp_get_max_threads());
   with_element_type(args.logits_NV.dtype, [&]<class T>() {

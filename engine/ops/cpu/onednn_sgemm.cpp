@@ -8,7 +8,7 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-void sgemm(const SgemmArgs& args) {
+void onednn_sgemm(const SgemmArgs& args) {
   const char transpose_a = args.transpose_a == Transpose::yes ? 'T' : 'N';
   const char transpose_b = args.transpose_b == Transpose::yes ? 'T' : 'N';
   const float beta = args.write == Write::accumulate ? 1.0F : 0.0F;
@@ -20,7 +20,7 @@ void sgemm(const SgemmArgs& args) {
   }
 }
 
-std::string version() {
+std::string onednn_version() {
   const auto* v = dnnl_version();
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
 }
@@ -28,7 +28,7 @@ std::string version() {
 }  // namespace
 
 const MatmulProvider* onednn_provider() {
-  static const MatmulProvider provider{"onednn", sgemm, version};
+  static const MatmulProvider provider{"onednn", onednn_sgemm, onednn_version};
   return &provider;
 }
 

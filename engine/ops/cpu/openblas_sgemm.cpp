@@ -6,7 +6,7 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-void sgemm(const SgemmArgs& args) {
+void openblas_sgemm(const SgemmArgs& args) {
   const auto transpose = [](Transpose t) { return t == Transpose::yes ? CblasTrans : CblasNoTrans; };
   const auto size = [](std::int64_t n) { return static_cast<blasint>(n); };
   cblas_sgemm(CblasRowMajor, transpose(args.transpose_a), transpose(args.transpose_b), size(args.m), size(args.n),
@@ -15,14 +15,14 @@ void sgemm(const SgemmArgs& args) {
 }
 
 // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." with the kernel that was picked.
-std::string version() {
+std::string openblas_version() {
   return std::string(openblas_get_config());
 }
 
 }  // namespace
 
 const MatmulProvider* openblas_provider() {
-  static const MatmulProvider provider{"openblas", sgemm, version};
+  static const MatmulProvider provider{"openblas", openblas_sgemm, openblas_version};
   return &provider;
 }
 

@@ -15,9 +15,9 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-constexpr std::int64_t kBlockRows = 16 * kTileRows;
-constexpr std::int64_t kBlockColumns = 16 * kTileColumns;
-constexpr std::int64_t kBlockDepth = 256;
+constexpr std::int64_t kProductRows = 16 * kTileRows;
+constexpr std::int64_t kProductColumns = 16 * kTileColumns;
+constexpr std::int64_t kProductDepth = 256;
 
 // Element (i, j) of an operand as the product sees it.
 struct Operand {
@@ -70,15 +70,15 @@ void pack(const Operand& from, Range outer, Range depth, std::int64_t width, flo
 }
 
 struct BlockBuffers {
-  float* a;  // kBlockRows x kBlockDepth
-  float* b;  // kBlockDepth x kBlockColumns
-  float* c;  // kBlockRows x kBlockColumns
+  float* a;  // kProductRows x kProductDepth
+  float* b;  // kProductDepth x kProductColumns
+  float* c;  // kProductRows x kProductColumns
 };
 
 void write_block(const SgemmArgs& args, Range rows, Range columns, const float* block) {
   for (std::int64_t i = 0; i < rows.size; ++i) {
     float* const c = args.c + (rows.begin + i) * args.c_stride + columns.begin;
-    const float* const sum = block + i * kBlockColumns;
+    const float* const sum = block + i * kProductColumns;
     if (args.write == Write::accumulate) {
       for (std::int64_t j = 0; j < columns.size; ++j) c[j] += sum[j];
     } else {
@@ -91,9 +91,9 @@ void product_block(const SgemmArgs& args, Range rows, Range columns, const Block
   const Operand a = operand(args.a, args.a_stride, args.transpose_a);
   const Operand b = operand(args.b, args.b_stride, args.transpose_b);
   const Operand b_turned{b.data, b.column_step, b.row_step};
-  std::fill(buffers.c, buffers.c + kBlockRows * kBlockColumns, 0.0F);
-  for (std::int64_t k = 0; k < args.k; k += kBlockDepth) {
-    const Range depth{k, std::min(kBlockDepth, args.k - k)};
+  std::fill(buffers.c, buffers.c + kProductRows * kProductColumns, 0.0F);
+  for (std::int64_t k = 0; k < args.k; k += kProductDepth) {
+    const Range depth{k, std::min(kProductDepth, args.k - k)};
     pack(a, rows, depth, kTileRows, buffers.a);
     pack(b_turned, columns, depth, kTileColumns, buffers.b);
     for (std::int64_t j = 0; j < columns.size; j += kTileColumns) {
@@ -102,8 +102,8 @@ void product_block(const SgemmArgs& args, Range rows, Range columns, const Block
                                                                    .a_stride = kTileRows,
                                                                    .b = buffers.b + j * depth.size,
                                                                    .b_stride = kTileColumns,
-                                                                   .c = buffers.c + i * kBlockColumns + j,
-                                                                   .c_stride = kBlockColumns,
+                                                                   .c = buffers.c + i * kProductColumns + j,
+                                                                   .c_stride = kProductColumns,
                                                                    .m = kTileRows,
                                                                    .n = kTileColumns,
                                                                    .k = depth.size});
@@ -113,35 +113,35 @@ void product_block(const SgemmArgs& args, Range rows, Range columns, const Block
   write_block(args, rows, columns, buffers.c);
 }
 
-void sgemm(const SgemmArgs& args) {
-  const std::int64_t row_blocks = (args.m + kBlockRows - 1) / kBlockRows;
-  const std::int64_t column_blocks = (args.n + kBlockColumns - 1) / kBlockColumns;
+void own_sgemm(const SgemmArgs& args) {
+  const std::int64_t row_blocks = (args.m + kProductRows - 1) / kProductRows;
+  const std::int64_t column_blocks = (args.n + kProductColumns - 1) / kProductColumns;
   constexpr std::int64_t kPerThread =
-      kBlockRows * kBlockDepth + kLanes + kBlockDepth * kBlockColumns + kLanes + kBlockRows * kBlockColumns;
+      kProductRows * kProductDepth + kLanes + kProductDepth * kProductColumns + kLanes + kProductRows * kProductColumns;
   const int threads = omp_in_parallel() != 0 ? 1 : threads_for(args.m * args.n);
   Scratch scratch;
   scratch.prepare(threads);
   for_items(row_blocks * column_blocks, threads, [&](std::int64_t item, int thread) {
     Carver carver(scratch.of_thread(threads == 1 ? 0 : thread, kPerThread));
     BlockBuffers buffers{};
-    buffers.a = carver.take(kBlockRows * kBlockDepth + kLanes);
-    buffers.b = carver.take(kBlockDepth * kBlockColumns + kLanes);
-    buffers.c = carver.take(kBlockRows * kBlockColumns);
-    const std::int64_t row = item % row_blocks * kBlockRows;
-    const std::int64_t column = item / row_blocks * kBlockColumns;
-    product_block(args, {row, std::min(kBlockRows, args.m - row)}, {column, std::min(kBlockColumns, args.n - column)},
-                  buffers);
+    buffers.a = carver.take(kProductRows * kProductDepth + kLanes);
+    buffers.b = carver.take(kProductDepth * kProductColumns + kLanes);
+    buffers.c = carver.take(kProductRows * kProductColumns);
+    const std::int64_t row = item % row_blocks * kProductRows;
+    const std::int64_t column = item / row_blocks * kProductColumns;
+    product_block(args, {row, std::min(kProductRows, args.m - row)},
+                  {column, std::min(kProductColumns, args.n - column)}, buffers);
   });
 }
 
-std::string version() {
+std::string own_version() {
   return std::to_string(kTileRows) + "x" + std::to_string(kTileColumns) + " tiles";
 }
 
 }  // namespace
 
 const MatmulProvider& own_provider() {
-  static const MatmulProvider provider{"own", sgemm, version};
+  static const MatmulProvider provider{"own", own_sgemm, own_version};
   return provider;
 }
 

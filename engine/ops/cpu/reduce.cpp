@@ -6,8 +6,8 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-constexpr std::int64_t kBlock = 32 * 1024;  // elements
-constexpr int kChains = 32;                 // independent f64 sums of a block, so that additions overlap
+constexpr std::int64_t kSumBlock = 32 * 1024;  // elements
+constexpr int kChains = 32;                    // independent f64 sums of a block, so that additions overlap
 
 template <class T, class F>
 double block_sum(const T* x, std::int64_t n, F term) {
@@ -26,17 +26,17 @@ double block_sum(const T* x, std::int64_t n, F term) {
 template <class F>
 void total(TensorView out, const TensorView& x, Write write, Scratch& scratch, F term) {
   const std::int64_t n = x.elements();
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  const std::int64_t blocks = (n + kSumBlock - 1) / kSumBlock;
   auto* const partial = reinterpret_cast<double*>(scratch.shared(2 * blocks));
   with_element_type(x.dtype, [&]<class T>() {
     for_ranges(
         blocks,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t b = begin; b < end; ++b) {
-            partial[b] = block_sum(x.as<const T>() + b * kBlock, std::min(kBlock, n - b * kBlock), term);
+            partial[b] = block_sum(x.as<const T>() + b * kSumBlock, std::min(kSumBlock, n - b * kSumBlock), term);
           }
         },
-        kBlock);
+        kSumBlock);
   });
   double sum = 0.0;
   for (std::int64_t b = 0; b < blocks; ++b) sum += partial[b];
@@ -45,15 +45,15 @@ void total(TensorView out, const TensorView& x, Write write, Scratch& scratch, F
 }
 
 constexpr std::int64_t kStripColumns = 4 * kLanes;
-constexpr std::int64_t kBlockRows = 64;
+constexpr std::int64_t kSumRows = 64;
 
 // Column sums of a strip, over blocks of rows and then over the blocks: shorter chains of rounding errors.
 template <class T>
 void sum_strip(float* dbias, const T* dy, std::int64_t rows, std::int64_t stride, std::int64_t width, Write write) {
   Vec sum[4] = {};
-  for (std::int64_t block = 0; block < rows; block += kBlockRows) {
+  for (std::int64_t block = 0; block < rows; block += kSumRows) {
     Vec partial[4] = {};
-    for (std::int64_t r = block; r < std::min(rows, block + kBlockRows); ++r) {
+    for (std::int64_t r = block; r < std::min(rows, block + kSumRows); ++r) {
       const T* const row = dy + r * stride;
       for (int v = 0; v < 4; ++v) {
         const std::int64_t count = std::clamp<std::int64_t>(width - v * kLanes, 0, kLanes);

@@ -32,7 +32,7 @@ std::vector<Pair> runs_of(const std::vector<double>& a, const std::vector<double
   return out;
 }
 
-std::vector<Pair> noisy(std::mt19937_64& engine, std::size_t count, double ratio, double run_sd) {
+std::vector<Pair> noisy_pairs(std::mt19937_64& engine, std::size_t count, double ratio, double run_sd) {
   std::normal_distribution<double> noise(0.0, run_sd);
   std::vector<Pair> out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -42,22 +42,22 @@ std::vector<Pair> noisy(std::mt19937_64& engine, std::size_t count, double ratio
   return out;
 }
 
-const std::vector<double> kSlower{0.05, 0.06, 0.04, 0.05, 0.055, 0.045, 0.05, 0.06};
+const std::vector<double> kSlowerPairs{0.05, 0.06, 0.04, 0.05, 0.055, 0.045, 0.05, 0.06};
 
 TEST(PairedDecision, NamesASlowdownAndAGainByTheMetricsDirection) {
-  auto faster = kSlower;
+  auto faster = kSlowerPairs;
   for (auto& d : faster) d = -d;
   const PairedRule time;
   const PairedRule rate{.direction = spec::Direction::higher_is_better};
-  EXPECT_EQ(decide_pairs(pairs_of(kSlower), time).decision.verdict, Verdict::regressed);
+  EXPECT_EQ(decide_pairs(pairs_of(kSlowerPairs), time).decision.verdict, Verdict::regressed);
   EXPECT_EQ(decide_pairs(pairs_of(faster), time).decision.verdict, Verdict::improved);
-  EXPECT_EQ(decide_pairs(pairs_of(kSlower), rate).decision.verdict, Verdict::improved);
+  EXPECT_EQ(decide_pairs(pairs_of(kSlowerPairs), rate).decision.verdict, Verdict::improved);
   EXPECT_EQ(decide_pairs(pairs_of(faster), rate).decision.verdict, Verdict::regressed);
 }
 
 TEST(PairedDecision, GivesTheEstimateAndItsIntervalWhateverTheVerdict) {
   // mean 0.05125, sd 0.0069437, t(7; 0.975) = 2.3646: half width 0.005805
-  const auto d = decide_pairs(pairs_of(kSlower), {}).decision;
+  const auto d = decide_pairs(pairs_of(kSlowerPairs), {}).decision;
   EXPECT_NEAR(*d.ratio, std::exp(0.05125), 1e-9);
   EXPECT_NEAR(d.ratio_95->low, std::exp(0.05125 - 0.005805), 2e-6);
   EXPECT_NEAR(d.ratio_95->high, std::exp(0.05125 + 0.005805), 2e-6);
@@ -95,11 +95,11 @@ TEST(PairedDecision, AsksForTheNextLookUntilThereIsNone) {
 }
 
 TEST(PairedDecision, LeavesPairsBeyondALookForTheNextOne) {
-  auto more = kSlower;
+  auto more = kSlowerPairs;
   more.push_back(5.0);
-  EXPECT_EQ(decide_pairs(pairs_of(more), {}).decision.ratio, decide_pairs(pairs_of(kSlower), {}).decision.ratio);
+  EXPECT_EQ(decide_pairs(pairs_of(more), {}).decision.ratio, decide_pairs(pairs_of(kSlowerPairs), {}).decision.ratio);
   EXPECT_NE(decide_pairs(pairs_of(more), {.looks = {4, 8}}).decision.ratio,
-            decide_pairs(pairs_of(kSlower), {}).decision.ratio);
+            decide_pairs(pairs_of(kSlowerPairs), {}).decision.ratio);
 }
 
 TEST(PairedDecision, WithoutAnyVariationStillDecides) {
@@ -134,7 +134,7 @@ TEST(PairedDecisionSimulation, ASecondRunThatIsSlowerMakesNoDifferenceUnderTheBa
   std::mt19937_64 engine(5);
   int wrong = 0;
   for (std::uint64_t trial = 0; trial < 2000; ++trial) {
-    auto pairs = noisy(engine, 8, 1.0, 0.02);
+    auto pairs = noisy_pairs(engine, 8, 1.0, 0.02);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       (first_side(1, trial, i + 1) == Side::a ? pairs[i].b : pairs[i].a) *= 1.1;
     }
@@ -150,7 +150,7 @@ TEST(PairedDecisionSimulation, FindsAShiftOfTwoDeviationsInEightPairsFourTimesIn
   std::mt19937_64 engine(6);
   int found = 0;
   for (int trial = 0; trial < 2000; ++trial) {
-    const auto pairs = noisy(engine, 8, std::exp(0.02), 0.01);
+    const auto pairs = noisy_pairs(engine, 8, std::exp(0.02), 0.01);
     found += decide_pairs(pairs, {.margin_fraction = 0.001, .looks = {4, 8}}).decision.verdict == Verdict::regressed;
   }
   EXPECT_GE(found, 1545);
@@ -176,8 +176,9 @@ TEST(PairedDecision, SaysWhatItCouldHaveFoundAndHowManyPairsTheMarginTakes) {
   // n from (t(n-1; 0.995) + t(n-1; 0.8)) * 0.010690 / sqrt(n) <= log(1.005): 57 by SciPy 1.16.3.
   EXPECT_EQ(*d.pairs_needed, 57U);
   EXPECT_THAT(*gate_refusal(d, rule), HasSubstr("a gate needs 57 pairs"));
-  EXPECT_FALSE(gate_refusal(decide_pairs(pairs_of(kSlower), {}), {})) << "a difference that was found is a verdict";
-  EXPECT_FALSE(decide_pairs(pairs_of(kSlower), {}).pairs_needed);
+  EXPECT_FALSE(gate_refusal(decide_pairs(pairs_of(kSlowerPairs), {}), {}))
+      << "a difference that was found is a verdict";
+  EXPECT_FALSE(decide_pairs(pairs_of(kSlowerPairs), {}).pairs_needed);
 }
 
 TEST(PairedDecision, RefusesWhatIsNoPairAndNoRule) {
@@ -189,8 +190,8 @@ TEST(PairedDecision, RefusesWhatIsNoPairAndNoRule) {
 }
 
 TEST(FalseDiscoveries, TakeBackWhatDoesNotSurviveAmongAll) {
-  const auto strong = decide_pairs(pairs_of(kSlower), {});
-  auto weak_pairs = kSlower;
+  const auto strong = decide_pairs(pairs_of(kSlowerPairs), {});
+  auto weak_pairs = kSlowerPairs;
   for (std::size_t i = 0; i < weak_pairs.size(); i += 2) weak_pairs[i] += 0.14;
   auto weak = decide_pairs(pairs_of(weak_pairs), {});
   ASSERT_EQ(weak.decision.verdict, Verdict::regressed);
@@ -214,7 +215,7 @@ TEST(PairedDecisionSimulation, KeepsItsErrorRateOverAllLooks) {
   std::mt19937_64 engine(11);
   int wrong = 0;
   for (int i = 0; i < 5000; ++i) {
-    const auto all = noisy(engine, 16, 1.0, 0.05);
+    const auto all = noisy_pairs(engine, 16, 1.0, 0.05);
     PairedDecision d;
     for (std::size_t n = 4; n != 0 && !d.final; n = d.next_look) {
       d = decide_pairs({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)}, {});

@@ -63,7 +63,7 @@ Sample read(const std::string& text, Missing missing = Missing::takes_default) {
 }
 
 // "pointer: message" of the SpecError that reading ends with.
-std::string mistake_in(const std::string& text, Missing missing = Missing::takes_default) {
+std::string mistake_of_fields(const std::string& text, Missing missing = Missing::takes_default) {
   try {
     read(text, missing);
   } catch (const SpecError& e) {
@@ -100,44 +100,46 @@ TEST(Fields, NamesFollowTheDeclaration) {
 }
 
 TEST(Fields, ARequiredKeyMayNotBeAbsent) {
-  EXPECT_EQ(mistake_in("{}"), ": the key 'name' (its name) is missing");
+  EXPECT_EQ(mistake_of_fields("{}"), ": the key 'name' (its name) is missing");
 }
 
 TEST(Fields, AWholeFileMayLackNothing) {
-  EXPECT_THAT(mistake_in(R"({"name": "a"})", Missing::is_error), HasSubstr("the key 'count' (how many) is missing"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a"})", Missing::is_error),
+              HasSubstr("the key 'count' (how many) is missing"));
 }
 
 TEST(Fields, AnUnknownKeyIsAnErrorWithASuggestion) {
-  EXPECT_EQ(mistake_in(R"({"name": "a", "coutn": 1})"), "/coutn: unknown key 'coutn' (did you mean 'count'?)");
-  EXPECT_EQ(mistake_in(R"({"name": "a", "list": [{}, {"siez": 1}]})"),
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "coutn": 1})"), "/coutn: unknown key 'coutn' (did you mean 'count'?)");
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "list": [{}, {"siez": 1}]})"),
             "/list/1/siez: unknown key 'siez' (did you mean 'size'?)");
-  EXPECT_EQ(mistake_in(R"({"name": "a", "a/b~": 1})").substr(0, 8), "/a~1b~0:");
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "a/b~": 1})").substr(0, 8), "/a~1b~0:");
 }
 
 TEST(Fields, AWrongTypeNamesTheValueAndWhatIsWanted) {
-  EXPECT_EQ(mistake_in(R"({"name": 7})"), "/name: 'name' is 7, it must be text");
-  EXPECT_EQ(mistake_in(R"({"name": "a", "count": "ten"})"), "/count: 'count' is \"ten\", it must be a whole number");
-  EXPECT_THAT(mistake_in(R"({"name": "a", "count": 1.5})"), HasSubstr("a whole number"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "on": 1})"), HasSubstr("true or false"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "rate": "x"})"), HasSubstr("a number"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "inner": 3})"), HasSubstr("where a mapping of keys is needed"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "list": {}})"), HasSubstr("a list"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "rates": []})"), HasSubstr("a mapping"));
-  EXPECT_THAT(mistake_in("[]"), HasSubstr("where a mapping of keys is needed"));
+  EXPECT_EQ(mistake_of_fields(R"({"name": 7})"), "/name: 'name' is 7, it must be text");
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "count": "ten"})"),
+            "/count: 'count' is \"ten\", it must be a whole number");
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "count": 1.5})"), HasSubstr("a whole number"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "on": 1})"), HasSubstr("true or false"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "rate": "x"})"), HasSubstr("a number"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "inner": 3})"), HasSubstr("where a mapping of keys is needed"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "list": {}})"), HasSubstr("a list"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "rates": []})"), HasSubstr("a mapping"));
+  EXPECT_THAT(mistake_of_fields("[]"), HasSubstr("where a mapping of keys is needed"));
 }
 
 TEST(Fields, ANumberOutOfRangeNamesTheRange) {
-  EXPECT_THAT(mistake_in(R"({"name": "a", "count": -1})"), HasSubstr("/count: 'count' is -1"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "count": 101})"), HasSubstr("at most 100"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "inner": {"size": 11}})"), HasSubstr("/inner/size"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "count": 18446744073709551615})"), HasSubstr("below 2^63"));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "rate": 1.01})"), HasSubstr("/rate"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "count": -1})"), HasSubstr("/count: 'count' is -1"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "count": 101})"), HasSubstr("at most 100"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "inner": {"size": 11}})"), HasSubstr("/inner/size"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "count": 18446744073709551615})"), HasSubstr("below 2^63"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "rate": 1.01})"), HasSubstr("/rate"));
 }
 
 TEST(Fields, AnUnknownWordOfAnEnumerationListsTheWords) {
-  EXPECT_EQ(mistake_in(R"({"name": "a", "colour": "rde"})"),
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "colour": "rde"})"),
             "/colour: 'colour' is 'rde', which it does not know (did you mean 'red'?)");
-  EXPECT_THAT(mistake_in(R"({"name": "a", "colour": "mauve"})"), HasSubstr("one of: red, dark_blue"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "colour": "mauve"})"), HasSubstr("one of: red, dark_blue"));
 }
 
 TEST(Fields, ALossThatDivergedSurvivesAsNaN) {
@@ -145,7 +147,7 @@ TEST(Fields, ALossThatDivergedSurvivesAsNaN) {
   sample.name = "a";
   sample.loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(read(fields_to_json(sample).dump()).loss));
-  EXPECT_THAT(mistake_in(R"({"name": "a", "rate": null})"), HasSubstr("a number"));
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "rate": null})"), HasSubstr("a number"));
 }
 
 // A format as it was first written, and as it is after two fields and a group were added.

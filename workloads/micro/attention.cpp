@@ -84,7 +84,7 @@ void attention(benchmark::State& state, const AttentionCase& c) {
                static_cast<double>(ops->flops().attention_score_flops) / static_cast<double>(state.iterations()));
 }
 
-const bool kRegistered = [] {
+const bool kAttentionRegistered = [] {
   for (const auto dtype : {DType::f32, DType::bf16}) {
     for (const auto kind : {AttentionKind::flash, AttentionKind::dot_product}) {
       for (const auto direction : {Direction::forward, Direction::backward}) {

@@ -61,7 +61,7 @@ void operation(benchmark::State& state, DType dtype, const ProductShape& s) {
   report_flops(state, flops(s));
 }
 
-const bool kRegistered = [] {
+const bool kMatmulRegistered = [] {
   for (const auto& shape : kShapes) {
     for (const auto& provider : engine::cpu::matmul_providers()) {
       const auto name = "matmul/" + std::string(shape.name) + "/" + provider.name;

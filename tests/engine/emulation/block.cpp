@@ -9,7 +9,7 @@ Place place;
 
 namespace {
 
-Block* running = nullptr;
+Block* current_block = nullptr;
 
 constexpr unsigned char kPoison = 0xFF;  // NaN as f32, f64 and bf16; -1 as an integer
 constexpr unsigned char kBorder = 0xA5;
@@ -36,8 +36,8 @@ const char* name_of(WarpCall call) {
 }  // namespace
 
 Block& running_block() {
-  if (running == nullptr) throw std::logic_error("emulation: a device function was called outside a kernel");
-  return *running;
+  if (current_block == nullptr) throw std::logic_error("emulation: a device function was called outside a kernel");
+  return *current_block;
 }
 
 Block::Block() : shared_lines_(kSharedBuffer / sizeof(Line)), shared_(shared_lines_.front().bytes) {}
@@ -75,7 +75,7 @@ void Block::run(const KernelLaunch& launch) {
   const unsigned threads = launch.block.x * launch.block.y * launch.block.z;
   while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>(&Block::thread_body));
   threads_.resize(threads);
-  running = this;
+  current_block = this;
   std::uint64_t number = 0;
   try {
     for (unsigned z = 0; z < launch.grid.z; ++z) {
@@ -88,12 +88,12 @@ void Block::run(const KernelLaunch& launch) {
       }
     }
   } catch (const std::exception& fault) {
-    running = nullptr;
+    current_block = nullptr;
     for (auto& fiber : fibers_) fiber->restart();
     throw KernelFault(std::string("kernel ") + launch.name + ", block " + text_of(place.block) + ", thread " +
                       text_of(place.thread) + ": " + fault.what());
   }
-  running = nullptr;
+  current_block = nullptr;
 }
 
 void Block::run_block() {

@@ -49,6 +49,8 @@ perfbench_library(perfbench_emulated_ops_cuda
     ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)
+# As nvcc compiles them: each kernel's file for itself.
+set_target_properties(perfbench_emulated_ops_cuda PROPERTIES UNITY_BUILD OFF)
 
 set(emulated_tests ${ops_tests} ${cuda_ops_tests})
 if(PERFBENCH_SANITIZE)

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // mapped, and touched where a kernel does
 
 std::jmp_buf host_jump;
-Fiber* running = nullptr;
+Fiber* current_fiber = nullptr;
 
 // AddressSanitizer keeps the bounds of the stack in use.
 #if defined(PERFBENCH_TELL_ASAN)
@@ -75,15 +75,15 @@ void Fiber::arrive_on_fiber(void* fake_stack) {
 }
 
 void Fiber::enter() {
-  running->arrive_on_fiber(nullptr);
+  current_fiber->arrive_on_fiber(nullptr);
   for (;;) {
-    running->body_();
+    current_fiber->body_();
     yield();
   }
 }
 
 void Fiber::resume() {
-  running = this;
+  current_fiber = this;
   void* fake_stack = nullptr;
   leave(&fake_stack, stack_, kStackBytes);
   if (_setjmp(host_jump) == 0) {
@@ -98,11 +98,11 @@ void Fiber::resume() {
     setcontext(&context);
   }
   arrive_on_host(fake_stack);
-  running = nullptr;
+  current_fiber = nullptr;
 }
 
 void Fiber::yield() {
-  Fiber* const self = running;
+  Fiber* const self = current_fiber;
   leave_for_host(&self->fake_stack_);
   if (_setjmp(self->jump_) == 0) _longjmp(host_jump, 1);
   self->arrive_on_fiber(self->fake_stack_);

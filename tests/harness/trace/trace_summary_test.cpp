@@ -21,7 +21,7 @@ std::int64_t sum_of_parts(const TraceSummary& s) {
          s.exposed_comm_ns + s.idle_dependency_ns + s.idle_host_ns;
 }
 
-TraceSummary only_step(const MadeUpTrace& made) {
+TraceSummary summary_of_step(const MadeUpTrace& made) {
   const auto all = summarise(made.trace());
   EXPECT_THAT(all, SizeIs(1));
   EXPECT_EQ(sum_of_parts(all.front()), all.front().wall_ns);
@@ -42,7 +42,7 @@ TEST(TraceSummary, CountsWhatTheHostExecutesByItsOperations) {
       .host(TraceKind::phase, "optimizer", 1700, 2000)
       .host(TraceKind::op, "sum_of_squares", 1700, 1710)
       .host(TraceKind::op, "adamw", 1710, 1900);
-  const auto s = only_step(made);
+  const auto s = summary_of_step(made);
   EXPECT_EQ(s.step, 5);
   EXPECT_EQ(s.wall_ns, 1000);
   EXPECT_EQ(s.copy_ns, 20);
@@ -64,7 +64,7 @@ TEST(TraceSummary, ACollectiveIsExposedOnlyWhileNothingIsComputed) {
       .host(TraceKind::phase, "exposed_comm", 400, 700)
       .host(TraceKind::op, "add", 700, 1000)
       .collective("all_gather", 60, 600, 1);
-  const auto s = only_step(made);
+  const auto s = summary_of_step(made);
   EXPECT_EQ(s.collective_ns, 540);
   EXPECT_EQ(s.exposed_comm_ns, 40 + 200);  // before the product and after it
   EXPECT_EQ(s.gemm_ns, 300);
@@ -113,7 +113,7 @@ TEST(TraceSummary, SortsReplayedWorkByTheOperationAndPhaseThatRecordedIt) {
   events[events.size() - 2].phase = "forward";
   events.back().name = "sum_of_squares";
   events.back().phase = "optimizer";
-  const auto s = only_step(made);
+  const auto s = summary_of_step(made);
   EXPECT_EQ(s.elementwise_ns, 200);
   EXPECT_EQ(s.optimizer_ns, 100);
   EXPECT_EQ(s.idle_dependency_ns, 5 + 30);  // from the call's return on, nothing waits for the host
@@ -127,7 +127,7 @@ TEST(TraceSummary, SaysWhenTracedStepsWereExecutedOtherwiseThanTimedOnes) {
 }
 
 TEST(TraceSummary, FollowsKernelsToTheSpansThatSubmittedThem) {
-  const auto s = only_step(gpu_step());
+  const auto s = summary_of_step(gpu_step());
   EXPECT_EQ(s.gemm_ns, 200 + 100);
   EXPECT_EQ(s.attention_ns, 100);
   EXPECT_EQ(s.exposed_comm_ns, 80);
@@ -139,7 +139,7 @@ TEST(TraceSummary, FollowsKernelsToTheSpansThatSubmittedThem) {
 }
 
 TEST(TraceSummary, AGapIsOfTheHostUnlessSomethingWasHandedOverThatWaits) {
-  const auto s = only_step(gpu_step());
+  const auto s = summary_of_step(gpu_step());
   // [15, 20): launched, not begun. [320, 400): the collective waits. [510, 530): launched, not begun.
   EXPECT_EQ(s.idle_dependency_ns, 5 + 80 + 20);
   // [0, 15), [480, 510), [570, 600), [700, 990): nobody had said what to do.
@@ -152,7 +152,7 @@ TEST(TraceSummary, OperationsOfTheHostBesideADeviceAreSubmissions) {
       .host(TraceKind::op, "matmul", 0, 50)
       .host(TraceKind::copy, "upload", 50, 60)
       .device(TraceKind::kernel, "void k(float*)", 7, 90, 100);
-  const auto s = only_step(made);
+  const auto s = summary_of_step(made);
   EXPECT_EQ(s.gemm_ns, 0);
   EXPECT_EQ(s.copy_ns, 0);
   EXPECT_EQ(s.other_ns, 10);
@@ -194,7 +194,7 @@ TEST(TraceSummary, PartsSumToTheStepWhateverTheEvents) {
                   start, end, below(5));
       }
     }
-    const auto s = only_step(made);
+    const auto s = summary_of_step(made);
     EXPECT_LE(s.exposed_comm_ns, s.collective_ns);
     auto check = [](const spec::Field& field, const std::int64_t& value) { EXPECT_GE(value, 0) << field.name; };
     TraceSummary::fields(s, check);
@@ -206,7 +206,7 @@ TEST(TraceSummary, AHundredThousandNestedSpansAreNoWorseThanAsManyInARow) {
   constexpr std::int64_t kSpans = 100'000;
   made.step(0, 0, 2 * kSpans);
   for (std::int64_t i = 0; i < kSpans; ++i) made.host(TraceKind::op, "matmul", i, 2 * kSpans - i);
-  EXPECT_EQ(only_step(made).gemm_ns, 2 * kSpans);
+  EXPECT_EQ(summary_of_step(made).gemm_ns, 2 * kSpans);
 }
 
 }  // namespace

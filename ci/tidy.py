@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy with .clang-tidy's checks over the sources of a build tree, leaving out what it found clean before.
 
-usage: tidy.py BUILD_TREE FOLDER ...     the tree must be built: what a source includes is read from ninja's log
+usage: tidy.py BUILD_TREE FOLDER ...     the tree must be built, each source by itself: what it includes is read from
+ninja's log
 """
 import concurrent.futures
 import hashlib
@@ -67,6 +68,9 @@ def main():
     tree = Path(sys.argv[1]).resolve()
     folders = tuple(f"{root / folder}{os.sep}" for folder in sys.argv[2:])
     entries = [e for e in json.loads((tree / "compile_commands.json").read_text()) if e["file"].startswith(folders)]
+    if not entries:
+        sys.exit(f"clang-tidy: no source of {', '.join(sys.argv[2:])} is compiled by itself in {tree}; "
+                 "configure it with -DCMAKE_UNITY_BUILD=OFF")
     # As ccache does: outside of the tree, so that a fresh clone knows it too.
     clean = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfbench-tidy"
     clean.mkdir(parents=True, exist_ok=True)

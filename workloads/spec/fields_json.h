@@ -20,8 +20,6 @@
 
 namespace perfbench::spec {
 
-using Json = nlohmann::json;
-
 // What an absent key means: a person's file takes the default, a resolved file must be whole.
 enum class Missing { takes_default, is_error };
 

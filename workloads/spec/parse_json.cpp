@@ -9,7 +9,6 @@
 namespace perfbench::spec {
 namespace {
 
-using Json = nlohmann::json;
 using Event = Json::parse_event_t;
 
 class Watcher {
@@ -50,8 +49,8 @@ Json parse_json(std::string_view text) {
   }
 }
 
-std::string json_line(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string json_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace perfbench::spec

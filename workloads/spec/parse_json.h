@@ -8,15 +8,17 @@
 
 namespace perfbench::spec {
 
+using Json = nlohmann::json;
+
 // Throws SpecError with an empty pointer, its message with line and column, for what is not JSON, for a key given twice
 // in one object (the library would keep one in silence) and for nesting beyond kJsonMaxDepth (which would end in a
 // stack overflow where trees are walked).
-nlohmann::json parse_json(std::string_view text);
+Json parse_json(std::string_view text);
 
 inline constexpr int kJsonMaxDepth = 64;
 
 // One line. Bytes that are not UTF-8 (of a path, or of another program's message) become U+FFFD: a record that says
 // something slightly damaged beats none.
-std::string json_line(const nlohmann::json& json);
+std::string json_line(const Json& json);
 
 }  // namespace perfbench::spec

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the sources to ci/include_rules.txt, forbids circles between files, and keeps files short.
+"""Holds the sources to ci/include_rules.txt, forbids circles between files, keeps files short, and keeps Python's own
+names from its scripts.
 
 usage: check_includes.py [ROOT]     prints one line per violation; exit code 1 when there is any
 """
@@ -114,6 +115,13 @@ def find_circle(graph):
     return None
 
 
+def takes_a_standard_name(file):
+    """A script's folder comes first on its path: beside a statistics.py, PyTorch would import that for Python's."""
+    path = Path(file)
+    name = path.parent.name if path.name == "__init__.py" else path.stem
+    return path.suffix == ".py" and name in sys.stdlib_module_names
+
+
 def check(root):
     rules = Rules(root / "ci" / "include_rules.txt")
     paths = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.is_file()]
@@ -132,6 +140,8 @@ def check(root):
     if circle:
         yield f"a circle of includes: {' -> '.join(circle)}"
     for path in paths:
+        if takes_a_standard_name(path):
+            yield f"{path.relative_to(root)}: Python has a module of this name, which scripts beside it would not find"
         if path.suffix in SOURCE_SUFFIXES | SCRIPT_SUFFIXES:
             lines = path.read_text().count("\n")
             if lines > MAX_LINES:

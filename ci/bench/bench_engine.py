@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from cells import run_cell
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = ["gpt2-124m:4x64", "gpt2-124m:4x256", "gpt2-124m:1x1024", "llama-110m:4x64", "llama-110m:4x256", "llama-110m:1x1024"]
 
@@ -41,27 +43,17 @@ class Worker:
         self.process.wait(timeout=60)
 
 
-def resolved_run(build, model, batch, seq_len, folder):
-    """run.json of one cell, left by a one-step sweep of a matrix written here: names resolve in one place."""
-    matrix = folder / "bench.yaml"
-    matrix.write_text(f"name: bench\ndefaults: {{model: {model}, global_batch: {batch}, seq_len: {seq_len}, steps: 1}}\n")
-    runs = folder / "runs"
-    command = [build / "bin" / "perfbench", "sweep", matrix, "--db", folder / "bench.db", "--runs", runs]
-    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return next(runs.glob("*/001/run.json"))
-
-
 def measure(case, options):
     model, shape = case.split(":")
     batch, seq_len = (int(part) for part in shape.split("x"))
     with tempfile.TemporaryDirectory() as temporary:
-        run = resolved_run(options.build, model, batch, seq_len, pathlib.Path(temporary))
+        settings = {"model": model, "global_batch": batch, "seq_len": seq_len, "steps": 1}
+        run = run_cell(options.build, temporary, settings) / "run.json"  # one step leaves the resolved run
         step_worker = options.build / "bin" / "step_worker"
         workers = {"engine": Worker([step_worker, "engine", run], options.threads),
                    "floor": Worker([step_worker, "floor", run], options.threads)}
         if options.torch_python:
-            command = [options.torch_python, ROOT / "ci/bench/peer_torch.py", "--model", model, "--batch", batch,
-                       "--seq", seq_len, "--threads", options.threads]
+            command = [options.torch_python, ROOT / "ci/bench/peer_torch.py", "--run", run, "--threads", options.threads]
             workers["torch"] = Worker(command, options.threads)
             if options.compile:
                 workers["compiled"] = Worker(command + ["--compile"], options.threads)

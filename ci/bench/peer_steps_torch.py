@@ -8,7 +8,6 @@ Exit code 6: the model has something that the peer cannot express.
 
 import argparse
 import contextlib
-import dataclasses
 import json
 import pathlib
 import sys
@@ -16,23 +15,9 @@ import time
 
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"))
-
-from models import ModelConfig, PositionConfig  # noqa: E402
-from torch_models import Decoder  # noqa: E402
+from torch_models import Decoder, config_of
 
 SEED = 1234
-
-
-def config_of(model):
-    """The model of a run.json, which names every field of every kind. Raises ValueError for what the peer has not."""
-    if model["moe"]["n_experts"] > 0 or model["position"]["kind"] not in ("rope", "learned"):
-        raise ValueError(f"{model['name']}: no experts, and no positions of kind {model['position']['kind']}")
-
-    def known(kind, fields):
-        return {field.name: fields[field.name] for field in dataclasses.fields(kind) if field.name in fields}
-
-    return ModelConfig(**{**known(ModelConfig, model), "position": PositionConfig(**known(PositionConfig, model["position"]))})
 
 
 def make_trainer(run, device, compiled):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a model in PyTorch one step per request, so that a benchmark can alternate it with the engine.
+"""Trains the model of a run.json in PyTorch one step per request, so that a benchmark can alternate it with the engine.
 
 Prints `ready {...}`, then answers each line `step` on stdin with one JSON line; `quit` or the end of stdin ends it.
 """
@@ -12,29 +12,15 @@ import time
 
 import torch
 
-GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
-sys.path.insert(0, str(GOLDEN))
+from torch_models import GOLDEN, Decoder, config_of, load_named
 
-from models import ModelConfig, PositionConfig, initial_parameters  # noqa: E402
-from streams import synthetic_tokens  # noqa: E402
-from torch_models import Decoder, load_named  # noqa: E402
+from models import ModelConfig, initial_parameters  # isort: skip, found through torch_models
+from streams import synthetic_tokens  # isort: skip
 
 SEED = 1234
 # OpenMP workers spin for some 20 ms after their last loop; an answer waits until they sleep, so that whoever is timed
 # next does not share its cores with them.
 SETTLE_S = 0.05
-
-MODELS = {
-    "llama-110m": ModelConfig(
-        name="llama-110m", layers=12, d_model=768, n_heads=12, n_kv_heads=12, head_dim=64, d_ff=2048, vocab_size=32000,
-        max_seq_len=2048,
-    ),
-    "gpt2-124m": ModelConfig(
-        name="gpt2-124m", layers=12, d_model=768, n_heads=12, n_kv_heads=12, head_dim=64, d_ff=3072, vocab_size=50257,
-        max_seq_len=1024, norm="layernorm", activation="gelu_tanh", bias="all", tied_embedding=True,
-        position=PositionConfig(kind="learned"),
-    ),
-}  # fmt: skip
 
 
 def peak_rss_bytes():
@@ -135,17 +121,13 @@ def self_check():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", choices=MODELS)
-    parser.add_argument("--batch", type=int, default=4, help="sequences of a step")
-    parser.add_argument("--seq", type=int, default=256, help="tokens of a sequence")
+    parser.add_argument("--run", type=pathlib.Path, help="run.json: model, sequences of a step and their length")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--compile", action="store_true", help="use torch.compile if it works")
     parser.add_argument("--self-check", action="store_true", help="compare the model with the golden files")
     arguments = parser.parse_args()
-    if not arguments.self_check and not arguments.model:
-        parser.error("--model is required")
-    if not arguments.self_check and arguments.seq > MODELS[arguments.model].max_seq_len:
-        parser.error(f"--seq {arguments.seq}: {arguments.model} has {MODELS[arguments.model].max_seq_len} positions")
+    if not arguments.self_check and not arguments.run:
+        parser.error("--run is required")
     return arguments
 
 
@@ -154,14 +136,15 @@ def main():
     torch.set_num_threads(arguments.threads)
     if arguments.self_check:
         return self_check()
-    trainer = Trainer(MODELS[arguments.model], arguments.batch, arguments.seq)
+    run = json.loads(arguments.run.read_text())
+    trainer = Trainer(config_of(run["model"]), run["global_batch"], run["seq_len"])
     compile_error = trainer.compile() if arguments.compile else None
     ready = {
         "torch": torch.__version__,
-        "model": arguments.model,
+        "model": trainer.config.name,
         "params": sum(p.numel() for p in trainer.model.parameters()),
-        "batch": arguments.batch,
-        "seq_len": arguments.seq,
+        "batch": trainer.batch,
+        "seq_len": trainer.seq_len,
         "threads": torch.get_num_threads(),
         "optimizer": trainer.optimizer_kind,
         "compiled": arguments.compile and compile_error is None,

@@ -1,8 +1,28 @@
 """The benchmark's peer: the decoder families as a good PyTorch user writes them for speed (fused products, SDPA)."""
 
+import dataclasses
+import pathlib
+import sys
+
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+from models import ModelConfig, PositionConfig  # noqa: E402
+
+
+def config_of(model):
+    """The model of a run.json, which names every field of every kind. Raises ValueError for what the peer has not."""
+    if model["moe"]["n_experts"] > 0 or model["position"]["kind"] not in ("rope", "learned"):
+        raise ValueError(f"{model['name']}: no experts, and no positions of kind {model['position']['kind']}")
+
+    def known(kind, fields):
+        return {field.name: fields[field.name] for field in dataclasses.fields(kind) if field.name in fields}
+
+    return ModelConfig(**{**known(ModelConfig, model), "position": PositionConfig(**known(PositionConfig, model["position"]))})
 
 
 def make_norm(c):

@@ -85,6 +85,17 @@ yes '//' | head -601 >"$work/tree/engine/core/long.h"
 expect 'a long file is refused' 1 'engine/core/long.h: 601 lines'
 
 fresh_tree
+mkdir "$work/tree/tests"
+echo 'print("equal")' >"$work/tree/tests/statistics.py"
+expect 'a script beside others may not take the place of a standard module' 1 \
+  'tests/statistics.py: Python has a module of this name'
+
+fresh_tree
+mkdir -p "$work/tree/ci/json"
+touch "$work/tree/ci/json/__init__.py"
+expect 'nor may a package' 1 'ci/json/__init__.py: Python has a module of this name'
+
+fresh_tree
 sed -i 's#^workloads/spec:#workloads/spec: engine/ops#' "$work/tree/ci/include_rules.txt"
 expect 'rules that go in a circle are refused' 1 'a circle: '
 

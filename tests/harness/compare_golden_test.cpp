@@ -1,4 +1,4 @@
-// Every estimator and test behind the verdicts against SciPy's and NumPy's values (tests/golden/statistics.py).
+// Every estimator and test behind the verdicts against SciPy's and NumPy's values (tests/golden/verdict_statistics.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ void expect_close(double ours, const Json& theirs, const char* what) {
 }
 
 const Json& golden() {
-  static const Json json = Json::parse(std::ifstream(PERFBENCH_SOURCE_DIR "/tests/golden/statistics.json"));
+  static const Json json = Json::parse(std::ifstream(PERFBENCH_SOURCE_DIR "/tests/golden/verdict_statistics.json"));
   return json;
 }
 

@@ -1,8 +1,8 @@
 """Estimators and tests behind the verdicts, by SciPy and NumPy, on fixed made-up numbers.
 
     python3 -m venv venv && venv/bin/pip install scipy
-    venv/bin/python tests/golden/statistics.py          # compare with statistics.json
-    venv/bin/python tests/golden/statistics.py --write  # rewrite, after a deliberate change
+    venv/bin/python tests/golden/verdict_statistics.py          # compare with verdict_statistics.json
+    venv/bin/python tests/golden/verdict_statistics.py --write  # rewrite, after a deliberate change
 
 Read by tests/harness/compare_golden_test.cpp.
 """
@@ -17,7 +17,7 @@ import scipy
 from scipy import stats
 
 VERSION = 1
-path = pathlib.Path(__file__).with_name("statistics.json")
+path = pathlib.Path(__file__).with_name("verdict_statistics.json")
 
 
 def pairs_case(random, n, shift, sd, common_sd):

@@ -1,0 +1,81 @@
+"""Every script of ci/bench starts and ends: the engine is the real one on a tiny model, PyTorch, JAX and the detectors are
+those of fake_frameworks. No figure is looked at, only that there is one.
+
+usage: bench_scripts_test.py REPOSITORY BUILD
+"""
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop())
+BENCH = pathlib.Path(sys.argv.pop()) / "ci" / "bench"
+FAKES = pathlib.Path(__file__).resolve().parent / "fake_frameworks"
+CASE = "llama-tiny:2x16"
+# What each test below runs, by itself or through the script that it starts.
+RUN_BY = {"bench_engine.py": {"bench_engine.py", "peer_torch.py", "torch_models.py", "cells.py"},
+          "gpu_peers.py": {"gpu_peers.py", "peer_steps_torch.py", "peer_steps_jax.py", "torch_models.py", "cells.py",
+                           "figures.py"},
+          "gpu_overhead.py": {"gpu_overhead.py", "cells.py", "figures.py"},
+          "bench_detectors.py": {"bench_detectors.py"}}
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_script(self, name, *arguments):
+        # No bytecode: files of its own would make the tree one with changes.
+        environment = dict(os.environ, PYTHONPATH=str(FAKES), PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")
+        done = subprocess.run([sys.executable, BENCH / name, *map(str, arguments)], capture_output=True, text=True,
+                              env=environment)
+        self.assertEqual(done.returncode, 0, f"{name}:\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def test_the_engine_is_timed_beside_its_floor_and_pytorch(self):
+        output = self.run_script("bench_engine.py", "--build", BUILD, "--case", CASE, "--rounds", 1, "--warmup", 0,
+                                 "--threads", 1, "--torch-python", sys.executable, "--compile")
+        row = json.loads(output)
+        self.assertEqual(row["case"], CASE)
+        for figure in ("engine_over_floor", "torch_over_engine", "compiled_over_engine", "memory_over_torch"):
+            self.assertGreater(row[figure], 0, figure)
+
+    def test_the_engine_is_timed_beside_both_peers_in_processes_that_alternate(self):
+        self.run_script("gpu_peers.py", "--build", BUILD, "--folder", self.folder, "--device", "cpu", "--case", CASE,
+                        "--rounds", 1, "--steps", 6)
+        summary = json.loads((self.folder / "summary.json").read_text())
+        self.assertEqual(summary["absent"], {})
+        for who in ("torch", "jax"):
+            self.assertEqual(summary["cases"][CASE][who]["over_engine"]["pairs"], 1)
+
+    def test_what_watching_a_step_costs(self):
+        self.run_script("gpu_overhead.py", "--build", BUILD, "--folder", self.folder, "--device", "cpu", "--model",
+                        "llama-tiny", "--batch", 2, "--seq", 16, "--rounds", 2)
+        self.assertEqual(json.loads((self.folder / "summary.json").read_text())["spans"]["pairs"], 2)
+
+    def test_the_screen_beside_public_detectors(self):
+        with open(self.folder / "series.csv", "w") as file:
+            out = csv.writer(file)
+            out.writerow(["noise", "shift_sigma", "series", "night", "value"])
+            for sigma in (0.0, 2.0):
+                for night in range(150):
+                    out.writerow(["gaussian", sigma, 0, night, 0.01 * (night % 7) + (sigma if night >= 120 else 0)])
+        (self.folder / "screens.csv").write_text("noise,shift_sigma,series,night\ngaussian,2.0,0,121\n")
+        rows = self.run_script("bench_detectors.py", self.folder, "--jobs", 1).splitlines()
+        self.assertEqual([row.split(" | ")[1] for row in rows[2:]],
+                         ["perfbench screen", "Apache Otava 0", "ruptures PELT, BIC 0"])
+        self.assertTrue(rows[2].endswith("| 0.0 | 2 |"), rows[2])
+
+    def test_no_script_is_left_out(self):
+        self.assertEqual({path.name for path in BENCH.glob("*.py")}, set.union(*RUN_BY.values()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,3 +3,10 @@ perfbench_test(plan_planner_test SOURCES plan/planner_test.cpp
   DEPENDS perfbench_plan perfbench_matrix perfbench_launch)
 target_compile_definitions(plan_planner_test PRIVATE PERFBENCH_FAKE_DRY_ENGINE="$<TARGET_FILE:fake_dry_engine>")
 add_dependencies(plan_planner_test fake_dry_engine)
+
+# With the real engine's counts.
+if(TARGET perfbench-engine)
+  perfbench_test(plan_matrix_statements_test SOURCES plan/matrix_statements_test.cpp DEPENDS perfbench_plan perfbench_matrix)
+  target_compile_definitions(plan_matrix_statements_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
+  add_dependencies(plan_matrix_statements_test perfbench-engine)
+endif()

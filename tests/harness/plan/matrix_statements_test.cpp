@@ -1,0 +1,63 @@
+// What the comments of the matrices say of memory, held to the engine's own count.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/matrix/matrix.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/yaml_document.h"
+#include "harness/plan/planner.h"
+
+namespace perfbench::harness {
+namespace {
+
+const std::filesystem::path kMatrices = PERFBENCH_SOURCE_DIR "/matrices";
+
+// The comment in front of a matrix, as one line.
+std::string comment_of(const std::filesystem::path& matrix) {
+  std::ifstream file(matrix);
+  std::string comment;
+  for (std::string line; std::getline(file, line) && line.starts_with("#");) comment += line.substr(1);
+  return comment;
+}
+
+std::vector<PlannedCell> plan_of(const std::filesystem::path& matrix, const Overrides& overrides = {}) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
+  auto cells = expand(YamlDocument::load(matrix, "matrix"), catalog, overrides).cells;
+  return plan_of(llama, {.only = {"model=*405b"}, .set = {}});
+}
+
+TEST(MatrixStatements, WhereLlamasLargestModelFits) {
+  const auto llama = kMatrices / "llama.yaml";
+  std::map<std::pair<std::int64_t, std::int64_t>, PlanState> by_gpus_and_prefetch;
+  for (const auto& planned : plan_of(llama, {.only = {"model=*405b"}, .set = {}})) {
+    const auto& run = planned.cell.run;
+    by_gpus_and_prefetch[{run.mesh.devices(), run.fsdp_prefetch}] = planned.state;
+  }
+  const std::map<std::pair<std::int64_t, std::int64_t>, PlanState> said{{{256, 0}, PlanState::infeasible},
+                                                                        {{256, 1}, PlanState::infeasible},
+                                                                        {{512, 0}, PlanState::feasible},
+                                                                        {{512, 1}, PlanState::infeasible}};
+  EXPECT_EQ(by_gpus_and_prefetch, said);
+  EXPECT_THAT(comment_of(llama), testing::HasSubstr("405B fits 512 GPUs without overlap (fsdp_prefetch 0); it does not "
+                                                    "fit them with overlap, nor 256 GPUs either way."));
+}
+
+TEST(MatrixStatements, WhatIsForOneGpuFitsOne) {
+  const auto gpu = kMatrices / "gpu.yaml";
+  EXPECT_THAT(comment_of(gpu), testing::HasSubstr("One H100 or H200: the sizes that fit, and slices"));
+  for (const auto& planned : plan_of(gpu)) {
+    EXPECT_EQ(planned.state, PlanState::feasible) << planned.cell.label << ": " << planned.reason;
+    EXPECT_EQ(planned.cell.run.mesh.devices(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::harness

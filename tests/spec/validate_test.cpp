@@ -108,5 +108,28 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("experts"));
 }
 
+// Llama 3.1 405B, 2048 sequences of 8192 tokens: 6 * 403.75e9 + 12 * 126 * 128 * 128 * 8192 = 2.63e12 FLOP a
+// token, 4.4e19 in all. A rank of tp 8 has 5.5e18, one of tp 8 and pp 14 3.9e17.
+TEST(Validate, CountsTheWorkOfARankThatSharesItOverTpAndPp) {
+  const auto llama = [](std::int64_t tp, std::int64_t pp) {
+    return mistake([=](RunSpec& run) {
+      run.model.layers = 126;
+      run.model.d_model = 16384;
+      run.model.n_heads = 128;
+      run.model.n_kv_heads = 8;
+      run.model.head_dim = 128;
+      run.model.d_ff = 53248;
+      run.model.vocab_size = 128256;
+      run.seq_len = 8192;
+      run.global_batch = 2048;
+      run.mesh.ici.tp = tp;
+      run.mesh.dcn.pp = pp;
+    });
+  };
+  EXPECT_THAT(llama(1, 1), HasSubstr("more work than can be counted exactly"));
+  EXPECT_THAT(llama(8, 1), HasSubstr("more dp, fsdp, tp or pp"));
+  EXPECT_EQ(llama(8, 14), "no error");
+}
+
 }  // namespace
 }  // namespace perfbench::spec

@@ -38,13 +38,22 @@ constexpr double kMostParameters = 1e15;
 // Counts are 64-bit; recomputation adds at most a third.
 constexpr double kMostFlopsPerRank = 4e18;
 
-void check_countable(const RunSpec& run) {
+// A rank of a tensor or pipeline parallel mesh does its share of the layers; the unembedding is one stage's.
+double flops_of_a_rank(const RunSpec& run) {
   const double tokens = static_cast<double>(run.sequences_per_rank()) * static_cast<double>(run.seq_len);
-  const double flops = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
+  const double all = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
+  const double unembedding =
+      6 * tokens * static_cast<double>(run.model.vocab_size) * static_cast<double>(run.model.d_model);
+  const auto share = [](std::int64_t axis) { return 1 / static_cast<double>(axis); };
+  return share(run.mesh.tp()) * (unembedding + share(run.mesh.pp()) * (all - unembedding));
+}
+
+void check_countable(const RunSpec& run) {
+  const double flops = flops_of_a_rank(run);
   if (flops > kMostFlopsPerRank) {
     reject("/global_batch", number(run.sequences_per_rank()) + " sequences of " + number(run.seq_len) +
                                 " tokens per rank are more work than can be counted exactly (4e18 FLOP a step); use a "
-                                "smaller global_batch or seq_len, or more dp or fsdp");
+                                "smaller global_batch or seq_len, or more dp, fsdp, tp or pp");
   }
 }
 

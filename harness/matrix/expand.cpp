@@ -6,6 +6,7 @@
 
 #include "harness/matrix/match.h"
 #include "harness/matrix/matrix.h"
+#include "harness/matrix/node_notices.h"
 #include "harness/matrix/run_id.h"
 #include "harness/matrix/yaml_document.h"
 
@@ -268,7 +269,9 @@ class Expander {
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides) {
   MatrixParts parts = parse_matrix(matrix);
   parse_overrides(overrides, parts);
-  return Expander(matrix, catalog, std::move(parts), overrides.equal_runs).expand();
+  auto out = Expander(matrix, catalog, std::move(parts), overrides.equal_runs).expand();
+  for (auto& notice : notices_of_wide_meshes(out.cells, catalog)) out.notices.push_back(std::move(notice));
+  return out;
 }
 
 }  // namespace perfbench::harness

@@ -258,6 +258,30 @@ TEST(Expand, SaysThatARuleMatchesNoCell) {
   EXPECT_THAT(expansion.notices, ElementsAre("m.yaml:3:11 this exclude matches no cell"));
 }
 
+// ici is inside a node: eight cards do not share one of four.
+TEST(Expand, SaysOnceForEachMeshThatItIsWiderThanANode) {
+  const auto expansion = expand_text(
+      "name: m\ndefaults: {model: tiny-llama, seq_len: 32, global_batch: 16, device: cuda, hardware: tiny-card}\n"
+      "axes: {fsdp: [4, 8], remat: [none, full], dcn_dp: [1, 2]}\n");
+  EXPECT_EQ(expansion.cells.size(), 8U);
+  EXPECT_THAT(expansion.notices,
+              ElementsAre("4 cells, the first 'fsdp=8 remat=none dcn_dp=1', put fsdp 8 inside a node, and a node of "
+                          "tiny-card has 4 devices: give what goes across nodes to a dcn axis (fsdp: 4, dcn_fsdp: 2)"));
+}
+
+TEST(Expand, ProposesNoSplitThatDoesNotExist) {
+  const auto expansion = expand_text(
+      "name: m\ndefaults: {model: tiny-llama, seq_len: 32, global_batch: 36, device: cuda, hardware: TC}\n"
+      "axes: {fsdp: [6]}\nexclude: [{when: {fsdp: 12}, reason: x}]\n"
+      "include: [{fsdp: 3, dp: 2}, {fsdp: 12}, {fsdp: 8, hardware: host}]\n");
+  EXPECT_THAT(
+      expansion.notices,
+      ElementsAre("the cell 'fsdp=3 dp=2' puts dp 2 fsdp 3 inside a node, and a node of tiny-card has 4 devices: "
+                  "give what goes across nodes to a dcn axis",
+                  "the cell 'fsdp=6' puts fsdp 6 inside a node, and a node of tiny-card has 4 devices: give "
+                  "what goes across nodes to a dcn axis"));
+}
+
 TEST(Expand, RepeatsComeFromTheMatrixAndFromRules) {
   const auto expansion = expand_text(kBase +
                                      "repeats: 5\naxes: {remat: [none, full]}\n"

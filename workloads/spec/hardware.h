@@ -33,7 +33,8 @@ struct HardwareSpec {
   PeakRates peak_flops_per_s;
   std::int64_t memory_bytes = 0;
   double memory_bytes_per_s = 0;
-  std::vector<std::string> aliases;  // as published rows write it: "H100 80G SXM"
+  std::int64_t devices_per_node = 0;  // of the usual node, between which links are slower; 0: not one usual size
+  std::vector<std::string> aliases;   // as published rows write it: "H100 80G SXM"
   std::vector<std::string> source;
   std::string notes;
 
@@ -44,6 +45,7 @@ struct HardwareSpec {
     f(Field{.name = "peak_flops_per_s", .help = "dense peaks", .presence = Presence::required}, self.peak_flops_per_s);
     f(Field{"memory_bytes", "device memory", 1, 1e15, Presence::required}, self.memory_bytes);
     f(Field{"memory_bytes_per_s", "memory bandwidth", 1, 1e15, Presence::required}, self.memory_bytes_per_s);
+    f(Field{"devices_per_node", "devices of the usual node", 0, 1e6}, self.devices_per_node);
     f(Field{"aliases", "other names in use"}, self.aliases);
     f(Field{.name = "source", .help = "where the figures come from", .presence = Presence::required}, self.source);
     f(Field{"notes", "traps"}, self.notes);

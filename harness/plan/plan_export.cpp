@@ -37,6 +37,7 @@ Json cell_json(const PlannedCell& planned) {
   out["parameters"] = counts.parameters;
   out["matmul_parameters"] = counts.matmul_parameters;
   out["memory_available_bytes"] = planned.memory_available_bytes;
+  out["memory_needed_bytes"] = needed_bytes(cell.run, counts);
   out["arena_bytes"] = counts.arena_bytes;
   out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
   out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
@@ -94,7 +95,7 @@ std::string plan_csv(const std::string& matrix, const std::vector<PlannedCell>& 
   const auto axes = traffic_axes(plan);
   CsvLine heading;
   for (const auto* name : {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "parameters",
-                           "matmul_parameters", "memory_available_bytes", "arena_bytes"}) {
+                           "matmul_parameters", "memory_available_bytes", "memory_needed_bytes", "arena_bytes"}) {
     heading << name;
   }
   write_names<spec::MemoryPeaks>(heading, "peak_");
@@ -109,14 +110,15 @@ std::string plan_csv(const std::string& matrix, const std::vector<PlannedCell>& 
     if (planned.counts) {
       const auto& counts = *planned.counts;
       line << std::to_string(counts.parameters) << std::to_string(counts.matmul_parameters)
-           << std::to_string(planned.memory_available_bytes) << std::to_string(counts.arena_bytes);
+           << std::to_string(planned.memory_available_bytes) << std::to_string(needed_bytes(cell.run, counts))
+           << std::to_string(counts.arena_bytes);
       write_values(line, counts.peak);
       write_values(line, counts.flops);
       std::map<std::string, std::int64_t> sent;
       for (const auto& entry : counts.traffic) sent[entry.axis] += entry.sent_bytes;
       for (const auto& axis : axes) line << std::to_string(sent[axis]);
     } else {
-      const auto empty_columns = 4 + spec::field_names<spec::MemoryPeaks>().size() +
+      const auto empty_columns = 5 + spec::field_names<spec::MemoryPeaks>().size() +
                                  spec::field_names<spec::FlopCounts>().size() + axes.size();
       for (std::size_t i = 0; i < empty_columns; ++i) line << "";
     }

@@ -58,9 +58,9 @@ Row row_of(const PlannedCell& planned) {
   if (planned.counts && planned.counts->peak.total_bytes > 0) {
     const auto& counts = *planned.counts;
     row.push_back(human_count(static_cast<double>(counts.parameters)));
-    for (const auto bytes :
-         {counts.peak.total_bytes, counts.peak.weights_bytes, counts.peak.gradients_bytes, counts.peak.optimizer_bytes,
-          counts.peak.activations_bytes, counts.peak.gathered_bytes, counts.peak.workspace_bytes}) {
+    for (const auto bytes : {needed_bytes(cell.run, counts), counts.peak.weights_bytes, counts.peak.gradients_bytes,
+                             counts.peak.optimizer_bytes, counts.peak.activations_bytes, counts.peak.gathered_bytes,
+                             counts.peak.workspace_bytes}) {
       row.push_back(human_bytes(bytes));
     }
     row.push_back(human_count(static_cast<double>(counts.flops.model_flops())));
@@ -78,7 +78,9 @@ std::string summary(const std::string& matrix, const std::vector<PlannedCell>& p
   for (const auto& planned : plan) ++count[planned.state];
   std::string out = fmt::format("{}: {} cells", matrix, plan.size());
   for (const auto& [state, cells] : count) out += fmt::format(", {} {}", cells, spec::enum_name(state));
-  return out + ". Memory and FLOP of one device and step; sent: bytes per step by mesh axis.\n";
+  return out +
+         ". Memory (with the allocator's gaps; the parts at their own peaks) and FLOP of one device "
+         "and step; sent: bytes per step by mesh axis.\n";
 }
 
 std::string flops_text(const spec::FlopCounts& flops) {
@@ -134,8 +136,11 @@ std::string render_plan_details(const PlannedCell& planned, PlanFormat format) {
                                 spec::enum_name(planned.state), planned.reason.empty() ? "" : ": " + planned.reason);
   if (!planned.counts) return out;
   const auto& counts = *planned.counts;
-  out += fmt::format("  {} devices, {} parameters, {} available per device\n", cell.run.mesh.devices(),
-                     human_count(static_cast<double>(counts.parameters)), human_bytes(planned.memory_available_bytes));
+  out += fmt::format("  {} devices, {} parameters\n", cell.run.mesh.devices(),
+                     human_count(static_cast<double>(counts.parameters)));
+  out += fmt::format("  {} needed per device, {} of it alive at the peak, {} available\n",
+                     human_bytes(needed_bytes(cell.run, counts)), human_bytes(counts.peak.total_bytes),
+                     planned.memory_available_bytes == 0 ? "unknown" : human_bytes(planned.memory_available_bytes));
   out += "Memory of one device, each scope at its own peak\n" + peaks_text(counts.peak);
   out += "FLOP of one device and step\n" + flops_text(counts.flops);
   out += "Collectives of one device and step\n" + collectives_text(counts.traffic);

@@ -54,7 +54,8 @@ struct PlanRequest {
 // file describes, Cancelled once a byte can be read from cancel_fd.
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request);
 
-// Bytes that must exist on one device at once; on a CPU what is offloaded is in the same memory.
+// Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive; on a CPU
+// what is offloaded is in the same memory. What a plan shows and holds against the device.
 std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts);
 
 // Tensors grouped by scope, type, shape and name with layer numbers taken out, largest first.

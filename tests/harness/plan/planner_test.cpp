@@ -127,6 +127,19 @@ TEST(Plan, TableHasAlignedColumnsAndReadableUnits) {
   EXPECT_THAT(text, HasSubstr("m: 2 cells, 2 feasible."));
 }
 
+// 44 layers of 40 + 1 MiB are alive at once; the arena that holds them, gaps and all, is what has to fit.
+TEST(Plan, ShowsTheMemoryThatDecidesAndWhatIsAliveBesideIt) {
+  const auto plan = plan_text(kMatrix + "axes: {model.layers: [44], memory_limit_bytes: [2147483648]}\n");
+  EXPECT_EQ(plan.at(0).state, PlanState::infeasible);
+  EXPECT_THAT(render_plan("m", plan, PlanFormat::table), HasSubstr("44.0 k       3.52 GiB  44.0 MiB"));
+  EXPECT_THAT(render_plan_details(plan.at(0), PlanFormat::table),
+              HasSubstr("3.52 GiB needed per device, 1.76 GiB of it alive at the peak, 2.00 GiB available"));
+  const auto json = nlohmann::json::parse(render_plan("m", plan, PlanFormat::json))["cells"][0];
+  EXPECT_EQ(json["memory_needed_bytes"], 2LL * 44 * 41 << 20);
+  EXPECT_EQ(json["peak"]["total_bytes"], 44LL * 41 << 20);
+  EXPECT_THAT(render_plan("m", plan, PlanFormat::csv), HasSubstr(",memory_available_bytes,memory_needed_bytes,"));
+}
+
 TEST(Plan, JsonHasRawAmountsWithTheUnitInTheKey) {
   const auto plan = plan_text(kMatrix + "axes: {fsdp: [2, 16]}\n");
   const auto json = nlohmann::json::parse(render_plan("m", plan, PlanFormat::json));

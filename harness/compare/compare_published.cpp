@@ -1,11 +1,14 @@
 #include "harness/compare/compare_published.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "harness/compare/cell_mfu.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
 #include "reports/format/number.h"
+#include "workloads/spec/remat_policy.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/suggest.h"
 
@@ -73,7 +76,66 @@ std::string percent(const std::optional<double>& fraction) {
   return fraction ? reports::format_percent(*fraction) : "unknown";
 }
 
+bool is_policy(const std::string& remat) {
+  const auto names = spec::remat_policy_names();
+  return remat != spec::kCustomRemat && std::find(names.begin(), names.end(), remat) != names.end();
+}
+
+// By what they keep, not by their names: a list may be a policy's.
+bool same_remat(const spec::RunSpec& run, const std::string& remat) {
+  if (remat.empty()) return true;  // not stated
+  if (!is_policy(remat)) return false;
+  auto theirs = run;
+  theirs.remat = remat;
+  theirs.remat_custom.clear();
+  return spec::resolve_remat(run) == spec::resolve_remat(theirs);
+}
+
+// An axis that is not stated is 1 where another is.
+std::string mesh_text(std::int64_t dp, std::int64_t fsdp, std::int64_t tp, std::int64_t pp) {
+  const auto axis = [](std::int64_t size) { return std::max<std::int64_t>(size, 1); };
+  return fmt::format("dp {} fsdp {} tp {} pp {}", axis(dp), axis(fsdp), axis(tp), axis(pp));
+}
+
+class Differences {
+ public:
+  // `theirs` empty: not stated.
+  void compare(const std::string& what, const std::string& mine, const std::string& theirs) {
+    if (theirs.empty()) {
+      silent_.push_back(what);
+    } else if (mine != theirs) {
+      out_.push_back(what + " " + mine + " vs " + theirs);
+    }
+  }
+  std::vector<std::string> take() {
+    if (!silent_.empty()) {
+      out_.push_back(fmt::format("the row does not say its {}; {} may differ", fmt::join(silent_, ", "),
+                                 silent_.size() == 1 ? "it" : "they"));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<std::string> out_;
+  std::vector<std::string> silent_;
+};
+
 }  // namespace
+
+std::vector<std::string> differences(const spec::RunSpec& run, const spec::PublishedRow& row) {
+  Differences out;
+  out.compare("attention", std::string(spec::enum_name(run.attention)), row.attention);
+  if (same_remat(run, row.remat)) {
+    out.compare("remat", row.remat, row.remat);
+  } else {
+    out.compare("remat", run.remat, row.remat + (is_policy(row.remat) ? "" : " (a name of its system)"));
+  }
+  out.compare("scan", run.scan ? "on" : "off", row.scan);
+  const auto& mesh = run.mesh;
+  out.compare("mesh", mesh_text(mesh.dp(), mesh.fsdp(), mesh.tp(), mesh.pp()),
+              row.dp == 0 && row.fsdp == 0 ? "" : mesh_text(row.dp, row.fsdp, row.tp, row.pp));
+  return out.take();
+}
 
 std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entry, const HardwareByName& hardware) {
   const auto& run = cell.run();
@@ -119,6 +181,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
     } else {
       result.decision = decide_against_constant(mine, *theirs, rule_for(comparison.metric));
     }
+    result.notes = differences(cell.run(), entry.row);
     result.notes.push_back(fmt::format("MFU ({}, recomputed): {} here, {} published",
                                        spec::enum_name(comparison.definition),
                                        percent(mfu_fraction(cell, comparison.hardware, comparison.definition)),

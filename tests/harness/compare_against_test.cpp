@@ -81,6 +81,50 @@ TEST(Against, APublishedRowOfTheSameWorkIsCompared) {
   EXPECT_NEAR(*found.decision.ratio, 0.5 / 0.4, 1e-9);
 }
 
+TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
+  spec::PublishedRow row;
+  row.fsdp = 8;
+  row.dp = 2;
+  row.attention = "flash";
+  row.remat = "minimal_flash";
+  row.scan = "off";
+  auto run = example_spec();
+  run.attention = spec::AttentionKind::dot_product;
+  run.remat = "full";
+  run.scan = true;
+  run.mesh = {.ici = {.dp = 2, .fsdp = 4, .tp = 2}, .dcn = {}};
+  EXPECT_THAT(differences(run, row),
+              ElementsAre("attention dot_product vs flash", "remat full vs minimal_flash", "scan on vs off",
+                          "mesh dp 2 fsdp 4 tp 2 pp 1 vs dp 2 fsdp 8 tp 1 pp 1"));
+  run.attention = spec::AttentionKind::flash;
+  run.scan = false;
+  run.mesh = {.ici = {.fsdp = 8}, .dcn = {.dp = 2}};
+  // minimal_flash by its list (remat_policy.h).
+  run.remat = "custom";
+  using enum spec::SavePlace;
+  run.remat_custom = {{"query_proj", device}, {"key_proj", device}, {"value_proj", device}, {"context", device},
+                      {"out_proj", device},   {"mlpwi_0", device},  {"mlpwi_1", device},    {"mlpwo", device}};
+  EXPECT_THAT(differences(run, row), SizeIs(0));
+  row.remat = "llama-scan-offload";
+  EXPECT_THAT(differences(run, row), ElementsAre("remat custom vs llama-scan-offload (a name of its system)"));
+}
+
+TEST(Against, WhatAPublishedRowDoesNotSayIsSaid) {
+  OneSweep sweep;
+  const PublishedEntry silent;
+  const auto& run = sweep.cells().at(0).run();
+  EXPECT_THAT(differences(run, silent.row),
+              ElementsAre("the row does not say its attention, remat, scan, mesh; they may differ"));
+  spec::PublishedRow table;
+  table.attention = "dot_product";
+  table.remat = run.remat;
+  table.scan = "off";
+  EXPECT_THAT(differences(run, table),
+              ElementsAre("attention flash vs dot_product", "the row does not say its mesh; it may differ"));
+  const auto found = sweep.against("published:maxtext/llama2-7b-8xh100");
+  EXPECT_THAT(found.notes, Contains("remat none vs minimal_flash"));
+}
+
 TEST(Against, ARowThatContradictsItselfIsNotCompared) {
   OneSweep sweep;
   PublishedEntry entry;

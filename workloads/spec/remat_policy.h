@@ -65,6 +65,7 @@ class RematPlan {
   SavePlace& operator[](Saved name) { return places_[static_cast<std::size_t>(name)]; }
   // Whether backward finds the value (on the device or brought back from the host) instead of computing it.
   bool keeps(Saved name) const { return (*this)[name] != SavePlace::remat; }
+  bool operator==(const RematPlan&) const = default;
 
  private:
   std::array<SavePlace, kSavedNames> places_{};

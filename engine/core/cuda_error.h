@@ -1,4 +1,4 @@
-// Every call of the CUDA runtime goes through cuda_check. For the cuda files alone.
+// Calls of the CUDA runtime whose failure ends the run go through cuda_check. For the cuda files alone.
 #pragma once
 
 #include <cuda_runtime_api.h>

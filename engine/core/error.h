@@ -1,4 +1,4 @@
-// The engine's typed errors. One catch, in main, turns them into result.json and an exit code.
+// The engine's typed errors. run_command.cpp turns a run's into result.json, main.cpp all others into a message.
 #pragma once
 
 #include <stdexcept>

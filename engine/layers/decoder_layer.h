@@ -22,7 +22,7 @@ class DecoderLayer {
 
   // y_NM from x_NM. What the policy keeps waits inside.
   Tensor forward(const GatheredUnit& weights, Tensor x_NM);
-  // When the next layer has been computed: what the policy offloads has left the device.
+  // When the next layer, or with one recording for all this one, is computed: what is offloaded has left the device.
   void finish_offload() { saved_.finish_offload(); }
   // Before the backward pass, while the layer behind this one computes: what was offloaded begins to come back.
   void begin_fetch() { saved_.begin_fetch(shared_.context, name_); }

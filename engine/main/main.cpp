@@ -1,4 +1,5 @@
-// perfbench-engine: reads one resolved run.json, trains, writes records. The only catch of the engine.
+// perfbench-engine: reads one resolved run.json, trains, writes records. What a command does not answer
+// itself (run_command.cpp: in result.json, for the harness) ends here as a message and an exit code.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

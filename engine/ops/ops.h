@@ -4,7 +4,7 @@
 //
 // Letters of shapes: B sequences, T positions, N = B*T tokens, M d_model, H query heads, K key/value heads, D head_dim,
 // F d_ff, V vocabulary. Weights are [out, in]. Reductions and softmax are in fp32 or better whatever the storage type.
-// Every operation is deterministic: the same inputs give the same bits, whatever the number of threads.
+// The same inputs give the same bits, whatever the number of threads, unless a run says `deterministic: false`.
 #pragma once
 
 #include <cstdint>

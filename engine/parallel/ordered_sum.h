@@ -1,5 +1,5 @@
-// The one sum of all collectives: by index of the ranks, first to last, so that its bits are the same on every rank, in
-// every repetition and by every transport.
+// The one sum of all collectives between hosts (NCCL has its own order): by index of the ranks, first to last, so that
+// its bits are the same on every rank, in every repetition and by every transport.
 #pragma once
 
 #include <algorithm>

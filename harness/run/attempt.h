@@ -8,7 +8,7 @@
 //     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps
 //     trace.sqlite        the same under other names, by `perfbench trace --format sqlite`
 //     gpu.rank<R>.jsonl    spec::GpuSample a line, by each rank that computes on a GPU
-//     result.json         spec::RunSummary, by rank 0; absent after a crash
+//     result.json         spec::RunSummary, by rank 0 or by a rank that failed; absent after a crash
 //     engine.log          standard output and error of all ranks
 //     attempt.json        this record, written last and atomically
 #pragma once

@@ -144,6 +144,29 @@ TEST(Published, DerivesStepTimeAndRateFromEachOther) {
   EXPECT_DOUBLE_EQ(*sequences_per_s(entry), 20.0);
 }
 
+// collect_results.py of llm-foundry cuts tokens and TFLOP/s off to whole numbers and rounds MFU to hundredths of a
+// percent; its peaks are Composer's: an H100's is 1.979e15 in fp8 and half of that in bf16.
+TEST(Published, LlmFoundrysDefinitionGivesTheMfuAndFlopsThatItsRowsState) {
+  std::size_t stated = 0;
+  for (const auto& entry : catalog().rows("llm-foundry")) {
+    const auto& row = entry.row;
+    if (row.stated_mfu_fraction == 0 || !entry.model) continue;
+    EXPECT_EQ(row.stated_definition, "llm_foundry") << entry.name;
+    ++stated;
+    const double h100 = row.precision == spec::Precision::fp8 ? 1979e12 : 989.5e12;
+    const double peak = row.hardware == "h100" ? h100 : 312e12;
+    const double flops_per_token = spec::flops_per_token(FlopDefinition::llm_foundry, *entry.model, row.seq_len);
+    const double least = row.tokens_per_s_per_device * flops_per_token;
+    const double most = (row.tokens_per_s_per_device + 1) * flops_per_token;
+    EXPECT_GE(row.stated_mfu_fraction, least / peak - 0.5e-4) << entry.name;
+    EXPECT_LE(row.stated_mfu_fraction, most / peak + 0.5e-4) << entry.name;
+    if (row.stated_flops_per_s_per_device == 0) continue;
+    EXPECT_GE(row.stated_flops_per_s_per_device, least - 1e12) << entry.name;
+    EXPECT_LE(row.stated_flops_per_s_per_device, most) << entry.name;
+  }
+  EXPECT_GT(stated, 90U);
+}
+
 TEST(Published, GivesNoMfuForLoraAndEvaluation) {
   EXPECT_FALSE(mfu_fraction(catalog().row("pax/llama2-7b-lora-bf16-bs2"), FlopDefinition::causal));
   EXPECT_FALSE(mfu_fraction(catalog().row("pax/llama2-7b-zeroshot"), FlopDefinition::causal));

@@ -24,6 +24,16 @@ TEST(FlopsPerToken, FollowsEachDefinition) {
   EXPECT_EQ(flops_per_token(FlopDefinition::causal, hand_model(), 10), 6 * 184 + 6 * 60);
   EXPECT_EQ(flops_per_token(FlopDefinition::palm, hand_model(), 10), 6 * 184 + 12 * 60);
   EXPECT_EQ(flops_per_token(FlopDefinition::six_n_total, hand_model(), 10), 6 * 224);
+  EXPECT_EQ(flops_per_token(FlopDefinition::llm_foundry, hand_model(), 10), 6 * 224 + 12 * 1 * 4 * 10);
+}
+
+// llm-foundry builds its model for the length it times: 13 tokens more are 13 more rows of 4.
+TEST(FlopsPerToken, LlmFoundryCountsAPositionTableOfTheSequencesLength) {
+  auto model = hand_model();
+  model.position.kind = PositionKind::learned;
+  const auto at = [&](std::int64_t seq_len) { return flops_per_token(FlopDefinition::llm_foundry, model, seq_len); };
+  EXPECT_EQ(at(23) - at(10), 13 * (6 * 4 + 12 * 1 * 4));
+  EXPECT_EQ(at(10), 6 * (224 + 40) + 12 * 1 * 4 * 10);
 }
 
 TEST(FlopsPerToken, OnlyAttentionGrowsWithTheSequence) {

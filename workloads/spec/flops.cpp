@@ -11,6 +11,12 @@ double attention_products(const ModelSpec& model, std::int64_t seq_len) {
          static_cast<double>(seq_len);
 }
 
+// All parameters of the model as one trains it on sequences of this length: a learned position table has T rows.
+std::int64_t parameters_for(ModelSpec model, std::int64_t seq_len) {
+  model.max_seq_len = seq_len;
+  return count_parameters(model).total;
+}
+
 }  // namespace
 
 double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len) {
@@ -23,6 +29,9 @@ double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::i
       return 6 * active + 12 * attention_products(model, seq_len);
     case FlopDefinition::six_n_total:
       return 6 * static_cast<double>(counts.total);
+    case FlopDefinition::llm_foundry:
+      return 6 * static_cast<double>(parameters_for(model, seq_len)) +
+             12 * static_cast<double>(model.layers) * static_cast<double>(model.d_model) * static_cast<double>(seq_len);
   }
   return 0;
 }

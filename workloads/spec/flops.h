@@ -2,7 +2,7 @@
 // state MFU under different ones; a number is comparable only after it was recomputed under one.
 //
 //   Nm  parameters that multiply a token (parameter_table.h: attention, FFN or top-k experts, router, unembedding)
-//   N   all parameters      L layers      h heads      e head_dim      T sequence length
+//   N   all parameters      L layers      h heads      e head_dim      d d_model      T sequence length
 //
 // Each weight costs a multiplication and an addition forward and twice that backward: 6 per token. The two products of
 // attention cost 2*h*e*T each per token and layer forward, 12*L*h*e*T in all; a causal mask leaves half of it.
@@ -19,12 +19,15 @@ enum class FlopDefinition {
   causal,       // 6*Nm + 6*L*h*e*T   Megatron-LM since 2025-03, MaxText since 2025-07, llm.c; the default
   palm,         // 6*Nm + 12*L*h*e*T  PaLM (arXiv:2204.02311, appendix B), torchtitan, older Megatron-LM and MaxText
   six_n_total,  // 6*N                seqax; also counts embedding lookups, leaves attention out
+  llm_foundry,  // 6*N + 12*L*d*T     llm-foundry (scripts/train/benchmarking/README.md): all of N, with T rows of
+                // learned
+                //                    positions, no causal mask, and attention as wide as the model
 };
 template <>
 struct EnumNames<FlopDefinition> {
-  static constexpr std::array kNames{std::pair{FlopDefinition::causal, "causal"},
-                                     std::pair{FlopDefinition::palm, "palm"},
-                                     std::pair{FlopDefinition::six_n_total, "six_n_total"}};
+  static constexpr std::array kNames{
+      std::pair{FlopDefinition::causal, "causal"}, std::pair{FlopDefinition::palm, "palm"},
+      std::pair{FlopDefinition::six_n_total, "six_n_total"}, std::pair{FlopDefinition::llm_foundry, "llm_foundry"}};
 };
 
 // FLOP per trained token, forward and backward. Exact up to 2^53.

@@ -106,6 +106,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.mfu_fraction = harness::mfu_fraction(cell, request.hardware, request.definition);
+  row.hfu_fraction = harness::hfu_fraction(cell, request.hardware);
 }
 
 void note_trouble(ReportRow& row, const Attempts& finished) {

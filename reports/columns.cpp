@@ -109,6 +109,7 @@ constexpr std::array kDetails{
     Column{"Runs", "runs", no_text, plain<&ReportRow::runs>},
     Column{"Fastest run (s)", "step_time_min_s", no_text, optional_number<&ReportRow::step_time_min_s>},
     Column{"Slowest run (s)", "step_time_max_s", no_text, optional_number<&ReportRow::step_time_max_s>},
+    Column{"HFU", "hfu_fraction", no_text, optional_number<&ReportRow::hfu_fraction>},
     Column{"Tokens/Sec", "tokens_per_s", no_text, optional_number<&ReportRow::tokens_per_s>},
     Column{"Peak memory", "peak_memory_bytes", no_text, optional_number<&ReportRow::peak_memory_bytes>},
     Column{"Probe spread", "probe_spread_fraction", no_text, optional_number<&ReportRow::probe_spread_fraction>},

@@ -50,6 +50,7 @@ struct ReportRow {
   std::optional<double> sequences_per_s;
   std::optional<double> tokens_per_s;
   std::optional<double> mfu_fraction;
+  std::optional<double> hfu_fraction;
   std::optional<double> peak_memory_bytes;
   std::optional<double> probe_spread_fraction;  // largest of the finished runs
   std::optional<BaselineDifference> difference;

@@ -1,4 +1,4 @@
-// Model FLOP utilisation of a cell: the one figure that reports and comparisons show.
+// Utilisation of a cell's devices: the figures that reports and comparisons show.
 #pragma once
 
 #include <optional>
@@ -13,5 +13,9 @@ namespace perfbench::harness {
 // has both.
 std::optional<double> mfu_fraction(const CellRuns& cell, const HardwareByName& hardware,
                                    spec::FlopDefinition definition);
+
+// The same with the FLOPs that the schedule executes, recomputation among them (FlopCounts::executed_flops), in place
+// of a definition's. Rank 0 stands for all: they do equal work.
+std::optional<double> hfu_fraction(const CellRuns& cell, const HardwareByName& hardware);
 
 }  // namespace perfbench::harness

@@ -1,9 +1,12 @@
 #include "harness/store/query.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "harness/input_error.h"
+#include "harness/store/columns.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/suggest.h"
 
@@ -28,6 +31,22 @@ Selection parse_attempt_selection(const std::string& text, const std::string& re
   return out;
 }
 
+constexpr int kFirstFlopColumn = 14;
+
+std::string flop_columns() {
+  spec::FlopCounts flops;
+  std::vector<std::string> names;
+  append_column_names(flops, "m.flops_", names);
+  return fmt::to_string(fmt::join(names, ", "));
+}
+
+std::optional<spec::FlopCounts> flops_of(const Statement& rows) {
+  if (rows.is_null(kFirstFlopColumn)) return std::nullopt;  // no summary
+  spec::FlopCounts flops;
+  read_columns(rows, kFirstFlopColumn, flops);
+  return flops;
+}
+
 // What several attempts share is read once.
 class AttemptReader {
  public:
@@ -41,7 +60,9 @@ class AttemptReader {
   static std::string sql(const std::string& where) {
     return "SELECT a.attempt_key, r.run_id, a.attempt, a.state, a.reason, s.sweep_id, c.matrix, c.label, "
            "a.started_utc, a.lost_step_lines, a.peak_flops_per_s, a.run_key, a.environment_key, "
-           "coalesce(m.emulated, 0) FROM attempts a JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) "
+           "coalesce(m.emulated, 0), " +
+           flop_columns() +
+           " FROM attempts a JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) "
            "JOIN cells c USING (cell_key) LEFT JOIN attempt_summaries m USING (attempt_key) WHERE " +
            where;
   }
@@ -65,6 +86,7 @@ class AttemptReader {
       attempt.run = run(rows.integer(11));
       if (!rows.is_null(12)) attempt.environment = environment(rows.integer(12));
       attempt.emulated = rows.integer(13) != 0;
+      attempt.flops = flops_of(rows);
       metrics_.with(attempt.key);
       while (metrics_.step()) attempt.metrics[metrics_.text(0)] = metrics_.real(1);
       out.push_back(std::move(attempt));

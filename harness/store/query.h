@@ -10,6 +10,7 @@
 
 #include "harness/run/attempt.h"
 #include "harness/store/sqlite.h"
+#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -34,6 +35,7 @@ struct StoredAttempt {
   bool emulated = false;                                 // the precision was computed by conversion
   std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
   std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
+  std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nothing where the run did not end well
   std::map<std::string, double> metrics;
 };
 

@@ -135,6 +135,16 @@ TEST_F(Report, ComputesMfuAgainstTheRightPeak) {
   EXPECT_FALSE(rows[4].mfu_fraction);
 }
 
+TEST_F(Report, ComputesHfuFromWhatTheEngineExecuted) {
+  add_every_kind();
+  const auto rows = build().rows;
+  // A rank's step of 0.5 s executes 1e6 FLOP and 2.5e5 once more; the peak is 1e11 FLOP/s.
+  EXPECT_DOUBLE_EQ(*rows[0].hfu_fraction, 1.25e6 / 0.5 / 1e11);
+  EXPECT_DOUBLE_EQ(*rows[2].hfu_fraction, *rows[0].hfu_fraction) << "counted and held against one rank's peak";
+  EXPECT_DOUBLE_EQ(*rows[3].hfu_fraction, 1.25e6 / 0.5 / 1e15) << "the named hardware's peak";
+  EXPECT_FALSE(rows[4].hfu_fraction);
+}
+
 TEST_F(Report, SaysThatARunIsNoisyOrDidNotEndWell) {
   add_every_kind();
   const auto rows = build().rows;

@@ -36,7 +36,7 @@ inline constexpr std::array kMetricCatalog{
     MetricSpec{"mfu_fraction", "fraction", Direction::higher_is_better,
                "model FLOP/s (definition causal) over the peak of the devices"},
     MetricSpec{"hfu_fraction", "fraction", Direction::higher_is_better,
-               "executed FLOP/s, with recomputation, over the peak of the devices"},
+               "FLOP/s that the schedule executes, with recomputation, over the peak of the devices"},
     MetricSpec{"data_time_s", "s", Direction::lower_is_better, "part of a step: waiting for tokens"},
     MetricSpec{"forward_time_s", "s", Direction::lower_is_better, "part of a step: forward pass"},
     MetricSpec{"backward_time_s", "s", Direction::lower_is_better, "part of a step: backward pass, with recomputation"},

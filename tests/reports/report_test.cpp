@@ -201,6 +201,20 @@ TEST_F(Report, PrintsTheMfuThatAComparisonWithAPublishedRowPrints) {
   EXPECT_THAT(compared[0].notes, Contains(HasSubstr(" " + format_percent(*row.mfu_fraction) + " here")));
 }
 
+TEST_F(Report, SaysWhatAPublishedRowDoesOtherwise) {
+  add_every_kind();
+  harness::PublishedEntry entry;
+  entry.row.remat = "full";
+  const harness::HardwareByName hardware;
+  auto with = request();
+  with.baseline = "published:x/y";
+  with.comparisons =
+      harness::compare_with_published(cells(), {.entry = entry, .hardware = hardware, .metric = "step_time_s"});
+  const auto rows = build_report(cells(), with).rows;
+  EXPECT_THAT(rows[0].notes, Contains("remat none vs full"));
+  EXPECT_THAT(rows[0].notes, Contains("the row does not say its attention, scan, mesh; they may differ"));
+}
+
 TEST_F(Report, ShowsTheDifferenceFromABaseline) {
   add_every_kind();
   const auto all = cells();

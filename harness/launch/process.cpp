@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <system_error>
 
@@ -175,14 +176,27 @@ Process::Process(Process&& other) noexcept
       end_(std::move(other.end_)) {}
 
 Process::~Process() {
-  if (warden_ < 0) return;
+  if (warden_ >= 0) wait_for_warden();
+}
+
+void Process::wait_for_warden() {
   control_.close();
+  kill(warden_, SIGCONT);
   waitpid(warden_, nullptr, 0);
+  warden_ = -1;
 }
 
 void Process::order(char what) {
   // A warden that has just ended no longer listens, which is what the order was for.
   if (send(control_.get(), &what, 1, MSG_NOSIGNAL) != 1) control_.close();
+  kill(warden_, SIGCONT);  // one that somebody has stopped would not read it
+}
+
+// For a warden that does not answer (held by a debugger, stopped again and again). It goes last, because what is left
+// below it would become somebody else's child; its end closes the status pipe.
+void Process::end_without_warden() {
+  kill_descendants(warden_);
+  kill(warden_, SIGKILL);
 }
 
 void Process::capture_available() {
@@ -210,13 +224,13 @@ ProcessEnd Process::wait(const Watch& watch) {
   auto next_tick = watch.on_tick ? Clock::now() : never;
   auto next_sample = watch.memory_limit_bytes > 0 ? Clock::now() : never;
   MemoryWatch memory(warden_);
-  bool ending = false;
+  enum class Ending { no, asked, killed } ending = Ending::no;
   const auto end_it = [&](EndCause cause, WardenOrder how) {
-    if (ending) how = WardenOrder::kill;
-    if (!ending) end_.cause = cause;
-    ending = true;
-    order(static_cast<char>(how));
-    deadline = how == WardenOrder::kill ? never : Clock::now() + watch.grace;
+    if (ending == Ending::no) end_.cause = cause;
+    const bool by_force = ending != Ending::no || how == WardenOrder::kill;
+    ending = by_force ? Ending::killed : Ending::asked;
+    order(static_cast<char>(by_force ? WardenOrder::kill : how));
+    deadline = Clock::now() + (by_force ? watch.warden_patience : watch.grace);
   };
   while (true) {
     const auto woken = sleep_until(std::min({deadline, next_tick, next_sample}), watch.cancel_fd);
@@ -226,7 +240,12 @@ ProcessEnd Process::wait(const Watch& watch) {
       end_it(EndCause::cancelled, WardenOrder::terminate);
     }
     const auto now = Clock::now();
-    if (now >= deadline) end_it(EndCause::time_limit, WardenOrder::terminate);
+    if (now >= deadline && ending == Ending::killed) {
+      end_without_warden();
+      deadline = never;
+    } else if (now >= deadline) {
+      end_it(EndCause::time_limit, WardenOrder::terminate);
+    }
     if (now >= next_sample) {
       next_sample = now + kMemorySample;
       if (memory.sample() > watch.memory_limit_bytes) {
@@ -247,9 +266,7 @@ ProcessEnd Process::finish() {
   const auto ended = read_message(status_.get());
   end_.wall_ns = std::chrono::duration_cast<nanoseconds>(Clock::now() - started_).count();
   capture_available();
-  control_.close();
-  waitpid(warden_, nullptr, 0);
-  warden_ = -1;
+  wait_for_warden();
   if (!ended) {  // the warden itself was killed, and the command with it
     end_.signal = SIGKILL;
   } else if (WIFSIGNALED(ended->wait_status)) {

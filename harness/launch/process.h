@@ -42,6 +42,9 @@ struct Watch {
   std::optional<std::chrono::nanoseconds> time_limit = {};
   std::int64_t memory_limit_bytes = 0;  // resident bytes of all its processes together, 0: not watched
   std::chrono::nanoseconds grace = std::chrono::seconds(5);  // between SIGTERM and SIGKILL
+  // What the warden may take for a kill before the harness ends everything by itself. More than the warden's own
+  // patience with a process that is stuck in the kernel.
+  std::chrono::nanoseconds warden_patience = std::chrono::seconds(15);
   // When a byte can be read from it the command is ended; a second one skips the grace. A signalfd serves.
   int cancel_fd = -1;
   std::function<void()> on_tick = {};  // called about four times a second
@@ -79,6 +82,8 @@ class Process {
   enum class Woken { by_end, by_cancel, otherwise };
   Woken sleep_until(std::chrono::steady_clock::time_point moment, int cancel_fd);
   void order(char what);
+  void end_without_warden();
+  void wait_for_warden();
   void capture_available();
   ProcessEnd finish();
 

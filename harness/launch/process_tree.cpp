@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 
 namespace perfbench::harness {
@@ -60,6 +62,19 @@ std::vector<pid_t> descendants(pid_t root) {
   if (!append_listed_children(root, found)) return descendants_by_scan(root);
   for (std::size_t i = 0; i < found.size(); ++i) append_listed_children(found[i], found);
   return found;
+}
+
+// One that has been sent SIGKILL cannot fork any more, so that nothing is left once a look shows none but those.
+void kill_descendants(pid_t root) {
+  std::set<pid_t> killed;
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto process : descendants(root)) {
+      if (!killed.insert(process).second) continue;
+      kill(process, SIGKILL);
+      more = true;
+    }
+  }
 }
 
 std::int64_t resident_bytes(const std::vector<pid_t>& processes) {

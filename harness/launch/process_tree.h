@@ -11,6 +11,9 @@ namespace perfbench::harness {
 // Every process that descends from `root`, without `root`. A process that ends meanwhile is left out.
 std::vector<pid_t> descendants(pid_t root);
 
+// Kills every process that descends from `root`, and what they start meanwhile. They are not waited for.
+void kill_descendants(pid_t root);
+
 // Resident bytes of the processes together: the private pages of each, plus the largest shared part of any one, because
 // the ranks of a node map the same segments and would count them once each.
 std::int64_t resident_bytes(const std::vector<pid_t>& processes);

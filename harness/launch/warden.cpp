@@ -11,6 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <system_error>
+#include <vector>
 
 #include "harness/launch/process_tree.h"
 
@@ -19,6 +24,26 @@ namespace {
 
 constexpr int kKillPollMs = 20;           // between two looks for processes that were forked while being killed
 constexpr int kKillPatienceRounds = 500;  // then a process stuck in the kernel is left behind
+
+constexpr std::size_t kMostDescriptors = 65536;  // limits of a thousand million are seen
+
+// Closes all from `first` to `last`. Without close_range (Linux before 5.9, a sandbox that refuses it) those that /proc
+// lists. One that stayed open would be the harness's own end of the control pipe, which then never closes.
+void close_descriptors(unsigned first, unsigned last) {
+  if (first > last || close_range(first, last, 0) == 0) return;
+  std::vector<unsigned> open_ones;
+  std::error_code no_proc;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", no_proc)) {
+    open_ones.push_back(static_cast<unsigned>(std::strtoul(entry.path().filename().c_str(), nullptr, 10)));
+  }
+  if (no_proc) {
+    open_ones.resize(kMostDescriptors);
+    std::iota(open_ones.begin(), open_ones.end(), 0U);
+  }
+  for (const auto fd : open_ones) {
+    if (fd >= first && fd <= last) close(static_cast<int>(fd));
+  }
+}
 
 // Keeps the four descriptors of `setup` and closes every other one of the harness: a database, a pipe to a pager.
 WardenSetup take_descriptors(const WardenSetup& setup) {
@@ -33,10 +58,10 @@ WardenSetup take_descriptors(const WardenSetup& setup) {
   unsigned first_unwanted = 3;
   for (const int fd : kept) {
     const auto keep = static_cast<unsigned>(fd);
-    if (keep > first_unwanted) close_range(first_unwanted, keep - 1, 0);
+    close_descriptors(first_unwanted, keep - 1);
     first_unwanted = keep + 1;
   }
-  close_range(first_unwanted, ~0U, 0);
+  close_descriptors(first_unwanted, ~0U);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; fd <= 2; ++fd) dup2(nothing, fd);
   return own;
@@ -98,7 +123,7 @@ void consume_child_signal(int signal_fd, int timeout_ms) {
 
 void kill_tree(int signal_fd, WardenMessage& message, bool& command_ended) {
   for (int round = 0; round < kKillPatienceRounds; ++round) {
-    for (const auto process : descendants(getpid())) kill(process, SIGKILL);
+    kill_descendants(getpid());
     if (reap(message, command_ended) == Tree::gone) return;
     consume_child_signal(signal_fd, kKillPollMs);
   }

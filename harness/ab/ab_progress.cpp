@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/notice.h"
+
 namespace perfbench::harness {
 namespace {
 
@@ -55,15 +57,13 @@ void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& c
 }
 
 void AbProgress::say(const std::string& text) {
-  if (line_is_shown_) fmt::print(out_, "\r\x1b[2K");
+  if (line_is_shown_) show_on(out_, "\r\x1b[2K");
   line_is_shown_ = false;
-  fmt::print(out_, "{}\n", text);
-  std::fflush(out_);
+  show_on(out_, fmt::format("{}\n", text));
 }
 
 void AbProgress::rewrite(const std::string& line) {
-  fmt::print(out_, "\r\x1b[2K{}", line.substr(0, kColumns));
-  std::fflush(out_);
+  show_on(out_, fmt::format("\r\x1b[2K{}", line.substr(0, kColumns)));
   line_is_shown_ = true;
 }
 

@@ -16,6 +16,7 @@
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/run_id.h"
+#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/run_directory.h"
 #include "harness/store/database.h"
@@ -54,7 +55,7 @@ class Preflight {
     std::vector<AbCell> kept;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (obstacles_[i].size() == 2) {
-        fmt::print(stderr, "note: left out, {}: {}\n", obstacles_[i].front(), cells_[i].label);
+        notice("note: left out, {}: {}", obstacles_[i].front(), cells_[i].label);
         continue;
       }
       if (!obstacles_[i].empty()) cells_[i].not_comparable = obstacles_[i].front();
@@ -121,7 +122,7 @@ std::vector<AbCell> cells_of(const AbSide& a, const AbSide& b, const AbOptions& 
   if (!options.cells.empty()) {
     std::erase_if(cells, [&options](const AbCell& cell) { return !options.cells.contains(cell.label); });
   }
-  for (const auto& notice : notices) fmt::print(stderr, "note: {}\n", notice);
+  for (const auto& found : notices) notice("note: {}", found);
   if (cells.empty()) throw InputError("[compare] the matrix has no cell that either side may run");
   return cells;
 }
@@ -134,7 +135,7 @@ ComparisonRecord comparison_for(Connection& db, const AbOptions& options, Compar
     fresh.seed = earlier->seed;
     return fresh;
   }
-  if (options.resume) fmt::print(stderr, "note: no unfinished comparison of these sides and cells; a new one begins\n");
+  if (options.resume) notice("note: no unfinished comparison of these sides and cells; a new one begins");
   begin_comparison(db, fresh);
   return fresh;
 }
@@ -191,7 +192,7 @@ AbSide ready_revision(const std::string& commit, const GitHistory& history, cons
   const BuildSettings settings{.cache = options.build_cache.empty() ? default_build_cache() : options.build_cache,
                                .cmake_options = cmake_options(options),
                                .cancel_fd = interruption.fd(),
-                               .say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
+                               .say = [](const std::string& line) { notice("{}", line); }};
   return {.asked = short_commit(commit),
           .kind = SideKind::revision,
           .commit = commit,

@@ -14,6 +14,7 @@
 #include "harness/cli/ab_comparison.h"
 #include "harness/cli/commands.h"
 #include "harness/input_error.h"
+#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/store/database.h"
 
@@ -79,7 +80,7 @@ class Bisect {
     const auto good = history_.commit(options_.good);
     const auto bad = history_.commit(options_.bad);
     commits_ = history_.first_parents(good, bad);
-    fmt::print(stderr, "{} commits after {} up to {}\n", commits_.size(), short_commit(good), short_commit(bad));
+    notice("{} commits after {} up to {}", commits_.size(), short_commit(good), short_commit(bad));
     good_ = ready_revision(good, history_, options_.ab, interruption_);
     const auto whole = compare_sides(*good_, ready_revision(bad, history_, options_.ab, interruption_), options_.ab,
                                      AbPurpose::bisect, context_, interruption_);
@@ -142,9 +143,8 @@ class Bisect {
 
   void note(const std::string& commit, const Look& found, const std::string& comparison) {
     add_bisection_step(*db_, key_, steps_++, {commit, found.outcome, found.detail, comparison});
-    fmt::print("{:<7} {} {}  ({})\n", spec::enum_name(found.outcome), short_commit(commit), history_.subject(commit),
-               found.detail);
-    std::fflush(stdout);
+    show_on(stdout, fmt::format("{:<7} {} {}  ({})\n", spec::enum_name(found.outcome), short_commit(commit),
+                                history_.subject(commit), found.detail));
   }
 
   ExitCode nothing_to_find(const Look& found) {

@@ -12,6 +12,7 @@
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
 #include "harness/input_error.h"
+#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/utc.h"
 #include "harness/store/database.h"
@@ -51,12 +52,12 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   const auto b = ready_side(options.sides[1], options.ab, context, interruption);
   auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
   if (outcome.cancelled) {
-    fmt::print(stderr, "cancelled; `--resume` goes on where it stopped\n");
+    notice("cancelled; `--resume` goes on where it stopped");
     return ExitCode::failure;
   }
   auto& report = outcome.report;
   if (options.gate) report.gate_refusals = gate_refusals(report.cells, options.ab.rule());
-  fmt::print("{}", options.format == ComparisonFormat::json ? reports::ab_json(report) : reports::ab_markdown(report));
+  show_on(stdout, options.format == ComparisonFormat::json ? reports::ab_json(report) : reports::ab_markdown(report));
   return exit_code_of(overall(report.cells));
 }
 
@@ -82,7 +83,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
     const auto refresh = refresh_after_improvement(found, *entry, options.selection);
     // Beside the JSON and not in it: it is for a person.
     auto* out = options.format == ComparisonFormat::json ? stderr : stdout;
-    if (refresh) fmt::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
+    if (refresh) show_on(out, fmt::format("\n{}\n  {}\n", refresh->what, refresh->command));
   }
   return exit_code_of(overall(found));
 }

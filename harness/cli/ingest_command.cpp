@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
+#include "harness/notice.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 
@@ -22,8 +23,8 @@ void print_report(const std::filesystem::path& folder, const IngestReport& repor
   if (report.unfinished > 0) fmt::print(", {} without attempt.json left out", report.unfinished);
   if (report.lost_step_lines > 0) fmt::print(", {} step lines were cut off", report.lost_step_lines);
   fmt::print("\n");
-  for (const auto& problem : report.trace_problems) fmt::print(stderr, "{} (taken in without its trace)\n", problem);
-  for (const auto& problem : report.problems) fmt::print(stderr, "{}\n", problem);
+  for (const auto& problem : report.trace_problems) notice("{} (taken in without its trace)", problem);
+  for (const auto& problem : report.problems) notice("{}", problem);
 }
 
 ExitCode ingest(const IngestOptions& options) {

@@ -1,8 +1,10 @@
 // The composition root: builds the command line, runs one command, turns every error into one line and an exit code.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -22,6 +24,16 @@ int code(ExitCode value) {
   return static_cast<int>(value);
 }
 
+// So that writing to a reader that has left is an error like any other, and not the end in the middle of a sweep (the
+// commands that are started have it as ever: warden.cpp). And so that no file gets the number of a standard stream that
+// was closed, and with it what is said there: opened for reading alone, it stays a stream that cannot be written.
+void keep_standard_streams_apart() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);  // the lowest free number, which is this one
+  }
+}
+
 // Not fmt::print, which throws where standard error cannot be written either.
 void complain(const char* what, const char* why) {
   std::fprintf(stderr, "%s%s\n", what, why);
@@ -39,6 +51,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_standard_streams_apart();
   CommandContext context;
   CLI::App app{"perfbench: measures LLM training and says whether it got slower, by how much, and why", "perfbench"};
   app.set_version_flag("--version", PERFBENCH_VERSION);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "harness/matrix/yaml_document.h"
+#include "harness/notice.h"
 
 namespace perfbench::harness {
 
@@ -39,7 +40,7 @@ Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalo
 Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                       const std::filesystem::path& data_dir) {
   auto expansion = expand_matrix(options, catalog, data_dir);
-  for (const auto& notice : expansion.notices) fmt::print(stderr, "note: {}\n", notice);
+  for (const auto& found : expansion.notices) notice("note: {}", found);
   return expansion;
 }
 

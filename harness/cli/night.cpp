@@ -13,6 +13,7 @@
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/nightly/simulated_nights.h"
+#include "harness/notice.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
 
@@ -27,7 +28,7 @@ constexpr std::int64_t kDemonstrationRepeats = 3;  // so that one disturbed run 
 constexpr std::size_t kNightsKept = 60;
 
 void say(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
+  notice("{}", line);
 }
 
 bool can_run(const PlannedWork& work, const Cell& cell) {

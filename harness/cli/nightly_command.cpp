@@ -12,6 +12,7 @@
 #include "harness/cli/enum_option.h"
 #include "harness/cli/night.h"
 #include "harness/input_error.h"
+#include "harness/notice.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
 #include "reports/annotations.h"
@@ -57,9 +58,9 @@ void raise_alerts(Night& night) {
 
 void publish(const NightlyOptions& options, const reports::NightReport& report) {
   const auto text = reports::night_markdown(report);
-  fmt::print("{}", text);
+  show_on(stdout, text);
   const auto checks = reports::night_checks(report);
-  if (options.github) fmt::print("{}", reports::github_annotations(checks));
+  if (options.github) show_on(stdout, reports::github_annotations(checks));
   if (!options.markdown.empty()) write_atomically(fs::absolute(options.markdown), text);
   if (!options.junit.empty()) write_atomically(fs::absolute(options.junit), reports::to_junit(checks));
 }
@@ -77,13 +78,13 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
     night.compare_with_anchor();
   }
   if (night.cancelled()) {
-    fmt::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
+    notice("cancelled; what was measured is in {}", options.night.ab.db.string());
     return ExitCode::failure;
   }
   raise_alerts(night);
   publish(options, night.report());
   const auto sent = deliver_alerts(night.db());
-  if (target) fmt::print(stderr, "{}\n", delivery_text(sent));
+  if (target) notice("{}", delivery_text(sent));
   const auto verdict = overall(night.report().findings);
   // A cell that failed for the first time is a vanished cell and so a finding; one that never ran is not.
   return exit_code_of(verdict);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "harness/cli/runnable_check.h"
+#include "harness/notice.h"
 #include "harness/plan/planner.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
@@ -12,7 +13,7 @@ namespace perfbench::harness {
 
 void SweepStore::ingest(const std::filesystem::path& attempt_dir) {
   const auto outcome = ingest_run_directory(db(), attempt_dir);
-  if (!outcome.trace_problem.empty()) fmt::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
+  if (!outcome.trace_problem.empty()) notice("{} (stored without its trace)", outcome.trace_problem);
 }
 
 Connection& SweepStore::db() {

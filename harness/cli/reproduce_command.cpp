@@ -9,6 +9,7 @@
 #include "harness/cli/execution_options.h"
 #include "harness/compare/reproduction.h"
 #include "harness/input_error.h"
+#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/sweep.h"
@@ -99,7 +100,7 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
   const auto found = hold_against(recorded, evidence_of(repeated));
   print(found);
   if (!summary.store_error.empty()) {
-    fmt::print(stderr, "{}\n", summary.store_error);
+    notice("{}", summary.store_error);
     return ExitCode::failure;
   }
   return found.reproduced() ? ExitCode::fine : ExitCode::regression;

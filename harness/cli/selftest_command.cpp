@@ -7,6 +7,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/real_trials.h"
+#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/utc.h"
 #include "harness/selftest/ledger.h"
@@ -57,7 +58,7 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
   auto db = open_database(options.real.ab.db);  // before the work: what cannot be kept is said at once
   const auto [results, cancelled] = measure(options, context);
   const auto code = cancelled ? ExitCode::failure : ExitCode::fine;
-  if (cancelled) fmt::print(stderr, "cancelled; what follows is of the comparisons that were finished\n");
+  if (cancelled) notice("cancelled; what follows is of the comparisons that were finished");
   store_selftest(db, {.date_utc = utc_now(), .version = PERFBENCH_VERSION, .seed = options.seed}, results);
   if (options.format == SelftestFormat::csv) {
     fmt::print("{}", reports::selftest_csv(results));

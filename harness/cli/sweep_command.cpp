@@ -11,6 +11,7 @@
 #include "harness/cli/stored_cells.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/notice.h"
 #include "harness/plan/plan_table.h"
 #include "harness/plan/runnable.h"
 #include "harness/provenance/machine_facts.h"
@@ -100,7 +101,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const auto summary = run_planned(work, options, store, interruption);
   if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0 &&
       summary.store_error.empty()) {
-    fmt::print("\n{}", report_text(store.db(), {.selection = sweep_id}, context));
+    show_on(stdout, "\n" + report_text(store.db(), {.selection = sweep_id}, context));
   }
   print_end(summary, args);
   return summary.all_fine() ? ExitCode::fine : ExitCode::failure;

@@ -6,6 +6,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/input_error.h"
+#include "harness/notice.h"
 #include "harness/transfer/export.h"
 #include "harness/transfer/import.h"
 
@@ -48,7 +49,7 @@ ExitCode import_files(const ImportOptions& options) {
     try {
       print_counts(file, import_runs(options.db, file));
     } catch (const InputError& e) {
-      fmt::print(stderr, "{}\n", e.what());
+      notice("{}", e.what());
       code = ExitCode::usage;
     }
   }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/notice.h"
+
 namespace perfbench::harness {
 namespace {
 
@@ -50,8 +52,7 @@ void SweepProgress::begin(std::size_t index) {
   index_ = index;
   begun_ = Clock::now();
   if (style_ == Style::live) return steps(0);
-  fmt::print(out_, "[{}/{}] {}\n", index_ + 1, items_.size(), items_[index_].label);
-  std::fflush(out_);
+  show_on(out_, fmt::format("[{}/{}] {}\n", index_ + 1, items_.size(), items_[index_].label));
 }
 
 void SweepProgress::steps(std::int64_t done) {
@@ -61,8 +62,7 @@ void SweepProgress::steps(std::int64_t done) {
                           duration_text(seconds_since(begun_)), left_text(), item.label);
   const auto columns = terminal_columns(out_) - 1;
   if (line.size() > columns) line.resize(columns);
-  fmt::print(out_, "\r\x1b[2K{}", line);
-  std::fflush(out_);
+  show_on(out_, fmt::format("\r\x1b[2K{}", line));
   line_is_shown_ = true;
 }
 
@@ -74,15 +74,13 @@ void SweepProgress::end(const AttemptRecord& record) {
   remaining_work_ -= item.work;
   erase_live_line();
   const auto why = record.reason.empty() ? std::string() : ": " + record.reason;
-  fmt::print(out_, "[{}/{}] {} in {:.1f} s{}  {}{}\n", index_ + 1, items_.size(), spec::enum_name(record.state), took_s,
-             left_text(), item.label, why);
-  std::fflush(out_);
+  show_on(out_, fmt::format("[{}/{}] {} in {:.1f} s{}  {}{}\n", index_ + 1, items_.size(),
+                            spec::enum_name(record.state), took_s, left_text(), item.label, why));
 }
 
 void SweepProgress::say(const std::string& text) {
   erase_live_line();
-  fmt::print(out_, "{}\n", text);
-  std::fflush(out_);
+  show_on(out_, fmt::format("{}\n", text));
 }
 
 std::string SweepProgress::left_text() const {
@@ -92,7 +90,7 @@ std::string SweepProgress::left_text() const {
 }
 
 void SweepProgress::erase_live_line() {
-  if (line_is_shown_) fmt::print(out_, "\r\x1b[2K");
+  if (line_is_shown_) show_on(out_, "\r\x1b[2K");
   line_is_shown_ = false;
 }
 

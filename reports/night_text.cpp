@@ -51,8 +51,9 @@ CheckOutcome outcome_of(const NightFinding& finding) {
 
 std::string night_markdown(const NightReport& report) {
   auto out = fmt::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
-                         spec::enum_name(harness::overall(report.findings)));
+                         spec::enum_name(harness::overall(report.findings, report.not_run)));
   out += measured(report);
+  for (const auto& engine : report.not_run) out += engine + ".\n";
   for (const auto& note : report.notes) out += note + ".\n";
   if (report.findings.empty()) return out + "\nNothing shifted.\n";
   out += "\n" + findings_table(report.findings);
@@ -67,6 +68,13 @@ std::vector<Check> night_checks(const NightReport& report) {
                     .outcome = CheckOutcome::passed,
                     .message = "",
                     .detail = measured(report)});
+  for (const auto& engine : report.not_run) {
+    checks.push_back({.suite = report.matrix,
+                      .name = "engines",
+                      .outcome = CheckOutcome::undecided,
+                      .message = engine,
+                      .detail = ""});
+  }
   for (const auto& finding : report.findings) {
     const auto& f = finding.finding;
     checks.push_back({.suite = report.matrix,

@@ -20,6 +20,8 @@ struct NightReport {
   std::size_t cells_not_run = 0;  // infeasible or excluded
   std::size_t series = 0;         // screened
   std::size_t too_few_nights = 0;
+  std::vector<std::string>
+      not_run;  // sentences: engines that the night needed and could not run, so that it is undecided
   std::vector<std::string> notes;  // what a reader should know: no control, a simulated history
   std::vector<harness::NightFinding> findings;
   std::vector<harness::AlertGroup> live_alerts;

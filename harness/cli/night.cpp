@@ -25,7 +25,7 @@ namespace {
 constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr std::int64_t kControlRepeats = 3;
 constexpr std::int64_t kDemonstrationRepeats = 3;  // so that one disturbed run is no whole history
-constexpr std::size_t kNightsKept = 60;
+constexpr std::size_t kNightsKept = 60;            // of each matrix
 
 void say(const std::string& line) {
   notice("{}", line);
@@ -53,6 +53,16 @@ PlannedWork only(const PlannedWork& work, const std::function<bool(const Cell&)>
   PlannedWork out{.plans = work.plans};
   std::copy_if(work.cells.begin(), work.cells.end(), std::back_inserter(out.cells), wanted);
   return out;
+}
+
+// Of the first attempt that did not end as it should.
+std::optional<std::string> first_failure(const SweepSummary& summary) {
+  if (summary.all_fine()) return std::nullopt;
+  for (const auto& attempt : summary.attempts) {
+    const auto& record = attempt.record;
+    if (record.state != AttemptState::ok) return fmt::format("{} ({})", spec::enum_name(record.state), record.reason);
+  }
+  return summary.store_error;
 }
 
 bool same_file(const fs::path& a, const fs::path& b) {
@@ -119,7 +129,7 @@ void Night::simulate_history(const PlannedWork& work) {
   const SimulatedNights how;
   for (const auto& folder : write_simulated_nights(folders, options_.runs_folder(), how)) {
     const auto attempt = read_attempt(folder);
-    archive_.keep(attempt->sweep_id, context_.engine);
+    archive_.keep(attempt->sweep_id, attempt->matrix, context_.engine);
     store_.ingest(folder);
   }
   fs::remove_all(base);
@@ -156,12 +166,19 @@ void Night::measure_control(const PlannedWork& work) {
   }
   const auto cell = control_cell(work);
   if (!cell) return;
+  if (!engine->problem.empty()) {
+    report_.not_run.push_back(
+        fmt::format("The control did not run: {}; restore it, or name another with --control", engine->problem));
+    return;
+  }
   say("the control: " + cell->label);
   const PlannedWork control{.cells = {*cell}, .plans = work.plans};
   const auto summary =
-      run_planned(control, {.execution = settings(*engine, sweep_id_ + "-control")}, store_, interruption_);
+      run_planned(control, {.execution = settings(engine->file, sweep_id_ + "-control")}, store_, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
-  if (!summary.all_fine()) report_.notes.push_back("The control did not run: drift of the machine is not subtracted");
+  if (const auto failed = first_failure(summary)) {
+    report_.not_run.push_back("The control did not run, and drift of the machine is not subtracted: " + *failed);
+  }
 }
 
 void Night::measure() {
@@ -179,7 +196,7 @@ void Night::measure() {
   }
   const auto work = plan_work(std::move(expansion.cells), context_, catalog_, interruption_.fd());
   store_.db();  // a database that cannot even be opened is better said now than after an hour
-  archive_.keep(sweep_id_, context_.engine);
+  archive_.keep(sweep_id_, report_.matrix, context_.engine);
   if (options_.history == HistoryFrom::simulated) {
     simulate_history(work);
     if (!cancelled_) measure_with_planted_fault(work);
@@ -204,13 +221,16 @@ void Night::screen() {
     }
     // A cell that vanished is missing in every metric.
     if (metric == std::string_view("step_time_s")) {
-      screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
+      // That of the control is in not_run: a fixed engine that fails is nobody's regression.
+      std::copy_if(seen.vanished.begin(), seen.vanished.end(), std::back_inserter(screened_),
+                   [](const AlertFinding& found) { return found.series.matrix != kControlMatrix; });
     }
   }
 }
 
-std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) const {
+std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
   std::vector<GoodEngine> out;
+  std::set<std::string> unusable;  // one engine serves many cells
   for (const auto& finding : screened_) {
     if (finding.kind == AlertKind::vanished_cell || finding.kind == AlertKind::environment) continue;
     const auto& cell = finding.series.cell;
@@ -221,16 +241,21 @@ std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) const {
     } else if (!engine) {
       no_pairs[cell] = {Confirmation::unconfirmed,
                         "the engine of the last good night, " + finding.last_good.sweep_id + ", is not in the archive"};
-    } else if (bad.engine_arguments.empty() && same_file(*engine, bad.engine)) {
+    } else if (bad.engine_arguments.empty() && same_file(engine->file, bad.engine)) {
       no_pairs[cell] = {Confirmation::refuted,
                         "the engine of the last good night is tonight's, bit for bit: the code did not change"};
+    } else if (!engine->problem.empty()) {
+      no_pairs[cell] = {Confirmation::unconfirmed, engine->problem};
+      unusable.insert("The engine of the last good night did not run: " + engine->problem);
     } else {
-      auto group = std::find_if(out.begin(), out.end(),
-                                [&](const GoodEngine& g) { return g.good == *engine && g.bad.asked == bad.asked; });
-      if (group == out.end()) group = out.insert(out.end(), GoodEngine{.good = *engine, .bad = bad, .cells = {}});
+      auto group = std::find_if(out.begin(), out.end(), [&](const GoodEngine& g) {
+        return g.good == engine->file && g.bad.asked == bad.asked;
+      });
+      if (group == out.end()) group = out.insert(out.end(), GoodEngine{.good = engine->file, .bad = bad, .cells = {}});
       group->cells.insert(cell);
     }
   }
+  report_.not_run.insert(report_.not_run.end(), unusable.begin(), unusable.end());
   return out;
 }
 
@@ -269,14 +294,14 @@ void Night::compare_with_anchor() {
   if (!anchor || !since) return;
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor);
   if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
-  if (same_file(*anchor, context_.engine)) return;
+  if (!anchor->problem.empty() || same_file(anchor->file, context_.engine)) return;  // the control has said why
   say("once a month: pairs of the control's engine, the anchor, and tonight's");
   for (auto& series : measured_) {
     series.last_good = *since;
     series.seen_utc = report_.started_utc;
     series.detail = "crept since the anchor of " + since->started_utc.substr(0, 10);
   }
-  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = *anchor};
+  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = anchor->file};
   try {
     auto crept = weigh_anchor(measured_, compare(then, tonight({}), {}, AbPurpose::anchor), report_.findings);
     report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",

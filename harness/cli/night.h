@@ -65,7 +65,7 @@ class Night {
   void measure_control(const PlannedWork& work);
   AbSide tonight(const std::string& cell) const;
   NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
-  std::vector<GoodEngine> good_engines(NoPairs& no_pairs) const;
+  std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
 
   NightOptions options_;
   const CommandContext& context_;

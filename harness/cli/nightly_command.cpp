@@ -85,7 +85,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   publish(options, night.report());
   const auto sent = deliver_alerts(night.db());
   if (target) notice("{}", delivery_text(sent));
-  const auto verdict = overall(night.report().findings);
+  const auto verdict = overall(night.report().findings, night.report().not_run);
   // A cell that failed for the first time is a vanished cell and so a finding; one that never ran is not.
   return exit_code_of(verdict);
 }
@@ -138,7 +138,8 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
       "Exit codes: 0 nothing got worse; 1 a confirmed regression or a cell that vanished; 2 something shifted and "
       "could\n"
-      "be neither confirmed nor refuted, or the machine itself changed; 3 wrong input; 4 failed or cancelled.");
+      "be neither confirmed nor refuted, the machine itself changed, or the control did not run; 3 wrong input; 4 "
+      "failed or cancelled.");
   command->callback([options, &context] { context.exit_code = nightly(*options, context); });
 }
 

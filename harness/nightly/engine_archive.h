@@ -3,6 +3,7 @@
 //
 //   FOLDER/<first 16 digits of the SHA-256>   an executable
 //   FOLDER/nights/<sweep id>                  its digits: the engine of that night
+//   FOLDER/matrices/<sweep id>                the matrix of that night; older archives have none
 //   FOLDER/control                            the same, of the fixed one
 #pragma once
 
@@ -13,24 +14,31 @@
 
 namespace perfbench::harness {
 
+struct ArchivedEngine {
+  std::filesystem::path file;
+  std::string problem = {};  // why it must not be run as what was kept: gone, not executable, changed; empty: it may
+};
+
 class EngineArchive {
  public:
   explicit EngineArchive(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // `engine` is what measured that night. Throws RunDirectoryError when it cannot be read or the archive not written.
-  void keep(const std::string& sweep_id, const std::filesystem::path& engine) const;
+  // `engine` is what measured that night of `matrix`. Throws RunDirectoryError when it cannot be read or the archive
+  // not written.
+  void keep(const std::string& sweep_id, const std::string& matrix, const std::filesystem::path& engine) const;
   void set_control(const std::filesystem::path& engine) const;
 
-  // Nothing for a night that is not known, or whose engine is gone.
-  std::optional<std::filesystem::path> of_night(const std::string& sweep_id) const;
-  std::optional<std::filesystem::path> control() const;
+  // Nothing for a night that is not known, and where no control was chosen.
+  std::optional<ArchivedEngine> of_night(const std::string& sweep_id) const;
+  std::optional<ArchivedEngine> control() const;
 
-  // Forgets all nights but the newest (ids of sweeps sort by time), and the engines that then nothing names.
+  // Forgets all nights of each matrix but the newest (ids of sweeps sort by time), and the engines that then nothing
+  // names.
   void prune(std::size_t newest_nights) const;
 
  private:
   std::string add(const std::filesystem::path& engine) const;
-  std::optional<std::filesystem::path> named_by(const std::filesystem::path& file) const;
+  std::optional<ArchivedEngine> named_by(const std::filesystem::path& file) const;
 
   std::filesystem::path folder_;
 };

@@ -156,8 +156,8 @@ bool makes_alert(const NightFinding& finding) {
   return finding.confirmation == Confirmation::confirmed || finding.confirmation == Confirmation::not_needed;
 }
 
-Verdict overall(const std::vector<NightFinding>& findings) {
-  auto verdict = Verdict::same;
+Verdict overall(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run) {
+  auto verdict = not_run.empty() ? Verdict::same : Verdict::inconclusive;
   for (const auto& finding : findings) {
     if (!is_bad(finding.finding.kind)) continue;
     // The machine is nobody's regression; somebody should look all the same.

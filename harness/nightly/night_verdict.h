@@ -57,8 +57,8 @@ std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured
 bool makes_alert(const NightFinding& finding);
 
 // regressed: a bad finding that is confirmed or needs no confirmation; inconclusive: one that nobody could confirm or
-// refute; same: neither.
-Verdict overall(const std::vector<NightFinding>& findings);
+// refute, or `not_run`, what the night needed and could not run (the control, the last good engine); same: neither.
+Verdict overall(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run = {});
 
 }  // namespace perfbench::harness
 

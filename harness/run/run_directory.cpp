@@ -124,11 +124,12 @@ std::optional<AttemptRecord> read_attempt(const fs::path& attempt_dir) {
   }
 }
 
-void write_atomically(const fs::path& file, std::string_view text) {
+void write_atomically(const fs::path& file, std::string_view text, FileMode mode) {
   auto temporary = file;
   temporary += fmt::format(".{}.tmp", getpid());
   try {
-    FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    FileDescriptor fd(
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode == FileMode::executable ? 0777 : 0666));
     if (!fd.is_open()) fail("create", temporary);
     write_all(fd.get(), text, temporary);
     if (fsync(fd.get()) != 0) fail("flush", temporary);

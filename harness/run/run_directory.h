@@ -43,7 +43,9 @@ std::optional<AttemptRecord> read_attempt(const std::filesystem::path& attempt_d
 // The whole of a file; nothing when there is none. Throws RunDirectoryError.
 std::optional<std::string> read_file(const std::filesystem::path& file);
 
+enum class FileMode { data, executable };
+
 // Temporary file, flush, rename, flush of the folder. Throws RunDirectoryError, for example on a full disk.
-void write_atomically(const std::filesystem::path& file, std::string_view text);
+void write_atomically(const std::filesystem::path& file, std::string_view text, FileMode mode = FileMode::data);
 
 }  // namespace perfbench::harness

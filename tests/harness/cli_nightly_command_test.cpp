@@ -141,9 +141,46 @@ TEST_F(NightlyCommand, AnAnchorThatUnderstandsNothingLosesNoNight) {
   EXPECT_THAT(nightly({"--control", "old-engine"}).output, HasSubstr("The control did not run"));
   let_months_pass();
   const auto night = nightly({});
-  EXPECT_EQ(night.exit_code, 0) << night.output << night.error_output;
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
   EXPECT_THAT(night.output, HasSubstr("Not compared with the anchor of 2026-01-01"));
   EXPECT_THAT(night.output, HasSubstr("2 runs measured"));
+}
+
+TEST_F(NightlyCommand, AControlThatCannotRunLeavesTheNightUndecided) {
+  EXPECT_EQ(nightly({}).exit_code, 0);
+  const auto control = scratch_ / "n.engines" / read_text(scratch_ / "n.engines/control");
+  fs::permissions(control, fs::perms::owner_read);
+  const auto night = nightly({"--junit", "n.xml"});
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("INCONCLUSIVE"));
+  EXPECT_THAT(night.output, HasSubstr("The control did not run: the archived engine " + control.string() +
+                                      " cannot be executed: Permission denied"));
+  EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("cannot be executed"));
+  EXPECT_THAT(nightly({"--no-control"}).exit_code, 0) << "it was not needed";
+  const auto mended = nightly({"--control", "perfbench-engine"});
+  EXPECT_EQ(mended.exit_code, 0) << mended.output << mended.error_output;
+}
+
+TEST_F(NightlyCommand, AControlThatCrashesIsNoRegression) {
+  write_text(scratch_ / "fixed", "#!/bin/sh\n[ -e " + (scratch_ / "broken").string() + " ] && exit 3\nexec " +
+                                     (scratch_ / "perfbench-engine").string() + " \"$@\"\n");
+  fs::permissions(scratch_ / "fixed", fs::perms::owner_all);
+  EXPECT_EQ(nightly({"--control", "fixed"}).exit_code, 0);
+  write_text(scratch_ / "broken", "");
+  const auto night = nightly({});
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("The control did not run, and drift of the machine is not subtracted: crashed"));
+}
+
+TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsSaid) {
+  EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
+  write_engine(scratch_ / "perfbench-engine", "1.4");
+  for (const auto& entry : fs::directory_iterator(scratch_ / "n.engines")) {
+    if (entry.is_regular_file()) fs::permissions(entry.path(), fs::perms::owner_read);
+  }
+  const auto night = nightly({});
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("The engine of the last good night did not run: the archived engine"));
 }
 
 TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {

@@ -153,5 +153,12 @@ TEST(NightVerdict, WhatElseThePairsShowIsAFindingOnce) {
   EXPECT_EQ(all[2].confirmation, Confirmation::refuted);
 }
 
+TEST(NightVerdict, IsNeverTheSameWhereAnEngineItNeededDidNotRun) {
+  EXPECT_EQ(overall(std::vector<NightFinding>{}), Verdict::same);
+  EXPECT_EQ(overall(std::vector<NightFinding>{}, {"The control did not run"}), Verdict::inconclusive);
+  const auto vanished = weigh_findings({finding(AlertKind::vanished_cell)}, {}, {});
+  EXPECT_EQ(overall(vanished, {"The control did not run"}), Verdict::regressed);
+}
+
 }  // namespace
 }  // namespace perfbench::harness

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "engine/core/error.h"
+#include "workloads/spec/process_token.h"
 
 namespace perfbench::engine {
 namespace {
@@ -47,7 +48,7 @@ void LineFile::append(std::string_view line) {
 
 void write_whole_file(const std::filesystem::path& path, std::string_view text) {
   // Of this process: several ranks that fail at once write the same file.
-  const std::filesystem::path beside = path.string() + ".partial." + std::to_string(::getpid());
+  const std::filesystem::path beside = path.string() + ".partial." + spec::process_token();
   const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
   if (descriptor < 0) cannot("create", beside);
   try {

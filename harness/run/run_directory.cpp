@@ -13,6 +13,7 @@
 
 #include "harness/launch/file_descriptor.h"
 #include "harness/run/attempt_json.h"
+#include "workloads/spec/process_token.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -126,7 +127,7 @@ std::optional<AttemptRecord> read_attempt(const fs::path& attempt_dir) {
 
 void write_atomically(const fs::path& file, std::string_view text, FileMode mode) {
   auto temporary = file;
-  temporary += fmt::format(".{}.tmp", getpid());
+  temporary += fmt::format(".{}.tmp", spec::process_token());
   try {
     FileDescriptor fd(
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode == FileMode::executable ? 0777 : 0666));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/store/sqlite.h"
+#include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -170,7 +171,7 @@ class NsightWriter {
 }  // namespace
 
 void write_nsight_sqlite(const fs::path& file, const std::vector<RankTrace>& traces) {
-  const fs::path beside = file.string() + ".partial";
+  const fs::path beside = file.string() + ".partial." + spec::process_token();
   fs::remove(beside);
   {
     Connection db(beside, OpenMode::read_write, 0);

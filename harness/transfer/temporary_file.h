@@ -1,12 +1,11 @@
 // A file beside another one, of the same file system, that is gone with this object.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 
 #include "harness/input_error.h"
+#include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
 
@@ -14,7 +13,7 @@ class TemporaryFile {
  public:
   // Throws InputError if the folder does not exist.
   TemporaryFile(const std::filesystem::path& beside, const std::string& what)
-      : path_(beside.string() + "." + std::to_string(::getpid()) + "." + what) {
+      : path_(beside.string() + "." + spec::process_token() + "." + what) {
     const auto folder = std::filesystem::absolute(beside).parent_path();
     if (!std::filesystem::is_directory(folder)) {
       throw InputError(beside.string() + ": the folder " + folder.string() + " does not exist");

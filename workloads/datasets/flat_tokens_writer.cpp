@@ -9,6 +9,7 @@
 
 #include "workloads/datasets/blosc_codec.h"
 #include "workloads/datasets/dataset_error.h"
+#include "workloads/spec/process_token.h"
 
 namespace perfbench::spec {
 namespace {
@@ -34,7 +35,7 @@ fs::path fresh_folder(const fs::path& dataset) {
     throw DatasetError(dataset, "exists already; remove it or name another folder");
   }
   auto beside = dataset;
-  beside += ".writing-" + std::to_string(::getpid());
+  beside += ".writing-" + process_token();
   fs::remove_all(beside, error);
   write_group(beside);
   return beside;

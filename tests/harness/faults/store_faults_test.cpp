@@ -42,6 +42,13 @@ TEST_F(Faults, TwoSweepsIntoOneDatabaseLoseNothing) {
   for (const auto& [run, numbers] : attempts) EXPECT_EQ(numbers.size(), 2U) << run;
 }
 
+// In two containers both would be of process 1.
+TEST_F(Faults, TheIdOfASweepHoldsMoreThanASecondAndAProcessNumber) {
+  write_matrix({kFirstOk});
+  ASSERT_EQ(sweep().exit_code, 0);
+  EXPECT_THAT(stored().front().sweep_id, testing::MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{10}"));
+}
+
 TEST_F(Faults, AFullDiskEndsTheSweepWithThePathAndKeepsWhatWasStored) {
   const auto disk = scratch_ / "disk";
   fs::create_directory(disk);

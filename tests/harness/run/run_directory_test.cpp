@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "harness/run/attempt_json.h"
+#include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
 namespace {
@@ -103,7 +104,7 @@ TEST_F(RunDirectory, SaysThatTheDiskIsFull) {
   // /dev/full refuses every write, as a full disk does; its folder is one in which a temporary file can be linked to
   // it under the name that the writer will open.
   const auto attempt = create_attempt(runs_, kRunId);
-  fs::create_symlink("/dev/full", attempt.path / ("run.json." + std::to_string(getpid()) + ".tmp"));
+  fs::create_symlink("/dev/full", attempt.path / ("run.json." + spec::process_token() + ".tmp"));
   try {
     write_atomically(attempt.path / kRunFile, "{}");
     FAIL() << "wrote to a full disk";

@@ -76,13 +76,17 @@ fs::path NightOptions::runs_folder() const {
   return ab.runs.empty() ? fs::path(ab.db).replace_extension(".runs") : ab.runs;
 }
 
+fs::path NightOptions::archive_folder() const {
+  return archive.empty() ? fs::path(ab.db).replace_extension(".engines") : archive;
+}
+
 Night::Night(NightOptions options, const CommandContext& context, Interruption& interruption)
     : options_(std::move(options)),
       context_(context),
       interruption_(interruption),
       catalog_(context.data_dir()),
       store_(options_.ab.db),
-      archive_(options_.archive.empty() ? fs::path(options_.ab.db).replace_extension(".engines") : options_.archive),
+      archive_(options_.archive_folder()),
       sweep_id_(execution_settings(options_.ab.execution, {}, context).sweep_id) {
   report_.sweep_id = sweep_id_;
   report_.started_utc = utc_now();
@@ -269,17 +273,24 @@ NightComparison Night::compare(const AbSide& a, const AbSide& b, const std::set<
   return {outcome.report.comparison.comparison_id, std::move(outcome.report.cells)};
 }
 
-// An engine so old that it does not understand tonight's runs is an InputError, which loses no night.
+// An engine so old that it does not understand tonight's runs is an InputError, one that the system cannot start
+// (another architecture, a library that is gone) a LaunchError. Neither loses the night.
 void Night::confirm() {
   NoPairs no_pairs;
   std::vector<NightComparison> comparisons;
+  const auto did_not_run = [&](const GoodEngine& engine, const std::string& why) {
+    for (const auto& cell : engine.cells) no_pairs[cell] = {Confirmation::unconfirmed, why};
+    report_.not_run.push_back("The engine of the last good night did not run: " + why);
+  };
   for (const auto& good : good_engines(no_pairs)) {
     if (cancelled_) break;
     const AbSide last_good{.asked = "the last good", .kind = SideKind::binary, .engine = good.good};
     try {
       comparisons.push_back(compare(last_good, good.bad, good.cells, AbPurpose::confirm));
     } catch (const InputError& e) {
-      for (const auto& cell : good.cells) no_pairs[cell] = {Confirmation::unconfirmed, e.what()};
+      did_not_run(good, e.what());
+    } catch (const LaunchError& e) {
+      did_not_run(good, e.what());
     }
   }
   report_.findings = weigh_findings(screened_, comparisons, no_pairs);
@@ -301,6 +312,10 @@ void Night::compare_with_anchor() {
     series.seen_utc = report_.started_utc;
     series.detail = "crept since the anchor of " + since->started_utc.substr(0, 10);
   }
+  const auto not_compared = [&](const std::exception& e) {
+    report_.notes.push_back(
+        fmt::format("Not compared with the anchor of {}: {}", since->started_utc.substr(0, 10), e.what()));
+  };
   const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = anchor->file};
   try {
     auto crept = weigh_anchor(measured_, compare(then, tonight({}), {}, AbPurpose::anchor), report_.findings);
@@ -309,8 +324,9 @@ void Night::compare_with_anchor() {
                                         crept.size() == 1 ? "series is" : "series are"));
     std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
   } catch (const InputError& e) {
-    report_.notes.push_back(
-        fmt::format("Not compared with the anchor of {}: {}", since->started_utc.substr(0, 10), e.what()));
+    not_compared(e);
+  } catch (const LaunchError& e) {
+    not_compared(e);
   }
 }
 

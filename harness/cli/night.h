@@ -33,6 +33,7 @@ struct NightOptions {
   std::string fault = {};  // of a simulated history: what is planted tonight (engine/faults/faults.h)
 
   std::filesystem::path runs_folder() const;
+  std::filesystem::path archive_folder() const;
 };
 
 class Night {

@@ -1,5 +1,6 @@
 // perfbench nightly: the one command of a nightly CI job.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "harness/cli/alert_delivery.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/night.h"
+#include "harness/cli/writable_check.h"
 #include "harness/input_error.h"
 #include "harness/notice.h"
 #include "harness/run/run_directory.h"
@@ -65,8 +67,28 @@ void publish(const NightlyOptions& options, const reports::NightReport& report) 
   if (!options.junit.empty()) write_atomically(fs::absolute(options.junit), reports::to_junit(checks));
 }
 
+// What would otherwise be found out in the morning.
+void check_files(const NightlyOptions& options) {
+  const auto& night = options.night;
+  require_writable_file("[nightly] --db", night.ab.db);
+  if (fs::exists(night.ab.db) && access(night.ab.db.c_str(), W_OK) != 0) {
+    throw InputError(
+        fmt::format("[nightly] --db {}: it is read-only; make it writable, or name another", night.ab.db.string()));
+  }
+  require_writable_folder("[nightly] --runs", night.runs_folder());
+  require_writable_folder("[nightly] --engines", night.archive_folder());
+  if (!options.markdown.empty()) require_writable_file("[nightly] --markdown", options.markdown);
+  if (!options.junit.empty()) require_writable_file("[nightly] --junit", options.junit);
+  if (night.control.empty()) return;
+  if (!fs::is_regular_file(night.control) || access(night.control.c_str(), X_OK) != 0) {
+    throw InputError(fmt::format("[nightly] --control {}: it is no executable file; name a perfbench-engine",
+                                 night.control.string()));
+  }
+}
+
 ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   const auto target = webhook_from_environment();  // a wrong address is better said now than in the morning
+  check_files(options);
   options.night.confirm = !options.no_confirm;
   options.night.run_control = !options.no_control;
   Interruption interruption;  // before any thread, so that all of them inherit its mask

@@ -1,6 +1,7 @@
 // perfbench nightly as a CI job calls it: the built executable over a made-up engine of known speed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -173,6 +174,10 @@ TEST_F(NightlyCommand, AControlThatCrashesIsNoRegression) {
 }
 
 TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsSaid) {
+  const auto interpreter = scratch_ / "sh";
+  fs::create_symlink("/bin/sh", interpreter);
+  const auto engine = read_text(scratch_ / "perfbench-engine");
+  write_text(scratch_ / "perfbench-engine", "#!" + interpreter.string() + engine.substr(engine.find('\n')));
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1.4");
   for (const auto& entry : fs::directory_iterator(scratch_ / "n.engines")) {
@@ -181,6 +186,14 @@ TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsSaid) {
   const auto night = nightly({});
   EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
   EXPECT_THAT(night.output, HasSubstr("The engine of the last good night did not run: the archived engine"));
+
+  for (const auto& entry : fs::directory_iterator(scratch_ / "n.engines")) {
+    if (entry.is_regular_file()) fs::permissions(entry.path(), fs::perms::owner_all);
+  }
+  fs::remove(interpreter);
+  const auto unstartable = nightly({});
+  EXPECT_EQ(unstartable.exit_code, 2) << unstartable.output << unstartable.error_output;
+  EXPECT_THAT(unstartable.output, HasSubstr("The engine of the last good night did not run: [launch] cannot start"));
 }
 
 TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
@@ -200,6 +213,25 @@ TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
   EXPECT_THAT(night.output, HasSubstr("not in the sweep"));
   const auto part = nightly({"--no-control", "--only", "attention=*"});
   EXPECT_EQ(part.exit_code, 1) << "a night of the same --only had it" << part.output << part.error_output;
+}
+
+TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
+  fs::create_symlink("loop", scratch_ / "loop");
+  ASSERT_EQ(mkfifo((scratch_ / "pipe").c_str(), 0600), 0);  // a file renamed to its name would take its place
+  const std::vector<std::pair<std::string, std::string>> unwritable{
+      {"--junit", "none/n.xml"},      {"--junit", "/proc/n.xml"}, {"--junit", "pipe"},      {"--markdown", "."},
+      {"--markdown", "m.yaml/n.md"},  {"--runs", "m.yaml/runs"},  {"--runs", "/proc/runs"}, {"--runs", "loop"},
+      {"--engines", "/proc/engines"}, {"--control", "none"},      {"--control", "m.yaml"}};
+  for (const auto& [option, file] : unwritable) {
+    const auto night = nightly({option, file});
+    EXPECT_EQ(night.exit_code, 3) << option << " " << file << night.output << night.error_output;
+    EXPECT_THAT(night.error_output, HasSubstr("[nightly] " + option + " " + file));
+  }
+  EXPECT_EQ(perfbench({"nightly", "m.yaml", "--db", "/proc/n.db"}).exit_code, 3);
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(scratch_.path())) left.push_back(entry.path().filename());
+  EXPECT_THAT(left,
+              testing::UnorderedElementsAre("loop", "m.yaml", "pipe", "perfbench-engine", "perfbench-engine-inject"));
 }
 
 TEST_F(NightlyCommand, WrongInputIsSaidBeforeAnythingRuns) {

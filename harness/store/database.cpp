@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "harness/input_error.h"
 
@@ -35,20 +34,6 @@ int version_of(const Connection& db) {
     reject(db, "is an SQLite database, but not of perfbench; name another file with --db");
   }
   return static_cast<int>(pragma(db, "user_version"));
-}
-
-// WAL: readers and one writer at a time do not block each other. The mode stays with the file; the change to it is the
-// one operation for which SQLite does not wait by itself when another process makes the same change.
-void enter_wal_mode(Connection& db, std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (true) {
-    try {
-      return db.execute("PRAGMA journal_mode = WAL");
-    } catch (const StoreError& e) {
-      if (e.fault() != StoreFault::busy || std::chrono::steady_clock::now() >= deadline) throw;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
 }
 
 void migrate(Connection& db, const Schema& schema) {
@@ -116,18 +101,49 @@ Connection connect(const fs::path& path, const OpenOptions& options) {
   return {path, mode, options.busy_ms};
 }
 
+std::string why_no_write_ahead_log(const Connection& db, const OpenOptions& options) {
+  if (const auto network = options.network_file_system(folder_of(db.path()))) {
+    return "it is on " + *network + ", and machines share no memory";
+  }
+  return db.has_shared_memory() ? "" : "its file system has no shared memory";
+}
+
+// For writing: WAL where that is safe, else a rollback journal.
+void choose_journal(Connection& db, const OpenOptions& options) {
+  auto obstacle = why_no_write_ahead_log(db, options);
+  if (obstacle.empty()) {
+    try {
+      check_version(db, options.schema, options.mode);
+      obstacle = use_write_ahead_log(db, std::chrono::milliseconds(options.busy_ms));
+      version_of(db);  // the first look through the log
+    } catch (const StoreError& e) {
+      if (e.fault() != StoreFault::no_shared_memory) throw;
+      obstacle = "its file system offers no shared memory that works";
+      db = connect(fs::path(db.path()), options);  // that one has looked, and goes on asking for it
+    }
+  }
+  if (obstacle.empty()) {
+    // NORMAL: a killed process loses nothing, a power failure at most the last transactions, which ingest brings back.
+    return db.execute("PRAGMA synchronous = NORMAL");
+  }
+  hold_alone(db);
+  check_version(db, options.schema, options.mode);
+  use_rollback_journal(db);
+  options.warn("[store] " + db.path().string() + " has no write-ahead log: " + obstacle +
+               "; with a rollback journal readers and writers wait for each other. Keep a database on a local disk "
+               "while measuring, and merge it afterwards (perfbench export, perfbench import)");
+}
+
 }  // namespace
 
 Connection open_database(const fs::path& path, const OpenOptions& options) {
   Connection db = connect(path, options);
   try {
-    check_version(db, options.schema, options.mode);
     if (options.mode == OpenMode::read_write) {
-      enter_wal_mode(db, std::chrono::milliseconds(options.busy_ms));
-      // NORMAL: a killed process loses nothing, a power failure at most the last transactions, which ingest brings
-      // back.
-      db.execute("PRAGMA synchronous = NORMAL");
+      choose_journal(db, options);
       if (version_of(db) < options.schema.version()) migrate(db, options.schema);
+    } else {
+      check_version(db, options.schema, options.mode);
     }
     db.execute("PRAGMA foreign_keys = ON");
   } catch (const StoreError& e) {

@@ -2,7 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
 
+#include "harness/notice.h"
+#include "harness/store/journal.h"
 #include "harness/store/schema.h"
 #include "harness/store/sqlite.h"
 
@@ -12,6 +17,10 @@ struct OpenOptions {
   OpenMode mode = OpenMode::read_write;
   int busy_ms = 30'000;  // how long a writer waits for another; one attempt's transaction takes well under a second
   Schema schema = current_schema();
+  std::function<std::optional<std::string>(const std::filesystem::path& folder)> network_file_system =
+      harness::network_file_system;
+  // A sentence about a database that cannot have a write-ahead log (journal.h); on standard error unless given.
+  std::function<void(const std::string&)> warn = [](const std::string& line) { notice("{}", line); };
 };
 
 // read_write creates and migrates as needed; read_only needs an existing database of the current version. Throws

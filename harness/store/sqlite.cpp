@@ -11,6 +11,15 @@ namespace perfbench::harness {
 namespace {
 
 StoreFault fault_of(int code) {
+  switch (code) {
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMLOCK:
+    case SQLITE_IOERR_SHMMAP:
+      return StoreFault::no_shared_memory;
+    default:
+      break;
+  }
   switch (code & 0xff) {  // the primary code of an extended one
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -36,6 +45,8 @@ const char* advice(StoreFault fault) {
       return "; make the file and its folder writable, or name another with --db";
     case StoreFault::not_a_database:
       return "; restore the file, or build a new one from run directories with `perfbench ingest`";
+    case StoreFault::no_shared_memory:
+      return "; its file system has no memory that processes share: copy the database to a local disk";
     default:
       return "";
   }
@@ -126,6 +137,13 @@ void Connection::execute(const std::string& sql) {
 
 void Connection::attach(const Connection& other, const std::string& name) {
   Statement(*this, "ATTACH DATABASE ? AS " + name).run(uri_of(other.path_, other.mode_));
+}
+
+bool Connection::has_shared_memory() const {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return file != nullptr && file->pMethods != nullptr && file->pMethods->iVersion >= 2 &&
+         file->pMethods->xShmMap != nullptr;
 }
 
 std::int64_t Connection::last_insert_key() const {

@@ -16,7 +16,7 @@ namespace perfbench::harness {
 
 // What a person can do something about differs: a database that another process holds, one that may not be written,
 // one that is broken.
-enum class StoreFault { busy, read_only, not_a_database, constraint, other };
+enum class StoreFault { busy, read_only, not_a_database, no_shared_memory, constraint, other };
 
 class StoreError : public std::runtime_error {
  public:
@@ -37,6 +37,8 @@ class Connection {
   void execute(const std::string& sql);  // one or more statements without results
   // The file of `other`, opened as that is, as schema `name` of this connection: "source.steps".
   void attach(const Connection& other, const std::string& name);
+  // Whether the file's system offers memory that processes share, which a write-ahead log needs. It may fail yet.
+  bool has_shared_memory() const;
   std::int64_t last_insert_key() const;
   std::int64_t changes() const;
   const std::filesystem::path& path() const { return path_; }

@@ -19,6 +19,8 @@ echo "$*" >>"$CALLS"
 case $1 in
   nightly) [ -n "${NO_DATABASE:-}" ] || touch "$4"; exit "$CODE" ;;
   alerts) echo "as $6" ;;
+  import) touch "$3"; exit "${IMPORT_CODE:-0}" ;;
+  export) echo exported >"$4"; exit "${EXPORT_CODE:-0}" ;;
 esac
 SH
 chmod +x "$work/perfbench"
@@ -47,6 +49,34 @@ expect 'annotations' 'as github' "$output"
 expect 'the summary' 'as markdown' "$(cat "$work/summary")"
 bash "$repository/ci/nightly/nightly.sh" m.yaml >/dev/null 2>&1
 expect 'too few arguments' 3 $?
+
+# A database on a node's own disk, and an export of it where other machines are.
+shared() { # shared CODE: a night with an export
+  rm -rf "$work/reports" "$work/calls"
+  CODE=$1 bash "$repository/ci/nightly/nightly.sh" m.yaml "$work/data/perf.db" "$work/reports" "$work/share/perf.perfbench" >/dev/null 2>&1
+  code=$?
+}
+rm -rf "$work/data"
+shared 2
+expect 'a night with an export' 2 $code
+expect 'nothing to begin with' "nightly m.yaml --db $work/data/perf.db" "$(head -n 1 "$work/calls")"
+expect 'the export comes last' "export --db $work/data/perf.db $work/share/perf.perfbench" "$(tail -n 1 "$work/calls")"
+expect 'the export' exported "$(cat "$work/share/perf.perfbench")"
+shared 0
+expect 'the database that is there counts' "nightly m.yaml --db $work/data/perf.db" "$(head -n 1 "$work/calls")"
+rm -rf "$work/data"
+shared 0
+expect 'a lost disk' "import --db $work/data/perf.db.new $work/share/perf.perfbench" "$(head -n 1 "$work/calls")"
+expect 'what was imported is the database' 0 "$([ -e "$work/data/perf.db" ] && [ ! -e "$work/data/perf.db.new" ]; echo $?)"
+rm -rf "$work/data"
+IMPORT_CODE=3 shared 0
+expect 'an export that cannot be read' 4 $code
+expect 'no night without its history' 1 "$([ -e "$work/data/perf.db" ]; echo $?)"
+EXPORT_CODE=4 shared 0
+expect 'an export that cannot be written' 4 $code
+EXPORT_CODE=4 shared 1
+expect 'a regression and no export' 1 $code
+
 mkdir -p "$work/data"
 exec 8>"$work/data/perf.db.lock"
 flock -n 8
@@ -59,9 +89,12 @@ cd "$repository/ci/nightly" || exit 1
 for script in nightly.sh perfbench.sbatch; do
   bash -n "$script" || { echo "$script is no bash"; failures=$((failures + 1)); }
 done
-for example in github-actions.yml gitlab-ci.yml Jenkinsfile crontab perfbench.sbatch; do
+for example in github-actions.yml gitlab-ci.yml Jenkinsfile crontab; do
   grep -q 'ci/nightly/nightly.sh matrices/[a-z]*.yaml "\$HOME/' "$example" || { echo "$example calls no night"; failures=$((failures + 1)); }
 done
+# Home folders of clusters are on network file systems: what is measured into is not.
+database=$(sed -n 's|^ci/nightly/nightly.sh matrices/[a-z]*.yaml "\([^"]*\)" .*|\1|p' perfbench.sbatch)
+expect 'the database of a job' "/var/tmp/perfbench-somebody/perf.db" "$(unset PERFBENCH_LOCAL; USER=somebody; eval "$(grep '^local_disk=' perfbench.sbatch)"; eval "echo $database")"
 python3 - <<'PY' || failures=$((failures + 1))
 import subprocess, sys
 

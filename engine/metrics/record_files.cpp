@@ -6,11 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "engine/core/error.h"
 #include "workloads/spec/process_token.h"
+#include "workloads/spec/regular_file.h"
 
 namespace perfbench::engine {
 namespace {
@@ -29,14 +28,18 @@ void write_all(int descriptor, std::string_view text, const std::filesystem::pat
   }
 }
 
-constexpr mode_t kMode = 0644;
+// A pipe in the place of a file would keep the engine for ever.
+int create(const std::filesystem::path& path, int flags) {
+  try {
+    return spec::open_regular_for_writing(path, O_CREAT | O_TRUNC | flags);
+  } catch (const spec::FileError& e) {
+    throw EngineError(EngineExit::failed, e.what());
+  }
+}
 
 }  // namespace
 
-LineFile::LineFile(std::filesystem::path path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kMode);
-  if (descriptor_ < 0) cannot("create", path_);
-}
+LineFile::LineFile(std::filesystem::path path) : path_(std::move(path)), descriptor_(create(path_, O_APPEND)) {}
 
 LineFile::~LineFile() {
   ::close(descriptor_);
@@ -49,8 +52,7 @@ void LineFile::append(std::string_view line) {
 void write_whole_file(const std::filesystem::path& path, std::string_view text) {
   // Of this process: several ranks that fail at once write the same file.
   const std::filesystem::path beside = path.string() + ".partial." + spec::process_token();
-  const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-  if (descriptor < 0) cannot("create", beside);
+  const int descriptor = create(beside, 0);
   try {
     write_all(descriptor, text, beside);
     if (::fsync(descriptor) != 0) cannot("synchronise", beside);
@@ -63,9 +65,13 @@ void write_whole_file(const std::filesystem::path& path, std::string_view text) 
 }
 
 std::string read_whole_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw BadInput("cannot read " + path.string() + ": " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  try {
+    auto text = spec::read_regular_file(path, spec::kLargestDocumentBytes);
+    if (!text) throw BadInput("there is no " + path.string());
+    return *std::move(text);
+  } catch (const spec::FileError& e) {
+    throw BadInput(e.what());
+  }
 }
 
 }  // namespace perfbench::engine

@@ -8,7 +8,8 @@
 namespace perfbench::engine {
 
 // Appends lines, each handed to the operating system at once: what was written survives the death of this process.
-// Throws EngineError naming the path when the disk is full or the folder is not writable.
+// Throws EngineError naming the path when the disk is full, the folder is not writable, or the path is a pipe or
+// folder.
 class LineFile {
  public:
   explicit LineFile(std::filesystem::path path);
@@ -25,7 +26,7 @@ class LineFile {
 
 // Replaces `path` by `text`: written beside it, synchronised, renamed. A reader sees the old file or the whole new one.
 void write_whole_file(const std::filesystem::path& path, std::string_view text);
-// Throws BadInput when it cannot be read.
+// Throws BadInput when it cannot be read, is no regular file, or is larger than any document of a run.
 std::string read_whole_file(const std::filesystem::path& path);
 
 }  // namespace perfbench::engine

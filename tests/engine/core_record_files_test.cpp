@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -51,6 +52,19 @@ TEST_F(RecordFiles, AWholeFileLeavesNoPartialOneBehind) {
 
 TEST_F(RecordFiles, AMissingFileIsBadInput) {
   EXPECT_THROW(read_whole_file(dir_ / "absent"), BadInput);
+}
+
+// A pipe without a reader or writer would keep the engine until the harness ends it.
+TEST_F(RecordFiles, APipeInTheirPlaceIsAnErrorAndNoWait) {
+  const auto pipe = dir_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(read_whole_file(pipe), BadInput);
+  EXPECT_THROW(LineFile lines(pipe), EngineError);
+  fs::create_symlink("/dev/zero", dir_ / "endless");
+  EXPECT_THROW(read_whole_file(dir_ / "endless"), BadInput);
+  fs::create_directory(dir_ / "folder");
+  EXPECT_THROW(read_whole_file(dir_ / "folder"), BadInput);
+  EXPECT_THROW(write_whole_file(dir_ / "folder", "text"), EngineError);
 }
 
 TEST_F(RecordFiles, EnvironmentReadsTheFilesOfAnyRoot) {

@@ -45,7 +45,7 @@ Json parse_json(std::string_view text) {
                        [&watcher](int depth, Event event, Json& parsed) { return watcher(depth, event, parsed); });
   } catch (const Json::exception& e) {
     const auto* syntax = dynamic_cast<const Json::parse_error*>(&e);
-    throw SpecError("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + e.what());
+    throw NotJson("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + e.what());
   }
 }
 

@@ -10,9 +10,9 @@ namespace perfbench::spec {
 
 using Json = nlohmann::json;
 
-// Throws SpecError with an empty pointer, its message with line and column, for what is not JSON, for a key given twice
-// in one object (the library would keep one in silence) and for nesting beyond kJsonMaxDepth (which would end in a
-// stack overflow where trees are walked).
+// Throws NotJson, its message with line and column, for what is not JSON; SpecError with an empty pointer for a key
+// given twice in one object (the library would keep one in silence) and for nesting beyond kJsonMaxDepth (which would
+// end in a stack overflow where trees are walked).
 Json parse_json(std::string_view text);
 
 inline constexpr int kJsonMaxDepth = 64;

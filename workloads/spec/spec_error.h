@@ -17,4 +17,10 @@ class SpecError : public std::runtime_error {
   std::string pointer_;
 };
 
+// The text is no JSON at all: cut off or damaged, where any other SpecError is about what it says.
+class NotJson : public SpecError {
+ public:
+  using SpecError::SpecError;
+};
+
 }  // namespace perfbench::spec

@@ -28,6 +28,7 @@ using std::chrono::nanoseconds;
 
 constexpr auto kTick = milliseconds(250);
 constexpr auto kMemorySample = milliseconds(100);
+constexpr int kReadsAtOnce = 32;         // 2 MiB, more than a pipe holds
 constexpr int kSamplesPerTreeWalk = 10;  // the set of processes changes seldom
 
 struct Pipe {
@@ -87,10 +88,11 @@ std::optional<WardenMessage> read_message(int fd) {
   return message;
 }
 
+// Not all there is: a command that prints without end would never let go.
 enum class Stream { open, ended };
 Stream read_available(int fd, std::string& out) {
   std::array<char, 65536> buffer;
-  while (true) {
+  for (int reads = 0; reads < kReadsAtOnce; ++reads) {
     const ssize_t received = read(fd, buffer.data(), buffer.size());
     if (received == 0) return Stream::ended;
     if (received < 0 && errno == EINTR) continue;
@@ -98,6 +100,7 @@ Stream read_available(int fd, std::string& out) {
     const auto room = kCaptureLimitBytes - out.size();
     out.append(buffer.data(), std::min(static_cast<std::size_t>(received), room));
   }
+  return Stream::open;
 }
 
 // Samples the memory of a tree of processes; walks the tree itself at a lower rate.
@@ -146,7 +149,8 @@ Process::Process(const ProcessRequest& request) : started_(Clock::now()) {
                           .error_fd = error_fd,
                           .arguments = argument_pointers.data(),
                           .environment = environment_pointers.data(),
-                          .working_dir = request.working_dir.empty() ? nullptr : request.working_dir.c_str()};
+                          .working_dir = request.working_dir.empty() ? nullptr : request.working_dir.c_str(),
+                          .largest_file_bytes = request.largest_file_bytes};
   warden_ = fork();
   if (warden_ < 0) throw LaunchError(fmt::format("[launch] cannot fork: {}", std::strerror(errno)));
   if (warden_ == 0) run_warden(setup);

@@ -29,6 +29,8 @@ struct ProcessRequest {
   std::filesystem::path working_dir = {};               // empty: that of the harness
   std::map<std::string, std::string> environment = {};  // added to the harness's own, or replacing
   std::filesystem::path output_file = {};  // gets standard output and error, appended; empty: both are captured
+  // Of any one file that the command or its children write; beyond it SIGXFSZ ends them. 0: as the harness may.
+  std::int64_t largest_file_bytes = 0;
 };
 
 enum class EndCause {

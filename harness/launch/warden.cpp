@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,13 @@ WardenSetup take_descriptors(const WardenSetup& setup) {
   return own;
 }
 
+void limit_files(long long bytes) {
+  rlimit limit{};
+  if (bytes <= 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(bytes));
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 [[noreturn]] void become_command(const WardenSetup& setup, int error_pipe) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,6 +82,7 @@ WardenSetup take_descriptors(const WardenSetup& setup) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  limit_files(setup.largest_file_bytes);
   dup2(setup.output_fd, STDOUT_FILENO);
   dup2(setup.error_fd, STDERR_FILENO);
   const bool in_place = setup.working_dir == nullptr || chdir(setup.working_dir) == 0;

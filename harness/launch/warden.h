@@ -29,6 +29,7 @@ struct WardenSetup {
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
   const char* working_dir = nullptr;  // nullptr: as the harness
+  long long largest_file_bytes = 0;   // 0: as the harness
 };
 
 // To be called in a freshly forked child; never returns.

@@ -66,6 +66,23 @@ TEST(Process, KeepsStandardOutputAndErrorApart) {
   EXPECT_EQ(end.error_output, "trouble\n");
 }
 
+// It prints faster than anybody can look whether its time is over.
+TEST(Process, ThatPrintsWithoutEndIsEndedByItsTimeLimit) {
+  const auto end = run_process(shell("exec yes"), {.time_limit = milliseconds(200)});
+  EXPECT_EQ(end.cause, EndCause::time_limit);
+  EXPECT_EQ(end.signal, SIGTERM);
+}
+
+TEST(Process, IsEndedWhenAFileOfItsGrowsTooLarge) {
+  const auto file = std::filesystem::path(testing::TempDir()) / ("endless." + std::to_string(getpid()));
+  auto request = shell("exec yes");
+  request.output_file = file;
+  request.largest_file_bytes = 10'000;
+  EXPECT_EQ(run_process(request).signal, SIGXFSZ);
+  EXPECT_EQ(std::filesystem::file_size(file), 10'000U);
+  std::filesystem::remove(file);
+}
+
 TEST(Process, CapturesMoreThanAPipeHolds) {
   const auto end = run_process(shell("head -c 3000000 /dev/zero"));
   EXPECT_EQ(end.output.size(), 3'000'000U);

@@ -24,6 +24,7 @@ void print_report(const std::filesystem::path& folder, const IngestReport& repor
   if (report.lost_step_lines > 0) fmt::print(", {} step lines were cut off", report.lost_step_lines);
   fmt::print("\n");
   for (const auto& problem : report.trace_problems) notice("{} (taken in without its trace)", problem);
+  for (const auto& damaged : report.damaged) notice("{}", damaged);
   for (const auto& problem : report.problems) notice("{}", problem);
 }
 
@@ -47,7 +48,10 @@ void add_ingest(CLI::App& app, CommandContext& context) {
   command->add_option("DIR", options->folders, "folders of runs, searched to any depth")->required();
   command->footer(
       "Example:\n  perfbench ingest perf.runs --db rebuilt.db\n"
-      "Exit codes: 0 all taken in; 3 some folder is broken (the others are taken in all the same).");
+      "Files that a crash or a full disk left damaged are left out, and their attempt's reason names them.\n"
+      "Exit codes: 0 all taken in; 3 some folder is broken: its attempt is taken in as crashed, or, where its "
+      "run.json\n"
+      "or attempt.json is damaged, not at all (the others are taken in all the same).");
   command->callback([options, &context] { context.exit_code = ingest(*options); });
 }
 

@@ -124,7 +124,7 @@ void Night::simulate_history(const PlannedWork& work) {
   auto execution = settings(context_.engine, "simulated-base");
   execution.runs = base;
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
-                         .store = [](const fs::path&) {},
+                         .store = [](const fs::path&) { return std::string(); },
                          .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
   const auto summary = run_sweep(work.cells, {.execution = execution}, hooks, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;

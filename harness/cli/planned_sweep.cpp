@@ -11,9 +11,10 @@
 
 namespace perfbench::harness {
 
-void SweepStore::ingest(const std::filesystem::path& attempt_dir) {
+std::string SweepStore::ingest(const std::filesystem::path& attempt_dir) {
   const auto outcome = ingest_run_directory(db(), attempt_dir);
   if (!outcome.trace_problem.empty()) notice("{} (stored without its trace)", outcome.trace_problem);
+  return outcome.spoiled ? outcome.damage : std::string();
 }
 
 Connection& SweepStore::db() {
@@ -46,7 +47,7 @@ SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, S
                          Interruption& interruption) {
   const SweepHooks hooks{
       .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
-      .store = [&store](const std::filesystem::path& dir) { store.ingest(dir); },
+      .store = [&store](const std::filesystem::path& dir) { return store.ingest(dir); },
       .stored = [&store](const std::string& id, AttemptState state) { return count_attempts(store.db(), id, state); }};
   return run_sweep(work.cells, options, hooks, interruption);
 }

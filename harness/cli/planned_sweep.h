@@ -20,7 +20,8 @@ class SweepStore {
  public:
   explicit SweepStore(std::filesystem::path path) : path_(std::move(path)) {}
 
-  void ingest(const std::filesystem::path& attempt_dir);
+  // Returns what SweepHooks::store does.
+  std::string ingest(const std::filesystem::path& attempt_dir);
   Connection& db();
 
  private:

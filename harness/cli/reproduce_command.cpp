@@ -76,9 +76,10 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
   const SweepHooks hooks{.plan = [](const Cell&) { return CellPlan{}; },
                          .store =
                              [&options](const fs::path& attempt) {
-                               if (options.db.empty()) return;
+                               if (options.db.empty()) return std::string();
                                auto db = open_database(options.db);
-                               ingest_run_directory(db, attempt);
+                               const auto outcome = ingest_run_directory(db, attempt);
+                               return outcome.spoiled ? outcome.damage : std::string();
                              },
                          .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
   auto settings = execution_settings(options.execution,

@@ -57,6 +57,16 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
   }
 }
 
+// Of all that the store has, also where it did not take everything: print_end says that.
+void print_table(const SweepSummary& summary, SweepStore& store, const std::string& sweep_id,
+                 const CommandContext& context) {
+  try {
+    show_on(stdout, "\n" + report_text(store.db(), {.selection = sweep_id}, context));
+  } catch (const std::exception&) {
+    if (summary.store_error.empty()) throw;
+  }
+}
+
 // What is resumed is the same sweep: one table, and repeats that are compared together.
 std::string resumed_sweep(const SweepArguments& args, SweepStore& store, const std::string& matrix,
                           const std::string& new_id) {
@@ -99,9 +109,8 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   sweep_id = resumed_sweep(args, store, expansion.name, sweep_id);
   options.execution.selection = args.matrix.selection();
   const auto summary = run_planned(work, options, store, interruption);
-  if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0 &&
-      summary.store_error.empty()) {
-    show_on(stdout, "\n" + report_text(store.db(), {.selection = sweep_id}, context));
+  if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0) {
+    print_table(summary, store, sweep_id, context);
   }
   print_end(summary, args);
   return summary.all_fine() ? ExitCode::fine : ExitCode::failure;
@@ -129,7 +138,10 @@ void add_sweep(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench sweep matrices/quickstart.yaml\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
-      "  perfbench sweep matrices/llama.yaml --db llama.db --resume");
+      "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
+      "Exit codes: 0 every cell is ok, or known not to run; 3 wrong input, or a row of the database cannot be read; 4 "
+      "a\n"
+      "cell failed, an attempt is not in the database, or cancelled.");
   command->callback([args, &context] { context.exit_code = sweep(*args, context); });
 }
 

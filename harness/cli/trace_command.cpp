@@ -10,6 +10,7 @@
 #include "harness/cli/enum_option.h"
 #include "harness/compare/attribution.h"
 #include "harness/input_error.h"
+#include "harness/run/evidence_file.h"
 #include "harness/run/run_directory.h"
 #include "harness/store/evidence.h"
 #include "harness/trace/chrome_export.h"
@@ -46,15 +47,18 @@ constexpr std::size_t kSharesShown = 12;
 
 // A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
 fs::path traced_folder(const fs::path& named) {
-  return fs::exists(named / trace_file(0)) ? named : attempt_folder(named, "trace");
+  std::error_code none;
+  return fs::exists(named / trace_file(0), none) ? named : attempt_folder(named, "trace");
 }
 
 // Of the run, where its run.json is there.
 std::optional<std::int64_t> ranks_of(const fs::path& folder) {
-  const auto text = read_file(folder / kRunFile);
-  if (!text) return std::nullopt;
   try {
-    return parse_recorded_run(*text).mesh.devices();
+    const auto run = read_document(folder / kRunFile, parse_recorded_run);
+    if (!run) return std::nullopt;
+    return run->mesh.devices();
+  } catch (const DamagedFile& e) {
+    throw InputError(fmt::format("[trace] {}/{}", folder.string(), e.what()));
   } catch (const spec::SpecError& e) {
     throw InputError(fmt::format("[trace] {} {}: {}", (folder / kRunFile).string(), e.pointer(), e.what()));
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "harness/launch/log_tail.h"
+#include "workloads/spec/regular_file.h"
 
 namespace perfbench::harness {
 namespace {
@@ -53,6 +54,10 @@ AttemptOutcome ended_by_signal(const AttemptEvidence& evidence, const RankSignal
   if (seen.signal == SIGKILL && evidence.kernel_memory_kills > 0) {
     return {AttemptState::out_of_memory, what + "; the kernel ended processes of this node for want of memory"};
   }
+  if (seen.signal == SIGXFSZ) {
+    return {AttemptState::crashed, fmt::format("{}; no file of a run may hold more than {:g} GiB", what,
+                                               gibibytes(spec::kLargestRecordsBytes))};
+  }
   return {AttemptState::crashed, what + last_words(evidence)};
 }
 
@@ -80,6 +85,7 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
   }
   if (status != spec::enum_name(spec::EngineExit::ok))
     return {AttemptState::crashed, "the engine failed " + progress(evidence) + last_words(evidence)};
+  if (!evidence.damaged_files.empty()) return {AttemptState::crashed, "the engine says ok, but left damaged files"};
   if (evidence.steps_recorded != evidence.steps_wanted) {
     return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
                                                    evidence.steps_recorded, evidence.steps_wanted)};
@@ -112,6 +118,7 @@ AttemptOutcome outcome_of(const AttemptEvidence& evidence, const RankSignal& see
 AttemptOutcome classify(const AttemptEvidence& evidence) {
   const auto seen = signal_seen(evidence);
   auto outcome = outcome_of(evidence, seen);
+  for (const auto& damaged : evidence.damaged_files) outcome.reason += "; " + damaged;
   outcome.reason = one_line(outcome.reason);
   outcome.exit_code = evidence.end.exit_code;
   outcome.signal = seen.signal;

@@ -23,6 +23,7 @@ struct AttemptEvidence {
   std::int64_t memory_limit_bytes = 0;     // that the harness enforced
   std::chrono::nanoseconds time_limit{0};  // that the harness enforced
   std::int64_t kernel_memory_kills = 0;    // by the kernel on this node while the attempt ran
+  std::vector<std::string> damaged_files;  // a sentence each: "env.json is empty"
   std::optional<std::string> gpu_trouble;  // what spoils the times of an attempt that ended well
 };
 

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <fstream>
+#include <vector>
 
 #include "harness/launch/classify.h"
 #include "harness/launch/log_tail.h"
 #include "harness/run/attempt_json.h"
+#include "harness/run/evidence_file.h"
 #include "harness/run/gpu_samples.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -35,21 +38,25 @@ std::int64_t kernel_memory_kills() {
 class LineCounter {
  public:
   explicit LineCounter(fs::path file) : file_(std::move(file)) {}
+  // What is no regular file, or far too large, has no lines.
   std::int64_t count() {
-    std::ifstream in(file_, std::ios::binary);
-    in.seekg(offset_);
-    std::string block(65536, '\0');
-    while (in) {
-      in.read(block.data(), static_cast<std::streamsize>(block.size()));
-      lines_ += std::count(block.begin(), block.begin() + in.gcount(), '\n');
-      offset_ += in.gcount();
+    try {
+      const auto file = spec::RegularFile::open(file_, spec::kLargestRecordsBytes);
+      if (!file) return lines_;
+      std::string block(65536, '\0');
+      for (std::size_t got = block.size(); got == block.size() && offset_ < file->bytes();) {
+        got = file->read_at(offset_, block.data(), block.size());
+        lines_ += std::count(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got), '\n');
+        offset_ += static_cast<std::int64_t>(got);
+      }
+    } catch (const spec::FileError&) {
     }
     return lines_;
   }
 
  private:
   fs::path file_;
-  std::streamoff offset_ = 0;
+  std::int64_t offset_ = 0;
   std::int64_t lines_ = 0;
 };
 
@@ -68,21 +75,61 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
 }
 
 std::optional<spec::RunSummary> read_summary(const fs::path& directory) {
-  const auto text = read_file(directory / kResultFile);
-  if (!text) return std::nullopt;
+  spec::RunSummary broken;
+  broken.status = spec::enum_name(spec::EngineExit::failed);
   try {
-    return spec::parse_run_summary(*text);
+    return read_document(directory / kResultFile, spec::parse_run_summary);
+  } catch (const DamagedFile& e) {
+    broken.message = e.what();
   } catch (const spec::SpecError& e) {
-    // Cut off while it was written, or of another version: as good as absent, and the reason says so.
-    spec::RunSummary broken;
-    broken.status = spec::enum_name(spec::EngineExit::failed);
-    broken.message = fmt::format("result.json {} {}", e.pointer(), e.what());
-    return broken;
+    broken.message = fmt::format("{} {} {}", kResultFile, e.pointer(), e.what());
   }
+  // As good as absent, and the reason says why.
+  return broken;
+}
+
+// What the engine left in place of its records, one sentence a file. result.json is read_summary's.
+std::vector<std::string> damaged_files(const fs::path& directory, std::int64_t ranks) {
+  std::vector<std::string> out;
+  try {
+    read_document(directory / kEnvironmentFile, spec::parse_environment);
+  } catch (const DamagedFile& e) {
+    out.emplace_back(e.what());
+  } catch (const spec::SpecError&) {
+    // Of another version: whoever reads it says so.
+  }
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    try {
+      spec::RegularFile::open(directory / steps_file(rank), spec::kLargestRecordsBytes);
+    } catch (const spec::FileError& e) {
+      out.push_back(steps_file(rank) + " " + e.trouble());
+    }
+  }
+  return out;
+}
+
+// Puts run.json back where the engine changed it: without it nothing else of the directory can be understood. Makes way
+// for attempt.json, which a folder of that name would keep from being written.
+void restore(const fs::path& directory, const Cell& cell, std::vector<std::string>& damaged) {
+  std::error_code none;
+  for (const auto* name : {kRunFile, kAttemptFile}) {
+    const auto file = directory / name;
+    if (!fs::is_directory(fs::symlink_status(file, none))) continue;
+    fs::rename(file, directory / (std::string(name) + ".folder"), none);
+  }
+  const auto text = spec::canonical_json(cell.run);
+  try {
+    if (document_text(directory / kRunFile) == text) return;
+  } catch (const DamagedFile&) {
+  }
+  damaged.push_back(std::string(kRunFile) + " was changed while the engine ran");
+  write_atomically(directory / kRunFile, text);
 }
 
 AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, ProcessEnd end,
                      std::int64_t memory_kills) {
+  auto damaged = damaged_files(directory, cell.run.mesh.devices());
+  restore(directory, cell, damaged);
   return classify({.end = std::move(end),
                    .summary = read_summary(directory),
                    .log_lines = log_tail(directory / kLogFile, kTailLines),
@@ -92,6 +139,7 @@ AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const 
                    .memory_limit_bytes = settings.memory_limit_bytes,
                    .time_limit = settings.time_limit,
                    .kernel_memory_kills = memory_kills,
+                   .damaged_files = std::move(damaged),
                    .gpu_trouble = spec::gpu_trouble(read_gpu_samples(directory, cell.run.mesh.devices()).samples)});
 }
 
@@ -109,7 +157,8 @@ FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record
 // Throws LaunchError.
 FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
                            const StepsListener& on_steps, AttemptRecord record) {
-  const auto request = settings.launcher.request(cell.run, directory.path);
+  auto request = settings.launcher.request(cell.run, directory.path);
+  request.largest_file_bytes = spec::kLargestRecordsBytes;  // more would not be read
   record.command = request.command;
   LineCounter steps(directory.path / steps_file(0));
   const auto kills_before = kernel_memory_kills();

@@ -14,7 +14,8 @@ struct GpuSamples {
   std::int64_t unreadable_lines = 0;     // cut off, or damaged: left out
 };
 
-// Of all ranks; none for a run on CPUs. Samples are circumstances: a damaged line costs no more than itself.
+// Of all ranks; none for a run on CPUs. Samples are circumstances: a damaged line costs no more than itself, and a file
+// that cannot be read counts as one.
 GpuSamples read_gpu_samples(const std::filesystem::path& directory, std::int64_t ranks);
 
 }  // namespace perfbench::harness

@@ -6,14 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 
 #include "harness/launch/file_descriptor.h"
 #include "harness/run/attempt_json.h"
+#include "harness/run/evidence_file.h"
 #include "workloads/spec/process_token.h"
+#include "workloads/spec/regular_file.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -94,32 +95,27 @@ std::vector<fs::path> list_complete(const fs::path& runs) {
   std::vector<fs::path> complete;
   for (const auto& run : folders_below(runs)) {
     for (const auto& attempt : folders_below(run)) {
-      if (attempt_number(attempt) && fs::exists(attempt / kAttemptFile)) complete.push_back(attempt);
+      std::error_code none;
+      if (attempt_number(attempt) && fs::exists(attempt / kAttemptFile, none)) complete.push_back(attempt);
     }
   }
   return complete;
 }
 
 std::optional<std::string> read_file(const fs::path& file) {
-  const FileDescriptor fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open() && errno == ENOENT) return std::nullopt;
-  if (!fd.is_open()) fail("open", file);
-  std::string text;
-  std::array<char, 65536> buffer;
-  while (true) {
-    const auto received = read(fd.get(), buffer.data(), buffer.size());
-    if (received == 0) return text;
-    if (received < 0 && errno != EINTR) fail("read", file);
-    if (received > 0) text.append(buffer.data(), static_cast<std::size_t>(received));
+  try {
+    return spec::read_regular_file(file, spec::kLargestRecordsBytes);
+  } catch (const spec::FileError& e) {
+    throw RunDirectoryError(fmt::format("[run] {}", e.what()));
   }
 }
 
 std::optional<AttemptRecord> read_attempt(const fs::path& attempt_dir) {
   const auto file = attempt_dir / kAttemptFile;
-  const auto text = read_file(file);
-  if (!text) return std::nullopt;
   try {
-    return parse_attempt(*text);
+    return read_document(file, parse_attempt);
+  } catch (const DamagedFile& e) {
+    throw RunDirectoryError(fmt::format("[run] {}/{}", attempt_dir.string(), e.what()));
   } catch (const spec::SpecError& e) {
     throw RunDirectoryError(fmt::format("[run] {} {}: {}", file.string(), e.pointer(), e.what()));
   }

@@ -52,7 +52,8 @@ class Sweep {
     for (const auto& note : leftover_notes_) progress.say("not taken into the database: " + note);
     for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
       progress.begin(i);
-      const auto finished = attempt(tasks[i], progress);
+      auto finished = attempt(tasks[i], progress);
+      store(finished, progress);
       progress.end(finished.record);
       account(finished, progress);
     }
@@ -157,19 +158,22 @@ class Sweep {
     if (is_failure(state)) progress.say("    log: " + (finished.directory / kLogFile).string());
     if (is_failure(state) && options_.on_failure == OnFailure::stop) summary_.stopped_by_failure = true;
     summary_.attempts.push_back(finished);
-    const bool first_trouble = summary_.store_error.empty();
-    store(finished.directory);
-    if (first_trouble && !summary_.store_error.empty()) {
-      progress.say(summary_.store_error + "\n    the sweep goes on; its run directories are complete");
-    }
   }
 
-  void store(const fs::path& directory) {
+  void store(FinishedAttempt& finished, SweepProgress& progress) {
+    const bool first_trouble = summary_.store_error.empty();
     try {
-      hooks_.store(directory);
+      const auto spoiled = hooks_.store(finished.directory);
+      if (!spoiled.empty()) {
+        finished.record.state = AttemptState::crashed;
+        finished.record.reason = spoiled;
+      }
     } catch (const std::exception& e) {
       note_store_error(e.what());
-      summary_.not_stored.push_back(directory);
+      summary_.not_stored.push_back(finished.directory);
+    }
+    if (first_trouble && !summary_.store_error.empty()) {
+      progress.say(summary_.store_error + "\n    the sweep goes on; its run directories are complete");
     }
   }
 

@@ -34,8 +34,9 @@ struct CellPlan {
 // What the sweep needs from planner and store; free functions of other folders, or inventions of a test.
 struct SweepHooks {
   std::function<CellPlan(const Cell&)> plan;
-  // Idempotent; throws when it cannot, InputError when the directory is damaged.
-  std::function<void(const std::filesystem::path& attempt_dir)> store;
+  // Idempotent; throws when it cannot, InputError when nothing can be known of the directory. Returns why an attempt
+  // that seemed to be ok was taken in as crashed (its records are damaged), or nothing.
+  std::function<std::string(const std::filesystem::path& attempt_dir)> store;
   // Attempts of that run that the store holds in that state; throws when it cannot say.
   std::function<std::int64_t(const std::string& run_id, AttemptState state)> stored;
 };

@@ -1,5 +1,7 @@
 #include "harness/store/ingest.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -82,13 +84,13 @@ std::int64_t environment_key(Connection& db, const spec::EnvironmentRecord& envi
 }
 
 // Throws if the database knows the attempt with other contents.
-bool is_present(Connection& db, const AttemptRecord& attempt, const fs::path& directory) {
+bool is_present(Connection& db, const AttemptRecord& attempt, const std::string& sha256, const fs::path& directory) {
   Statement known(db,
                   "SELECT record_sha256 FROM attempts JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) "
                   "WHERE run_id = ? AND sweep_id = ? AND attempt = ? AND attempts.started_utc = ?");
   known.with(attempt.run_id, attempt.sweep_id, attempt.attempt, attempt.started_utc);
   if (!known.step()) return false;
-  if (known.text(0) == record_digest(attempt)) return true;
+  if (known.text(0) == sha256) return true;
   throw InputError("[ingest] " + (directory / kAttemptFile).string() + ":1 contradicts what " + db.path().string() +
                    " holds of attempt " + std::to_string(attempt.attempt) + " of run " + attempt.run_id.substr(0, 16) +
                    ", started " + attempt.started_utc + ": one of the two was changed; ingest into a new database");
@@ -114,7 +116,7 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
             "memory_available_bytes, peak_flops_per_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(run, sweep_key(db, attempt), cell_key(db, attempt, run), environment_row, attempt.attempt,
            spec::enum_name(attempt.state), attempt.reason, attempt.exit_code, attempt.signal, attempt.started_utc,
-           attempt.wall_ns, attempt.perfbench_version, record_digest(attempt), evidence.lost_step_lines, load, memory,
+           attempt.wall_ns, attempt.perfbench_version, evidence.record_sha256, evidence.lost_step_lines, load, memory,
            peak);
   return db.last_insert_key();
 }
@@ -177,13 +179,14 @@ void insert_evidence(Connection& db, const RunEvidence& evidence, const std::vec
 
 // Folders that hold a run, finished or not, in the order of their paths.
 std::vector<fs::path> run_directories(const fs::path& root) {
-  const auto holds_run = [](const fs::path& folder) {
-    return fs::exists(folder / kRunFile) || fs::exists(folder / kAttemptFile);
+  std::error_code none;  // a link that leads in circles, say: there is nothing below it
+  const auto holds_run = [&none](const fs::path& folder) {
+    return fs::exists(folder / kRunFile, none) || fs::exists(folder / kAttemptFile, none);
   };
   std::vector<fs::path> out;
   if (holds_run(root)) out.push_back(root);
   for (const auto& entry : fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied)) {
-    if (entry.is_directory() && holds_run(entry.path())) out.push_back(entry.path());
+    if (entry.is_directory(none) && holds_run(entry.path())) out.push_back(entry.path());
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -194,19 +197,21 @@ std::vector<fs::path> run_directories(const fs::path& root) {
 IngestOutcome ingest_run_directory(Connection& db, const fs::path& directory) {
   const auto attempt = read_attempt_record(directory);
   if (!attempt) return {};
-  if (is_present(db, *attempt, directory)) return {.ingested = Ingested::present};
+  if (is_present(db, *attempt, record_digest(*attempt), directory)) return {.ingested = Ingested::present};
   const auto evidence = read_run_directory(directory);
   if (!evidence) return {};
   const auto traced = traced_steps(directory, *evidence);
   Transaction transaction(db);
   // Again, under the lock: another process may have taken it in meanwhile.
-  if (is_present(db, evidence->attempt, directory)) return {.ingested = Ingested::present};
+  if (is_present(db, evidence->attempt, evidence->record_sha256, directory)) return {.ingested = Ingested::present};
   insert_evidence(db, *evidence, traced.summaries);
   transaction.commit();
   return {.ingested = Ingested::added,
           .step_rows = static_cast<std::int64_t>(evidence->steps.size()),
           .lost_step_lines = evidence->lost_step_lines,
-          .trace_problem = traced.problem};
+          .trace_problem = traced.problem,
+          .damage = evidence->damage.empty() ? "" : evidence->attempt.reason,
+          .spoiled = evidence->attempt.state != evidence->recorded_state};
 }
 
 IngestReport ingest_tree(Connection& db, const fs::path& root) {
@@ -224,6 +229,12 @@ IngestReport ingest_tree(Connection& db, const fs::path& root) {
       report.added += outcome.ingested == Ingested::added;
       report.step_rows += outcome.step_rows;
       report.lost_step_lines += outcome.lost_step_lines;
+      if (outcome.spoiled) {
+        report.problems.push_back(
+            fmt::format("[ingest] {}: taken in as crashed: {}", directory.string(), outcome.damage));
+      } else if (!outcome.damage.empty()) {
+        report.damaged.push_back(fmt::format("[ingest] {}: {}", directory.string(), outcome.damage));
+      }
       if (!outcome.trace_problem.empty()) report.trace_problems.push_back(outcome.trace_problem);
     } catch (const InputError& e) {
       report.problems.emplace_back(e.what());

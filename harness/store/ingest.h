@@ -18,6 +18,8 @@ struct IngestOutcome {
   std::int64_t step_rows = 0;                // added
   std::int64_t lost_step_lines = 0;          // last lines that were cut off when a rank died
   std::string trace_problem;  // why the trace of a finished run gave no rows; the run itself was taken in
+  std::string damage;         // the reason with which an attempt with damaged files was taken in
+  bool spoiled = false;       // by them: it is recorded as ok, and was taken in as crashed
 };
 
 // Throws InputError for broken evidence (evidence.h), and for an attempt that the database knows with other contents.
@@ -29,7 +31,8 @@ struct IngestReport {
   std::int64_t unfinished = 0;
   std::int64_t step_rows = 0;               // added
   std::int64_t lost_step_lines = 0;         // cut off, of the attempts added
-  std::vector<std::string> problems;        // one message per directory that could not be taken in
+  std::vector<std::string> problems;        // one message per directory not taken in, or as crashed by its damage
+  std::vector<std::string> damaged;         // one per attempt that failed and left damaged files
   std::vector<std::string> trace_problems;  // one per attempt that was taken in without its trace
 };
 

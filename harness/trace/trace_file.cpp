@@ -3,17 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "harness/input_error.h"
 #include "harness/run/attempt.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/regular_file.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -29,12 +28,13 @@ class Reader {
   Reader(fs::path file, std::int64_t rank) : file_(std::move(file)) { trace_.rank = rank; }
 
   RankTrace read() {
-    std::ifstream in(file_, std::ios::binary);
-    if (!in) throw InputError(fmt::format("[trace] {} cannot be read: {}", file_.string(), std::strerror(errno)));
-    for (std::string line; std::getline(in, line);) {
+    const auto text = whole_text();
+    for (std::size_t begin = 0; begin < text.size();) {
       ++line_number_;
-      if (in.eof()) reject(file_, line_number_, cut_off());
-      take(line);
+      const auto end = text.find('\n', begin);
+      if (end == std::string::npos) reject(file_, line_number_, cut_off());
+      take(std::string_view(text).substr(begin, end - begin));
+      begin = end + 1;
     }
     if (!end_) reject(file_, line_number_, cut_off());
     trace_.end = *end_;
@@ -51,7 +51,17 @@ class Reader {
         trace_.rank);
   }
 
-  void take(const std::string& line) {
+  std::string whole_text() const {
+    try {
+      auto text = spec::read_regular_file(file_, spec::kLargestRecordsBytes);
+      if (!text) throw InputError(fmt::format("[trace] {} is not there", file_.string()));
+      return *std::move(text);
+    } catch (const spec::FileError& e) {
+      throw InputError(fmt::format("[trace] {}", e.what()));
+    }
+  }
+
+  void take(std::string_view line) {
     if (end_) reject(file_, line_number_, "follows the line that ends the trace");
     try {
       auto parsed = spec::parse_trace_line(line);

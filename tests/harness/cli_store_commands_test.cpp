@@ -105,8 +105,30 @@ TEST_F(StoreCommands, IngestNamesABrokenFileAndEndsWithThree) {
   write_text(scratch_ / "runs/s1/1/env.json", "{");
   const auto end = run({"ingest", "runs", "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 3);
-  EXPECT_THAT(end.error_output, HasSubstr("runs/s1/1/env.json:1 "));
-  EXPECT_THAT(end.output, HasSubstr("1 attempts added"));
+  EXPECT_THAT(end.error_output, HasSubstr("runs/s1/1: taken in as crashed: "));
+  EXPECT_THAT(end.error_output, HasSubstr("env.json was cut off or damaged: "));
+  EXPECT_THAT(end.output, HasSubstr("2 attempts added"));
+  EXPECT_THAT(run({"report", "--db", "q.db"}).output, HasSubstr("0.501"));
+}
+
+// A disk that fills up while an engine writes, say: of one cell a file is lost, and nothing else.
+TEST_F(StoreCommands, ASweepPrintsItsTableWhateverAnEngineLeft) {
+  write_text(
+      scratch_ / "m.yaml",
+      "name: m\ndefaults: {model: gpt-mini, seq_len: 16, global_batch: 1, steps: 3}\naxes: {seed: [100, 101]}\n");
+  write_text(scratch_ / "engine.sh",
+             "#!/bin/sh\n" PERFBENCH_FAKE_ENGINE
+             " \"$@\"\ncode=$?\n[ \"$1\" = run ] || exit $code\ncd \"$3\" || exit 9\n"
+             "grep -q '\"seed\":100' run.json || exit 0\n: > env.json; rm result.json; mkfifo result.json\n");
+  std::filesystem::permissions(scratch_ / "engine.sh", std::filesystem::perms::all);
+  const auto end = run_process({.command = {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "sweep", "m.yaml"},
+                                .working_dir = scratch_.path(),
+                                .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
+                                                {"PERFBENCH_ENGINE", (scratch_ / "engine.sh").string()}}});
+  EXPECT_EQ(end.exit_code, 4) << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("| Size "));
+  EXPECT_THAT(end.output, HasSubstr("1 ok, 1 crashed")) << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("env.json is empty"));
 }
 
 TEST_F(StoreCommands, CompareEndsWithTheCodeOfItsVerdict) {

@@ -1,6 +1,7 @@
 #include "tests/harness/example_run.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -120,6 +121,33 @@ void write_run_directory(const fs::path& directory, const ExampleRun& example) {
     }
   }
   write_text(directory / kAttemptFile, to_json_line(attempt) + "\n");
+}
+
+const char* damage_name(Damage damage) {
+  constexpr const char* kNames[] = {"cut off", "empty", "a pipe", "a folder", "endless", "huge"};
+  return kNames[static_cast<std::size_t>(damage)];
+}
+
+void damage_file(const fs::path& file, Damage damage) {
+  const auto text = fs::is_regular_file(file) ? read_text(file) : std::string("{\"a\": 1}\n");
+  fs::remove_all(file);
+  switch (damage) {
+    case Damage::cut_off:
+      return write_text(file, text.substr(0, text.size() / 2));
+    case Damage::empty:
+      return write_text(file, "");
+    case Damage::pipe:
+      if (::mkfifo(file.c_str(), 0600) != 0) throw std::runtime_error("no pipe " + file.string());
+      return;
+    case Damage::folder:
+      fs::create_directory(file);
+      return;
+    case Damage::endless:
+      return fs::create_symlink("/dev/zero", file);
+    case Damage::huge:
+      write_text(file, text);
+      return fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse: a terabyte that takes no room
+  }
 }
 
 ScratchFolder::ScratchFolder() {

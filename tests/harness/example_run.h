@@ -30,6 +30,13 @@ AttemptRecord example_attempt(const std::string& cell, std::int64_t number);
 // All files of a finished attempt; a state other than ok has neither env.json, result.json nor steps.
 void write_run_directory(const std::filesystem::path& directory, const ExampleRun& example);
 
+// What a crash, a full disk or a hostile engine leaves in the place of a file.
+enum class Damage { cut_off, empty, pipe, folder, endless, huge };
+inline constexpr Damage kEveryDamage[] = {Damage::cut_off, Damage::empty,   Damage::pipe,
+                                          Damage::folder,  Damage::endless, Damage::huge};
+const char* damage_name(Damage damage);
+void damage_file(const std::filesystem::path& file, Damage damage);
+
 // A folder that is removed with the object.
 class ScratchFolder {
  public:

@@ -14,6 +14,7 @@ namespace perfbench::harness {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -195,17 +196,105 @@ TEST(Ingest, DropsALastLineThatWasCutOffAndSaysSo) {
   EXPECT_EQ(integer(db, "SELECT lost_step_lines FROM attempts"), 1);
 }
 
-TEST(Ingest, NamesFileAndLineOfABrokenStepAndTakesInTheRest) {
+std::string text(const Connection& db, const std::string& sql) {
+  Statement statement(db, sql);
+  return statement.step() ? statement.text(0) : "no row";
+}
+
+// Of every kind of file, and every way in which it can be lost.
+TEST(Ingest, OfDamagedRecordsMakesACrashedAttemptThatNamesTheFile) {
+  for (const auto* file : {"env.json", "result.json", "steps.rank0.jsonl"}) {
+    for (const auto damage : kEveryDamage) {
+      ScratchFolder scratch;
+      auto db = open_database(scratch / "a.db");
+      write_run_directory(scratch / "runs/1", {.attempt = example_attempt("c", 1)});
+      write_run_directory(scratch / "runs/2", {.attempt = example_attempt("c", 2)});
+      damage_file(scratch / "runs/1" / file, damage);
+      const auto report = ingest_tree(db, scratch / "runs");
+      EXPECT_EQ(report.added, 2) << file << " " << damage_name(damage);
+      EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("runs/1: taken in as crashed"), HasSubstr(file))))
+          << file << " " << damage_name(damage);
+      EXPECT_EQ(text(db, "SELECT state FROM attempts WHERE attempt = 1"), "crashed") << file << damage_name(damage);
+      EXPECT_THAT(text(db, "SELECT reason FROM attempts WHERE attempt = 1"), HasSubstr(file)) << damage_name(damage);
+      EXPECT_EQ(text(db, "SELECT state FROM attempts WHERE attempt = 2"), "ok");
+      EXPECT_EQ(ingest_tree(db, scratch / "runs").present, 2) << "the same attempt, and no contradiction";
+    }
+  }
+}
+
+TEST(Ingest, KeepsWhatTheOtherFilesSay) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
+  damage_file(scratch / "r/env.json", Damage::empty);
+  ingest_run_directory(db, scratch / "r");
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM steps"), 6);
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM attempt_summaries"), 1);
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM attempts WHERE environment_key IS NULL"), 1);
+  EXPECT_EQ(text(db, "SELECT reason FROM attempts"),
+            "it is recorded as ok, but its files are damaged; env.json is empty");
+}
+
+TEST(Ingest, OfAnAttemptThatFailedAddsTheDamageToItsReason) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  ExampleRun example{.attempt = example_attempt("c", 1)};
+  example.attempt.state = AttemptState::crashed;
+  example.attempt.reason = "exit code 4; env.json is empty";
+  write_run_directory(scratch / "runs/r", example);
+  write_text(scratch / "runs/r/env.json", "");
+  write_text(scratch / "runs/r/result.json", "{\"colour\": 1}");
+  write_text(scratch / "runs/r/steps.rank0.jsonl", "@\n");
+  const auto report = ingest_tree(db, scratch / "runs");
+  EXPECT_THAT(report.problems, ElementsAre());
+  EXPECT_THAT(report.damaged, ElementsAre(HasSubstr("result.json cannot be understood")));
+  EXPECT_THAT(text(db, "SELECT reason FROM attempts"),
+              AllOf(testing::StartsWith("exit code 4; env.json is empty; result.json cannot be understood: at /colour"),
+                    HasSubstr("; steps.rank0.jsonl is damaged from line 1 on")));
+}
+
+// Without them nothing is known of the attempt.
+TEST(Ingest, RefusesADamagedRunOrAttemptAndTakesInTheRest) {
+  for (const auto* file : {"run.json", "attempt.json"}) {
+    for (const auto damage : kEveryDamage) {
+      ScratchFolder scratch;
+      auto db = open_database(scratch / "a.db");
+      write_run_directory(scratch / "runs/1", {.attempt = example_attempt("c", 1)});
+      write_run_directory(scratch / "runs/2", {.attempt = example_attempt("c", 2)});
+      damage_file(scratch / "runs/1" / file, damage);
+      const auto report = ingest_tree(db, scratch / "runs");
+      EXPECT_EQ(report.added, 1) << file << " " << damage_name(damage);
+      EXPECT_THAT(report.problems, ElementsAre(HasSubstr(std::string("runs/1/") + file)))
+          << file << " " << damage_name(damage);
+    }
+  }
+}
+
+TEST(Ingest, ADamagedTraceSampleOrLogCostsNoMoreThanItself) {
+  for (const auto* file : {"trace.rank0.jsonl", "gpu.rank0.jsonl", "engine.log"}) {
+    for (const auto damage : kEveryDamage) {
+      ScratchFolder scratch;
+      auto db = open_database(scratch / "a.db");
+      write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
+      damage_file(scratch / "r" / file, damage);
+      ingest_run_directory(db, scratch / "r");
+      EXPECT_EQ(text(db, "SELECT state FROM attempts"), "ok") << file << " " << damage_name(damage);
+    }
+  }
+}
+
+TEST(Ingest, NamesFileAndLineOfABrokenStepAndKeepsThoseBeforeIt) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_example_tree(scratch / "runs");
-  auto text = read_text(scratch / "runs/one/001/steps.rank0.jsonl");
-  text.replace(text.find('\n') + 1, 5, "@@@@@");
-  write_text(scratch / "runs/one/001/steps.rank0.jsonl", text);
+  auto steps = read_text(scratch / "runs/one/001/steps.rank0.jsonl");
+  steps.replace(steps.find('\n') + 1, 5, "@@@@@");
+  write_text(scratch / "runs/one/001/steps.rank0.jsonl", steps);
   const auto report = ingest_tree(db, scratch / "runs");
-  EXPECT_THAT(report.problems, ElementsAre(HasSubstr("one/001/steps.rank0.jsonl:2 ")));
-  EXPECT_EQ(report.added, 3);
-  EXPECT_EQ(integer(db, "SELECT count(*) FROM attempts"), 3);
+  EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("one/001: taken in as crashed"),
+                                                 HasSubstr("steps.rank0.jsonl is damaged from line 2 on"))));
+  EXPECT_EQ(report.added, 4);
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM steps"), 1 + 6 + 12);
 }
 
 TEST(Ingest, RefusesAStepWithAnUnknownKeyOrANegativeTime) {
@@ -252,12 +341,13 @@ TEST(Ingest, RefusesAnAttemptThatContradictsTheStored) {
   }
 }
 
-TEST(Ingest, RefusesAnOkAttemptWithoutSteps) {
+TEST(Ingest, TakesAnOkAttemptWithoutStepsForCrashed) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
   fs::remove(scratch / "r/steps.rank0.jsonl");
-  EXPECT_THROW(ingest_run_directory(db, scratch / "r"), InputError);
+  EXPECT_TRUE(ingest_run_directory(db, scratch / "r").spoiled);
+  EXPECT_THAT(text(db, "SELECT reason FROM attempts"), HasSubstr("steps.rank0.jsonl holds 0 of 6 steps"));
 }
 
 TEST(Ingest, KeepsALossThatIsNotANumberAsMissing) {

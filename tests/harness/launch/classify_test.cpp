@@ -48,6 +48,24 @@ TEST(Classify, QuarantinesARunWhoseGpuWasInTrouble) {
   EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
 }
 
+TEST(Classify, CallsARunWithDamagedFilesCrashedHoweverItEnded) {
+  auto evidence = exited_with(0, "ok");
+  evidence.steps_recorded = 10;
+  evidence.damaged_files = {"env.json is empty", "steps.rank1.jsonl is a pipe"};
+  EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
+  EXPECT_EQ(classify(evidence).reason,
+            "the engine says ok, but left damaged files; env.json is empty; steps.rank1.jsonl is a pipe");
+  auto failed = exited_with(4, "failed", "no space left");
+  failed.damaged_files = {"env.json is empty"};
+  EXPECT_THAT(classify(failed).reason, testing::EndsWith("no space left; env.json is empty"));
+}
+
+TEST(Classify, SaysThatAFileGrewTooLarge) {
+  auto evidence = exited_with(0);
+  evidence.end.signal = SIGXFSZ;
+  EXPECT_THAT(classify(evidence).reason, HasSubstr("no file of a run may hold more than 4 GiB"));
+}
+
 TEST(Classify, DoesNotTrustAnExitCodeOfZeroWithoutAResult) {
   const auto outcome = classify(exited_with(0));
   EXPECT_EQ(outcome.state, AttemptState::crashed);

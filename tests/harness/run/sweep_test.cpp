@@ -30,9 +30,12 @@ struct FakeStore {
   std::set<fs::path> directories;
   std::string broken;
 
-  void store(const fs::path& directory) {
+  std::string spoiled;  // what it says of every attempt
+
+  std::string store(const fs::path& directory) {
     if (!broken.empty()) throw std::runtime_error(broken);
     directories.insert(directory);
+    return spoiled;
   }
   std::int64_t count(const std::string& run_id, AttemptState state) const {
     if (!broken.empty()) throw std::runtime_error(broken);
@@ -75,7 +78,7 @@ class SweepOverFakeEngine : public ::testing::Test {
   SweepOptions options_;
   FakeStore store_;
   SweepHooks hooks_{.plan = [](const Cell&) { return CellPlan{}; },
-                    .store = [this](const fs::path& dir) { store_.store(dir); },
+                    .store = [this](const fs::path& dir) { return store_.store(dir); },
                     .stored = [this](const std::string& id, AttemptState s) { return store_.count(id, s); }};
 };
 
@@ -188,7 +191,7 @@ TEST_F(SweepOverFakeEngine, ADamagedLeftoverIsNoTroubleOfTheStore) {
   write_atomically(damaged.path / kAttemptFile, to_json_line({.run_id = one.run_id, .state = AttemptState::ok}));
   hooks_.store = [&](const fs::path& directory) {
     if (directory == damaged.path) throw InputError("[ingest] no steps in " + directory.string());
-    store_.store(directory);
+    return store_.store(directory);
   };
   options_.scope = Scope::unfinished_cells;
   const auto summary = sweep({one});
@@ -204,6 +207,15 @@ TEST_F(SweepOverFakeEngine, AnEngineThatCannotStartIsACrashedAttempt) {
   const auto summary = sweep({two_ranks, cell(FakeBehaviour::first_ok)});
   EXPECT_THAT(states(summary), ElementsAre(AttemptState::crashed, AttemptState::ok));
   EXPECT_THAT(summary.attempts[0].record.reason, HasSubstr("need mpirun"));
+}
+
+TEST_F(SweepOverFakeEngine, AnAttemptWhoseRecordsTheStoreFindsDamagedIsCrashed) {
+  store_.spoiled = "steps.rank0.jsonl is damaged from line 2 on";
+  const auto summary = sweep({cell(FakeBehaviour::ok)});
+  EXPECT_THAT(states(summary), ElementsAre(AttemptState::crashed));
+  EXPECT_EQ(summary.attempts[0].record.reason, store_.spoiled);
+  EXPECT_EQ(summary.states.at(AttemptState::crashed), 1);
+  EXPECT_FALSE(summary.all_fine());
 }
 
 TEST(Interruption, LeavesIgnoredSignalsIgnored) {

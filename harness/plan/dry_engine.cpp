@@ -9,10 +9,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <fstream>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -20,6 +22,7 @@
 #include "harness/launch/file_descriptor.h"
 #include "harness/launch/process.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -51,7 +54,7 @@ class TemporaryFolder {
 // Bounds the command line (relative names, far below ARG_MAX) and what one output file holds.
 constexpr std::size_t kRunsPerProcess = 64;
 constexpr std::size_t kMostProcesses = 2;
-constexpr auto kTimeLimit = std::chrono::minutes(2);
+constexpr std::size_t kLongestWords = 500;  // of an engine that failed
 
 // A counter that a thread can wait for beside other descriptors.
 class Event {
@@ -79,8 +82,8 @@ std::string run_file(std::size_t index) {
 class DrySession {
  public:
   DrySession(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
-             const std::function<void(DryAnswer)>& take)
-      : engine_(fs::absolute(engine)), runs_(runs), take_(take) {}
+             const std::function<void(DryAnswer)>& take, const DryLimits& limits)
+      : engine_(fs::absolute(engine)), runs_(runs), take_(take), limits_(limits), answered_(runs.size()) {}
 
   // A descriptor's byte reaches one reader only, so this thread reads `cancel_fd` and passes the wish on to every
   // worker.
@@ -111,6 +114,9 @@ class DrySession {
     }
     if (cancelled_) throw Cancelled("[plan] cancelled; nothing was run");
     if (failure_) std::rethrow_exception(failure_);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!answered_[i]) take({i, {}, "not counted: of another cell " + hopeless_});
+    }
   }
 
  private:
@@ -128,20 +134,33 @@ class DrySession {
     }
   }
 
-  // After a crash the run it crashed on is reported, and the rest asked again.
+  // After a crash the run it crashed on is reported, and the rest asked again. After a limit, too, as long as each
+  // process gave some report.
   void ask_range(std::size_t first, std::size_t end, int cancel_fd) {
     while (first < end) {
       const auto output = folder_.path() / ("output." + std::to_string(first));
       const ProcessEnd ended =
-          run_process(request(first, end, output), {.time_limit = kTimeLimit, .cancel_fd = cancel_fd});
+          run_process(request(first, end, output), {.time_limit = limits_.time, .cancel_fd = cancel_fd});
       if (ended.cause == EndCause::cancelled) return;
       std::string last_words;
-      first = take_reports(output, first, end, last_words);
-      fs::remove(output);
-      if (first == end) return;
-      take({first, {}, describe(ended, last_words)});
-      ++first;
+      const auto answered = take_reports(output, first, end, last_words);
+      fs::remove_all(output);
+      if (answered == end) return;
+      const bool limited = ended.cause == EndCause::time_limit || ended.signal == SIGXFSZ;
+      const bool progressed = answered > first;
+      first = answered;
+      if (limited && progressed) continue;
+      const auto failure = describe(ended, last_words);
+      take({first++, {}, failure});
+      if (limited) return give_up(failure);
     }
+  }
+
+  // An engine that hangs or prints without end would do so for every run.
+  void give_up(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (hopeless_.empty()) hopeless_ = why;
+    next_ = runs_.size();
   }
 
   ProcessRequest request(std::size_t first, std::size_t end, const fs::path& output) const {
@@ -153,43 +172,66 @@ class DrySession {
     }
     request.working_dir = folder_.path();
     request.output_file = output;
+    request.largest_file_bytes = limits_.output_bytes;
     return request;
   }
 
   // The file holds standard output and error: reports are the lines that begin with '{'. Returns the index of the first
   // run without a report.
   std::size_t take_reports(const fs::path& output, std::size_t first, std::size_t end, std::string& last_words) {
-    std::ifstream in(output);
-    for (std::string line; std::getline(in, line);) {
-      if (!line.starts_with('{') || first == end) {
-        last_words = line;
+    std::string text;
+    try {
+      text = spec::read_regular_file(output, limits_.output_bytes).value_or("");
+    } catch (const spec::FileError& e) {
+      last_words = e.what();
+    }
+    for (std::size_t begin = 0; begin < text.size();) {
+      const auto newline = std::min(text.find('\n', begin), text.size());
+      const auto line = std::string_view(text).substr(begin, newline - begin);
+      begin = newline + 1;
+      // A report that a limit cut off is none.
+      if (!line.starts_with('{') || first == end || begin > text.size()) {
+        last_words = line.substr(0, kLongestWords);
         continue;
       }
       try {
         take({first, spec::parse_dry_report(line)});
       } catch (const spec::SpecError& e) {
-        take({first, {}, fmt::format("the engine's report cannot be read: {} {}", e.pointer(), e.what())});
+        take(
+            {first,
+             {},
+             fmt::format("the engine's report cannot be read: {} {}", e.pointer(), e.what()).substr(0, kLongestWords)});
       }
       ++first;
     }
     return first;
   }
 
-  static std::string describe(const ProcessEnd& ended, const std::string& last_words) {
+  std::string describe(const ProcessEnd& ended, const std::string& last_words) const {
     const std::string words = last_words.empty() ? "" : ": " + last_words;
-    if (ended.cause == EndCause::time_limit) return "the engine gave no count in two minutes" + words;
+    if (ended.cause == EndCause::time_limit) {
+      return fmt::format("the engine gave no count in {:g} s{}", std::chrono::duration<double>(limits_.time).count(),
+                         words);
+    }
+    if (ended.signal == SIGXFSZ) {
+      return fmt::format("the engine printed more than {} bytes and no count{}", limits_.output_bytes, words);
+    }
     if (ended.signal != 0) return fmt::format("the engine was ended by signal {}{}", ended.signal, words);
     return fmt::format("the engine ended with code {} and without a report{}", ended.exit_code, words);
   }
 
   void take(DryAnswer answer) {
     const std::lock_guard lock(mutex_);
+    answered_[answer.index] = true;
     take_(std::move(answer));
   }
 
   const fs::path engine_;
   const std::vector<const spec::RunSpec*>& runs_;
   const std::function<void(DryAnswer)>& take_;
+  const DryLimits limits_;
+  std::vector<bool> answered_;  // by run
+  std::string hopeless_;        // why no more is asked
   TemporaryFolder folder_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> cancelled_ = false;
@@ -200,8 +242,8 @@ class DrySession {
 }  // namespace
 
 void ask_dry_engine(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
-                    const std::function<void(DryAnswer)>& take, int cancel_fd) {
-  if (!runs.empty()) DrySession(engine, runs, take).ask_all(cancel_fd);
+                    const std::function<void(DryAnswer)>& take, int cancel_fd, const DryLimits& limits) {
+  if (!runs.empty()) DrySession(engine, runs, take, limits).ask_all(cancel_fd);
 }
 
 }  // namespace perfbench::harness

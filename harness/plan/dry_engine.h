@@ -2,6 +2,8 @@
 // more.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -18,10 +20,17 @@ struct DryAnswer {
   std::string failure = {};  // how the engine ended instead of answering
 };
 
-// Calls `take` once for each run, in order of index within a process, never two at a time. Throws LaunchError when the
-// engine cannot be started, Cancelled once a byte can be read from `cancel_fd` (-1: none; a second byte skips the
-// grace).
+// Of one process, far above what a count takes: what is beyond is no engine of ours.
+struct DryLimits {
+  std::chrono::nanoseconds time = std::chrono::minutes(2);
+  std::int64_t output_bytes = std::int64_t{256} << 20;
+};
+
+// Calls `take` once for each run, in order of index within a process, never two at a time. A process that reaches a
+// limit without a single report ends the asking: what has no answer yet is answered with that failure. Throws
+// LaunchError when the engine cannot be started, Cancelled once a byte can be read from `cancel_fd` (-1: none; a second
+// byte skips the grace).
 void ask_dry_engine(const std::filesystem::path& engine, const std::vector<const spec::RunSpec*>& runs,
-                    const std::function<void(DryAnswer)>& take, int cancel_fd = -1);
+                    const std::function<void(DryAnswer)>& take, int cancel_fd = -1, const DryLimits& limits = {});
 
 }  // namespace perfbench::harness

@@ -188,7 +188,7 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
         }
         judge(planned, memory.available(planned.cell.run));
       },
-      request.cancel_fd);
+      request.cancel_fd, request.limits);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/matrix/cell.h"
+#include "harness/plan/dry_engine.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::harness {
@@ -48,6 +49,7 @@ struct PlanRequest {
   const ModelCatalog* catalog = nullptr;
   TensorList tensors = TensorList::drop;
   int cancel_fd = -1;  // -1: none
+  DryLimits limits = {};
 };
 
 // In the order of `cells`. Throws LaunchError when the engine cannot be started, InputError for a hardware name that no

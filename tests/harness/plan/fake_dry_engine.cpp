@@ -2,12 +2,15 @@
 // layers. Some values of steps make it misbehave:
 //   steps 66  crashes            steps 77  exits with 4 and a message
 //   steps 88  reports infeasible steps 99  prints a broken report
-//   steps 555 never answers
+//   steps 555 never answers      steps 666 prints without end
+//   steps 777 leaves a pipe in place of its output
 // 44 layers leave gaps in the arena as large as the tensors.
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -48,6 +51,12 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     if (run.steps == 66) std::raise(SIGKILL);
     while (run.steps == 555) pause();
+    while (run.steps == 666) fmt::print("of printing there is no end, of printing there is no end\n");
+    if (run.steps == 777) {
+      const std::string output = std::filesystem::read_symlink("/proc/self/fd/1");
+      std::filesystem::remove(output);
+      return ::mkfifo(output.c_str(), 0600);
+    }
     if (run.steps == 77) {
       fmt::print(stderr, "out of patience\n");
       return 4;

@@ -114,6 +114,44 @@ TEST(Plan, ACellTheEngineFailsOnDoesNotTakeTheOthersWithIt) {
   EXPECT_EQ(plan.at(5).state, PlanState::feasible);
 }
 
+std::vector<PlannedCell> plan_within(const DryLimits& limits, const std::string& steps, int layers = 1) {
+  std::string more;
+  for (int i = 1; i <= layers; ++i) more += (i == 1 ? "" : ",") + std::to_string(i);
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
+  auto expansion =
+      expand(YamlDocument::parse(kMatrix + "axes: {steps: [" + steps + "], model.layers: [" + more + "]}\n", "matrix",
+                                 "m.yaml"),
+             catalog, {});
+  return plan_cells(std::move(expansion.cells),
+                    {.engine = PERFBENCH_FAKE_DRY_ENGINE, .catalog = &catalog, .limits = limits});
+}
+
+// 130 cells of three processes: it would hang on each of them.
+TEST(Plan, AnEngineThatNeverAnswersIsGivenUpAfterOneTimeLimit) {
+  const auto plan = plan_within({.time = std::chrono::milliseconds(200)}, "555", 130);
+  ASSERT_THAT(plan, SizeIs(130));
+  for (const auto& planned : plan) {
+    EXPECT_EQ(planned.state, PlanState::failed);
+    EXPECT_THAT(planned.reason, HasSubstr("the engine gave no count in 0.2 s"));
+  }
+  EXPECT_THAT(plan.back().reason, HasSubstr("not counted: of another cell the engine gave no count"));
+}
+
+TEST(Plan, AnEngineThatPrintsWithoutEndIsStoppedByItsSize) {
+  const auto plan = plan_within({.output_bytes = 100'000}, "1,666,2");
+  EXPECT_EQ(plan.at(0).state, PlanState::feasible) << "what it had counted before counts";
+  EXPECT_THAT(plan.at(1).reason, HasSubstr("the engine printed more than 100000 bytes and no count"));
+  EXPECT_LT(plan.at(1).reason.size(), 1000U);
+  EXPECT_EQ(plan.at(2).state, PlanState::failed);
+}
+
+TEST(Plan, AnEngineThatLeavesAPipeForItsOutputKeepsNobodyWaiting) {
+  const auto plan = plan_within({}, "777,2");
+  EXPECT_EQ(plan.at(0).state, PlanState::failed);
+  EXPECT_THAT(plan.at(0).reason, HasSubstr("is a pipe"));
+  EXPECT_EQ(plan.at(1).state, PlanState::feasible);
+}
+
 TEST(Plan, AnEngineThatIsNotThereIsAnErrorOfItsOwn) {
   EXPECT_THROW(plan_text(kMatrix, TensorList::drop, "/nonexistent/perfbench-engine"), LaunchError);
 }

@@ -9,6 +9,7 @@
 #include "harness/store/ingest.h"
 #include "harness/store/keys.h"
 #include "harness/store/query.h"
+#include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 namespace {
@@ -34,7 +35,10 @@ SideRun side_run(StoredAttempt attempt) {
 
 SideRun load_side_run(const Connection& db, std::int64_t key) {
   auto attempts = load_attempts(db, std::vector{key});
-  if (attempts.size() != 1) throw std::runtime_error("[store] a pair names an attempt that is not there");
+  if (attempts.size() != 1) {
+    refuse_row(db, {"ab_pairs", "attempt_key " + std::to_string(key)},
+               db.left_out().empty() ? "there is no such attempt" : *db.left_out().begin());
+  }
   return side_run(std::move(attempts.front()));
 }
 
@@ -90,7 +94,8 @@ std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, cons
   ComparisonRecord out;
   out.key = row.integer(0);
   out.comparison_id = row.text(1);
-  out.purpose = spec::enum_value<AbPurpose>(row.text(2)).value();
+  out.purpose =
+      stored_enum<AbPurpose>(db, {"ab_comparisons", "comparison_id " + out.comparison_id}, "purpose", row.text(2));
   out.matrix = row.text(3);
   out.settings = settings;
   out.seed = static_cast<std::uint64_t>(row.integer(4));
@@ -116,12 +121,14 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
   rows.with(comparison_key);
   std::vector<ExecutedPair> out;
   while (rows.step()) {
+    const RowName name{"ab_pairs", "comparison_key " + std::to_string(comparison_key) + ", cell_index " + rows.text(0) +
+                                       ", pair " + rows.text(1)};
     ExecutedPair pair{.cell = static_cast<std::size_t>(rows.integer(0)),
                       .number = static_cast<std::size_t>(rows.integer(1)),
-                      .first = spec::enum_value<Side>(rows.text(2)).value(),
+                      .first = stored_enum<Side>(db, name, "first_side", rows.text(2)),
                       .a = load_side_run(db, rows.integer(4)),
                       .b = load_side_run(db, rows.integer(5)),
-                      .discard = spec::enum_value<Discard>(rows.text(12)).value(),
+                      .discard = stored_enum<Discard>(db, name, "discard", rows.text(12)),
                       .discarded = rows.text(3)};
     pair.a.instructions = optional_integer(rows, 6);
     pair.b.instructions = optional_integer(rows, 7);

@@ -3,6 +3,7 @@
 #include "harness/input_error.h"
 #include "harness/matrix/run_id.h"
 #include "harness/store/keys.h"
+#include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 namespace {
@@ -23,19 +24,22 @@ std::optional<double> number(const Statement& row, int column) {
 class AlertReader {
  public:
   explicit AlertReader(const Connection& db)
-      : events_(db,
+      : db_(db),
+        events_(db,
                 "SELECT from_state, to_state, author, reason, at_utc FROM alert_events WHERE alert_key = ? "
                 "ORDER BY at_utc, event_key"),
         environment_(db, "SELECT fact, before, after FROM alert_environment WHERE alert_key = ? ORDER BY fact"),
         attribution_(db, "SELECT name, ns, share FROM alert_attribution WHERE alert_key = ? ORDER BY position"),
         confirmations_(db, "SELECT comparison_id FROM alert_confirmations WHERE alert_key = ? ORDER BY position") {}
 
+  // Throws UnreadableRow.
   Alert read(const Statement& row) {
     const auto key = row.integer(0);
     Alert out;
     out.alert_id = row.text(1);
     auto& finding = out.finding;
-    finding.kind = spec::enum_value<AlertKind>(row.text(2)).value();
+    const RowName name{.table = "alerts", .row = "alert_id " + out.alert_id};
+    finding.kind = stored_enum<AlertKind>(db_, name, "kind", row.text(2));
     finding.series = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(7)};
     finding.ratio = number(row, 8);
     finding.ratio_low = number(row, 9);
@@ -46,6 +50,7 @@ class AlertReader {
     finding.detail = row.text(18);
     out.reopens = row.text(19);
     read_parts(key, out);
+    if (out.events.empty()) refuse_row(db_, name, "it has no row of alert_events, and so no state");
     return out;
   }
 
@@ -63,9 +68,10 @@ class AlertReader {
     while (confirmations_.step()) out.finding.confirmation.push_back(confirmations_.text(0));
     events_.with(key);
     while (events_.step()) {
+      const RowName name{.table = "alert_events", .row = "alert_id " + out.alert_id};
       AlertEvent event;
-      if (!events_.is_null(0)) event.from = spec::enum_value<AlertState>(events_.text(0)).value();
-      event.to = spec::enum_value<AlertState>(events_.text(1)).value();
+      if (!events_.is_null(0)) event.from = stored_enum<AlertState>(db_, name, "from_state", events_.text(0));
+      event.to = stored_enum<AlertState>(db_, name, "to_state", events_.text(1));
       event.author = events_.text(2);
       event.reason = events_.text(3);
       event.at_utc = events_.text(4);
@@ -73,6 +79,7 @@ class AlertReader {
     }
   }
 
+  const Connection& db_;
   Statement events_;
   Statement environment_;
   Statement attribution_;
@@ -125,8 +132,12 @@ std::vector<Alert> load_alerts(const Connection& db, AlertScope scope) {
   AlertReader reader(db);
   Statement rows(db, std::string("SELECT alert_key, ") + kColumns + " FROM alerts ORDER BY alert_key");
   while (rows.step()) {
-    auto alert = reader.read(rows);
-    if (scope == AlertScope::all || is_live(alert.state())) out.push_back(std::move(alert));
+    try {
+      auto alert = reader.read(rows);
+      if (scope == AlertScope::all || is_live(alert.state())) out.push_back(std::move(alert));
+    } catch (const UnreadableRow& e) {
+      db.leave_out(e.what());
+    }
   }
   return out;
 }
@@ -144,12 +155,13 @@ Alert find_alert(const Connection& db, const std::string& id_start) {
     throw InputError("[alerts] " + db.path().string() + " has no alert whose id begins with " + id_start +
                      "; `perfbench alerts list --state all` prints all");
   }
-  auto out = AlertReader(db).read(rows);
+  const auto found = rows.text(1);
   if (rows.step()) {
-    throw InputError("[alerts] several alerts begin with " + id_start + ": " + out.alert_id + " and " + rows.text(1) +
+    throw InputError("[alerts] several alerts begin with " + id_start + ": " + found + " and " + rows.text(1) +
                      "; give more digits");
   }
-  return out;
+  rows.with(id_start).step();
+  return AlertReader(db).read(rows);
 }
 
 std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<AlertFinding>& findings,

@@ -5,6 +5,7 @@
 
 #include "harness/run/utc.h"
 #include "harness/store/keys.h"
+#include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 namespace {
@@ -12,11 +13,11 @@ namespace {
 // Longer than a try with its wait takes, so that no other process sends the message meanwhile.
 constexpr const char* kHold = "+180 seconds";
 
-OutboxMessage read_message(const Statement& row) {
+OutboxMessage read_message(const Connection& db, const Statement& row) {
   return {.message_id = row.text(0),
           .body = row.text(1),
           .created_utc = row.text(2),
-          .state = spec::enum_value<MessageState>(row.text(3)).value(),
+          .state = stored_enum<MessageState>(db, {"alert_outbox", "message_id " + row.text(0)}, "state", row.text(3)),
           .tries = row.integer(4),
           .last_error = row.text(5),
           .ended_utc = row.text(6)};
@@ -112,7 +113,7 @@ std::vector<OutboxMessage> load_outbox(const Connection& db, MessageState state)
                  "FROM alert_outbox WHERE state = ? ORDER BY message_key");
   rows.with(spec::enum_name(state));
   std::vector<OutboxMessage> out;
-  while (rows.step()) out.push_back(read_message(rows));
+  while (rows.step()) out.push_back(read_message(db, rows));
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "harness/cli/author.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/left_out.h"
 #include "harness/input_error.h"
 #include "harness/run/utc.h"
 #include "harness/store/database.h"
@@ -77,7 +78,7 @@ ExitCode list(const ListOptions& options) {
   const bool bad = std::any_of(alerts.begin(), alerts.end(), [](const Alert& alert) {
     return alert.state() == AlertState::open && is_bad(alert.finding.kind);
   });
-  return options.gate && bad ? ExitCode::regression : ExitCode::fine;
+  return tell_left_out(db, options.gate && bad ? ExitCode::regression : ExitCode::fine);
 }
 
 void show(const std::filesystem::path& path, const std::string& id, AlertFormat format) {
@@ -174,8 +175,9 @@ void add_alerts(CLI::App& app, CommandContext& context) {
       "States: open and acknowledged are live; fixed, wont_fix, environment and invalid are closed. One that was "
       "fixed\n"
       "and is seen again opens anew and names the old one; the others stay silent until the series shifts once more.\n"
-      "Exit codes: 0 done; 1 with `list --gate`, while a bad alert is open; 3 unknown alert, or a change that cannot "
-      "be.");
+      "Exit codes: 0 done; 1 with `list --gate`, while a bad alert is open; 3 unknown alert, a change that cannot "
+      "be,\n"
+      "or one that cannot be read and is not listed.");
   add_list(*command, context);
   add_show(*command);
   add_deliver(*command, context);

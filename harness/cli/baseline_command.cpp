@@ -8,6 +8,7 @@
 #include "harness/cli/author.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/left_out.h"
 #include "harness/compare/baseline_file.h"
 #include "harness/compare/baseline_findings.h"
 #include "harness/compare/published_catalog.h"
@@ -16,6 +17,7 @@
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
+#include "harness/store/stored_row.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -120,14 +122,23 @@ void import_baseline(ImportOptions& options, const CommandContext& context) {
   announce(baseline);
 }
 
-void list(const std::filesystem::path& path) {
+// Nothing where that entry cannot be read: it is among those left out.
+std::optional<Baseline> in_force(const Connection& db, const std::string& name, const std::string& now) {
+  try {
+    return find_baseline(db, name, now);
+  } catch (const UnreadableRow&) {
+    return std::nullopt;
+  }
+}
+
+ExitCode list(const std::filesystem::path& path) {
   const auto db = open_database(path, {.mode = OpenMode::read_only});
   const auto now = utc_now();
   fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {}\n", "name", "kind", "state", "created",
              "expires", "runs", "values", "author", "reason (source)");
   const auto ledger = list_baselines(db);
   for (const auto& entry : ledger) {
-    const auto current = find_baseline(db, entry.name, now);
+    const auto current = in_force(db, entry.name, now);
     const bool expired = !entry.expires_utc.empty() && entry.expires_utc <= now;
     const char* state = expired ? "expired" : current && current->key == entry.key ? "in force" : "superseded";
     fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {} ({})\n", entry.name,
@@ -136,6 +147,7 @@ void list(const std::filesystem::path& path) {
                entry.author, entry.reason, entry.source);
   }
   for (const auto& finding : expired_baselines(ledger, now)) fmt::print("\n{}\n  {}\n", finding.what, finding.command);
+  return tell_left_out(db, ExitCode::fine);
 }
 
 }  // namespace
@@ -170,7 +182,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   auto* show = command->add_subcommand("list", "Every entry of the ledger");
   auto path = std::make_shared<std::filesystem::path>("perf.db");
   show->add_option("--db", *path, "database")->capture_default_str();
-  show->callback([path] { list(*path); });
+  show->callback([path, &context] { context.exit_code = list(*path); });
 }
 
 }  // namespace perfbench::harness

@@ -8,6 +8,7 @@
 #include "harness/cli/ab_comparison.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/left_out.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
@@ -85,7 +86,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
     auto* out = options.format == ComparisonFormat::json ? stderr : stdout;
     if (refresh) show_on(out, fmt::format("\n{}\n  {}\n", refresh->what, refresh->command));
   }
-  return exit_code_of(overall(found));
+  return tell_left_out(db, exit_code_of(overall(found)));
 }
 
 constexpr const char* kAbGroup = "Two sides in pairs (--ab)";
@@ -159,7 +160,8 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
       "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"
-      "comparable; 3 wrong input; 4 a revision cannot be built, or the comparison was cancelled.");
+      "comparable; 3 wrong input, or no regression, but a row of the database cannot be read; 4 a revision cannot be "
+      "built, or the comparison was cancelled.");
   command->callback([options, &context] { context.exit_code = compare(*options, context); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/left_out.h"
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/store/database.h"
@@ -49,12 +50,13 @@ ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto result = look_at_history(db, options.query);
   if (result.series.empty()) {
+    tell_left_out(db, ExitCode::usage);
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
                      " in a sweep, of a cell that fits '" + options.query.series + "' (MATRIX/CELL)");
   }
   fmt::print("{}", rendered(result, options.format));
-  if (!result.vanished.empty()) return ExitCode::regression;
-  return result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
+  const auto screened = result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
+  return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
 }
 
 }  // namespace
@@ -79,7 +81,9 @@ void add_history(CLI::App& app, CommandContext& context) {
       "engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment of its "
       "own.\n"
       "A shift is a reason to compare (`perfbench compare --ab`), not a verdict.\n"
-      "Exit codes: 0 nothing found; 1 a cell vanished; 2 a series shifted, to be confirmed.");
+      "Exit codes: 0 nothing found; 1 a cell vanished; 2 a series shifted, to be confirmed; 3 nothing found, but a "
+      "row\n"
+      "of the database cannot be read and was left out.");
   command->callback([options, &context] { context.exit_code = history(*options); });
 }
 

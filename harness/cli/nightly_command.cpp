@@ -11,6 +11,7 @@
 #include "harness/cli/ab_comparison.h"
 #include "harness/cli/alert_delivery.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/left_out.h"
 #include "harness/cli/night.h"
 #include "harness/cli/writable_check.h"
 #include "harness/input_error.h"
@@ -109,7 +110,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   if (target) notice("{}", delivery_text(sent));
   const auto verdict = overall(night.report().findings, night.report().not_run);
   // A cell that failed for the first time is a vanished cell and so a finding; one that never ran is not.
-  return exit_code_of(verdict);
+  return tell_left_out(night.db(), exit_code_of(verdict));
 }
 
 void add_night_options(CLI::App& command, NightlyOptions& options) {

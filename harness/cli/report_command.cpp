@@ -6,6 +6,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/left_out.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/store/database.h"
 
@@ -26,10 +27,12 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db\n"
       "  perfbench report --db perf.db --style seqax --definition palm\n"
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
-      "  perfbench report --db perf.db --baseline main");
+      "  perfbench report --db perf.db --baseline main\n"
+      "Exit codes: 0 printed; 3 wrong input, or printed without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
     fmt::print("{}", report_text(db, *options, context));
+    context.exit_code = tell_left_out(db, ExitCode::fine);
   });
 }
 

@@ -13,6 +13,9 @@ namespace perfbench::harness {
 
 std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection) {
   auto cells = group_by_run(load_attempts(db, parse_selection(selection)));
+  if (cells.empty() && !db.left_out().empty()) {
+    throw InputError(*db.left_out().begin() + "; nothing else is in '" + selection + "'");
+  }
   if (cells.empty()) {
     throw InputError("[store] " + db.path().string() + " holds no run; fill it with `perfbench sweep` or " +
                      "`perfbench ingest`");

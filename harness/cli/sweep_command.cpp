@@ -6,6 +6,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/execution_options.h"
+#include "harness/cli/left_out.h"
 #include "harness/cli/matrix_options.h"
 #include "harness/cli/planned_sweep.h"
 #include "harness/cli/stored_cells.h"
@@ -113,7 +114,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
     print_table(summary, store, sweep_id, context);
   }
   print_end(summary, args);
-  return summary.all_fine() ? ExitCode::fine : ExitCode::failure;
+  return tell_left_out(store.db(), summary.all_fine() ? ExitCode::fine : ExitCode::failure);
 }
 
 }  // namespace

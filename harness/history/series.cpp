@@ -7,6 +7,8 @@
 
 #include "harness/detect/statistics.h"
 #include "harness/detect/steady.h"
+#include "harness/run/attempt.h"
+#include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 namespace {
@@ -52,20 +54,41 @@ class HistoryReader {
   std::vector<SeriesHistory> read(const HistoryQuery& query) {
     Statement rows(db_, std::string(kNights) +
                             "SELECT a.cell_key, a.sweep_key, a.environment_key, m.value, p.value, sweep_id, night_utc, "
-                            "night_s, selected FROM nights CROSS JOIN attempts a USING (sweep_key) "
+                            "night_s, selected, a.state, a.attempt_key "
+                            "FROM nights CROSS JOIN attempts a USING (sweep_key) "
                             "CROSS JOIN metrics m ON m.attempt_key = a.attempt_key AND m.name_key = "
                             "(SELECT name_key FROM names WHERE name = ?1) "
                             "LEFT JOIN metrics p ON p.attempt_key = a.attempt_key AND p.name_key = "
                             "(SELECT name_key FROM names WHERE name = 'probe_spread_fraction') "
-                            "WHERE age <= ?2 AND a.state = 'ok' AND a.environment_key IS NOT NULL AND m.value > 0 AND "
+                            "WHERE age <= ?2 AND a.environment_key IS NOT NULL AND m.value > 0 AND "
                             "a.cell_key IN (SELECT cell_key FROM cells WHERE matrix || '/' || label GLOB ?3 "
                             "OR matrix = ?4)");
     rows.with(query.metric, query.nights, query.series, std::string_view(kControlMatrix));
-    while (rows.step()) take(rows);
+    while (rows.step()) {
+      try {
+        if (is_usable(rows)) take(rows);
+      } catch (const UnreadableRow& e) {
+        db_.leave_out(e.what());
+      }
+    }
     return series(query.metric);
   }
 
  private:
+  // Throws UnreadableRow.
+  bool is_usable(const Statement& row) const {
+    const RowName attempt{"attempts", "attempt_key " + row.text(10)};
+    if (row.text(9) != spec::enum_name(AttemptState::ok)) {
+      stored_enum<AttemptState>(db_, attempt, "state", row.text(9));
+      return false;
+    }
+    stored_number(db_, {"metrics", attempt.row}, "value", row.real(3));
+    if (row.is_null(7)) {
+      refuse_row(db_, {"sweeps", "sweep_id " + row.text(5)}, "started_utc is '" + row.text(6) + "', which is no time");
+    }
+    return true;
+  }
+
   void take(const Statement& row) {
     const auto sweep_key = row.integer(1);
     const auto environment_key = row.integer(2);
@@ -143,6 +166,17 @@ class HistoryReader {
   std::unordered_map<std::int64_t, std::shared_ptr<const Facts>> environments_;
 };
 
+// Of a row of load_tonight. Where it cannot be read, it is not known that the cell did not run: nothing vanished.
+std::string state_tonight(const Connection& db, const Statement& row) {
+  try {
+    stored_enum<AttemptState>(db, {"attempts", "attempt_key " + row.text(8)}, "state", row.text(2));
+    return row.text(2);
+  } catch (const UnreadableRow& e) {
+    db.leave_out(e.what());
+    return std::string(spec::enum_name(AttemptState::ok));
+  }
+}
+
 }  // namespace
 
 std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery& query) {
@@ -150,12 +184,13 @@ std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery
 }
 
 Tonight load_tonight(const Connection& db) {
-  Statement rows(db, std::string(kNights) +
-                         "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
-                         "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
-                         "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), selected "
-                         "FROM nights JOIN attempts a USING (sweep_key) JOIN cells c USING (cell_key) "
-                         "WHERE age = 1 ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
+  Statement rows(db,
+                 std::string(kNights) +
+                     "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
+                     "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
+                     "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), selected, a.attempt_key "
+                     "FROM nights JOIN attempts a USING (sweep_key) JOIN cells c USING (cell_key) "
+                     "WHERE age = 1 ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
   Tonight out;
   while (rows.step()) {
     auto& night = out.night[rows.text(0)];
@@ -168,7 +203,7 @@ Tonight load_tonight(const Connection& db) {
     const bool same =
         !out.cells.empty() && out.cells.back().matrix == rows.text(0) && out.cells.back().cell == rows.text(1);
     if (!same) out.cells.push_back({rows.text(0), rows.text(1), {}, {}});
-    out.cells.back().state = rows.text(2);
+    out.cells.back().state = state_tonight(db, rows);
     out.cells.back().reason = rows.text(3);
   }
   return out;

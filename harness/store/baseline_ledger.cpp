@@ -4,6 +4,7 @@
 
 #include "harness/input_error.h"
 #include "harness/store/keys.h"
+#include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 namespace {
@@ -14,7 +15,8 @@ Baseline read_entry(const Connection& db, const Statement& row) {
   Baseline out;
   out.key = row.integer(0);
   out.name = row.text(1);
-  out.kind = spec::enum_value<BaselineKind>(row.text(2)).value();
+  const RowName name{.table = "baselines", .row = "baseline_key " + std::to_string(out.key) + " ('" + out.name + "')"};
+  out.kind = stored_enum<BaselineKind>(db, name, "kind", row.text(2));
   out.author = row.text(3);
   out.reason = row.text(4);
   out.created_utc = row.text(5);
@@ -27,7 +29,10 @@ Baseline read_entry(const Connection& db, const Statement& row) {
                    "SELECT subject, name, value FROM baseline_values JOIN names USING (name_key) "
                    "WHERE baseline_key = ? ORDER BY subject, name, sample");
   values.with(out.key);
-  while (values.step()) out.values.push_back({values.text(0), values.text(1), values.real(2)});
+  while (values.step()) {
+    out.values.push_back(
+        {values.text(0), values.text(1), stored_number(db, name, "a value of " + values.text(1), values.real(2))});
+  }
   return out;
 }
 
@@ -79,7 +84,13 @@ std::optional<Baseline> find_baseline(const Connection& db, const std::string& n
 std::vector<Baseline> list_baselines(const Connection& db) {
   Statement rows(db, std::string("SELECT ") + kColumns + " FROM baselines ORDER BY created_utc, baseline_key");
   std::vector<Baseline> out;
-  while (rows.step()) out.push_back(read_entry(db, rows));
+  while (rows.step()) {
+    try {
+      out.push_back(read_entry(db, rows));
+    } catch (const UnreadableRow& e) {
+      db.leave_out(e.what());
+    }
+  }
   return out;
 }
 

@@ -38,10 +38,10 @@ struct Baseline {
 // Throws InputError without a name, an author or a reason, or with neither attempts nor values.
 void add_baseline(Connection& db, const Baseline& baseline);
 
-// In force at `now_utc`, nothing if there is none of that name.
+// In force at `now_utc`, nothing if there is none of that name. Throws UnreadableRow (stored_row.h).
 std::optional<Baseline> find_baseline(const Connection& db, const std::string& name, const std::string& now_utc);
 
-// Every entry, oldest first.
+// Every entry that can be read, oldest first.
 std::vector<Baseline> list_baselines(const Connection& db);
 
 }  // namespace perfbench::harness

@@ -7,7 +7,7 @@
 
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
-#include "workloads/spec/fields_json.h"
+#include "harness/store/stored_row.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
@@ -51,7 +51,8 @@ std::optional<spec::FlopCounts> flops_of(const Statement& rows) {
 class AttemptReader {
  public:
   explicit AttemptReader(const Connection& db)
-      : run_(db, "SELECT run_json FROM runs WHERE run_key = ?"),
+      : db_(db),
+        run_(db, "SELECT run_id, run_json FROM runs WHERE run_key = ?"),
         machine_(db, "SELECT machine_fingerprint FROM environments WHERE environment_key = ?"),
         facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?"),
         metrics_(db, "SELECT metric, value FROM metric_values WHERE attempt_key = ?") {}
@@ -68,40 +69,57 @@ class AttemptReader {
   }
   static constexpr const char* kInOrder = " ORDER BY a.started_utc, a.attempt_key";
 
+  // Without those that cannot be understood.
   std::vector<StoredAttempt> read(Statement& rows) {
     std::vector<StoredAttempt> out;
     while (rows.step()) {
-      StoredAttempt attempt;
-      attempt.key = rows.integer(0);
-      attempt.run_id = rows.text(1);
-      attempt.attempt = rows.integer(2);
-      attempt.state = spec::enum_value<AttemptState>(rows.text(3)).value();
-      attempt.reason = rows.text(4);
-      attempt.sweep_id = rows.text(5);
-      attempt.matrix = rows.text(6);
-      attempt.cell = rows.text(7);
-      attempt.started_utc = rows.text(8);
-      attempt.lost_step_lines = rows.integer(9);
-      if (!rows.is_null(10)) attempt.peak_flops_per_s = rows.real(10);
-      attempt.run = run(rows.integer(11));
-      if (!rows.is_null(12)) attempt.environment = environment(rows.integer(12));
-      attempt.emulated = rows.integer(13) != 0;
-      attempt.flops = flops_of(rows);
-      metrics_.with(attempt.key);
-      while (metrics_.step()) attempt.metrics[metrics_.text(0)] = metrics_.real(1);
-      out.push_back(std::move(attempt));
+      try {
+        out.push_back(read_one(rows));
+      } catch (const UnreadableRow& e) {
+        db_.leave_out(e.what());
+      }
     }
     return out;
   }
 
  private:
+  StoredAttempt read_one(const Statement& row) {
+    StoredAttempt attempt;
+    attempt.key = row.integer(0);
+    attempt.run_id = row.text(1);
+    attempt.attempt = row.integer(2);
+    const RowName name{.table = "attempts", .row = row_text(attempt)};
+    attempt.state = stored_enum<AttemptState>(db_, name, "state", row.text(3));
+    attempt.reason = row.text(4);
+    attempt.sweep_id = row.text(5);
+    attempt.matrix = row.text(6);
+    attempt.cell = row.text(7);
+    attempt.started_utc = row.text(8);
+    attempt.lost_step_lines = row.integer(9);
+    if (!row.is_null(10)) attempt.peak_flops_per_s = stored_number(db_, name, "peak_flops_per_s", row.real(10));
+    attempt.run = run(row.integer(11));
+    if (!row.is_null(12)) attempt.environment = environment(row.integer(12));
+    attempt.emulated = row.integer(13) != 0;
+    attempt.flops = flops_of(row);
+    metrics_.with(attempt.key);
+    while (metrics_.step()) {
+      attempt.metrics[metrics_.text(0)] =
+          stored_number(db_, {.table = "metrics", .row = name.row}, metrics_.text(0), metrics_.real(1));
+    }
+    return attempt;
+  }
+
+  static std::string row_text(const StoredAttempt& attempt) {
+    return "attempt_key " + std::to_string(attempt.key) + " (attempt " + std::to_string(attempt.attempt) + " of run " +
+           attempt.run_id.substr(0, 16) + ")";
+  }
+
   std::shared_ptr<const spec::RunSpec> run(std::int64_t key) {
     auto& known = runs_[key];
     if (known) return known;
     run_.with(key).step();
-    // Half of the time of a query: the text is our own and was checked when it was taken in, so not by parse_json().
     known = std::make_shared<const spec::RunSpec>(
-        spec::fields_from_json<spec::RunSpec>(spec::Json::parse(run_.text(0)), spec::Missing::is_error));
+        stored_run(db_, {.table = "runs", .row = "run_id " + run_.text(0)}, run_.text(1)));
     return known;
   }
 
@@ -117,6 +135,7 @@ class AttemptReader {
     return known;
   }
 
+  const Connection& db_;
   Statement run_;
   Statement machine_;
   Statement facts_;
@@ -135,7 +154,7 @@ std::vector<StoredAttempt> load_where(const Connection& db, const std::string& w
 
 std::vector<StoredAttempt> load_sweep(const Connection& db, const std::string& id) {
   auto out = load_where(db, "s.sweep_id = ?", id);
-  if (!out.empty()) return out;
+  if (!out.empty() || !db.left_out().empty()) return out;
   std::vector<std::string> known;
   Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE sweep_id <> '' ORDER BY started_utc DESC LIMIT 100");
   while (sweeps.step()) known.push_back(sweeps.text(0));
@@ -208,7 +227,7 @@ std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& 
       break;
   }
   auto out = load_where(db, "r.run_id = ? AND a.attempt = ?", whole_run_id(db, selection.id), selection.attempt);
-  if (out.empty()) {
+  if (out.empty() && db.left_out().empty()) {
     throw InputError("[store] run " + selection.id + " has no attempt " + std::to_string(selection.attempt));
   }
   return out;

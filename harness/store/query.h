@@ -59,8 +59,8 @@ std::optional<std::string> newest_sweep(const Connection& db, const std::string&
 // Attempts of a run (by its whole id) that ended so; 0 for a run that the database does not know.
 std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state);
 
-// In the order in which they were started. Throws InputError when a named sweep, run or attempt does not exist, or a
-// run id's start fits several runs.
+// In the order in which they were started, without those that cannot be read (Connection::left_out). Throws InputError
+// when a named sweep, run or attempt does not exist, or a run id's start fits several runs.
 std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection);
 std::vector<StoredAttempt> load_attempts(const Connection& db, const std::vector<std::int64_t>& keys);
 

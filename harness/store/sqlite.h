@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -42,6 +43,10 @@ class Connection {
   std::int64_t last_insert_key() const;
   std::int64_t changes() const;
   const std::filesystem::path& path() const { return path_; }
+  // What readers of this connection could not understand and passed over (stored_row.h), each said once: whoever shows
+  // their results says so.
+  void leave_out(const std::string& why) const { left_out_->insert(why); }
+  const std::set<std::string>& left_out() const { return *left_out_; }
   sqlite3* handle() const { return handle_.get(); }
   [[noreturn]] void fail(int code, std::string_view doing) const;  // throws StoreError with SQLite's own message
 
@@ -54,6 +59,7 @@ class Connection {
   std::filesystem::path path_;
   OpenMode mode_;
   std::unique_ptr<sqlite3, Close> handle_;
+  std::shared_ptr<std::set<std::string>> left_out_ = std::make_shared<std::set<std::string>>();
   std::shared_ptr<IdleStatements> idle_;  // shared with the statements, which come back to it
 };
 

@@ -87,6 +87,23 @@ TEST_F(AlertsCommand, WrongInputEndsWithThree) {
   }
 }
 
+TEST_F(AlertsCommand, AnAlertThatCannotBeReadIsNamedAndNotListed) {
+  auto other = example_finding();
+  other.series.cell = "another";
+  {
+    auto db = open_database(scratch_ / "q.db");
+    const auto second = record_findings(db, {other}, "perfbench nightly", "2026-01-11T05:00:00Z").at(0).alert.alert_id;
+    ASSERT_NE(second, id_);
+    db.execute("DELETE FROM alert_events WHERE at_utc = '2026-01-10T05:00:00Z'");
+  }
+  const auto end = run({"list"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.output, HasSubstr("another"));
+  EXPECT_THAT(end.error_output, HasSubstr("the row of alerts with alert_id " + id_ + " cannot be read"));
+  EXPECT_EQ(run({"list", "--gate"}).exit_code, 1) << "the other is bad all the same";
+  EXPECT_EQ(run({"show", id_}).exit_code, 3);
+}
+
 TEST_F(AlertsCommand, DeliverSendsWhatWaitsAndPrintsNoSecret) {
   {
     auto db = open_database(scratch_ / "q.db");

@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/launch/process.h"
+#include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class HistoryCommand : public testing::Test {
  protected:
@@ -49,7 +51,7 @@ TEST_F(HistoryCommand, ShowsALineASeries) {
   EXPECT_THAT(end.output, HasSubstr("| nightly | a "));
   const auto csv = run({"history", "--db", "q.db", "--format", "csv", "--series", "*/b"});
   EXPECT_THAT(csv.output, HasSubstr("matrix,cell,machine"));
-  EXPECT_THAT(csv.output, testing::Not(HasSubstr("nightly,a,")));
+  EXPECT_THAT(csv.output, Not(HasSubstr("nightly,a,")));
 }
 
 TEST_F(HistoryCommand, EndsWithTwoForAShiftAndSaysSince) {
@@ -68,6 +70,23 @@ TEST_F(HistoryCommand, EndsWithOneForAVanishedCell) {
   const auto end = run({"history", "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 1);
   EXPECT_THAT(end.output, HasSubstr("vanished cell: nightly, b"));
+}
+
+TEST_F(HistoryCommand, ARowThatCannotBeReadIsNamedAndLeftOut) {
+  write_nights(1, true);
+  // One amid the nights, and one of tonight: that its cell did not run is not known.
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
+      .execute("UPDATE attempts SET state = 'bogus' WHERE attempt_key IN (9, 39)");
+  const auto end = run({"history", "--db", "q.db"});
+  EXPECT_EQ(end.exit_code, 3) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("Nothing shifted."));
+  EXPECT_THAT(end.output, Not(HasSubstr("vanished")));
+  EXPECT_THAT(end.error_output, HasSubstr("the row of attempts with attempt_key 9 cannot be read: state is 'bogus'"));
+  EXPECT_THAT(end.error_output, HasSubstr("the row of attempts with attempt_key 39 "));
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
+      .execute("UPDATE sweeps SET started_utc = 'long ago' WHERE sweep_id = 'night05'");
+  EXPECT_THAT(run({"history", "--db", "q.db"}).error_output,
+              HasSubstr("the row of sweeps with sweep_id night05 cannot be read: started_utc is 'long ago'"));
 }
 
 TEST_F(HistoryCommand, WrongInputEndsWithThree) {

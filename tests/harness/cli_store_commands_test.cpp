@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/launch/process.h"
+#include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class StoreCommands : public testing::Test {
@@ -180,6 +182,71 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
   const auto better = run({"compare", "--db", "q.db", "--sweep", "s1", "--baseline", "v2"});
   EXPECT_EQ(better.exit_code, 0);
   EXPECT_THAT(better.output, HasSubstr("perfbench baseline set v2 --kind rolling --from s1 --reason 'improved'"));
+}
+
+// A row that somebody changed, or that a newer perfbench wrote: it is named, and everything else still works.
+TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
+  write_sweep("s1", 0.5, 6);
+  write_sweep("s2", 0.5, 6);
+  write_sweep("s3", 0.6, 6);
+  ingest();
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
+      .execute("UPDATE attempts SET state = 'bogus' WHERE attempt = 3 AND started_utc GLOB '2026-01*'");
+  const auto named = AllOf(HasSubstr("q.db: the row of attempts with attempt_key 3 (attempt 3 of run "),
+                           HasSubstr("state is 'bogus'"), HasSubstr("perfbench ingest"), HasSubstr("(left out)"));
+  const auto of_it = run({"report", "--db", "q.db", "--sweep", "s1"});
+  EXPECT_EQ(of_it.exit_code, 3);
+  EXPECT_THAT(of_it.output, HasSubstr("| Size "));
+  EXPECT_THAT(of_it.error_output, named);
+  EXPECT_EQ(run({"report", "--db", "q.db"}).exit_code, 0) << "of another sweep";
+  const auto same = run({"compare", "--db", "q.db", "--sweep", "s2", "--baseline", "s1"});
+  EXPECT_EQ(same.exit_code, 3);
+  EXPECT_THAT(same.output, HasSubstr("SAME"));
+  EXPECT_THAT(same.error_output, named);
+  const auto slower = run({"compare", "--db", "q.db", "--sweep", "s3", "--baseline", "s1"});
+  EXPECT_EQ(slower.exit_code, 1) << "a regression is one all the same";
+  EXPECT_THAT(slower.error_output, named);
+  EXPECT_EQ(run({"baseline", "set", "v1", "--db", "q.db", "--from", "s1", "--reason", "r"}).exit_code, 0);
+  EXPECT_EQ(run({"alerts", "list", "--db", "q.db"}).exit_code, 0);
+}
+
+TEST_F(StoreCommands, ARunThatCannotBeReadLeavesItsAttemptsOut) {
+  write_sweep("s1", 0.5, 2);
+  ExampleRun other{.attempt = example_attempt("d", 1)};
+  other.run.seq_len = 64;
+  other.attempt.sweep_id = "s1";
+  write_run_directory(scratch_ / "runs/s1/other", other);
+  ingest();
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
+      .execute("UPDATE runs SET run_json = '{\"colour\":1}' WHERE seq_len = 64");
+  const auto end = run({"report", "--db", "q.db"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.output, HasSubstr("0.5008"));
+  EXPECT_THAT(end.error_output, AllOf(HasSubstr("the row of runs with run_id "), HasSubstr("colour")));
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000).execute("UPDATE runs SET run_json = '{'");
+  const auto nothing = run({"report", "--db", "q.db"});
+  EXPECT_EQ(nothing.exit_code, 3);
+  EXPECT_THAT(nothing.error_output, HasSubstr("nothing else is in 'latest'"));
+}
+
+TEST_F(StoreCommands, ASweepIsResumedOverARowThatCannotBeRead) {
+  write_text(
+      scratch_ / "m.yaml",
+      "name: m\ndefaults: {model: gpt-mini, seq_len: 16, global_batch: 1, steps: 3}\naxes: {seed: [100, 101]}\n");
+  const auto sweep = [this](std::vector<std::string> more) {
+    more.insert(more.begin(), {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "sweep", "m.yaml"});
+    return run_process(
+        {.command = more,
+         .working_dir = scratch_.path(),
+         .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}, {"PERFBENCH_ENGINE", PERFBENCH_FAKE_ENGINE}}});
+  };
+  ASSERT_EQ(sweep({}).exit_code, 0);
+  Connection(scratch_ / "perf.db", OpenMode::read_write, 1000)
+      .execute("UPDATE attempts SET state = 'bogus' WHERE attempt_key = 1");
+  const auto end = sweep({"--resume"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.output, AllOf(HasSubstr("1 ok, 1 done before"), HasSubstr("| Size "))) << end.error_output;
+  EXPECT_THAT(end.error_output, HasSubstr("the row of attempts with attempt_key 1"));
 }
 
 TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {

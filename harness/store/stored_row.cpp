@@ -1,0 +1,33 @@
+#include "harness/store/stored_row.h"
+
+#include <cmath>
+
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::harness {
+
+void refuse_row(const Connection& db, const RowName& row, const std::string& trouble) {
+  throw UnreadableRow(
+      "[store] " + db.path().string() + ": the row of " + std::string(row.table) + " with " + row.row +
+      " cannot be read: " + trouble +
+      "; it is damaged or of a newer perfbench: use that one, restore the database from a copy, or build "
+      "it anew from its run directories with `perfbench ingest`");
+}
+
+double stored_number(const Connection& db, const RowName& row, std::string_view column, double value) {
+  if (std::isfinite(value)) return value;
+  refuse_row(db, row, std::string(column) + " is no finite number");
+}
+
+spec::RunSpec stored_run(const Connection& db, const RowName& row, const std::string& run_json) {
+  try {
+    // Half of the time of a query: the text is our own and was checked when it was taken in, so not by parse_json().
+    return spec::fields_from_json<spec::RunSpec>(spec::Json::parse(run_json), spec::Missing::is_error);
+  } catch (const spec::SpecError& e) {
+    refuse_row(db, row, "run_json" + (e.pointer().empty() ? "" : " at " + e.pointer()) + ": " + e.what());
+  } catch (const spec::Json::exception& e) {
+    refuse_row(db, row, std::string("run_json is no JSON: ") + e.what());
+  }
+}
+
+}  // namespace perfbench::harness

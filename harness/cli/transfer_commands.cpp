@@ -22,6 +22,7 @@ struct ExportOptions {
 struct ImportOptions {
   std::filesystem::path db = "perf.db";
   std::vector<std::filesystem::path> files;
+  std::uint64_t unpacked_limit_bytes = 0;  // 0: by the size of the file
 };
 
 void export_file(const ExportOptions& options) {
@@ -47,7 +48,7 @@ ExitCode import_files(const ImportOptions& options) {
   auto code = ExitCode::fine;
   for (const auto& file : options.files) {
     try {
-      print_counts(file, import_runs(options.db, file));
+      print_counts(file, import_runs(options.db, file, options.unpacked_limit_bytes));
     } catch (const InputError& e) {
       notice("{}", e.what());
       code = ExitCode::usage;
@@ -79,13 +80,16 @@ void add_import(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<ImportOptions>();
   command->add_option("--db", options->db, "database, made if it does not exist")->capture_default_str();
   command->add_option("FILE", options->files, "what is there already is left alone")->required();
+  command
+      ->add_option("--unpacked-limit", options->unpacked_limit_bytes,
+                   "bytes (or 8GB, 500MB) that a file may unpack to; 200 times its size, at least 64 MiB, unless given")
+      ->transform(CLI::AsSizeValue(false));
   command->footer(
-      "Each file is checked first and taken in whole or not at all.\n"
+      "Each file is checked first, with every row in it, and taken in whole or not at all.\n"
       "Examples:\n"
       "  perfbench import --db all-machines.db node1.perfbench node2.perfbench\n"
-      "Exit codes: 0 all taken in; 3 some file is damaged, newer than this perfbench, or contradicts the database "
-      "(the\n"
-      "others are taken in all the same).");
+      "Exit codes: 0 all taken in; 3 some file is damaged, newer than this perfbench, holds a row that\n"
+      "cannot be, or contradicts the database (the others are taken in all the same).");
   command->callback([options, &context] { context.exit_code = import_files(*options); });
 }
 

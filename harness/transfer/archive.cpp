@@ -12,6 +12,7 @@
 #include "harness/transfer/temporary_file.h"
 #include "harness/transfer/zstd_stream.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/regular_file.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -70,6 +71,41 @@ class FileSink {
   std::ofstream out_;
 };
 
+// Takes bytes up to a limit. Data that packs far better than a database's is made to fill a disk.
+class BoundedSink {
+ public:
+  BoundedSink(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes)
+      : file_(file), out_(payload), most_bytes_(most_bytes) {
+    std::error_code error;
+    const auto space = fs::space(fs::absolute(payload).parent_path(), error);
+    if (!error) room_ = space.available - space.available / kKeptFree;
+  }
+  void write(std::string_view bytes) {
+    written_ += bytes.size();
+    if (written_ > most_bytes_) {
+      reject_archive(file_,
+                     fmt::format("unpacks to more than {} bytes, and an export of its size does not; where that is "
+                                 "right, allow more with --unpacked-limit",
+                                 most_bytes_));
+    }
+    if (written_ > room_) {
+      reject_archive(file_, fmt::format("unpacks to more than the {} bytes that the disk of the database has room for; "
+                                        "free some space, or name a database on another disk with --db",
+                                        room_));
+    }
+    out_.write(bytes);
+  }
+  void close() { out_.close(); }
+
+ private:
+  static constexpr std::uintmax_t kKeptFree = 10;  // a tenth of the room stays free
+  fs::path file_;
+  FileSink out_;
+  std::uint64_t most_bytes_;
+  std::uintmax_t room_ = UINTMAX_MAX;
+  std::uint64_t written_ = 0;
+};
+
 std::string read_stretch(const fs::path& file, std::uint64_t begin, std::uint64_t end) {
   std::string bytes;
   FileBytes(file, begin, end).next(bytes);
@@ -124,10 +160,13 @@ ArchiveHeader parse_header(const fs::path& file, std::string_view line) {
 }  // namespace
 
 bool is_archive(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string start(kMagic.size(), '\0');
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return in && start == kMagic;
+  try {
+    const auto opened = spec::RegularFile::open(file);
+    std::string start(kMagic.size(), '\0');
+    return opened && opened->read_at(0, start.data(), start.size()) == start.size() && start == kMagic;
+  } catch (const spec::FileError&) {
+    return false;
+  }
 }
 
 void write_archive(const ArchiveHeader& header, const fs::path& payload, const fs::path& file) {
@@ -146,7 +185,7 @@ void write_archive(const ArchiveHeader& header, const fs::path& payload, const f
   fs::rename(part.path(), file);
 }
 
-ArchiveHeader read_archive(const fs::path& file, const fs::path& payload) {
+ArchiveHeader read_archive(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes) {
   const auto size = size_of(file);
   if (!is_archive(file)) reject_archive(file, "is not a file of `perfbench export`");
   const auto end = checked_end(file, size);
@@ -155,7 +194,7 @@ ArchiveHeader read_archive(const fs::path& file, const fs::path& payload) {
   if (newline == std::string::npos) reject_archive(file, "has no header");
   const auto header = parse_header(file, std::string_view(start).substr(0, newline));
   FileBytes frame(file, newline + 1, end);
-  FileSink out(payload);
+  BoundedSink out(file, payload, most_bytes > 0 ? most_bytes : std::max(kUnpackedAlways, size * kUnpackedTimes));
   try {
     zstd_decompress([&](std::string& bytes) { frame.next(bytes); }, [&](std::string_view bytes) { out.write(bytes); });
   } catch (const ZstdError& e) {

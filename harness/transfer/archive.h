@@ -36,8 +36,15 @@ bool is_archive(const std::filesystem::path& file);
 void write_archive(const ArchiveHeader& header, const std::filesystem::path& payload,
                    const std::filesystem::path& file);
 
-// Checks all of `file` and then unpacks its database to `payload`. Throws InputError for a file that is not an export,
-// is damaged or cut off, or is of a newer perfbench.
-ArchiveHeader read_archive(const std::filesystem::path& file, const std::filesystem::path& payload);
+// What a file may unpack to unless it is told: so many times its own size (a database shrinks to about a tenth), or
+// this much whatever its size.
+inline constexpr std::uint64_t kUnpackedTimes = 200;
+inline constexpr std::uint64_t kUnpackedAlways = std::uint64_t{64} << 20;
+
+// Checks all of `file` and then unpacks its database to `payload`, up to `most_bytes` (0: by the size of the file) and
+// to what the disk has room for. Throws InputError for a file that is not an export, is damaged or cut off, unpacks to
+// more, or is of a newer perfbench.
+ArchiveHeader read_archive(const std::filesystem::path& file, const std::filesystem::path& payload,
+                           std::uint64_t most_bytes = 0);
 
 }  // namespace perfbench::harness

@@ -7,6 +7,7 @@
 #include "harness/store/database.h"
 #include "harness/transfer/archive.h"
 #include "harness/transfer/temporary_file.h"
+#include "harness/transfer/verify_rows.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -52,6 +53,7 @@ bool is_sound(const Connection& db) {
 std::map<std::string, MergeCount> merge_unpacked(Connection& db, const Connection& unpacked, const fs::path& file) {
   try {
     if (columns_of(unpacked) != columns_of(db)) reject_database(file, "its tables are others");
+    verify_rows(unpacked, db, file.string());
     db.attach(unpacked, "source");
     Transaction transaction(db);
     auto counts = merge_source(db, {}, file.string());
@@ -65,9 +67,10 @@ std::map<std::string, MergeCount> merge_unpacked(Connection& db, const Connectio
 
 }  // namespace
 
-std::map<std::string, MergeCount> import_runs(const fs::path& path, const fs::path& file) {
+std::map<std::string, MergeCount> import_runs(const fs::path& path, const fs::path& file,
+                                              std::uint64_t most_unpacked_bytes) {
   const TemporaryFile payload(path, "import");
-  read_archive(file, payload.path());
+  read_archive(file, payload.path(), most_unpacked_bytes);
   const auto unpacked = open_unpacked(payload.path(), file);
   auto db = open_database(path);
   return merge_unpacked(db, unpacked, file);

@@ -2,6 +2,7 @@
 // in each other's files end up with the same contents.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -11,8 +12,9 @@
 namespace perfbench::harness {
 
 // One transaction; `db` is made if it does not exist. Throws InputError, with nothing taken in, for a file that is
-// damaged or cut off (archive.h), of a newer perfbench, or at odds with the database (merge.h).
-// Returns what became of the rows of each table.
-std::map<std::string, MergeCount> import_runs(const std::filesystem::path& db, const std::filesystem::path& file);
+// damaged or cut off or unpacks to more than it may (archive.h), of a newer perfbench, with rows that no perfbench
+// writes (verify_rows.h), or at odds with the database (merge.h). Returns what became of the rows of each table.
+std::map<std::string, MergeCount> import_runs(const std::filesystem::path& db, const std::filesystem::path& file,
+                                              std::uint64_t most_unpacked_bytes = 0);
 
 }  // namespace perfbench::harness

@@ -249,6 +249,20 @@ TEST_F(StoreCommands, ASweepIsResumedOverARowThatCannotBeRead) {
   EXPECT_THAT(end.error_output, HasSubstr("the row of attempts with attempt_key 1"));
 }
 
+TEST_F(StoreCommands, AnExportWithARowThatCannotBeLeavesTheDatabaseAsItWas) {
+  write_sweep("s1", 0.5, 2);
+  ingest();
+  ASSERT_EQ(run({"export", "--db", "q.db", "good.perfbench"}).exit_code, 0);
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000).execute("UPDATE attempts SET state = 'bogus'");
+  ASSERT_EQ(run({"export", "--db", "q.db", "bad.perfbench"}).exit_code, 0);
+  const auto end = run({"import", "--db", "w.db", "good.perfbench", "bad.perfbench"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.output, HasSubstr("good.perfbench: 2 attempts added"));
+  EXPECT_THAT(end.error_output, AllOf(HasSubstr("bad.perfbench"), HasSubstr("state 'bogus', which cannot be")));
+  EXPECT_EQ(run({"report", "--db", "w.db"}).exit_code, 0);
+  EXPECT_EQ(run({"import", "--db", "w.db", "--unpacked-limit", "10KB", "good.perfbench"}).exit_code, 3);
+}
+
 TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {
   write_sweep("s1", 0.5, 1);
   ingest();

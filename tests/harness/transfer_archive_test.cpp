@@ -100,9 +100,30 @@ TEST_F(Archive, WithARightSumAndWrongContentsIsRefused) {
   EXPECT_THAT(error_of(with_sum("perfbench-export ")), HasSubstr("has no header"));
 }
 
+TEST_F(Archive, ThatUnpacksToFarMoreThanItsSizeIsRefusedUnlessItIsAllowed) {
+  constexpr std::size_t kBytes = kUnpackedAlways + 1;
+  EXPECT_LT(write(std::string(kBytes, 'y')).size() * kUnpackedTimes, kBytes) << "a bomb, if a small one";
+  try {
+    read_archive(file_, scratch_ / "unpacked");
+    FAIL() << "unpacked";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr(file_.string() + " unpacks to more than 67108864 bytes"));
+    EXPECT_THAT(e.what(), HasSubstr("--unpacked-limit"));
+  }
+  EXPECT_LE(fs::file_size(scratch_ / "unpacked"), kUnpackedAlways);
+  EXPECT_THROW(read_archive(file_, scratch_ / "unpacked", kBytes - 1), InputError);
+  EXPECT_EQ(read_archive(file_, scratch_ / "unpacked", kBytes).attempts, 2);
+  EXPECT_EQ(fs::file_size(scratch_ / "unpacked"), kBytes);
+}
+
 TEST_F(Archive, OfAnythingElseIsRefused) {
   EXPECT_THAT(error_of("a,b,c\n1,2,3\n"), HasSubstr("is not a file of `perfbench export`"));
   EXPECT_THROW(read_archive(scratch_ / "nowhere", scratch_ / "unpacked"), InputError);
+  for (const auto damage : {Damage::pipe, Damage::folder, Damage::endless}) {
+    damage_file(file_, damage);
+    EXPECT_FALSE(is_archive(file_)) << damage_name(damage);
+    EXPECT_THROW(read_archive(file_, scratch_ / "unpacked"), InputError) << damage_name(damage);
+  }
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void announce(const Baseline& baseline) {
              baseline.attempt_keys.size(), baseline.values.size(), baseline.author, baseline.reason);
 }
 
-void set_baseline(const SetOptions& options) {
+ExitCode set_baseline(const SetOptions& options) {
   refuse_published(options.entry);
   auto db = open_database(options.entry.db);
   auto baseline = start_entry(options.entry);
@@ -89,6 +89,7 @@ void set_baseline(const SetOptions& options) {
   }
   add_baseline(db, baseline);
   announce(baseline);
+  return tell_left_out(db, ExitCode::fine);
 }
 
 std::vector<BaselineValue> published_values(const std::string& source, const CommandContext& context) {
@@ -160,7 +161,8 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench baseline set main --db perf.db --reason 'release 1.2'\n"
       "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --db perf.db\n"
-      "  perfbench baseline list --db perf.db");
+      "  perfbench baseline list --db perf.db\n"
+      "Exit codes: 0 done; 3 wrong input, or done without a row that cannot be read, which is named.");
 
   auto* set = command->add_subcommand("set", "A baseline from runs of this database");
   auto set_options = std::make_shared<SetOptions>();
@@ -168,7 +170,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   add_enum_option(*set, "--kind", set_options->entry.kind, "anchor, rolling or other_binary");
   set->add_option("--from", set_options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
       ->capture_default_str();
-  set->callback([set_options] { set_baseline(*set_options); });
+  set->callback([set_options, &context] { context.exit_code = set_baseline(*set_options); });
 
   auto* from_file = command->add_subcommand("import", "A baseline from a file, or from a published row");
   auto import_options = std::make_shared<ImportOptions>();

@@ -1,12 +1,16 @@
 #include "harness/cli/left_out.h"
 
-#include <fmt/core.h>
+#include "harness/notice.h"
 
 namespace perfbench::harness {
 
+ExitCode tell_left_out(const std::set<std::string>& left_out, ExitCode code) {
+  for (const auto& why : left_out) notice("{} (left out)", why);
+  return code == ExitCode::fine && !left_out.empty() ? ExitCode::usage : code;
+}
+
 ExitCode tell_left_out(const Connection& db, ExitCode code) {
-  for (const auto& why : db.left_out()) fmt::print(stderr, "{} (left out)\n", why);
-  return code == ExitCode::fine && !db.left_out().empty() ? ExitCode::usage : code;
+  return tell_left_out(db.left_out(), code);
 }
 
 }  // namespace perfbench::harness

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/left_out.h"
 #include "harness/input_error.h"
 #include "harness/notice.h"
 #include "harness/transfer/export.h"
@@ -25,13 +26,14 @@ struct ImportOptions {
   std::uint64_t unpacked_limit_bytes = 0;  // 0: by the size of the file
 };
 
-void export_file(const ExportOptions& options) {
+ExitCode export_file(const ExportOptions& options) {
   const auto report = export_runs({.db = options.db,
                                    .selection = parse_selection(options.selection),
                                    .file = options.file,
                                    .perfbench_version = PERFBENCH_VERSION});
   fmt::print("{}: {} attempts ({} step rows), {} bytes\n", options.file.string(), report.attempts, report.step_rows,
              report.file_bytes);
+  return tell_left_out(report.left_out, ExitCode::fine);
 }
 
 void print_counts(const std::filesystem::path& file, const std::map<std::string, MergeCount>& tables) {
@@ -59,7 +61,7 @@ ExitCode import_files(const ImportOptions& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app, CommandContext&) {
+void add_export(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("export", "Runs of a database as one file, to be imported elsewhere");
   auto options = std::make_shared<ExportOptions>();
   command->add_option("--db", options->db, "database")->capture_default_str();
@@ -71,8 +73,9 @@ void add_export(CLI::App& app, CommandContext&) {
       "too. The file ends with the SHA-256 of all before its last line.\n"
       "Examples:\n"
       "  perfbench export --db perf.db everything.perfbench\n"
-      "  perfbench export --db perf.db --select latest tonight.perfbench");
-  command->callback([options] { export_file(*options); });
+      "  perfbench export --db perf.db --select latest tonight.perfbench\n"
+      "Exit codes: 0 written; 3 wrong input, or written without a row that cannot be read, which is named.");
+  command->callback([options, &context] { context.exit_code = export_file(*options); });
 }
 
 void add_import(CLI::App& app, CommandContext& context) {

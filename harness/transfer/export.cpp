@@ -42,7 +42,7 @@ ExportReport fill(const fs::path& payload, const ExportRequest& request) {
   Transaction transaction(db);
   merge_source(db, scope, request.db.string());
   transaction.commit();
-  return {.attempts = count_rows(db, "attempts"), .step_rows = count_rows(db, "steps")};
+  return {.attempts = count_rows(db, "attempts"), .step_rows = count_rows(db, "steps"), .left_out = store.left_out()};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "harness/store/query.h"
@@ -20,6 +21,7 @@ struct ExportReport {
   std::int64_t attempts = 0;
   std::int64_t step_rows = 0;
   std::uintmax_t file_bytes = 0;
+  std::set<std::string> left_out = {};  // of the selection: rows that cannot be read
 };
 
 // Needs room beside `file` for its contents without compression, and little memory. Throws InputError for a selection

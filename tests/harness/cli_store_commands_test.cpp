@@ -206,7 +206,15 @@ TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
   const auto slower = run({"compare", "--db", "q.db", "--sweep", "s3", "--baseline", "s1"});
   EXPECT_EQ(slower.exit_code, 1) << "a regression is one all the same";
   EXPECT_THAT(slower.error_output, named);
-  EXPECT_EQ(run({"baseline", "set", "v1", "--db", "q.db", "--from", "s1", "--reason", "r"}).exit_code, 0);
+  const auto set = run({"baseline", "set", "v1", "--db", "q.db", "--from", "s1", "--reason", "r"});
+  EXPECT_EQ(set.exit_code, 3);
+  EXPECT_THAT(set.output, HasSubstr("5 runs"));
+  EXPECT_THAT(set.error_output, named);
+  EXPECT_EQ(run({"baseline", "list", "--db", "q.db"}).exit_code, 0);
+  const auto exported = run({"export", "--db", "q.db", "--select", "s1", "s1.perfbench"});
+  EXPECT_EQ(exported.exit_code, 3);
+  EXPECT_THAT(exported.error_output, named);
+  EXPECT_THAT(run({"import", "--db", "w.db", "s1.perfbench"}).output, HasSubstr("5 attempts added"));
   EXPECT_EQ(run({"alerts", "list", "--db", "q.db"}).exit_code, 0);
 }
 

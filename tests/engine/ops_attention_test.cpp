@@ -186,6 +186,42 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   }
 }
 
+// Scores of about 1e9, far apart: each query sees one key and no other. Two coordinates make them: one that tells the
+// keys apart, and one that adds the same to all and leaves no score without rounding. Whatever is rounded, every
+// softmax is one-hot: a probability is exactly 1 or 0. The gradient of its scores is then exactly 0, a sum less itself,
+// and of the bound of check_backward the sums of dvalue remain, with what is stored in bf16.
+TEST_P(Attention, HugeScoresHaveTheGradientsOfTheKeyThatIsSeen) {
+  const auto [dtype, kind] = GetParam();
+  const AttentionDims dims{.batch = 1, .seq_len = 125, .n_heads = 2, .n_kv_heads = 1, .head_dim = 24};
+  Problem p(dtype, dims);
+  Values query(p.query.values().size(), 0.0);
+  Values key(p.key.values().size(), 0.0);
+  for (std::int64_t r = 0; r < dims.seq_len; ++r) {
+    // 47 and 125 have no common divisor: every key has another place, and the best so far changes now and then.
+    const auto at = static_cast<std::size_t>(r * dims.head_dim);
+    key[at] = static_cast<double>(r * 47 % 125 - 62) / 64.0;
+    key[at + 1] = 0x1p-12;
+    for (std::int64_t h = 0; h < dims.n_heads; ++h) {
+      const auto row = static_cast<std::size_t>((r * dims.n_heads + h) * dims.head_dim);
+      query[row] = static_cast<double>(128 + r) * (h == 0 ? 0x1p25 : -0x1p25);
+      query[row + 1] = static_cast<double>(255 - r) * 0x1p25;
+    }
+  }
+  p.query.set(query);
+  p.key.set(key);
+  const auto want =
+      oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(), dims);
+  p.forward(*ops_, kind);
+  p.backward(*ops_, kind);
+  const double relative = oracle::gamma(2.0 * 24 + 3.0 * 125 + 16) + 2.0 * storage_error(dtype, kind) +
+                          (dtype == DType::bf16 ? oracle::kUnitBf16 : 0.0);
+  const auto nothing = [](std::size_t) { return 0.0; };
+  expect_within(p.dquery, want.dquery.value, nothing, "dquery");
+  expect_within(p.dkey, want.dkey.value, nothing, "dkey");
+  expect_within(
+      p.dvalue, want.dvalue.value, [&](std::size_t i) { return relative * want.dvalue.magnitude[i]; }, "dvalue");
+}
+
 TEST_P(Attention, ANanInAQueryReachesItsContext) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 1, .n_kv_heads = 1, .head_dim = 16};

@@ -1,5 +1,10 @@
-// Tiled attention (Dao, "FlashAttention-2", 2023): the scores exist one tile at a time. The exponentials are to base 2,
-// log2(e) being folded into the scale of the queries.
+// Tiled attention (Dao, "FlashAttention-2", 2023): the scores exist one tile at a time.
+//
+// Both directions compute the same scores, bit for bit, and take them off before they change to base 2. So the key with
+// the largest score x has the same difference in both: logsumexp = x + log(sum) is rounded, but never to below x, and
+// by no more than log(sum) upwards. However large the scores are, the probabilities of the backward pass are at most 1,
+// and by no more than a factor of `sum` (at most T) other than those of the forward pass. With log2(e) folded into the
+// scale and a logsumexp that went through two more products they were wrong by a factor of 2^(3 u x).
 #include <cmath>
 #include <limits>
 
@@ -15,7 +20,11 @@ constexpr std::int64_t kFlashKeyTile = 128;    // forward
 constexpr std::int64_t kBackwardKeyTile = 64;  // two tiles of scores are alive
 
 float query_scale(const AttentionDims& dims) {
-  return kLog2E / std::sqrt(static_cast<float>(dims.head_dim));
+  return 1.0F / std::sqrt(static_cast<float>(dims.head_dim));
+}
+
+Vec exp_of_difference(Vec difference) {
+  return exp2(difference * kLog2E);
 }
 
 template <class T>
@@ -84,7 +93,7 @@ class FlashForward {
     finish(tile, batch, head);
   }
 
-  // Scores become exp2(score - maximum so far); what was summed under a smaller maximum is scaled down.
+  // Scores become exp(score - maximum so far); what was summed under a smaller maximum is scaled down.
   void softmax(const ScoreTile& tile) {
     const Vec lowest = splat(-std::numeric_limits<float>::infinity());
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
@@ -103,14 +112,14 @@ class FlashForward {
       const float maximum = std::max(maxima_[r], max_lanes(most));
       Vec sum = load(sums_ + r * kLanes);
       if (maximum != maxima_[r]) {
-        const Vec shrink = exp2(splat(maxima_[r] - maximum));
+        const Vec shrink = exp_of_difference(splat(maxima_[r] - maximum));
         sum *= shrink;
         float* const context = context_ + r * width_;
         for (std::int64_t i = 0; i < width_; i += kLanes) store(context + i, load(context + i) * shrink);
         maxima_[r] = maximum;
       }
       for (std::int64_t i = 0; i < width; i += kLanes) {
-        const Vec weight = exp2(load(scores + i) - maximum);
+        const Vec weight = exp_of_difference(load(scores + i) - maximum);
         store(scores + i, weight);
         sum += weight;
       }
@@ -124,7 +133,7 @@ class FlashForward {
         args_.logsumexp_BHT.template as<float>() + (batch * dims_.n_heads + head) * dims_.seq_len + tile.row;
     for (std::int64_t r = 0; r < tile.rows; ++r) {
       const float sum = sum_lanes(load(sums_ + r * kLanes));
-      logsumexp[r] = (maxima_[r] + std::log2(sum)) * kLn2;
+      logsumexp[r] = maxima_[r] + std::log(sum);
       unpack_rows<T>(context_ + r * width_, {1, dims_.head_dim, width_}, 1.0F / sum,
                      {context.row(tile.row + r), context.stride});
     }
@@ -183,7 +192,7 @@ class FlashBackward {
     keys_turned_ = carver.take(keys * dims_.head_dim);
     values_turned_ = carver.take(keys * dims_.head_dim);
     for (float** rows : {&keys_, &dkey_, &dvalue_, &query_, &dcontext_, &dquery_}) *rows = carver.take(keys * width_);
-    log2sumexp_ = carver.take(dims_.seq_len);
+    logsumexp_ = carver.take(dims_.seq_len);
     delta_ = carver.take(dims_.seq_len);
     weights_ = carver.take(kFlashQueryTile * kBackwardKeyTile);
     dscores_ = carver.take(kFlashQueryTile * kBackwardKeyTile);
@@ -191,6 +200,9 @@ class FlashBackward {
   }
 
   bool mine(std::int64_t tile) const { return tile % parts_ == part_; }
+
+  // At most 1 for the same scores, and for others.
+  static Vec probability(Vec difference) { return exp_of_difference(at_most(difference, 0.0F)); }
 
   void pack_keys(std::int64_t batch, std::int64_t kv_head) {
     const auto key = head_rows<const T>(args_.key, dims_, batch, kv_head);
@@ -203,24 +215,34 @@ class FlashBackward {
     std::fill(dvalue_, dvalue_ + dims_.seq_len * width_, 0.0F);
   }
 
-  // delta[r] = sum of dcontext * context, which is the sum over keys of weight * dweight.
   void pack_queries(std::int64_t batch, std::int64_t head) {
     const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
-    const auto dcontext = head_rows<const T>(args_.dcontext, dims_, batch, head);
-    const auto context = head_rows<const T>(args_.context, dims_, batch, head);
     pack_rows<T>(head_rows<const T>(args_.query, dims_, batch, head), shape, query_scale(dims_), query_);
-    pack_rows<T>(dcontext, shape, 1.0F, dcontext_);
+    pack_rows<T>(head_rows<const T>(args_.dcontext, dims_, batch, head), shape, 1.0F, dcontext_);
+    float* const context = dquery_;  // whose place is not needed yet
+    pack_rows<T>(head_rows<const T>(args_.context, dims_, batch, head), shape, 1.0F, context);
+    sum_deltas(context);
     std::fill(dquery_, dquery_ + dims_.seq_len * width_, 0.0F);
     const float* const logsumexp =
         args_.logsumexp_BHT.template as<const float>() + (batch * dims_.n_heads + head) * dims_.seq_len;
-    for (std::int64_t r = 0; r < dims_.seq_len; ++r) {
-      log2sumexp_[r] = logsumexp[r] * kLog2E;
-      Vec sum{};
-      for (std::int64_t i = 0; i < dims_.head_dim; i += kLanes) {
-        const std::int64_t count = std::min(kLanes, dims_.head_dim - i);
-        sum += load(dcontext_ + r * width_ + i) * load_up_to(context.row(r) + i, count);
+    std::copy(logsumexp, logsumexp + dims_.seq_len, logsumexp_);
+  }
+
+  // delta[r] = sum of dcontext * context, which is the sum over keys of weight * dweight. In the order of the product
+  // that gives dweight: where a query sees one key, its context is that key's value, and delta is to be dweight itself.
+  // A difference in rounding would be multiplied with queries and keys, which are large where scores are.
+  void sum_deltas(const float* context) {
+    constexpr std::int64_t kRows = 8;  // side by side, as each sum waits for itself
+    for (std::int64_t first = 0; first < dims_.seq_len; first += kRows) {
+      const std::int64_t rows = std::min(kRows, dims_.seq_len - first);
+      float sums[kRows] = {};
+      for (std::int64_t i = 0; i < dims_.head_dim; ++i) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const std::int64_t at = (first + r) * width_ + i;
+          sums[r] += dcontext_[at] * context[at];
+        }
       }
-      delta_[r] = sum_lanes(sum);
+      std::copy(sums, sums + rows, delta_ + first);
     }
   }
 
@@ -250,18 +272,18 @@ class FlashBackward {
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
       float* const weights = weights_ + r * kBackwardKeyTile;
       float* const dscores = dscores_ + r * kBackwardKeyTile;
-      const float shift = log2sumexp_[tile.row + r];
+      const float logsumexp = logsumexp_[tile.row + r];
       const float delta = delta_[tile.row + r];
       const std::int64_t visible = tile.visible(r);
       const std::int64_t whole = visible / kLanes * kLanes;
       for (std::int64_t i = 0; i < whole; i += kLanes) {
-        const Vec weight = exp2(load(weights + i) - shift);
+        const Vec weight = probability(load(weights + i) - logsumexp);
         store(weights + i, weight);
         store(dscores + i, weight * (load(dscores + i) - delta));
       }
       if (visible == kBackwardKeyTile) continue;
       // The register that the mask cuts, and zeros behind it for the rows that a product takes together.
-      const Vec weight = keep_lanes(exp2(load(weights + whole) - shift), visible - whole);
+      const Vec weight = keep_lanes(probability(load(weights + whole) - logsumexp), visible - whole);
       store(weights + whole, weight);
       store(dscores + whole, keep_lanes(weight * (load(dscores + whole) - delta), visible - whole));
       const std::int64_t end = std::min(kBackwardKeyTile, round_up(visible + kMaskRows, kLanes));
@@ -298,18 +320,18 @@ class FlashBackward {
     for (std::int64_t row = 0; row < dims_.seq_len; row += kFlashQueryTile) {
       if (!mine(row / kFlashQueryTile)) continue;
       unpack_rows<T>(dquery_ + row * width_, {std::min(kFlashQueryTile, dims_.seq_len - row), dims_.head_dim, width_},
-                     query_scale(dims_) * kLn2, {dquery.row(row), dquery.stride});
+                     query_scale(dims_), {dquery.row(row), dquery.stride});
     }
   }
 
-  // The packed queries carry the scale times log2(e): the latter is taken out again.
+  // The packed queries carry the scale.
   void write_dkey_dvalue(std::int64_t batch, std::int64_t kv_head) const {
     const auto dkey = head_rows<T>(args_.dkey, dims_, batch, kv_head);
     const auto dvalue = head_rows<T>(args_.dvalue, dims_, batch, kv_head);
     for (std::int64_t key = 0; key < dims_.seq_len; key += kBackwardKeyTile) {
       if (!mine(key / kBackwardKeyTile)) continue;
       const PackedShape shape{std::min(kBackwardKeyTile, dims_.seq_len - key), dims_.head_dim, width_};
-      unpack_rows<T>(dkey_ + key * width_, shape, kLn2, {dkey.row(key), dkey.stride});
+      unpack_rows<T>(dkey_ + key * width_, shape, 1.0F, {dkey.row(key), dkey.stride});
       unpack_rows<T>(dvalue_ + key * width_, shape, 1.0F, {dvalue.row(key), dvalue.stride});
     }
   }
@@ -329,7 +351,7 @@ class FlashBackward {
   float* query_ = nullptr;  // times the scale
   float* dcontext_ = nullptr;
   float* dquery_ = nullptr;
-  float* log2sumexp_ = nullptr;
+  float* logsumexp_ = nullptr;
   float* delta_ = nullptr;
   float* weights_ = nullptr;  // [kFlashQueryTile][kBackwardKeyTile]
   float* dscores_ = nullptr;

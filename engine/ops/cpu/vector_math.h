@@ -21,15 +21,19 @@ namespace vector_math_detail {
 inline constexpr __mmask16 kAll = 0xFFFF;
 #endif
 
+}  // namespace vector_math_detail
+
 // y, at most `high`; a NaN stays.
 inline Vec at_most(Vec y, float high) {
 #if defined(__AVX512F__)
   // The second operand is the result when one is a NaN.
-  return _mm512_maskz_min_ps(kAll, _mm512_set1_ps(high), y);
+  return _mm512_maskz_min_ps(vector_math_detail::kAll, _mm512_set1_ps(high), y);
 #else
   return select(y > splat(high), splat(high), y);
 #endif
 }
+
+namespace vector_math_detail {
 
 inline Vec nearest_integer(Vec y) {
 #if defined(__AVX512F__)
@@ -58,7 +62,7 @@ inline Vec scale_or_zero(Vec p, Vec n, Vec x, float lowest) {
 
 // 2^y. Relative error at most 2^-22.5 for -126 <= y < 128; 0 below, infinity above.
 inline Vec exp2(Vec y) {
-  const Vec capped = vector_math_detail::at_most(y, 129.0F);
+  const Vec capped = at_most(y, 129.0F);
   const Vec n = vector_math_detail::nearest_integer(capped);
   const Vec f = capped - n;
   Vec p = f * 1.545336197e-04F + 1.339109325e-03F;
@@ -72,7 +76,7 @@ inline Vec exp2(Vec y) {
 
 // e^x. Relative error at most 2^-22.5 for -87.3 <= x < 88.7; 0 below, infinity above.
 inline Vec exp(Vec x) {
-  const Vec capped = vector_math_detail::at_most(x, 89.4F);
+  const Vec capped = at_most(x, 89.4F);
   const Vec n = vector_math_detail::nearest_integer(capped * kLog2E);
   // ln 2 in two parts, the first with zeros in its last bits: n * 0.693359375 is exact.
   const Vec r = (capped - n * 0.693359375F) + n * 2.12194440e-4F;

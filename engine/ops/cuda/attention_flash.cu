@@ -47,7 +47,7 @@ struct ForwardOperands {
 
 // A row's softmax so far, held by both lanes of its pair.
 struct RunningSoftmax {
-  float maximum = -INFINITY;  // of scores to base 2
+  float maximum = -INFINITY;  // of scores
   float sum = 0;
 };
 
@@ -65,13 +65,13 @@ __device__ float softmax_row(RunningSoftmax& state, const float* scores, typenam
       if (j < visible) most = fmaxf(most, scores[j]);
     }
   }
-  most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1)) * scale;
+  most = scaled_score(fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1)), scale);
   const float maximum = fmaxf(state.maximum, most);
-  const float factor = maximum == state.maximum ? 1.0F : exp2f(state.maximum - maximum);
+  const float factor = maximum == state.maximum ? 1.0F : exp_of_difference(state.maximum - maximum);
   float sum = 0;
   for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
     for (int j = c; j < c + kPiece; ++j) {
-      const float weight = j < visible ? exp2f(scores[j] * scale - maximum) : 0.0F;
+      const float weight = j < visible ? exp_of_difference(scaled_score(scores[j], scale) - maximum) : 0.0F;
       weights[j] = from_f32<T>(weight);
       sum += weight;
     }
@@ -123,7 +123,6 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   float* const factors = reinterpret_cast<float*>(memory + Shape::kOffsets.factors) + warp * kTile;
   const Places places = Units::find_places(scores);
   const std::int64_t my_row = row + warp * kTile + lane / 2;
-  const float scale = problem.scale * kLog2E;
   RunningSoftmax state;
   Accumulator context[kWidth / kTile];
   clear_tiles<Units>(context);
@@ -143,7 +142,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
     __syncwarp();
     const auto visible = static_cast<int>(max(min(my_row + 1 - first, std::int64_t{Shape::kKeys}), std::int64_t{0}));
     const float factor = softmax_row<Shape>(state, scores + lane / 2 * Shape::kScoreRow,
-                                            weights + lane / 2 * Shape::kScoreRow, visible, scale);
+                                            weights + lane / 2 * Shape::kScoreRow, visible, problem.scale);
     if (lane % 2 == 0) factors[lane / 2] = factor;
     __syncwarp();
     if (__any_sync(kAllLanes, factor != 1.0F)) rescale_rows<Units>(context, factors, places);
@@ -159,7 +158,7 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   if (lane % 2 == 0) {
     factors[lane / 2] = 1.0F / state.sum;
     if (my_row < d.seq_len) {
-      operands.logsumexp[statistics_row(d, batch, head) + my_row] = (state.maximum + log2f(state.sum)) * kLn2;
+      operands.logsumexp[statistics_row(d, batch, head) + my_row] = state.maximum + logf(state.sum);
     }
   }
   __syncwarp();

@@ -1,7 +1,7 @@
 // Flash attention backward, without atomics, so that the bits are the same in every run: one kernel walks over the
 // queries for a tile of keys, another one over the keys for a tile of queries, at the price of computing the scores
 // twice. Of a pair (query r, key c):
-//   weight = exp(score - logsumexp[r])
+//   weight = exp(score - logsumexp[r]), at most 1
 //   dscore = weight * (dcontext[r] . value[c] - delta[r]), delta[r] = dcontext[r] . context[r]
 //   dvalue[c] += weight dcontext[r]; dkey[c] += scale dscore query[r]; dquery[r] += scale dscore key[c]
 #include "engine/ops/cuda/attention_flash.h"
@@ -24,28 +24,61 @@ struct BackwardOperands {
   void* dvalue;
 };
 
-// delta: a warp for each row of a head.
-constexpr int kDeltaRows = 4;
+template <class Units, int kWidth>
+struct DeltaShape {
+  using T = typename Units::Element;
+  static constexpr int kRow = kWidth + Units::kPad;
 
-template <class T>
-__global__ void delta_kernel(BackwardOperands operands) {
-  const AttentionDims& d = operands.problem.dims;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kDeltaRows + threadIdx.x / kWarp;
+  struct Offsets {
+    std::size_t dcontext, context, places, bytes;
+  };
+  static constexpr Offsets offsets() {
+    SharedLayout layout;
+    Offsets o{};
+    o.dcontext = layout.take(kTile * kRow * sizeof(T));
+    o.context = layout.take(kTile * kRow * sizeof(T));
+    o.places = layout.take(kTile * kTile * sizeof(float));
+    o.bytes = layout.bytes();
+    return o;
+  }
+  static constexpr Offsets kOffsets = offsets();
+};
+
+// delta of 16 rows of a head: the diagonal of the product that gives dweights, with the context for values. So it has
+// their order of sums: where a query sees one key, its context is that key's value, and delta is to be dweight itself. A
+// difference in rounding would be multiplied with queries and keys, which are large where scores are.
+template <class Units, int kWidth>
+__global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands) {
+  using Shape = DeltaShape<Units, kWidth>;
+  using T = typename Shape::T;
+  PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
+  unsigned char* const memory = shared;
+  T* const dcontext = reinterpret_cast<T*>(memory + Shape::kOffsets.dcontext);
+  T* const context = reinterpret_cast<T*>(memory + Shape::kOffsets.context);
+  const FlashProblem& problem = operands.problem;
+  const AttentionDims& d = problem.dims;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kTile;
   const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
-  if (row >= d.seq_len) return;
-  const T* const context = head_rows(static_cast<const T*>(operands.context), d, d.n_heads, batch, head).row(row);
-  const T* const dcontext = head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head).row(row);
-  float sum = 0;
-  for (std::int64_t i = lane; i < d.head_dim; i += kWarp) sum += to_f32(context[i]) * to_f32(dcontext[i]);
-  sum = over_warp(sum, Sum{});
-  if (lane == 0) operands.delta[statistics_row(d, batch, head) + row] = sum;
+  load_tile<Units, kTile, kWidth, kWarp>(
+      dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
+  load_tile<Units, kTile, kWidth, kWarp>(
+      context, problem, head_rows(static_cast<const T*>(operands.context), d, d.n_heads, batch, head), row);
+  const Places places = Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places));
+  wait_for_copies();
+  __syncthreads();
+  typename Units::Accumulator products[1];
+  score_tiles<Units, kWidth, Shape::kRow>(products, dcontext, context);
+  for (int i = 0; i < kLaneElements; ++i) {
+    const int r = places.row(i);
+    if (r != places.column(i) || row + r >= d.seq_len) continue;
+    operands.delta[statistics_row(d, batch, head) + row + r] = products[0].x[i];
+  }
 }
 
 // What the backward pass needs of a query's row beside its vectors.
 struct RowStatistics {
-  float log2_sum;  // logsumexp to base 2
+  float logsumexp;
   float delta;
 };
 
@@ -55,7 +88,7 @@ __device__ void load_statistics(RowStatistics* to, const BackwardOperands& opera
                                 std::int64_t first) {
   for (int i = static_cast<int>(threadIdx.x); i < kRows; i += kThreads) {
     const bool present = first + i < operands.problem.dims.seq_len;
-    to[i] = {.log2_sum = present ? operands.logsumexp[statistics + first + i] * kLog2E : INFINITY,
+    to[i] = {.logsumexp = present ? operands.logsumexp[statistics + first + i] : INFINITY,
              .delta = present ? operands.delta[statistics + first + i] : 0.0F};
   }
 }
@@ -64,9 +97,10 @@ struct PairGradient {
   float weight;
   float dscore;
 };
-// score: of query and key, not scaled; dweight: dcontext . value.
-__device__ inline PairGradient pair_gradient(float score, float dweight, const RowStatistics& row, float log2_scale) {
-  const float weight = exp2f(score * log2_scale - row.log2_sum);
+// sum: query . key; dweight: dcontext . value.
+__device__ inline PairGradient pair_gradient(float sum, float dweight, const RowStatistics& row, float scale) {
+  const float difference = scaled_score(sum, scale) - row.logsumexp;
+  const float weight = exp_of_difference(difference > 0 ? 0.0F : difference);  // and not fminf: a NaN stays
   return {weight, weight * (dweight - row.delta)};
 }
 
@@ -75,7 +109,7 @@ struct PairTile {
   std::int64_t query;
   std::int64_t key;
   const RowStatistics* statistics;  // of `query` on
-  float log2_scale;
+  float scale;
   const Places& places;
 };
 
@@ -94,7 +128,7 @@ __device__ void for_each_pair(const Accumulator (&scores)[kTiles], const Accumul
       const int column = j * kTile + tile.places.column(i);
       const int query = kRows == ScoreRows::queries ? row : column;
       const int key = kRows == ScoreRows::queries ? column : row;
-      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[query], tile.log2_scale);
+      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[query], tile.scale);
       const bool visible = tile.key + key <= tile.query + query;
       write(row, column, visible ? pair : PairGradient{0.0F, 0.0F});
     }
@@ -191,7 +225,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     score_tiles<Units, kWidth, Shape::kRow>(scores, my_query, key);
     score_tiles<Units, kWidth, Shape::kRow>(dweights, my_dcontext, value);
     for_each_pair<ScoreRows::queries>(
-        scores, dweights, {my_row, first, statistics + warp * kTile, problem.scale * kLog2E, places},
+        scores, dweights, {my_row, first, statistics + warp * kTile, problem.scale, places},
         [&](int r, int c, const PairGradient& pair) { dscores[r * Shape::kScoreRow + c] = from_f32<T>(pair.dscore); });
     __syncwarp();
     add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
@@ -324,7 +358,7 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     score_tiles<Units, kWidth, Shape::kRow>(dweights, my_value, dcontext);
     for_each_pair<ScoreRows::keys>(
         scores, dweights,
-        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale * kLog2E, places},
+        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
         [&](int c, int r, const PairGradient& pair) {
           weights[c * Shape::kScoreRow + r] = from_f32<T>(pair.weight);
           dscores[c * Shape::kScoreRow + r] = from_f32<T>(pair.dscore);
@@ -345,7 +379,7 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
 void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream_t stream) {
   const auto& d = args.dims;
   const BackwardOperands operands{
-      .problem = flash_problem(d, {args.query, args.key, args.value, args.dcontext}),
+      .problem = flash_problem(d, {args.query, args.key, args.value, args.context, args.dcontext}),
       .query = args.query.data,
       .key = args.key.data,
       .value = args.value.data,
@@ -363,9 +397,10 @@ void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream
   with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
     using Queries = QueryShape<Units, kWidth>;
     using Keys = KeyShape<Units, kWidth>;
-    launch("flash_delta", delta_kernel<typename Units::Element>,
-           {.grid = dim3(heads, tiles_of(d.seq_len, kDeltaRows), batch),
-            .block = dim3(kDeltaRows * kWarp),
+    launch("flash_delta", delta_kernel<Units, kWidth>,
+           {.grid = dim3(heads, tiles_of(d.seq_len, kTile), batch),
+            .block = dim3(kWarp),
+            .shared_bytes = DeltaShape<Units, kWidth>::kOffsets.bytes,
             .stream = stream},
            operands);
     launch("flash_dkey_dvalue", dkey_dvalue_kernel<Units, kWidth>,

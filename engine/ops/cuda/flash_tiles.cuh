@@ -10,9 +10,19 @@
 
 namespace perfbench::engine::cuda {
 
-// Scores are computed to base 2: exp(s) = exp2(s log2(e)).
 inline constexpr float kLog2E = 1.4426950408889634F;
-inline constexpr float kLn2 = 0.6931471805599453F;
+
+// The score of a sum of products. Both directions see the same one bit for bit, because nothing that it is taken off is
+// fused with it; so however large the scores are, none is above its row's logsumexp
+// (engine/ops/cpu/attention_flash.cpp).
+__device__ inline float scaled_score(float sum, float scale) {
+  return __fmul_rn(sum, scale);
+}
+
+// To base 2 only now: before, log2(e) would be one more rounding of numbers that may be large.
+__device__ inline float exp_of_difference(float difference) {
+  return exp2f(difference * kLog2E);
+}
 
 inline constexpr int kMostFlashHeadDim = 256;
 

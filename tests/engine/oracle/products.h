@@ -1,6 +1,7 @@
 // Plain-loop f64 definitions: matrix products and attention, forward and backward.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/ops/ops.h"
@@ -64,7 +65,7 @@ inline AttentionResult attention_forward(const Values& q, const Values& k, const
     for (std::int64_t h = 0; h < s.n_heads; ++h) {
       for (std::int64_t i = 0; i < s.seq_len; ++i) {
         const auto row = index((b * s.n_heads + h) * s.seq_len + i);
-        double sum = 0.0;
+        Values scores;
         for (std::int64_t j = 0; j <= i; ++j) {
           double score = 0.0;
           double magnitude = 0.0;
@@ -74,11 +75,15 @@ inline AttentionResult attention_forward(const Values& q, const Values& k, const
             score += term;
             magnitude += std::abs(term);
           }
-          r.weights[at_score(s, b, h, i, j)] = std::exp(score);
+          scores.push_back(score);
           r.score_magnitude[row] = std::max(r.score_magnitude[row], magnitude);
-          sum += std::exp(score);
         }
-        r.logsumexp[row] = std::log(sum);
+        const double most = *std::max_element(scores.begin(), scores.end());  // taken off, so that no exp overflows
+        double sum = 0.0;
+        for (std::int64_t j = 0; j <= i; ++j) {
+          sum += r.weights[at_score(s, b, h, i, j)] = std::exp(scores[index(j)] - most);
+        }
+        r.logsumexp[row] = most + std::log(sum);
         for (std::int64_t j = 0; j <= i; ++j) {
           const double weight = r.weights[at_score(s, b, h, i, j)] /= sum;
           for (std::int64_t d = 0; d < s.head_dim; ++d) {

@@ -55,6 +55,20 @@ TEST(StepLineReader, TakesALossThatIsNotANumber) {
   record.loss = std::numeric_limits<double>::quiet_NaN();
   StepLineReader reader;
   EXPECT_TRUE(std::isnan(reader.read(to_json_line(record)).loss));
+  record.loss = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(reader.read(to_json_line(record)).loss, record.loss);
+}
+
+// Which std::from_chars would take for numbers.
+TEST(StepLineReader, RefusesWordsOfCThatAreNoJson) {
+  const auto good = to_json_line(StepRecord{});
+  const std::string key = "\"loss\":";
+  const auto at = good.find(key) + key.size();
+  for (const auto* word : {"inf", "-infinity", "nan"}) {
+    auto line = good;
+    line.replace(at, line.find(',', at) - at, word);
+    EXPECT_THROW(StepLineReader().read(line), SpecError) << word;
+  }
 }
 
 // A record that two fields were added to.

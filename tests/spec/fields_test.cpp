@@ -142,12 +142,26 @@ TEST(Fields, AnUnknownWordOfAnEnumerationListsTheWords) {
   EXPECT_THAT(mistake_of_fields(R"({"name": "a", "colour": "mauve"})"), HasSubstr("one of: red, dark_blue"));
 }
 
-TEST(Fields, ALossThatDivergedSurvivesAsNaN) {
-  Sample sample;
-  sample.name = "a";
-  sample.loss = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(std::isnan(read(fields_to_json(sample).dump()).loss));
-  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "rate": null})"), HasSubstr("a number"));
+TEST(Fields, ALossThatDivergedSurvivesAndNaNAndTheInfinitiesStayApart) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto again = [](double loss) {
+    Sample sample;
+    sample.name = "a";
+    sample.loss = loss;
+    return read(fields_to_json(sample).dump()).loss;
+  };
+  EXPECT_TRUE(std::isnan(again(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_EQ(again(kInfinity), kInfinity);
+  EXPECT_EQ(again(-kInfinity), -kInfinity);
+  EXPECT_TRUE(std::isnan(read(R"({"name": "a", "loss": null})").loss)) << "as older engines wrote either";
+}
+
+TEST(Fields, OnlyANumberWithoutBoundsMayBeNotFinite) {
+  for (const auto* written : {"null", "\"NaN\"", "\"Infinity\""}) {
+    EXPECT_THAT(mistake_of_fields(std::string(R"({"name": "a", "rate": )") + written + "}"), HasSubstr("a number"))
+        << written;
+  }
+  EXPECT_THAT(mistake_of_fields(R"({"name": "a", "loss": "infinity"})"), HasSubstr("a number"));
 }
 
 // A format as it was first written, and as it is after two fields and a group were added.

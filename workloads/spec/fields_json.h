@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -61,6 +63,30 @@ inline void check_range(const Field& field, double value, const std::string& poi
   throw SpecError(pointer, "'" + std::string(field.name) + "' is " + shown(Json(value)) + ", it must be " + wanted);
 }
 
+// JSON has no number for them. A word keeps apart what null would make one.
+template <class T>
+inline constexpr std::array kNotFinite{std::pair{std::numeric_limits<T>::quiet_NaN(), "NaN"},
+                                       std::pair{std::numeric_limits<T>::infinity(), "Infinity"},
+                                       std::pair{-std::numeric_limits<T>::infinity(), "-Infinity"}};
+
+template <std::floating_point T>
+Json number_to_json(T value) {
+  for (const auto& [number, word] : kNotFinite<T>) {
+    if (value == number || (std::isnan(value) && std::isnan(number))) return Json(word);
+  }
+  return Json(value);
+}
+
+// Nothing for what number_to_json does not write for such a number. null was written for all of them before the words.
+template <std::floating_point T>
+std::optional<T> not_finite(const Json& value) {
+  if (value.is_null()) return std::numeric_limits<T>::quiet_NaN();
+  for (const auto& [number, word] : kNotFinite<T>) {
+    if (value.is_string() && value.get_ref<const std::string&>() == word) return number;
+  }
+  return std::nullopt;
+}
+
 [[noreturn]] inline void wrong_type(const Field& field, const Json& value, const std::string& pointer,
                                     const char* wanted) {
   throw SpecError(pointer, "'" + std::string(field.name) + "' is " + shown(value) + ", it must be " + wanted);
@@ -77,6 +103,8 @@ Json value_to_json(const T& value, Written written) {
     return fields_to_json(value, written);
   } else if constexpr (std::is_enum_v<T>) {
     return Json(std::string(enum_name(value)));
+  } else if constexpr (std::floating_point<T>) {
+    return detail::number_to_json(value);
   } else {
     return Json(value);
   }
@@ -172,9 +200,10 @@ void read_value(T& out, const Field& field, const Json& value, Missing missing, 
     if (!std::in_range<T>(number)) detail::wrong_type(field, value, pointer, "a smaller number");
     out = static_cast<T>(number);
   } else if constexpr (std::floating_point<T>) {
-    // JSON has no NaN: the writer turns it into null. Only a field without bounds (a loss that diverged) may hold it.
-    if (value.is_null() && !std::isfinite(field.minimum) && !std::isfinite(field.maximum)) {
-      out = std::numeric_limits<T>::quiet_NaN();
+    // Only a field without bounds (a loss that diverged) may hold one.
+    const bool bounded = std::isfinite(field.minimum) || std::isfinite(field.maximum);
+    if (const auto other = detail::not_finite<T>(value); other && !bounded) {
+      out = *other;
       return;
     }
     if (!value.is_number()) detail::wrong_type(field, value, pointer, "a number");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 
 namespace perfbench::spec {
@@ -31,6 +32,7 @@ const char* read_number(const char* begin, const char* end, double minimum, doub
   const auto [next, error] = std::from_chars(begin, end, out);
   if (error != std::errc()) return nullptr;
   const auto number = static_cast<double>(out);
+  if (!std::isfinite(number)) return nullptr;  // "inf" is a number to from_chars, and not to JSON
   return number >= minimum && number <= maximum ? next : nullptr;
 }
 

@@ -140,8 +140,10 @@ void add_sweep(CLI::App& app, CommandContext& context) {
       "  perfbench sweep matrices/quickstart.yaml\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
+      "A cell whose loss became NaN or infinite is recorded as diverged, with the first such step, and has no speed.\n"
       "Exit codes: 0 every cell is ok, or known not to run; 3 wrong input, or a row of the database cannot be read;\n"
-      "4 a cell failed, an attempt is not in the database, or cancelled.");
+      "4 a cell failed (crashed, diverged, timed out, out of memory, quarantined), an attempt is not in the database,\n"
+      "or the sweep was cancelled.");
   command->callback([args, &context] { context.exit_code = sweep(*args, context); });
 }
 

@@ -1,6 +1,7 @@
 #include "harness/detect/run_metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -120,7 +121,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     out.push_back({"startup_time_s", static_cast<double>(summary->startup_ns) * kSecondsPerNs});
     out.push_back({"resident_bytes", static_cast<double>(summary->resident_bytes)});
   }
-  std::erase_if(out, [](const MetricValue& m) { return m.value != m.value; });  // a diverged loss is no number
+  std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });  // a loss that was lost
   return out;
 }
 

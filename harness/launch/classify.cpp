@@ -90,6 +90,8 @@ AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
     return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
                                                    evidence.steps_recorded, evidence.steps_wanted)};
   }
+  // Whatever a GPU's trouble did to the times, a loss that is lost is the first thing to know.
+  if (evidence.finiteness.diverged()) return {AttemptState::diverged, evidence.gpu_trouble.value_or("")};
   if (evidence.gpu_trouble) return {AttemptState::quarantined, *evidence.gpu_trouble};
   return {};
 }
@@ -119,6 +121,8 @@ AttemptOutcome classify(const AttemptEvidence& evidence) {
   const auto seen = signal_seen(evidence);
   auto outcome = outcome_of(evidence, seen);
   for (const auto& damaged : evidence.damaged_files) outcome.reason += "; " + damaged;
+  const auto lost = evidence.finiteness.text();
+  if (!lost.empty()) outcome.reason = lost + (outcome.reason.empty() ? "" : "; ") + outcome.reason;
   outcome.reason = one_line(outcome.reason);
   outcome.exit_code = evidence.end.exit_code;
   outcome.signal = seen.signal;

@@ -9,6 +9,7 @@
 #include "harness/launch/process.h"
 #include "harness/run/attempt.h"
 #include "workloads/spec/engine_exit.h"
+#include "workloads/spec/finiteness.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::harness {
@@ -25,6 +26,7 @@ struct AttemptEvidence {
   std::int64_t kernel_memory_kills = 0;    // by the kernel on this node while the attempt ran
   std::vector<std::string> damaged_files;  // a sentence each: "env.json is empty"
   std::optional<std::string> gpu_trouble;  // what spoils the times of an attempt that ended well
+  spec::Finiteness finiteness;             // of its steps
 };
 
 struct AttemptOutcome {

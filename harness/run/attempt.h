@@ -39,15 +39,26 @@ inline std::string trace_file(std::int64_t rank) {
   return "trace.rank" + std::to_string(rank) + ".jsonl";
 }
 
-// How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed.
-enum class AttemptState { ok, infeasible, excluded, out_of_memory, crashed, timed_out, cancelled, quarantined };
+// How an attempt or a cell ended. `excluded` and `infeasible` cells are recorded without being executed; a `diverged`
+// one took all its steps, and lost its loss (workloads/spec/finiteness.h).
+enum class AttemptState {
+  ok,
+  infeasible,
+  excluded,
+  out_of_memory,
+  crashed,
+  diverged,
+  timed_out,
+  cancelled,
+  quarantined
+};
 
 struct AttemptRecord {
   std::int64_t version = 1;
   std::string run_id;  // SHA-256 of the canonical run.json, 64 hex digits
   std::int64_t attempt = 1;
   AttemptState state = AttemptState::ok;
-  std::string reason;  // one line: why infeasible, which signal, which error
+  std::string reason;  // one line: why infeasible, which signal, which error; of `ok`, what its reader must know
   std::int64_t exit_code = 0;
   std::int64_t signal = 0;  // that ended a rank, 0 for none
   std::string started_utc;  // 2026-01-31T12:00:00Z
@@ -94,6 +105,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::AttemptState> {
       std::pair{State::excluded, "excluded"},
       std::pair{State::out_of_memory, "out_of_memory"},
       std::pair{State::crashed, "crashed"},
+      std::pair{State::diverged, "diverged"},
       std::pair{State::timed_out, "timed_out"},
       std::pair{State::cancelled, "cancelled"},
       std::pair{State::quarantined, "quarantined"},

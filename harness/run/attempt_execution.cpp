@@ -10,6 +10,7 @@
 #include "harness/launch/log_tail.h"
 #include "harness/run/attempt_json.h"
 #include "harness/run/evidence_file.h"
+#include "harness/run/finiteness_of_steps.h"
 #include "harness/run/gpu_samples.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
@@ -140,7 +141,8 @@ AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const 
                    .time_limit = settings.time_limit,
                    .kernel_memory_kills = memory_kills,
                    .damaged_files = std::move(damaged),
-                   .gpu_trouble = spec::gpu_trouble(read_gpu_samples(directory, cell.run.mesh.devices()).samples)});
+                   .gpu_trouble = spec::gpu_trouble(read_gpu_samples(directory, cell.run.mesh.devices()).samples),
+                   .finiteness = finiteness_of_steps(directory, cell.run.mesh.devices())});
 }
 
 AttemptDirectory prepare(const Cell& cell, const ExecutionSettings& settings) {

@@ -10,6 +10,7 @@
 #include "harness/run/evidence_file.h"
 #include "harness/run/gpu_samples.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/finiteness.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
@@ -157,6 +158,15 @@ void account_for_damage(RunEvidence& evidence) {
   }
 }
 
+// Before a run could be called diverged, one whose loss was lost was ok.
+void judge_finiteness(RunEvidence& evidence) {
+  if (evidence.attempt.state != AttemptState::ok) return;
+  spec::Finiteness finiteness;
+  for (const auto& step : evidence.steps) finiteness.look_at(step);
+  if (finiteness.diverged()) evidence.attempt.state = AttemptState::diverged;
+  if (evidence.attempt.reason.empty()) evidence.attempt.reason = finiteness.text();
+}
+
 }  // namespace
 
 spec::RunSpec parse_recorded_run(std::string_view text) {
@@ -190,6 +200,7 @@ std::optional<RunEvidence> read_run_directory(const fs::path& directory) {
   }
   out.gpu_samples = read_gpu_samples(directory, out.run.mesh.devices()).samples;
   account_for_damage(out);
+  judge_finiteness(out);
   return out;
 }
 

@@ -16,10 +16,10 @@
 namespace perfbench::harness {
 
 struct RunEvidence {
-  AttemptRecord attempt;
+  AttemptRecord attempt;      // as it is judged today: see read_run_directory
+  std::string record_sha256;  // of attempt.json as it was written
   spec::RunSpec run;
   std::string run_json;                                // canonical
-  std::string record_sha256;                           // of attempt.json as it is: tells a repeat from a contradiction
   std::optional<spec::EnvironmentRecord> environment;  // absent: the engine did not get that far
   std::optional<spec::RunSummary> summary;             // absent after a crash
   std::vector<spec::StepRecord> steps;                 // by rank, then step
@@ -43,9 +43,10 @@ std::string record_digest(const AttemptRecord& attempt);
 //
 // A power cut, a full disk or a hostile engine leaves files that are cut off, empty, or no files at all. What they
 // would have said is left out, and attempt.state and attempt.reason are changed to say so: an attempt that is recorded
-// as ok is a crashed one. Throws InputError, "[ingest] file:line what is wrong", where nothing can be known
-// (attempt.json or run.json damaged, a run.json that is not the run's), and where a file of an attempt that ended well
-// is whole and means something else: unknown keys, a step twice.
+// as ok is a crashed one. One whose loss was lost is `diverged`, as one of today would be. Throws InputError,
+// "[ingest] file:line what is wrong", where nothing can be known (attempt.json or run.json damaged, a run.json that is
+// not the run's), and where a file of an attempt that ended well is whole and means something else: unknown keys, a
+// step twice.
 std::optional<RunEvidence> read_run_directory(const std::filesystem::path& directory);
 
 }  // namespace perfbench::harness

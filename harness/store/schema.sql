@@ -127,7 +127,8 @@ CREATE TABLE attempt_arguments (
   PRIMARY KEY (attempt_key, position)
 ) STRICT, WITHOUT ROWID;
 
--- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole.
+-- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss or
+-- gradient norm that is NaN is NULL; an infinite one is infinite.
 CREATE TABLE steps (
   attempt_key            INTEGER NOT NULL REFERENCES attempts,
   version                INTEGER NOT NULL,

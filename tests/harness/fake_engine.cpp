@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include "workloads/spec/record_json.h"
@@ -62,6 +63,15 @@ spec::StepRecord step_record(const spec::RunSpec& run, std::int64_t rank, std::i
   record.learning_rate = 1e-3;
   record.peak.total_bytes = record.peak.weights_bytes = 1 << 20;
   return record;
+}
+
+void diverge(spec::StepRecord& record, FakeBehaviour behaviour) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  if (behaviour == FakeBehaviour::large_gradient && record.step == 1) record.grad_norm = kInfinity;
+  if (behaviour != FakeBehaviour::diverge || record.step == 0) return;
+  record.loss = record.step == 1 ? kInfinity : kNaN;
+  record.grad_norm = kNaN;
 }
 
 // A made-up engine of another speed, size or loss: factors from the environment, for comparisons of two engines. With
@@ -162,6 +172,7 @@ int run(const fs::path& dir) {
     if (step == 1 && is_last) misbehave(behaviour);
     auto record = step_record(run_spec, rank, step);
     change(record, dir);
+    diverge(record, behaviour);
     steps << to_json_line(record) << std::endl;
     if (!steps) {
       std::cerr << "perfbench-engine: rank " << rank << ": cannot write the records" << std::endl;

@@ -20,6 +20,8 @@ enum class FakeBehaviour : std::int64_t {
   no_result = 9,         // exit code 0, no result.json
   partial_records = 10,  // one step too few, status ok
   grow = 11,             // takes memory without end
+  diverge = 12,          // on every rank: the loss is infinite at step 1 and NaN after it, as is the gradient norm
+  large_gradient = 13,   // on every rank: the gradient norm is infinite at step 1, and every loss finite
   first_ok = 100,        // this and everything above behaves
 };
 

@@ -8,6 +8,7 @@
 #include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
+#include "harness/store/schema.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -350,17 +351,82 @@ TEST(Ingest, TakesAnOkAttemptWithoutStepsForCrashed) {
   EXPECT_THAT(text(db, "SELECT reason FROM attempts"), HasSubstr("steps.rank0.jsonl holds 0 of 6 steps"));
 }
 
-TEST(Ingest, KeepsALossThatIsNotANumberAsMissing) {
+// The number of one step, in the records of rank 0, as other words.
+void rewrite_number(const fs::path& directory, int step, const std::string& key, const std::string& value) {
+  auto text = read_text(directory / "steps.rank0.jsonl");
+  std::size_t line = 0;
+  for (int i = 0; i < step; ++i) line = text.find('\n', line) + 1;
+  const auto at = text.find("\"" + key + "\":", line);
+  text.replace(at, text.find(',', at) - at, "\"" + key + "\":" + value);
+  write_text(directory / "steps.rank0.jsonl", text);
+}
+
+std::vector<std::string> states(const Connection& db) {
+  std::vector<std::string> out;
+  Statement rows(db, "SELECT state || ': ' || reason FROM attempts ORDER BY attempt_key");
+  while (rows.step()) out.push_back(rows.text(0));
+  return out;
+}
+
+// attempt.json says ok, as it did before a run could be called diverged, and the losses are null.
+TEST(Ingest, JudgesAnOldRunWhoseLossWasLostAsOneOfToday) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
-  auto text = read_text(scratch / "r/steps.rank0.jsonl");
-  const auto at = text.rfind("\"loss\":");
-  text.replace(at, text.find(',', at) - at, "\"loss\":null");
-  write_text(scratch / "r/steps.rank0.jsonl", text);
-  ingest_run_directory(db, scratch / "r");
-  EXPECT_EQ(integer(db, "SELECT count(*) FROM steps WHERE loss IS NULL"), 1);
+  for (const int step : {3, 4, 5}) rewrite_number(scratch / "r", step, "loss", "null");
+  for (const int step : {2, 3, 4, 5}) rewrite_number(scratch / "r", step, "grad_norm", "null");
+  EXPECT_EQ(ingest_run_directory(db, scratch / "r").ingested, Ingested::added);
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM steps WHERE loss IS NULL"), 3);
   EXPECT_TRUE(std::isnan(metric(db, "final_loss")));
+  EXPECT_GT(metric(db, "step_time_s"), 0) << "its times are evidence all the same";
+  EXPECT_THAT(states(db),
+              ElementsAre("diverged: the loss became NaN at step 3; the gradient norm became NaN at step 2"));
+  EXPECT_EQ(ingest_run_directory(db, scratch / "r").ingested, Ingested::present) << "and the record is the same";
+}
+
+TEST(Ingest, KeepsAnInfiniteLossApartFromNaN) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
+  rewrite_number(scratch / "r", 4, "loss", "\"Infinity\"");
+  rewrite_number(scratch / "r", 5, "loss", "\"Infinity\"");
+  ingest_run_directory(db, scratch / "r");
+  EXPECT_EQ(integer(db, "SELECT count(*) FROM steps WHERE loss = 9e999"), 2);
+  EXPECT_THAT(states(db), ElementsAre("diverged: the loss became infinite at step 4"));
+  EXPECT_TRUE(std::isnan(metric(db, "final_loss"))) << "infinity is no result";
+}
+
+TEST(Ingest, SaysOfARunThatOnlyItsGradientsWereNotFinite) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  write_run_directory(scratch / "r", {.attempt = example_attempt("c", 1)});
+  rewrite_number(scratch / "r", 1, "grad_norm", "null");
+  ingest_run_directory(db, scratch / "r");
+  EXPECT_THAT(states(db), ElementsAre("ok: the gradient norm became NaN at step 1"));
+  EXPECT_EQ(metric(db, "final_loss"), 5.5);
+}
+
+// A database that an older perfbench filled.
+TEST(Migration, CallsTheStoredRunsDivergedWhoseLossWasLost) {
+  ScratchFolder scratch;
+  auto older = current_schema();
+  older.migrations = older.migrations.first(4);  // up to version 5
+  {
+    auto db = open_database(scratch / "a.db", {.schema = older});
+    for (int i = 1; i <= 4; ++i) {
+      write_run_directory(scratch / "r" / std::to_string(i), {.attempt = example_attempt("c", i)});
+    }
+    ingest_tree(db, scratch / "r");
+    db.execute(
+        "UPDATE steps SET loss = NULL WHERE step >= 3 AND attempt_key = 1;"
+        "UPDATE steps SET grad_norm = NULL WHERE step >= 2 AND attempt_key <= 2;"
+        "UPDATE steps SET loss = NULL WHERE attempt_key = 4;"
+        "UPDATE attempts SET state = 'crashed', reason = 'signal 11' WHERE attempt_key = 4;"
+        "UPDATE attempts SET reason = '' WHERE attempt_key < 4");
+  }
+  auto db = open_database(scratch / "a.db");
+  EXPECT_THAT(states(db), ElementsAre("diverged: the loss became NaN at step 3; the gradient norm became NaN at step 2",
+                                      "ok: the gradient norm became NaN at step 2", "ok: ", "crashed: signal 11"));
 }
 
 // Processes, not threads: it is processes that share a database.

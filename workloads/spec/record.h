@@ -50,8 +50,8 @@ struct StepRecord {
   std::int64_t optimizer_ns = 0;
   std::int64_t other_ns = 0;
   std::int64_t tokens = 0;  // of all ranks
-  double loss = 0;          // mean cross-entropy in nats over all ranks' tokens
-  double grad_norm = 0;     // global, before clipping
+  double loss = 0;          // mean cross-entropy in nats over all ranks' tokens; NaN or infinite in a run that diverged
+  double grad_norm = 0;     // global, before clipping; may be no finite number either (finiteness.h)
   double learning_rate = 0;
   std::int64_t probe_ns = 0;  // time of the fixed noise-probe loop run before the step, outside wall_ns
   MemoryPeaks peak;

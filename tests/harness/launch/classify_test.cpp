@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <limits>
 
 namespace perfbench::harness {
 namespace {
@@ -64,6 +65,31 @@ TEST(Classify, SaysThatAFileGrewTooLarge) {
   auto evidence = exited_with(0);
   evidence.end.signal = SIGXFSZ;
   EXPECT_THAT(classify(evidence).reason, HasSubstr("no file of a run may hold more than 4 GiB"));
+}
+
+AttemptEvidence with_loss(AttemptEvidence evidence, double loss, double grad_norm) {
+  evidence.finiteness.look_at({.step = 2, .loss = loss, .grad_norm = grad_norm});
+  return evidence;
+}
+
+TEST(Classify, CallsARunDivergedThatEndedWellAndLostItsLoss) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  auto evidence = exited_with(0, "ok");
+  evidence.steps_recorded = 10;
+  EXPECT_EQ(classify(with_loss(evidence, kNaN, 1)).state, AttemptState::diverged);
+  EXPECT_EQ(classify(with_loss(evidence, kNaN, 1)).reason, "the loss became NaN at step 2");
+  EXPECT_EQ(classify(with_loss(evidence, 5, kNaN)).state, AttemptState::ok);
+  EXPECT_EQ(classify(with_loss(evidence, 5, kNaN)).reason, "the gradient norm became NaN at step 2");
+  evidence.gpu_trouble = "hot";
+  EXPECT_EQ(classify(with_loss(evidence, kNaN, 1)).state, AttemptState::diverged)
+      << "whatever its GPU did to its times";
+  EXPECT_EQ(classify(with_loss(evidence, kNaN, 1)).reason, "the loss became NaN at step 2; hot");
+}
+
+TEST(Classify, SaysOfARunThatFailedThatItsLossWasLostBefore) {
+  auto evidence = with_loss(exited_with(4, "failed", "no space"), std::numeric_limits<double>::infinity(), 1);
+  EXPECT_EQ(classify(evidence).state, AttemptState::crashed);
+  EXPECT_THAT(classify(evidence).reason, HasSubstr("the loss became infinite at step 2; exit code 4 after 3 of 10"));
 }
 
 TEST(Classify, DoesNotTrustAnExitCodeOfZeroWithoutAResult) {

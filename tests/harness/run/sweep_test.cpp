@@ -103,6 +103,24 @@ TEST_F(SweepOverFakeEngine, GoesOnAfterAFailure) {
   EXPECT_FALSE(summary.all_fine());
 }
 
+TEST_F(SweepOverFakeEngine, CallsARunDivergedAndSaysWhereItsLossAndItsGradientsWereLost) {
+  const auto summary = sweep({cell(FakeBehaviour::diverge), cell(FakeBehaviour::first_ok)});
+  ASSERT_EQ(summary.attempts.size(), 2U);
+  const auto& record = summary.attempts[0].record;
+  EXPECT_EQ(spec::enum_name(record.state), "diverged");
+  EXPECT_EQ(record.reason, "the loss became infinite at step 1; the gradient norm became NaN at step 1");
+  EXPECT_EQ(record.exit_code, 0);
+  EXPECT_EQ(summary.attempts[1].record.state, AttemptState::ok);
+  EXPECT_FALSE(summary.all_fine());
+}
+
+TEST_F(SweepOverFakeEngine, KeepsARunWhoseLossesAreFiniteAndSaysThatItsGradientsWereNot) {
+  const auto summary = sweep({cell(FakeBehaviour::large_gradient)});
+  EXPECT_EQ(summary.attempts[0].record.state, AttemptState::ok);
+  EXPECT_EQ(summary.attempts[0].record.reason, "the gradient norm became infinite at step 1");
+  EXPECT_TRUE(summary.all_fine());
+}
+
 TEST_F(SweepOverFakeEngine, StopsAtAFailureWhenAskedTo) {
   options_.on_failure = OnFailure::stop;
   const auto summary = sweep({cell(FakeBehaviour::failed), cell(FakeBehaviour::first_ok)});

@@ -87,7 +87,11 @@ void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) 
     return;
   }
   for (const auto& attempt : cell.attempts) {
-    if (attempt.state == AttemptState::ok) continue;
+    if (attempt.state == AttemptState::ok) {
+      const bool said = std::find(row.notes.begin(), row.notes.end(), attempt.reason) != row.notes.end();
+      if (!attempt.reason.empty() && !said) row.notes.push_back(attempt.reason);
+      continue;
+    }
     row.notes.push_back(fmt::format("attempt {} {}{}", attempt.attempt, spec::enum_name(attempt.state),
                                     attempt.reason.empty() ? "" : ": " + attempt.reason));
   }
@@ -133,6 +137,8 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   if (any([](const auto* a) { return a->lost_step_lines > 0; })) {
     row.notes.emplace_back("the last step record of a rank was cut off");
   }
+  if (row.step_time_s && !row.mfu_fraction)
+    row.notes.push_back("no MFU: the peak of " + row.processor + " is not known");
   if (row.mfu_fraction && *row.mfu_fraction > 1) {
     row.notes.emplace_back(
         "MFU above 100 %: the measured peak is too low, or the definition counts work that is not done");

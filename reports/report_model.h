@@ -41,7 +41,7 @@ struct ReportRow {
   bool scan = false;
 
   std::string state;      // "ok" when an attempt finished, else how the last one ended
-  std::string reason;     // of that state
+  std::string reason;     // of that state; of ok, what its reader must know
   std::int64_t runs = 0;  // finished
   // Medians over the finished runs whose noise probe stood still, or over all finished runs if it never did.
   std::optional<double> step_time_s;

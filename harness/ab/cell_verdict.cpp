@@ -26,7 +26,6 @@ bool counts_for(const ExecutedPair& pair, const MetricRule& rule) {
 struct Values {
   std::vector<Pair> pairs;
   std::vector<double> a, b;
-  std::size_t only_a = 0;  // pairs in which B alone has no such number
 };
 
 Values values_of(const std::vector<const ExecutedPair*>& pairs, const MetricRule& rule) {
@@ -35,7 +34,6 @@ Values values_of(const std::vector<const ExecutedPair*>& pairs, const MetricRule
     if (!counts_for(*pair, rule)) continue;
     const auto a = value_of(pair->a, rule.metric);
     const auto b = value_of(pair->b, rule.metric);
-    if (a && !b) ++out.only_a;
     if (!a || !b || *a <= 0 || *b <= 0) continue;
     out.pairs.push_back({*a, *b});
     out.a.push_back(*a);
@@ -50,17 +48,6 @@ Decision conclusion(Verdict verdict, VerdictReason reason, std::string detail) {
   return out;
 }
 
-// An exact metric that B alone lacks: a loss that is no number any more.
-std::optional<MetricVerdict> vanished(const Values& values, const MetricRule& rule) {
-  if (rule.noise != MetricNoise::exact || values.only_a == 0 || !values.pairs.empty()) return std::nullopt;
-  MetricVerdict out{.rule = rule, .pairs = values.only_a};
-  out.decided.decision =
-      conclusion(Verdict::regressed, VerdictReason::side_failed,
-                 fmt::format("A has {} in all {} pairs, B in none: it is no number there", rule.metric, values.only_a));
-  out.decided.final = true;
-  return out;
-}
-
 PairedRule paired_rule(const MetricRule& metric, const AbRule& rule) {
   return {.direction = metric.direction,
           .margin_fraction = metric.margin_fraction,
@@ -68,21 +55,25 @@ PairedRule paired_rule(const MetricRule& metric, const AbRule& rule) {
           .looks = rule.looks};
 }
 
-// A metric that no run has is not spoken of; one that was measured, though never in a pair that counts, is undecided.
+// A metric that was measured, though never in a pair that counts, is undecided; so is one that the runs of such a pair
+// have not. Of one that is 0 in every run there is nothing to say.
 std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*>& pairs, MetricVerdict out) {
-  const bool measured = std::any_of(pairs.begin(), pairs.end(), [&out](const ExecutedPair* pair) {
-    return value_of(pair->a, out.rule.metric).value_or(0) > 0 || value_of(pair->b, out.rule.metric).value_or(0) > 0;
-  });
-  if (!measured) return std::nullopt;
-  out.decided.decision =
-      conclusion(Verdict::inconclusive, VerdictReason::no_measurement, "no pair that counts has it on both sides");
+  std::optional<double> most;
+  bool counted = false;
+  for (const auto* pair : pairs) {
+    counted = counted || counts_for(*pair, out.rule);
+    for (const auto side : {Side::a, Side::b}) most = std::max(most, value_of(pair->of(side), out.rule.metric));
+  }
+  if (most ? *most <= 0 : !counted) return std::nullopt;
+  out.decided.decision = conclusion(Verdict::inconclusive, VerdictReason::no_measurement,
+                                    most ? std::string("no pair that counts has it on both sides")
+                                         : fmt::format("no run has it: {}", spec::why_absent(out.rule.metric)));
   return out;
 }
 
 std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>& pairs, const MetricRule& metric,
                                           const AbRule& rule) {
   auto values = values_of(pairs, metric);
-  if (auto gone = vanished(values, metric)) return gone;
   MetricVerdict out{.rule = metric, .pairs = values.pairs.size()};
   if (metric.noise == MetricNoise::exact) {
     if (const auto exact = decide_exact(values.pairs, metric)) {

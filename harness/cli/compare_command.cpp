@@ -158,6 +158,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
       "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
+      "A cell that diverged where the baseline did not is REGRESSED in every metric.\n"
       "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"
       "comparable; 3 wrong input, or no regression, but a row of the database cannot be read; 4 a revision cannot be "

@@ -81,9 +81,8 @@ void add_history(CLI::App& app, CommandContext& context) {
       "engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment of its "
       "own.\n"
       "A shift is a reason to compare (`perfbench compare --ab`), not a verdict.\n"
-      "Exit codes: 0 nothing found; 1 a cell vanished; 2 a series shifted, to be confirmed; 3 nothing found, but a "
-      "row\n"
-      "of the database cannot be read and was left out.");
+      "Exit codes: 0 nothing found; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed; 3 nothing\n"
+      "found, but a row of the database cannot be read and was left out.");
   command->callback([options, &context] { context.exit_code = history(*options); });
 }
 

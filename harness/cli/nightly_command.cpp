@@ -159,10 +159,9 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
-      "Exit codes: 0 nothing got worse; 1 a confirmed regression or a cell that vanished; 2 something shifted and "
-      "could\n"
-      "be neither confirmed nor refuted, the machine itself changed, or the control did not run; 3 wrong input; 4 "
-      "failed or cancelled.");
+      "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged; 2 something\n"
+      "shifted and could be neither confirmed nor refuted, the machine itself changed, or the control did not run;\n"
+      "3 wrong input; 4 failed or cancelled.");
   command->callback([options, &context] { context.exit_code = nightly(*options, context); });
 }
 

@@ -17,6 +17,14 @@ std::vector<const StoredAttempt*> CellRuns::finished() const {
   return out;
 }
 
+const StoredAttempt* CellRuns::diverged() const {
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    if (attempt->state == AttemptState::ok) return nullptr;
+    if (attempt->state == AttemptState::diverged) return &*attempt;
+  }
+  return nullptr;
+}
+
 std::vector<const StoredAttempt*> CellRuns::trusted() const {
   const auto done = finished();
   std::vector<const StoredAttempt*> quiet;
@@ -27,7 +35,8 @@ std::vector<const StoredAttempt*> CellRuns::trusted() const {
 const std::map<std::string, std::string>& CellRuns::environment() const {
   static const std::map<std::string, std::string> kUnknown;
   const auto done = finished();
-  return done.empty() || !done.back()->environment ? kUnknown : done.back()->environment->facts;
+  const auto& newest = done.empty() ? attempts.back() : *done.back();
+  return newest.environment ? newest.environment->facts : kUnknown;
 }
 
 std::string CellRuns::machine() const {

@@ -20,8 +20,10 @@ struct CellRuns {
   std::vector<const StoredAttempt*> finished() const;  // state ok
   // Of the finished, those whose noise probe stood still; all of them if it never did.
   std::vector<const StoredAttempt*> trusted() const;
+  // The newest attempt that took all its steps, if it diverged: an engine that was mended since is not blamed.
+  const StoredAttempt* diverged() const;
   std::string machine() const;  // fingerprint of the first attempt that has one; empty without
-  // Facts of the newest finished attempt; empty without one.
+  // Facts of the newest finished attempt, or of the newest at all where none is; empty where no engine told them.
   const std::map<std::string, std::string>& environment() const;
 };
 

@@ -6,6 +6,7 @@
 
 #include "harness/compare/comparability.h"
 #include "harness/compare/margin.h"
+#include "harness/compare/missing_value.h"
 #include "harness/detect/false_discovery.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
@@ -75,6 +76,24 @@ CellRuns without_attempts_of(CellRuns baseline, const CellRuns& current) {
   return baseline;
 }
 
+// Words for a decision that had nothing to decide on. `theirs` is null where the baseline is numbers.
+void explain_missing(Decision& decision, const CellRuns& cell, const CellRuns* theirs, const std::string& metric) {
+  if (decision.reason != VerdictReason::no_measurement) return;
+  const auto mine = why_no_value(cell, metric);
+  const auto other = theirs == nullptr ? std::string() : why_no_value(*theirs, metric);
+  if (mine.empty() && other.empty()) return;
+  decision.detail = mine.empty() ? "" : "nothing to compare: " + mine;
+  if (!other.empty()) decision.detail += (mine.empty() ? "" : "; ") + std::string("nothing in the baseline: ") + other;
+}
+
+// What the newest run does not show.
+void note_diverged(CellComparison& out, const CellRuns& cell) {
+  const auto lost = std::count_if(cell.attempts.begin(), cell.attempts.end(),
+                                  [](const StoredAttempt& a) { return a.state == AttemptState::diverged; });
+  if (lost == 0 || out.decision.reason == VerdictReason::side_failed) return;
+  out.notes.push_back(fmt::format("{} of {} attempts diverged", lost, cell.attempts.size()));
+}
+
 CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, const std::string& metric) {
   auto out = start(cell, metric);
   const auto counterpart = without_attempts_of(baseline, cell);
@@ -96,7 +115,12 @@ CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, cons
     return out;
   }
   out.decision = decide(sample_of(cell, metric), sample, rule_for(metric));
+  explain_missing(out.decision, cell, &counterpart, metric);
+  if (auto lost = diverged_now(cell); lost && !counterpart.finished().empty() && counterpart.diverged() == nullptr) {
+    out.decision = *std::move(lost);
+  }
   out.notes = differences(mine, theirs);
+  note_diverged(out, cell);
   return out;
 }
 
@@ -146,7 +170,10 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
     comparison.decision = theirs.values.size() == 1
                               ? decide_against_constant(mine, theirs.values.front(), rule_for(metric))
                               : decide(mine, theirs, rule_for(metric));
+    explain_missing(comparison.decision, cell, nullptr, metric);
+    if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);
     comparison.notes.emplace_back("the baseline's machine is not known to this database");
+    note_diverged(comparison, cell);
     out.push_back(std::move(comparison));
   }
   return out;

@@ -26,7 +26,8 @@ struct CellComparison {
 // Runs of one's own history. `scope` names the baseline in messages. A cell's counterpart is the baseline's run with
 // the same run id; a single run that was named itself (run:ID, attempt:ID/N) is that of every cell. Attempts that are
 // current are left out of the baseline. Cells of the same matrix that the baseline has and `current` has not are rows
-// too, where `absent` asks for them: INCONCLUSIVE, vanished.
+// too, where `absent` asks for them: INCONCLUSIVE, vanished. A cell that diverged, which the baseline has whole, is
+// REGRESSED in every metric.
 enum class AbsentCells { passed_over, reported };
 struct RunBaseline {
   std::string scope;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/compare/cell_mfu.h"
+#include "harness/compare/missing_value.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
 #include "reports/format/number.h"
@@ -180,6 +181,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
       result.decision.detail = not_comparable_text(found);
     } else {
       result.decision = decide_against_constant(mine, *theirs, rule_for(comparison.metric));
+      if (auto lost = diverged_now(cell)) result.decision = *std::move(lost);
     }
     result.notes = differences(cell.run(), entry.row);
     result.notes.push_back(fmt::format("MFU ({}, recomputed): {} here, {} published",

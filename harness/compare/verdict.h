@@ -28,7 +28,7 @@ enum class VerdictReason {
   vanished,               // the baseline has a cell of this matrix that was not measured now
   false_discovery,        // significant alone, but not among all that were compared
   exact,                  // each side repeats its number: no test is needed
-  side_failed,            // a side did not finish its runs, or lost this number
+  side_failed,            // a side did not finish its runs, or they diverged
 };
 
 struct Interval {

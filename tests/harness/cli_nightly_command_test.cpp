@@ -234,6 +234,15 @@ TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
               testing::UnorderedElementsAre("loop", "m.yaml", "pipe", "perfbench-engine", "perfbench-engine-inject"));
 }
 
+TEST_F(NightlyCommand, ACellThatDivergesTonightIsARegression) {
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  write_engine(scratch_ / "perfbench-engine", "1 PERFBENCH_FAKE_BEHAVIOUR=12");
+  const auto night = nightly({"--no-control"});
+  EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("0 runs measured, 2 failed"));
+  EXPECT_THAT(night.output, HasSubstr("not measured tonight: diverged, the loss became infinite at step 1"));
+}
+
 TEST_F(NightlyCommand, WrongInputIsSaidBeforeAnythingRuns) {
   EXPECT_EQ(perfbench({"nightly", "none.yaml", "--db", "n.db"}).exit_code, 3);
   EXPECT_FALSE(fs::exists(scratch_ / "n.runs"));

@@ -81,6 +81,73 @@ TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
   EXPECT_EQ(overall(found), Verdict::inconclusive);
 }
 
+CellRuns diverged(CellRuns cell) {
+  for (auto& attempt : cell.attempts) {
+    attempt.state = AttemptState::diverged;
+    attempt.reason = "the loss became NaN at step 3";
+    attempt.metrics.erase("final_loss");
+  }
+  return cell;
+}
+
+TEST(CompareWithRuns, ARunThatDivergesWhereTheBaselineDidNotIsARegressionInEveryMetric) {
+  const RunBaseline baseline{.scope = "b", .cells = {runs("a", kBase, 60)}};
+  for (const auto* metric : kGateMetrics) {
+    const auto found = compare_with_runs({diverged(runs("a", kBase, 1))}, baseline, metric);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].decision.verdict, Verdict::regressed) << metric;
+    EXPECT_EQ(found[0].decision.reason, VerdictReason::side_failed);
+    EXPECT_EQ(found[0].decision.detail, "diverged: the loss became NaN at step 3, where the baseline did not");
+  }
+}
+
+TEST(CompareWithRuns, OfASideThatDivergedBeforeItIsSaidAndNothingIsBlamed) {
+  const RunBaseline baseline{.scope = "b", .cells = {diverged(runs("a", kBase, 60))}};
+  const auto both = compare_with_runs({diverged(runs("a", kBase, 1))}, baseline, "final_loss");
+  EXPECT_EQ(both[0].decision.verdict, Verdict::inconclusive);
+  EXPECT_EQ(both[0].decision.detail,
+            "nothing to compare: no run of it is ok: diverged: the loss became NaN at step 3; nothing in the baseline: "
+            "no run of it is ok: diverged: the loss became NaN at step 3");
+  const auto mended = compare_with_runs({runs("a", kBase, 1)}, baseline, "final_loss");
+  EXPECT_EQ(mended[0].decision.detail,
+            "nothing in the baseline: no run of it is ok: diverged: the loss became NaN at step 3");
+}
+
+// A sweep that was resumed with a mended engine holds both.
+TEST(CompareWithRuns, ACellThatDivergedAndIsMendedIsComparedAndItIsNoted) {
+  auto cell = diverged(runs("a", {1.0}, 1));
+  const auto fresh = runs("a", kBase, 10);
+  cell.attempts.insert(cell.attempts.end(), fresh.attempts.begin(), fresh.attempts.end());
+  const RunBaseline baseline{.scope = "b", .cells = {runs("a", kBase, 60)}};
+  const auto found = compare_with_runs({cell}, baseline, "step_time_s");
+  EXPECT_EQ(found[0].decision.verdict, Verdict::same);
+  EXPECT_THAT(found[0].notes, testing::Contains("1 of 7 attempts diverged"));
+}
+
+TEST(CompareWithValues, ARunThatDivergesIsARegression) {
+  Baseline baseline;
+  baseline.name = "was";
+  baseline.values = {{"a", "final_loss", 2.5}};
+  const auto found = compare_with_values({diverged(runs("a", kBase, 1))}, baseline, "final_loss");
+  EXPECT_EQ(found[0].decision.verdict, Verdict::regressed);
+}
+
+TEST(CompareWithRuns, SaysWhyAMetricHasNoValue) {
+  const RunBaseline baseline{.scope = "b", .cells = {runs("a", kBase, 60)}};
+  const auto why = [&](const std::string& metric, const CellRuns& cell) {
+    return compare_with_runs({cell}, baseline, metric)[0].decision.detail;
+  };
+  EXPECT_THAT(why("startup_time_s", runs("a", kBase, 1)),
+              HasSubstr("no run of it has startup_time_s: its engine left no result.json"));
+  auto zero = runs("a", kBase, 1);
+  for (auto& attempt : zero.attempts) attempt.metrics["exposed_comm_time_s"] = 0;
+  EXPECT_THAT(why("exposed_comm_time_s", zero),
+              HasSubstr("its exposed_comm_time_s is 0, which no ratio can be made of"));
+  auto crashed = runs("a", kBase, 1);
+  for (auto& attempt : crashed.attempts) attempt.state = AttemptState::crashed;
+  EXPECT_THAT(why("step_time_s", crashed), HasSubstr("no run of it is ok: crashed"));
+}
+
 CellComparison with_p(double p, Verdict verdict = Verdict::regressed) {
   CellComparison out;
   out.metric = "step_time_s";

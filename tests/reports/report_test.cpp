@@ -107,6 +107,31 @@ TEST_F(Report, AsJsonIsAsApproved) {
   expect_golden("table.json", to_json(build_for_golden()));
 }
 
+TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKnow) {
+  ExampleRun diverged{.attempt = {}};
+  diverged.attempt.state = AttemptState::diverged;
+  diverged.attempt.reason = "the loss became NaN at step 3";
+  add(diverged, "high rate");
+  ExampleRun remark{.attempt = {}};
+  remark.run.remat = "full";
+  remark.attempt.reason = "the gradient norm became infinite at step 2";
+  add(remark, "remark");
+  add(remark, "remark");
+  ExampleRun no_peak{.attempt = {}};
+  no_peak.run.attention = spec::AttentionKind::dot_product;
+  no_peak.environment.peak_flops_per_s = 0;
+  add(no_peak, "no peak");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto rows = build().rows;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].state, "diverged");
+  EXPECT_FALSE(rows[0].step_time_s || rows[0].mfu_fraction);
+  EXPECT_THAT(rows[0].notes, testing::ElementsAre("diverged: the loss became NaN at step 3"));
+  EXPECT_TRUE(rows[1].step_time_s.has_value());
+  EXPECT_THAT(rows[1].notes, testing::ElementsAre("the gradient norm became infinite at step 2")) << "once";
+  EXPECT_THAT(rows[2].notes, Contains("no MFU: the peak of " + rows[2].processor + " is not known"));
+}
+
 TEST_F(Report, KeepsATableWholeWhateverANameHolds) {
   perfbench::reports::Report report;
   report.rows.resize(1);

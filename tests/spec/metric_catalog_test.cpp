@@ -29,6 +29,12 @@ TEST(MetricCatalog, PutsTheUnitIntoTheName) {
   }
 }
 
+TEST(MetricCatalog, SaysOfEveryMetricWhyARunMayHaveNone) {
+  for (const auto& metric : kMetricCatalog) EXPECT_FALSE(why_absent(metric.tag).empty()) << metric.tag;
+  for (const auto& [tag, why] : kAbsences) EXPECT_TRUE(find_metric(tag)) << tag;
+  EXPECT_NE(why_absent("mfu_fraction"), why_absent("step_time_s"));
+}
+
 TEST(MetricCatalog, KnowsWhichWayIsBetter) {
   EXPECT_EQ(find_metric("step_time_s")->direction, Direction::lower_is_better);
   EXPECT_EQ(find_metric("tokens_per_s")->direction, Direction::higher_is_better);

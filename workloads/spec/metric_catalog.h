@@ -66,4 +66,28 @@ constexpr std::optional<MetricSpec> find_metric(std::string_view tag) {
   return std::nullopt;
 }
 
+// Why a run may have none of a metric, where it is not for want of a step.
+struct Absence {
+  std::string_view tag;
+  std::string_view why;
+};
+inline constexpr std::array kAbsences{
+    Absence{"mfu_fraction", "it is computed where it is shown, from step_time_s and the peak of the devices"},
+    Absence{"hfu_fraction", "it is computed where it is shown, from step_time_s and the peak of the devices"},
+    Absence{"resident_bytes", "its engine left no result.json"},
+    Absence{"startup_time_s", "its engine left no result.json"},
+    Absence{"final_loss", "its last loss is no finite number"},
+    Absence{"loss", "it is of each step and not of a run; final_loss is that of the last one"},
+    Absence{"grad_norm", "it is of each step and not of a run"},
+    Absence{"probe_time_s", "its engine recorded no noise probe"},
+    Absence{"probe_spread_fraction", "that takes the noise probes of 3 steady steps"},
+};
+
+constexpr std::string_view why_absent(std::string_view tag) {
+  for (const auto& [metric, why] : kAbsences) {
+    if (metric == tag) return why;
+  }
+  return "no step was finished by every rank";
+}
+
 }  // namespace perfbench::spec

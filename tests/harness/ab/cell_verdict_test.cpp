@@ -126,15 +126,6 @@ TEST(ExactMetric, NeedsNoCalmMachine) {
   EXPECT_EQ(overall({cell}), Verdict::inconclusive) << "memory alone is no verdict on speed";
 }
 
-TEST(ExactMetric, ThatBLosesIsARegression) {
-  auto b = made_up_run(1);
-  b.metrics.erase("final_loss");  // it was not a number
-  const std::vector<ExecutedPair> pairs{made_up_pair(1, made_up_run(1), b)};
-  const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(8));
-  EXPECT_EQ(decision_about(cell, "final_loss").verdict, Verdict::regressed);
-  EXPECT_EQ(decision_about(cell, "final_loss").reason, VerdictReason::side_failed);
-}
-
 std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b) {
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -164,6 +155,29 @@ TEST(FailingSide, IsNotWhatAThrottledGpuIs) {
   const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(16));
   EXPECT_FALSE(cell.whole.has_value());
   EXPECT_EQ(cell.discarded.at(Discard::quarantined).count, 3U);
+}
+
+TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
+  const SideRun diverged{.state = AttemptState::diverged, .reason = "the loss became NaN at step 3"};
+  const auto whole = [](const std::vector<ExecutedPair>& pairs) {
+    return judge_cell("c", pointers_to(pairs), made_up_rule(16)).whole.value();
+  };
+  EXPECT_EQ(whole(failing_pairs(made_up_run(1), diverged)).verdict, Verdict::regressed);
+  const auto both = whole(failing_pairs(diverged, diverged));
+  EXPECT_EQ(both.verdict, Verdict::not_comparable);
+  EXPECT_EQ(both.detail,
+            "A failed 3 times (diverged: the loss became NaN at step 3), "
+            "B 3 times (diverged: the loss became NaN at step 3)");
+}
+
+TEST(CellVerdict, SaysWhyNoRunHasAMetricThatWasAskedFor) {
+  auto rule = made_up_rule(8);
+  rule.metrics = metric_rules({"mfu_fraction"}, {});
+  const std::vector<ExecutedPair> pairs{made_up_pair(1, made_up_run(1), made_up_run(1))};
+  const auto cell = judge_cell("c", pointers_to(pairs), rule);
+  EXPECT_EQ(decision_about(cell, "mfu_fraction").verdict, Verdict::inconclusive);
+  EXPECT_THAT(decision_about(cell, "mfu_fraction").detail,
+              HasSubstr("no run has it: it is computed where it is shown"));
 }
 
 TEST(CellVerdict, TakesTheMedianOfInstructionRatios) {

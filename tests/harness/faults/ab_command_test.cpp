@@ -94,6 +94,20 @@ TEST_F(AbCommand, ABThatCrashesIsARegression) {
   EXPECT_EQ(count("SELECT count(*) FROM ab_pairs WHERE discarded LIKE '%crashed%'"), 2 * 3 * 2);
 }
 
+TEST_F(AbCommand, ABThatDivergesIsARegressionAndOfBothItIsSaid) {
+  make_engine("diverging", "PERFBENCH_FAKE_BEHAVIOUR=12");
+  const std::string lost = "diverged: the loss became infinite at step 1; the gradient norm became NaN at step 1";
+  const auto worse = compare("./same", "./diverging", {"--gate"});
+  EXPECT_EQ(worse.exit_code, 1) << worse.error_output;
+  EXPECT_THAT(worse.output, HasSubstr("B failed 3 times (" + lost + ") where A never did"));
+  EXPECT_THAT(worse.output, HasSubstr("gate: failed"));
+  const auto both = compare("./diverging", "./diverging", {"--gate"});
+  EXPECT_EQ(both.exit_code, 2) << both.error_output;
+  EXPECT_THAT(both.output, HasSubstr("A failed 3 times (" + lost + "), B 3 times (" + lost + ")"));
+  EXPECT_THAT(both.output, Not(HasSubstr("SAME")));
+  EXPECT_THAT(both.output, HasSubstr("gate: refused"));
+}
+
 TEST_F(AbCommand, EverythingIsInTheStore) {
   ASSERT_EQ(compare("./same", "./slow").exit_code, 1);
   EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 2 * 8);

@@ -1,5 +1,6 @@
 // Each way an engine can go wrong ends its cell in the state of its name, and the sweep goes on to the cell after it.
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "harness/launch/launcher.h"
 #include "tests/harness/faults/fault_fixture.h"
@@ -36,6 +37,50 @@ TEST_F(Faults, EveryMisdeedEndsInItsStateAndTheSweepGoesOn) {
   EXPECT_EQ(found.at(seed(Fake::failed)).state, AttemptState::crashed);
   EXPECT_EQ(found.at(seed(Fake::no_result)).state, AttemptState::crashed);
   EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok);
+}
+
+TEST_F(Faults, ARunThatDivergesIsSaidByTheTableTheExitCodeAndEveryFormat) {
+  write_matrix({seed(Fake::diverge), seed(Fake::large_gradient), seed(Fake::first_ok)});
+  const auto end = sweep();
+  EXPECT_EQ(end.exit_code, 4) << end.error_output;
+  const std::string lost = "the loss became infinite at step 1; the gradient norm became NaN at step 1";
+  EXPECT_THAT(end.error_output, HasSubstr("diverged"));
+  EXPECT_THAT(end.output, HasSubstr("diverged: " + lost));
+  EXPECT_THAT(end.output, HasSubstr("2 ok, 1 diverged"));
+  const auto report = [&](const std::string& format) {
+    return run_process(request({"report", "--db", "f.db", "--format", format})).output;
+  };
+  EXPECT_THAT(report("markdown"), HasSubstr("] diverged: " + lost)) << "a footnote";
+  EXPECT_THAT(report("markdown"), HasSubstr("] the gradient norm became infinite at step 1"));
+  EXPECT_THAT(report("csv"), HasSubstr(lost));
+  const auto rows = nlohmann::json::parse(report("json"))["rows"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["state"], "diverged");
+  EXPECT_EQ(rows[0]["reason"], lost);
+  EXPECT_TRUE(rows[0]["step_time_s"].is_null()) << "of a run that failed no speed is shown";
+  EXPECT_EQ(rows[1]["state"], "ok");
+  EXPECT_EQ(rows[1]["reason"], "the gradient norm became infinite at step 1");
+}
+
+TEST_F(Faults, AGateIsRedWhereARunDivergesThatWasFine) {
+  write_matrix({seed(Fake::first_ok)});
+  ASSERT_EQ(sweep().exit_code, 0);
+  ASSERT_EQ(run_process(request({"baseline", "set", "main", "--db", "f.db", "--reason", "r"})).exit_code, 0);
+  auto diverging = sweep_request();
+  diverging.environment["PERFBENCH_FAKE_BEHAVIOUR"] = std::to_string(seed(Fake::diverge));
+  EXPECT_EQ(run_process(diverging).exit_code, 4);
+  for (const auto* metric : {"gate", "step_time_s", "final_loss"}) {
+    const auto gate = run_process(request({"compare", "--db", "f.db", "--baseline", "main", "--metric", metric}));
+    EXPECT_EQ(gate.exit_code, 1) << gate.output << gate.error_output;
+    EXPECT_THAT(gate.output, HasSubstr("REGRESSED"));
+    EXPECT_THAT(gate.output, HasSubstr("diverged: the loss became infinite at step 1"));
+  }
+  EXPECT_THAT(run_process(request({"report", "--db", "f.db", "--baseline", "main"})).output, HasSubstr("REGRESSED"));
+  const auto history = run_process(request({"history", "--db", "f.db"}));
+  EXPECT_EQ(history.exit_code, 1) << history.output;
+  EXPECT_THAT(history.output, HasSubstr("diverged, the loss became infinite at step 1"));
+  EXPECT_EQ(sweep().exit_code, 0) << "an engine that is mended again";
+  EXPECT_NE(run_process(request({"compare", "--db", "f.db", "--baseline", "main", "--metric", "gate"})).exit_code, 1);
 }
 
 TEST_F(Faults, AHangingEngineTimesOut) {

@@ -1,0 +1,81 @@
+// A run of the real engine whose learning rate is far too high, from the matrix to the gate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/launch/process.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+class DivergingRun : public testing::Test {
+ protected:
+  ProcessEnd perfbench(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+    return run_process({.command = arguments,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+  }
+
+  // One matrix of two cells of which the second diverges: `rate` is its learning rate.
+  void write_matrix(const std::string& file, const std::string& rate) const {
+    write_text(scratch_ / file,
+               "name: rates\n"
+               "defaults: {model: gpt-tiny, seq_len: 16, global_batch: 2, steps: 12, threads_per_rank: 1,\n"
+               "           optimizer: {learning_rate: " +
+                   rate +
+                   ", clip_norm: 0, warmup_steps: 0}}\n"
+                   "axes:\n"
+                   "  attention: [flash, dot_product]\n");
+  }
+
+  ScratchFolder scratch_;
+};
+
+const char* const kLost = "diverged: the loss became (NaN|infinite) at step [1-9]";
+
+TEST_F(DivergingRun, IsSaidByTheSweepTheReportAndTheComparisonOfTwoSides) {
+  write_matrix("diverging.yaml", "1000");
+  const auto sweep = perfbench({"sweep", "diverging.yaml", "--db", "d.db"});
+  EXPECT_EQ(sweep.exit_code, 4) << sweep.output << sweep.error_output;
+  EXPECT_THAT(sweep.output, HasSubstr("2 diverged"));
+  EXPECT_THAT(sweep.output, ContainsRegex(kLost));
+  const auto report = perfbench({"report", "--db", "d.db"});
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_THAT(report.output, ContainsRegex(kLost));
+  EXPECT_THAT(report.output, HasSubstr("| diverged "));
+  const auto both = perfbench({"compare", "--ab", "current", "current", "diverging.yaml", "--only", "attention=flash",
+                               "--db", "ab.db", "--pairs", "4", "--gate"});
+  EXPECT_EQ(both.exit_code, 2) << both.output << both.error_output;
+  EXPECT_THAT(both.output, ContainsRegex(std::string("A failed 3 times .") + kLost));
+  EXPECT_THAT(both.output, Not(HasSubstr("SAME")));
+}
+
+// The same cells by their labels: numbers from elsewhere know no run id.
+TEST_F(DivergingRun, TurnsAGateRed) {
+  write_matrix("fine.yaml", "0.001");
+  write_matrix("diverging.yaml", "1000");
+  ASSERT_EQ(perfbench({"sweep", "fine.yaml", "--db", "d.db"}).exit_code, 0);
+  write_text(scratch_ / "was.csv",
+             "cell,metric,value\n"
+             "attention=flash,final_loss,5.5\n"
+             "attention=dot_product,final_loss,5.5\n");
+  const auto import = perfbench({"baseline", "import", "was", "--db", "d.db", "--from", "was.csv", "--reason", "r"});
+  ASSERT_EQ(import.exit_code, 0) << import.error_output;
+  const std::vector<std::string> gate{"compare", "--db", "d.db", "--baseline", "was", "--metric", "final_loss"};
+  EXPECT_NE(perfbench(gate).exit_code, 1) << perfbench(gate).output;
+  ASSERT_EQ(perfbench({"sweep", "diverging.yaml", "--db", "d.db"}).exit_code, 4);
+  const auto red = perfbench(gate);
+  EXPECT_EQ(red.exit_code, 1) << red.output << red.error_output;
+  EXPECT_THAT(red.output, ContainsRegex(kLost));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

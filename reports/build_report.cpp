@@ -137,8 +137,9 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   if (any([](const auto* a) { return a->lost_step_lines > 0; })) {
     row.notes.emplace_back("the last step record of a rank was cut off");
   }
-  if (row.step_time_s && !row.mfu_fraction)
+  if (row.step_time_s && !row.mfu_fraction) {
     row.notes.push_back("no MFU: the peak of " + row.processor + " is not known");
+  }
   if (row.mfu_fraction && *row.mfu_fraction > 1) {
     row.notes.emplace_back(
         "MFU above 100 %: the measured peak is too low, or the definition counts work that is not done");

@@ -62,7 +62,10 @@ std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*
   bool counted = false;
   for (const auto* pair : pairs) {
     counted = counted || counts_for(*pair, out.rule);
-    for (const auto side : {Side::a, Side::b}) most = std::max(most, value_of(pair->of(side), out.rule.metric));
+    for (const auto side : {Side::a, Side::b}) {
+      const auto& run = pair->of(side);
+      if (!is_failed_run(run)) most = std::max(most, value_of(run, out.rule.metric));
+    }
   }
   if (most ? *most <= 0 : !counted) return std::nullopt;
   out.decided.decision = conclusion(Verdict::inconclusive, VerdictReason::no_measurement,

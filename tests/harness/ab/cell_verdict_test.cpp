@@ -163,6 +163,10 @@ TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
     return judge_cell("c", pointers_to(pairs), made_up_rule(16)).whole.value();
   };
   EXPECT_EQ(whole(failing_pairs(made_up_run(1), diverged)).verdict, Verdict::regressed);
+  auto with_times = diverged;  // which its engine wrote all the same
+  with_times.metrics["step_time_s"] = 1;
+  const auto pairs = failing_pairs(with_times, with_times);
+  EXPECT_THAT(judge_cell("c", pointers_to(pairs), made_up_rule(16)).metrics, IsEmpty()) << "the cell says it all";
   const auto both = whole(failing_pairs(diverged, diverged));
   EXPECT_EQ(both.verdict, Verdict::not_comparable);
   EXPECT_EQ(both.detail,

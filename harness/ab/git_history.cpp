@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -80,9 +81,16 @@ std::vector<std::string> GitHistory::first_parents(const std::string& good, cons
 }
 
 void GitHistory::check_out(const std::string& commit, const fs::path& folder) const {
-  const auto cloned =
-      run_git(root_, {"clone", "--quiet", "--shared", "--no-checkout", root_.string(), folder.string()});
-  if (!cloned.succeeded()) throw std::runtime_error("[git] cannot clone: " + one_line(cloned.error_output));
+  // A repository of its own that borrows this one's objects. `git clone --shared` would be that in one word, but starts
+  // a process that refuses the files of another owner whatever this one was told.
+  const auto objects = run_git(root_, {"rev-parse", "--git-path", "objects"});
+  const auto made = run_git(root_, {"init", "--quiet", "--template=", folder.string()});
+  if (!objects.succeeded() || !made.succeeded()) {
+    throw std::runtime_error("[git] cannot make a copy: " + one_line(objects.error_output + made.error_output));
+  }
+  const auto info = folder / ".git" / "objects" / "info";
+  fs::create_directories(info);
+  std::ofstream(info / "alternates") << fs::absolute(root_ / one_line(objects.output)).string() << "\n";
   const auto out = run_git(folder, {"checkout", "--quiet", "--detach", commit});
   if (!out.succeeded()) throw std::runtime_error("[git] cannot check out: " + one_line(out.error_output));
 }

@@ -1,6 +1,7 @@
 // Sides named by revisions, binaries and settings, against a small git repository whose "engine" is a script.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "harness/ab/engine_build.h"
 #include "harness/ab/git_history.h"
@@ -67,6 +68,22 @@ TEST_F(Revisions, AnEngineIsBuiltOnceAndKept) {
   EXPECT_NE(build_engine(history, commit, other), engine) << "other settings are another build";
   EXPECT_THAT(repository_.git({"status", "--porcelain"}), testing::IsEmpty());
   EXPECT_THAT(repository_.git({"worktree", "list"}), Not(HasSubstr("cache"))) << "the repository is not touched";
+}
+
+// As in a container, where another user owns the files: git's "dubious ownership".
+TEST_F(Revisions, ARepositoryOfAnotherOwnerIsReadAndCheckedOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const auto commit = repository_.commit("one", "1.5");
+  constexpr uid_t kSomebodyElse = 12345;
+  for (const auto& entry : fs::recursive_directory_iterator(repository_.path())) {
+    ASSERT_EQ(lchown(entry.path().c_str(), kSomebodyElse, kSomebodyElse), 0);
+  }
+  ASSERT_EQ(lchown(repository_.path().c_str(), kSomebodyElse, kSomebodyElse), 0);
+  const GitHistory history(repository_.path());
+  EXPECT_EQ(history.commit("main"), commit);
+  EXPECT_EQ(history.subject(commit), "one");
+  history.check_out(commit, scratch_ / "out");
+  EXPECT_THAT(read_text(scratch_ / "out/engine.sh"), HasSubstr("PERFBENCH_FAKE_SPEED=1.5"));
 }
 
 TEST_F(Revisions, ABuildThatFailsSaysWhyWithTheEndOfItsLog) {

@@ -16,6 +16,7 @@ class UsageError : public std::runtime_error {
 
 EngineExit run_command(const std::vector<std::string>& args);
 EngineExit dry_command(const std::vector<std::string>& args);
+EngineExit check_command(const std::vector<std::string>& args);
 EngineExit env_command(const std::vector<std::string>& args);
 EngineExit overhead_command(const std::vector<std::string>& args);
 EngineExit probe_command(const std::vector<std::string>& args);

@@ -1,12 +1,16 @@
-// dry, env and probe: what the engine knows without training.
+// dry, check, env and probe: what the engine knows without training.
 #include <cstdio>
+#include <optional>
+#include <utility>
 
+#include "engine/faults/faults.h"
 #include "engine/main/arguments.h"
 #include "engine/main/commands.h"
 #include "engine/main/machine_facts.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
 #include "engine/train/dry_walk.h"
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
@@ -35,11 +39,15 @@ void print_line(const std::string& line) {
 
 EngineExit dry_command(const std::vector<std::string>& args) {
   std::int64_t rank = 0;
+  std::optional<std::int64_t> largest;
   std::vector<std::string> files;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--rank") {
       if (i + 1 == args.size()) throw UsageError("--rank needs a number");
       rank = number_argument("--rank", args[++i], 0);
+    } else if (args[i] == "--largest") {
+      if (i + 1 == args.size()) throw UsageError("--largest needs a number");
+      largest = number_argument("--largest", args[++i], 0);
     } else if (args[i].starts_with("-")) {
       throw UsageError("dry has no option '" + args[i] + "'");
     } else {
@@ -47,7 +55,21 @@ EngineExit dry_command(const std::vector<std::string>& args) {
     }
   }
   if (files.empty()) throw UsageError("dry needs at least one run.json");
-  for (const auto& file : files) print_line(spec::to_json_line(walk_file(file, rank)));
+  for (const auto& file : files) {
+    auto report = walk_file(file, rank);
+    print_line(largest ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*largest)))
+                       : spec::to_json_line(report));
+  }
+  return EngineExit::ok;
+}
+
+EngineExit check_command(const std::vector<std::string>& args) {
+  std::vector<std::string> faults;
+  for (std::size_t i = 0; i < args.size(); i += 2) {
+    if (args[i] != "--inject" || i + 1 == args.size()) throw UsageError("check takes only --inject FAULT");
+    faults.push_back(args[i + 1]);
+  }
+  make_faults(faults, spec::Device::cpu);
   return EngineExit::ok;
 }
 

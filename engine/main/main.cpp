@@ -21,7 +21,11 @@ constexpr std::string_view kUsage =
     "                                       under mpirun for a mesh of several ranks\n"
     "        [--inject FAULT]...            perfbench-engine-inject alone: faults made on purpose "
     "(engine/faults/faults.h)\n"
-    "  perfbench-engine dry [--rank R] FILE...   prints memory, FLOPs and traffic of each run.json, a JSON line each\n"
+    "  perfbench-engine dry [--rank R] [--largest N] FILE...   prints memory, FLOPs and traffic of each run.json, a "
+    "JSON "
+    "line\n"
+    "                                       each; with its N largest kinds of tensors in place of every tensor\n"
+    "  perfbench-engine check [--inject FAULT]...   whether it knows these faults; runs nothing\n"
     "  perfbench-engine env                 prints the facts of this machine and build as JSON\n"
     "  perfbench-engine overhead --dir DIR [--rounds N]   steps of DIR/run.json, watched by nobody, by the span "
     "recorder,\n"
@@ -44,6 +48,7 @@ int dispatch(const std::vector<std::string>& args) {
   const std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] == "run") return static_cast<int>(engine::run_command(rest));
   if (args[0] == "dry") return static_cast<int>(engine::dry_command(rest));
+  if (args[0] == "check") return static_cast<int>(engine::check_command(rest));
   if (args[0] == "env") return static_cast<int>(engine::env_command(rest));
   if (args[0] == "overhead") return static_cast<int>(engine::overhead_command(rest));
   if (args[0] == "probe") return static_cast<int>(engine::probe_command(rest));

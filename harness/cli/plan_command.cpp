@@ -40,16 +40,14 @@ ExitCode plan(const PlanOptions& options, const CommandContext& context) {
   auto expansion = load_matrix(options.matrix, catalog, context.data_dir());
   PlanRequest request{.engine = context.engine, .catalog = &catalog};
   std::vector<PlannedCell> planned;
-  std::string text;
   if (options.details.empty()) {
     planned = plan_cells(std::move(expansion.cells), request);
-    text = render_plan(expansion.name, planned, options.format);
+    write_plan(expansion.name, planned, options.format, [](std::string_view part) { fmt::print("{}", part); });
   } else {
     request.tensors = TensorList::keep;
     planned = plan_cells({find_cell(expansion.cells, options.details)}, request);
-    text = render_plan_details(planned.front(), options.format);
+    fmt::print("{}", render_plan_details(planned.front(), options.format));
   }
-  fmt::print("{}", text);
   const bool any_failed = std::any_of(planned.begin(), planned.end(),
                                       [](const PlannedCell& cell) { return cell.state == PlanState::failed; });
   return any_failed ? ExitCode::failure : ExitCode::fine;

@@ -21,7 +21,7 @@
 #include "harness/cancelled.h"
 #include "harness/launch/file_descriptor.h"
 #include "harness/launch/process.h"
-#include "workloads/spec/record_json.h"
+#include "workloads/spec/engine_exit.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
@@ -52,9 +52,10 @@ class TemporaryFolder {
 };
 
 // Bounds the command line (relative names, far below ARG_MAX) and what one output file holds.
-constexpr std::size_t kRunsPerProcess = 64;
+constexpr std::size_t kRunsPerProcess = 256;
 constexpr std::size_t kMostProcesses = 2;
 constexpr std::size_t kLongestWords = 500;  // of an engine that failed
+constexpr int kInputError = static_cast<int>(spec::EngineExit::input_error);
 
 // A counter that a thread can wait for beside other descriptors.
 class Event {
@@ -75,15 +76,24 @@ class Event {
   FileDescriptor fd_;
 };
 
-std::string run_file(std::size_t index) {
-  return std::to_string(index) + ".json";
+// The place of a run in the question that `worker` asks now. The files are written anew for each question, as making a
+// hundred thousand of them takes longer than to fill them.
+std::string run_file(std::size_t worker, std::size_t place) {
+  return std::to_string(worker) + "." + std::to_string(place) + ".json";
 }
 
 class DrySession {
  public:
   DrySession(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
-             const std::function<void(DryAnswer)>& take, const DryLimits& limits)
-      : engine_(fs::absolute(engine)), runs_(runs), take_(take), limits_(limits), answered_(runs.size()) {}
+             std::optional<std::size_t> most_groups, const std::function<void(DryAnswer)>& take,
+             const DryLimits& limits)
+      : engine_(fs::absolute(engine)),
+        runs_(runs),
+        most_groups_(most_groups),
+        sums_up_(most_groups.has_value()),
+        take_(take),
+        limits_(limits),
+        answered_(runs.size()) {}
 
   // A descriptor's byte reaches one reader only, so this thread reads `cancel_fd` and passes the wish on to every
   // worker.
@@ -96,8 +106,8 @@ class DrySession {
       Event done;
       std::vector<std::jthread> workers;
       for (std::size_t i = 0; i < processes; ++i) {
-        workers.emplace_back([this, &done, fd = cancel[i].fd()] {
-          work(fd);
+        workers.emplace_back([this, &done, i, fd = cancel[i].fd()] {
+          work(i, fd);
           done.add();
         });
       }
@@ -115,17 +125,17 @@ class DrySession {
     if (cancelled_) throw Cancelled("[plan] cancelled; nothing was run");
     if (failure_) std::rethrow_exception(failure_);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!answered_[i]) take({i, {}, "not counted: of another cell " + hopeless_});
+      if (!answered_[i]) take({i, spec::DryCounts(), "not counted: of another cell " + hopeless_});
     }
   }
 
  private:
-  void work(int cancel_fd) {
+  void work(std::size_t worker, int cancel_fd) {
     try {
       while (!cancelled_) {
         const std::size_t first = next_.fetch_add(kRunsPerProcess);
         if (first >= runs_.size()) return;
-        ask_range(first, std::min(first + kRunsPerProcess, runs_.size()), cancel_fd);
+        ask_range(worker, first, std::min(first + kRunsPerProcess, runs_.size()), cancel_fd);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -136,11 +146,12 @@ class DrySession {
 
   // After a crash the run it crashed on is reported, and the rest asked again. After a limit, too, as long as each
   // process gave some report.
-  void ask_range(std::size_t first, std::size_t end, int cancel_fd) {
+  void ask_range(std::size_t worker, std::size_t first, std::size_t end, int cancel_fd) {
     while (first < end) {
-      const auto output = folder_.path() / ("output." + std::to_string(first));
-      const ProcessEnd ended =
-          run_process(request(first, end, output), {.time_limit = limits_.time, .cancel_fd = cancel_fd});
+      const auto output = folder_.path() / ("output." + std::to_string(worker));
+      const bool summed_up = sums_up_;
+      const ProcessEnd ended = run_process(request(worker, first, end, output, summed_up),
+                                           {.time_limit = limits_.time, .cancel_fd = cancel_fd});
       if (ended.cause == EndCause::cancelled) return;
       std::string last_words;
       const auto answered = take_reports(output, first, end, last_words);
@@ -150,8 +161,13 @@ class DrySession {
       const bool progressed = answered > first;
       first = answered;
       if (limited && progressed) continue;
+      // An engine of before --largest names every tensor.
+      if (ended.exit_code == kInputError && summed_up) {
+        sums_up_ = false;
+        continue;
+      }
       const auto failure = describe(ended, last_words);
-      take({first++, {}, failure});
+      take({first++, spec::DryCounts(), failure});
       if (limited) return give_up(failure);
     }
   }
@@ -163,12 +179,15 @@ class DrySession {
     next_ = runs_.size();
   }
 
-  ProcessRequest request(std::size_t first, std::size_t end, const fs::path& output) const {
+  ProcessRequest request(std::size_t worker, std::size_t first, std::size_t end, const fs::path& output,
+                         bool summed_up) const {
     ProcessRequest request;
     request.command = {engine_.string(), "dry"};
+    if (summed_up) request.command.insert(request.command.end(), {"--largest", std::to_string(*most_groups_)});
     for (std::size_t i = first; i < end; ++i) {
-      std::ofstream(folder_.path() / run_file(i)) << spec::canonical_json(*runs_[i]);
-      request.command.push_back(run_file(i));
+      const auto file = run_file(worker, i - first);
+      std::ofstream(folder_.path() / file) << spec::canonical_json(*runs_[i]);
+      request.command.push_back(file);
     }
     request.working_dir = folder_.path();
     request.output_file = output;
@@ -195,16 +214,25 @@ class DrySession {
         continue;
       }
       try {
-        take({first, spec::parse_dry_report(line)});
+        take({first, read_counts(line)});
       } catch (const spec::SpecError& e) {
         take(
-            {first,
-             {},
+            {first, spec::DryCounts(),
              fmt::format("the engine's report cannot be read: {} {}", e.pointer(), e.what()).substr(0, kLongestWords)});
       }
       ++first;
     }
     return first;
+  }
+
+  spec::DryCounts read_counts(const std::string& line) const {
+    auto counts = spec::parse_dry_counts(line);
+    if (!most_groups_) {
+      counts.largest = spec::group_tensors(counts.live_at_peak);
+    } else if (!counts.live_at_peak.empty()) {
+      return spec::summed_up(std::move(counts), *most_groups_);
+    }
+    return counts;
   }
 
   std::string describe(const ProcessEnd& ended, const std::string& last_words) const {
@@ -228,6 +256,8 @@ class DrySession {
 
   const fs::path engine_;
   const std::vector<const spec::RunSpec*>& runs_;
+  const std::optional<std::size_t> most_groups_;
+  std::atomic<bool> sums_up_;  // whether the engine is asked to
   const std::function<void(DryAnswer)>& take_;
   const DryLimits limits_;
   std::vector<bool> answered_;  // by run
@@ -242,8 +272,9 @@ class DrySession {
 }  // namespace
 
 void ask_dry_engine(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
-                    const std::function<void(DryAnswer)>& take, int cancel_fd, const DryLimits& limits) {
-  if (!runs.empty()) DrySession(engine, runs, take, limits).ask_all(cancel_fd);
+                    std::optional<std::size_t> most_groups, const std::function<void(DryAnswer)>& take, int cancel_fd,
+                    const DryLimits& limits) {
+  if (!runs.empty()) DrySession(engine, runs, most_groups, take, limits).ask_all(cancel_fd);
 }
 
 }  // namespace perfbench::harness

@@ -11,19 +11,6 @@ namespace {
 
 using spec::Json;
 
-Json groups_json(const std::vector<TensorGroup>& groups) {
-  Json out = Json::array();
-  for (const auto& group : groups) {
-    out.push_back({{"name", group.name},
-                   {"scope", group.scope},
-                   {"dtype", group.dtype},
-                   {"shape", group.shape},
-                   {"tensors", group.tensors},
-                   {"bytes", group.bytes}});
-  }
-  return out;
-}
-
 Json cell_json(const PlannedCell& planned) {
   const auto& cell = planned.cell;
   Json axes = Json::object();
@@ -42,9 +29,19 @@ Json cell_json(const PlannedCell& planned) {
   out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
   out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
   out["traffic"] = spec::value_to_json(counts.traffic, spec::Written::whole);
-  out["largest"] = groups_json(planned.largest);
+  out["largest"] = spec::value_to_json(counts.largest, spec::Written::whole);
   if (!counts.live_at_peak.empty())
     out["live_at_peak"] = spec::value_to_json(counts.live_at_peak, spec::Written::whole);
+  return out;
+}
+
+// As a part of the list of cells. A line break in text is escaped, so every one begins a line.
+std::string indented(const Json& cell) {
+  std::string out;
+  for (const char c : cell.dump(1, ' ', false, Json::error_handler_t::replace)) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
   return out;
 }
 
@@ -84,14 +81,13 @@ std::set<std::string> traffic_axes(const std::vector<PlannedCell>& plan) {
 
 }  // namespace
 
-std::string plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan) {
-  Json cells = Json::array();
-  for (const auto& planned : plan) cells.push_back(cell_json(planned));
-  const Json out{{"matrix", matrix}, {"cells", std::move(cells)}};
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
+  write("{\n \"cells\": [");
+  for (const auto& planned : plan) write((&planned == plan.data() ? "\n  " : ",\n  ") + indented(cell_json(planned)));
+  write("\n ],\n \"matrix\": " + spec::json_line(matrix) + "\n}\n");
 }
 
-std::string plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
   const auto axes = traffic_axes(plan);
   CsvLine heading;
   for (const auto* name : {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "parameters",
@@ -101,7 +97,7 @@ std::string plan_csv(const std::string& matrix, const std::vector<PlannedCell>& 
   write_names<spec::MemoryPeaks>(heading, "peak_");
   write_names<spec::FlopCounts>(heading, "");
   for (const auto& axis : axes) heading << axis + "_sent_bytes";
-  std::string out = heading.finish();
+  write(heading.finish());
   for (const auto& planned : plan) {
     const auto& cell = planned.cell;
     CsvLine line;
@@ -122,9 +118,8 @@ std::string plan_csv(const std::string& matrix, const std::vector<PlannedCell>& 
                                  spec::field_names<spec::FlopCounts>().size() + axes.size();
       for (std::size_t i = 0; i < empty_columns; ++i) line << "";
     }
-    out += line.finish();
+    write(line.finish());
   }
-  return out;
 }
 
 }  // namespace perfbench::harness

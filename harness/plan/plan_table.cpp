@@ -17,22 +17,37 @@ using reports::human_count;
 using Row = std::vector<std::string>;
 
 // Columns as wide as their widest entry; numbers, the columns from `first_number` to the last but one, to the right.
-std::string aligned(const std::vector<Row>& rows, std::size_t first_number) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+class Columns {
+ public:
+  explicit Columns(std::size_t first_number) : first_number_(first_number) {}
+
+  void make_room_for(const Row& row) {
+    widths_.resize(std::max(widths_.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths_[c] = std::max(widths_[c], row[c].size());
   }
-  std::string out;
-  for (const auto& row : rows) {
+
+  std::string line(const Row& row) const {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const bool is_number = c >= first_number && c + 1 < row.size();
+      const std::string room(widths_[c] - row[c].size(), ' ');
+      const bool is_number = c >= first_number_ && c + 1 < row.size();
       line += c == 0 ? "" : "  ";
-      line += is_number ? fmt::format("{:>{}}", row[c], widths[c]) : fmt::format("{:<{}}", row[c], widths[c]);
+      line += is_number ? room + row[c] : row[c] + room;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    return line + "\n";
   }
+
+ private:
+  std::size_t first_number_;
+  std::vector<std::size_t> widths_;
+};
+
+std::string aligned(const std::vector<Row>& rows, std::size_t first_number) {
+  Columns columns(first_number);
+  for (const auto& row : rows) columns.make_room_for(row);
+  std::string out;
+  for (const auto& row : rows) out += columns.line(row);
   return out;
 }
 
@@ -110,7 +125,7 @@ std::string collectives_text(const std::vector<spec::AxisTraffic>& traffic) {
   return rows.size() == 1 ? "  none\n" : aligned(rows, 2);
 }
 
-std::string tensors_text(const std::vector<TensorGroup>& groups) {
+std::string tensors_text(const std::vector<spec::TensorGroup>& groups) {
   std::vector<Row> rows{{"  SCOPE", "TENSOR", "DTYPE", "LOCAL SHAPE", "COUNT", "BYTES", ""}};
   for (const auto& group : groups) {
     rows.push_back({"  " + group.scope, group.name, group.dtype, group.shape, std::to_string(group.tensors),
@@ -121,12 +136,23 @@ std::string tensors_text(const std::vector<TensorGroup>& groups) {
 
 }  // namespace
 
+// The rows are made twice, for their widths and for their text: all of them at once would be larger than the plan.
+void write_plan(const std::string& matrix, const std::vector<PlannedCell>& plan, PlanFormat format,
+                const WritePlan& write) {
+  if (format == PlanFormat::json) return write_plan_json(matrix, plan, write);
+  if (format == PlanFormat::csv) return write_plan_csv(matrix, plan, write);
+  Columns columns(2);
+  columns.make_room_for(heading());
+  for (const auto& planned : plan) columns.make_room_for(row_of(planned));
+  write(columns.line(heading()));
+  for (const auto& planned : plan) write(columns.line(row_of(planned)));
+  write(summary(matrix, plan));
+}
+
 std::string render_plan(const std::string& matrix, const std::vector<PlannedCell>& plan, PlanFormat format) {
-  if (format == PlanFormat::json) return plan_json(matrix, plan);
-  if (format == PlanFormat::csv) return plan_csv(matrix, plan);
-  std::vector<Row> rows{heading()};
-  for (const auto& planned : plan) rows.push_back(row_of(planned));
-  return aligned(rows, 2) + summary(matrix, plan);
+  std::string out;
+  write_plan(matrix, plan, format, [&out](std::string_view text) { out += text; });
+  return out;
 }
 
 std::string render_plan_details(const PlannedCell& planned, PlanFormat format) {
@@ -144,7 +170,7 @@ std::string render_plan_details(const PlannedCell& planned, PlanFormat format) {
   out += "Memory of one device, each scope at its own peak\n" + peaks_text(counts.peak);
   out += "FLOP of one device and step\n" + flops_text(counts.flops);
   out += "Collectives of one device and step\n" + collectives_text(counts.traffic);
-  out += "Tensors alive at the peak\n" + tensors_text(planned.largest);
+  out += "Tensors alive at the peak\n" + tensors_text(counts.largest);
   return out;
 }
 

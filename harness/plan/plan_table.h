@@ -4,12 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "harness/plan/plan_export.h"
 #include "harness/plan/planner.h"
 
 namespace perfbench::harness {
 
 enum class PlanFormat { table, json, csv };
 
+void write_plan(const std::string& matrix, const std::vector<PlannedCell>& plan, PlanFormat format,
+                const WritePlan& write);
+// The same as one text.
 std::string render_plan(const std::string& matrix, const std::vector<PlannedCell>& plan, PlanFormat format);
 
 // One cell with the tensors alive at its peak. The plan must have kept them (TensorList::keep).

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <unordered_map>
 
 #include "harness/input_error.h"
 #include "harness/launch/node_limits.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/matrix/run_id.h"
 #include "harness/plan/dry_engine.h"
 #include "reports/format/quantity.h"
+#include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/validate.h"
 
@@ -83,20 +86,7 @@ class MemoryCheck {
   std::map<std::string, std::int64_t> hardware_bytes_;
 };
 
-// "layers.17.mlpwi_0" -> "layers.*.mlpwi_0"
-std::string without_numbers(const std::string& name) {
-  std::string out;
-  for (std::size_t start = 0; start <= name.size();) {
-    const auto dot = std::min(name.find('.', start), name.size());
-    const std::string part = name.substr(start, dot - start);
-    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-    out += (start == 0 ? "" : ".") + (is_number ? "*" : part);
-    start = dot + 1;
-  }
-  return out;
-}
-
-std::string largest_text(const std::vector<TensorGroup>& groups) {
+std::string largest_text(const std::vector<spec::TensorGroup>& groups) {
   std::string out;
   for (std::size_t i = 0; i < std::min(groups.size(), kLargestShown); ++i) {
     out += fmt::format("{}{} {} {}", i == 0 ? "" : ", ", groups[i].scope, groups[i].name,
@@ -117,7 +107,7 @@ void judge(PlannedCell& planned, const Memory& memory) {
   if (memory.bytes == 0 || needed <= memory.bytes) return;
   planned.state = PlanState::infeasible;
   planned.reason = fmt::format("needs {} per device, {} has {}; largest: {}", reports::human_bytes(needed),
-                               memory.owner, reports::human_bytes(memory.bytes), largest_text(planned.largest));
+                               memory.owner, reports::human_bytes(memory.bytes), largest_text(counts.largest));
 }
 
 // Decides what needs no counting. Returns whether the engine is to be asked.
@@ -135,6 +125,19 @@ bool needs_counting(PlannedCell& planned) {
   return false;
 }
 
+// The cells that are to be counted, those of equal counts together, in the order of the first of each.
+std::vector<std::vector<std::size_t>> different_questions(std::vector<PlannedCell>& plan) {
+  std::vector<std::vector<std::size_t>> questions;
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (!needs_counting(plan[i])) continue;
+    const auto [question, is_new] = known.emplace(sha256_hex(spec::counted_json(plan[i].cell.run)), questions.size());
+    if (is_new) questions.emplace_back();
+    questions[question->second].push_back(i);
+  }
+  return questions;
+}
+
 }  // namespace
 
 std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts) {
@@ -142,51 +145,30 @@ std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& count
   return std::max(counts.arena_bytes, counts.peak.total_bytes) + offloaded;
 }
 
-std::vector<TensorGroup> group_tensors(const std::vector<spec::LiveTensor>& tensors) {
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, TensorGroup> groups;
-  for (const auto& tensor : tensors) {
-    const auto name = without_numbers(tensor.name);
-    auto& group = groups[{tensor.scope, name, tensor.dtype, tensor.shape}];
-    group.name = name;
-    group.scope = tensor.scope;
-    group.dtype = tensor.dtype;
-    group.shape = tensor.shape;
-    ++group.tensors;
-    group.bytes += tensor.bytes;
-  }
-  std::vector<TensorGroup> out;
-  for (auto& [key, group] : groups) out.push_back(std::move(group));
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  return out;
-}
-
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request) {
   std::vector<PlannedCell> plan(cells.size());
-  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < cells.size(); ++i) plan[i].cell = std::move(cells[i]);
+  cells = {};
+  const auto questions = different_questions(plan);
   std::vector<const spec::RunSpec*> runs;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    plan[i].cell = std::move(cells[i]);
-    if (!needs_counting(plan[i])) continue;
-    asked.push_back(i);
-    runs.push_back(&plan[i].cell.run);
-  }
+  for (const auto& same : questions) runs.push_back(&plan[same.front()].cell.run);
   MemoryCheck memory(*request.catalog);
+  const auto most_groups = request.tensors == TensorList::keep ? std::nullopt : std::optional(kLargestShown);
   ask_dry_engine(
-      request.engine, runs,
+      request.engine, runs, most_groups,
       [&](DryAnswer answer) {
-        PlannedCell& planned = plan[asked[answer.index]];
-        if (!answer.failure.empty()) {
-          planned.state = PlanState::failed;
-          planned.reason = answer.failure;
-          return;
+        const auto counts =
+            answer.failure.empty() ? std::make_shared<const spec::DryCounts>(std::move(answer.counts)) : nullptr;
+        for (const auto i : questions[answer.index]) {
+          PlannedCell& planned = plan[i];
+          planned.counts = counts;
+          if (counts) {
+            judge(planned, memory.available(planned.cell.run));
+          } else {
+            planned.state = PlanState::failed;
+            planned.reason = answer.failure;
+          }
         }
-        planned.counts = std::move(answer.report);
-        planned.largest = group_tensors(planned.counts->live_at_peak);
-        if (request.tensors == TensorList::drop) {
-          planned.counts->live_at_peak.clear();
-          if (planned.largest.size() > kLargestShown) planned.largest.resize(kLargestShown);
-        }
-        judge(planned, memory.available(planned.cell.run));
       },
       request.cancel_fd, request.limits);
   return plan;

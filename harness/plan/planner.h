@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/matrix/cell.h"
 #include "harness/plan/dry_engine.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/dry_counts.h"
 
 namespace perfbench::harness {
 
@@ -22,23 +22,13 @@ enum class PlanState {
   failed,      // the engine could not say: it crashed on this cell
 };
 
-// Tensors of one kind alive at the peak, over all layers: "layers.*.mlpwi_0".
-struct TensorGroup {
-  std::string name;
-  std::string scope;
-  std::string dtype;
-  std::string shape;  // of one
-  std::int64_t tensors = 0;
-  std::int64_t bytes = 0;
-};
-
+// Cells whose counts are equal by what they are share them: a plan of a hundred thousand cells is held at once.
 struct PlannedCell {
   Cell cell;
   PlanState state = PlanState::feasible;
-  std::string reason;                       // one line; empty when feasible
-  std::optional<spec::DryReport> counts;    // of rank 0; absent where the engine was not asked
-  std::vector<TensorGroup> largest;         // at the peak, largest first
-  std::int64_t memory_available_bytes = 0;  // of one device, 0: unknown
+  std::string reason;                             // one line; empty when feasible
+  std::shared_ptr<const spec::DryCounts> counts;  // of rank 0; null where the engine was not asked or did not say
+  std::int64_t memory_available_bytes = 0;        // of one device, 0: unknown
 };
 
 // A plan of thousands of cells need not hold every tensor of each.
@@ -59,9 +49,6 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
 // Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive; on a CPU
 // what is offloaded is in the same memory. What a plan shows and holds against the device.
 std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts);
-
-// Tensors grouped by scope, type, shape and name with layer numbers taken out, largest first.
-std::vector<TensorGroup> group_tensors(const std::vector<spec::LiveTensor>& tensors);
 
 }  // namespace perfbench::harness
 

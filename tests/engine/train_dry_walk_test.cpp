@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <type_traits>
 
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
 #include "workloads/spec/parameter_table.h"
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::engine {
 namespace {
@@ -194,6 +197,42 @@ TEST(DryWalk, SaysWhyARunIsInfeasible) {
   run.memory_limit_bytes = 1000;
   EXPECT_FALSE(dry_walk(run, 0).feasible);
   EXPECT_NE(dry_walk(run, 0).reason.find("memory_limit_bytes is 1000"), std::string::npos);
+}
+
+// Gives every field of a run that is said to change no count another value.
+struct ChangeUncounted {
+  int turn;
+  int& changed;
+
+  template <class T>
+  void operator()(const spec::Field& field, T& member) {
+    if constexpr (spec::HasFields<T>) {
+      T::fields(member, *this);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      if (field.counted) return;
+      member = turn == 0 ? static_cast<T>(field.minimum) : static_cast<T>(member + 1);
+      ++changed;
+    } else {
+      EXPECT_TRUE(field.counted) << field.name << ": say here what other values it has";
+    }
+  }
+};
+
+TEST(DryWalk, CountsNothingThatAnUncountedFieldSays) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.grad_accum = 2;
+    const auto before = spec::to_json_line(dry_walk(run, 0));
+    const auto counted = spec::counted_json(run);
+    for (const int turn : {0, 1}) {
+      auto other = run;
+      int changed = 0;
+      spec::RunSpec::fields(other, ChangeUncounted{turn, changed});
+      EXPECT_GE(changed, 12);
+      EXPECT_EQ(spec::to_json_line(dry_walk(other, 0)), before);
+      EXPECT_EQ(spec::counted_json(other), counted);
+      EXPECT_NE(spec::canonical_json(other), spec::canonical_json(run));
+    }
+  }
 }
 
 }  // namespace

@@ -28,11 +28,19 @@ struct Field {
   double minimum = -std::numeric_limits<double>::infinity();  // inclusive, numbers only
   double maximum = std::numeric_limits<double>::infinity();   // inclusive, numbers only
   Presence presence = Presence::optional;
+  bool counted = true;  // of a run: the counts of a dry walk (record.h, DryReport) may depend on it
 
   // `f(Field{"window", "...", 0}.omitted_at_default(), self.window);`
   constexpr Field omitted_at_default() const {
     Field changed = *this;
     changed.presence = Presence::omitted_at_default;
+    return changed;
+  }
+
+  // `f(Field{"seed", "...", 0}.uncounted(), self.seed);` A test holds a dry walk to it.
+  constexpr Field uncounted() const {
+    Field changed = *this;
+    changed.counted = false;
     return changed;
   }
 };

@@ -25,8 +25,9 @@ namespace perfbench::spec {
 // What an absent key means: a person's file takes the default, a resolved file must be whole.
 enum class Missing { takes_default, is_error };
 
-// Whether a field that is Presence::omitted_at_default is written at its default, too.
-enum class Written { canonical, whole };
+// Whether a field that is Presence::omitted_at_default is written at its default, too. counted: canonical, without the
+// fields on which no count of a dry walk depends.
+enum class Written { canonical, whole, counted };
 
 // Short text of a value for an error message.
 inline std::string shown(const Json& value) {
@@ -154,7 +155,8 @@ template <class T>
 Json fields_to_json(const T& value, Written written) {
   Json out = Json::object();
   auto write = [&](const Field& field, const auto& member) {
-    if (written == Written::canonical && is_omitted<T>(field, member)) return;
+    if (written == Written::counted && !field.counted) return;
+    if (written != Written::whole && is_omitted<T>(field, member)) return;
     out[std::string(field.name)] = value_to_json(member, written);
   };
   T::fields(value, write);
@@ -243,7 +245,7 @@ void read_value(std::map<std::string, T>& out, const Field& field, const Json& v
 template <class T>
 void read_fields(T& out, const Json& json, Missing missing, const std::string& pointer) {
   if (!json.is_object()) throw SpecError(pointer, "found " + shown(json) + " where a mapping of keys is needed");
-  const auto names = field_names<T>();
+  static const auto names = field_names<T>();
   for (const auto& [key, value] : json.items()) {
     if (std::find(names.begin(), names.end(), key) == names.end()) {
       throw SpecError(pointer + "/" + detail::pointer_token(key), "unknown key '" + key + "'" + suggestion(key, names));

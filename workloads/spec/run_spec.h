@@ -69,7 +69,7 @@ struct DataSpec {
     f(Field{"kind", "synthetic or flat_tokens"}, self.kind);
     f(Field{"path", "folder of a flat-tokens dataset"}, self.path);
     f(Field{"split", "train or validation"}, self.split);
-    f(Field{"seed", "order of the data", 0}, self.seed);
+    f(Field{"seed", "order of the data", 0}.uncounted(), self.seed);
   }
 };
 
@@ -89,15 +89,15 @@ struct OptimizerSpec {
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
-    f(Field{"learning_rate", "peak learning rate", 0.0, 1e3}, self.learning_rate);
-    f(Field{"beta1", "decay of the first moment", 0.0, 1.0}, self.beta1);
-    f(Field{"beta2", "decay of the second moment", 0.0, 1.0}, self.beta2);
-    f(Field{"eps", "added to the root of the second moment", 0.0, 1.0}, self.eps);
-    f(Field{"weight_decay", "decoupled weight decay", 0.0, 1e3}, self.weight_decay);
+    f(Field{"learning_rate", "peak learning rate", 0.0, 1e3}.uncounted(), self.learning_rate);
+    f(Field{"beta1", "decay of the first moment", 0.0, 1.0}.uncounted(), self.beta1);
+    f(Field{"beta2", "decay of the second moment", 0.0, 1.0}.uncounted(), self.beta2);
+    f(Field{"eps", "added to the root of the second moment", 0.0, 1.0}.uncounted(), self.eps);
+    f(Field{"weight_decay", "decoupled weight decay", 0.0, 1e3}.uncounted(), self.weight_decay);
     f(Field{"clip_norm", "largest global gradient norm, 0 for none", 0.0}, self.clip_norm);
-    f(Field{"warmup_steps", "steps of linear warm-up", 0}, self.warmup_steps);
-    f(Field{"decay_steps", "step at which the cosine ends, 0 for none", 0}, self.decay_steps);
-    f(Field{"min_lr_ratio", "last over peak learning rate", 0.0, 1.0}, self.min_lr_ratio);
+    f(Field{"warmup_steps", "steps of linear warm-up", 0}.uncounted(), self.warmup_steps);
+    f(Field{"decay_steps", "step at which the cosine ends, 0 for none", 0}.uncounted(), self.decay_steps);
+    f(Field{"min_lr_ratio", "last over peak learning rate", 0.0, 1.0}.uncounted(), self.min_lr_ratio);
   }
 };
 
@@ -149,10 +149,10 @@ struct RunSpec {
     f(Field{"seq_len", "tokens of a sequence", 1, 1e8}, self.seq_len);
     f(Field{"global_batch", "sequences of a step over all devices", 1, 1e9}, self.global_batch);
     f(Field{"grad_accum", "microbatches of a step", 1, 1e6}, self.grad_accum);
-    f(Field{"steps", "optimizer steps", 1, 1e9}, self.steps);
-    f(Field{"trace_steps", "further steps that are traced, and not timed", 0, 1e6}.omitted_at_default(),
+    f(Field{"steps", "optimizer steps", 1, 1e9}.uncounted(), self.steps);
+    f(Field{"trace_steps", "further steps that are traced, and not timed", 0, 1e6}.omitted_at_default().uncounted(),
       self.trace_steps);
-    f(Field{"seed", "seed of the initial weights", 0}, self.seed);
+    f(Field{"seed", "seed of the initial weights", 0}.uncounted(), self.seed);
     f(Field{"threads_per_rank", "CPU threads of a rank, 0 for an even share", 0, 4096}, self.threads_per_rank);
     f(Field{"memory_limit_bytes", "bytes a device may hold, 0 for no limit", 0}, self.memory_limit_bytes);
     f(Field{"loss_chunk_tokens", "rows of logits held at once", 1, 1e9}, self.loss_chunk_tokens);

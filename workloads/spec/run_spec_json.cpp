@@ -26,6 +26,9 @@ std::vector<std::pair<std::string, std::string>> flat(const RunSpec& spec, Writt
 std::string canonical_json(const RunSpec& spec) {
   return json_line(fields_to_json(spec));
 }
+std::string counted_json(const RunSpec& spec) {
+  return json_line(fields_to_json(spec, Written::counted));
+}
 std::string canonical_json(const ModelSpec& spec) {
   return json_line(fields_to_json(spec));
 }

@@ -14,6 +14,9 @@ namespace perfbench::spec {
 std::string canonical_json(const RunSpec& spec);
 std::string canonical_json(const ModelSpec& spec);
 
+// The same of what the counts of a dry walk depend on (Field::uncounted): runs with equal text have equal counts.
+std::string counted_json(const RunSpec& spec);
+
 // Reads a whole, resolved run.json. Throws SpecError: not JSON, unknown or missing key, wrong type, out of range, or a
 // combination that validate() rejects.
 RunSpec parse_run_json(std::string_view text);

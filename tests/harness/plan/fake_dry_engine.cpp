@@ -1,9 +1,9 @@
-// Answers `dry FILE...` as the engine does, with counts that a test can work out: all from the run's seq_len, steps and
-// layers. Some values of steps make it misbehave:
-//   steps 66  crashes            steps 77  exits with 4 and a message
-//   steps 88  reports infeasible steps 99  prints a broken report
-//   steps 555 never answers      steps 666 prints without end
-//   steps 777 leaves a pipe in place of its output
+// Answers `dry FILE...` as the engine does, with counts that a test can work out: all from the run's seq_len and
+// layers, and loss_chunk_tokens as its matmul_parameters. Some values of loss_chunk_tokens make it misbehave:
+//   66  crashes             77  exits with 4 and a message
+//   88  reports infeasible  99  prints a broken report
+//   555 never answers       666 prints without end
+//   777 leaves a pipe in place of its output
 // 44 layers leave gaps in the arena as large as the tensors.
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 
@@ -24,7 +25,7 @@ using namespace perfbench;
 spec::DryReport report_for(const spec::RunSpec& run) {
   spec::DryReport report;
   report.parameters = run.model.layers * 1000;
-  report.matmul_parameters = run.model.layers * 900;
+  report.matmul_parameters = run.loss_chunk_tokens;
   constexpr std::int64_t kMiB = 1 << 20;
   for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
     const std::string prefix = "layers." + std::to_string(layer) + ".";
@@ -44,26 +45,29 @@ spec::DryReport report_for(const spec::RunSpec& run) {
 
 int main(int argc, char** argv) {
   fmt::print("fake engine: not a report\n");
-  for (int i = 2; i < argc; ++i) {
+  const bool sums_up = argc > 3 && std::string(argv[2]) == "--largest";
+  for (int i = sums_up ? 4 : 2; i < argc; ++i) {
     std::ifstream in(argv[i]);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     const auto run = spec::parse_run_json(text);
     std::fflush(stdout);
-    if (run.steps == 66) std::raise(SIGKILL);
-    while (run.steps == 555) pause();
-    while (run.steps == 666) fmt::print("of printing there is no end, of printing there is no end\n");
-    if (run.steps == 777) {
+    if (run.loss_chunk_tokens == 66) std::raise(SIGKILL);
+    while (run.loss_chunk_tokens == 555) pause();
+    while (run.loss_chunk_tokens == 666) fmt::print("of printing there is no end, of printing there is no end\n");
+    if (run.loss_chunk_tokens == 777) {
       const std::string output = std::filesystem::read_symlink("/proc/self/fd/1");
       std::filesystem::remove(output);
       return ::mkfifo(output.c_str(), 0600);
     }
-    if (run.steps == 77) {
+    if (run.loss_chunk_tokens == 77) {
       fmt::print(stderr, "out of patience\n");
       return 4;
     }
     auto report = report_for(run);
-    if (run.steps == 88) report = {.feasible = false, .reason = "no kernels for this"};
-    fmt::print("{}\n", run.steps == 99 ? "{\"feasible\": 3}" : spec::to_json_line(report));
+    if (run.loss_chunk_tokens == 88) report = {.feasible = false, .reason = "no kernels for this"};
+    fmt::print("{}\n", run.loss_chunk_tokens == 99 ? "{\"feasible\": 3}"
+                       : sums_up                   ? spec::to_json_line(spec::summed_up(report, std::stoul(argv[3])))
+                                                   : spec::to_json_line(report));
   }
   return 0;
 }

@@ -14,6 +14,7 @@
 #include "harness/matrix/yaml_document.h"
 #include "harness/plan/plan_table.h"
 #include "harness/plan/runnable.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -46,24 +47,28 @@ TEST(Plan, HoldsTheEnginesCountsOfEachCellInTheMatrixsOrder) {
 }
 
 TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
-  std::string steps;
-  for (int i = 1; i <= 300; ++i) {
-    if (i != 66 && i != 77 && i != 88 && i != 99) steps += (steps.empty() ? "" : ",") + std::to_string(i);
+  std::string chunks;
+  for (int i = 101; i <= 700; ++i) {
+    if (i != 555) chunks += (chunks.empty() ? "" : ",") + std::to_string(i);
   }
-  const auto plan = plan_text(kMatrix + "axes: {steps: [" + steps + "], model.layers: [2]}\n");
-  ASSERT_THAT(plan, SizeIs(296));
-  for (const auto& planned : plan) EXPECT_EQ(planned.state, PlanState::feasible) << planned.reason;
+  const auto plan = plan_text(kMatrix + "axes: {loss_chunk_tokens: [" + chunks + "], model.layers: [2]}\n");
+  ASSERT_THAT(plan, SizeIs(599));
+  for (const auto& planned : plan) {
+    ASSERT_EQ(planned.state, PlanState::feasible) << planned.reason;
+    EXPECT_EQ(planned.counts->matmul_parameters, planned.cell.run.loss_chunk_tokens);
+  }
 }
 
 // Two processes are at work, and neither would ever end by itself.
 TEST(Plan, IsCancelledByAByteAlthoughEveryEngineHangs) {
   std::string layers;
-  for (int i = 1; i <= 130; ++i) layers += (layers.empty() ? "" : ",") + std::to_string(i);
+  for (int i = 1; i <= 300; ++i) layers += (layers.empty() ? "" : ",") + std::to_string(i);
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
-  auto expansion = expand(
-      YamlDocument::parse(kMatrix + "axes: {steps: [555], model.layers: [" + layers + "]}\n", "matrix", "m.yaml"),
-      catalog, {});
-  ASSERT_THAT(expansion.cells, SizeIs(130));
+  auto expansion =
+      expand(YamlDocument::parse(kMatrix + "axes: {loss_chunk_tokens: [555], model.layers: [" + layers + "]}\n",
+                                 "matrix", "m.yaml"),
+             catalog, {});
+  ASSERT_THAT(expansion.cells, SizeIs(300));
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   ASSERT_EQ(write(fds[1], "x", 1), 1);
@@ -98,11 +103,11 @@ TEST(Plan, CellsThatNeedNoCountingKeepTheirReason) {
   EXPECT_EQ(plan.at(1).state, PlanState::infeasible);
   EXPECT_THAT(plan.at(1).reason, HasSubstr("fp8"));
   EXPECT_THAT(plan.at(2).reason, HasSubstr("does not divide over 16 data shards"));
-  EXPECT_FALSE(plan.at(2).counts.has_value());
+  EXPECT_EQ(plan.at(2).counts, nullptr);
 }
 
 TEST(Plan, ACellTheEngineFailsOnDoesNotTakeTheOthersWithIt) {
-  const auto plan = plan_text(kMatrix + "axes: {steps: [1, 66, 77, 88, 99, 2]}\n");
+  const auto plan = plan_text(kMatrix + "axes: {loss_chunk_tokens: [1, 66, 77, 88, 99, 2]}\n");
   EXPECT_EQ(plan.at(0).state, PlanState::feasible);
   EXPECT_EQ(plan.at(1).state, PlanState::failed);
   EXPECT_EQ(plan.at(1).reason, "the engine was ended by signal 9: fake engine: not a report");
@@ -114,22 +119,22 @@ TEST(Plan, ACellTheEngineFailsOnDoesNotTakeTheOthersWithIt) {
   EXPECT_EQ(plan.at(5).state, PlanState::feasible);
 }
 
-std::vector<PlannedCell> plan_within(const DryLimits& limits, const std::string& steps, int layers = 1) {
+std::vector<PlannedCell> plan_within(const DryLimits& limits, const std::string& chunks, int layers = 1) {
   std::string more;
   for (int i = 1; i <= layers; ++i) more += (i == 1 ? "" : ",") + std::to_string(i);
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
-  auto expansion =
-      expand(YamlDocument::parse(kMatrix + "axes: {steps: [" + steps + "], model.layers: [" + more + "]}\n", "matrix",
-                                 "m.yaml"),
-             catalog, {});
+  auto expansion = expand(
+      YamlDocument::parse(kMatrix + "axes: {loss_chunk_tokens: [" + chunks + "], model.layers: [" + more + "]}\n",
+                          "matrix", "m.yaml"),
+      catalog, {});
   return plan_cells(std::move(expansion.cells),
                     {.engine = PERFBENCH_FAKE_DRY_ENGINE, .catalog = &catalog, .limits = limits});
 }
 
-// 130 cells of three processes: it would hang on each of them.
+// 600 cells of three processes: it would hang on each of them.
 TEST(Plan, AnEngineThatNeverAnswersIsGivenUpAfterOneTimeLimit) {
-  const auto plan = plan_within({.time = std::chrono::milliseconds(200)}, "555", 130);
-  ASSERT_THAT(plan, SizeIs(130));
+  const auto plan = plan_within({.time = std::chrono::milliseconds(200)}, "555", 600);
+  ASSERT_THAT(plan, SizeIs(600));
   for (const auto& planned : plan) {
     EXPECT_EQ(planned.state, PlanState::failed);
     EXPECT_THAT(planned.reason, HasSubstr("the engine gave no count in 0.2 s"));
@@ -150,6 +155,37 @@ TEST(Plan, AnEngineThatLeavesAPipeForItsOutputKeepsNobodyWaiting) {
   EXPECT_EQ(plan.at(0).state, PlanState::failed);
   EXPECT_THAT(plan.at(0).reason, HasSubstr("is a pipe"));
   EXPECT_EQ(plan.at(1).state, PlanState::feasible);
+}
+
+// Steps, seeds and learning rates change no count: a large matrix has few different ones.
+TEST(Plan, CellsOfEqualCountsAreAskedAboutOnce) {
+  const ScratchFolder scratch;
+  const auto engine = scratch / "engine";
+  write_text(engine, "#!/bin/sh\nfor file in \"$@\"; do echo \"$file\" >> " + (scratch / "asked").string() +
+                         "; done\nexec " PERFBENCH_FAKE_DRY_ENGINE " \"$@\"\n");
+  std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
+  const auto plan = plan_text(
+      kMatrix + "axes: {steps: [1, 2, 3], seed: [4, 5], optimizer.learning_rate: [0.1, 0.2], seq_len: [40, 80]}\n",
+      TensorList::drop, engine.string());
+  ASSERT_THAT(plan, SizeIs(24));
+  EXPECT_EQ(read_text(scratch / "asked"), "dry\n--largest\n3\n0.0.json\n0.1.json\n");
+  for (const auto& planned : plan) {
+    EXPECT_EQ(planned.counts->peak.activations_bytes, (2 * planned.cell.run.seq_len) << 20) << planned.cell.label;
+  }
+}
+
+TEST(Plan, AnOlderEngineThatNamesEveryTensorIsUnderstood) {
+  const ScratchFolder scratch;
+  const auto engine = scratch / "engine";
+  write_text(engine,
+             "#!/bin/sh\ncase \"$*\" in *--largest*) echo \"dry has no option '--largest'\" >&2; exit 3;; esac\n"
+             "exec " PERFBENCH_FAKE_DRY_ENGINE " \"$@\"\n");
+  std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
+  const auto matrix = kMatrix + "axes: {seq_len: [40, 80]}\n";
+  const auto plan = plan_text(matrix, TensorList::drop, engine.string());
+  EXPECT_EQ(render_plan("m", plan, PlanFormat::json), render_plan("m", plan_text(matrix), PlanFormat::json));
+  EXPECT_THAT(plan.at(0).counts->largest, SizeIs(2));
+  EXPECT_THAT(plan.at(0).counts->live_at_peak, SizeIs(0));
 }
 
 TEST(Plan, AnEngineThatIsNotThereIsAnErrorOfItsOwn) {
@@ -187,6 +223,13 @@ TEST(Plan, JsonHasRawAmountsWithTheUnitInTheKey) {
   EXPECT_EQ(json["cells"][0]["run_id"].get<std::string>().size(), 64U);
   EXPECT_EQ(json["cells"][1]["state"], "infeasible");
   EXPECT_FALSE(json["cells"][1].contains("peak"));
+}
+
+TEST(Plan, JsonIsIndentedAsOneDocument) {
+  const auto text = render_plan("a \"name\"", plan_text(kMatrix + "axes: {fsdp: [2, 16]}\n"), PlanFormat::json);
+  EXPECT_EQ(text, nlohmann::json::parse(text).dump(1) + "\n");
+  const auto none = nlohmann::json::parse(render_plan("m", {}, PlanFormat::json));
+  EXPECT_TRUE(none["cells"].is_array() && none["cells"].empty());
 }
 
 TEST(Plan, CsvRowsHaveAsManyFieldsAsTheHeading) {

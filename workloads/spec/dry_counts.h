@@ -1,0 +1,56 @@
+// What a plan keeps of a dry walk: the report, with its tensors by kind. One line of `perfbench-engine dry --largest
+// N`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+#include "workloads/spec/record.h"
+
+namespace perfbench::spec {
+
+// Tensors of one kind alive at the peak, over all layers: "layers.*.mlpwi_0".
+struct TensorGroup {
+  std::string name;
+  std::string scope;
+  std::string dtype;
+  std::string shape;  // of one
+  std::int64_t tensors = 0;
+  std::int64_t bytes = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"name", "name, * for numbers"}, self.name);
+    f(Field{"scope", "what they are for"}, self.scope);
+    f(Field{"dtype", "element type"}, self.dtype);
+    f(Field{"shape", "local shape of one"}, self.shape);
+    f(Field{"tensors", "how many", 0}, self.tensors);
+    f(Field{"bytes", "allocated bytes of all", 0}, self.bytes);
+  }
+};
+
+struct DryCounts : DryReport {
+  std::vector<TensorGroup> largest;  // at the peak, largest first
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    DryReport::fields(self, f);
+    f(Field{"largest", "tensors alive at the peak, by kind"}.omitted_at_default(), self.largest);
+  }
+};
+
+// Grouped by scope, type, shape and name with layer numbers taken out, largest first.
+std::vector<TensorGroup> group_tensors(const std::vector<LiveTensor>& tensors);
+
+// With the `most` largest groups in place of every tensor.
+DryCounts summed_up(DryReport report, std::size_t most);
+
+std::string to_json_line(const DryCounts& counts);
+// Also reads the line of a DryReport. Throws SpecError.
+DryCounts parse_dry_counts(std::string_view line);
+
+}  // namespace perfbench::spec

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <set>
 
 #include "harness/input_error.h"
+#include "harness/launch/process.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::string_view kSetPrefix = "set:";
 constexpr std::string_view kFaultPrefix = "inject:";
+constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
 constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
 
@@ -50,6 +53,17 @@ std::string why_not(const Cell& cell) {
   return cell.excluded ? "excluded: " + *cell.excluded : *cell.infeasible;
 }
 
+// Asks the engine, which alone knows them, before anything runs.
+void check_faults(const AbSide& side) {
+  std::vector<std::string> command{side.engine.string(), "check"};
+  command.insert(command.end(), side.engine_arguments.begin(), side.engine_arguments.end());
+  const auto end = run_process({.command = command}, {.time_limit = kLongestCheck});
+  if (end.succeeded()) return;
+  const auto said = end.error_output.substr(0, end.error_output.find('\n'));
+  throw InputError(fmt::format("[compare] {}: {}", side.asked,
+                               said.empty() ? "the engine gave no answer whether it knows this fault" : said));
+}
+
 std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
   std::map<std::size_t, Cell> out;
   for (auto& cell : cells) {
@@ -61,16 +75,19 @@ std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
 
 }  // namespace
 
-AbSide faulty_side(const std::string& fault, const fs::path& current_engine) {
+AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& current_engine) {
   auto engine = current_engine.parent_path() / kFaultyEngineName;
   if (!fs::exists(engine)) {
     throw InputError(fmt::format("[compare] a fault needs {}, which is not there: it is built and installed beside {}",
                                  engine.string(), kEngineName));
   }
-  return {.asked = std::string(kFaultPrefix) + fault,
-          .kind = SideKind::fault,
-          .engine = std::move(engine),
-          .engine_arguments = {"--inject", fault}};
+  AbSide side{.kind = SideKind::fault, .engine = std::move(engine)};
+  for (const auto& fault : faults) {
+    side.asked += (side.asked.empty() ? "" : " ") + std::string(kFaultPrefix) + fault;
+    side.engine_arguments.insert(side.engine_arguments.end(), {"--inject", fault});
+  }
+  check_faults(side);
+  return side;
 }
 
 AbSide parse_side(const std::string& text, const fs::path& current_engine,
@@ -79,7 +96,7 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
   if (text.starts_with(kSetPrefix)) {
     return {.asked = text, .kind = SideKind::settings, .engine = current_engine, .set = settings_of(text)};
   }
-  if (text.starts_with(kFaultPrefix)) return faulty_side(text.substr(kFaultPrefix.size()), current_engine);
+  if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
   if (const auto engine = engine_at(text); !engine.empty()) {
     return {.asked = text, .kind = SideKind::binary, .engine = fs::absolute(engine).lexically_normal()};
   }

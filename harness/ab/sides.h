@@ -24,8 +24,9 @@ struct AbSide {
   std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
 };
 
-// perfbench-engine-inject beside `current_engine`, with that fault. Throws InputError when it is not there.
-AbSide faulty_side(const std::string& fault, const std::filesystem::path& current_engine);
+// perfbench-engine-inject beside `current_engine`, with these faults. Throws InputError when it is not there or does
+// not know one of them.
+AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem::path& current_engine);
 
 // What the text names, without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; the path of a
 // perfbench-engine or of a folder with bin/perfbench-engine in it; else a revision, for `commit_of` to look up. Throws

@@ -156,7 +156,7 @@ void Night::measure_with_planted_fault(const PlannedWork& work) {
 }
 
 AbSide Night::tonight(const std::string& cell) const {
-  if (!planted_cell_.empty() && cell == planted_cell_) return faulty_side(options_.fault, context_.engine);
+  if (!planted_cell_.empty() && cell == planted_cell_) return faulty_side({options_.fault}, context_.engine);
   return {.asked = "tonight's", .engine = context_.engine};
 }
 
@@ -188,7 +188,7 @@ void Night::measure_control(const PlannedWork& work) {
 void Night::measure() {
   // Both throw for what cannot work, before anything runs.
   options_.ab.rule();
-  if (options_.history == HistoryFrom::simulated) faulty_side(options_.fault, context_.engine);
+  if (options_.history == HistoryFrom::simulated) faulty_side({options_.fault}, context_.engine);
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
   for (auto& cell : expansion.cells) {

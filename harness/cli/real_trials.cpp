@@ -33,7 +33,7 @@ RealRates run_real_trials(const RealTrials& what, const CommandContext& context,
   const auto rule = options.rule();
   const AbSide itself{.asked = "current", .engine = context.engine};
   std::vector<AbSide> sides{itself};
-  for (const auto& fault : what.faults) sides.push_back(faulty_side(fault, context.engine));
+  for (const auto& fault : what.faults) sides.push_back(faulty_side({fault}, context.engine));
   std::vector<std::vector<Verdict>> verdicts(sides.size());
   bool cancelled = false;
   // Trial by trial, so that all rows are of the same hours.

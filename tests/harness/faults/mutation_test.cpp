@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,25 @@ TEST_P(EngineMutation, WorseIsRedAndBetterIsNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, EngineMutation, testing::ValuesIn(mutations()));
+
+// By the engine, which alone knows its faults.
+TEST(Mutations, AFaultThatThereIsNotIsRefusedBeforeAnythingRuns) {
+  const ScratchFolder scratch;
+  write_text(scratch / "m.yaml", "name: m\ndefaults: {model: gpt-mini, seq_len: 32, global_batch: 4}\n");
+  const auto refused = [&](std::vector<std::string> command, const std::string& reason) {
+    command.insert(command.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+    const auto end = run_process({.command = command,
+                                  .working_dir = scratch.path(),
+                                  .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+    EXPECT_EQ(end.exit_code, 3) << end.output;
+    EXPECT_THAT(end.error_output, HasSubstr(reason));
+    EXPECT_FALSE(std::filesystem::exists(scratch / "perf.runs"));
+  };
+  refused({"compare", "--ab", "current", "inject:nope", "m.yaml"}, "unknown fault 'nope'");
+  refused({"compare", "--ab", "inject:slow:span=matmul,us=nan", "current", "m.yaml"}, "us is 'nan'");
+  refused({"selftest", "--real", "1", "m.yaml", "--inject", "nope"}, "unknown fault 'nope'");
+  refused({"nightly", "m.yaml", "--history-from", "simulated", "--plant", "nope"}, "unknown fault 'nope'");
+}
 
 TEST(Mutations, CoverEveryMetricThatHasADirection) {
   // Computed from the step time where they are shown; the loss of one step; facts about the noise of a run.

@@ -5,16 +5,20 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "harness/cli/checked_option.h"
+
 namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kFewestPairs = 2;
 constexpr std::size_t kMostPairs = 64;
 constexpr std::size_t kFewestReplacements = 4;
+constexpr std::size_t kMostReplacements = 10'000;
+constexpr double kMostFraction = 1e6;  // as good as no limit
 
 void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& group) {
   const auto fraction = [&](const char* name, double& value, const char* help) {
-    command.add_option(name, value, help)->check(CLI::Range(0.0, 1e6))->capture_default_str()->group(group);
+    add_number(command, name, value, Bounds<double>{0, kMostFraction}, help)->capture_default_str()->group(group);
   };
   fraction("--most-probe-spread", spoil.most_probe_spread, "discard a pair whose noise probe moved by more in a run");
   fraction("--most-probe-shift", spoil.most_probe_shift, "... whose two runs' probes differ by more");
@@ -23,13 +27,11 @@ void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& g
 }
 
 void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
-  command
-      .add_option("--repo", options.repository,
-                  "git repository that revisions are of; the one this perfbench was built from unless given")
+  add_path(command, "--repo", options.repository, PathIs::folder,
+           "git repository that revisions are of; the one this perfbench was built from unless given")
       ->group(group);
-  command
-      .add_option("--build-cache", options.build_cache,
-                  "where engines of revisions are built and kept; ~/.cache/perfbench/builds unless given")
+  add_path(command, "--build-cache", options.build_cache, PathIs::folder,
+           "where engines of revisions are built and kept; ~/.cache/perfbench/builds unless given")
       ->group(group);
   command.add_option("--build-option", options.build_options, "for cmake, for both sides: -DPERFBENCH_CUDA=ON")
       ->allow_extra_args(false)
@@ -49,12 +51,11 @@ AbRule AbOptions::rule() const {
 }
 
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {
-  command.add_option("--runs", options.runs, "folder of the run directories; beside the database unless given")
+  add_path(command, "--runs", options.runs, PathIs::folder,
+           "folder of the run directories; beside the database unless given")
       ->group(group);
-  command
-      .add_option("--pairs", options.pairs,
-                  "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
-      ->check(CLI::Range(kFewestPairs, kMostPairs))
+  add_number(command, "--pairs", options.pairs, Bounds<std::size_t>{kFewestPairs, kMostPairs},
+             "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
       ->capture_default_str()
       ->group(group);
   command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
@@ -68,15 +69,14 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(group);
-  command.add_option("--seed", options.seed, "of the order within pairs; a new one unless given")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
+  add_number(command, "--seed", options.seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 53U},
+             "of the order within pairs; a new one unless given")
       ->group(group);
-  command
-      .add_option("--most-discarded", options.most_discarded,
-                  options.discards_per_pair == 1
-                      ? "spoiled pairs of a cell that are replaced; as many as --pairs unless given"
-                      : fmt::format("spoiled pairs of a cell that are replaced; {} times --pairs unless given",
-                                    options.discards_per_pair))
+  add_number(command, "--most-discarded", options.most_discarded, Bounds<std::size_t>{0, kMostReplacements},
+             options.discards_per_pair == 1
+                 ? "spoiled pairs of a cell that are replaced; as many as --pairs unless given"
+                 : fmt::format("spoiled pairs of a cell that are replaced; {} times --pairs unless given",
+                               options.discards_per_pair))
       ->group(group);
   add_spoil_options(command, options.spoil, group);
   add_build_options(command, options, group);

@@ -9,6 +9,7 @@
 #include "harness/alerts/webhook.h"
 #include "harness/cli/alert_delivery.h"
 #include "harness/cli/author.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
@@ -108,7 +109,7 @@ std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
   auto options = std::make_shared<ChangeOptions>();
   options->to = to;
   command.add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
-  command.add_option("--db", options->db, "database")->capture_default_str();
+  add_path(command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   command.add_option("--reason", options->reason, "why, for whoever reads it later")->required();
   command.add_option("--author", options->author, "default: git's user.name, or USER");
   command.callback([options] { change(*options); });
@@ -118,7 +119,7 @@ std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
 void add_list(CLI::App& parent, CommandContext& context) {
   auto* command = parent.add_subcommand("list", "Alerts by commit range");
   auto options = std::make_shared<ListOptions>();
-  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   add_enum_option(*command, "--state", options->state, "live (open and acknowledged) or all");
   add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
   command->add_flag("--gate", options->gate, "end with 1 while a bad alert is open: neither acknowledged nor closed");
@@ -133,7 +134,7 @@ void add_list(CLI::App& parent, CommandContext& context) {
 void add_deliver(CLI::App& parent, CommandContext& context) {
   auto* command = parent.add_subcommand("deliver", "Sends the messages that wait to the webhook");
   auto path = std::make_shared<std::filesystem::path>("perf.db");
-  command->add_option("--db", *path, "database")->capture_default_str();
+  add_path(*command, "--db", *path, PathIs::database, "database")->capture_default_str();
   command->footer(
       "Examples:\n"
       "  PERFBENCH_WEBHOOK_URL=https://hooks.example/T0/B0/x perfbench alerts deliver --db perf.db\n"
@@ -156,7 +157,7 @@ void add_show(CLI::App& parent) {
   auto* command = parent.add_subcommand("show", "Everything of one alert, with its history");
   auto options = std::make_shared<ShowOptions>();
   command->add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
-  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
   command->footer("Examples:\n  perfbench alerts show 1a2b3c --db perf.db");
   command->callback([options] { show(options->db, options->id, options->format); });

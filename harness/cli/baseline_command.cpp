@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "harness/cli/author.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
@@ -44,7 +45,7 @@ struct ImportOptions {
 
 void add_entry_options(CLI::App& command, EntryOptions& options) {
   command.add_option("NAME", options.name, "name of the baseline")->required();
-  command.add_option("--db", options.db, "database")->capture_default_str();
+  add_path(command, "--db", options.db, PathIs::database, "database")->capture_default_str();
   command.add_option("--reason", options.reason, "why this is what runs are held against")->required();
   command.add_option("--author", options.author, "default: git's user.name, or USER");
   command.add_option("--expires", options.expires, "UTC date or time after which it is no longer in force");
@@ -108,8 +109,12 @@ std::vector<BaselineValue> published_values(const std::string& source, const Com
   }
 }
 
+bool is_published(const std::string& source) {
+  return source.starts_with("published:");
+}
+
 void import_baseline(ImportOptions& options, const CommandContext& context) {
-  const bool published = options.source.starts_with("published:");
+  const bool published = is_published(options.source);
   if (published) {
     options.entry.kind = BaselineKind::published;
   } else {
@@ -178,12 +183,15 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   import_options->entry.kind = BaselineKind::other_binary;
   add_enum_option(*from_file, "--kind", import_options->entry.kind, "anchor, rolling or other_binary");
   from_file->add_option("--from", import_options->source, "FILE.yaml, FILE.json, FILE.csv or published:SYSTEM/ID")
+      ->type_name("FILE|published:SYSTEM/ID")
+      ->check(CLI::Validator(
+          [](const std::string& text) { return is_published(text) ? "" : path_complaint(text, PathIs::file); }, ""))
       ->required();
   from_file->callback([import_options, &context] { import_baseline(*import_options, context); });
 
   auto* show = command->add_subcommand("list", "Every entry of the ledger");
   auto path = std::make_shared<std::filesystem::path>("perf.db");
-  show->add_option("--db", *path, "database")->capture_default_str();
+  add_path(*show, "--db", *path, PathIs::database, "database")->capture_default_str();
   show->callback([path, &context] { context.exit_code = list(*path); });
 }
 

@@ -12,6 +12,7 @@
 #include "harness/ab/engine_build.h"
 #include "harness/cancelled.h"
 #include "harness/cli/ab_comparison.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/input_error.h"
 #include "harness/notice.h"
@@ -77,6 +78,7 @@ class Bisect {
   }
 
   ExitCode run() {
+    options_.ab.rule();  // throws for what cannot be meant, before anything is built
     const auto good = history_.commit(options_.good);
     const auto bad = history_.commit(options_.bad);
     commits_ = history_.first_parents(good, bad);
@@ -194,7 +196,7 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->add_option("BAD", options->bad, "revision that is not, with GOOD among its first-parent ancestors")
       ->required();
   add_matrix_options(*command, options->ab.matrix);
-  command->add_option("--db", options->ab.db, "database, made when absent")->capture_default_str();
+  add_path(*command, "--db", options->ab.db, PathIs::database, "database, made when absent")->capture_default_str();
   command->add_option("--metric", options->metric, "metric of the catalog that got worse")->capture_default_str();
   add_execution_options(*command, options->ab.execution);
   add_ab_options(*command, options->ab, kStepGroup);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "harness/cli/ab_comparison.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
@@ -48,6 +49,7 @@ struct CompareOptions {
 ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   options.ab.db = options.db;
   if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
+  options.ab.rule();  // throws for what cannot be meant, before anything is built
   Interruption interruption;
   const auto a = ready_side(options.sides[0], options.ab, context, interruption);
   const auto b = ready_side(options.sides[1], options.ab, context, interruption);
@@ -111,6 +113,8 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
           ->expected(2)
           ->allow_extra_args(false)
           ->type_name("A B")
+          ->check(CLI::Validator(
+              [](const std::string& side) { return side.empty() ? path_complaint(side, PathIs::either) : ""; }, ""))
           ->group(kAbGroup);
   add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
   add_execution_options(command, options.ab.execution);
@@ -131,7 +135,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
   auto* command =
       app.add_subcommand("compare", "The newest runs of each cell against a baseline, or two sides in pairs");
   auto options = std::make_shared<CompareOptions>();
-  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   command->add_option(
       "--baseline", options->request.baseline,
       "a name of `perfbench baseline list`, published:SYSTEM/ID, run:ID, attempt:ID/N, the start of a run "

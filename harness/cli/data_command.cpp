@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/data/prepare.h"
 #include "harness/data/text_files.h"
@@ -57,22 +58,23 @@ ExitCode show(const std::filesystem::path& dataset) {
 void add_prepare(CLI::App& data, CommandContext& context) {
   auto* command = data.add_subcommand("prepare", "A data set from text files: each byte a token, each file a sequence");
   auto options = std::make_shared<PrepareOptions>();
-  command->add_option("--out", options->request.out, "folder of the data set, must not exist")->required();
-  command->add_option("--validation-fraction", options->request.validation_fraction, "share of the files to hold out")
-      ->check(CLI::Range(0.0, 1.0))
+  add_path(*command, "--out", options->request.out, PathIs::folder, "folder of the data set, must not exist")
+      ->required();
+  add_number(*command, "--validation-fraction", options->request.validation_fraction, Bounds<double>{0, 1.0},
+             "share of the files to hold out")
       ->capture_default_str();
   const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};
   command->add_option("--corpus", options->corpus, "text that this system carries: licences and copyright files")
       ->transform(CLI::CheckedTransformer(corpora))
       ->option_text("debian");
-  command->add_option("PATH", options->paths, "text files, and folders of them");
+  add_path(*command, "PATH", options->paths, PathIs::either, "text files, and folders of them");
   command->callback([options, &context] { context.exit_code = prepare(*options); });
 }
 
 void add_show(CLI::App& data, CommandContext& context) {
   auto* command = data.add_subcommand("show", "What a data set holds");
   auto dataset = std::make_shared<std::filesystem::path>();
-  command->add_option("DIR", *dataset, "folder of the data set")->required();
+  add_path(*command, "DIR", *dataset, PathIs::folder, "folder of the data set")->required();
   command->callback([dataset, &context] { context.exit_code = show(*dataset); });
 }
 

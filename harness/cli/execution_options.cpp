@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <ctime>
 
+#include "harness/cli/checked_option.h"
 #include "harness/launch/node_limits.h"
 #include "workloads/spec/process_token.h"
 
@@ -26,12 +27,11 @@ constexpr double kMostGib = 1e6;
 }  // namespace
 
 void add_execution_options(CLI::App& command, ExecutionOptions& options) {
-  command.add_option("--timeout", options.timeout_s, "seconds an attempt may take")
-      ->check(CLI::Range(1e-3, kLongestSeconds))
+  add_number(command, "--timeout", options.timeout_s, Bounds<double>{1e-3, kLongestSeconds},
+             "seconds an attempt may take")
       ->capture_default_str();
-  command
-      .add_option("--memory-limit", options.memory_limit_gib, "GiB that all ranks of an attempt may hold, 0: no limit")
-      ->check(CLI::Range(0.0, kMostGib));
+  add_number(command, "--memory-limit", options.memory_limit_gib, Bounds<double>{0, kMostGib},
+             "GiB that all ranks of an attempt may hold, 0: no limit");
 }
 
 ExecutionSettings execution_settings(const ExecutionOptions& options, std::filesystem::path runs,

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
@@ -27,6 +28,8 @@ struct perfbench::spec::EnumNames<perfbench::harness::HistoryFormat> {
 
 namespace perfbench::harness {
 namespace {
+
+constexpr Bounds<std::int64_t> kNightsRead{1, 100'000};
 
 struct HistoryOptions {
   std::filesystem::path db = "perf.db";
@@ -64,13 +67,12 @@ ExitCode history(const HistoryOptions& options) {
 void add_history(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("history", "The nights of each series, screened for shifts");
   auto options = std::make_shared<HistoryOptions>();
-  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   command->add_option("--series", options->query.series, "which: a pattern with * over MATRIX/CELL")
       ->capture_default_str();
   command->add_option("--metric", options->query.metric, "metric of the catalog")->capture_default_str();
-  command->add_option("--nights", options->query.nights, "how many of the newest nights are read")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  add_number(*command, "--nights", options->query.nights, kNightsRead, "how many of the newest nights are read")
+      ->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown, json or csv");
   command->footer(
       "Examples:\n"

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/notice.h"
 #include "harness/store/database.h"
@@ -44,8 +45,9 @@ ExitCode ingest(const IngestOptions& options) {
 void add_ingest(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("ingest", "Run directories into a database; what is there is left alone");
   auto options = std::make_shared<IngestOptions>();
-  command->add_option("--db", options->db, "database, made if it does not exist")->capture_default_str();
-  command->add_option("DIR", options->folders, "folders of runs, searched to any depth")->required();
+  add_path(*command, "--db", options->db, PathIs::database, "database, made if it does not exist")
+      ->capture_default_str();
+  add_path(*command, "DIR", options->folders, PathIs::folder, "folders of runs, searched to any depth")->required();
   command->footer(
       "Example:\n  perfbench ingest perf.runs --db rebuilt.db\n"
       "Files that a crash or a full disk left damaged are left out, and their attempt's reason names them.\n"

@@ -5,15 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "harness/cli/checked_option.h"
 #include "harness/matrix/yaml_document.h"
 #include "harness/notice.h"
 
 namespace perfbench::harness {
 
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
-  command.add_option("file", options.file, "matrix file (matrices/README.md)")
-      ->required(file == MatrixFile::required)
-      ->type_name("FILE");
+  add_path(command, "file", options.file, PathIs::file, "matrix file (matrices/README.md)")
+      ->required(file == MatrixFile::required);
   // One value an option: what follows it may be the file.
   command
       .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")

@@ -10,11 +10,13 @@
 #include "harness/alerts/webhook.h"
 #include "harness/cli/ab_comparison.h"
 #include "harness/cli/alert_delivery.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/cli/night.h"
 #include "harness/cli/writable_check.h"
 #include "harness/input_error.h"
+#include "harness/matrix/run_keys.h"
 #include "harness/notice.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
@@ -115,22 +117,22 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
 
 void add_night_options(CLI::App& command, NightlyOptions& options) {
   auto& night = options.night;
-  command.add_option("--repeats", night.repeats, "attempts of every cell, instead of the matrix's")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--engines", night.archive,
-                     "folder where each night's engine is kept; beside the database unless given");
-  command.add_option(
-      "--control", night.control,
-      "engine that runs every night from now on and shows the machine's own drift, and is the anchor of the "
-      "monthly comparison; unless given the one that did so far, at first tonight's");
+  add_number(command, "--repeats", night.repeats, Bounds<std::int64_t>{1, kMostRepeats},
+             "attempts of every cell, instead of the matrix's");
+  add_path(command, "--engines", night.archive, PathIs::folder,
+           "folder where each night's engine is kept; beside the database unless given");
+  add_path(command, "--control", night.control, PathIs::file,
+           "engine that runs every night from now on and shows the machine's own drift, and is the anchor of the "
+           "monthly comparison; unless given the one that did so far, at first tonight's");
   command.add_flag("--no-control", options.no_control, "do not run the control");
   command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
   add_enum_option(
       command, "--history-from", night.history,
-      "simulated: a demonstration, with made-up nights and one planted regression; in a database of its own");
+      "simulated: a demonstration in a database of its own, with made-up nights, one planted regression and an engine "
+      "whose clock is its own work: it takes a minute, whatever else runs");
   command.add_option("--plant", night.fault, "the regression of the demonstration")->capture_default_str();
-  command.add_option("--markdown", options.markdown, "file that gets the report too");
-  command.add_option("--junit", options.junit, "file that gets it as JUnit XML");
+  add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report too");
+  add_path(command, "--junit", options.junit, PathIs::file, "file that gets it as JUnit XML");
   command.add_flag("--github", options.github, "print annotations for GitHub Actions");
 }
 
@@ -144,7 +146,8 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   ab.discards_per_pair = 3;  // an unquiet machine costs time; an alert that nobody could confirm costs a night
   options->night.fault = "slow:span=matmul,fraction=1";
   add_matrix_options(*command, ab.matrix);
-  command->add_option("--db", ab.db, "database, made when absent; keep it from night to night")->capture_default_str();
+  add_path(*command, "--db", ab.db, PathIs::database, "database, made when absent; keep it from night to night")
+      ->capture_default_str();
   add_night_options(*command, *options);
   add_execution_options(*command, ab.execution);
   add_ab_options(*command, ab, "Pairs that confirm a finding");

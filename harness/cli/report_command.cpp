@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
@@ -15,7 +16,7 @@ namespace perfbench::harness {
 void add_report(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("report", "The runs of a database as a table");
   auto options = std::make_shared<ReportOptions>();
-  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   command->add_option("--sweep", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
       ->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown, csv or json");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/cli/attempt_folder.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/execution_options.h"
 #include "harness/compare/reproduction.h"
@@ -112,9 +113,12 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
 void add_reproduce(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("reproduce", "Executes a recorded run once more: are its numbers the same?");
   auto options = std::make_shared<ReproduceOptions>();
-  command->add_option("RUN", options->recorded, "folder of an attempt, or of a run: its newest attempt")->required();
-  command->add_option("--runs", options->runs, "folder of the new run directory; beside the recorded one unless given");
-  command->add_option("--db", options->db, "database that takes the new attempt in; none unless given");
+  add_path(*command, "RUN", options->recorded, PathIs::folder, "folder of an attempt, or of a run: its newest attempt")
+      ->required();
+  add_path(*command, "--runs", options->runs, PathIs::folder,
+           "folder of the new run directory; beside the recorded one unless given");
+  add_path(*command, "--db", options->db, PathIs::database,
+           "database that takes the new attempt in; none unless given");
   add_execution_options(*command, options->execution);
   command->footer(
       "The same seed gives the same loss, gradient norm and peak memory, bit by bit, on the same build and number of\n"

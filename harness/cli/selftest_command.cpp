@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/real_trials.h"
@@ -74,11 +75,9 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
 
 void add_real_options(CLI::App& command, RealTrials& real) {
   const char* group = "Real runs instead of simulated ones";
-  auto* trials =
-      command
-          .add_option("--real", real.trials, "comparisons of this engine with itself, every cell of each is a trial")
-          ->check(CLI::Range(std::size_t{1}, std::size_t{10000}))
-          ->group(group);
+  auto* trials = add_number(command, "--real", real.trials, Bounds<std::size_t>{1, 10'000},
+                            "comparisons of this engine with itself, every cell of each is a trial")
+                     ->group(group);
   command.add_option("--inject", real.faults, "a fault in side B, as many comparisons again; may be repeated")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -87,8 +86,8 @@ void add_real_options(CLI::App& command, RealTrials& real) {
   add_execution_options(command, real.ab.execution);
   real.ab.matrix.file = "matrices/quickstart.yaml";
   real.ab.pairs = 8;
-  command.add_option("--pairs", real.ab.pairs, "most pairs of a comparison")
-      ->check(CLI::Range(std::size_t{8}, std::size_t{64}))  // fewer name no difference
+  add_number(command, "--pairs", real.ab.pairs, Bounds<std::size_t>{8, 64},
+             "most pairs of a comparison")  // fewer name no difference
       ->capture_default_str()
       ->group(group);
   for (const auto* name : {"file", "--only", "--set", "--timeout", "--memory-limit", "--inject", "--pairs"}) {
@@ -103,13 +102,14 @@ void add_selftest(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("selftest", "The error rates of perfbench's own verdicts, measured");
   auto options = std::make_shared<SelftestOptions>();
   command->add_flag("--quick", options->quick, "a smaller simulation, under a minute");
-  command
-      ->add_option("--seed", options->seed, "the same seed gives the same simulation, and the same order of real pairs")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 52U))
+  add_number(*command, "--seed", options->seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 52U},
+             "the same seed gives the same simulation, and the same order of real pairs")
       ->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown or csv");
-  command->add_option("--db", options->real.ab.db, "database that keeps the table")->capture_default_str();
-  command->add_option("--export-series", options->series, "write the simulated series to this folder instead");
+  add_path(*command, "--db", options->real.ab.db, PathIs::database, "database that keeps the table")
+      ->capture_default_str();
+  add_path(*command, "--export-series", options->series, PathIs::folder,
+           "write the simulated series to this folder instead");
   command->footer(
       "Simulates pairs of runs and nightly series of seven kinds of noise, and counts how often the paired decision "
       "and\n"

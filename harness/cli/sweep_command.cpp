@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/execution_options.h"
 #include "harness/cli/left_out.h"
@@ -12,6 +13,7 @@
 #include "harness/cli/stored_cells.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/matrix/run_keys.h"
 #include "harness/notice.h"
 #include "harness/plan/plan_table.h"
 #include "harness/plan/runnable.h"
@@ -98,7 +100,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   }
   if (args.dry_run) {
     const auto planned = plan_cells(std::move(expansion.cells), {.engine = context.engine, .catalog = &catalog});
-    fmt::print("{}", render_plan(expansion.name, planned, PlanFormat::table));
+    write_plan(expansion.name, planned, PlanFormat::table, [](std::string_view part) { fmt::print("{}", part); });
     return ExitCode::fine;
   }
   Interruption interruption;  // before any thread, so that all of them inherit its mask
@@ -123,13 +125,14 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("sweep", "Runs every cell of a matrix, records it and prints the table");
   auto args = std::make_shared<SweepArguments>();
   add_matrix_options(*command, args->matrix);
-  command->add_option("--db", args->db, "database, made when absent")->capture_default_str();
-  command->add_option("--runs", args->runs, "folder of the run directories; beside the database unless given");
+  add_path(*command, "--db", args->db, PathIs::database, "database, made when absent")->capture_default_str();
+  add_path(*command, "--runs", args->runs, PathIs::folder,
+           "folder of the run directories; beside the database unless given");
   command->add_flag("--resume", args->resume,
                     "go on with the newest sweep of this matrix: only what the database does not hold as finished");
   add_execution_options(*command, args->execution);
-  command->add_option("--repeats", args->repeats, "attempts of every cell, instead of the matrix's")
-      ->check(CLI::PositiveNumber);
+  add_number(*command, "--repeats", args->repeats, Bounds<std::int64_t>{1, kMostRepeats},
+             "attempts of every cell, instead of the matrix's");
   command->add_option("--device", args->device, "cpu or cuda, for every cell");
   auto* going =
       command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (the default)");

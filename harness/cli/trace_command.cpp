@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "harness/cli/attempt_folder.h"
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/compare/attribution.h"
@@ -134,13 +135,14 @@ ExitCode trace(const TraceOptions& options) {
 void add_trace(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("trace", "Where the time of a run's traced steps went");
   auto options = std::make_shared<TraceOptions>();
-  command->add_option("RUN", options->run, "folder of an attempt, or of a run: its newest attempt")->required();
+  add_path(*command, "RUN", options->run, PathIs::folder, "folder of an attempt, or of a run: its newest attempt")
+      ->required();
   add_enum_option(*command, "--format", options->format,
                   "table, json or csv of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' tables");
-  command->add_option("--output", options->output,
-                      "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
-  command->add_option("--against", options->against,
-                      "another traced run: by how much each operation, collective and idle time differs from it");
+  add_path(*command, "--output", options->output, PathIs::file,
+           "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
+  add_path(*command, "--against", options->against, PathIs::folder,
+           "another traced run: by how much each operation, collective and idle time differs from it");
   command->footer(
       "Steps are traced where a run has trace_steps: they run after the timed steps and are in no timing.\n"
       "Examples:\n"

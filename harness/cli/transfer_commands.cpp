@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/left_out.h"
 #include "harness/input_error.h"
@@ -64,10 +65,11 @@ ExitCode import_files(const ImportOptions& options) {
 void add_export(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("export", "Runs of a database as one file, to be imported elsewhere");
   auto options = std::make_shared<ExportOptions>();
-  command->add_option("--db", options->db, "database")->capture_default_str();
+  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   command->add_option("--select", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
       ->capture_default_str();
-  command->add_option("FILE", options->file, "written whole or not at all; an older export is replaced")->required();
+  add_path(*command, "FILE", options->file, PathIs::file, "written whole or not at all; an older export is replaced")
+      ->required();
   command->footer(
       "A selection takes along the baselines and A/B comparisons of which it holds every attempt; `all` takes alerts,\n"
       "too. The file ends with the SHA-256 of all before its last line.\n"
@@ -81,12 +83,12 @@ void add_export(CLI::App& app, CommandContext& context) {
 void add_import(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("import", "Files of `perfbench export` into a database");
   auto options = std::make_shared<ImportOptions>();
-  command->add_option("--db", options->db, "database, made if it does not exist")->capture_default_str();
-  command->add_option("FILE", options->files, "what is there already is left alone")->required();
-  command
-      ->add_option("--unpacked-limit", options->unpacked_limit_bytes,
-                   "bytes (or 8GB, 500MB) that a file may unpack to; 200 times its size, at least 64 MiB, unless given")
-      ->transform(CLI::AsSizeValue(false));
+  add_path(*command, "--db", options->db, PathIs::database, "database, made if it does not exist")
+      ->capture_default_str();
+  add_path(*command, "FILE", options->files, PathIs::file, "what is there already is left alone")->required();
+  add_number<std::uint64_t>(*command, "--unpacked-limit", options->unpacked_limit_bytes,
+                            {.lowest = 1, .highest = std::uint64_t{1} << 50},
+                            "bytes that a file may unpack to; 200 times its size, at least 64 MiB, unless given");
   command->footer(
       "Each file is checked first, with every row in it, and taken in whole or not at all.\n"
       "Examples:\n"

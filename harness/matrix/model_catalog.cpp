@@ -4,6 +4,7 @@
 #include <cctype>
 #include <system_error>
 
+#include "harness/input_path.h"
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/validate.h"
@@ -76,6 +77,9 @@ std::vector<std::string> ModelCatalog::hardware_names() const {
 spec::ModelFile ModelCatalog::model(const std::string& name_or_path, const fs::path& base_dir) const {
   if (is_path(name_or_path)) {
     const fs::path file = base_dir / name_or_path;
+    if (const auto problem = path_problem(file, PathIs::file)) {
+      throw spec::SpecError("", "the model file '" + file.string() + "': " + *problem);
+    }
     if (!fs::exists(file)) throw spec::SpecError("", "there is no model file " + file.string());
     return read_data_file<spec::ModelFile>(file, "model", check_model);
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "harness/input_path.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/validate.h"
@@ -155,12 +156,17 @@ void Resolver::apply_hardware(Resolved& resolved) {
 // there is such a thing there, what a command line says from the current one.
 void Resolver::apply_data_path(Resolved& resolved) const {
   auto& path = resolved.run.data.path;
-  if (resolved.run.data.kind != spec::DataKind::flat_tokens || path.empty() || fs::path(path).is_absolute()) return;
+  if (resolved.run.data.kind != spec::DataKind::flat_tokens || path.empty()) return;
   const auto given = resolved.in_force.find("data.path");
   const bool by_file = given != resolved.in_force.end() && given->second->origin.command_line.empty();
   const auto beside_file = fs::absolute(fs::path(document_.file()).parent_path() / path);
   std::error_code ignored;
-  const auto found = by_file && fs::exists(beside_file, ignored) ? beside_file : fs::absolute(path);
+  const bool is_beside = by_file && fs::symlink_status(beside_file, ignored).type() != fs::file_type::not_found;
+  const auto found = is_beside ? beside_file : fs::absolute(path);
+  if (const auto problem = path_problem(found, PathIs::folder)) {
+    throw error(assignment_near(resolved, "data.path"), "data.path '" + path + "': " + *problem + "; name a data set");
+  }
+  if (fs::path(path).is_absolute()) return;
   path = fs::weakly_canonical(found).string();
   resolved.fields["data"]["path"] = path;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/input_error.h"
+#include "harness/input_path.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -85,7 +86,15 @@ void check_writable(const fs::path& path) {
   }
 }
 
+// SQLite's own words for these would be "disk I/O error".
+void check_path(const fs::path& path) {
+  if (const auto problem = path_problem(path, PathIs::database)) {
+    throw InputError("[store] '" + path.string() + "': " + *problem + "; name another with --db");
+  }
+}
+
 Connection connect(const fs::path& path, const OpenOptions& options) {
+  check_path(path);
   if (options.mode == OpenMode::read_write) {
     check_writable(path);
   } else if (!fs::exists(path)) {

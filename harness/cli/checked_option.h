@@ -1,0 +1,81 @@
+// Options that take a number or a path. What they were given is checked while the command line is read, before anything
+// runs. Every such option of every command is made here. Include in .cpp files of commands only.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <concepts>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "harness/input_path.h"
+
+namespace perfbench::harness {
+
+// Both ends may be given; they are finite.
+template <class T>
+struct Bounds {
+  T lowest{};
+  T highest{};
+
+  // NaN and infinities are in no bounds.
+  bool hold(T value) const { return value >= lowest && value <= highest; }
+};
+
+// The number that all of `text` is; nothing if it is none, or too large for a T.
+template <class T>
+std::optional<T> whole_number_text(const std::string& text) {
+  T value{};
+  const auto* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return value;
+}
+
+// `value` is a T or an optional of one.
+template <class T, class Value>
+CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value, Bounds<T> bounds,
+                        const std::string& help) {
+  const auto kind = std::integral<T> ? "a whole number" : "a number";
+  const auto check = [=](const std::string& text) -> std::string {
+    const auto number = whole_number_text<T>(text);
+    if (number && bounds.hold(*number)) return "";
+    return fmt::format("'{}' was given, {} from {} to {} is needed", text, kind, bounds.lowest, bounds.highest);
+  };
+  return command.add_option(name, value, help)
+      ->type_name(fmt::format("NUMBER from {} to {}", bounds.lowest, bounds.highest))
+      ->check(CLI::Validator(check, ""));
+}
+
+inline const char* path_type_name(PathIs wanted) {
+  switch (wanted) {
+    case PathIs::file:
+      return "FILE";
+    case PathIs::folder:
+      return "FOLDER";
+    case PathIs::database:
+      return "DATABASE";
+    case PathIs::either:
+      break;
+  }
+  return "PATH";
+}
+
+inline std::string path_complaint(const std::string& text, PathIs wanted) {
+  const auto problem = path_problem(text, wanted);
+  return problem ? fmt::format("'{}': {}; name another", text, *problem) : "";
+}
+
+// `value` is a path or a vector of them.
+template <class Value>
+CLI::Option* add_path(CLI::App& command, const std::string& name, Value& value, PathIs wanted,
+                      const std::string& help) {
+  const auto check = [wanted](const std::string& text) { return path_complaint(text, wanted); };
+  return command.add_option(name, value, help)->type_name(path_type_name(wanted))->check(CLI::Validator(check, ""));
+}
+
+}  // namespace perfbench::harness

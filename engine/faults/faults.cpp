@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
+#include <random>
 
 #include "engine/core/error.h"
-#include "engine/core/monotonic_clock.h"
 #include "engine/faults/fault_text.h"
 #include "engine/faults/slow_spans.h"
+#include "engine/faults/work_clock.h"
 #include "engine/ops/cpu/cpu_ops.h"
 #include "workloads/spec/trace_record.h"
 
@@ -17,6 +19,7 @@ namespace {
 constexpr double kNsPerUs = 1e3;
 constexpr double kNsPerMs = 1e6;
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
+constexpr double kUsualClockNoise = 0.01;
 
 class WrongGradient : public cpu::CpuOps {
  private:
@@ -32,6 +35,7 @@ struct Wanted {
   std::int64_t startup_ns = 0;
   std::int64_t allocate_bytes = 0;
   bool wrong_gradient = false;
+  std::optional<double> clock_noise;  // of a work_clock
 };
 
 template <class E>
@@ -76,9 +80,11 @@ Wanted parse(const std::vector<std::string>& texts) {
       wanted.allocate_bytes += static_cast<std::int64_t>(kBytesPerMib * text.take_number("mib"));
     } else if (text.kind() == "wrong_gradient") {
       wanted.wrong_gradient = true;
+    } else if (text.kind() == "work_clock") {
+      wanted.clock_noise = text.take_number("noise", kUsualClockNoise);
     } else {
       throw BadInput("--inject " + whole + ": unknown fault '" + text.kind() +
-                     "'; there are slow, startup, allocate and wrong_gradient");
+                     "'; there are slow, startup, allocate, wrong_gradient and work_clock");
     }
     text.finish();
   }
@@ -87,12 +93,16 @@ Wanted parse(const std::vector<std::string>& texts) {
 
 class InjectedFaults : public Faults {
  public:
-  explicit InjectedFaults(Wanted wanted) : wanted_(std::move(wanted)), slow_spans_(wanted_.slow) {}
+  explicit InjectedFaults(Wanted wanted)
+      : wanted_(std::move(wanted)),
+        work_clock_(pace_of(wanted_.clock_noise)),
+        slow_spans_(wanted_.slow, waiting_clock()) {}
 
-  Tensor begin(Memory& memory) const override {
-    const auto until = monotonic_ns() + wanted_.startup_ns;
-    while (monotonic_ns() < until) {
-    }
+  RunClock* clock() override { return wanted_.clock_noise ? &work_clock_ : nullptr; }
+
+  Tensor begin(Memory& memory, const Ops& ops) override {
+    work_clock_.set_flops([&ops] { return ops.flops().executed_flops(); });
+    waiting_clock().wait_until(waiting_clock().now() + wanted_.startup_ns);
     if (wanted_.allocate_bytes == 0) return {};
     const auto elements = std::max<std::int64_t>(1, wanted_.allocate_bytes / size_bytes(DType::f32));
     Tensor held(memory, {"injected", MemoryScope::workspace, DType::f32, Shape{elements}});
@@ -106,13 +116,30 @@ class InjectedFaults : public Faults {
   }
 
   TraceSink* around(TraceSink* sink) override {
-    if (wanted_.slow.empty()) return sink;
-    slow_spans_.set_inner(sink);
-    return &slow_spans_;
+    if (!wanted_.slow.empty()) {
+      slow_spans_.set_inner(sink);
+      sink = &slow_spans_;
+    }
+    if (!wanted_.clock_noise) return sink;
+    work_clock_.set_inner(sink);
+    return &work_clock_;
   }
 
  private:
+  static double pace_of(std::optional<double> noise) {
+    if (!noise) return 1;
+    std::random_device chance;
+    std::normal_distribution<double> normal(0, *noise);
+    return std::exp(normal(chance));
+  }
+  WaitingClock& waiting_clock() {
+    if (wanted_.clock_noise) return work_clock_;
+    return busy_clock_;
+  }
+
   Wanted wanted_;
+  BusyClock busy_clock_;
+  WorkClock work_clock_;
   SlowSpans slow_spans_;
 };
 

@@ -9,6 +9,11 @@
 // startup:ms=N          the first step begins N milliseconds later
 // allocate:mib=N        a tensor that nobody needs, N MiB, from before the first step on
 // wrong_gradient        the gradient of the loss has the wrong sign
+//
+// And what is no fault, for `perfbench nightly --history-from simulated` alone:
+//
+// work_clock[:noise=F]  All times of the run are read from a clock that its own work turns (work_clock.h), also what
+//                       the faults above add to them. F (0.01): how far the clocks of two runs differ.
 #pragma once
 
 #include <memory>
@@ -17,6 +22,7 @@
 #include <vector>
 
 #include "engine/core/tensor.h"
+#include "engine/faults/run_clock.h"
 #include "engine/ops/ops.h"
 #include "engine/trace/trace_sink.h"
 #include "workloads/spec/run_spec.h"
@@ -25,8 +31,11 @@ namespace perfbench::engine {
 
 class Faults : public SinkFilter {
  public:
-  // Once, before the first step and while the run starts up. What is returned is to live as long as the run.
-  virtual Tensor begin(Memory& memory) const = 0;
+  // Null: the machine's own. Asked for before begin, and lives as long as the faults.
+  virtual RunClock* clock() = 0;
+  // Once, before the first step and while the run starts up. What is returned is to live as long as the run; `ops` are
+  // those that it computes with.
+  virtual Tensor begin(Memory& memory, const Ops& ops) = 0;
   // The operations that a faulty run computes with; null: the backend's own.
   virtual std::unique_ptr<Ops> make_ops() const = 0;
 };

@@ -18,12 +18,6 @@ bool fits(const SlowSpan& slow, const TraceSpan& span) {
 
 }  // namespace
 
-std::int64_t SlowSpans::spin_until(std::int64_t at_ns) const {
-  std::int64_t now = now_();
-  while (now < at_ns) now = now_();
-  return now;
-}
-
 void SlowSpans::begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns) {
   if (inner_ != nullptr) inner_->begin(lane, span, at_ns);
   Open open{.start_ns = at_ns};
@@ -37,7 +31,7 @@ void SlowSpans::begin(TraceLane lane, const TraceSpan& span, std::int64_t at_ns)
     }
   }
   lanes_[static_cast<std::size_t>(lane)].open.push_back(open);
-  if (delay_ns > 0) spin_until(now_() + delay_ns);
+  if (delay_ns > 0) clock_.wait_until(clock_.now() + delay_ns);
 }
 
 void SlowSpans::end(TraceLane lane, std::int64_t at_ns) {
@@ -48,7 +42,7 @@ void SlowSpans::end(TraceLane lane, std::int64_t at_ns) {
     open.pop_back();
     if (span.fraction > 0) {
       const auto longer = static_cast<std::int64_t>(span.fraction * static_cast<double>(at_ns - span.start_ns));
-      at_ns = spin_until(at_ns + longer);
+      at_ns = clock_.wait_until(at_ns + longer);
     }
   }
   if (inner_ != nullptr) inner_->end(lane, at_ns);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/faults/waiting_clock.h"
 #include "engine/trace/trace_sink.h"
 
 namespace perfbench::engine {
@@ -19,9 +20,8 @@ struct SlowSpan {
 
 class SlowSpans : public TraceSink {
  public:
-  using Now = std::int64_t (*)();
-  // `now` is asked until the time has come: the delay is busy, as slower work would be.
-  explicit SlowSpans(std::vector<SlowSpan> slow, Now now = monotonic_ns) : slow_(std::move(slow)), now_(now) {}
+  // `clock` outlives it.
+  SlowSpans(std::vector<SlowSpan> slow, WaitingClock& clock) : slow_(std::move(slow)), clock_(clock) {}
 
   // Where spans go that are also traced; null for none.
   void set_inner(TraceSink* inner) { inner_ = inner; }
@@ -39,10 +39,8 @@ class SlowSpans : public TraceSink {
     std::vector<Open> open;
   };
 
-  std::int64_t spin_until(std::int64_t at_ns) const;
-
   std::vector<SlowSpan> slow_;
-  Now now_;
+  WaitingClock& clock_;
   TraceSink* inner_ = nullptr;
   std::array<Lane, 2> lanes_;
 };

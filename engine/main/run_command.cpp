@@ -124,7 +124,10 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   Memory memory(std::move(backend.device_memory), std::move(backend.host_memory),
                 {.limit_bytes = run.memory_limit_bytes});
   const auto tokens = make_token_source(run);
-  PhaseClock clock = backend.timeline ? PhaseClock(backend.timeline.get()) : PhaseClock();
+  RunClock* const own_clock = faults ? faults->clock() : nullptr;  // of a demonstration
+  PhaseClock clock = own_clock != nullptr ? PhaseClock([own_clock] { return own_clock->now(); })
+                     : backend.timeline   ? PhaseClock(backend.timeline.get())
+                                          : PhaseClock();
   if (faults) {
     if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
   }
@@ -135,13 +138,13 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   const auto ranges = nvtx_wanted_in_timed_steps() ? make_nvtx_ranges(nullptr) : nullptr;
   Tensor held_by_fault;
   if (faults) {
-    held_by_fault = faults->begin(memory);
+    held_by_fault = faults->begin(memory, context.ops);
     context.filter = faults.get();
   }
   context.set_trace(ranges.get());
-  const std::int64_t startup_ns = monotonic_ns() - started_ns;
+  const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - started_ns;
   for (std::int64_t i = 0; i < run.steps; ++i) {
-    const std::int64_t probe_ns = probe_noise(static_cast<int>(threads));
+    const std::int64_t probe_ns = own_clock != nullptr ? own_clock->probe_ns() : probe_noise(static_cast<int>(threads));
     context.ops.reset_flops();
     context.collectives.reset_traffic();
     gpu.begin_step(i);

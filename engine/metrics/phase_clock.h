@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "engine/core/monotonic_clock.h"
@@ -19,8 +21,8 @@ inline constexpr std::size_t kPhases = spec::EnumNames<Phase>::kNames.size();
 
 class PhaseClock {
  public:
-  using Now = std::int64_t (*)();
-  explicit PhaseClock(Now now = monotonic_ns) : now_(now) {}
+  using Now = std::function<std::int64_t()>;
+  explicit PhaseClock(Now now = monotonic_ns) : now_(std::move(now)) {}
   // Phases as long as the work that `timeline` marks, where that runs behind the host. It must outlive the clock.
   explicit PhaseClock(Timeline* timeline) : now_(monotonic_ns), timeline_(timeline) {}
 

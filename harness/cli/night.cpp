@@ -24,8 +24,11 @@ namespace {
 // Speed, memory, start-up and loss. Rates say again what times say.
 constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr std::int64_t kControlRepeats = 3;
-constexpr std::int64_t kDemonstrationRepeats = 3;  // so that one disturbed run is no whole history
-constexpr std::size_t kNightsKept = 60;            // of each matrix
+// A demonstration's engine tells its times by its own work, so that it shows the same beside whatever else is running.
+constexpr const char* kDemonstrationClock = "work_clock";
+constexpr SpoilRule kNothingSpoils{
+    .most_probe_spread = 1e9, .most_probe_shift = 1e9, .most_steal = 1e9, .most_foreign = 1e9};
+constexpr std::size_t kNightsKept = 60;  // of each matrix
 
 void say(const std::string& line) {
   notice("{}", line);
@@ -92,9 +95,10 @@ Night::Night(NightOptions options, const CommandContext& context, Interruption& 
   report_.started_utc = utc_now();
 }
 
-ExecutionSettings Night::settings(const fs::path& engine, const std::string& sweep_id) const {
+ExecutionSettings Night::settings(const AbSide& side, const std::string& sweep_id) const {
   auto out = execution_settings(options_.ab.execution, options_.runs_folder(), context_);
-  out.launcher.engine = engine;
+  out.launcher.engine = side.engine;
+  out.launcher.engine_arguments = side.engine_arguments;
   out.sweep_id = sweep_id;
   out.selection = options_.ab.matrix.selection();
   return out;
@@ -121,7 +125,7 @@ void Night::sweep(const PlannedWork& work, const ExecutionSettings& execution) {
 void Night::simulate_history(const PlannedWork& work) {
   say("clean runs of every cell, of which earlier nights are simulated");
   const auto base = fs::path(options_.ab.db).replace_extension(".base.runs");
-  auto execution = settings(context_.engine, "simulated-base");
+  auto execution = settings(engine_, "simulated-base");
   execution.runs = base;
   const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
                          .store = [](const fs::path&) { return std::string(); },
@@ -131,12 +135,17 @@ void Night::simulate_history(const PlannedWork& work) {
   std::vector<fs::path> folders;
   for (const auto& attempt : summary.attempts) folders.push_back(attempt.directory);
   const SimulatedNights how;
+  std::string night;
   for (const auto& folder : write_simulated_nights(folders, options_.runs_folder(), how)) {
     const auto attempt = read_attempt(folder);
-    archive_.keep(attempt->sweep_id, attempt->matrix, context_.engine);
+    if (std::exchange(night, attempt->sweep_id) != attempt->sweep_id) {
+      archive_.keep(night, attempt->matrix, engine_.engine);
+    }
     store_.ingest(folder);
   }
   fs::remove_all(base);
+  report_.notes.push_back(
+      "This is a demonstration: every time in it is of a clock that the engine's own work turns, not the machine's");
   report_.notes.push_back(fmt::format("The {} nights before are simulated from runs of a moment ago", how.nights));
 }
 
@@ -148,16 +157,15 @@ void Night::measure_with_planted_fault(const PlannedWork& work) {
   planted_cell_ = planted->label;
   report_.notes.push_back(fmt::format("Planted tonight: {} in {}", options_.fault, planted_cell_));
   const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
-  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(context_.engine, sweep_id_));
-  const auto side = tonight(planted_cell_);
-  auto execution = settings(side.engine, sweep_id_);
-  execution.launcher.engine_arguments = side.engine_arguments;
-  sweep(only(work, is_planted), execution);
+  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(engine_, sweep_id_));
+  sweep(only(work, is_planted), settings(tonight(planted_cell_), sweep_id_));
 }
 
 AbSide Night::tonight(const std::string& cell) const {
-  if (!planted_cell_.empty() && cell == planted_cell_) return faulty_side({options_.fault}, context_.engine);
-  return {.asked = "tonight's", .engine = context_.engine};
+  if (!planted_cell_.empty() && cell == planted_cell_) {
+    return faulty_side({kDemonstrationClock, options_.fault}, context_.engine);
+  }
+  return engine_;
 }
 
 void Night::measure_control(const PlannedWork& work) {
@@ -177,35 +185,59 @@ void Night::measure_control(const PlannedWork& work) {
   }
   say("the control: " + cell->label);
   const PlannedWork control{.cells = {*cell}, .plans = work.plans};
-  const auto summary =
-      run_planned(control, {.execution = settings(engine->file, sweep_id_ + "-control")}, store_, interruption_);
+  const auto summary = run_planned(control, {.execution = settings({.engine = engine->file}, sweep_id_ + "-control")},
+                                   store_, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
   if (const auto failed = first_failure(summary)) {
     report_.not_run.push_back("The control did not run, and drift of the machine is not subtracted: " + *failed);
   }
 }
 
+// Made-up times among measured ones would be nights to compare with, and the other way round.
+void Night::keep_demonstrations_apart() {
+  Statement simulated(store_.db(), "SELECT 1 FROM sweeps WHERE substr(sweep_id, 1, length(?1)) = ?1 LIMIT 1");
+  simulated.bind(1, std::string_view(kSimulatedPrefix));
+  const bool of_demonstrations = simulated.step();
+  if (of_demonstrations == is_demonstration()) return;
+  if (of_demonstrations) {
+    throw InputError(
+        fmt::format("[nightly] {} holds a demonstration's nights (--history-from simulated), which are made "
+                    "up: name another database with --db",
+                    options_.ab.db.string()));
+  }
+  Statement measured(store_.db(), "SELECT 1 FROM sweeps LIMIT 1");
+  if (!measured.step()) return;
+  throw InputError(
+      fmt::format("[nightly] {} holds measured runs, and --history-from simulated makes nights up: name a new "
+                  "database with --db",
+                  options_.ab.db.string()));
+}
+
 void Night::measure() {
-  // Both throw for what cannot work, before anything runs.
+  // These throw for what cannot work, before anything runs.
   options_.ab.rule();
-  if (options_.history == HistoryFrom::simulated) faulty_side({options_.fault}, context_.engine);
+  engine_ = {.asked = "tonight's", .engine = context_.engine};
+  if (is_demonstration()) {
+    engine_ = faulty_side({kDemonstrationClock}, context_.engine);
+    faulty_side({options_.fault}, context_.engine);
+    options_.ab.spoil = kNothingSpoils;  // what runs beside it is in none of its times
+  }
   auto expansion = load_matrix(options_.ab.matrix, catalog_, context_.data_dir());
   report_.matrix = expansion.name;
+  if (is_demonstration()) {  // whose clock a run on a GPU cannot have
+    std::erase_if(expansion.cells, [](const Cell& cell) { return cell.run.device != spec::Device::cpu; });
+  }
   for (auto& cell : expansion.cells) {
-    if (options_.repeats > 0) {
-      cell.repeats = options_.repeats;
-    } else if (options_.history == HistoryFrom::simulated) {
-      cell.repeats = std::max(cell.repeats, kDemonstrationRepeats);
-    }
+    if (options_.repeats > 0) cell.repeats = options_.repeats;
   }
   const auto work = plan_work(std::move(expansion.cells), context_, catalog_, interruption_.fd());
-  store_.db();  // a database that cannot even be opened is better said now than after an hour
-  archive_.keep(sweep_id_, report_.matrix, context_.engine);
-  if (options_.history == HistoryFrom::simulated) {
+  keep_demonstrations_apart();  // opens it, too: that it cannot be is better said now than after an hour
+  archive_.keep(sweep_id_, report_.matrix, engine_.engine);
+  if (is_demonstration()) {
     simulate_history(work);
     if (!cancelled_) measure_with_planted_fault(work);
   } else {
-    sweep(work, settings(context_.engine, sweep_id_));
+    sweep(work, settings(engine_, sweep_id_));
     if (options_.run_control && !cancelled_) measure_control(work);
   }
   archive_.prune(kNightsKept);
@@ -245,7 +277,7 @@ std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
     } else if (!engine) {
       no_pairs[cell] = {Confirmation::unconfirmed,
                         "the engine of the last good night, " + finding.last_good.sweep_id + ", is not in the archive"};
-    } else if (bad.engine_arguments.empty() && same_file(engine->file, bad.engine)) {
+    } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine)) {
       no_pairs[cell] = {Confirmation::refuted,
                         "the engine of the last good night is tonight's, bit for bit: the code did not change"};
     } else if (!engine->problem.empty()) {
@@ -284,7 +316,10 @@ void Night::confirm() {
   };
   for (const auto& good : good_engines(no_pairs)) {
     if (cancelled_) break;
-    const AbSide last_good{.asked = "the last good", .kind = SideKind::binary, .engine = good.good};
+    const AbSide last_good{.asked = "the last good",
+                           .kind = SideKind::binary,
+                           .engine = good.good,
+                           .engine_arguments = engine_.engine_arguments};
     try {
       comparisons.push_back(compare(last_good, good.bad, good.cells, AbPurpose::confirm));
     } catch (const InputError& e) {
@@ -299,7 +334,7 @@ void Night::confirm() {
 // The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.
 void Night::compare_with_anchor() {
   const bool whole_night = options_.confirm && options_.run_control && options_.ab.matrix.overrides.only.empty();
-  if (cancelled_ || !whole_night || options_.history == HistoryFrom::simulated) return;
+  if (cancelled_ || !whole_night || is_demonstration()) return;
   const auto anchor = archive_.control();
   const auto since = first_night_of_control(store_.db());
   if (!anchor || !since) return;

@@ -29,8 +29,8 @@ struct NightOptions {
   std::filesystem::path control = {};  // engine that is fixed from now on; empty: the one that is, or tonight's
   bool run_control = true;
   bool confirm = true;
-  HistoryFrom history = HistoryFrom::store;
-  std::string fault = {};  // of a simulated history: what is planted tonight (engine/faults/faults.h)
+  HistoryFrom history = HistoryFrom::store;  // simulated: a demonstration
+  std::string fault = {};                    // of a simulated history: what is planted tonight (engine/faults/faults.h)
 
   std::filesystem::path runs_folder() const;
   std::filesystem::path archive_folder() const;
@@ -59,7 +59,7 @@ class Night {
     std::set<std::string> cells;
   };
 
-  ExecutionSettings settings(const std::filesystem::path& engine, const std::string& sweep_id) const;
+  ExecutionSettings settings(const AbSide& side, const std::string& sweep_id) const;
   void sweep(const PlannedWork& work, const ExecutionSettings& execution);
   void simulate_history(const PlannedWork& work);
   void measure_with_planted_fault(const PlannedWork& work);
@@ -67,6 +67,8 @@ class Night {
   AbSide tonight(const std::string& cell) const;
   NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
+  bool is_demonstration() const { return options_.history == HistoryFrom::simulated; }
+  void keep_demonstrations_apart();
 
   NightOptions options_;
   const CommandContext& context_;
@@ -75,7 +77,8 @@ class Night {
   SweepStore store_;
   EngineArchive archive_;
   std::string sweep_id_;
-  std::string planted_cell_;            // of a simulated history
+  AbSide engine_;                       // what every cell but a planted one runs with, tonight and on the nights before
+  std::string planted_cell_;            // of a demonstration
   std::vector<AlertFinding> measured_;  // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
   reports::NightReport report_;

@@ -1,4 +1,4 @@
-// A history for a demonstration: earlier nights made of tonight's real runs, with noise.
+// A history for a demonstration: earlier nights made of runs of a moment ago, with noise.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,9 @@
 #include <vector>
 
 namespace perfbench::harness {
+
+// Of their sweeps' ids.
+inline constexpr const char* kSimulatedPrefix = "simulated-";
 
 struct SimulatedNights {
   int nights = 60;

@@ -9,6 +9,7 @@
 
 #include "engine/core/error.h"
 #include "engine/faults/slow_spans.h"
+#include "engine/faults/work_clock.h"
 #include "engine/trace/trace_recorder.h"
 
 namespace perfbench::engine {
@@ -36,7 +37,8 @@ std::string refusal(const std::string& fault, spec::Device device = spec::Device
 
 TEST(SlowSpans, EndsLaterByAFractionOfTheSpansOwnTime) {
   now_ns = 1000;
-  SlowSpans slow({{.name = "matmul", .fraction = 0.5}}, looked_at);
+  BusyClock clock(looked_at);
+  SlowSpans slow({{.name = "matmul", .fraction = 0.5}}, clock);
   TraceRecorder recorder({2, 0});
   slow.set_inner(&recorder);
   slow.begin(kSchedule, {.name = "matmul"}, 1000);
@@ -52,7 +54,8 @@ TEST(SlowSpans, EndsLaterByAFractionOfTheSpansOwnTime) {
 
 TEST(SlowSpans, DelaysTheBeginningInside) {
   now_ns = 500;
-  SlowSpans slow({{.name = "forward", .delay_ns = 40}}, looked_at);
+  BusyClock clock(looked_at);
+  SlowSpans slow({{.name = "forward", .delay_ns = 40}}, clock);
   slow.begin(kSchedule, {.kind = TraceKind::phase, .name = "forward"}, 500);
   EXPECT_GE(now_ns, 540);
   const auto after = now_ns;
@@ -67,7 +70,8 @@ TEST(SlowSpans, OpsAreOperationsAndNotPhasesStepsOrSubmissions) {
         std::tuple{TraceKind::step, "step", false}, std::tuple{TraceKind::submit, "all_gather", false},
         std::tuple{TraceKind::range, "layers.0", false}}) {
     now_ns = 0;
-    SlowSpans slow({{.name = "ops", .delay_ns = 10}}, looked_at);
+    BusyClock clock(looked_at);
+    SlowSpans slow({{.name = "ops", .delay_ns = 10}}, clock);
     slow.begin(kSchedule, {.kind = kind, .name = name}, 0);
     EXPECT_EQ(now_ns > 10, slower) << name;
   }
@@ -75,7 +79,8 @@ TEST(SlowSpans, OpsAreOperationsAndNotPhasesStepsOrSubmissions) {
 
 TEST(SlowSpans, ACollectiveIsSlowWhereItRunsAndNotWhereItIsHandedOver) {
   now_ns = 0;
-  SlowSpans slow({{.name = "all_gather", .delay_ns = 10}}, looked_at);
+  BusyClock clock(looked_at);
+  SlowSpans slow({{.name = "all_gather", .delay_ns = 10}}, clock);
   slow.begin(kSchedule, {.kind = TraceKind::submit, .name = "all_gather"}, 0);
   EXPECT_EQ(now_ns, 0);
   slow.begin(TraceLane::communication, {.kind = TraceKind::collective, .name = "all_gather"}, 0);
@@ -83,9 +88,63 @@ TEST(SlowSpans, ACollectiveIsSlowWhereItRunsAndNotWhereItIsHandedOver) {
 }
 
 TEST(SlowSpans, TakesTheEndOfASpanThatItDidNotSeeBegin) {
-  SlowSpans slow({{.name = "matmul", .fraction = 1}}, looked_at);
+  BusyClock clock(looked_at);
+  SlowSpans slow({{.name = "matmul", .fraction = 1}}, clock);
   slow.end(kSchedule, 5);
   SUCCEED();
+}
+
+TEST(WorkClock, TakesTimeForWorkAloneAndDelaysAreSetOnIt) {
+  std::int64_t flops = 0;
+  WorkClock clock(1);
+  clock.set_flops([&flops] { return flops; });
+  TraceRecorder recorder({3, 0});
+  SlowSpans slow({{.name = "matmul", .fraction = 1}}, clock);
+  slow.set_inner(&recorder);
+  const auto operation = [&](std::string_view name, std::int64_t work, TraceSink& sink) {
+    clock.set_inner(&sink);
+    const auto before = clock.now();
+    flops += work;
+    clock.begin(kSchedule, {.name = name}, 12345);  // the machine's time, which is not looked at
+    clock.end(kSchedule, 99999);
+    return clock.now() - before;
+  };
+  const auto idle = operation("add", 0, recorder);
+  const auto one = operation("matmul", 1'000'000'000, recorder);
+  EXPECT_GT(idle, 0);
+  EXPECT_GT(one, 2 * idle);
+  EXPECT_EQ(operation("matmul", 1'000'000'000, slow), 2 * one);
+  const auto events = recorder.take(0, 0);
+  ASSERT_THAT(events, testing::SizeIs(3));
+  EXPECT_EQ(events[2].end_ns - events[2].start_ns, 2 * one);
+  const auto before = clock.now();
+  clock.begin(TraceLane::communication, {.kind = TraceKind::collective, .name = "all_gather"}, 0);
+  clock.end(TraceLane::communication, 5'000'000);
+  EXPECT_EQ(clock.now(), before);
+  flops = 0;  // as at the beginning of a step
+  EXPECT_EQ(operation("matmul", 1'000'000'000, recorder), one);
+}
+
+TEST(Faults, OnlyAWorkClockIsAClockOfTheRunsOwn) {
+  EXPECT_EQ(make_faults({"startup:ms=0"}, spec::Device::cpu)->clock(), nullptr);
+  const auto faults = make_faults({"work_clock:noise=0", "startup:ms=3", "slow:span=matmul,us=7"}, spec::Device::cpu);
+  ASSERT_NE(faults->clock(), nullptr);
+  const auto bare = make_faults({"work_clock:noise=0"}, spec::Device::cpu);
+  const auto ops = make_cpu_ops();
+  Memory memory(make_cpu_backing(), make_cpu_backing(), {});
+  faults->begin(memory, *ops);
+  bare->begin(memory, *ops);
+  EXPECT_EQ(faults->clock()->startup_ns() - bare->clock()->startup_ns(), 3'000'000);
+  const auto step = [&](Faults& of) {
+    const auto before = of.clock()->now();
+    ops->set_trace(of.around(nullptr));
+    float a[4] = {1, 2, 3, 4};
+    float c[4] = {};
+    const TensorView view{a, DType::f32, Shape{2, 2}};
+    ops->matmul({.a = view, .b = view, .c = {c, DType::f32, Shape{2, 2}}});
+    return of.clock()->now() - before;
+  };
+  EXPECT_EQ(step(*faults) - step(*bare), 7'000);
 }
 
 TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
@@ -111,10 +170,12 @@ TEST(Faults, AnAllocationIsInTheLedgerUntilItIsGivenBack) {
   Memory memory(make_cpu_backing(), make_cpu_backing(), {});
   const auto faults = make_faults({"allocate:mib=2"}, spec::Device::cpu);
   {
-    const auto held = faults->begin(memory);
+    const auto ops = make_cpu_ops();
+    const auto held = faults->begin(memory, *ops);
     EXPECT_EQ(memory.ledger().peaks().workspace_bytes, 2 << 20);
   }
-  EXPECT_FALSE(make_faults({"wrong_gradient"}, spec::Device::cpu)->begin(memory).defined());
+  const auto ops = make_cpu_ops();
+  EXPECT_FALSE(make_faults({"wrong_gradient"}, spec::Device::cpu)->begin(memory, *ops).defined());
 }
 
 TEST(Faults, WithoutASlowSpanNothingStandsBeforeTheTrace) {

@@ -18,11 +18,13 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// `speed` multiplies the time of a step.
-void write_engine(const fs::path& file, const std::string& speed) {
-  write_text(file, "#!/bin/sh\nexport PERFBENCH_FAKE_SPEED=" + speed + "\n" +
-                       "if [ \"$1\" = run ]; then exec " PERFBENCH_FAKE_ENGINE " run --dir \"$3\"; fi\n" +
-                       "exec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
+// `speed` multiplies the time of a step, of a run with a fault that makes it slow `slow_speed`.
+void write_engine(const fs::path& file, const std::string& speed, const std::string& slow_speed = "") {
+  write_text(
+      file, "#!/bin/sh\nexport PERFBENCH_FAKE_SPEED=" + speed + "\n" +
+                (slow_speed.empty() ? "" : "case \"$*\" in *slow:*) PERFBENCH_FAKE_SPEED=" + slow_speed + ";; esac\n") +
+                "if [ \"$1\" = run ]; then exec " PERFBENCH_FAKE_ENGINE " run --dir \"$3\"; fi\n" +
+                "exec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
   fs::permissions(file, fs::perms::owner_all);
 }
 
@@ -31,7 +33,7 @@ class NightlyCommand : public testing::Test {
   NightlyCommand() {
     write_matrix("[flash, dot_product]");
     write_engine(scratch_ / "perfbench-engine", "1");
-    write_engine(scratch_ / "perfbench-engine-inject", "1.4");
+    write_engine(scratch_ / "perfbench-engine-inject", "1", "1.4");
   }
 
   void write_matrix(const std::string& attentions) {
@@ -73,6 +75,7 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
   EXPECT_THAT(night.output, HasSubstr("REGRESSED"));
   EXPECT_THAT(night.output, HasSubstr("nights before are simulated"));
+  EXPECT_THAT(night.output, HasSubstr("This is a demonstration: every time in it is of a clock"));
   EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=1 in attention=flash"));
   EXPECT_THAT(night.output, HasSubstr("::error"));
   EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("<failure"));
@@ -94,6 +97,34 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_THAT(finding.last_good.sweep_id, testing::StartsWith("simulated-"));
   EXPECT_THAT(finding.confirmation, SizeIs(1));
   EXPECT_THAT(perfbench({"alerts", "list", "--db", "n.db"}).output, HasSubstr("attention=flash"));
+}
+
+// Its times are of the engine's own work: neither what runs beside it nor a rule against that can leave it undecided.
+TEST_F(NightlyCommand, ADemonstrationDiscardsNoPair) {
+  const auto night = perfbench({"nightly", "m.yaml", "--db", "n.db", "--history-from", "simulated", "--most-foreign",
+                                "0", "--most-steal", "0", "--most-probe-shift", "0", "--most-probe-spread", "0"});
+  EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
+  EXPECT_THAT(night.error_output, Not(HasSubstr("discarded")));
+  std::size_t attempts = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(scratch_ / "n.runs")) {
+    if (entry.path().filename() != "attempt.json") continue;
+    ++attempts;
+    EXPECT_THAT(read_text(entry.path()), HasSubstr("work_clock")) << entry.path() << " does not say whose clock it has";
+  }
+  EXPECT_GT(attempts, 100U);
+}
+
+TEST_F(NightlyCommand, MadeUpNightsAndMeasuredOnesAreInDatabasesOfTheirOwn) {
+  EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
+  const auto measured = nightly({});
+  EXPECT_EQ(measured.exit_code, 3) << measured.output;
+  EXPECT_THAT(measured.error_output, HasSubstr("n.db holds a demonstration's nights"));
+  EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2) << "one demonstration after another";
+  fs::remove(scratch_ / "n.db");
+  EXPECT_EQ(nightly({}).exit_code, 0);
+  const auto made_up = nightly({"--history-from", "simulated"});
+  EXPECT_EQ(made_up.exit_code, 3) << made_up.output;
+  EXPECT_THAT(made_up.error_output, HasSubstr("n.db holds measured runs"));
 }
 
 TEST_F(NightlyCommand, WithoutPairsAShiftIsNoAlert) {

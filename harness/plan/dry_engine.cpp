@@ -225,7 +225,7 @@ class DrySession {
     return first;
   }
 
-  spec::DryCounts read_counts(const std::string& line) const {
+  spec::DryCounts read_counts(std::string_view line) const {
     auto counts = spec::parse_dry_counts(line);
     if (!most_groups_) {
       counts.largest = spec::group_tensors(counts.live_at_peak);

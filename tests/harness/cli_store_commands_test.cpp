@@ -268,7 +268,7 @@ TEST_F(StoreCommands, AnExportWithARowThatCannotBeLeavesTheDatabaseAsItWas) {
   EXPECT_THAT(end.output, HasSubstr("good.perfbench: 2 attempts added"));
   EXPECT_THAT(end.error_output, AllOf(HasSubstr("bad.perfbench"), HasSubstr("state 'bogus', which cannot be")));
   EXPECT_EQ(run({"report", "--db", "w.db"}).exit_code, 0);
-  EXPECT_EQ(run({"import", "--db", "w.db", "--unpacked-limit", "10KB", "good.perfbench"}).exit_code, 3);
+  EXPECT_EQ(run({"import", "--db", "w.db", "--unpacked-limit", "10000", "good.perfbench"}).exit_code, 3);
 }
 
 TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {

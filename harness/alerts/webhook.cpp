@@ -1,11 +1,14 @@
 #include "harness/alerts/webhook.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <strings.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 
 #include "harness/input_error.h"
 
@@ -25,12 +28,30 @@ std::string part_of(CURLU* url, CURLUPart part) {
   return out;
 }
 
+using Url = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+// Null for what is no address.
+Url parsed(const std::string& text) {
+  Url url(curl_url(), &curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) url.reset();
+  return url;
+}
+
+// Whether what is sent to this host never leaves the machine.
+bool is_loopback(std::string host) {
+  if (::strcasecmp(host.c_str(), "localhost") == 0) return true;
+  in_addr four{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24U == 127;
+  if (!host.starts_with('[') || !host.ends_with(']')) return false;
+  host = host.substr(1, host.size() - 2);
+  in6_addr six{};
+  return ::inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
 void check_target(const WebhookTarget& target) {
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), &curl_url_cleanup);
-  const bool parsed = curl_url_set(url.get(), CURLUPART_URL, target.url.c_str(), 0) == CURLUE_OK;
-  const auto scheme = part_of(url.get(), CURLUPART_SCHEME);
-  const auto host = part_of(url.get(), CURLUPART_HOST);
-  if (!parsed || (scheme != "http" && scheme != "https")) {
+  const auto url = parsed(target.url);
+  const auto scheme = url ? part_of(url.get(), CURLUPART_SCHEME) : "";
+  if (scheme != "http" && scheme != "https") {
     throw InputError(std::string("[webhook] ") + kWebhookUrlVariable +
                      " is not an address that begins with https:// or http:// (its value is not shown)");
   }
@@ -38,16 +59,33 @@ void check_target(const WebhookTarget& target) {
     throw InputError(std::string("[webhook] ") + kWebhookTokenVariable +
                      " holds a line break (its value is not shown): set it to the token alone");
   }
-  const bool here = host == "localhost" || host == "127.0.0.1" || host == "[::1]";
-  if (!target.token.empty() && scheme == "http" && !here) {
+  if (!target.token.empty() && scheme == "http" && !is_loopback(part_of(url.get(), CURLUPART_HOST))) {
     throw InputError(std::string("[webhook] ") + kWebhookTokenVariable +
                      " would cross the network unprotected: give an https:// address in " + kWebhookUrlVariable);
   }
 }
 
-// What the receiver answers is of no use, and might repeat a secret.
-std::size_t drop(char*, std::size_t size, std::size_t count, void*) {
-  return size * count;
+constexpr std::size_t kBodyLimitBytes = std::size_t{64} << 10;
+
+struct Answer {
+  bool has_head = false;
+  std::size_t body_bytes = 0;
+};
+
+// Called with each line of a head; the blank one ends it. That of a 1xx is followed by another.
+std::size_t note_head(char* line, std::size_t size, std::size_t count, void* answer) {
+  const std::string_view text(line, size * count);
+  auto& noted = *static_cast<Answer*>(answer);
+  if (text.starts_with("HTTP/")) noted.has_head = false;
+  if (text == "\r\n" || text == "\n") noted.has_head = true;
+  return text.size();
+}
+
+// What the receiver says in the body is of no use, and might repeat a secret. Taking less than was given ends it.
+std::size_t drop_body(char*, std::size_t size, std::size_t count, void* answer) {
+  auto& bytes = static_cast<Answer*>(answer)->body_bytes;
+  bytes += size * count;
+  return bytes > kBodyLimitBytes ? 0 : size * count;
 }
 
 // curl keeps state of its own for the whole process.
@@ -85,7 +123,7 @@ DeliveryResult judge(CURL* request) {
   if (status >= 200 && status < 300) return {};
   DeliveryResult out{.outcome = DeliveryOutcome::refused, .error = "HTTP status " + std::to_string(status)};
   if (status >= 300 && status < 400) out.error += ": a redirect, which is not followed; set the final address";
-  if (status == 408 || status == 429 || status >= 500) {
+  if (status < 200 || status == 408 || status == 429 || status >= 500) {  // a 1xx announces an answer that did not come
     out.outcome = DeliveryOutcome::try_again;
     curl_off_t seconds = 0;
     curl_easy_getinfo(request, CURLINFO_RETRY_AFTER, &seconds);
@@ -123,10 +161,18 @@ DeliveryResult post_to_webhook(const WebhookTarget& target, const std::string& b
   set(handle, CURLOPT_POSTFIELDS, body.c_str());
   set(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect.count()));
   set(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total.count()));
-  set(handle, CURLOPT_WRITEFUNCTION, &drop);
+  if (const auto url = parsed(target.url); url && is_loopback(part_of(url.get(), CURLUPART_HOST))) {
+    set(handle, CURLOPT_PROXY, "");  // none, whatever the environment says
+  }
+  Answer answer;
+  set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(handle, CURLOPT_HEADERFUNCTION, &note_head);
+  set(handle, CURLOPT_HEADERDATA, &answer);
+  set(handle, CURLOPT_WRITEFUNCTION, &drop_body);
+  set(handle, CURLOPT_WRITEDATA, &answer);
   set(handle, CURLOPT_USERAGENT, "perfbench");
   const auto code = curl_easy_perform(handle);
-  if (code == CURLE_OK) return judge(handle);
+  if (code == CURLE_OK || answer.has_head) return judge(handle);
   // The words of the code alone: curl's longer message names the host.
   return {.outcome = DeliveryOutcome::try_again, .error = curl_easy_strerror(code)};
 }

@@ -1,5 +1,5 @@
 // Sends a message to a webhook: one HTTP POST of JSON. The address and the token are secrets: they come from the
-// environment, and no message, record or error holds them.
+// environment, and no message, record, error or process that the harness starts holds them.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,9 @@
 #include <string>
 
 #include "harness/alerts/outbox.h"
+#include "harness/secret_variables.h"
 
 namespace perfbench::harness {
-
-inline constexpr const char* kWebhookUrlVariable = "PERFBENCH_WEBHOOK_URL";
-inline constexpr const char* kWebhookTokenVariable = "PERFBENCH_WEBHOOK_TOKEN";
 
 struct WebhookTarget {
   std::string url;
@@ -20,6 +18,7 @@ struct WebhookTarget {
 
 // Nothing without kWebhookUrlVariable. Throws InputError for an address that is neither http nor https, for a token
 // that would cross a network without TLS (http to another host than this one), and for one that holds a line break.
+// This host is localhost, 127.0.0.0/8 and [::1].
 std::optional<WebhookTarget> webhook_from_environment();
 
 struct WebhookLimits {
@@ -27,9 +26,11 @@ struct WebhookLimits {
   std::chrono::milliseconds total{20'000};
 };
 
-// Acknowledged by any 2xx. Redirects are not followed: the body and the token are for the host that was named. Worth
-// another try: no connection, no answer in time, 408, 429 and 5xx; everything else is refused. The id of the message
-// goes along as Idempotency-Key.
+// The head of the answer decides. A 2xx acknowledges: the message is delivered and never sent again, whatever becomes
+// of the body, which is read and dropped until it ends, reaches 64 KiB, or the total limit has passed. Worth another
+// try: no connection, no head in time, 408, 429 and 5xx; everything else is refused. Redirects are not followed: the
+// body and the token are for the host that was named. What is for this host goes through no proxy, which would see the
+// token. The id of the message goes along as Idempotency-Key.
 DeliveryResult post_to_webhook(const WebhookTarget& target, const std::string& body, const std::string& message_id,
                                const WebhookLimits& limits = {});
 

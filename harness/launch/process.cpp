@@ -16,6 +16,7 @@
 
 #include "harness/launch/process_tree.h"
 #include "harness/launch/warden.h"
+#include "harness/secret_variables.h"
 
 extern char** environ;
 
@@ -59,11 +60,16 @@ FileDescriptor open_output(const std::filesystem::path& file) {
   return fd;
 }
 
+bool is_secret(std::string_view variable) {
+  return std::find(kSecretVariables.begin(), kSecretVariables.end(), variable) != kSecretVariables.end();
+}
+
 std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (!added.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+    const auto name = text.substr(0, text.find('='));
+    if (!is_secret(name) && !added.contains(std::string(name))) merged.emplace_back(text);
   }
   for (const auto& [name, value] : added) merged.push_back(name + "=" + value);
   return merged;

@@ -25,9 +25,10 @@ class LaunchError : public std::runtime_error {
 };
 
 struct ProcessRequest {
-  std::vector<std::string> command;                     // command[0] is searched in PATH unless it has a slash
-  std::filesystem::path working_dir = {};               // empty: that of the harness
-  std::map<std::string, std::string> environment = {};  // added to the harness's own, or replacing
+  std::vector<std::string> command;        // command[0] is searched in PATH unless it has a slash
+  std::filesystem::path working_dir = {};  // empty: that of the harness
+  // Added to the harness's own less its secrets (secret_variables.h), or replacing.
+  std::map<std::string, std::string> environment = {};
   std::filesystem::path output_file = {};  // gets standard output and error, appended; empty: both are captured
   // Of any one file that the command or its children write; beyond it SIGXFSZ ends them. 0: as the harness may.
   std::int64_t largest_file_bytes = 0;

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "harness/alerts/webhook.h"
 #include "harness/input_error.h"
@@ -89,6 +92,62 @@ TEST(Webhook, AServerThatNeverAnswersIsLeftAfterTheLimit) {
   EXPECT_THAT(result.error, HasSubstr("Timeout"));
 }
 
+// The head of the answer decides: whoever said 2xx has the message, and must not get it again.
+TEST(Webhook, AnAcknowledgementWhoseBodyStallsIsDelivered) {
+  HttpServer server({.body = HttpServer::Body::stalls});
+  EXPECT_EQ(post(server, {.connect = 5s, .total = 2s}).outcome, DeliveryOutcome::acknowledged);
+  EXPECT_THAT(server.requests(), SizeIs(1));
+}
+
+TEST(Webhook, AnAcknowledgementWhoseBodyNeverEndsIsDeliveredAndNotReadOn) {
+  HttpServer server({.body = HttpServer::Body::endless});
+  EXPECT_EQ(post(server).outcome, DeliveryOutcome::acknowledged);
+}
+
+TEST(Webhook, ARefusalWhoseBodyStallsIsARefusal) {
+  HttpServer server({.status = 403, .body = HttpServer::Body::stalls});
+  const auto result = post(server, {.connect = 5s, .total = 2s});
+  EXPECT_EQ(result.outcome, DeliveryOutcome::refused);
+  EXPECT_EQ(result.error, "HTTP status 403");
+}
+
+// Sets variables and puts the old values back.
+class ProxyEnvironment : public testing::Test {
+ protected:
+  void set(const std::string& name, const std::string& value) {
+    const char* old = ::getenv(name.c_str());
+    before_.emplace_back(name, old == nullptr ? std::nullopt : std::optional<std::string>(old));
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : before_) {
+      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+};
+
+TEST_F(ProxyEnvironment, AProxyNeverSeesWhatIsForThisMachine) {
+  HttpServer proxy(HttpServer::Answer{});
+  HttpServer server(HttpServer::Answer{});
+  const auto address = "http://127.0.0.1:" + std::to_string(proxy.port());
+  for (const auto* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}) set(name, address);
+  set("no_proxy", "");
+  set("NO_PROXY", "");
+  const auto port = ":" + std::to_string(server.port()) + "/";
+  for (const auto* host : {"127.0.0.1", "localhost", "127.8.9.10", "LOCALHOST"}) {
+    post_to_webhook({.url = std::string("http://") + host + port, .token = kToken}, "{}", "id-1");
+    EXPECT_THAT(proxy.requests(), SizeIs(0)) << host;
+  }
+  EXPECT_THAT(server.requests(), testing::Not(testing::IsEmpty()));
+  post_to_webhook({.url = "http://[::1]" + port, .token = kToken}, "{}", "id-1", {.connect = 1s, .total = 2s});
+  EXPECT_THAT(proxy.requests(), SizeIs(0));
+  post_to_webhook({.url = "http://hooks.example/", .token = ""}, "{}", "id-1");
+  EXPECT_THAT(proxy.requests(), SizeIs(1)) << "the proxy was not in use";
+}
+
 class WebhookEnvironment : public testing::Test {
  protected:
   void TearDown() override {
@@ -127,7 +186,11 @@ TEST_F(WebhookEnvironment, RefusesWhatWouldLeakAndRepeatsNoSecret) {
     EXPECT_THAT(error, HasSubstr(part)) << url;
     EXPECT_THAT(error, Not(HasSubstr("SECRET"))) << url;
   }
-  EXPECT_EQ(error_of("http://127.0.0.1:8080/x", "t"), "taken");
+  for (const auto* here :
+       {"http://127.0.0.1:8080/x", "http://127.1.2.3/x", "http://localhost/x", "http://[::1]:80/x"}) {
+    EXPECT_EQ(error_of(here, "t"), "taken") << here;
+  }
+  EXPECT_THAT(error_of("http://127.0.0.1.example/x", "SECRET"), HasSubstr("unprotected"));
   EXPECT_EQ(error_of("http://a.example/x", ""), "taken");
 }
 

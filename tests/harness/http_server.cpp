@@ -92,9 +92,21 @@ void HttpServer::answer(int connection) {
     while (more()) continue;  // until the client has had enough
     return;
   }
-  const auto text = "HTTP/1.1 " + std::to_string(script.status) + " x\r\n" + script.headers +
-                    "Content-Length: 2\r\nConnection: close\r\n\r\nok";
-  ::send(connection, text.data(), text.size(), MSG_NOSIGNAL);
+  const auto send = [&](const std::string& text) {
+    return ::send(connection, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+  };
+  const auto begin = "HTTP/1.1 " + std::to_string(script.status) + " x\r\n" + script.headers + "Connection: close\r\n";
+  switch (script.body) {
+    case Body::whole:
+      send(begin + "Content-Length: 2\r\n\r\nok");
+      return;
+    case Body::stalls:
+      send(begin + "Content-Length: 2\r\n\r\n");
+      while (more()) continue;
+      return;
+    case Body::endless:
+      for (auto text = begin + "\r\n"; send(text);) text.assign(sizeof(buffer), 'x');
+  }
 }
 
 }  // namespace perfbench::harness

@@ -13,9 +13,15 @@ namespace perfbench::harness {
 
 class HttpServer {
  public:
+  enum class Body {
+    whole,
+    stalls,   // announced, never sent; the connection stays open until the client ends it
+    endless,  // until the client ends it
+  };
   struct Answer {
     int status = 200;          // 0: none, the connection stays open until the client ends it
     std::string headers = {};  // whole lines, each with its "\r\n"
+    Body body = Body::whole;
   };
   struct Request {
     std::string head;  // request line and headers

@@ -127,5 +127,22 @@ TEST_F(Faults, OneRankOfTwoThatHangsIsEndedWithItsCell) {
   EXPECT_EQ(by_seed(stored()).at(seed(Fake::hang)).state, AttemptState::cancelled);
 }
 
+// An engine of any revision runs here: what it can read of its environment holds no address and no token.
+TEST_F(Faults, AnEngineSeesNothingOfTheWebhook) {
+  write_matrix({seed(Fake::first_ok)});
+  write_text(scratch_ / "engine.sh",
+             "#!/bin/sh\nenv >> " + (scratch_ / "seen.txt").string() + "\nexec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
+  std::filesystem::permissions(scratch_ / "engine.sh", std::filesystem::perms::owner_all);
+  auto asked = sweep_request();
+  asked.environment["PERFBENCH_ENGINE"] = (scratch_ / "engine.sh").string();
+  asked.environment["PERFBENCH_WEBHOOK_URL"] = "https://hooks.example/secret-path";
+  asked.environment["PERFBENCH_WEBHOOK_TOKEN"] = "xoxb-secret";
+  const auto end = run_process(asked);
+  EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  const auto seen = read_text(scratch_ / "seen.txt");
+  EXPECT_THAT(seen, HasSubstr("PERFBENCH_ENGINE="));
+  EXPECT_THAT(seen, testing::Not(HasSubstr("secret")));
+}
+
 }  // namespace
 }  // namespace perfbench::harness

@@ -110,6 +110,20 @@ TEST(Process, AddsToTheEnvironmentAndReplacesInIt) {
   EXPECT_EQ(run_process(request).output, "3 /bin\n/proc\n");
 }
 
+TEST(Process, InheritsNoSecretOfTheHarness) {
+  ::setenv("PERFBENCH_WEBHOOK_URL", "https://hooks.example/secret", 1);
+  ::setenv("PERFBENCH_WEBHOOK_TOKEN", "xoxb-secret", 1);
+  ::setenv("PERFBENCH_WEBHOOK", "kept: another name", 1);
+  const auto inherited = run_process({.command = {"env"}}).output;
+  auto asked = shell("echo $PERFBENCH_WEBHOOK_TOKEN");
+  asked.environment = {{"PERFBENCH_WEBHOOK_TOKEN", "given"}};
+  const auto given = run_process(asked).output;
+  for (const auto* name : {"PERFBENCH_WEBHOOK_URL", "PERFBENCH_WEBHOOK_TOKEN", "PERFBENCH_WEBHOOK"}) ::unsetenv(name);
+  EXPECT_THAT(inherited, ::testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(inherited, HasSubstr("PERFBENCH_WEBHOOK=kept"));
+  EXPECT_EQ(given, "given\n") << "what is asked for is passed on";
+}
+
 TEST(Process, SaysWhatCouldNotBeStarted) {
   try {
     Process({.command = {"/nowhere/perfbench-engine"}});

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the sources to ci/include_rules.txt, forbids circles between files, keeps files short, and keeps Python's own
-names from its scripts.
+"""Holds the sources to ci/include_rules.txt, forbids circles between files, keeps files short and printing in one place,
+and keeps Python's own names from its scripts.
 
 usage: check_includes.py [ROOT]     prints one line per violation; exit code 1 when there is any
 """
@@ -13,6 +13,13 @@ FOLDERS = ("engine", "harness", "reports", "tests", "workloads")
 SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 SCRIPT_SUFFIXES = {".py", ".sh", ".cmake"}
 MAX_LINES = 600
+# What others wrote reaches a terminal through reports/format/print.h only, which takes the commands out of it.
+PRINTING = re.compile(
+    r"\bfmt::print\b|\bstd::(cout|cerr|clog)\b|"
+    r"(?<![\w:])(std::)?(f?printf|f?puts|f?putc|putchar|fwrite|perror)\s*\("
+)
+PRINTING_FOLDERS = ("harness/", "reports/")
+PRINTING_FILE = "reports/format/print.cpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
@@ -85,6 +92,15 @@ def check_foreign(rules, file, number, header):
             yield f"{file}:{number}: <{header}> may be included only by {' '.join(allowed)}"
 
 
+def check_printing(root, file):
+    if not file.startswith(PRINTING_FOLDERS) or file == PRINTING_FILE:
+        return
+    for number, line in enumerate((root / file).read_text().splitlines(), 1):
+        found = PRINTING.search(line.partition("//")[0])
+        if found:
+            yield f"{file}:{number}: {found.group(0).rstrip('( ')} prints text as it is; use reports/format/print.h"
+
+
 def component(file):
     """A header and its source are one thing: a circle between two such pairs is a circle."""
     return file.rpartition(".")[0]
@@ -129,6 +145,7 @@ def check(root):
     files = {str(p.relative_to(root)) for p in paths if p.suffix in SOURCE_SUFFIXES}
     graph = {}
     for file in sorted(files):
+        yield from check_printing(root, file)
         for number, own, foreign in read_includes(root, file):
             if foreign:
                 yield from check_foreign(rules, file, number, foreign)

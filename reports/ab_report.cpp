@@ -6,6 +6,7 @@
 
 #include "harness/ab/git_history.h"
 #include "reports/attribution_text.h"
+#include "reports/format/json_text.h"
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
 #include "reports/or_null.h"
@@ -42,19 +43,19 @@ std::string interval(const Decision& decision) {
                      format_percent_change(decision.ratio_95->high));
 }
 
-std::string row(const CellVerdict& cell, const MetricVerdict& metric) {
+Markdown row(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto& decision = metric.decided.decision;
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell.label, metric.rule.metric,
-                     spec::enum_name(decision.verdict), amount(metric.a_median, metric.rule.metric),
-                     amount(metric.b_median, metric.rule.metric),
-                     decision.ratio ? format_percent_change(*decision.ratio) : kNothing, interval(decision),
-                     decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,
-                     metric.pairs);
+  return Markdown::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell.label, metric.rule.metric,
+                          spec::enum_name(decision.verdict), amount(metric.a_median, metric.rule.metric),
+                          amount(metric.b_median, metric.rule.metric),
+                          decision.ratio ? format_percent_change(*decision.ratio) : kNothing, interval(decision),
+                          decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,
+                          metric.pairs);
 }
 
-std::string whole_row(const CellVerdict& cell) {
-  return fmt::format("| {} | (the cell) | {} | - | - | - | - | - | {} |\n", cell.label,
-                     spec::enum_name(cell.whole->verdict), cell.pairs_used);
+Markdown whole_row(const CellVerdict& cell) {
+  return Markdown::format("| {} | (the cell) | {} | - | - | - | - | - | {} |\n", cell.label,
+                          spec::enum_name(cell.whole->verdict), cell.pairs_used);
 }
 
 // A cell without a pair that counts says so once, and not with each metric.
@@ -63,54 +64,55 @@ bool needs_words(const CellVerdict& cell, const Decision& decision) {
   return decision.verdict != Verdict::same;
 }
 
-std::string words_about(const CellVerdict& cell) {
-  std::string out;
-  if (cell.whole) out += fmt::format("- {}: {}\n", cell.label, cell.whole->detail);
+Markdown words_about(const CellVerdict& cell) {
+  Markdown out;
+  if (cell.whole) out += Markdown::format("- {}: {}\n", cell.label, cell.whole->detail);
   for (const auto& metric : cell.metrics) {
     const auto& decision = metric.decided.decision;
     if (!needs_words(cell, decision)) continue;
-    out += fmt::format("- {} {}: {} ({}: {})\n", cell.label, metric.rule.metric, spec::enum_name(decision.verdict),
-                       spec::enum_name(decision.reason), decision.detail);
+    out += Markdown::format("- {} {}: {} ({}: {})\n", cell.label, metric.rule.metric, spec::enum_name(decision.verdict),
+                            spec::enum_name(decision.reason), decision.detail);
   }
   if (cell.attribution) {
     for (const auto& line : largest_differences(*cell.attribution, kLargestShown)) {
-      out += fmt::format("- {} where: {}\n", cell.label, line);
+      out += Markdown::format("- {} where: {}\n", cell.label, line);
     }
   }
-  for (const auto& note : cell.notes) out += fmt::format("- {}: {}\n", cell.label, note);
+  for (const auto& note : cell.notes) out += Markdown::format("- {}: {}\n", cell.label, note);
   return out;
 }
 
-std::string discarded_text(const std::vector<CellVerdict>& cells) {
+Markdown discarded_text(const std::vector<CellVerdict>& cells) {
   std::size_t used = 0;
   std::size_t discarded = 0;
-  std::string lines;
+  Markdown lines;
   for (const auto& cell : cells) {
     used += cell.pairs_used;
     discarded += cell.pairs_discarded;
     for (const auto& [kind, pairs] : cell.discarded) {
-      lines += fmt::format("- {}: {} {}, the first: {}\n", cell.label, pairs.count, spec::enum_name(kind), pairs.first);
+      lines +=
+          Markdown::format("- {}: {} {}, the first: {}\n", cell.label, pairs.count, spec::enum_name(kind), pairs.first);
     }
   }
-  return fmt::format("{} pairs used, {} discarded whole{}\n{}", used, discarded, discarded == 0 ? "" : ":", lines);
+  return Markdown::format("{} pairs used, {} discarded whole{}\n{}", used, discarded, discarded == 0 ? "" : ":", lines);
 }
 
-std::string instructions_text(const AbReport& report) {
+Markdown instructions_text(const AbReport& report) {
   if (!report.instructions_unavailable.empty()) {
-    return fmt::format("instructions: not available here ({})\n", report.instructions_unavailable);
+    return Markdown::format("instructions: not available here ({})\n", report.instructions_unavailable);
   }
-  std::string out = "instructions (user mode, B / A, median of pairs):\n";
+  auto out = Markdown::format("instructions (user mode, B / A, median of pairs):\n");
   for (const auto& cell : report.cells) {
-    out += fmt::format("- {}: {}\n", cell.label,
-                       cell.instructions_ratio ? fmt::format("{:.6f}", *cell.instructions_ratio) : kNothing);
+    out += Markdown::format("- {}: {}\n", cell.label,
+                            cell.instructions_ratio ? fmt::format("{:.6f}", *cell.instructions_ratio) : kNothing);
   }
   return out;
 }
 
-std::string gate_text(const AbReport& report) {
-  if (!report.gate_refusals) return "";
-  auto out = fmt::format("\ngate: {}\n", gate_outcome(report));
-  for (const auto& refusal : *report.gate_refusals) out += fmt::format("- {}\n", refusal);
+Markdown gate_text(const AbReport& report) {
+  if (!report.gate_refusals) return {};
+  auto out = Markdown::format("\ngate: {}\n", gate_outcome(report));
+  for (const auto& refusal : *report.gate_refusals) out += Markdown::format("- {}\n", refusal);
   return out;
 }
 
@@ -166,21 +168,22 @@ std::string gate_outcome(const AbReport& report) {
   return report.gate_refusals && !report.gate_refusals->empty() ? "refused" : "passed";
 }
 
-std::string ab_markdown(const AbReport& report) {
+Markdown ab_markdown(const AbReport& report) {
   const auto& comparison = report.comparison;
-  auto out = fmt::format("A: {}\nB: {}\nmatrix {}, comparison {}, seed {}\n\n", side_text(comparison.a),
-                         side_text(comparison.b), comparison.matrix, comparison.comparison_id, comparison.seed);
-  out += "| Cell | Metric | Verdict | A | B | B against A | 95 % interval | Detectable from | Pairs |\n";
-  out += "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
-  std::string words;
+  auto out = Markdown::format("A: {}\nB: {}\nmatrix {}, comparison {}, seed {}\n\n", side_text(comparison.a),
+                              side_text(comparison.b), comparison.matrix, comparison.comparison_id, comparison.seed);
+  out +=
+      Markdown::format("| Cell | Metric | Verdict | A | B | B against A | 95 % interval | Detectable from | Pairs |\n");
+  out += Markdown::format("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  Markdown words;
   for (const auto& cell : report.cells) {
     if (cell.whole) out += whole_row(cell);
     for (const auto& metric : cell.metrics) out += row(cell, metric);
     words += words_about(cell);
   }
-  if (!words.empty()) out += "\n" + words;
-  return out + "\n" + discarded_text(report.cells) + instructions_text(report) + gate_text(report) +
-         fmt::format("\n{}\n", spec::enum_name(harness::overall(report.cells)));
+  if (!words.empty()) out += Markdown::format("\n{}", words);
+  return out + Markdown::format("\n") + discarded_text(report.cells) + instructions_text(report) + gate_text(report) +
+         Markdown::format("\n{}\n", spec::enum_name(harness::overall(report.cells)));
 }
 
 std::string ab_json(const AbReport& report) {
@@ -195,7 +198,7 @@ std::string ab_json(const AbReport& report) {
            {"cells", Json::array()}};
   for (const auto& cell : report.cells) out["cells"].push_back(cell_json(cell));
   if (report.gate_refusals) out["gate"] = {{"outcome", gate_outcome(report)}, {"refusals", *report.gate_refusals}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, 2);
 }
 
 }  // namespace perfbench::reports

@@ -7,6 +7,7 @@
 
 #include "harness/ab/cell_verdict.h"
 #include "harness/ab/comparison_ledger.h"
+#include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {
 
@@ -19,7 +20,7 @@ struct AbReport {
 };
 
 // Markdown: who was compared, a row per cell and metric, what each verdict rests on, what was discarded and why.
-std::string ab_markdown(const AbReport& report);
+Markdown ab_markdown(const AbReport& report);
 std::string ab_json(const AbReport& report);
 
 // "passed", "failed" (something regressed) or "refused".

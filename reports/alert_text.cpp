@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/alert_phrases.h"
+#include "reports/format/json_text.h"
 #include "reports/format/markdown_table.h"
 #include "reports/format/number.h"
 #include "reports/or_null.h"
@@ -27,11 +28,11 @@ std::string or_nothing(const std::string& text) {
 }
 
 // What explains an alert, a list item each; nothing for what is not known.
-std::string explanation(const Alert& alert) {
+Markdown explanation(const Alert& alert) {
   const auto& finding = alert.finding;
-  std::string out;
+  Markdown out;
   const auto add = [&](const char* what, const std::string& text) {
-    if (!text.empty()) out += fmt::format("- {}{}: {}\n", alert.alert_id, what, text);
+    if (!text.empty()) out += Markdown::format("- {}{}: {}\n", alert.alert_id, what, text);
   };
   add("", finding.detail);
   add(" largest parts", attribution_text(finding));
@@ -40,21 +41,21 @@ std::string explanation(const Alert& alert) {
   return out;
 }
 
-std::string group_markdown(const AlertGroup& group) {
+Markdown group_markdown(const AlertGroup& group) {
   std::vector<MarkdownRow> lines{{"alert", "state", "kind", "matrix", "cell", "metric", "change", "confirmed by"}};
-  std::string explanations;
+  Markdown explanations;
   for (const auto& alert : group.alerts) {
     const auto& f = alert.finding;
     lines.push_back({alert.alert_id, std::string(spec::enum_name(alert.state())), std::string(spec::enum_name(f.kind)),
-                     markdown_cell(f.series.matrix), markdown_cell(f.series.cell), f.series.metric, change_text(f),
+                     f.series.matrix, f.series.cell, f.series.metric, change_text(f),
                      or_nothing(joined(f.confirmation))});
     explanations += explanation(alert);
   }
   const auto& first = group.alerts.front().finding;
-  auto out = fmt::format("### {}{}, {} to {}\n\n", group.environment ? "environment, " : "", range_text(group),
-                         first.last_good.started_utc, first.first_bad.started_utc);
-  out += markdown_table(lines) + "\n";
-  return explanations.empty() ? out : out + explanations + "\n";
+  auto out = Markdown::format("### {}{}, {} to {}\n\n", group.environment ? "environment, " : "", range_text(group),
+                              first.last_good.started_utc, first.first_bad.started_utc);
+  out += markdown_table(lines) + Markdown::format("\n");
+  return explanations.empty() ? out : out + explanations + Markdown::format("\n");
 }
 
 Json night_json(const harness::AlertNight& night) {
@@ -101,20 +102,20 @@ Json alert_json(const Alert& alert) {
 
 }  // namespace
 
-std::string alerts_markdown(const std::vector<AlertGroup>& groups) {
+Markdown alerts_markdown(const std::vector<AlertGroup>& groups) {
   std::size_t alerts = 0;
   for (const auto& group : groups) alerts += group.alerts.size();
-  if (alerts == 0) return "## No alerts\n";
-  auto out = fmt::format("## {} alert{}, {} commit range{}\n\n", alerts, alerts == 1 ? "" : "s", groups.size(),
-                         groups.size() == 1 ? "" : "s");
+  if (alerts == 0) return Markdown::format("## No alerts\n");
+  auto out = Markdown::format("## {} alert{}, {} commit range{}\n\n", alerts, alerts == 1 ? "" : "s", groups.size(),
+                              groups.size() == 1 ? "" : "s");
   for (const auto& group : groups) out += group_markdown(group);
   return out;
 }
 
-std::string alert_markdown(const Alert& alert) {
+Markdown alert_markdown(const Alert& alert) {
   const auto& f = alert.finding;
-  auto out =
-      fmt::format("## {} {}: {}\n\n{}\n\n", alert.alert_id, spec::enum_name(alert.state()), subject_text(f), f.detail);
+  auto out = Markdown::format("## {} {}: {}\n\n{}\n\n", alert.alert_id, spec::enum_name(alert.state()), subject_text(f),
+                              f.detail);
   std::vector<MarkdownRow> lines{{"what", "value"},
                                  {"change", change_text(f)},
                                  {"commits", range_text(f)},
@@ -126,10 +127,9 @@ std::string alert_markdown(const Alert& alert) {
                                  {"environment", or_nothing(facts_text(f))},
                                  {"largest parts", or_nothing(attribution_text(f))},
                                  {"came back from", or_nothing(alert.reopens)}};
-  for (auto& line : lines) line[1] = markdown_cell(line[1]);
-  out += markdown_table(lines) + "\n";
+  out += markdown_table(lines) + Markdown::format("\n");
   for (const auto& event : alert.events) {
-    out += fmt::format("- {} {} by {}: {}\n", event.at_utc, spec::enum_name(event.to), event.author, event.reason);
+    out += Markdown::format("- {} {} by {}: {}\n", event.at_utc, spec::enum_name(event.to), event.author, event.reason);
   }
   return out;
 }
@@ -145,7 +145,7 @@ std::string alerts_json(const std::vector<AlertGroup>& groups) {
                              {"environment", group.environment},
                              {"alerts", std::move(alerts)}});
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, 2);
 }
 
 }  // namespace perfbench::reports

@@ -1,24 +1,18 @@
 #include "reports/annotations.h"
 
+#include "reports/format/shown.h"
+
 namespace perfbench::reports {
 namespace {
 
-// As @actions/core does it: the message ends at the line's end, a property also at ',' or ':'.
+// As @actions/core does it: '%' begins an escape, a property also ends at ',' or ':'. shown() leaves no line end.
 std::string escaped_message(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '%':
-        out += "%25";
-        break;
-      case '\r':
-        out += "%0D";
-        break;
-      case '\n':
-        out += "%0A";
-        break;
-      default:
-        out += c;
+  for (const char c : shown(text)) {
+    if (c == '%') {
+      out += "%25";
+    } else {
+      out += c;
     }
   }
   return out;

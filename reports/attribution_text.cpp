@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/format/json_text.h"
 #include "reports/format/number.h"
 
 namespace perfbench::reports {
@@ -26,9 +27,10 @@ std::string part_of_difference(double share_s, const Attribution& attribution) {
   return fmt::format("{:.0f} %", 100 * share_s / attribution.difference_s());
 }
 
-std::string row(const AttributedShare& share, const Attribution& attribution) {
-  return fmt::format("| {} | {} | {} | {} | {} |\n", share.name, milliseconds(share.a_s), milliseconds(share.b_s),
-                     signed_milliseconds(share.difference_s()), part_of_difference(share.difference_s(), attribution));
+Markdown row(const AttributedShare& share, const Attribution& attribution) {
+  return Markdown::format("| {} | {} | {} | {} | {} |\n", share.name, milliseconds(share.a_s), milliseconds(share.b_s),
+                          signed_milliseconds(share.difference_s()),
+                          part_of_difference(share.difference_s(), attribution));
 }
 
 }  // namespace
@@ -43,9 +45,10 @@ std::vector<std::string> largest_differences(const Attribution& attribution, std
   return lines;
 }
 
-std::string attribution_table(const Attribution& attribution, std::size_t most) {
-  std::string out = "| Share of a traced step | A (ms) | B (ms) | B - A (ms) | of the difference |\n";
-  out += "| --- | ---: | ---: | ---: | ---: |\n";
+Markdown attribution_table(const Attribution& attribution, std::size_t most) {
+  auto out = Markdown::format(
+      "| Share of a traced step | A (ms) | B (ms) | B - A (ms) | of the difference |\n"
+      "| --- | ---: | ---: | ---: | ---: |\n");
   const auto shown = std::min(most, attribution.shares.size());
   for (std::size_t i = 0; i < shown; ++i) out += row(attribution.shares[i], attribution);
   if (shown < attribution.shares.size()) {
@@ -57,11 +60,11 @@ std::string attribution_table(const Attribution& attribution, std::size_t most) 
     out += row(rest, attribution);
   }
   out += row({.name = "the step", .a_s = attribution.a_s, .b_s = attribution.b_s}, attribution);
-  out += fmt::format("\nMeans over the middle half of the traced steps, {} of A and {} of B.\n", attribution.a_steps,
-                     attribution.b_steps);
+  out += Markdown::format("\nMeans over the middle half of the traced steps, {} of A and {} of B.\n",
+                          attribution.a_steps, attribution.b_steps);
   if (attribution.dropped_records > 0) {
-    out += fmt::format("{} records of the traces found no room: shares are too small, idle time is too large.\n",
-                       attribution.dropped_records);
+    out += Markdown::format("{} records of the traces found no room: shares are too small, idle time is too large.\n",
+                            attribution.dropped_records);
   }
   return out;
 }
@@ -77,7 +80,7 @@ std::string attribution_json(const Attribution& attribution) {
   for (const auto& share : attribution.shares) {
     out["shares"].push_back({{"name", share.name}, {"a_s", share.a_s}, {"b_s", share.b_s}});
   }
-  return out.dump(2) + "\n";
+  return json_text(out, 2);
 }
 
 }  // namespace perfbench::reports

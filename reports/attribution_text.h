@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/compare/attribution.h"
+#include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {
 
@@ -14,7 +15,7 @@ namespace perfbench::reports {
 std::vector<std::string> largest_differences(const harness::Attribution& attribution, std::size_t most);
 
 // A markdown table of the `most` largest shares, the rest as one row, and the whole step.
-std::string attribution_table(const harness::Attribution& attribution, std::size_t most);
+Markdown attribution_table(const harness::Attribution& attribution, std::size_t most);
 // Every share.
 std::string attribution_json(const harness::Attribution& attribution);
 

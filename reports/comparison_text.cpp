@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/format/json_text.h"
 #include "reports/format/number.h"
 #include "reports/or_null.h"
 
@@ -51,15 +52,15 @@ Json entry(const CellComparison& comparison) {
 
 }  // namespace
 
-std::string comparison_text(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
-  std::string out = "Compared with " + baseline + "\n";
+Plain comparison_text(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
+  auto out = Plain::format("Compared with {}\n", baseline);
   for (const auto& comparison : comparisons) {
-    out += fmt::format("\n{}  {}\n  {}\n", spec::enum_name(comparison.decision.verdict), comparison.label,
-                       numbers(comparison));
+    out += Plain::format("\n{}  {}\n  {}\n", spec::enum_name(comparison.decision.verdict), comparison.label,
+                         numbers(comparison));
     if (!comparison.decision.detail.empty()) {
-      out += fmt::format("  {}: {}\n", spec::enum_name(comparison.decision.reason), comparison.decision.detail);
+      out += Plain::format("  {}: {}\n", spec::enum_name(comparison.decision.reason), comparison.decision.detail);
     }
-    for (const auto& note : comparison.notes) out += "  - " + note + "\n";
+    for (const auto& note : comparison.notes) out += Plain::format("  - {}\n", note);
   }
   return out;
 }
@@ -70,7 +71,7 @@ std::string comparison_json(const std::vector<CellComparison>& comparisons, cons
   out["overall"] = spec::enum_name(harness::overall(comparisons));
   out["cells"] = Json::array();
   for (const auto& comparison : comparisons) out["cells"].push_back(entry(comparison));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, 2);
 }
 
 }  // namespace perfbench::reports

@@ -6,6 +6,7 @@
 
 #include "reports/alert_phrases.h"
 #include "reports/format/csv_field.h"
+#include "reports/format/json_text.h"
 #include "reports/format/markdown_table.h"
 #include "reports/format/number.h"
 #include "reports/format/sparkline.h"
@@ -55,7 +56,7 @@ const std::vector<std::string>& titles() {
   return all;
 }
 
-MarkdownRow texts(const ScreenedSeries& series) {
+std::vector<std::string> texts(const ScreenedSeries& series) {
   return {series.series.matrix,
           series.series.cell,
           series.series.machine.substr(0, kShownDigits),
@@ -66,6 +67,10 @@ MarkdownRow texts(const ScreenedSeries& series) {
           std::to_string(series.screened),
           series.control ? "subtracted" : "no",
           result_text(series)};
+}
+
+MarkdownRow row_of(const std::vector<std::string>& texts) {
+  return {texts.begin(), texts.end()};
 }
 
 Json night_json(const NightPoint& night) {
@@ -92,39 +97,36 @@ Json finding_json(const harness::AlertFinding& finding) {
           {"detail", finding.detail}};
 }
 
-std::string finding_lines(const harness::AlertFinding& finding) {
-  auto out = fmt::format("- {}: {}, commits {}: {}\n", subject_text(finding), change_text(finding), range_text(finding),
-                         finding.detail);
+Markdown finding_lines(const harness::AlertFinding& finding) {
+  auto out = Markdown::format("- {}: {}, commits {}: {}\n", subject_text(finding), change_text(finding),
+                              range_text(finding), finding.detail);
   const auto facts = facts_text(finding);
-  return facts.empty() ? out : out + "  environment: " + facts + "\n";
+  return facts.empty() ? out : out + Markdown::format("  environment: {}\n", facts);
 }
 
 }  // namespace
 
-std::string history_markdown(const HistoryResult& result) {
-  auto out = fmt::format("## History of {}\n\n", result.metric);
-  std::vector<MarkdownRow> lines{titles()};
-  for (const auto& series : result.series) {
-    auto line = texts(series);
-    for (auto& cell : line) cell = markdown_cell(cell);
-    lines.push_back(std::move(line));
-  }
+Markdown history_markdown(const HistoryResult& result) {
+  auto out = Markdown::format("## History of {}\n\n", result.metric);
+  std::vector<MarkdownRow> lines{row_of(titles())};
+  for (const auto& series : result.series) lines.push_back(row_of(texts(series)));
   out += markdown_table(lines);
   for (const auto& series : result.series) {
     if (series.changes.empty()) continue;
     const auto& last = series.changes.back();
-    out += fmt::format("\n{}, {}: another machine or other facts of it since {}, its own segment: {}\n",
-                       series.series.matrix, series.series.cell, last.night.started_utc, facts_of(last));
+    out += Markdown::format("\n{}, {}: another machine or other facts of it since {}, its own segment: {}\n",
+                            series.series.matrix, series.series.cell, last.night.started_utc, facts_of(last));
   }
   const auto findings = result.findings();
-  out += findings.empty() ? "\nNothing shifted.\n" : fmt::format("\n{} findings, not confirmed:\n\n", findings.size());
+  out += findings.empty() ? Markdown::format("\nNothing shifted.\n")
+                          : Markdown::format("\n{} findings, not confirmed:\n\n", findings.size());
   for (const auto& finding : findings) out += finding_lines(finding);
   return out;
 }
 
 std::string history_csv(const HistoryResult& result) {
   std::string out;
-  const auto append = [&](const MarkdownRow& cells) {
+  const auto append = [&](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : ",") + csv_field(cells[i]);
     out += "\n";
   };
@@ -161,7 +163,7 @@ std::string history_json(const HistoryResult& result) {
   }
   out["findings"] = Json::array();
   for (const auto& finding : result.findings()) out["findings"].push_back(finding_json(finding));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, 2);
 }
 
 }  // namespace perfbench::reports

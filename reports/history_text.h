@@ -4,10 +4,11 @@
 #include <string>
 
 #include "harness/history/history.h"
+#include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {
 
-std::string history_markdown(const harness::HistoryResult& result);
+Markdown history_markdown(const harness::HistoryResult& result);
 std::string history_csv(const harness::HistoryResult& result);   // one line a series
 std::string history_json(const harness::HistoryResult& result);  // with every night
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/columns.h"
+#include "reports/format/json_text.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::reports {
@@ -33,7 +34,7 @@ std::string to_json(const Report& report) {
     }
     out["rows"].push_back(std::move(entry));
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, 2);
 }
 
 }  // namespace perfbench::reports

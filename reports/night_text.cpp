@@ -21,22 +21,22 @@ std::string change_of(const NightFinding& finding) {
   return text;
 }
 
-std::string measured(const NightReport& report) {
-  auto text = fmt::format("{} runs measured", report.cells_ok);
-  if (report.cells_failed > 0) text += fmt::format(", {} failed", report.cells_failed);
-  if (report.cells_not_run > 0) text += fmt::format(", {} planned only", report.cells_not_run);
-  text += fmt::format("; {} series screened", report.series);
-  if (report.too_few_nights > 0) text += fmt::format(", {} of them with too few nights yet", report.too_few_nights);
-  return text + ".\n";
+Markdown measured(const NightReport& report) {
+  auto text = Markdown::format("{} runs measured", report.cells_ok);
+  if (report.cells_failed > 0) text += Markdown::format(", {} failed", report.cells_failed);
+  if (report.cells_not_run > 0) text += Markdown::format(", {} planned only", report.cells_not_run);
+  text += Markdown::format("; {} series screened", report.series);
+  if (report.too_few_nights > 0)
+    text += Markdown::format(", {} of them with too few nights yet", report.too_few_nights);
+  return text + Markdown::format(".\n");
 }
 
-std::string findings_table(const std::vector<NightFinding>& findings) {
+Markdown findings_table(const std::vector<NightFinding>& findings) {
   std::vector<MarkdownRow> lines{{"Cell", "Metric", "Found", "Change (95 %)", "Pairs of the night", "Why"}};
   for (const auto& finding : findings) {
     const auto& series = finding.finding.series;
-    lines.push_back({markdown_cell(series.cell), series.metric, std::string(spec::enum_name(finding.finding.kind)),
-                     change_of(finding), std::string(spec::enum_name(finding.confirmation)),
-                     markdown_cell(finding.why)});
+    lines.push_back({series.cell, series.metric, std::string(spec::enum_name(finding.finding.kind)), change_of(finding),
+                     std::string(spec::enum_name(finding.confirmation)), finding.why});
   }
   return markdown_table(lines);
 }
@@ -49,15 +49,15 @@ CheckOutcome outcome_of(const NightFinding& finding) {
 
 }  // namespace
 
-std::string night_markdown(const NightReport& report) {
-  auto out = fmt::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
-                         spec::enum_name(harness::overall(report.findings, report.not_run)));
+Markdown night_markdown(const NightReport& report) {
+  auto out = Markdown::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
+                              spec::enum_name(harness::overall(report.findings, report.not_run)));
   out += measured(report);
-  for (const auto& engine : report.not_run) out += engine + ".\n";
-  for (const auto& note : report.notes) out += note + ".\n";
-  if (report.findings.empty()) return out + "\nNothing shifted.\n";
-  out += "\n" + findings_table(report.findings);
-  if (!report.live_alerts.empty()) out += "\n" + alerts_markdown(report.live_alerts);
+  for (const auto& engine : report.not_run) out += Markdown::format("{}.\n", engine);
+  for (const auto& note : report.notes) out += Markdown::format("{}.\n", note);
+  if (report.findings.empty()) return out + Markdown::format("\nNothing shifted.\n");
+  out += Markdown::format("\n{}", findings_table(report.findings));
+  if (!report.live_alerts.empty()) out += Markdown::format("\n{}", alerts_markdown(report.live_alerts));
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "harness/alerts/alert_rules.h"
 #include "harness/nightly/night_verdict.h"
 #include "reports/check.h"
+#include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {
 
@@ -27,7 +28,7 @@ struct NightReport {
   std::vector<harness::AlertGroup> live_alerts;
 };
 
-std::string night_markdown(const NightReport& report);
+Markdown night_markdown(const NightReport& report);
 
 // A check per finding (an unconfirmed one is undecided), and one for the screen as a whole.
 std::vector<Check> night_checks(const NightReport& report);

@@ -51,8 +51,8 @@ std::string met_text(const SelftestResult& result) {
 
 }  // namespace
 
-std::string selftest_markdown(const std::vector<SelftestResult>& results) {
-  std::string out;
+Markdown selftest_markdown(const std::vector<SelftestResult>& results) {
+  Markdown out;
   for (const auto& [kind, name] : spec::EnumNames<SelftestKind>::kNames) {
     std::vector<MarkdownRow> rows{{"noise", "measure", "value", "95 % interval", "goal", "met"}};
     for (const auto& r : results) {
@@ -61,13 +61,14 @@ std::string selftest_markdown(const std::vector<SelftestResult>& results) {
                       goal_text(r), met_text(r)});
     }
     if (rows.size() > 1)
-      out += fmt::format("{}### {}\n\n{}", out.empty() ? "" : "\n", title(kind), markdown_table(rows));
+      out += (out.empty() ? Markdown() : Markdown::format("\n")) +
+             Markdown::format("### {}\n\n{}", title(kind), markdown_table(rows));
   }
   const auto missed =
       std::count_if(results.begin(), results.end(), [](const SelftestResult& r) { return goal_met(r) == false; });
   const auto goals =
       std::count_if(results.begin(), results.end(), [](const SelftestResult& r) { return r.goal.has_value(); });
-  return out + fmt::format("\n{} of {} goals met.\n", goals - missed, goals);
+  return out + Markdown::format("\n{} of {} goals met.\n", goals - missed, goals);
 }
 
 std::string selftest_csv(const std::vector<SelftestResult>& results) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/alert_phrases.h"
+#include "reports/format/shown.h"
 
 namespace perfbench::reports {
 namespace {
@@ -22,7 +23,7 @@ constexpr const char* kDots = "...";
 // Slack's mrkdwn takes these three from text and no others.
 std::string escaped(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : shown(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -43,8 +44,7 @@ std::string escaped(const std::string& text) {
 // Cut between characters, not inside one, nor inside an escaped one.
 std::string at_most(const std::string& text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
-  auto end = bytes - std::char_traits<char>::length(kDots);
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  auto end = cut_to(text, bytes - std::char_traits<char>::length(kDots)).size();
   const auto entity = text.rfind('&', end);
   if (entity != std::string::npos && entity < end && text.find(';', entity) >= end) end = entity;
   return text.substr(0, end) + kDots;
@@ -68,7 +68,7 @@ std::string section(const Alert& alert) {
   add("largest parts", attribution_text(finding));
   add("environment", facts_text(finding));
   add("came back after it was fixed as", alert.reopens);
-  return out + "\n`perfbench alerts show " + alert.alert_id + "`";
+  return out + "\n`perfbench alerts show " + escaped(alert.alert_id) + "`";
 }
 
 Json block(const std::string& text) {
@@ -83,7 +83,7 @@ std::string webhook_body(const AlertGroup& group) {
   out["text"] = "";
   out["blocks"] = Json::array();
   out["blocks"].push_back(
-      {{"type", "header"}, {"text", {{"type", "plain_text"}, {"text", at_most(title(group), kHeaderBytes)}}}});
+      {{"type", "header"}, {"text", {{"type", "plain_text"}, {"text", at_most(shown(title(group)), kHeaderBytes)}}}});
   const auto shown = std::min(kShownAlerts, group.alerts.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& finding = group.alerts[i].finding;

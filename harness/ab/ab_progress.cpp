@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/notice.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
+
+using reports::Plain;
 
 constexpr std::size_t kColumns = 100;
 
@@ -34,7 +36,7 @@ AbProgress::AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<s
 void AbProgress::begin(const ExecutedPair& pair, const std::string& label, std::size_t cells) {
   label_ = label;
   if (style_ != SweepProgress::Style::live) return;
-  rewrite(fmt::format("cell {}/{} pair {} {}  {}", pair.cell + 1, cells, pair.number, order_text(pair.first), label));
+  rewrite(Plain::format("cell {}/{} pair {} {}  {}", pair.cell + 1, cells, pair.number, order_text(pair.first), label));
 }
 
 void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells) {
@@ -49,21 +51,22 @@ void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& c
                        duration_text(each_s * static_cast<double>(left.to_next_look)),
                        duration_text(each_s * static_cast<double>(left.at_most)));
   }
-  const auto line = fmt::format("cell {}/{} pair {} {} in {:.1f} s{}  {}{}", pair.cell + 1, cells.size(), pair.number,
-                                order_text(pair.first), took_s, rest, label_,
-                                pair.kept() ? "" : "\n    discarded: " + pair.discarded);
+  const auto line = Plain::format("cell {}/{} pair {} {} in {:.1f} s{}  {}{}", pair.cell + 1, cells.size(), pair.number,
+                                  order_text(pair.first), took_s, rest, label_,
+                                  pair.kept() ? Plain() : Plain::format("\n    discarded: {}", pair.discarded));
   if (style_ == SweepProgress::Style::live && pair.kept()) return rewrite(line);
   say(line);
 }
 
-void AbProgress::say(const std::string& text) {
-  if (line_is_shown_) show_on(out_, "\r\x1b[2K");
+void AbProgress::say(const Plain& text) {
+  if (line_is_shown_) reports::erase_line(out_);
   line_is_shown_ = false;
-  show_on(out_, fmt::format("{}\n", text));
+  reports::print(out_, "{}\n", text);
 }
 
-void AbProgress::rewrite(const std::string& line) {
-  show_on(out_, fmt::format("\r\x1b[2K{}", line.substr(0, kColumns)));
+void AbProgress::rewrite(const Plain& line) {
+  reports::erase_line(out_);
+  reports::print_text(out_, reports::cut_to(line.text(), kColumns));
   line_is_shown_ = true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "harness/ab/cell_verdict.h"
 #include "harness/run/progress.h"
+#include "reports/format/escaped_text.h"
 
 namespace perfbench::harness {
 
@@ -23,10 +24,10 @@ class AbProgress {
 
   void begin(const ExecutedPair& pair, const std::string& label, std::size_t cells);
   void end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells);
-  void say(const std::string& text);  // a line that stays
+  void say(const reports::Plain& text);  // a line that stays
 
  private:
-  void rewrite(const std::string& line);
+  void rewrite(const reports::Plain& line);
 
   std::FILE* out_;
   SweepProgress::Style style_;

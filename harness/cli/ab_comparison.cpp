@@ -16,10 +16,10 @@
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/run_id.h"
-#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/run_directory.h"
 #include "harness/store/database.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -55,7 +55,7 @@ class Preflight {
     std::vector<AbCell> kept;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (obstacles_[i].size() == 2) {
-        notice("note: left out, {}: {}", obstacles_[i].front(), cells_[i].label);
+        reports::print(stderr, "note: left out, {}: {}\n", obstacles_[i].front(), cells_[i].label);
         continue;
       }
       if (!obstacles_[i].empty()) cells_[i].not_comparable = obstacles_[i].front();
@@ -122,7 +122,7 @@ std::vector<AbCell> cells_of(const AbSide& a, const AbSide& b, const AbOptions& 
   if (!options.cells.empty()) {
     std::erase_if(cells, [&options](const AbCell& cell) { return !options.cells.contains(cell.label); });
   }
-  for (const auto& found : notices) notice("note: {}", found);
+  for (const auto& notice : notices) reports::print(stderr, "note: {}\n", notice);
   if (cells.empty()) throw InputError("[compare] the matrix has no cell that either side may run");
   return cells;
 }
@@ -135,7 +135,8 @@ ComparisonRecord comparison_for(Connection& db, const AbOptions& options, Compar
     fresh.seed = earlier->seed;
     return fresh;
   }
-  if (options.resume) notice("note: no unfinished comparison of these sides and cells; a new one begins");
+  if (options.resume)
+    reports::print(stderr, "note: no unfinished comparison of these sides and cells; a new one begins\n");
   begin_comparison(db, fresh);
   return fresh;
 }
@@ -192,7 +193,7 @@ AbSide ready_revision(const std::string& commit, const GitHistory& history, cons
   const BuildSettings settings{.cache = options.build_cache.empty() ? default_build_cache() : options.build_cache,
                                .cmake_options = cmake_options(options),
                                .cancel_fd = interruption.fd(),
-                               .say = [](const std::string& line) { notice("{}", line); }};
+                               .say = [](const std::string& line) { reports::print(stderr, "{}\n", line); }};
   return {.asked = short_commit(commit),
           .kind = SideKind::revision,
           .commit = commit,

@@ -8,6 +8,8 @@
 
 namespace perfbench::harness {
 
+using reports::Plain;
+
 void queue_alerts(Connection& db, const std::vector<Alert>& alerts, const std::string& now_utc) {
   for (const auto& group : group_by_range(alerts)) {
     std::string ids;
@@ -25,17 +27,17 @@ OutboxReport deliver_alerts(Connection& db) {
   return deliver_outbox(db, deliver, system_outbox_clock());
 }
 
-std::string delivery_text(const OutboxReport& report) {
-  std::string out = fmt::format("{} messages delivered, {} waiting", report.delivered, report.waiting.size());
+Plain delivery_text(const OutboxReport& report) {
+  auto out = Plain::format("{} messages delivered, {} waiting", report.delivered, report.waiting.size());
   if (!report.waiting.empty()) {
     const auto& first = report.waiting.front();
-    out += first.tries == 0 ? fmt::format(" (set {} to send them)", kWebhookUrlVariable)
-                            : fmt::format(" ({}, {} tries)", first.last_error, first.tries);
+    out += first.tries == 0 ? Plain::format(" (set {} to send them)", kWebhookUrlVariable)
+                            : Plain::format(" ({}, {} tries)", first.last_error, first.tries);
   }
-  out += fmt::format(", {} given up\n", report.given_up.size());
+  out += Plain::format(", {} given up\n", report.given_up.size());
   for (const auto& message : report.given_up) {
-    out += fmt::format("given up after {} tries: message {} of {}: {}\n", message.tries, message.message_id,
-                       message.created_utc, message.last_error);
+    out += Plain::format("given up after {} tries: message {} of {}: {}\n", message.tries, message.message_id,
+                         message.created_utc, message.last_error);
   }
   return out;
 }

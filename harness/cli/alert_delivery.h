@@ -6,6 +6,7 @@
 
 #include "harness/alerts/alert.h"
 #include "harness/alerts/outbox.h"
+#include "reports/format/escaped_text.h"
 
 namespace perfbench::harness {
 
@@ -17,6 +18,6 @@ void queue_alerts(Connection& db, const std::vector<Alert>& alerts, const std::s
 OutboxReport deliver_alerts(Connection& db);
 
 // "2 messages delivered, 1 waiting (HTTP status 503, 3 tries), 0 given up"; says so when no webhook is set.
-std::string delivery_text(const OutboxReport& report);
+reports::Plain delivery_text(const OutboxReport& report);
 
 }  // namespace perfbench::harness

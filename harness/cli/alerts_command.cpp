@@ -1,6 +1,4 @@
 // perfbench alerts: what the nightly screen found, and what people made of it.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "harness/store/database.h"
 #include "reports/alert_text.h"
 #include "reports/annotations.h"
+#include "reports/format/print.h"
 #include "reports/junit.h"
 
 namespace perfbench::harness {
@@ -56,26 +55,25 @@ struct ChangeOptions {
   AlertState to = AlertState::acknowledged;
 };
 
-std::string rendered(const std::vector<Alert>& alerts, AlertFormat format) {
+void publish(const std::vector<Alert>& alerts, AlertFormat format) {
   std::vector<reports::Check> checks;
   for (const auto& alert : alerts) checks.push_back(reports::check_of(alert));
   switch (format) {
     case AlertFormat::junit:
-      return reports::to_junit(checks);
+      return reports::print_text(stdout, reports::to_junit(checks));
     case AlertFormat::github:
-      return reports::github_annotations(checks);
+      return reports::print_workflow_commands(reports::github_annotations(checks));
     case AlertFormat::json:
-      return reports::alerts_json(group_by_range(alerts));
+      return reports::print_text(stdout, reports::alerts_json(group_by_range(alerts)));
     case AlertFormat::markdown:
-      break;
+      return reports::print_text(stdout, reports::alerts_markdown(group_by_range(alerts)).text());
   }
-  return reports::alerts_markdown(group_by_range(alerts));
 }
 
 ExitCode list(const ListOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto alerts = load_alerts(db, options.state);
-  fmt::print("{}", rendered(alerts, options.format));
+  publish(alerts, options.format);
   const bool bad = std::any_of(alerts.begin(), alerts.end(), [](const Alert& alert) {
     return alert.state() == AlertState::open && is_bad(alert.finding.kind);
   });
@@ -84,14 +82,15 @@ ExitCode list(const ListOptions& options) {
 
 void show(const std::filesystem::path& path, const std::string& id, AlertFormat format) {
   const auto alert = find_alert(open_database(path, {.mode = OpenMode::read_only}), id);
-  fmt::print("{}", format == AlertFormat::markdown ? reports::alert_markdown(alert) : rendered({alert}, format));
+  if (format == AlertFormat::markdown) return reports::print_text(stdout, reports::alert_markdown(alert).text());
+  publish({alert}, format);
 }
 
 void change(const ChangeOptions& options) {
   auto db = open_database(options.db);
   const auto author = options.author.empty() ? current_author() : options.author;
   const auto alert = change_alert(db, options.id, options.to, author, options.reason, utc_now());
-  fmt::print("{} is {} (by {}: {})\n", alert.alert_id, spec::enum_name(alert.state()), author, options.reason);
+  reports::print("{} is {} (by {}: {})\n", alert.alert_id, spec::enum_name(alert.state()), author, options.reason);
 }
 
 ExitCode deliver(const std::filesystem::path& path) {
@@ -101,7 +100,7 @@ ExitCode deliver(const std::filesystem::path& path) {
                      " and, where it wants one, a bearer token into " + kWebhookTokenVariable);
   }
   const auto report = deliver_alerts(db);
-  fmt::print("{}", delivery_text(report));
+  reports::print_text(stdout, delivery_text(report).text());
   return report.waiting.empty() && report.given_up.empty() ? ExitCode::fine : ExitCode::failure;
 }
 

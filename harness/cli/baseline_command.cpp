@@ -1,6 +1,4 @@
 // perfbench baseline: the ledger of what runs are compared with.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "harness/store/database.h"
 #include "harness/store/query.h"
 #include "harness/store/stored_row.h"
+#include "reports/format/print.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -76,8 +75,8 @@ void refuse_published(const EntryOptions& options) {
 }
 
 void announce(const Baseline& baseline) {
-  fmt::print("baseline '{}' ({}): {} runs, {} values, by {}: {}\n", baseline.name, spec::enum_name(baseline.kind),
-             baseline.attempt_keys.size(), baseline.values.size(), baseline.author, baseline.reason);
+  reports::print("baseline '{}' ({}): {} runs, {} values, by {}: {}\n", baseline.name, spec::enum_name(baseline.kind),
+                 baseline.attempt_keys.size(), baseline.values.size(), baseline.author, baseline.reason);
 }
 
 ExitCode set_baseline(const SetOptions& options) {
@@ -140,19 +139,21 @@ std::optional<Baseline> in_force(const Connection& db, const std::string& name, 
 ExitCode list(const std::filesystem::path& path) {
   const auto db = open_database(path, {.mode = OpenMode::read_only});
   const auto now = utc_now();
-  fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {}\n", "name", "kind", "state", "created",
-             "expires", "runs", "values", "author", "reason (source)");
+  reports::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {}\n", "name", "kind", "state", "created",
+                 "expires", "runs", "values", "author", "reason (source)");
   const auto ledger = list_baselines(db);
   for (const auto& entry : ledger) {
     const auto current = in_force(db, entry.name, now);
     const bool expired = !entry.expires_utc.empty() && entry.expires_utc <= now;
     const char* state = expired ? "expired" : current && current->key == entry.key ? "in force" : "superseded";
-    fmt::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {} ({})\n", entry.name,
-               spec::enum_name(entry.kind), state, entry.created_utc,
-               entry.expires_utc.empty() ? "never" : entry.expires_utc, entry.attempt_keys.size(), entry.values.size(),
-               entry.author, entry.reason, entry.source);
+    reports::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {} ({})\n", entry.name,
+                   spec::enum_name(entry.kind), state, entry.created_utc,
+                   entry.expires_utc.empty() ? "never" : entry.expires_utc, entry.attempt_keys.size(),
+                   entry.values.size(), entry.author, entry.reason, entry.source);
   }
-  for (const auto& finding : expired_baselines(ledger, now)) fmt::print("\n{}\n  {}\n", finding.what, finding.command);
+  for (const auto& finding : expired_baselines(ledger, now)) {
+    reports::print("\n{}\n  {}\n", finding.what, finding.command);
+  }
   return tell_left_out(db, ExitCode::fine);
 }
 

@@ -15,9 +15,9 @@
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/input_error.h"
-#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/store/database.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -82,7 +82,7 @@ class Bisect {
     const auto good = history_.commit(options_.good);
     const auto bad = history_.commit(options_.bad);
     commits_ = history_.first_parents(good, bad);
-    notice("{} commits after {} up to {}", commits_.size(), short_commit(good), short_commit(bad));
+    reports::print(stderr, "{} commits after {} up to {}\n", commits_.size(), short_commit(good), short_commit(bad));
     good_ = ready_revision(good, history_, options_.ab, interruption_);
     const auto whole = compare_sides(*good_, ready_revision(bad, history_, options_.ab, interruption_), options_.ab,
                                      AbPurpose::bisect, context_, interruption_);
@@ -145,18 +145,18 @@ class Bisect {
 
   void note(const std::string& commit, const Look& found, const std::string& comparison) {
     add_bisection_step(*db_, key_, steps_++, {commit, found.outcome, found.detail, comparison});
-    show_on(stdout, fmt::format("{:<7} {} {}  ({})\n", spec::enum_name(found.outcome), short_commit(commit),
-                                history_.subject(commit), found.detail));
+    reports::print("{:<7} {} {}  ({})\n", spec::enum_name(found.outcome), short_commit(commit),
+                   history_.subject(commit), found.detail);
   }
 
   ExitCode nothing_to_find(const Look& found) {
     finish_bisection(*db_, key_, {});
     if (found.outcome == StepOutcome::good) {
-      fmt::print("\n{} is no slower than {}: there is nothing to find\n", options_.bad, options_.good);
+      reports::print("\n{} is no slower than {}: there is nothing to find\n", options_.bad, options_.good);
       return ExitCode::fine;
     }
-    fmt::print("\nwhether {} is slower than {} could not be decided: give more --pairs, or a quieter machine\n",
-               options_.bad, options_.good);
+    reports::print("\nwhether {} is slower than {} could not be decided: give more --pairs, or a quieter machine\n",
+                   options_.bad, options_.good);
     return ExitCode::inconclusive;
   }
 
@@ -165,11 +165,11 @@ class Bisect {
                                            commits_.begin() + static_cast<std::ptrdiff_t>(left.last) + 1);
     finish_bisection(*db_, key_, commits);
     if (left.is_one()) {
-      fmt::print("\nfirst bad commit: {} {}\n", commits.front(), history_.subject(commits.front()));
+      reports::print("\nfirst bad commit: {} {}\n", commits.front(), history_.subject(commits.front()));
       return ExitCode::regression;
     }
-    fmt::print("\nthe first bad commit is one of these, which cannot be told apart:\n");
-    for (const auto& commit : commits) fmt::print("  {} {}\n", commit, history_.subject(commit));
+    reports::print("\nthe first bad commit is one of these, which cannot be told apart:\n");
+    for (const auto& commit : commits) reports::print("  {} {}\n", commit, history_.subject(commit));
     return ExitCode::inconclusive;
   }
 

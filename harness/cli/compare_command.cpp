@@ -1,6 +1,4 @@
 // perfbench compare: the newest runs of each cell against a baseline, or two sides in pairs of fresh runs (--ab).
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -14,11 +12,11 @@
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
 #include "harness/input_error.h"
-#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/utc.h"
 #include "harness/store/database.h"
 #include "reports/comparison_text.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 
@@ -55,12 +53,13 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   const auto b = ready_side(options.sides[1], options.ab, context, interruption);
   auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
   if (outcome.cancelled) {
-    notice("cancelled; `--resume` goes on where it stopped");
+    reports::print(stderr, "cancelled; `--resume` goes on where it stopped\n");
     return ExitCode::failure;
   }
   auto& report = outcome.report;
   if (options.gate) report.gate_refusals = gate_refusals(report.cells, options.ab.rule());
-  show_on(stdout, options.format == ComparisonFormat::json ? reports::ab_json(report) : reports::ab_markdown(report));
+  reports::print_text(stdout, options.format == ComparisonFormat::json ? reports::ab_json(report)
+                                                                       : reports::ab_markdown(report).text());
   return exit_code_of(overall(report.cells));
 }
 
@@ -80,13 +79,14 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   const auto found =
       compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request);
   const auto& baseline = options.request.baseline;
-  fmt::print("{}", options.format == ComparisonFormat::json ? reports::comparison_json(found, baseline)
-                                                            : reports::comparison_text(found, baseline));
+  reports::print_text(stdout, options.format == ComparisonFormat::json
+                                  ? reports::comparison_json(found, baseline)
+                                  : reports::comparison_text(found, baseline).text());
   if (const auto entry = find_baseline(db, baseline, options.request.now_utc)) {
     const auto refresh = refresh_after_improvement(found, *entry, options.selection);
     // Beside the JSON and not in it: it is for a person.
     auto* out = options.format == ComparisonFormat::json ? stderr : stdout;
-    if (refresh) show_on(out, fmt::format("\n{}\n  {}\n", refresh->what, refresh->command));
+    if (refresh) reports::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
   }
   return tell_left_out(db, exit_code_of(overall(found)));
 }

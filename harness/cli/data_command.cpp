@@ -1,6 +1,4 @@
 // perfbench data: makes data sets for runs with data.kind flat_tokens, and says what one holds.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
@@ -10,6 +8,7 @@
 #include "harness/data/prepare.h"
 #include "harness/data/text_files.h"
 #include "harness/input_error.h"
+#include "reports/format/print.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
 
@@ -25,7 +24,7 @@ struct PrepareOptions {
 };
 
 void print_split(std::string_view split, const SplitSize& size) {
-  fmt::print("{}: {} tokens in {} sequences\n", split, size.tokens, size.sequences);
+  reports::print("{}: {} tokens in {} sequences\n", split, size.tokens, size.sequences);
 }
 
 ExitCode prepare(PrepareOptions options) {
@@ -36,9 +35,9 @@ ExitCode prepare(PrepareOptions options) {
   const auto prepared = prepare_bytes(options.request);
   print_split(spec::kTrainSplit, prepared.train);
   print_split(spec::kValidationSplit, prepared.validation);
-  if (prepared.empty_files > 0) fmt::print("{} empty files left out\n", prepared.empty_files);
-  fmt::print("{} is ready: data.kind flat_tokens, data.path {}, model.vocab_size {}\n", options.request.out.string(),
-             options.request.out.string(), kByteVocabulary);
+  if (prepared.empty_files > 0) reports::print("{} empty files left out\n", prepared.empty_files);
+  reports::print("{} is ready: data.kind flat_tokens, data.path {}, model.vocab_size {}\n",
+                 options.request.out.string(), options.request.out.string(), kByteVocabulary);
   return ExitCode::fine;
 }
 
@@ -47,7 +46,7 @@ ExitCode show(const std::filesystem::path& dataset) {
     for (const auto split : {spec::kTrainSplit, spec::kValidationSplit}) {
       const spec::FlatTokens data(dataset, split);
       print_split(split, {.tokens = data.tokens(), .sequences = data.sequences()});
-      fmt::print("  max_token_id {}\n", data.max_token_id());
+      reports::print("  max_token_id {}\n", data.max_token_id());
     }
   } catch (const spec::DatasetError& e) {
     throw InputError(std::string("[data] ") + e.what());

@@ -1,12 +1,12 @@
 // perfbench doctor: what on this machine would spoil a measurement, and what to do about it.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "harness/cli/commands.h"
 #include "harness/provenance/diagnosis.h"
+#include "reports/format/json_text.h"
+#include "reports/format/print.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {
@@ -14,17 +14,17 @@ namespace {
 
 void print_table(const std::vector<Finding>& findings) {
   for (const auto& finding : findings) {
-    fmt::print("{:<5} {:<12} {}\n", spec::enum_name(finding.state), finding.subject, finding.found);
+    reports::print("{:<5} {:<12} {}\n", spec::enum_name(finding.state), finding.subject, finding.found);
     if (finding.state == FindingState::ok) continue;
-    fmt::print("{:18} spoils: {}\n", "", finding.spoils);
-    if (!finding.fix.empty()) fmt::print("{:18} fix:    {}\n", "", finding.fix);
+    reports::print("{:18} spoils: {}\n", "", finding.spoils);
+    if (!finding.fix.empty()) reports::print("{:18} fix:    {}\n", "", finding.fix);
   }
 }
 
 ExitCode doctor(const std::string& format, const CommandContext& context) {
   const auto findings = diagnose(collect_facts({.engine = context.engine}));
   if (format == "json") {
-    fmt::print("{}\n", spec::value_to_json(findings, spec::Written::whole).dump(1));
+    reports::print_text(stdout, reports::json_text(spec::value_to_json(findings, spec::Written::whole), 1));
   } else {
     print_table(findings);
   }

@@ -1,6 +1,4 @@
 // perfbench history: the nights of each series, screened for shifts.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -11,6 +9,7 @@
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/store/database.h"
+#include "reports/format/print.h"
 #include "reports/history_text.h"
 
 namespace perfbench::harness {
@@ -57,7 +56,7 @@ ExitCode history(const HistoryOptions& options) {
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
                      " in a sweep, of a cell that fits '" + options.query.series + "' (MATRIX/CELL)");
   }
-  fmt::print("{}", rendered(result, options.format));
+  reports::print_text(stdout, rendered(result, options.format));
   const auto screened = result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
   return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
 }

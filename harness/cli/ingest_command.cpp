@@ -1,14 +1,12 @@
 // perfbench ingest: run directories into a database.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
-#include "harness/notice.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -19,14 +17,16 @@ struct IngestOptions {
 };
 
 void print_report(const std::filesystem::path& folder, const IngestReport& report) {
-  fmt::print("{}: {} attempts added ({} step rows), {} already there", folder.string(), report.added, report.step_rows,
-             report.present);
-  if (report.unfinished > 0) fmt::print(", {} without attempt.json left out", report.unfinished);
-  if (report.lost_step_lines > 0) fmt::print(", {} step lines were cut off", report.lost_step_lines);
-  fmt::print("\n");
-  for (const auto& problem : report.trace_problems) notice("{} (taken in without its trace)", problem);
-  for (const auto& damaged : report.damaged) notice("{}", damaged);
-  for (const auto& problem : report.problems) notice("{}", problem);
+  reports::print("{}: {} attempts added ({} step rows), {} already there", folder.string(), report.added,
+                 report.step_rows, report.present);
+  if (report.unfinished > 0) reports::print(", {} without attempt.json left out", report.unfinished);
+  if (report.lost_step_lines > 0) reports::print(", {} step lines were cut off", report.lost_step_lines);
+  reports::print("\n");
+  for (const auto& problem : report.trace_problems) {
+    reports::print(stderr, "{} (taken in without its trace)\n", problem);
+  }
+  for (const auto& damaged : report.damaged) reports::print(stderr, "{}\n", damaged);
+  for (const auto& problem : report.problems) reports::print(stderr, "{}\n", problem);
 }
 
 ExitCode ingest(const IngestOptions& options) {

@@ -9,11 +9,14 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <sstream>
+#include <string>
 
 #include "harness/cancelled.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/locate.h"
 #include "harness/input_error.h"
+#include "reports/format/print.h"
 
 namespace {
 
@@ -34,9 +37,18 @@ void keep_standard_streams_apart() {
   }
 }
 
-// Not fmt::print, which throws where standard error cannot be written either.
 void complain(const char* what, const char* why) {
-  std::fprintf(stderr, "%s%s\n", what, why);
+  perfbench::reports::print_text(stderr, std::string(what) + why + "\n");
+}
+
+// Help, or what is wrong with the command line.
+int say(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out;
+  std::ostringstream complaint;
+  const int code = app.exit(error, out, complaint);
+  perfbench::reports::print_text(stdout, out.str());
+  perfbench::reports::print_text(stderr, complaint.str());
+  return code;
 }
 
 void add_commands(CLI::App& app, CommandContext& context) {
@@ -67,7 +79,7 @@ int main(int argc, char** argv) {
     add_commands(app, context);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int parse_code = app.exit(e);
+    const int parse_code = say(app, e);
     return parse_code == 0 ? 0 : code(ExitCode::usage);
   } catch (const perfbench::harness::InputError& e) {
     complain("", e.what());

@@ -7,7 +7,7 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/matrix/yaml_document.h"
-#include "harness/notice.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 
@@ -40,7 +40,7 @@ Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalo
 Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                       const std::filesystem::path& data_dir) {
   auto expansion = expand_matrix(options, catalog, data_dir);
-  for (const auto& found : expansion.notices) notice("note: {}", found);
+  for (const auto& notice : expansion.notices) reports::print(stderr, "note: {}\n", notice);
   return expansion;
 }
 

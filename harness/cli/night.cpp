@@ -13,9 +13,9 @@
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/nightly/simulated_nights.h"
-#include "harness/notice.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -31,7 +31,7 @@ constexpr SpoilRule kNothingSpoils{
 constexpr std::size_t kNightsKept = 60;  // of each matrix
 
 void say(const std::string& line) {
-  notice("{}", line);
+  reports::print(stderr, "{}\n", line);
 }
 
 bool can_run(const PlannedWork& work, const Cell& cell) {

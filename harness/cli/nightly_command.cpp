@@ -1,7 +1,4 @@
 // perfbench nightly: the one command of a nightly CI job.
-#include <fmt/core.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -17,10 +14,10 @@
 #include "harness/cli/writable_check.h"
 #include "harness/input_error.h"
 #include "harness/matrix/run_keys.h"
-#include "harness/notice.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/utc.h"
 #include "reports/annotations.h"
+#include "reports/format/print.h"
 #include "reports/junit.h"
 
 template <>
@@ -63,10 +60,10 @@ void raise_alerts(Night& night) {
 
 void publish(const NightlyOptions& options, const reports::NightReport& report) {
   const auto text = reports::night_markdown(report);
-  show_on(stdout, text);
+  reports::print_text(stdout, text.text());
   const auto checks = reports::night_checks(report);
-  if (options.github) show_on(stdout, reports::github_annotations(checks));
-  if (!options.markdown.empty()) write_atomically(fs::absolute(options.markdown), text);
+  if (options.github) reports::print_workflow_commands(reports::github_annotations(checks));
+  if (!options.markdown.empty()) write_atomically(fs::absolute(options.markdown), text.text());
   if (!options.junit.empty()) write_atomically(fs::absolute(options.junit), reports::to_junit(checks));
 }
 
@@ -103,13 +100,13 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
     night.compare_with_anchor();
   }
   if (night.cancelled()) {
-    notice("cancelled; what was measured is in {}", options.night.ab.db.string());
+    reports::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
     return ExitCode::failure;
   }
   raise_alerts(night);
   publish(options, night.report());
   const auto sent = deliver_alerts(night.db());
-  if (target) notice("{}", delivery_text(sent));
+  if (target) reports::print(stderr, "{}\n", delivery_text(sent));
   const auto verdict = overall(night.report().findings, night.report().not_run);
   // A cell that failed for the first time is a vanished cell and so a finding; one that never ran is not.
   return tell_left_out(night.db(), exit_code_of(verdict));

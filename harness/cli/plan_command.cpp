@@ -1,6 +1,4 @@
 // perfbench plan: what every cell of a matrix would take, without running it.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -11,6 +9,7 @@
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/plan_table.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -42,11 +41,12 @@ ExitCode plan(const PlanOptions& options, const CommandContext& context) {
   std::vector<PlannedCell> planned;
   if (options.details.empty()) {
     planned = plan_cells(std::move(expansion.cells), request);
-    write_plan(expansion.name, planned, options.format, [](std::string_view part) { fmt::print("{}", part); });
+    write_plan(expansion.name, planned, options.format,
+               [](std::string_view part) { reports::print_text(stdout, part); });
   } else {
     request.tensors = TensorList::keep;
     planned = plan_cells({find_cell(expansion.cells, options.details)}, request);
-    fmt::print("{}", render_plan_details(planned.front(), options.format));
+    reports::print_text(stdout, render_plan_details(planned.front(), options.format));
   }
   const bool any_failed = std::any_of(planned.begin(), planned.end(),
                                       [](const PlannedCell& cell) { return cell.state == PlanState::failed; });

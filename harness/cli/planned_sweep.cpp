@@ -1,19 +1,17 @@
 #include "harness/cli/planned_sweep.h"
 
-#include <fmt/core.h>
-
 #include "harness/cli/runnable_check.h"
-#include "harness/notice.h"
 #include "harness/plan/planner.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 
 std::string SweepStore::ingest(const std::filesystem::path& attempt_dir) {
   const auto outcome = ingest_run_directory(db(), attempt_dir);
-  if (!outcome.trace_problem.empty()) notice("{} (stored without its trace)", outcome.trace_problem);
+  if (!outcome.trace_problem.empty()) reports::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
   return outcome.spoiled ? outcome.damage : std::string();
 }
 

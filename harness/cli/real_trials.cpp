@@ -1,12 +1,10 @@
 #include "harness/cli/real_trials.h"
 
-#include <fmt/core.h>
-
 #include "harness/cancelled.h"
 #include "harness/cli/ab_comparison.h"
-#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/selftest/pair_rates.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -39,7 +37,7 @@ RealRates run_real_trials(const RealTrials& what, const CommandContext& context,
   // Trial by trial, so that all rows are of the same hours.
   for (std::size_t trial = 1; trial <= what.trials && !cancelled; ++trial) {
     for (std::size_t i = 0; i < sides.size() && !cancelled; ++i) {
-      notice("trial {} of {}: {}", trial, what.trials, i == 0 ? "nothing changed" : sides[i].asked);
+      reports::print(stderr, "trial {} of {}: {}\n", trial, what.trials, i == 0 ? "nothing changed" : sides[i].asked);
       if (what.ab.seed) options.seed = *what.ab.seed + trial * sides.size() + i;  // another order each time
       try {
         const auto outcome = compare_sides(itself, sides[i], options, AbPurpose::selftest, context, interruption);

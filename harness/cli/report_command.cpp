@@ -1,6 +1,4 @@
 // perfbench report: the runs of a database as a table.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -10,6 +8,7 @@
 #include "harness/cli/left_out.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/store/database.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 
@@ -29,10 +28,12 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db --style seqax --definition palm\n"
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
       "  perfbench report --db perf.db --baseline main\n"
+      "JSON holds names and reasons exactly; elsewhere control characters are written out, and text in CSV that a\n"
+      "spreadsheet would compute (=...) has an apostrophe in front.\n"
       "Exit codes: 0 printed; 3 wrong input, or printed without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
-    fmt::print("{}", report_text(db, *options, context));
+    reports::print_text(stdout, report_text(db, *options, context));
     context.exit_code = tell_left_out(db, ExitCode::fine);
   });
 }

@@ -10,13 +10,13 @@
 #include "harness/cli/execution_options.h"
 #include "harness/compare/reproduction.h"
 #include "harness/input_error.h"
-#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/run_directory.h"
 #include "harness/run/sweep.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "reports/format/number.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -44,27 +44,29 @@ Cell cell_of(const RunEvidence& recorded) {
 }
 
 void print(const Reproduction& found) {
-  fmt::print("state      {} -> {}\n", spec::enum_name(found.recorded_state), spec::enum_name(found.repeated_state));
-  fmt::print("numbers    ");
+  reports::print("state      {} -> {}\n", spec::enum_name(found.recorded_state), spec::enum_name(found.repeated_state));
+  reports::print("numbers    ");
   if (const auto& d = found.first_difference) {
-    fmt::print("{} of step {} on rank {} differs: {} -> {}\n", d->number, d->step, d->rank, d->recorded, d->repeated);
+    reports::print("{} of step {} on rank {} differs: {} -> {}\n", d->number, d->step, d->rank, d->recorded,
+                   d->repeated);
   } else if (found.recorded_steps + found.repeated_steps == 0) {
-    fmt::print("none: no step was recorded\n");
+    reports::print("none: no step was recorded\n");
   } else {
-    fmt::print("loss, gradient norm and peak memory of {} step records are equal bit by bit\n",
-               std::min(found.recorded_steps, found.repeated_steps));
+    reports::print("loss, gradient norm and peak memory of {} step records are equal bit by bit\n",
+                   std::min(found.recorded_steps, found.repeated_steps));
   }
   if (found.recorded_steps != found.repeated_steps) {
-    fmt::print("           {} -> {} step records\n", found.recorded_steps, found.repeated_steps);
+    reports::print("           {} -> {} step records\n", found.recorded_steps, found.repeated_steps);
   }
   if (found.recorded_step_time_s && found.repeated_step_time_s) {
-    fmt::print("step time  {} s -> {} s ({}); two attempts decide nothing about speed\n",
-               reports::format_number(found.recorded_step_time_s), reports::format_number(found.repeated_step_time_s),
-               reports::format_percent_change(*found.repeated_step_time_s / *found.recorded_step_time_s));
+    reports::print("step time  {} s -> {} s ({}); two attempts decide nothing about speed\n",
+                   reports::format_number(found.recorded_step_time_s),
+                   reports::format_number(found.repeated_step_time_s),
+                   reports::format_percent_change(*found.repeated_step_time_s / *found.recorded_step_time_s));
   }
-  if (found.environment.empty()) fmt::print("environment  the same\n");
-  for (const auto& d : found.environment) fmt::print("environment  {}: {} -> {}\n", d.field, d.left, d.right);
-  fmt::print("\n{}\n", found.reproduced() ? "reproduced" : "NOT reproduced");
+  if (found.environment.empty()) reports::print("environment  the same\n");
+  for (const auto& d : found.environment) reports::print("environment  {}: {} -> {}\n", d.field, d.left, d.right);
+  reports::print("\n{}\n", found.reproduced() ? "reproduced" : "NOT reproduced");
 }
 
 ExitCode reproduce(const ReproduceOptions& options, const CommandContext& context) {
@@ -94,15 +96,15 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
   Interruption interruption;
   const auto summary = run_sweep({cell_of(recorded)}, {.execution = settings}, hooks, interruption);
   if (summary.cancelled || summary.attempts.empty()) {
-    fmt::print("cancelled\n");
+    reports::print("cancelled\n");
     return ExitCode::failure;
   }
   const auto& repeated = summary.attempts.front().directory;
-  fmt::print("recorded   {}\nrepeated   {}\n", folder.string(), repeated.string());
+  reports::print("recorded   {}\nrepeated   {}\n", folder.string(), repeated.string());
   const auto found = hold_against(recorded, evidence_of(repeated));
   print(found);
   if (!summary.store_error.empty()) {
-    notice("{}", summary.store_error);
+    reports::print(stderr, "{}\n", summary.store_error);
     return ExitCode::failure;
   }
   return found.reproduced() ? ExitCode::fine : ExitCode::regression;

@@ -1,6 +1,4 @@
 // perfbench selftest: the error rates of perfbench's own verdicts, measured.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -8,13 +6,13 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/real_trials.h"
-#include "harness/notice.h"
 #include "harness/run/interruption.h"
 #include "harness/run/utc.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/selftest.h"
 #include "harness/selftest/series_export.h"
 #include "harness/store/database.h"
+#include "reports/format/print.h"
 #include "reports/selftest_text.h"
 
 namespace perfbench::harness {
@@ -53,23 +51,23 @@ RealRates measure(const SelftestOptions& options, const CommandContext& context)
 ExitCode run(const SelftestOptions& options, const CommandContext& context) {
   if (!options.series.empty()) {
     const auto count = export_series(options.series, {.seed = options.seed});
-    fmt::print("{} series in {}\n", count, options.series.string());
+    reports::print("{} series in {}\n", count, options.series.string());
     return ExitCode::fine;
   }
   auto db = open_database(options.real.ab.db);  // before the work: what cannot be kept is said at once
   const auto [results, cancelled] = measure(options, context);
   const auto code = cancelled ? ExitCode::failure : ExitCode::fine;
-  if (cancelled) notice("cancelled; what follows is of the comparisons that were finished");
+  if (cancelled) reports::print(stderr, "cancelled; what follows is of the comparisons that were finished\n");
   store_selftest(db, {.date_utc = utc_now(), .version = PERFBENCH_VERSION, .seed = options.seed}, results);
   if (options.format == SelftestFormat::csv) {
-    fmt::print("{}", reports::selftest_csv(results));
+    reports::print_text(stdout, reports::selftest_csv(results));
     return code;
   }
   const auto* remark = options.real.trials > 0 ? ", on this machine"
                        : options.quick         ? ", quick: wide intervals, for the goals run it at full size"
                                                : "";
-  fmt::print("perfbench {} selftest, seed {}{}\n\n{}", PERFBENCH_VERSION, options.seed, remark,
-             reports::selftest_markdown(results));
+  reports::print("perfbench {} selftest, seed {}{}\n\n", PERFBENCH_VERSION, options.seed, remark);
+  reports::print_text(stdout, reports::selftest_markdown(results).text());
   return code;
 }
 

@@ -14,13 +14,13 @@
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/run_keys.h"
-#include "harness/notice.h"
 #include "harness/plan/plan_table.h"
 #include "harness/plan/runnable.h"
 #include "harness/provenance/machine_facts.h"
 #include "harness/run/interruption.h"
 #include "harness/run/sweep.h"
 #include "harness/store/query.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -51,12 +51,12 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
   if (summary.cells_already_done > 0) {
     states += fmt::format("{}{} done before", states.empty() ? "" : ", ", summary.cells_already_done);
   }
-  fmt::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, args.db.string(),
-             runs_folder(args).string());
-  if (summary.cancelled) fmt::print("cancelled; `--resume` goes on where it stopped\n");
+  reports::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, args.db.string(),
+                 runs_folder(args).string());
+  if (summary.cancelled) reports::print("cancelled; `--resume` goes on where it stopped\n");
   if (!summary.store_error.empty()) {
-    fmt::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
-               summary.not_stored.size(), summary.store_error, runs_folder(args).string(), args.db.string());
+    reports::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
+                   summary.not_stored.size(), summary.store_error, runs_folder(args).string(), args.db.string());
   }
 }
 
@@ -64,7 +64,7 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
 void print_table(const SweepSummary& summary, SweepStore& store, const std::string& sweep_id,
                  const CommandContext& context) {
   try {
-    show_on(stdout, "\n" + report_text(store.db(), {.selection = sweep_id}, context));
+    reports::print_text(stdout, "\n" + report_text(store.db(), {.selection = sweep_id}, context));
   } catch (const std::exception&) {
     if (summary.store_error.empty()) throw;
   }
@@ -100,7 +100,8 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   }
   if (args.dry_run) {
     const auto planned = plan_cells(std::move(expansion.cells), {.engine = context.engine, .catalog = &catalog});
-    write_plan(expansion.name, planned, PlanFormat::table, [](std::string_view part) { fmt::print("{}", part); });
+    write_plan(expansion.name, planned, PlanFormat::table,
+               [](std::string_view part) { reports::print_text(stdout, part); });
     return ExitCode::fine;
   }
   Interruption interruption;  // before any thread, so that all of them inherit its mask

@@ -18,6 +18,7 @@
 #include "harness/trace/nsight_export.h"
 #include "harness/trace/summary_text.h"
 #include "reports/attribution_text.h"
+#include "reports/format/print.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -108,7 +109,7 @@ std::string rendered_difference(const TraceOptions& options, const std::vector<R
   const auto found = attribute({splits_of(traces_of(traced_folder(options.against)))}, {splits_of(traces)});
   if (!found) throw InputError("[trace] a trace without a step tells no difference");
   return options.format == TraceFormat::json ? reports::attribution_json(*found)
-                                             : reports::attribution_table(*found, kSharesShown);
+                                             : reports::attribution_table(*found, kSharesShown).text();
 }
 
 ExitCode trace(const TraceOptions& options) {
@@ -117,15 +118,15 @@ ExitCode trace(const TraceOptions& options) {
   if (options.format == TraceFormat::sqlite && options.against.empty()) {
     const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
     write_nsight_sqlite(file, traces);
-    fmt::print("{}\n", file.string());
+    reports::print("{}\n", file.string());
     return ExitCode::fine;
   }
   const auto text = options.against.empty() ? rendered(options.format, traces) : rendered_difference(options, traces);
   if (options.output.empty()) {
-    fmt::print("{}", text);
+    reports::print_text(stdout, text);
   } else {
     write_atomically(fs::absolute(options.output), text);
-    fmt::print("{}\n", options.output.string());
+    reports::print("{}\n", options.output.string());
   }
   return ExitCode::fine;
 }

@@ -1,6 +1,4 @@
 // perfbench export and import: runs from one database into another, by way of a file.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -8,9 +6,9 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/left_out.h"
 #include "harness/input_error.h"
-#include "harness/notice.h"
 #include "harness/transfer/export.h"
 #include "harness/transfer/import.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -32,19 +30,19 @@ ExitCode export_file(const ExportOptions& options) {
                                    .selection = parse_selection(options.selection),
                                    .file = options.file,
                                    .perfbench_version = PERFBENCH_VERSION});
-  fmt::print("{}: {} attempts ({} step rows), {} bytes\n", options.file.string(), report.attempts, report.step_rows,
-             report.file_bytes);
+  reports::print("{}: {} attempts ({} step rows), {} bytes\n", options.file.string(), report.attempts, report.step_rows,
+                 report.file_bytes);
   return tell_left_out(report.left_out, ExitCode::fine);
 }
 
 void print_counts(const std::filesystem::path& file, const std::map<std::string, MergeCount>& tables) {
   const auto& attempts = tables.at("attempts");
-  fmt::print("{}: {} attempts added ({} step rows), {} already there", file.string(), attempts.added,
-             tables.at("steps").added, attempts.present);
+  reports::print("{}: {} attempts added ({} step rows), {} already there", file.string(), attempts.added,
+                 tables.at("steps").added, attempts.present);
   for (const auto& [table, what] : {std::pair{"baselines", "baselines"}, {"alerts", "alerts"}}) {
-    if (tables.at(table).added > 0) fmt::print(", {} {} added", tables.at(table).added, what);
+    if (tables.at(table).added > 0) reports::print(", {} {} added", tables.at(table).added, what);
   }
-  fmt::print("\n");
+  reports::print("\n");
 }
 
 ExitCode import_files(const ImportOptions& options) {
@@ -53,7 +51,7 @@ ExitCode import_files(const ImportOptions& options) {
     try {
       print_counts(file, import_runs(options.db, file, options.unpacked_limit_bytes));
     } catch (const InputError& e) {
-      notice("{}", e.what());
+      reports::print_text(stderr, std::string(e.what()) + "\n");
       code = ExitCode::usage;
     }
   }

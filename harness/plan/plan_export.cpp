@@ -4,6 +4,7 @@
 #include <set>
 
 #include "reports/format/csv_field.h"
+#include "reports/format/json_text.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {
@@ -38,7 +39,7 @@ Json cell_json(const PlannedCell& planned) {
 // As a part of the list of cells. A line break in text is escaped, so every one begins a line.
 std::string indented(const Json& cell) {
   std::string out;
-  for (const char c : cell.dump(1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : reports::with_escapes(cell.dump(1, ' ', false, Json::error_handler_t::replace))) {
     out += c;
     if (c == '\n') out += "  ";
   }
@@ -84,7 +85,7 @@ std::set<std::string> traffic_axes(const std::vector<PlannedCell>& plan) {
 void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
   write("{\n \"cells\": [");
   for (const auto& planned : plan) write((&planned == plan.data() ? "\n  " : ",\n  ") + indented(cell_json(planned)));
-  write("\n ],\n \"matrix\": " + spec::json_line(matrix) + "\n}\n");
+  write("\n ],\n \"matrix\": " + reports::with_escapes(spec::json_line(matrix)) + "\n}\n");
 }
 
 void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {

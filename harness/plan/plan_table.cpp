@@ -7,6 +7,7 @@
 #include <map>
 
 #include "harness/plan/plan_export.h"
+#include "reports/format/escaped_text.h"
 #include "reports/format/quantity.h"
 
 namespace perfbench::harness {
@@ -14,7 +15,13 @@ namespace {
 
 using reports::human_bytes;
 using reports::human_count;
+using reports::Plain;
 using Row = std::vector<std::string>;
+
+Row shown_row(Row row) {
+  for (auto& text : row) text = reports::shown(text);
+  return row;
+}
 
 // Columns as wide as their widest entry; numbers, the columns from `first_number` to the last but one, to the right.
 class Columns {
@@ -43,7 +50,8 @@ class Columns {
   std::vector<std::size_t> widths_;
 };
 
-std::string aligned(const std::vector<Row>& rows, std::size_t first_number) {
+std::string aligned(std::vector<Row> rows, std::size_t first_number) {
+  for (auto& row : rows) row = shown_row(std::move(row));
   Columns columns(first_number);
   for (const auto& row : rows) columns.make_room_for(row);
   std::string out;
@@ -85,15 +93,15 @@ Row row_of(const PlannedCell& planned) {
     row.resize(heading().size() - 1, "-");
   }
   row.push_back(planned.reason);
-  return row;
+  return shown_row(std::move(row));
 }
 
 std::string summary(const std::string& matrix, const std::vector<PlannedCell>& plan) {
   std::map<PlanState, std::size_t> count;
   for (const auto& planned : plan) ++count[planned.state];
-  std::string out = fmt::format("{}: {} cells", matrix, plan.size());
-  for (const auto& [state, cells] : count) out += fmt::format(", {} {}", cells, spec::enum_name(state));
-  return out +
+  auto out = Plain::format("{}: {} cells", matrix, plan.size());
+  for (const auto& [state, cells] : count) out += Plain::format(", {} {}", cells, spec::enum_name(state));
+  return out.text() +
          ". Memory (with the allocator's gaps; the parts at their own peaks) and FLOP of one device "
          "and step; sent: bytes per step by mesh axis.\n";
 }
@@ -158,8 +166,8 @@ std::string render_plan(const std::string& matrix, const std::vector<PlannedCell
 std::string render_plan_details(const PlannedCell& planned, PlanFormat format) {
   if (format != PlanFormat::table) return render_plan(planned.cell.matrix, {planned}, format);
   const auto& cell = planned.cell;
-  std::string out = fmt::format("{}\n  run {}\n  {}{}\n", cell.label.empty() ? "(defaults)" : cell.label, cell.run_id,
-                                spec::enum_name(planned.state), planned.reason.empty() ? "" : ": " + planned.reason);
+  std::string out = Plain::format("{}\n  run {}\n  {}{}\n", cell.label.empty() ? "(defaults)" : cell.label, cell.run_id,
+                                  spec::enum_name(planned.state), planned.reason.empty() ? "" : ": " + planned.reason);
   if (!planned.counts) return out;
   const auto& counts = *planned.counts;
   out += fmt::format("  {} devices, {} parameters\n", cell.run.mesh.devices(),

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/notice.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -52,17 +52,17 @@ void SweepProgress::begin(std::size_t index) {
   index_ = index;
   begun_ = Clock::now();
   if (style_ == Style::live) return steps(0);
-  show_on(out_, fmt::format("[{}/{}] {}\n", index_ + 1, items_.size(), items_[index_].label));
+  reports::print(out_, "[{}/{}] {}\n", index_ + 1, items_.size(), items_[index_].label);
 }
 
 void SweepProgress::steps(std::int64_t done) {
   if (style_ != Style::live) return;
   const auto& item = items_[index_];
-  auto line = fmt::format("[{}/{}] step {}/{}, {}{}  {}", index_ + 1, items_.size(), done, item.steps,
-                          duration_text(seconds_since(begun_)), left_text(), item.label);
+  const auto line = reports::Plain::format("[{}/{}] step {}/{}, {}{}  {}", index_ + 1, items_.size(), done, item.steps,
+                                           duration_text(seconds_since(begun_)), left_text(), item.label);
   const auto columns = terminal_columns(out_) - 1;
-  if (line.size() > columns) line.resize(columns);
-  show_on(out_, fmt::format("\r\x1b[2K{}", line));
+  reports::erase_line(out_);
+  reports::print_text(out_, reports::cut_to(line.text(), columns));
   line_is_shown_ = true;
 }
 
@@ -74,13 +74,13 @@ void SweepProgress::end(const AttemptRecord& record) {
   remaining_work_ -= item.work;
   erase_live_line();
   const auto why = record.reason.empty() ? std::string() : ": " + record.reason;
-  show_on(out_, fmt::format("[{}/{}] {} in {:.1f} s{}  {}{}\n", index_ + 1, items_.size(),
-                            spec::enum_name(record.state), took_s, left_text(), item.label, why));
+  reports::print(out_, "[{}/{}] {} in {:.1f} s{}  {}{}\n", index_ + 1, items_.size(), spec::enum_name(record.state),
+                 took_s, left_text(), item.label, why);
 }
 
-void SweepProgress::say(const std::string& text) {
+void SweepProgress::say(const reports::Plain& text) {
   erase_live_line();
-  show_on(out_, fmt::format("{}\n", text));
+  reports::print(out_, "{}\n", text);
 }
 
 std::string SweepProgress::left_text() const {
@@ -90,7 +90,7 @@ std::string SweepProgress::left_text() const {
 }
 
 void SweepProgress::erase_live_line() {
-  if (line_is_shown_) show_on(out_, "\r\x1b[2K");
+  if (line_is_shown_) reports::erase_line(out_);
   line_is_shown_ = false;
 }
 

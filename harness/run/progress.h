@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/run/attempt.h"
+#include "reports/format/escaped_text.h"
 
 namespace perfbench::harness {
 
@@ -36,7 +37,7 @@ class SweepProgress {
   void steps(std::int64_t done);
   void end(const AttemptRecord& record);
   // A line that stays.
-  void say(const std::string& text);
+  void say(const reports::Plain& text);
 
  private:
   std::string left_text() const;

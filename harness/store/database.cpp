@@ -7,6 +7,7 @@
 
 #include "harness/input_error.h"
 #include "harness/input_path.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -144,6 +145,10 @@ void choose_journal(Connection& db, const OpenOptions& options) {
 }
 
 }  // namespace
+
+void say_on_standard_error(const std::string& line) {
+  reports::print(stderr, "{}\n", line);
+}
 
 Connection open_database(const fs::path& path, const OpenOptions& options) {
   Connection db = connect(path, options);

@@ -6,12 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "harness/notice.h"
 #include "harness/store/journal.h"
 #include "harness/store/schema.h"
 #include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
+
+void say_on_standard_error(const std::string& line);
 
 struct OpenOptions {
   OpenMode mode = OpenMode::read_write;
@@ -20,7 +21,7 @@ struct OpenOptions {
   std::function<std::optional<std::string>(const std::filesystem::path& folder)> network_file_system =
       harness::network_file_system;
   // A sentence about a database that cannot have a write-ahead log (journal.h); on standard error unless given.
-  std::function<void(const std::string&)> warn = [](const std::string& line) { notice("{}", line); };
+  std::function<void(const std::string&)> warn = say_on_standard_error;
 };
 
 // read_write creates and migrates as needed; read_only needs an existing database of the current version. Throws

@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "reports/format/json_text.h"
+
 namespace perfbench::harness {
 namespace {
 
@@ -82,7 +84,7 @@ class ChromeWriter {
   void write(const json& entry) {
     text_ += first_ ? "\n" : ",\n";
     first_ = false;
-    text_ += entry.dump(-1, ' ', false, json::error_handler_t::replace);
+    text_ += reports::with_escapes(entry.dump(-1, ' ', false, json::error_handler_t::replace));
   }
 
   std::int64_t origin_ns_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/format/json_text.h"
 #include "reports/format/number.h"
 #include "workloads/spec/fields_json.h"
 
@@ -96,7 +97,7 @@ std::string summary_csv(const std::vector<TraceSummary>& summaries) {
 }
 
 std::string summary_json(const std::vector<TraceSummary>& summaries) {
-  return spec::Json{{"steps", spec::value_to_json(summaries, spec::Written::whole)}}.dump(1) + "\n";
+  return reports::json_text(spec::Json{{"steps", spec::value_to_json(summaries, spec::Written::whole)}}, 1);
 }
 
 }  // namespace perfbench::harness

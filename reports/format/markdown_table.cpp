@@ -11,33 +11,24 @@ std::size_t width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-void append_line(std::string& out, const MarkdownRow& cells, const std::vector<std::size_t>& widths) {
+void append_line(Markdown& out, const MarkdownRow& cells, const std::vector<std::size_t>& widths) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    out += (i == 0 ? "| " : " | ") + cells[i] + std::string(widths[i] - width(cells[i]), ' ');
+    out += Markdown::format("| {}{} ", cells[i], std::string(widths[i] - width(cells[i]), ' '));
   }
-  out += " |\n";
+  out += Markdown::format("|\n");
 }
 
 }  // namespace
 
-std::string markdown_cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return out;
-}
-
-std::string markdown_table(const std::vector<MarkdownRow>& lines) {
+Markdown markdown_table(const std::vector<MarkdownRow>& lines) {
   std::vector<std::size_t> widths(lines.front().size(), 3);
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width(line[i]));
   }
-  std::string out;
+  Markdown out;
   append_line(out, lines.front(), widths);
   MarkdownRow rule;
-  for (const auto w : widths) rule.emplace_back(w, '-');
+  for (const auto w : widths) rule.push_back(Markdown::format("{:->{}}", "", w));
   append_line(out, rule, widths);
   for (std::size_t i = 1; i < lines.size(); ++i) append_line(out, lines[i], widths);
   return out;

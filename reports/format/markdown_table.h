@@ -1,17 +1,16 @@
 // Tables of Markdown, aligned so that they read well on a terminal too.
 #pragma once
 
-#include <string>
 #include <vector>
+
+#include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {
 
-using MarkdownRow = std::vector<std::string>;
-
-// Text for inside a table's cell: '|' would end it, a line break the table.
-std::string markdown_cell(const std::string& text);
+// Plain strings in it are data, and escaped.
+using MarkdownRow = std::vector<Markdown>;
 
 // The first line is the heading; all have as many cells.
-std::string markdown_table(const std::vector<MarkdownRow>& lines);
+Markdown markdown_table(const std::vector<MarkdownRow>& lines);
 
 }  // namespace perfbench::reports

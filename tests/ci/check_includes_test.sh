@@ -56,6 +56,15 @@ echo '#include "engine/ops/cuda/matmul.h"' >>"$work/tree/engine/ops/cpu/matmul.c
 expect 'backends may not include each other' 1 'engine/ops/cpu must not include engine/ops/cuda'
 
 fresh_tree
+printf '\nvoid f() { fmt::print("{}", name); }  // not std::puts(\n' >"$work/tree/harness/store/ingest.cpp"
+expect 'the harness prints through one door' 1 \
+  'harness/store/ingest.cpp:2: fmt::print prints text as it is; use reports/format/print.h'
+
+fresh_tree
+printf 'void f() { std::fputs(name, stderr); std::snprintf(b, 1, name); }\n' >"$work/tree/harness/store/ingest.cpp"
+expect 'nor may it write to a stream itself' 1 'harness/store/ingest.cpp:1: std::fputs prints text as it is'
+
+fresh_tree
 echo '#include <sqlite3.h>' >"$work/tree/harness/store/ingest.cpp"
 expect 'a vendor header stays in the files named for it' 1 \
   'harness/store/ingest.cpp:1: <sqlite3.h> may be included only by harness/store/sqlite.cpp'

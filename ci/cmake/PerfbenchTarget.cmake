@@ -52,7 +52,7 @@ function(perfbench_executable name)
 endfunction()
 
 # Test code is compiled once and runs briefly: a third of its compile time is worth more than its speed.
-if(PERFBENCH_SANITIZE)
+if(PERFBENCH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(PERFBENCH_TEST_OPTIONS "")
 else()
   set(PERFBENCH_TEST_OPTIONS -O1)

@@ -112,7 +112,7 @@ TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
 TEST(Against, WhatAPublishedRowDoesNotSayIsSaid) {
   OneSweep sweep;
   const PublishedEntry silent;
-  const auto& run = sweep.cells().at(0).run();
+  const auto run = sweep.cells().at(0).run();
   EXPECT_THAT(differences(run, silent.row),
               ElementsAre("the row does not say its attention, remat, scan, mesh; they may differ"));
   spec::PublishedRow table;

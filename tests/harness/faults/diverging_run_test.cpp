@@ -67,7 +67,8 @@ TEST_F(DivergingRun, TurnsAGateRed) {
              "cell,metric,value\n"
              "attention=flash,final_loss,5.5\n"
              "attention=dot_product,final_loss,5.5\n");
-  const auto import = perfbench({"baseline", "import", "was", "--db", "d.db", "--from", "was.csv", "--reason", "r"});
+  const auto import = perfbench(
+      {"baseline", "import", "was", "--db", "d.db", "--from", "was.csv", "--reason", "r", "--author", "tester"});
   ASSERT_EQ(import.exit_code, 0) << import.error_output;
   const std::vector<std::string> gate{"compare", "--db", "d.db", "--baseline", "was", "--metric", "final_loss"};
   EXPECT_NE(perfbench(gate).exit_code, 1) << perfbench(gate).output;

@@ -48,9 +48,7 @@ TEST(Plan, HoldsTheEnginesCountsOfEachCellInTheMatrixsOrder) {
 
 TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
   std::string chunks;
-  for (int i = 101; i <= 700; ++i) {
-    if (i != 555) chunks += (chunks.empty() ? "" : ",") + std::to_string(i);
-  }
+  for (int i = 1001; i < 1600; ++i) chunks += (chunks.empty() ? "" : ",") + std::to_string(i);
   const auto plan = plan_text(kMatrix + "axes: {loss_chunk_tokens: [" + chunks + "], model.layers: [2]}\n");
   ASSERT_THAT(plan, SizeIs(599));
   for (const auto& planned : plan) {

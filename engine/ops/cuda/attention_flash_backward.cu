@@ -45,8 +45,8 @@ struct DeltaShape {
 };
 
 // delta of 16 rows of a head: the diagonal of the product that gives dweights, with the context for values. So it has
-// their order of sums: where a query sees one key, its context is that key's value, and delta is to be dweight itself. A
-// difference in rounding would be multiplied with queries and keys, which are large where scores are.
+// their order of sums: where a query sees one key, its context is that key's value, and delta is to be dweight itself.
+// A difference in rounding would be multiplied with queries and keys, which are large where scores are.
 template <class Units, int kWidth>
 __global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands) {
   using Shape = DeltaShape<Units, kWidth>;
@@ -357,8 +357,7 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     score_tiles<Units, kWidth, Shape::kRow>(scores, my_key, query);
     score_tiles<Units, kWidth, Shape::kRow>(dweights, my_value, dcontext);
     for_each_pair<ScoreRows::keys>(
-        scores, dweights,
-        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
+        scores, dweights, {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
         [&](int c, int r, const PairGradient& pair) {
           weights[c * Shape::kScoreRow + r] = from_f32<T>(pair.weight);
           dscores[c * Shape::kScoreRow + r] = from_f32<T>(pair.dscore);

@@ -59,6 +59,13 @@ class HostileExport : public testing::Test {
   ScratchFolder scratch_;
 };
 
+// Two parts that were made apart: one keeps the loss of a run that diverged as it was, the other took numbers as
+// finite.
+TEST_F(HostileExport, AnInfiniteLossIsOfARunThatDivergedAndNoHostileRow) {
+  EXPECT_EQ(error_of("UPDATE steps SET loss = 9e999, grad_norm = -9e999 WHERE step = 3"), "");
+  EXPECT_EQ(attempts_taken(), 2);
+}
+
 TEST_F(HostileExport, WithAnyRowThatCannotBeIsRefusedWholeAndNamesIt) {
   struct Case {
     const char* sql;
@@ -81,7 +88,6 @@ TEST_F(HostileExport, WithAnyRowThatCannotBeIsRefusedWholeAndNamesIt) {
              "runs with run_id", "fp3"},
         Case{"UPDATE steps SET wall_ns = -5 WHERE step = 3 AND attempt_key = 2",
              "steps with attempt_key 2, rank 0, step 3", "wall_ns '-5'"},
-        Case{"UPDATE steps SET loss = -9e999 WHERE step = 3", "steps with attempt_key 1, rank 0, step 3", "loss"},
         Case{"UPDATE metrics SET value = 9e999", "metrics with attempt_key 1", "value"},
         Case{"UPDATE attempt_summaries SET steps = -1", "attempt_summaries with attempt_key 1", "steps '-1'"},
         Case{"UPDATE attempt_traffic SET messages = -1", "attempt_traffic with attempt_key 1", "messages"},

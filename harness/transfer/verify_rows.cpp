@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <set>
@@ -145,13 +146,9 @@ class Verification {
     std::vector<Wrong> wrong;
     T value{};
     collect_wrong(value, "", wrong);
-    std::erase_if(wrong, [&](const Wrong& w) { return !has_column(table, w.column); });
+    const auto shape = std::ranges::find(shapes_, table, &TableShape::name);
+    std::erase_if(wrong, [&](const Wrong& w) { return !shape->has(w.column); });
     check_conditions(table, wrong);
-  }
-
-  bool has_column(const std::string& table, const std::string& column) const {
-    Statement found(ours_, "SELECT 1 FROM pragma_table_info(?, 'main') WHERE name = ?");
-    return found.with(table, column).step();
   }
 
   // One pass over the table, whatever is to be checked.

@@ -1,6 +1,7 @@
 #include "engine/core/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/core/error.h"
 
@@ -14,13 +15,19 @@ std::size_t index(MemoryScope scope) {
   return static_cast<std::size_t>(scope);
 }
 
-std::vector<spec::LiveTensor> listed(const std::map<MemoryLedger::Ticket, LedgerEntry>& alive) {
+using Listed = std::pair<MemoryLedger::Ticket, const LedgerEntry*>;
+
+// Largest first, equal ones in the order in which they were entered.
+std::vector<spec::LiveTensor> listed(std::vector<Listed> tensors) {
+  std::sort(tensors.begin(), tensors.end(), [](const Listed& a, const Listed& b) {
+    return std::pair(-a.second->bytes, a.first) < std::pair(-b.second->bytes, b.first);
+  });
   std::vector<spec::LiveTensor> out;
-  for (const auto& [ticket, e] : alive) {
+  out.reserve(tensors.size());
+  for (const auto& [ticket, e] : tensors) {
     out.push_back(
-        {e.name, std::string(scope_name(e.scope)), std::string(dtype_name(e.dtype)), to_string(e.shape), e.bytes});
+        {e->name, std::string(scope_name(e->scope)), std::string(dtype_name(e->dtype)), to_string(e->shape), e->bytes});
   }
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   return out;
 }
 
@@ -32,14 +39,14 @@ std::string_view scope_name(MemoryScope scope) {
 
 MemoryLedger::Ticket MemoryLedger::enter(LedgerEntry entry) {
   const Ticket ticket = next_ticket_++;
-  if (log_mode_ == LedgerLog::on) log_.push_back({ticket, entry});
+  if (log_mode_ == LedgerLog::on) events_.push_back({ticket, true});
   auto& live = live_[index(entry.scope)];
   live += entry.bytes;
   peak_[index(entry.scope)] = std::max(peak_[index(entry.scope)], live);
   if (entry.scope != MemoryScope::host) live_total_ += entry.bytes;
   if (live_total_ > peak_total_) {
     peak_total_ = live_total_;
-    peak_event_ = log_.size();
+    peak_event_ = events_.size();
   }
   alive_.emplace(ticket, std::move(entry));
   return ticket;
@@ -51,7 +58,10 @@ void MemoryLedger::leave(Ticket ticket) {
   const LedgerEntry& entry = found->second;
   live_[index(entry.scope)] -= entry.bytes;
   if (entry.scope != MemoryScope::host) live_total_ -= entry.bytes;
-  if (log_mode_ == LedgerLog::on) log_.push_back({ticket, {}});
+  if (log_mode_ == LedgerLog::on) {
+    events_.push_back({ticket, false});
+    gone_.emplace_back(ticket, std::move(found->second));
+  }
   alive_.erase(found);
 }
 
@@ -68,22 +78,25 @@ spec::MemoryPeaks MemoryLedger::peaks() const {
 }
 
 std::vector<spec::LiveTensor> MemoryLedger::live() const {
-  return listed(alive_);
+  std::vector<Listed> tensors;
+  for (const auto& [ticket, entry] : alive_) tensors.emplace_back(ticket, &entry);
+  return listed(std::move(tensors));
 }
 
 std::vector<spec::LiveTensor> MemoryLedger::live_at_peak() const {
   if (log_mode_ == LedgerLog::off) throw LogicFault("memory ledger: the log is off, its peak cannot be listed");
-  std::map<Ticket, LedgerEntry> alive;
-  for (std::size_t i = 0; i < peak_event_; ++i) {
-    const auto& event = log_[i];
-    if (event.entered.name.empty()) {
-      alive.erase(event.ticket);
-    } else {
-      alive.emplace(event.ticket, event.entered);
+  std::vector<bool> was_alive(static_cast<std::size_t>(next_ticket_));
+  for (std::size_t i = 0; i < peak_event_; ++i)
+    was_alive[static_cast<std::size_t>(events_[i].ticket)] = events_[i].enters;
+  std::vector<Listed> tensors;
+  const auto take = [&](Ticket ticket, const LedgerEntry& entry) {
+    if (was_alive[static_cast<std::size_t>(ticket)] && entry.scope != MemoryScope::host) {
+      tensors.emplace_back(ticket, &entry);
     }
-  }
-  std::erase_if(alive, [](const auto& item) { return item.second.scope == MemoryScope::host; });
-  return listed(alive);
+  };
+  for (const auto& [ticket, entry] : gone_) take(ticket, entry);
+  for (const auto& [ticket, entry] : alive_) take(ticket, entry);
+  return listed(std::move(tensors));
 }
 
 }  // namespace perfbench::engine

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/dtype.h"
@@ -48,18 +49,19 @@ class MemoryLedger {
  private:
   struct Event {
     Ticket ticket = 0;
-    LedgerEntry entered;  // empty name: the ticket left
+    bool enters = false;
   };
 
   LedgerLog log_mode_;
-  std::vector<Event> log_;
   std::map<Ticket, LedgerEntry> alive_;
+  std::vector<Event> events_;                         // with the log on
+  std::vector<std::pair<Ticket, LedgerEntry>> gone_;  // likewise: what has left
   Ticket next_ticket_ = 0;
   std::array<std::int64_t, kMemoryScopes> live_{};
   std::array<std::int64_t, kMemoryScopes> peak_{};
   std::int64_t live_total_ = 0;
   std::int64_t peak_total_ = 0;
-  std::size_t peak_event_ = 0;  // events in the log when the peak was reached
+  std::size_t peak_event_ = 0;  // of `events_` when the peak was reached
 };
 
 }  // namespace perfbench::engine

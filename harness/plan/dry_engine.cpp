@@ -53,7 +53,7 @@ class TemporaryFolder {
 
 // Bounds the command line (relative names, far below ARG_MAX) and what one output file holds.
 constexpr std::size_t kRunsPerProcess = 256;
-constexpr std::size_t kMostProcesses = 2;
+constexpr std::size_t kMostProcesses = 8;
 constexpr std::size_t kLongestWords = 500;  // of an engine that failed
 constexpr int kInputError = static_cast<int>(spec::EngineExit::input_error);
 
@@ -80,6 +80,16 @@ class Event {
 // hundred thousand of them takes longer than to fill them.
 std::string run_file(std::size_t worker, std::size_t place) {
   return std::to_string(worker) + "." + std::to_string(place) + ".json";
+}
+
+// Without emptying the file first: ext4 writes one that was emptied to the disk as soon as it is closed.
+void overwrite(const fs::path& file, const std::string& text) {
+  std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+  if (!out) out.open(file, std::ios::out | std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw std::system_error(errno, std::generic_category(), "[plan] cannot write " + file.string());
+  if (fs::file_size(file) > text.size()) fs::resize_file(file, text.size());
 }
 
 class DrySession {
@@ -186,7 +196,7 @@ class DrySession {
     if (summed_up) request.command.insert(request.command.end(), {"--largest", std::to_string(*most_groups_)});
     for (std::size_t i = first; i < end; ++i) {
       const auto file = run_file(worker, i - first);
-      std::ofstream(folder_.path() / file) << spec::canonical_json(*runs_[i]);
+      overwrite(folder_.path() / file, spec::canonical_json(*runs_[i]));
       request.command.push_back(file);
     }
     request.working_dir = folder_.path();

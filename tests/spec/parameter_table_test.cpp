@@ -67,6 +67,22 @@ TEST(ParameterTable, CountsOfExpertsOnlyTheChosenAndTheRouter) {
   EXPECT_EQ(moe.matmul_active - dense.matmul_active, 32 * (expert + router));
 }
 
+// Layers of one kind are counted once; the table has every tensor.
+TEST(ParameterTable, CountsWhatTheTableLists) {
+  for (const std::int64_t experts : {0, 4}) {
+    for (const std::int64_t stride : {1, 2, 3}) {
+      for (const std::int64_t layers : {1, 2, 3, 5, 6}) {
+        auto model = gpt2_124m();
+        model.layers = layers;
+        model.moe = {.n_experts = experts, .top_k = 2, .layer_stride = stride, .d_ff = 64};
+        std::int64_t total = 0;
+        for (const auto& parameter : parameter_table(model)) total += parameter.elements();
+        EXPECT_EQ(count_parameters(model).total, total) << experts << " " << stride << " " << layers;
+      }
+    }
+  }
+}
+
 TEST(ParameterTable, PutsExpertsInEveryStrideThLayerFromTheFirst) {
   auto model = llama2_7b();
   model.layers = 5;

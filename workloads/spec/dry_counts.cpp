@@ -1,8 +1,9 @@
 #include "workloads/spec/dry_counts.h"
 
 #include <algorithm>
-#include <map>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "workloads/spec/fields_json.h"
@@ -11,37 +12,45 @@
 namespace perfbench::spec {
 namespace {
 
-// "layers.17.mlpwi_0" -> "layers.*.mlpwi_0"
-std::string without_numbers(const std::string& name) {
-  std::string out;
+// Appends "layers.*.mlpwi_0" for "layers.17.mlpwi_0".
+void append_without_numbers(std::string& out, std::string_view name) {
   for (std::size_t start = 0; start <= name.size();) {
     const auto dot = std::min(name.find('.', start), name.size());
-    const std::string part = name.substr(start, dot - start);
-    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-    out += (start == 0 ? "" : ".") + (is_number ? "*" : part);
+    const auto part = name.substr(start, dot - start);
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    if (start > 0) out += '.';
+    out += is_number ? "*" : part;
     start = dot + 1;
   }
-  return out;
+}
+
+auto order(const TensorGroup& group) {
+  return std::tuple(-group.bytes, std::string_view(group.scope), std::string_view(group.name),
+                    std::string_view(group.dtype), std::string_view(group.shape));
 }
 
 }  // namespace
 
 std::vector<TensorGroup> group_tensors(const std::vector<LiveTensor>& tensors) {
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, TensorGroup> groups;
+  std::vector<TensorGroup> groups;
+  std::unordered_map<std::string, std::size_t> known;  // by everything that the tensors of a group share
+  std::string key;
   for (const auto& tensor : tensors) {
-    const auto name = without_numbers(tensor.name);
-    auto& group = groups[{tensor.scope, name, tensor.dtype, tensor.shape}];
-    group.name = name;
-    group.scope = tensor.scope;
-    group.dtype = tensor.dtype;
-    group.shape = tensor.shape;
+    key.clear();
+    append_without_numbers(key, tensor.name);
+    const auto name_size = key.size();
+    for (const auto* part : {&tensor.scope, &tensor.dtype, &tensor.shape}) (key += '\n') += *part;
+    const auto [found, is_new] = known.try_emplace(key, groups.size());
+    if (is_new) {
+      groups.push_back(
+          {.name = key.substr(0, name_size), .scope = tensor.scope, .dtype = tensor.dtype, .shape = tensor.shape});
+    }
+    auto& group = groups[found->second];
     ++group.tensors;
     group.bytes += tensor.bytes;
   }
-  std::vector<TensorGroup> out;
-  for (auto& [key, group] : groups) out.push_back(std::move(group));
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  return out;
+  std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
+  return groups;
 }
 
 DryCounts summed_up(DryReport report, std::size_t most) {

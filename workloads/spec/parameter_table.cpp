@@ -1,5 +1,7 @@
 #include "workloads/spec/parameter_table.h"
 
+#include <array>
+
 namespace perfbench::spec {
 namespace {
 
@@ -58,6 +60,24 @@ void expert_ffn(TableBuilder& table, const ModelSpec& model) {
             ParameterKind::expert);
 }
 
+std::int64_t matmul_active(const ParameterSpec& parameter, const ModelSpec& model) {
+  const auto n = parameter.elements();
+  switch (parameter.kind) {
+    case ParameterKind::matmul:
+    case ParameterKind::unembedding:
+      return n;
+    case ParameterKind::expert:
+      return n / model.moe.n_experts * model.moe.top_k;
+    case ParameterKind::embedding:
+      return model.tied_embedding ? n : 0;
+    case ParameterKind::position:
+    case ParameterKind::norm:
+    case ParameterKind::bias:
+      break;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t layer) {
@@ -111,25 +131,23 @@ std::vector<ParameterSpec> parameter_table(const ModelSpec& model) {
 
 ParameterCounts count_parameters(const ModelSpec& model) {
   ParameterCounts counts;
-  for (const auto& parameter : parameter_table(model)) {
-    const auto n = parameter.elements();
-    counts.total += n;
-    switch (parameter.kind) {
-      case ParameterKind::matmul:
-      case ParameterKind::unembedding:
-        counts.matmul_active += n;
-        break;
-      case ParameterKind::expert:
-        counts.matmul_active += n / model.moe.n_experts * model.moe.top_k;
-        break;
-      case ParameterKind::embedding:
-        counts.matmul_active += model.tied_embedding ? n : 0;
-        break;
-      case ParameterKind::position:
-      case ParameterKind::norm:
-      case ParameterKind::bias:
-        break;
+  const auto add = [&](const std::vector<ParameterSpec>& parameters, std::int64_t times) {
+    for (const auto& parameter : parameters) {
+      counts.total += times * parameter.elements();
+      counts.matmul_active += times * matmul_active(parameter, model);
     }
+  };
+  add(outer_parameters(model), 1);
+  // Layers differ in their names and in whether they have experts: one of each is counted, as plans of many cells do
+  // little else.
+  std::array<std::int64_t, 2> first{};
+  std::array<std::int64_t, 2> times{};
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::size_t kind = has_experts(model, layer) ? 1 : 0;
+    if (times[kind]++ == 0) first[kind] = layer;
+  }
+  for (const std::size_t kind : {0U, 1U}) {
+    if (times[kind] > 0) add(layer_parameters(model, first[kind]), times[kind]);
   }
   return counts;
 }

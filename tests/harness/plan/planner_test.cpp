@@ -47,8 +47,9 @@ TEST(Plan, HoldsTheEnginesCountsOfEachCellInTheMatrixsOrder) {
 }
 
 TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
+  // From five digits to four: a later process's questions are shorter than those whose files they take.
   std::string chunks;
-  for (int i = 1001; i < 1600; ++i) chunks += (chunks.empty() ? "" : ",") + std::to_string(i);
+  for (int i = 12990; i > 7000; i -= 10) chunks += (chunks.empty() ? "" : ",") + std::to_string(i);
   const auto plan = plan_text(kMatrix + "axes: {loss_chunk_tokens: [" + chunks + "], model.layers: [2]}\n");
   ASSERT_THAT(plan, SizeIs(599));
   for (const auto& planned : plan) {

@@ -7,12 +7,7 @@ seconds=${1:-60}
 cd "$(dirname "$0")/.."
 build=build/fuzz
 mkdir -p build
-CXX=$(command -v clang++-14 || command -v clang++) cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPERFBENCH_FUZZ=ON \
-  -DPERFBENCH_SANITIZE=address,undefined -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 \
-  -DPERFBENCH_ENGINE=OFF -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF >"$build.log" 2>&1 || {
-  cat "$build.log"
-  exit 1
-}
+cmake --preset fuzz >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 targets="matrix run_json words archive"
 ninja -C "$build" write_seeds $(printf '%s_fuzzer ' $targets)
 fuzzers=$build/bin

@@ -33,8 +33,10 @@ endif()
 
 find_program(PERFBENCH_CCACHE ccache)
 if(PERFBENCH_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${PERFBENCH_CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${PERFBENCH_CCACHE})
+  # Paths below the checkout are hashed without it: what one work tree or revision has compiled, another need not.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PERFBENCH_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 function(perfbench_library name)

@@ -79,8 +79,7 @@ int main(int argc, char** argv) {
     add_commands(app, context);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int parse_code = say(app, e);
-    return parse_code == 0 ? 0 : code(ExitCode::usage);
+    if (say(app, e) != 0) return code(ExitCode::usage);
   } catch (const perfbench::harness::InputError& e) {
     complain("", e.what());
     return code(ExitCode::usage);

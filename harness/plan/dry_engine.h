@@ -1,5 +1,4 @@
-// Asks `perfbench-engine dry FILE...` for its counts: one process for many runs, two processes at once when there are
-// more.
+// Asks `perfbench-engine dry FILE...` for its counts: one process for many runs, several at once when there are more.
 #pragma once
 
 #include <chrono>

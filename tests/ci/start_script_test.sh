@@ -29,7 +29,7 @@ fresh_system() {
   fake apt-get "echo \"apt-get \$*\" >>'$work/calls'
     if [ \"\$1\" = install ]; then for p in \"\$@\"; do echo \"installed \$p\" >>'$work/installed'; done; fi"
   fake cmake "echo configure >>'$work/calls'; mkdir -p '$work/repo/build/cpu'; touch '$work/repo/build/cpu/build.ninja'"
-  fake ninja "echo build >>'$work/calls'; mkdir -p '$work/repo/build/cpu/bin'
+  fake ninja "echo build >>'$work/calls'; env >'$work/environment'; mkdir -p '$work/repo/build/cpu/bin'
     for program in perfbench perfbench-engine perfbench-engine-inject; do
       printf '#!$bash_path\necho \"ran %s: \$*\"\n' \$program >'$work/repo/build/cpu/bin/'\$program
       chmod +x '$work/repo/build/cpu/bin/'\$program
@@ -85,6 +85,14 @@ check 'it works through a symbolic link' [ "$output" = 'ran perfbench: report --
 touch -d '+2 seconds' "$work/repo/engine/new.cpp"
 start report
 check 'a new source is built, without configuring by hand' [ "$calls" = build ]
+
+fresh_system
+printf 'installed g++\ninstalled cmake\n' >"$work/installed"
+export PERFBENCH_WEBHOOK_TOKEN=secret
+start report
+unset PERFBENCH_WEBHOOK_TOKEN
+check 'a build sees no secret' lacks "$(cat "$work/environment")" PERFBENCH_WEBHOOK_TOKEN
+check 'and is a build' has "$(cat "$work/environment")" PATH=
 
 fresh_system
 fake id 'echo 1000'

@@ -67,6 +67,13 @@ TEST_F(UnwritableOutput, ATableThatCannotBeWrittenIsAnErrorOnceAllIsRecorded) {
               HasSubstr("standard output could not be written"));
 }
 
+TEST_F(UnwritableOutput, HelpThatCannotBeWrittenIsAnError) {
+  for (const auto* option : {"--help", "--version"}) {
+    EXPECT_EQ(run_process(redirected(request({option}), ">/dev/full")).exit_code, 4) << option;
+    EXPECT_EQ(run_process(request({option})).exit_code, 0) << option;
+  }
+}
+
 TEST_F(UnwritableOutput, AComparisonIsMadeToItsEnd) {
   const auto compared = request({"compare", "--ab", "current", "current", "faults.yaml", "--db", "f.db", "--pairs", "4",
                                  "--most-foreign", "1000", "--most-steal", "1000"});

@@ -70,9 +70,13 @@ void pack(const Operand& from, Range outer, Range depth, std::int64_t width, flo
 }
 
 struct BlockBuffers {
-  float* a;  // kProductRows x kProductDepth
-  float* b;  // kProductDepth x kProductColumns
-  float* c;  // kProductRows x kProductColumns
+  explicit BlockBuffers(Carver& carver)
+      : a(carver.take(kProductRows * kProductDepth + kLanes)),
+        b(carver.take(kProductDepth * kProductColumns + kLanes)),
+        c(carver.take(kProductRows * kProductColumns)) {}
+  float* a;  // packed
+  float* b;  // packed
+  float* c;  // [kProductRows, kProductColumns]
 };
 
 void write_block(const SgemmArgs& args, Range rows, Range columns, const float* block) {
@@ -116,17 +120,14 @@ void product_block(const SgemmArgs& args, Range rows, Range columns, const Block
 void own_sgemm(const SgemmArgs& args) {
   const std::int64_t row_blocks = (args.m + kProductRows - 1) / kProductRows;
   const std::int64_t column_blocks = (args.n + kProductColumns - 1) / kProductColumns;
-  constexpr std::int64_t kPerThread =
-      kProductRows * kProductDepth + kLanes + kProductDepth * kProductColumns + kLanes + kProductRows * kProductColumns;
+  Carver needed;
+  const BlockBuffers unplaced(needed);
   const int threads = omp_in_parallel() != 0 ? 1 : threads_for(args.m * args.n);
   Scratch scratch;
   scratch.prepare(threads);
   for_items(row_blocks * column_blocks, threads, [&](std::int64_t item, int thread) {
-    Carver carver(scratch.of_thread(threads == 1 ? 0 : thread, kPerThread));
-    BlockBuffers buffers{};
-    buffers.a = carver.take(kProductRows * kProductDepth + kLanes);
-    buffers.b = carver.take(kProductDepth * kProductColumns + kLanes);
-    buffers.c = carver.take(kProductRows * kProductColumns);
+    Carver carver(scratch.of_thread(threads == 1 ? 0 : thread, needed.used()));
+    const BlockBuffers buffers(carver);
     const std::int64_t row = item % row_blocks * kProductRows;
     const std::int64_t column = item / row_blocks * kProductColumns;
     product_block(args, {row, std::min(kProductRows, args.m - row)},

@@ -1,7 +1,27 @@
-# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer. Tests that start mpirun are left out: Open MPI
-# leaks on purpose when it ends; and statistics by simulation, which repeat arithmetic that other tests run once.
+# As a user's machine has it: what ci/packages.txt does not bring (CUDA, cuDNN, NCCL, ...) cannot be found. There every
+# source and every header is compiled by itself, where the other trees take several at once, and the tests run under
+# AddressSanitizer and UndefinedBehaviorSanitizer. Left out are tests that start mpirun (Open MPI leaks on purpose when
+# it ends), statistics by simulation (arithmetic that other tests run once), and scripts.
 set -eu
-cmake --preset asan
-ninja -C build/asan
-export OMP_NUM_THREADS=2
-ctest --test-dir build/asan --output-on-failure -j "$(nproc)" -LE mpi -E 'Simulation\.'
+tree=build/asan
+as_user() { ci/user_view.py "$@"; }
+options=()
+code=0
+as_user true || code=$?
+if [ "$code" = 77 ]; then
+  echo "going on without the view, and without a toolkit"
+  as_user() { "$@"; }
+  options=(-DPERFBENCH_CUDA_INCLUDE=OFF)
+elif [ "$code" != 0 ]; then
+  exit "$code"
+fi
+
+rm -f "$tree/CMakeCache.txt" # what somebody's cmake found outside of the view
+as_user cmake --preset asan ${options[@]+"${options[@]}"}
+if grep -E '^(PERFBENCH_CUDA_INCLUDE|PERFBENCH_NVCC).*=/' "$tree/CMakeCache.txt"; then
+  echo "a CUDA toolkit was found where none should be"
+  exit 1
+fi
+as_user ninja -C "$tree" all header_check
+as_user env OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" -LE mpi -E 'Simulation\.|^ci\.'
+as_user "$tree/bin/perfbench" plan matrices/quickstart.yaml

@@ -65,7 +65,8 @@ TEST_F(Faults, ARunThatDivergesIsSaidByTheTableTheExitCodeAndEveryFormat) {
 TEST_F(Faults, AGateIsRedWhereARunDivergesThatWasFine) {
   write_matrix({seed(Fake::first_ok)});
   ASSERT_EQ(sweep().exit_code, 0);
-  ASSERT_EQ(run_process(request({"baseline", "set", "main", "--db", "f.db", "--reason", "r"})).exit_code, 0);
+  ASSERT_EQ(
+      run_process(request({"baseline", "set", "main", "--db", "f.db", "--reason", "r", "--author", "a"})).exit_code, 0);
   auto diverging = sweep_request();
   diverging.environment["PERFBENCH_FAKE_BEHAVIOUR"] = std::to_string(seed(Fake::diverge));
   EXPECT_EQ(run_process(diverging).exit_code, 4);

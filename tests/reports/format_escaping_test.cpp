@@ -34,6 +34,7 @@ TEST(Shown, WritesOutWhatMovesTheCursorOrReorders) {
   EXPECT_EQ(shown("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
   EXPECT_EQ(shown("\x7f \xc2\x9b"), "\\x7f \\x9b");  // delete, and the one-character form of ESC [
   EXPECT_EQ(shown("a\u202eb\u2028"), "a\\u202eb\\u2028");
+  EXPECT_EQ(shown("\u061c\u200e\u200f\u2066\u2069"), "\\u061c\\u200e\\u200f\\u2066\\u2069");
   EXPECT_EQ(shown(std::string("a\0b", 3)), "a\\x00b");
 }
 
@@ -47,9 +48,11 @@ TEST(Shown, IsValidUtf8WhateverItWasMadeOf) {
   EXPECT_EQ(shown("a\xff"
                   "b"),
             "a" + bad + "b");
-  EXPECT_EQ(shown("\xc0\xaf"), bad + bad);            // an overlong "/"
-  EXPECT_EQ(shown("\xed\xa0\x80"), bad + bad + bad);  // half a surrogate pair
-  EXPECT_EQ(shown("\xe6\xa8"), bad + bad);            // cut off
+  EXPECT_EQ(shown("\xc0\xaf"), bad + bad);                      // an overlong "/"
+  EXPECT_EQ(shown("\xed\xa0\x80"), bad + bad + bad);            // half a surrogate pair
+  EXPECT_EQ(shown("\xf4\x90\x80\x80"), bad + bad + bad + bad);  // beyond the last character
+  EXPECT_EQ(shown("\xc3("), bad + "(");
+  EXPECT_EQ(shown(std::string_view("模型").substr(0, 5)), "模" + bad + bad);  // cut off
 }
 
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions; runners look past blanks before "::"
@@ -57,8 +60,10 @@ TEST(Shown, IsValidUtf8WhateverItWasMadeOf) {
 TEST(Shown, NoLineIsACommandOfACiRunner) {
   EXPECT_EQ(shown_lines("a\n::error::b\n \t::c::\n\u00a0\u3000::d::\nstd::string"),
             "a\n\\::error::b\n \t\\::c::\n\u00a0\u3000\\::d::\nstd::string");
-  EXPECT_EQ(shown("x ##[error]y ##vso[task] ##teamcity[m] ## [a] #1"),
-            "x #\\#[error]y #\\#vso[task] #\\#teamcity[m] ## [a] #1");
+  EXPECT_EQ(shown_lines("::a::\n\u1680\u2000\u200a\u202f\u205f::b::"),
+            "\\::a::\n\u1680\u2000\u200a\u202f\u205f\\::b::");
+  EXPECT_EQ(shown("x ##[error]y ##vso[task] ##TeamCity[m] ## [a] #1"),
+            "x #\\#[error]y #\\#vso[task] #\\#TeamCity[m] ## [a] #1");
   const auto once = shown_lines("::a\n##[b]\x1b");
   EXPECT_EQ(shown_lines(once), once) << "a second look changes nothing";
 }
@@ -75,11 +80,13 @@ TEST(EscapeMarkdown, LeavesOrdinaryNamesAsTheyAre) {
 
 TEST(EscapeMarkdown, LeavesNoMarkup) {
   EXPECT_EQ(escape_markdown("<script>&lt;&#60; & "), "&lt;script>&amp;lt;&amp;#60; & ");
+  EXPECT_EQ(escape_markdown("&LT;b>"), "&amp;LT;b>");
   EXPECT_EQ(escape_markdown("</b><!--<?x <"), "&lt;/b>&lt;!--&lt;?x &lt;");
   EXPECT_EQ(escape_markdown("a|b `c` *d* ~e~ _f_"), "a\\|b \\`c\\` \\*d\\* \\~e\\~ \\_f\\_");
   EXPECT_EQ(escape_markdown("a\\|b"), "a\\\\\\|b");
   EXPECT_EQ(escape_markdown("![x](javascript:y) [z][w]"), "![x\\](javascript:y) [z\\][w]");
   EXPECT_EQ(escape_markdown("[x]: y"), "[x\\]: y");
+  EXPECT_EQ(escape_markdown("  [x]: y"), "  [x\\]: y");
   EXPECT_EQ(escape_markdown("[x]"), "[x\\]") << "a colon may follow";
 }
 
@@ -88,7 +95,12 @@ TEST(EscapeMarkdown, BeginsNoBlock) {
   EXPECT_EQ(escape_markdown("  ## a"), "  \\## a");
   EXPECT_EQ(escape_markdown("> a"), "\\> a");
   EXPECT_EQ(escape_markdown("- a"), "\\- a");
+  EXPECT_EQ(escape_markdown("+ a"), "\\+ a");
   EXPECT_EQ(escape_markdown("12. a"), "12\\. a");
+  EXPECT_EQ(escape_markdown("3) a"), "3\\) a");
+  EXPECT_EQ(escape_markdown("##"), "\\##");
+  EXPECT_EQ(escape_markdown("1."), "1\\.");
+  EXPECT_EQ(escape_markdown("---"), "\\---");
   EXPECT_EQ(escape_markdown("==="), "\\===");
   EXPECT_EQ(escape_markdown("- - -"), "\\- - -");
   EXPECT_EQ(escape_markdown("#1 of 3.5"), "#1 of 3.5");
@@ -119,6 +131,7 @@ TEST(CsvField, IsOneLineAndNoCommand) {
   EXPECT_EQ(csv_field("a\n::error::b"), "\"a ::error::b\"");
   EXPECT_EQ(csv_field("::error::b"), "\"::error::b\"");
   EXPECT_EQ(csv_field("a \"b\", c"), "\"a \"\"b\"\", c\"");
+  EXPECT_EQ(csv_field("\"b\""), "\"\"\"b\"\"\"");
 }
 
 TEST(JsonText, IsTheSameDataInCharactersThatMayBeShown) {

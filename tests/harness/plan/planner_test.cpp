@@ -163,13 +163,18 @@ TEST(Plan, CellsOfEqualCountsAreAskedAboutOnce) {
   write_text(engine, "#!/bin/sh\nfor file in \"$@\"; do echo \"$file\" >> " + (scratch / "asked").string() +
                          "; done\nexec " PERFBENCH_FAKE_DRY_ENGINE " \"$@\"\n");
   std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
-  const auto plan = plan_text(
-      kMatrix + "axes: {steps: [1, 2, 3], seed: [4, 5], optimizer.learning_rate: [0.1, 0.2], seq_len: [40, 80]}\n",
-      TensorList::drop, engine.string());
+  const auto plan =
+      plan_text(kMatrix +
+                    "axes: {steps: [1, 2, 3], seed: [4, 5], optimizer.learning_rate: [0.1, 0.2], seq_len: [40, 80],\n"
+                    "       memory_limit_bytes: [104857600]}\n",
+                TensorList::drop, engine.string());
   ASSERT_THAT(plan, SizeIs(24));
   EXPECT_EQ(read_text(scratch / "asked"), "dry\n--largest\n3\n0.0.json\n0.1.json\n");
   for (const auto& planned : plan) {
-    EXPECT_EQ(planned.counts->peak.activations_bytes, (2 * planned.cell.run.seq_len) << 20) << planned.cell.label;
+    const auto seq_len = planned.cell.run.seq_len;
+    ASSERT_NE(planned.counts, nullptr) << planned.cell.label;
+    EXPECT_EQ(planned.counts->peak.activations_bytes, (2 * seq_len) << 20) << planned.cell.label;
+    EXPECT_EQ(planned.state, seq_len == 80 ? PlanState::infeasible : PlanState::feasible) << planned.cell.label;
   }
 }
 
@@ -182,7 +187,7 @@ TEST(Plan, AnOlderEngineThatNamesEveryTensorIsUnderstood) {
   std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
   const auto matrix = kMatrix + "axes: {seq_len: [40, 80]}\n";
   const auto plan = plan_text(matrix, TensorList::drop, engine.string());
-  EXPECT_EQ(render_plan("m", plan, PlanFormat::json), render_plan("m", plan_text(matrix), PlanFormat::json));
+  ASSERT_EQ(render_plan("m", plan, PlanFormat::json), render_plan("m", plan_text(matrix), PlanFormat::json));
   EXPECT_THAT(plan.at(0).counts->largest, SizeIs(2));
   EXPECT_THAT(plan.at(0).counts->live_at_peak, SizeIs(0));
 }

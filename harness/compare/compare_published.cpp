@@ -93,9 +93,14 @@ bool same_remat(const spec::RunSpec& run, const std::string& remat) {
 }
 
 // An axis that is not stated is 1 where another is.
-std::string mesh_text(std::int64_t dp, std::int64_t fsdp, std::int64_t tp, std::int64_t pp) {
-  const auto axis = [](std::int64_t size) { return std::max<std::int64_t>(size, 1); };
-  return fmt::format("dp {} fsdp {} tp {} pp {}", axis(dp), axis(fsdp), axis(tp), axis(pp));
+std::string axis_text(const char* axis, std::int64_t size) {
+  return fmt::format("{} {}", axis, std::max<std::int64_t>(size, 1));
+}
+std::string data_shards_text(std::int64_t dp, std::int64_t fsdp) {
+  return axis_text("dp", dp) + " " + axis_text("fsdp", fsdp);
+}
+std::string model_shards_text(std::int64_t tp, std::int64_t pp) {
+  return axis_text("tp", tp) + " " + axis_text("pp", pp);
 }
 
 class Differences {
@@ -103,11 +108,12 @@ class Differences {
   // `theirs` empty: not stated.
   void compare(const std::string& what, const std::string& mine, const std::string& theirs) {
     if (theirs.empty()) {
-      silent_.push_back(what);
+      unsaid(what);
     } else if (mine != theirs) {
       out_.push_back(what + " " + mine + " vs " + theirs);
     }
   }
+  void unsaid(const std::string& what) { silent_.push_back(what); }
   std::vector<std::string> take() {
     if (!silent_.empty()) {
       out_.push_back(fmt::format("the row does not say its {}; {} may differ", fmt::join(silent_, ", "),
@@ -121,6 +127,22 @@ class Differences {
   std::vector<std::string> silent_;
 };
 
+void compare_meshes(const spec::MeshSpec& mesh, const spec::PublishedRow& row, Differences& out) {
+  const auto mine = model_shards_text(mesh.tp(), mesh.pp());
+  const auto theirs = model_shards_text(row.tp, row.pp);
+  if (row.dp != 0 || row.fsdp != 0) {
+    out.compare("mesh", data_shards_text(mesh.dp(), mesh.fsdp()) + " " + mine,
+                data_shards_text(row.dp, row.fsdp) + " " + theirs);
+  } else if (row.tp != 0 || row.pp != 0) {
+    // Of how the devices share the batch a table of model parallelism often says nothing.
+    out.compare("mesh", mine, theirs);
+    out.unsaid("dp");
+    out.unsaid("fsdp");
+  } else {
+    out.unsaid("mesh");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> differences(const spec::RunSpec& run, const spec::PublishedRow& row) {
@@ -132,9 +154,7 @@ std::vector<std::string> differences(const spec::RunSpec& run, const spec::Publi
     out.compare("remat", run.remat, row.remat + (is_policy(row.remat) ? "" : " (a name of its system)"));
   }
   out.compare("scan", run.scan ? "on" : "off", row.scan);
-  const auto& mesh = run.mesh;
-  out.compare("mesh", mesh_text(mesh.dp(), mesh.fsdp(), mesh.tp(), mesh.pp()),
-              row.dp == 0 && row.fsdp == 0 ? "" : mesh_text(row.dp, row.fsdp, row.tp, row.pp));
+  compare_meshes(run.mesh, row, out);
   return out.take();
 }
 

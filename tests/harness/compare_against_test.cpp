@@ -121,6 +121,10 @@ TEST(Against, WhatAPublishedRowDoesNotSayIsSaid) {
   table.scan = "off";
   EXPECT_THAT(differences(run, table),
               ElementsAre("attention flash vs dot_product", "the row does not say its mesh; it may differ"));
+  table.attention = "flash";
+  table.tp = 8;
+  EXPECT_THAT(differences(run, table),
+              ElementsAre("mesh tp 1 pp 1 vs tp 8 pp 1", "the row does not say its dp, fsdp; they may differ"));
   const auto found = sweep.against("published:maxtext/llama2-7b-8xh100");
   EXPECT_THAT(found.notes, Contains("remat none vs minimal_flash"));
 }

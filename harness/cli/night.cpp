@@ -155,16 +155,15 @@ void Night::measure_with_planted_fault(const PlannedWork& work) {
   });
   if (planted == work.cells.end()) throw InputError("[nightly] no cell of the matrix can run here on a CPU");
   planted_cell_ = planted->label;
-  report_.notes.push_back(fmt::format("Planted tonight: {} in {}", options_.fault, planted_cell_));
+  report_.notes.push_back(
+      fmt::format("Planted tonight: {} in {}", options_.fault, planted->label.empty() ? "(defaults)" : planted->label));
   const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
   sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(engine_, sweep_id_));
-  sweep(only(work, is_planted), settings(tonight(planted_cell_), sweep_id_));
+  sweep(only(work, is_planted), settings(tonight(planted->label), sweep_id_));
 }
 
 AbSide Night::tonight(const std::string& cell) const {
-  if (!planted_cell_.empty() && cell == planted_cell_) {
-    return faulty_side({kDemonstrationClock, options_.fault}, context_.engine);
-  }
+  if (planted_cell_ == cell) return faulty_side({kDemonstrationClock, options_.fault}, context_.engine);
   return engine_;
 }
 
@@ -353,7 +352,7 @@ void Night::compare_with_anchor() {
   };
   const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = anchor->file};
   try {
-    auto crept = weigh_anchor(measured_, compare(then, tonight({}), {}, AbPurpose::anchor), report_.findings);
+    auto crept = weigh_anchor(measured_, compare(then, engine_, {}, AbPurpose::anchor), report_.findings);
     report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",
                                         since->started_utc.substr(0, 10), crept.size(),
                                         crept.size() == 1 ? "series is" : "series are"));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -77,9 +78,9 @@ class Night {
   SweepStore store_;
   EngineArchive archive_;
   std::string sweep_id_;
-  AbSide engine_;                       // what every cell but a planted one runs with, tonight and on the nights before
-  std::string planted_cell_;            // of a demonstration
-  std::vector<AlertFinding> measured_;  // every series of tonight, as a finding that ends tonight
+  AbSide engine_;  // what every cell but a planted one runs with, tonight and on the nights before
+  std::optional<std::string> planted_cell_;  // of a demonstration; that of a matrix without axes has an empty label
+  std::vector<AlertFinding> measured_;       // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
   reports::NightReport report_;
   bool cancelled_ = false;

@@ -113,6 +113,16 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_THAT(perfbench({"alerts", "list", "--db", "n.db"}).output, HasSubstr("attention=flash"));
 }
 
+// A matrix without axes is one cell, whose label is empty.
+TEST_F(NightlyCommand, PlantsInTheOneCellOfAMatrixWithoutAxes) {
+  write_text(scratch_ / "m.yaml",
+             "name: nights\ndefaults: {model: llama-mini, seq_len: 32, global_batch: 2, steps: 6}\n");
+  const auto night = nightly({"--history-from", "simulated"});
+  EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("Planted tonight: slow:span=matmul,fraction=1 in (defaults)"));
+  EXPECT_THAT(night.output, HasSubstr("REGRESSED"));
+}
+
 // Its times are of the engine's own work: neither what runs beside it nor a rule against that can leave it undecided.
 TEST_F(NightlyCommand, ADemonstrationDiscardsNoPair) {
   const auto night = perfbench({"nightly", "m.yaml", "--db", "n.db", "--history-from", "simulated", "--most-foreign",

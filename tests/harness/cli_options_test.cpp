@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -74,11 +75,13 @@ class Options : public testing::Test {
     write_text(scratch_ / "file", "text");
   }
 
+  // What is not refused would run, some of it for hours.
   ProcessEnd run(Words arguments) const {
     arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
     return run_process({.command = arguments,
                         .working_dir = scratch_.path(),
-                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}},
+                       {.time_limit = std::chrono::minutes(1)});
   }
 
   void append_options(const Words& command, std::vector<ListedOption>& out) const {

@@ -53,12 +53,8 @@ function(perfbench_executable name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
-# Test code is compiled once and runs briefly: a third of its compile time is worth more than its speed.
-if(PERFBENCH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(PERFBENCH_TEST_OPTIONS "")
-else()
-  set(PERFBENCH_TEST_OPTIONS -O1)
-endif()
+# Test code is compiled once and runs briefly: its compile time is worth more than its speed.
+set(PERFBENCH_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
 
 # perfbench_test_objects(name SOURCES ... DEPENDS ...): tests that several executables link, compiled once.
 # $<TARGET_OBJECTS:name> is a source of theirs.

@@ -1,4 +1,4 @@
-// What one rank computes on. Members go in the reverse of their order: the device last.
+// What one rank computes on, and the one place that says in which order it goes.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,16 @@
 
 namespace perfbench::engine {
 
+// Members go from the last to the first: the device last, and before collectives and timeline the operations, because
+// they hold the recordings. A recording holds the communicators of its collectives, and NCCL waits for it, for ever if
+// need be, when a communicator goes.
 struct Backend {
   std::shared_ptr<void> device;  // what the others work on, if it is an object of its own
   std::unique_ptr<ArenaBacking> device_memory;
   std::unique_ptr<ArenaBacking> host_memory;
-  std::unique_ptr<Ops> ops;
   std::unique_ptr<Collectives> collectives;
-  std::unique_ptr<Timeline> timeline;       // absent: the host's clock tells the time
+  std::unique_ptr<Timeline> timeline;  // absent: the host's clock tells the time
+  std::unique_ptr<Ops> ops;
   std::unique_ptr<GpuTelemetry> telemetry;  // absent: the device says nothing of itself
   std::unique_ptr<DeviceTracer> tracer;     // absent: what runs is what the host runs, or CUPTI is missing
 };

@@ -1,8 +1,29 @@
 #include "engine/ops/cuda/recordings.h"
 
+#include <memory>
+#include <utility>
+
 #include "engine/core/cuda_error.h"
 
 namespace perfbench::engine::cuda {
+namespace {
+
+struct DestroyGraph {
+  void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+};
+// What was recorded, from which executable graphs are made. It holds the communicators of its collectives as they do.
+using RecordedGraph = std::unique_ptr<CUgraph_st, DestroyGraph>;
+
+}  // namespace
+
+Recordings::~Recordings() {
+  if (open_) {
+    cudaGraph_t graph = nullptr;
+    cudaStreamEndCapture(stream_, &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+  }
+  forget();
+}
 
 void Recordings::forget() {
   for (cudaGraphExec_t& graph : executables_) {
@@ -14,22 +35,26 @@ void Recordings::forget() {
 void Recordings::begin() {
   // Of this thread alone: others ask events how far collectives are.
   cuda_check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  open_ = true;
 }
 
 void Recordings::end(RecordingSlot slot) {
-  cudaGraph_t graph = nullptr;
-  cuda_check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+  open_ = false;
+  cudaGraph_t ended = nullptr;
+  const cudaError_t code = cudaStreamEndCapture(stream_, &ended);
+  const RecordedGraph graph(ended);
+  cuda_check(code, "cudaStreamEndCapture");
   cudaGraphExec_t& known = executable(slot);
   if (known != nullptr) {
     cudaGraphExecUpdateResultInfo info{};
-    if (cudaGraphExecUpdate(known, graph, &info) != cudaSuccess) {
+    if (cudaGraphExecUpdate(known, graph.get(), &info) != cudaSuccess) {
       cudaGetLastError();  // the operations differ: no error, a reason to begin anew
-      cuda_check(cudaGraphExecDestroy(known), "cudaGraphExecDestroy");
-      known = nullptr;
+      cuda_check(cudaGraphExecDestroy(std::exchange(known, nullptr)), "cudaGraphExecDestroy");
     }
   }
-  if (known == nullptr) cuda_check(cudaGraphInstantiate(&known, graph, 0), "cudaGraphInstantiate");
-  cuda_check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  if (known == nullptr) {
+    cuda_check(cudaGraphInstantiate(&known, graph.get(), 0), "cudaGraphInstantiate");
+  }
   replay(slot);
 }
 

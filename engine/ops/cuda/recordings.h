@@ -12,7 +12,8 @@ namespace perfbench::engine::cuda {
 class Recordings {
  public:
   explicit Recordings(cudaStream_t stream) : stream_(stream) {}
-  ~Recordings() { forget(); }
+  // Also of a recording that an exception left open: whoever is recorded in it may wait until it is gone, as NCCL does.
+  ~Recordings();
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
 
@@ -29,6 +30,7 @@ class Recordings {
   cudaGraphExec_t& executable(RecordingSlot slot) { return executables_[static_cast<std::size_t>(slot)]; }
 
   cudaStream_t stream_;
+  bool open_ = false;
   std::array<cudaGraphExec_t, 3> executables_{};  // by RecordingSlot
 };
 

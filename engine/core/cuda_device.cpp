@@ -39,6 +39,10 @@ std::string CudaDevice::pci_bus_id() const {
   return text.data();
 }
 
+std::int64_t ordinal_of_rank(std::int64_t rank_on_node) {
+  return find_cuda_devices().count == 1 ? 0 : rank_on_node;
+}
+
 CudaDevice::CudaDevice(std::int64_t ordinal) : ordinal_(static_cast<int>(ordinal)) {
   const auto devices = find_cuda_devices();
   if (ordinal >= devices.count) {
@@ -46,9 +50,9 @@ CudaDevice::CudaDevice(std::int64_t ordinal) : ordinal_(static_cast<int>(ordinal
                       "device cuda: GPU " + std::to_string(ordinal) + " was asked for, " +
                           (devices.count == 0 ? devices.reason
                                               : "this process sees " + std::to_string(devices.count) +
-                                                    "; start one rank for each GPU of a node"));
+                                                    "; start one rank for each GPU of a node, or show each its own"));
   }
-  cuda_check(cudaSetDevice(ordinal_), "cudaSetDevice");
+  select();
   cuda_check(cudaGetDeviceProperties(&properties_, ordinal_), "cudaGetDeviceProperties");
   int least = 0;
   int greatest = 0;
@@ -64,6 +68,10 @@ CudaDevice::~CudaDevice() {
   for (cudaStream_t stream : {compute_, communication_, copies_}) {
     if (stream != nullptr) cudaStreamDestroy(stream);
   }
+}
+
+void CudaDevice::select() const {
+  cuda_check(cudaSetDevice(ordinal_), "cudaSetDevice");
 }
 
 void CudaDevice::synchronize() const {

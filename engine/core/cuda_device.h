@@ -23,14 +23,21 @@ CudaDeviceFacts cuda_device_facts(int ordinal);
 // Of the toolkit that this was built with: "13.0".
 std::string cuda_toolkit_version();
 
+// The GPU of a rank: of those of its node, the one of its number there. Launchers may show each rank its own GPU alone,
+// which is then number 0 to all of them.
+std::int64_t ordinal_of_rank(std::int64_t rank_on_node);
+
 class CudaDevice {
  public:
-  // Makes `ordinal` the current device of the calling thread. Throws EngineError (infeasible) when there is none.
+  // Selects it for the calling thread. Throws EngineError (infeasible) when there is none.
   explicit CudaDevice(std::int64_t ordinal);
   ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
+  // For the calling thread. Every thread that calls CUDA begins with it: unasked, a thread works on GPU 0, and half a
+  // gigabyte of that is then taken by a context that nobody uses.
+  void select() const;
   int ordinal() const { return ordinal_; }
   const cudaDeviceProp& properties() const { return properties_; }
   // "0000:18:00.0"

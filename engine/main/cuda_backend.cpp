@@ -29,7 +29,8 @@ std::unique_ptr<GpuTelemetry> watch(const CudaDevice& device, std::int64_t rank)
 
 Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   const std::int64_t rank = processes == nullptr ? 0 : processes->rank();
-  const auto device = std::make_shared<CudaDevice>(processes == nullptr ? 0 : processes->rank_on_node());
+  const auto device =
+      std::make_shared<CudaDevice>(processes == nullptr ? 0 : ordinal_of_rank(processes->rank_on_node()));
   const auto extents = arena_extents(run, rank);
   Backend backend;
   backend.device = device;

@@ -42,6 +42,9 @@ class Collectives {
   // Of collectives that were not called one by one: a replayed recording's.
   void add_traffic(const std::vector<spec::AxisTraffic>& rows);
 
+  // Call when a recording that holds collectives was enqueued: they were not called, and yet are not to hang for ever.
+  virtual void watch_replay() {}
+
   // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, on the
   // lane of the thread that runs it. Set it while none is under way.
   void set_trace(TraceSink* sink) { trace_ = sink; }

@@ -5,22 +5,16 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "engine/core/cuda_event.h"
 #include "engine/core/error.h"
+#include "engine/parallel/nccl_communicator.h"
+#include "engine/parallel/nccl_error.h"
 #include "engine/parallel/watchdog.h"
 
 namespace perfbench::engine {
 namespace {
-
-void nccl_check(ncclResult_t code, const char* call) {
-  if (code == ncclSuccess || code == ncclInProgress) return;
-  throw EngineError(EngineExit::failed,
-                    std::string(call) + " failed: " + ncclGetErrorString(code) + "; " + ncclGetLastError(nullptr));
-}
 
 ncclDataType_t nccl_type(DType dtype) {
   switch (dtype) {
@@ -36,63 +30,18 @@ ncclDataType_t nccl_type(DType dtype) {
   throw LogicFault("no NCCL type for " + std::string(dtype_name(dtype)));
 }
 
-// The ranks of one axis. Its calls do not block: a rank that dies during one is noticed here, not waited for.
-class Communicator {
- public:
-  Communicator(const ncclUniqueId& id, std::int64_t ranks, std::int64_t index, const NcclMemory& memory)
-      : memory_(memory) {
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;
-    nccl_check(ncclCommInitRankConfig(&comm_, static_cast<int>(ranks), id, static_cast<int>(index), &config),
-               "ncclCommInitRankConfig");
-    settle("ncclCommInitRankConfig");
-    if (!memory_.base) return;
-    registration_ = register_with(comm_, memory_);
-    settle("ncclCommRegister");
-  }
-  ~Communicator() {
-    deregister_from(comm_, registration_);
-    // Nothing is under way: every collective was waited for. Finalising would need all ranks, which an exception lacks.
-    ncclCommAbort(comm_);
-  }
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-
-  ncclComm_t get() const { return comm_; }
-  // Until the last call has been enqueued.
-  void settle(const char* call) const {
-    ncclResult_t state = ncclInProgress;
-    while (true) {
-      nccl_check(ncclCommGetAsyncError(comm_, &state), "ncclCommGetAsyncError");
-      nccl_check(state, call);
-      if (state == ncclSuccess) return;
-      std::this_thread::yield();
-    }
-  }
-  std::optional<std::string> fault() const {
-    ncclResult_t state = ncclSuccess;
-    const ncclResult_t asked = ncclCommGetAsyncError(comm_, &state);
-    const ncclResult_t worst = asked != ncclSuccess ? asked : state;
-    if (worst == ncclSuccess || worst == ncclInProgress) return std::nullopt;
-    return std::string("NCCL reports: ") + ncclGetErrorString(worst) + "; " + ncclGetLastError(comm_);
-  }
-
- private:
-  ncclComm_t comm_ = nullptr;
-  NcclMemory memory_;  // stays at least as long as it is registered
-  void* registration_ = nullptr;
-};
-
 class NcclCollectives final : public Collectives {
  public:
   NcclCollectives(const Mesh& mesh, const CudaDevice& device, Processes& processes, const NcclOptions& options)
       : Collectives(mesh), device_(device) {
     for (const auto axis : kMeshAxes) {
-      if (mesh.size(axis) > 1) join(axis, processes, options.registered);
+      if (mesh.size(axis) > 1) join(axis, processes, options);
     }
     if (communicators_.empty()) return;
     watchdog_ = std::make_unique<Watchdog>(Watchdog::Options{
         .timeout = options.timeout,
+        .period = options.period,
+        .enter = [&device] { device.select(); },
         .fault = [this] { return fault(); },
         .give_up =
             [&processes, rank = mesh.rank()](const std::string& why) {
@@ -102,16 +51,27 @@ class NcclCollectives final : public Collectives {
     });
   }
 
+  void watch_replay() override {
+    if (watchdog_ == nullptr) return;
+    auto ended = std::make_shared<CudaEvent>();
+    ended->record(device_.compute());  // which replays are enqueued on
+    watch(std::move(ended), "a replayed recording of collectives");
+  }
+
  private:
-  // Every rank of the run makes an id; those of a group use the first one's.
-  void join(MeshAxis axis, Processes& processes, const NcclMemory& memory) {
+  // The first rank of a group makes its id; an id that nobody uses would keep a thread and a socket.
+  void join(MeshAxis axis, Processes& processes, const NcclOptions& options) {
     ncclUniqueId own{};
-    nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
+    if (mesh().index(axis) == 0) nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
     std::vector<std::byte> all(sizeof(own) * static_cast<std::size_t>(processes.size()));
     processes.all_gather(all, std::as_bytes(std::span(&own, 1)));
-    ncclUniqueId id{};
-    std::memcpy(&id, all.data() + static_cast<std::size_t>(mesh().group(axis).front()) * sizeof(id), sizeof(id));
-    communicators_.emplace(axis, std::make_unique<Communicator>(id, mesh().size(axis), mesh().index(axis), memory));
+    NcclCommunicator::Options place{.ranks = mesh().size(axis),
+                                    .index = mesh().index(axis),
+                                    .registered = options.registered,
+                                    .timeout = options.timeout};
+    std::memcpy(&place.id, all.data() + static_cast<std::size_t>(mesh().group(axis).front()) * sizeof(own),
+                sizeof(own));
+    communicators_.emplace(axis, std::make_unique<NcclCommunicator>(place));
   }
 
   std::optional<std::string> fault() const {
@@ -121,7 +81,7 @@ class NcclCollectives final : public Collectives {
     return std::nullopt;
   }
 
-  const Communicator* along(MeshAxis axis) const {
+  NcclCommunicator* along(MeshAxis axis) const {
     const auto found = communicators_.find(axis);
     return found == communicators_.end() ? nullptr : found->second.get();
   }
@@ -138,19 +98,21 @@ class NcclCollectives final : public Collectives {
   };
 
   template <class Call>
-  std::unique_ptr<Pending::State> submit(const Communicator& communicator, std::string name, Call call) {
+  std::unique_ptr<Pending::State> submit(NcclCommunicator& communicator, const std::string& name, const Call& call) {
     CudaEvent ready;
     ready.record(device_.compute());
     ready.hold(device_.communication());
-    nccl_check(call(communicator.get(), device_.communication()), name.c_str());
-    communicator.settle(name.c_str());
+    communicator.enqueue(name, [&](ncclComm_t comm) { return call(comm, device_.communication()); });
     auto ended = std::make_shared<CudaEvent>();
     ended->record(device_.communication());
-    // An event of a recording marks no point in time that could be asked for.
-    if (is_captured(device_.communication())) return std::make_unique<Submitted>(std::move(ended), device_.compute());
-    watchdog_->watch(
-        {.ended = [ended] { return cudaEventQuery(ended->get()) != cudaErrorNotReady; }, .name = std::move(name)});
+    // An event of a recording marks no point in time that could be asked for: its replays are watched as a whole.
+    if (!is_captured(device_.communication())) watch(ended, name);
     return std::make_unique<Submitted>(std::move(ended), device_.compute());
+  }
+
+  void watch(std::shared_ptr<CudaEvent> ended, const std::string& name) {
+    watchdog_->watch({.ended = [ended = std::move(ended)] { return cudaEventQuery(ended->get()) != cudaErrorNotReady; },
+                      .name = name});
   }
 
   std::unique_ptr<Pending::State> within(TensorView to, TensorView from) const {
@@ -168,7 +130,7 @@ class NcclCollectives final : public Collectives {
   }
 
   std::unique_ptr<Pending::State> do_all_gather(MeshAxis axis, TensorView full, TensorView shard) override {
-    const Communicator* group = along(axis);
+    NcclCommunicator* group = along(axis);
     if (group == nullptr) return within(full, shard);
     return submit(*group, named("all_gather", axis, full), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllGather(shard.data, full.data, static_cast<std::size_t>(shard.elements()), nccl_type(shard.dtype),
@@ -177,7 +139,7 @@ class NcclCollectives final : public Collectives {
   }
 
   std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis axis, TensorView shard, TensorView full) override {
-    const Communicator* group = along(axis);
+    NcclCommunicator* group = along(axis);
     if (group == nullptr) return within(shard, full);
     return submit(*group, named("reduce_scatter", axis, full), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclReduceScatter(full.data, shard.data, static_cast<std::size_t>(shard.elements()),
@@ -186,7 +148,7 @@ class NcclCollectives final : public Collectives {
   }
 
   std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) override {
-    const Communicator* group = along(axis);
+    NcclCommunicator* group = along(axis);
     if (group == nullptr) return nullptr;
     return submit(*group, named("all_reduce", axis, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllReduce(buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()),
@@ -195,7 +157,7 @@ class NcclCollectives final : public Collectives {
   }
 
   const CudaDevice& device_;
-  std::map<MeshAxis, std::unique_ptr<Communicator>> communicators_;
+  std::map<MeshAxis, std::unique_ptr<NcclCommunicator>> communicators_;
   std::unique_ptr<Watchdog> watchdog_;  // goes first: it asks the communicators
 };
 

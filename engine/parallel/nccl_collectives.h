@@ -13,8 +13,10 @@
 namespace perfbench::engine {
 
 struct NcclOptions {
-  // A collective that has not ended by then, or an error that NCCL reports on its own, ends all ranks of the run.
-  std::chrono::seconds timeout{600};
+  // A collective or a replay that has not ended by then, or an error that NCCL reports on its own, ends all ranks of
+  // the run; to join the ranks, and to hand a collective over, takes no longer either.
+  std::chrono::milliseconds timeout{600'000};
+  std::chrono::milliseconds period{100};  // from one look to the next
   NcclMemory registered = {};  // with every communicator, where there is any; other memory can be communicated as well
 };
 

@@ -28,12 +28,11 @@ std::optional<std::string> Watchdog::look(Clock::time_point now) {
     if (!entries_.empty()) entries_.front().since = std::max(entries_.front().since, now);
   }
   if (entries_.empty() || now - entries_.front().since < options_.timeout) return std::nullopt;
-  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - entries_.front().since);
-  return entries_.front().operation.name + " has not ended after " + std::to_string(waited.count()) +
-         " s; another rank died, hangs, or took another way";
+  return has_not_ended(entries_.front().operation.name, now - entries_.front().since);
 }
 
 void Watchdog::run() {
+  if (options_.enter) options_.enter();
   std::unique_lock lock(mutex_);
   while (!stop_.wait_for(lock, options_.period, [this] { return stopping_; })) {
     if (const auto wrong = look(Clock::now())) {
@@ -41,6 +40,12 @@ void Watchdog::run() {
       return;
     }
   }
+}
+
+std::string has_not_ended(const std::string& name, Watchdog::Clock::duration waited) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited);
+  return name + " has not ended after " + std::to_string(seconds.count()) +
+         " s; another rank died, hangs, or took another way";
 }
 
 }  // namespace perfbench::engine

@@ -24,6 +24,8 @@ class Watchdog {
   struct Options {
     std::chrono::milliseconds timeout{600'000};
     std::chrono::milliseconds period{100};
+    // Called first on the watchdog's thread: what its questions need there, if anything.
+    std::function<void()> enter = {};
     // What is wrong with the library itself, if anything.
     std::function<std::optional<std::string>()> fault;
     // Called once, with the evidence. Does not return in production.
@@ -53,5 +55,8 @@ class Watchdog {
   std::deque<Entry> entries_;
   std::thread thread_;  // last: it uses all of the above
 };
+
+// "NAME has not ended after 600 s; ...": what is said of something that waits for other ranks in vain.
+std::string has_not_ended(const std::string& name, Watchdog::Clock::duration waited);
 
 }  // namespace perfbench::engine

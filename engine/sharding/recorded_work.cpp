@@ -13,6 +13,7 @@ void RecordedWork::run(Context& context, const std::function<void()>& body) {
   } else {
     record(context, body);
   }
+  if (!traffic_.empty()) context.collectives.watch_replay();
 }
 
 void RecordedWork::record(Context& context, const std::function<void()>& body) {

@@ -4,3 +4,4 @@ perfbench_test(parallel_test
 if(PERFBENCH_HAS_CUDA)
   perfbench_test(engine_nccl_tests SOURCES parallel_nccl_buffers_test.cpp DEPENDS perfbench_parallel perfbench_cuda PREFIX cuda.)
 endif()
+include(${CMAKE_CURRENT_LIST_DIR}/fake_cuda/fake_cuda.cmake)

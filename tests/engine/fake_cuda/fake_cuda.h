@@ -1,0 +1,45 @@
+// A CUDA runtime and an NCCL that compute nothing: they note what they are asked, from which thread and for which
+// device, and answer what a test wants. Linked in place of the libraries, so that what decides when a run hangs (who
+// goes first, who asks from where) is tested without a device. What they keep of the libraries: streams that join a
+// capture, threads that begin on device 0, and graphs that hold the communicators of their collectives.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace perfbench::engine::fake_cuda {
+
+struct Call {
+  std::string name;
+  int device = 0;  // the current one of the thread
+  std::thread::id thread;
+  std::int64_t value = 0;  // of cudaGraphInstantiate the flags; of ncclCommAbort the graphs that hold the communicator
+};
+
+struct Answers {
+  std::atomic<int> devices = 1;
+  std::atomic<bool> events_end = true;
+  std::atomic<bool> graphs_update = true;
+  std::atomic<bool> graphs_instantiate = true;
+  // How many questions for the state of a communicator are told that its call is still under way.
+  std::atomic<std::int64_t> questions_in_progress = 0;
+};
+
+// Before each test: no calls, the answers above, the calling thread on device 0.
+void begin();
+Answers& answers();
+// Those of the given names, in their order.
+std::vector<Call> calls(const std::vector<std::string_view>& names);
+std::vector<std::string> names_of(const std::vector<Call>& calls);
+// Until `name` was called `count` times from threads other than this one.
+void wait_for_others(std::string_view name, std::size_t count);
+// Calls of NCCL that began within another one on the same communicator.
+std::int64_t overlapping_calls();
+// Streams, events, graphs that were made and not destroyed.
+std::int64_t handles();
+
+}  // namespace perfbench::engine::fake_cuda

@@ -1,0 +1,34 @@
+// What the fake libraries' handles point to, and their log.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+// As the toolkit and NCCL name them.
+struct ncclComm {
+  std::atomic<int> within = 0;   // calls that have begun and not ended
+  std::atomic<int> held_by = 0;  // graphs, one for each collective in them
+};
+struct CUgraph_st {
+  std::vector<ncclComm*> held;
+  std::vector<cudaStream_t> joined;  // streams that are being captured into it
+};
+struct CUgraphExec_st {
+  std::vector<ncclComm*> held;
+};
+struct CUstream_st {
+  cudaGraph_t captured = nullptr;
+};
+struct CUevent_st {
+  cudaGraph_t captured = nullptr;
+};
+
+namespace perfbench::engine::fake_cuda {
+
+void note(const char* name, std::int64_t value = 0);
+void note_overlap();
+
+}  // namespace perfbench::engine::fake_cuda

@@ -1,0 +1,94 @@
+#include <nccl.h>
+
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "tests/engine/fake_cuda/fake_cuda.h"
+#include "tests/engine/fake_cuda/handles.h"
+
+namespace perfbench::engine::fake_cuda {
+namespace {
+
+// A call on a communicator, long enough for another thread's to begin within it.
+class WithinCall {
+ public:
+  explicit WithinCall(ncclComm* communicator) : communicator_(communicator) {
+    if (communicator_->within++ > 0) note_overlap();
+    for (int i = 0; i < 10; ++i) std::this_thread::yield();
+  }
+  ~WithinCall() { --communicator_->within; }
+  WithinCall(const WithinCall&) = delete;
+  WithinCall& operator=(const WithinCall&) = delete;
+
+ private:
+  ncclComm* communicator_;
+};
+
+// Kept to the end: a graph may outlive the communicator that it holds, which is what tests look for.
+ncclComm* new_communicator() {
+  static std::mutex mutex;
+  static std::vector<std::unique_ptr<ncclComm>> all;
+  const std::scoped_lock lock(mutex);
+  return all.emplace_back(std::make_unique<ncclComm>()).get();
+}
+
+ncclResult_t collective(const char* name, ncclComm* communicator, cudaStream_t stream) {
+  const WithinCall within(communicator);
+  note(name);
+  if (stream->captured != nullptr) {
+    stream->captured->held.push_back(communicator);
+    ++communicator->held_by;
+  }
+  return ncclInProgress;
+}
+
+}  // namespace
+extern "C" {
+
+const char* ncclGetErrorString(ncclResult_t) {
+  return "an error";
+}
+const char* ncclGetLastError(ncclComm_t) {
+  return "of the fake NCCL";
+}
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  note("ncclGetUniqueId");
+  *id = {};
+  id->internal[0] = 7;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int, ncclUniqueId id, int, ncclConfig_t*) {
+  note("ncclCommInitRankConfig", id.internal[0]);
+  *communicator = new_communicator();
+  return ncclInProgress;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state) {
+  const WithinCall within(communicator);
+  note("ncclCommGetAsyncError");
+  *state = answers().questions_in_progress-- > 0 ? ncclInProgress : ncclSuccess;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  note("ncclCommAbort", communicator->held_by);
+  return ncclSuccess;
+}
+ncclResult_t ncclAllGather(const void*, void*, std::size_t, ncclDataType_t, ncclComm_t comm, cudaStream_t stream) {
+  return collective("ncclAllGather", comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return collective("ncclReduceScatter", comm, stream);
+}
+ncclResult_t ncclAllReduce(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return collective("ncclAllReduce", comm, stream);
+}
+
+}  // extern "C"
+
+}  // namespace perfbench::engine::fake_cuda

@@ -1,0 +1,232 @@
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "tests/engine/fake_cuda/fake_cuda.h"
+#include "tests/engine/fake_cuda/handles.h"
+
+namespace perfbench::engine::fake_cuda {
+namespace {
+
+struct Log {
+  std::mutex mutex;
+  std::condition_variable grown;
+  std::vector<Call> calls;
+  std::atomic<std::int64_t> overlapping = 0;
+  std::atomic<std::int64_t> handles = 0;
+};
+
+Log& log() {
+  static Log one;
+  return one;
+}
+
+thread_local int current_device = 0;
+
+template <class Handle>
+cudaError_t make(Handle** handle) {
+  *handle = new Handle;
+  ++log().handles;
+  return cudaSuccess;
+}
+
+template <class Handle>
+cudaError_t destroy(Handle* handle) {
+  delete handle;
+  --log().handles;
+  return cudaSuccess;
+}
+
+void hold(const std::vector<ncclComm*>& communicators, int more) {
+  for (ncclComm* communicator : communicators) communicator->held_by += more;
+}
+
+}  // namespace
+
+Answers& answers() {
+  static Answers one;
+  return one;
+}
+
+void begin() {
+  const std::scoped_lock lock(log().mutex);
+  log().calls.clear();
+  log().overlapping = 0;
+  current_device = 0;
+  answers().devices = 1;
+  answers().events_end = true;
+  answers().graphs_update = true;
+  answers().graphs_instantiate = true;
+  answers().questions_in_progress = 0;
+}
+
+void note(const char* name, std::int64_t value) {
+  const std::scoped_lock lock(log().mutex);
+  log().calls.push_back({name, current_device, std::this_thread::get_id(), value});
+  log().grown.notify_all();
+}
+
+void note_overlap() {
+  ++log().overlapping;
+}
+
+std::vector<Call> calls(const std::vector<std::string_view>& names) {
+  const std::scoped_lock lock(log().mutex);
+  std::vector<Call> found;
+  for (const auto& call : log().calls) {
+    for (const auto name : names) {
+      if (call.name == name) found.push_back(call);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> names_of(const std::vector<Call>& calls) {
+  std::vector<std::string> names;
+  for (const auto& call : calls) names.push_back(call.name);
+  return names;
+}
+
+void wait_for_others(std::string_view name, std::size_t count) {
+  std::unique_lock lock(log().mutex);
+  log().grown.wait(lock, [&] {
+    std::size_t found = 0;
+    for (const auto& call : log().calls) {
+      if (call.name == name && call.thread != std::this_thread::get_id()) ++found;
+    }
+    return found >= count;
+  });
+}
+
+std::int64_t overlapping_calls() {
+  return log().overlapping;
+}
+
+std::int64_t handles() {
+  return log().handles;
+}
+
+extern "C" {
+
+const char* cudaGetErrorName(cudaError_t code) {
+  return code == cudaErrorInvalidDevice ? "cudaErrorInvalidDevice" : "an error";
+}
+const char* cudaGetErrorString(cudaError_t) {
+  return "of the fake runtime";
+}
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = answers().devices;
+  return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+cudaError_t cudaSetDevice(int ordinal) {
+  if (ordinal >= answers().devices) return cudaErrorInvalidDevice;
+  current_device = ordinal;
+  note("cudaSetDevice", ordinal);
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int ordinal) {
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02x:00.0", ordinal);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return make(stream);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return destroy(stream);
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = stream->captured == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (event->captured != nullptr && stream->captured == nullptr) {
+    stream->captured = event->captured;
+    stream->captured->joined.push_back(stream);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  note("cudaEventCreateWithFlags");
+  return make(event);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  note("cudaEventDestroy");
+  return destroy(event);
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event->captured = stream->captured;
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t) {
+  note("cudaEventQuery");
+  return answers().events_end ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  make(&stream->captured);
+  stream->captured->joined.push_back(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = stream->captured;
+  for (cudaStream_t joined : (*graph)->joined) joined->captured = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  note("cudaGraphInstantiate", static_cast<std::int64_t>(flags));
+  if (!answers().graphs_instantiate) return cudaErrorMemoryAllocation;
+  make(executable);
+  (*executable)->held = graph->held;
+  hold(graph->held, 1);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo*) {
+  note("cudaGraphExecUpdate");
+  if (!answers().graphs_update) return cudaErrorGraphExecUpdateFailure;
+  hold(executable->held, -1);
+  executable->held = graph->held;
+  hold(executable->held, 1);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
+  note("cudaGraphLaunch");
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  note("cudaGraphDestroy");
+  hold(graph->held, -1);
+  return destroy(graph);
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  note("cudaGraphExecDestroy");
+  hold(executable->held, -1);
+  return destroy(executable);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+}  // extern "C"
+
+}  // namespace perfbench::engine::fake_cuda

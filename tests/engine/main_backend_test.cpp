@@ -1,0 +1,68 @@
+// The order in which a backend goes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "engine/core/cuda_device.h"
+#include "engine/main/backend.h"
+#include "engine/ops/cpu/cpu_ops.h"
+#include "engine/ops/cuda/recordings.h"
+#include "engine/parallel/nccl_collectives.h"
+#include "tests/engine/fake_cuda/fake_cuda.h"
+#include "tests/engine/one_of_two_ranks.h"
+
+namespace perfbench::engine {
+namespace {
+
+// Operations that record on a device; they are not asked to compute.
+class RecordingOps : public cpu::CpuOps {
+ public:
+  explicit RecordingOps(const CudaDevice& device) : recordings_(device.compute()) {}
+  bool records() const override { return true; }
+  void begin_recording() override { recordings_.begin(); }
+  void end_recording(RecordingSlot slot) override { recordings_.end(slot); }
+
+ private:
+  cuda::Recordings recordings_;
+};
+
+class BackendTest : public testing::Test {
+ protected:
+  BackendTest() {
+    fake_cuda::begin();
+    const auto device = std::make_shared<CudaDevice>(0);
+    backend_.emplace();
+    backend_->device = device;
+    backend_->ops = std::make_unique<RecordingOps>(*device);
+    backend_->collectives = make_nccl_collectives(Mesh({.ici = {.fsdp = 2}}, 0), *device, processes_);
+    backend_->ops->begin_recording();
+    backend_->collectives->all_reduce(MeshAxis::fsdp, {values_.data(), DType::f32, Shape{4}}).wait();
+  }
+  // NCCL waits in ncclCommAbort until no graph holds the communicator.
+  static void expect_no_hang() {
+    const auto aborted = fake_cuda::calls({"ncclCommAbort"});
+    ASSERT_EQ(aborted.size(), 2U);  // along fsdp, and along all data
+    for (const auto& call : aborted) EXPECT_EQ(call.value, 0) << "graphs hold a communicator that goes";
+  }
+
+  OneOfTwoRanks processes_{0};
+  std::array<float, 4> values_{};
+  std::optional<Backend> backend_;
+};
+
+// The run of several GPUs that ended with its last step and yet never exited.
+TEST_F(BackendTest, RecordingsGoBeforeTheCommunicatorsOfTheirCollectives) {
+  backend_->ops->end_recording(RecordingSlot::step);
+  backend_.reset();
+  expect_no_hang();
+}
+
+TEST_F(BackendTest, SoDoesARecordingThatAnExceptionLeftOpen) {
+  backend_.reset();
+  expect_no_hang();
+}
+
+}  // namespace
+}  // namespace perfbench::engine

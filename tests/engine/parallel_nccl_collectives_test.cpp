@@ -1,0 +1,142 @@
+// Collectives between GPUs, as far as they hang or not: who makes ids, who asks what from which thread, how long is
+// waited for other ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <optional>
+
+#include "engine/core/error.h"
+#include "engine/ops/cuda/recordings.h"
+#include "engine/parallel/nccl_collectives.h"
+#include "tests/engine/fake_cuda/fake_cuda.h"
+#include "tests/engine/one_of_two_ranks.h"
+
+namespace perfbench::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using fake_cuda::calls;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+
+class NcclCollectivesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_cuda::begin();
+    fake_cuda::answers().devices = 4;
+    device_.emplace(2);
+  }
+  std::unique_ptr<Collectives> make(std::int64_t rank, const NcclOptions& options) {
+    processes_.emplace(rank);
+    return make_nccl_collectives(Mesh({.ici = {.fsdp = 2}}, rank), *device_, *processes_, options);
+  }
+  std::unique_ptr<Collectives> make() { return make(0, {.timeout = 1h, .period = 1ms}); }
+  Pending reduce(Collectives& collectives) {
+    return collectives.all_reduce(MeshAxis::fsdp, {values_.data(), DType::f32, Shape{4}});
+  }
+
+  std::optional<CudaDevice> device_;
+  std::optional<OneOfTwoRanks> processes_;
+  std::array<float, 4> values_{};
+};
+
+// An fsdp axis of two ranks, and the axis of all data.
+TEST_F(NcclCollectivesTest, UseTheIdThatTheFirstRankOfTheGroupMade) {
+  make(0, {});
+  EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 2U);
+  const auto first = calls({"ncclCommInitRankConfig"});
+  fake_cuda::begin();
+  make(1, {});
+  EXPECT_THAT(calls({"ncclGetUniqueId"}), IsEmpty());
+  const auto second = calls({"ncclCommInitRankConfig"});
+  ASSERT_EQ(first.size(), 2U);
+  ASSERT_EQ(second.size(), 2U);
+  EXPECT_EQ(first[0].value, 7);  // the fake's ids
+  EXPECT_EQ(second[0].value, OneOfTwoRanks::kIdOfOthers);
+}
+
+TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {
+  auto collectives = make();
+  for (std::size_t asked = 1; asked <= 2; ++asked) {
+    reduce(*collectives).wait();
+    fake_cuda::wait_for_others("cudaEventQuery", asked);
+  }
+  collectives.reset();
+  for (const auto& call : calls({"cudaEventQuery", "cudaEventDestroy", "cudaEventCreateWithFlags"})) {
+    EXPECT_EQ(call.device, 2) << call.name;
+  }
+}
+
+TEST_F(NcclCollectivesTest, AskNcclFromOneThreadAtATime) {
+  auto collectives = make();
+  fake_cuda::answers().events_end = false;  // so that each look of the watchdog is one question
+  std::atomic<bool> looked = false;
+  auto looks = std::async(std::launch::async, [&] {
+    fake_cuda::wait_for_others("cudaEventQuery", 20);
+    looked = true;
+  });
+  while (!looked) reduce(*collectives).wait();
+  EXPECT_EQ(fake_cuda::overlapping_calls(), 0);
+}
+
+TEST_F(NcclCollectivesTest, WaitUntilTheyAreHandedOver) {
+  fake_cuda::answers().questions_in_progress = 5;
+  auto collectives = make(0, {.timeout = 1h, .period = 1h});
+  const auto questions = calls({"ncclCommGetAsyncError"}).size();
+  EXPECT_EQ(questions, 5U + 2U);  // two communicators
+  fake_cuda::answers().questions_in_progress = 5;
+  reduce(*collectives).wait();
+  EXPECT_EQ(calls({"ncclCommGetAsyncError"}).size(), questions + 6);
+}
+
+TEST_F(NcclCollectivesTest, GiveUpOnRanksThatDoNotJoin) {
+  fake_cuda::answers().questions_in_progress = 1'000'000'000;
+  EXPECT_THAT([&] { make(0, {.timeout = 0ms, .period = 1h}); },
+              ThrowsMessage<EngineError>(
+                  AllOf(HasSubstr("ncclCommInitRankConfig has not ended after"), HasSubstr("another rank died"))));
+  EXPECT_EQ(calls({"ncclCommAbort"}).size(), 1U);  // its threads wait for those ranks too
+}
+
+TEST_F(NcclCollectivesTest, GiveUpOnACallThatIsNotHandedOver) {
+  auto collectives = make(0, {.timeout = 0ms, .period = 1h});
+  fake_cuda::answers().questions_in_progress = 1'000'000'000;
+  EXPECT_THAT([&] { reduce(*collectives); },
+              ThrowsMessage<EngineError>(HasSubstr("all_reduce over fsdp, 16 bytes, has not ended after")));
+}
+
+using NcclCollectivesDeathTest = NcclCollectivesTest;
+
+TEST_F(NcclCollectivesDeathTest, ThatAreReplayedInARecordingAndDoNotEndEndAllRanks) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        auto collectives = make(0, {.timeout = 0ms, .period = 1ms});
+        cuda::Recordings recordings(device_->compute());
+        recordings.begin();
+        reduce(*collectives).wait();
+        recordings.end(RecordingSlot::step);
+        fake_cuda::answers().events_end = false;
+        collectives->watch_replay();
+        std::promise<void>().get_future().wait();
+      },
+      testing::ExitedWithCode(static_cast<int>(EngineExit::failed)),
+      "rank 0: a replayed recording of collectives has not ended after");
+}
+
+TEST_F(NcclCollectivesTest, ThatAreRecordedAreNotAskedThemselves) {
+  auto collectives = make(0, {.timeout = 1h, .period = 1h});
+  cuda::Recordings recordings(device_->compute());
+  recordings.begin();
+  reduce(*collectives).wait();
+  recordings.end(RecordingSlot::step);
+  // One event orders the streams before it and one after it: neither waits for a look of the watchdog to go.
+  EXPECT_EQ(calls({"cudaEventDestroy"}).size(), 2U);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -2,7 +2,7 @@
 # What of it is found is said when the tree is configured and recorded with every run.
 set(PERFBENCH_CUDA OFF CACHE STRING "CUDA backend: AUTO, ON or OFF")
 set_property(CACHE PERFBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(PERFBENCH_CUDA_ARCHITECTURES "" CACHE STRING "GPU architectures, as CMAKE_CUDA_ARCHITECTURES; empty for sm_80, sm_90a and (where nvcc knows it) sm_100a; native for this machine's")
+set(PERFBENCH_CUDA_ARCHITECTURES "" CACHE STRING "GPU architectures, as CMAKE_CUDA_ARCHITECTURES; empty for sm_80, sm_90a and (where nvcc knows it) sm_100a, with the PTX of compute_80 for all others; native for this machine's")
 
 set(PERFBENCH_HAS_CUDA FALSE)
 if(PERFBENCH_CUDA STREQUAL "OFF")
@@ -28,7 +28,9 @@ endif()
 if(PERFBENCH_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES ${PERFBENCH_CUDA_ARCHITECTURES})
 else()
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real)
+  # PTX too, of the oldest: the driver compiles it for GPUs that are newer than this list. That of 90a would not do, it is
+  # for those chips alone; and no kernel asks for more than compute_80.
+  set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
 endif()
 enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)

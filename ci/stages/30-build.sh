@@ -3,6 +3,6 @@ set -eu
 mkdir -p build/cpu
 exec 9>build/lock
 flock 9
-cmake --preset cpu
+cmake --preset ci-cpu
 ninja -C build/cpu
 ninja -C build/cpu header_check_gpu

@@ -1,5 +1,5 @@
 # A bare cluster node: compiler, CMake and the JSON header only. The engine still builds and trains.
 set -eu
-cmake --preset engine -DPERFBENCH_MPI=OFF -DPERFBENCH_ONEDNN_LIBRARY=OFF -DPERFBENCH_OPENBLAS_LIBRARY=OFF -DPERFBENCH_BLOSC_LIBRARY=OFF
+cmake --preset ci-engine -DPERFBENCH_MPI=OFF -DPERFBENCH_ONEDNN_LIBRARY=OFF -DPERFBENCH_OPENBLAS_LIBRARY=OFF -DPERFBENCH_BLOSC_LIBRARY=OFF
 ninja -C build/engine
 build/engine/bin/perfbench-engine env

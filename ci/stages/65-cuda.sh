@@ -6,7 +6,7 @@ if ! command -v nvcc >/dev/null && [ ! -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvc
   echo "skipped: no CUDA toolkit"
   exit 0
 fi
-cmake --preset cuda -DPERFBENCH_CUDA_ARCHITECTURES=90a -DPERFBENCH_CUDNN_FRONTEND="$(ci/cudnn_frontend.sh)"
+cmake --preset ci-cuda -DPERFBENCH_CUDA_ARCHITECTURES=90a -DPERFBENCH_CUDNN_FRONTEND="$(ci/cudnn_frontend.sh)"
 ninja -C build/cuda
 ctest --test-dir build/cuda --output-on-failure -j "$(nproc)" -R '^cuda\.'
 

@@ -21,21 +21,22 @@ std::string demangled(const char* name) {
   return status == 0 && text ? text.get() : name;
 }
 
-std::string call_name(std::uint32_t callback) {
+std::string call_name(CUpti_CallbackDomain domain, std::uint32_t callback) {
   const char* name = nullptr;
-  const CUptiResult code = cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, callback, &name);
-  return code == CUPTI_SUCCESS && name != nullptr ? name : "runtime call " + std::to_string(callback);
+  if (cuptiGetCallbackName(domain, callback, &name) == CUPTI_SUCCESS && name != nullptr) return name;
+  return (domain == CUPTI_CB_DOMAIN_DRIVER_API ? "driver call " : "runtime call ") + std::to_string(callback);
 }
 
 }  // namespace
 
-std::uint64_t CuptiRecords::begin_span(const TraceSpan& span, std::string_view phase) {
+std::uint64_t CuptiRecords::begin_span(const TraceSpan& span, std::string_view phase, std::int64_t at_ns) {
   open_.push_back(spans_.size());
-  spans_.push_back({span.kind, std::string(span.name), std::string(span.axis), span.bytes, std::string(phase)});
+  spans_.push_back({span.kind, std::string(span.name), std::string(span.axis), span.bytes, std::string(phase), at_ns});
   return open_.back();
 }
 
-void CuptiRecords::end_span() {
+void CuptiRecords::end_span(std::int64_t at_ns) {
+  spans_[open_.back()].end_ns = at_ns;
   open_.pop_back();
 }
 
@@ -82,10 +83,13 @@ void CuptiRecords::add(const CUpti_Activity* record) {
       add_work(spec::TraceKind::memset, m, nullptr, m.bytes);
       break;
     }
-    case CUPTI_ACTIVITY_KIND_RUNTIME: {
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER: {
       const auto& a = *reinterpret_cast<const CUpti_ActivityAPI*>(record);
+      const auto domain =
+          a.kind == CUPTI_ACTIVITY_KIND_DRIVER ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
       calls_.push_back(
-          {a.cbid, a.threadId, a.correlationId, static_cast<std::int64_t>(a.start), static_cast<std::int64_t>(a.end)});
+          {domain, a.cbid, a.correlationId, static_cast<std::int64_t>(a.start), static_cast<std::int64_t>(a.end)});
       break;
     }
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
@@ -115,15 +119,44 @@ void CuptiRecords::add_marker(const CuptiMarker& marker) {
   }
 }
 
-// Of a replayed graph's work, the span that recorded it; of other work, the one that submitted it.
-const CuptiRecords::Span* CuptiRecords::span_of(const Work& work) const {
+// The calls that started work on a device. One of the driver within one of the runtime may have the same correlation.
+CuptiRecords::CallOf CuptiRecords::calls_of_work() const {
+  std::unordered_set<std::uint32_t> started;
+  for (const auto& work : work_) started.insert(static_cast<std::uint32_t>(work.event.correlation));
+  CallOf calls;
+  for (const auto& call : calls_) {
+    if (!started.contains(call.correlation)) continue;
+    const Call*& known = calls[call.correlation];
+    if (known == nullptr || call.domain == CUPTI_CB_DOMAIN_RUNTIME_API) known = &call;
+  }
+  return calls;
+}
+
+// Of a replayed graph's work, the span that recorded it; of other work, the one that submitted it. External ids belong
+// to the thread that begins the spans. What a thread of NCCL's own launches has none, but is launched while the engine
+// hands a collective over, which waits for that.
+const CuptiRecords::Span* CuptiRecords::span_of(const Work& work, const CallOf& calls) const {
   if (work.node != 0) {
     const auto known = nodes_.find(work.node);
     return known == nodes_.end() ? nullptr : &known->second;
   }
-  const auto id = span_of_.find(static_cast<std::uint32_t>(work.event.correlation));
-  if (id == span_of_.end() || id->second >= spans_.size()) return nullptr;
-  return &spans_[id->second];
+  const auto correlation = static_cast<std::uint32_t>(work.event.correlation);
+  if (const auto id = span_of_.find(correlation); id != span_of_.end()) {
+    return id->second < spans_.size() ? &spans_[id->second] : nullptr;
+  }
+  const auto call = calls.find(correlation);
+  return call == calls.end() ? nullptr : handed_over_at(call->second->start_ns);
+}
+
+// Spans that hand over do not nest in each other, so only the last one that had begun by then can have been open.
+const CuptiRecords::Span* CuptiRecords::handed_over_at(std::int64_t at_ns) const {
+  auto after = std::upper_bound(spans_.begin(), spans_.end(), at_ns,
+                                [](std::int64_t at, const Span& span) { return at < span.start_ns; });
+  while (after != spans_.begin()) {
+    const Span& span = *--after;
+    if (span.kind == spec::TraceKind::submit) return at_ns <= span.end_ns ? &span : nullptr;
+  }
+  return nullptr;
 }
 
 // A collective's kernel is the collective itself: its span was only the handing over.
@@ -135,18 +168,15 @@ void CuptiRecords::name_by(const Span& span, spec::TraceEvent& event) {
   event.bytes = span.bytes;
 }
 
-void CuptiRecords::take_calls(std::vector<spec::TraceEvent>& events) const {
-  std::unordered_set<std::uint32_t> started;
-  for (const auto& work : work_) started.insert(static_cast<std::uint32_t>(work.event.correlation));
-  for (const auto& call : calls_) {
-    if (!started.contains(call.correlation)) continue;
+void CuptiRecords::take_calls(const CallOf& calls, std::vector<spec::TraceEvent>& events) {
+  for (const auto& [correlation, call] : calls) {
     spec::TraceEvent event;
     event.kind = spec::TraceKind::host_call;
-    event.name = call_name(call.callback);
-    event.start_ns = call.start_ns;
-    event.end_ns = call.end_ns;
+    event.name = call_name(call->domain, call->callback);
+    event.start_ns = call->start_ns;
+    event.end_ns = call->end_ns;
     event.lane = static_cast<std::int64_t>(TraceLane::schedule);
-    event.correlation = call.correlation;
+    event.correlation = correlation;
     events.push_back(std::move(event));
   }
 }
@@ -170,14 +200,15 @@ void CuptiRecords::take_markers(std::vector<spec::TraceEvent>& events) {
 
 std::vector<spec::TraceEvent> CuptiRecords::take(std::int64_t rank, std::int64_t step) {
   std::vector<spec::TraceEvent> events;
+  const CallOf calls = calls_of_work();
   for (const auto& work : work_) {
     events.push_back(work.event);
-    const Span* span = span_of(work);
+    const Span* span = span_of(work, calls);
     if (span == nullptr) continue;
     name_by(*span, events.back());
     if (work.node != 0) events.back().phase = span->phase;
   }
-  take_calls(events);
+  take_calls(calls, events);
   take_markers(events);
   for (auto& event : events) {
     event.rank = rank;

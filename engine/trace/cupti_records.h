@@ -4,6 +4,7 @@
 #include <cupti.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,9 +28,10 @@ using CuptiMarker = CUpti_ActivityMarker2;
 
 class CuptiRecords {
  public:
-  // A span of the engine; what it submits carries the number that is returned as its external id. They nest.
-  std::uint64_t begin_span(const TraceSpan& span, std::string_view phase);
-  void end_span();
+  // A span of the engine, on the clock of the records; what its thread submits carries the number that is returned as
+  // its external id. They nest.
+  std::uint64_t begin_span(const TraceSpan& span, std::string_view phase, std::int64_t at_ns);
+  void end_span(std::int64_t at_ns);
   // A node of a CUDA graph was made, of what the innermost open span submits; none open, or a copy of another graph's
   // node: an executable graph holds copies of those that were recorded. What a node runs later bears that span's name,
   // in all steps to come.
@@ -38,8 +40,8 @@ class CuptiRecords {
   // A record of any kind, in any order; kinds that a trace does not hold are passed over, as are NVTX ranges of the
   // engine's own domain, which are the spans that it records itself.
   void add(const CUpti_Activity* record);
-  // The events of what was added since the last call, by start. Calls of the runtime that started nothing on a device
-  // are left out.
+  // The events of what was added since the last call, by start. Calls that started nothing on a device are left out, as
+  // is a call of the driver within one of the runtime.
   std::vector<spec::TraceEvent> take(std::int64_t rank, std::int64_t step);
 
  private:
@@ -49,10 +51,13 @@ class CuptiRecords {
     std::string axis;
     std::int64_t bytes;
     std::string phase;
+    std::int64_t start_ns;
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
   };
+  // Libraries (cuBLASLt, NCCL) call the driver; the engine's own kernels are launched by the runtime.
   struct Call {
+    CUpti_CallbackDomain domain;
     std::uint32_t callback;
-    std::uint32_t thread;
     std::uint32_t correlation;
     std::int64_t start_ns;
     std::int64_t end_ns;
@@ -72,12 +77,15 @@ class CuptiRecords {
   template <class Record>
   void add_work(spec::TraceKind kind, const Record& record, const char* kernel_name, std::uint64_t bytes);
   void add_marker(const CuptiMarker& marker);
-  const Span* span_of(const Work& work) const;
+  using CallOf = std::map<std::uint32_t, const Call*>;  // by correlation
+  CallOf calls_of_work() const;
+  const Span* span_of(const Work& work, const CallOf& calls) const;
+  const Span* handed_over_at(std::int64_t at_ns) const;
   static void name_by(const Span& span, spec::TraceEvent& event);
-  void take_calls(std::vector<spec::TraceEvent>& events) const;
+  static void take_calls(const CallOf& calls, std::vector<spec::TraceEvent>& events);
   void take_markers(std::vector<spec::TraceEvent>& events);
 
-  std::vector<Span> spans_;
+  std::vector<Span> spans_;                                   // by start
   std::vector<std::size_t> open_;                             // of spans_
   std::unordered_map<std::uint64_t, Span> nodes_;             // by the node's id
   std::unordered_map<std::uint32_t, std::uint64_t> span_of_;  // correlation -> external id

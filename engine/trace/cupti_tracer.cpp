@@ -21,10 +21,13 @@ void cupti_check(CUptiResult code, const char* call) {
                     std::string(call) + " failed: " + (text != nullptr ? text : std::to_string(code)));
 }
 
+// A kernel has the external id of the call that launched it, and a call has one if its kind is traced: the driver's as
+// well as the runtime's, because cuBLASLt, cuDNN and NCCL call the driver.
 constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                             CUPTI_ACTIVITY_KIND_MEMCPY,
                             CUPTI_ACTIVITY_KIND_MEMSET,
                             CUPTI_ACTIVITY_KIND_RUNTIME,
+                            CUPTI_ACTIVITY_KIND_DRIVER,
                             CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                             CUPTI_ACTIVITY_KIND_MARKER};
 constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
@@ -55,7 +58,7 @@ class CuptiTracer final : public DeviceTracer {
     std::uint64_t id = 0;
     {
       const std::scoped_lock lock(mutex_);
-      id = records_.begin_span(span, phase);
+      id = records_.begin_span(span, phase, monotonic_ns());
     }
     cupti_check(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, id),
                 "cuptiActivityPushExternalCorrelationId");
@@ -64,7 +67,7 @@ class CuptiTracer final : public DeviceTracer {
   void end_span() override {
     {
       const std::scoped_lock lock(mutex_);
-      records_.end_span();
+      records_.end_span(monotonic_ns());
     }
     std::uint64_t id = 0;
     cupti_check(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id),

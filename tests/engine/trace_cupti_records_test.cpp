@@ -8,6 +8,7 @@ namespace perfbench::engine {
 namespace {
 
 using spec::TraceKind;
+using testing::ElementsAre;
 
 class CuptiRecordsTest : public testing::Test {
  protected:
@@ -37,9 +38,15 @@ class CuptiRecordsTest : public testing::Test {
     e.correlationId = id;
     add(e);
   }
-  void call(std::uint32_t callback, std::uint64_t start, std::uint64_t end, std::uint32_t id) {
+  // At a time that nothing else happens at, unless it is given.
+  std::uint64_t begin_span(const TraceSpan& span, std::string_view phase, std::int64_t at_ns = -1) {
+    return records_.begin_span(span, phase, at_ns);
+  }
+  void end_span(std::int64_t at_ns = -1) { records_.end_span(at_ns); }
+  void call(std::uint32_t callback, std::uint64_t start, std::uint64_t end, std::uint32_t id,
+            CUpti_ActivityKind kind = CUPTI_ACTIVITY_KIND_RUNTIME) {
     CUpti_ActivityAPI a{};
-    a.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+    a.kind = kind;
     a.cbid = callback;
     a.start = start;
     a.end = end;
@@ -67,7 +74,7 @@ constexpr auto kStart = CUPTI_ACTIVITY_FLAG_MARKER_START;
 constexpr auto kEnd = CUPTI_ACTIVITY_FLAG_MARKER_END;
 
 TEST_F(CuptiRecordsTest, AKernelIsNamedByTheOperationThatSubmittedIt) {
-  const auto span = records_.begin_span({.kind = TraceKind::op, .name = "norm_forward"}, "forward");
+  const auto span = begin_span({.kind = TraceKind::op, .name = "norm_forward"}, "forward");
   kernel("_ZN4cuda11norm_kernelEPf", 100, 160, 7, 41);
   submitted_by(span, 41);  // records come in any order
   const auto events = records_.take(3, 12);
@@ -99,7 +106,7 @@ TEST_F(CuptiRecordsTest, AKernelOfNoSpanKeepsItsOwnName) {
 
 TEST_F(CuptiRecordsTest, TheKernelOfACollectiveIsTheCollective) {
   const auto span =
-      records_.begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 4096}, "forward");
+      begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 4096}, "forward");
   kernel("ncclDevKernel_AllGather", 10, 90, 13, 8);
   submitted_by(span, 8);
   const auto events = records_.take(0, 0);
@@ -147,14 +154,64 @@ TEST_F(CuptiRecordsTest, OnlyCallsThatStartedSomethingAreKept) {
   EXPECT_EQ(events[0].end_ns, 45);
 }
 
+// As cuBLASLt and cuDNN do.
+TEST_F(CuptiRecordsTest, WhatALibraryLaunchesByTheDriverIsNamedAsWell) {
+  const auto span = begin_span({.kind = TraceKind::op, .name = "matmul"}, "forward");
+  submitted_by(span, 3);
+  call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, 40, 45, 3, CUPTI_ACTIVITY_KIND_DRIVER);
+  kernel("sm90_xmma_gemm", 50, 60, 7, 3);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].kind, TraceKind::host_call);
+  EXPECT_EQ(events[0].name, "cuLaunchKernelEx");
+  EXPECT_EQ(events[0].start_ns, 40);
+  EXPECT_EQ(events[1].name, "matmul");
+}
+
+TEST_F(CuptiRecordsTest, ACallOfTheDriverWithinOneOfTheRuntimeIsNotASecondOne) {
+  call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 41, 44, 1, CUPTI_ACTIVITY_KIND_DRIVER);
+  call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 40, 45, 1);
+  call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 41, 44, 1, CUPTI_ACTIVITY_KIND_DRIVER);
+  kernel("k", 50, 60, 7, 1);
+  const auto events = records_.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].name, "cudaLaunchKernel_v7000");
+}
+
+// NCCL launches what was handed over to it on a thread of its own, which has no external id.
+TEST_F(CuptiRecordsTest, WhatAnotherThreadLaunchesIsTheCollectiveThatIsBeingHandedOver) {
+  const auto launch = [&](std::uint64_t at, std::uint32_t id) {
+    call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, at, at + 5, id, CUPTI_ACTIVITY_KIND_DRIVER);
+    kernel("ncclDevKernel", 1000 + at, 1001 + at, 13, id);
+  };
+  begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 64}, "forward", 100);
+  end_span(200);
+  begin_span({.kind = TraceKind::submit, .name = "reduce_scatter", .axis = "fsdp", .bytes = 32}, "backward", 300);
+  begin_span({.kind = TraceKind::memset, .name = "fill"}, "backward", 310);
+  end_span(320);
+  end_span(400);
+  begin_span({.kind = TraceKind::op, .name = "matmul"}, "backward", 500);
+  end_span(600);
+  for (const auto& [at, id] : {std::pair{50U, 1U}, {150U, 2U}, {250U, 3U}, {350U, 4U}, {550U, 5U}}) launch(at, id);
+  kernel("of no call", 5000, 5001, 13, 6);
+  std::vector<std::string> names;
+  for (const auto& event : records_.take(0, 0)) {
+    if (event.kind != TraceKind::host_call) names.push_back(event.name);
+    if (event.kind == TraceKind::collective) {
+      EXPECT_EQ(event.axis, "fsdp");
+    }
+  }
+  EXPECT_THAT(names, ElementsAre("", "all_gather", "", "reduce_scatter", "", ""));
+}
+
 // A graph is recorded: nodes 11 and 12 within spans, 13 beside them. Made executable, it holds copies of them.
 TEST_F(CuptiRecordsTest, WhatAGraphReplaysIsNamedByTheOperationThatRecordedIt) {
-  records_.begin_span({.kind = TraceKind::op, .name = "sum_of_squares"}, "optimizer");
+  begin_span({.kind = TraceKind::op, .name = "sum_of_squares"}, "optimizer");
   records_.add_node(11);
-  records_.end_span();
-  records_.begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 64}, "forward");
+  end_span();
+  begin_span({.kind = TraceKind::submit, .name = "all_gather", .axis = "fsdp", .bytes = 64}, "forward");
   records_.add_node(12);
-  records_.end_span();
+  end_span();
   records_.add_node(13);
   records_.add_node_copy(101, 11);
   records_.add_node_copy(102, 12);
@@ -188,7 +245,7 @@ TEST_F(CuptiRecordsTest, WhatAGraphReplaysIsNamedByTheOperationThatRecordedIt) {
 }
 
 TEST_F(CuptiRecordsTest, TheSpanAroundAGraphsLaunchDoesNotNameWhatItReplays) {
-  const auto span = records_.begin_span({.kind = TraceKind::op, .name = "matmul"}, "forward");
+  const auto span = begin_span({.kind = TraceKind::op, .name = "matmul"}, "forward");
   submitted_by(span, 900);
   kernel("k", 1, 2, 7, 900, 55);
   const auto events = records_.take(0, 0);
@@ -197,12 +254,12 @@ TEST_F(CuptiRecordsTest, TheSpanAroundAGraphsLaunchDoesNotNameWhatItReplays) {
 }
 
 TEST_F(CuptiRecordsTest, ANodeBelongsToTheInnermostSpan) {
-  records_.begin_span({.name = "outer"}, "forward");
-  records_.begin_span({.name = "inner"}, "forward");
+  begin_span({.name = "outer"}, "forward");
+  begin_span({.name = "inner"}, "forward");
   records_.add_node(1);
-  records_.end_span();
+  end_span();
   records_.add_node(2);
-  records_.end_span();
+  end_span();
   kernel("a", 1, 2, 7, 9, 1);
   kernel("b", 2, 3, 7, 9, 2);
   const auto events = records_.take(0, 0);
@@ -245,7 +302,7 @@ TEST_F(CuptiRecordsTest, TheEnginesOwnRangesAreNotRecordedTwice) {
 }
 
 TEST_F(CuptiRecordsTest, AStepBeginsAnew) {
-  const auto span = records_.begin_span({.name = "matmul"}, "forward");
+  const auto span = begin_span({.name = "matmul"}, "forward");
   kernel("k", 1, 2, 7, 1);
   submitted_by(span, 1);
   EXPECT_EQ(records_.take(0, 0).size(), 1U);

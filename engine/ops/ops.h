@@ -7,6 +7,7 @@
 // The same inputs give the same bits, whatever the number of threads, unless a run says `deterministic: false`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,8 +33,20 @@ enum class Pass { first, recompute };
 enum class Direction { forward, backward };
 // What becomes of a product before it is rounded and written.
 enum class Epilogue { none, gelu_tanh, gelu_tanh_gradient };
-// What a recording holds.
-enum class RecordingSlot { step, layer_forward, layer_backward };
+// What a recording holds. Those of traced work are made while a device's tracer learns names from them, which may slow
+// down what they replay ever after; so what nobody traces replays others.
+enum class RecordingSlot {
+  step,
+  layer_forward,
+  layer_backward,
+  traced_step,  // and so on, in the same order
+  traced_layer_forward,
+  traced_layer_backward
+};
+inline constexpr std::size_t kRecordingSlots = 6;
+constexpr RecordingSlot traced(RecordingSlot untraced) {
+  return static_cast<RecordingSlot>(static_cast<std::size_t>(untraced) + kRecordingSlots / 2);
+}
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
@@ -289,8 +302,6 @@ class Ops {
   virtual void end_recording(RecordingSlot) {}
   virtual void replay_recording(RecordingSlot) {}
   virtual bool holds_recording(RecordingSlot) const { return false; }
-  // The next recording of each slot begins anew. Call while none is under way or running.
-  virtual void forget_recordings() {}
 
   // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
   virtual void use_workspace(TensorView) {}

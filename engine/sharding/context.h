@@ -11,7 +11,8 @@
 namespace perfbench::engine {
 
 // What becomes of work that the device can repeat by itself (recorded_work.h).
-enum class Recordings { used, unused };
+// traced: as used, with recordings of their own (RecordingSlot).
+enum class Recordings { used, traced, unused };
 
 struct Context {
   Ops& ops;

@@ -8,12 +8,16 @@ void RecordedWork::run(Context& context, const std::function<void()>& body) {
     body();
     return;
   }
-  if (context.ops.holds_recording(slot_) && operands_ == Operands::same_addresses) {
+  if (context.ops.holds_recording(slot(context)) && operands_ == Operands::same_addresses) {
     replay(context);
   } else {
     record(context, body);
   }
   if (!traffic_.empty()) context.collectives.watch_replay();
+}
+
+RecordingSlot RecordedWork::slot(const Context& context) const {
+  return context.recordings == Recordings::traced ? traced(slot_) : slot_;
 }
 
 void RecordedWork::record(Context& context, const std::function<void()>& body) {
@@ -24,7 +28,7 @@ void RecordedWork::record(Context& context, const std::function<void()>& body) {
   context.collectives.reset_traffic();
   context.ops.begin_recording();
   body();
-  context.ops.end_recording(slot_);
+  context.ops.end_recording(slot(context));
   flops_ = context.ops.flops();
   traffic_ = context.collectives.traffic();
   phases_ = context.clock.since(moment);
@@ -33,7 +37,7 @@ void RecordedWork::record(Context& context, const std::function<void()>& body) {
 }
 
 void RecordedWork::replay(Context& context) {
-  context.ops.replay_recording(slot_);
+  context.ops.replay_recording(slot(context));
   context.ops.add_flops(flops_);
   context.collectives.add_traffic(traffic_);
   context.clock.repeat(phases_);

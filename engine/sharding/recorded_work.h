@@ -21,10 +21,11 @@ class RecordedWork {
   void run(Context& context, const std::function<void()>& body);
 
  private:
+  RecordingSlot slot(const Context& context) const;
   void record(Context& context, const std::function<void()>& body);
   void replay(Context& context);
 
-  RecordingSlot slot_;
+  RecordingSlot slot_;  // unless traced
   Operands operands_;
   bool executed_ = false;
   // What the body counts, which a replay counts again.

@@ -88,15 +88,14 @@ Recordings recordings_of_traced_steps(Context& context, Trainer& trainer, const 
     trainer.step(steps.first);  // as every rank must: others may have a tracer that learns
     return Recordings::unused;
   }
-  context.ops.forget_recordings();
   {
     SpanCounter nobody;
     DeviceSpans sink(nobody, *steps.device);
-    const Tracing tracing(context, sink, Recordings::used);
+    const Tracing tracing(context, sink, Recordings::traced);
     trainer.step(steps.first);
   }
   steps.device->end_naming();
-  return Recordings::used;
+  return Recordings::traced;
 }
 
 std::string run_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const TracedSteps& steps,

@@ -16,9 +16,9 @@ struct TracedSteps {
   DeviceTracer* device = nullptr;  // absent where the host computes, or nothing tells what the device does
 };
 
-// How traced steps treat what timed ones replay. It is recorded anew while the tracer learns which operation recorded
-// what, in one step (number steps.first) that is neither timed nor in the trace, and traced steps replay it too. Where
-// nothing can learn it, they execute every operation by itself: names are worth more than likeness.
+// How traced steps treat what timed ones replay. It is recorded once more while the tracer learns which operation
+// recorded what, in one step (number steps.first) that is neither timed nor in the trace, and traced steps replay that.
+// Where nothing can learn it, they execute every operation by itself: names are worth more than likeness.
 Recordings recordings_of_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run,
                                       const TracedSteps& steps);
 

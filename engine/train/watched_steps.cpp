@@ -26,7 +26,7 @@ class WatchedRun {
     if (watchers.telemetry != nullptr) kinds_.push_back("telemetry");
   }
 
-  // Traced steps replay what timed ones do, so names are learnt when there is something to learn.
+  // Traced steps replay too, so names are learnt when there is something to learn.
   void learn_names() {
     recordings_ = recordings_of_traced_steps(context_, trainer_, run_, {.first = next_++, .device = watchers_.device});
   }
@@ -44,7 +44,9 @@ class WatchedRun {
     const std::int64_t rank = context_.collectives.mesh().rank();
     std::int64_t took_ns = 0;
     if (kind == "spans") {
-      const Tracing tracing(context_, recorder_, recordings_);
+      // As those that nobody watches, unless the host has to execute them for the names.
+      const bool replayed = recordings_ != Recordings::unused;
+      const Tracing tracing(context_, recorder_, replayed ? Recordings::used : Recordings::unused);
       took_ns = plain_step();
     } else if (kind == "device") {
       DeviceSpans sink(recorder_, *watchers_.device);

@@ -23,7 +23,8 @@ struct WatchedStep {
 };
 
 // `rounds` rounds of one step of each kind that `watchers` allows, in an order that turns from round to round, after
-// two steps of each that are not reported. What is read after a step (buffers of records, samples) is not in its time.
+// two steps of each that are not reported. Only steps that the device's tracer watches replay what was recorded under
+// it. What is read after a step (buffers of records, samples) is not in its time.
 void run_watched_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const Watchers& watchers,
                        std::int64_t rounds, const std::function<void(const WatchedStep&)>& report);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "engine/ops/cpu/cpu_ops.h"
@@ -23,10 +24,13 @@ class NotingOps : public cpu::CpuOps {
     calls.emplace_back("end");
     held.insert(slot);
   }
-  void replay_recording(RecordingSlot) override { calls.emplace_back("replay"); }
+  void replay_recording(RecordingSlot slot) override {
+    calls.emplace_back("replay");
+    replayed = slot;
+  }
   bool holds_recording(RecordingSlot slot) const override { return held.contains(slot); }
-  void forget_recordings() override { held.clear(); }
   std::set<RecordingSlot> held;
+  std::optional<RecordingSlot> replayed;
 };
 
 class RecordedWorkTest : public testing::Test {
@@ -76,14 +80,50 @@ TEST_F(RecordedWorkTest, IsExecutedWhereRecordingsAreNotUsed) {
   EXPECT_THAT(ops_.calls, ElementsAre("work", "replay"));
 }
 
-TEST_F(RecordedWorkTest, ThatWasForgottenIsRecordedAnew) {
+TEST_F(RecordedWorkTest, ThatIsTracedIsRecordedApart) {
   RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 3; ++i) run(step);
+  const auto untraced = ops_.held;
   ops_.calls.clear();
-  ops_.forget_recordings();
+  context_.recordings = Recordings::traced;
   for (int i = 0; i < 2; ++i) run(step);
   EXPECT_THAT(ops_.calls, ElementsAre("begin", "work", "end", "replay"));
   EXPECT_EQ(ops_.flops().feed_forward_flops, 5 * 16);
+  EXPECT_THAT(untraced, ElementsAre(RecordingSlot::step));
+  EXPECT_THAT(ops_.held, ElementsAre(RecordingSlot::step, RecordingSlot::traced_step));
+  EXPECT_EQ(ops_.replayed, RecordingSlot::traced_step);
+  context_.recordings = Recordings::used;
+  run(step);
+  EXPECT_EQ(ops_.replayed, RecordingSlot::step);
+}
+
+// Collectives of several ranks, which note what they are asked to watch and communicate nothing.
+class WatchedCollectives final : public Collectives {
+ public:
+  explicit WatchedCollectives(const Mesh& mesh) : Collectives(mesh) {}
+  int watched = 0;
+  void watch_replay() override { ++watched; }
+
+ private:
+  std::unique_ptr<Pending::State> do_all_gather(MeshAxis, TensorView, TensorView) override { return nullptr; }
+  std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis, TensorView, TensorView) override { return nullptr; }
+  std::unique_ptr<Pending::State> do_all_reduce(MeshAxis, TensorView) override { return nullptr; }
+};
+
+TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
+  WatchedCollectives collectives(Mesh({.ici = {.dp = 2}}, 0));
+  Context context{ops_, memory_, collectives, clock_};
+  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  const auto run_step = [&] { step.run(context, [&] { collectives.all_reduce(MeshAxis::dp, product_).wait(); }); };
+  run_step();
+  EXPECT_EQ(collectives.watched, 0);  // as it was called, each collective is watched by itself
+  run_step();
+  EXPECT_EQ(collectives.watched, 1);
+  run_step();
+  EXPECT_EQ(collectives.watched, 2);
+  RecordedWork without(RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses);
+  for (int i = 0; i < 3; ++i) without.run(context, [&] { work(); });
+  EXPECT_EQ(collectives.watched, 2);
 }
 
 TEST(Collectives, AddTheTrafficOfAReplay) {

@@ -57,12 +57,12 @@ TEST_F(CudaRecordingsTest, OfTheSameOperationsAreUpdatedAndOfOthersMadeAnew) {
 }
 
 TEST_F(CudaRecordingsTest, LeaveNothingBehind) {
-  record(RecordingSlot::step);
-  record(RecordingSlot::layer_backward);
-  recordings_->forget();
-  EXPECT_FALSE(recordings_->holds(RecordingSlot::step));
-  EXPECT_EQ(handles(), 0);
-  record(RecordingSlot::step);
+  for (const auto slot : {RecordingSlot::step, RecordingSlot::layer_backward, RecordingSlot::traced_layer_backward}) {
+    record(slot);
+    EXPECT_TRUE(recordings_->holds(slot));
+  }
+  EXPECT_FALSE(recordings_->holds(RecordingSlot::layer_forward));
+  EXPECT_EQ(handles(), 3);
   recordings_.reset();
   EXPECT_EQ(handles(), 0);
 }

@@ -28,6 +28,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 struct Trace {
   std::vector<TraceEvent> events;
@@ -247,20 +249,18 @@ class NotingOps : public cpu::CpuOps {
  public:
   explicit NotingOps(Log& log) : log_(log) {}
   bool records() const override { return true; }
-  void end_recording(RecordingSlot) override {
-    log_.emplace_back("record");
-    held_ = true;
+  void end_recording(RecordingSlot slot) override {
+    log_.push_back("record" + of(slot));
+    held_.insert(slot);
   }
-  void replay_recording(RecordingSlot) override { log_.emplace_back("replay"); }
-  bool holds_recording(RecordingSlot) const override { return held_; }
-  void forget_recordings() override {
-    log_.emplace_back("forget");
-    held_ = false;
-  }
+  void replay_recording(RecordingSlot slot) override { log_.push_back("replay" + of(slot)); }
+  bool holds_recording(RecordingSlot slot) const override { return held_.contains(slot); }
 
  private:
+  static std::string of(RecordingSlot slot) { return slot == RecordingSlot::traced_step ? " traced" : ""; }
+
   Log& log_;
-  bool held_ = false;
+  std::set<RecordingSlot> held_;
 };
 
 class NotingDevice : public DeviceTracer {
@@ -289,32 +289,42 @@ class NotingDevice : public DeviceTracer {
 
 class RecordedStepsTest : public TracedStepsTest {
  protected:
-  // Two timed steps, the second of which is recorded, then two traced ones.
-  Log log_of(bool device_graphs, bool learns) {
-    auto run = llama_tiny();
-    run.scan = false;
-    run.device_graphs = device_graphs;
+  // A training whose second step is recorded.
+  struct Training {
+    explicit Training(bool device_graphs) : run(llama_tiny()) {
+      run.scan = false;
+      run.device_graphs = device_graphs;
+    }
+
     Log log;
-    NotingOps ops(log);
-    Memory memory(make_cpu_backing(), make_cpu_backing(), {});
-    const auto collectives = make_single_collectives();
-    const auto tokens = make_token_source(run);
+    spec::RunSpec run;
+    NotingOps ops{log};
+    Memory memory{make_cpu_backing(), make_cpu_backing(), {}};
+    std::unique_ptr<Collectives> collectives = make_single_collectives();
+    std::unique_ptr<TokenSource> tokens = make_token_source(run);
     PhaseClock clock;
     Context context{ops, memory, *collectives, clock};
-    Trainer trainer(context, run, init_rule(run), tokens.get());
-    trainer.step(0);
-    trainer.step(1);
-    log.clear();
-    NotingDevice device(log, learns);
-    EXPECT_EQ(run_traced_steps(context, trainer, run, {.first = 2, .count = 2, .device = &device}, file_), "");
-    EXPECT_EQ(context.recordings, Recordings::used);
-    return log;
+    Trainer trainer{context, run, init_rule(run), tokens.get()};
+  };
+
+  // Two timed steps, then two traced ones.
+  Log log_of(bool device_graphs, bool learns) {
+    Training training(device_graphs);
+    training.trainer.step(0);
+    training.trainer.step(1);
+    training.log.clear();
+    NotingDevice device(training.log, learns);
+    EXPECT_EQ(run_traced_steps(training.context, training.trainer, training.run,
+                               {.first = 2, .count = 2, .device = &device}, file_),
+              "");
+    EXPECT_EQ(training.context.recordings, Recordings::used);
+    return training.log;
   }
 };
 
 TEST_F(RecordedStepsTest, AreReplayedAfterTheirNamesWereLearntFromANewRecording) {
-  EXPECT_THAT(log_of(true, true), ElementsAre("begin naming", "forget", "record", "end naming", "begin step", "replay",
-                                              "end step", "begin step", "replay", "end step"));
+  EXPECT_THAT(log_of(true, true), ElementsAre("begin naming", "record traced", "end naming", "begin step",
+                                              "replay traced", "end step", "begin step", "replay traced", "end step"));
   EXPECT_FALSE(read().end.executed_singly);
 }
 
@@ -322,6 +332,30 @@ TEST_F(RecordedStepsTest, AreExecutedSinglyWhereNothingLearnsTheNamesAndSaySo) {
   EXPECT_THAT(log_of(true, false),
               ElementsAre("begin naming", "replay", "begin step", "end step", "begin step", "end step"));
   EXPECT_TRUE(read().end.executed_singly);
+}
+
+// What is recorded under a device's tracer may be slower ever after: nobody's steps are the measure of the others.
+TEST_F(RecordedStepsTest, ThatNobodyTracesReplayWhatWasRecordedWithoutTheTracer) {
+  Training training(true);
+  NotingDevice device(training.log, true);
+  std::int64_t reported = 0;
+  run_watched_steps(training.context, training.trainer, training.run, {.device = &device}, 2,
+                    [&](const WatchedStep&) { ++reported; });
+  EXPECT_EQ(reported, 6);
+  const Log preparation(training.log.begin(), training.log.begin() + 4);
+  EXPECT_THAT(preparation, ElementsAre("record", "begin naming", "record traced", "end naming"));
+  std::map<std::string, int> steps;
+  for (std::size_t i = 4; i < training.log.size(); ++i) {
+    const auto& entry = training.log[i];
+    ++steps[entry];
+    const bool traced = training.log[i - 1] == "begin step";
+    if (entry.starts_with("replay")) {
+      EXPECT_EQ(entry, traced ? "replay traced" : "replay");
+    }
+  }
+  // Two rounds that are not reported and two that are, of nobody's step, one with spans and one with the tracer.
+  EXPECT_THAT(steps, UnorderedElementsAre(Pair("replay", 8), Pair("replay traced", 4), Pair("begin step", 4),
+                                          Pair("end step", 4)));
 }
 
 TEST_F(RecordedStepsTest, AreLikeTimedOnesWhereThoseRecordNothing) {

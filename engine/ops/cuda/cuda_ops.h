@@ -36,7 +36,6 @@ class CudaOps final : public Ops {
   void end_recording(RecordingSlot slot) override { recordings_.end(slot); }
   void replay_recording(RecordingSlot slot) override { recordings_.replay(slot); }
   bool holds_recording(RecordingSlot slot) const override { return recordings_.holds(slot); }
-  void forget_recordings() override { recordings_.forget(); }
 
  private:
   void do_matmul(const MatmulArgs& args) override;

@@ -22,13 +22,8 @@ Recordings::~Recordings() {
     cudaStreamEndCapture(stream_, &graph);
     if (graph != nullptr) cudaGraphDestroy(graph);
   }
-  forget();
-}
-
-void Recordings::forget() {
-  for (cudaGraphExec_t& graph : executables_) {
+  for (cudaGraphExec_t graph : executables_) {
     if (graph != nullptr) cudaGraphExecDestroy(graph);
-    graph = nullptr;
   }
 }
 

@@ -12,7 +12,8 @@ namespace perfbench::engine::cuda {
 class Recordings {
  public:
   explicit Recordings(cudaStream_t stream) : stream_(stream) {}
-  // Also of a recording that an exception left open: whoever is recorded in it may wait until it is gone, as NCCL does.
+  // Call while none is running. Ends what an exception left open as well: whoever is recorded in it may wait until it
+  // is gone, as NCCL does.
   ~Recordings();
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
@@ -23,15 +24,13 @@ class Recordings {
   void end(RecordingSlot slot);
   void replay(RecordingSlot slot);
   bool holds(RecordingSlot slot) const { return executables_[static_cast<std::size_t>(slot)] != nullptr; }
-  // Call while none is running.
-  void forget();
 
  private:
   cudaGraphExec_t& executable(RecordingSlot slot) { return executables_[static_cast<std::size_t>(slot)]; }
 
   cudaStream_t stream_;
   bool open_ = false;
-  std::array<cudaGraphExec_t, 3> executables_{};  // by RecordingSlot
+  std::array<cudaGraphExec_t, kRecordingSlots> executables_{};  // by RecordingSlot
 };
 
 }  // namespace perfbench::engine::cuda

@@ -67,6 +67,14 @@ TEST_F(CudaRecordingsTest, LeaveNothingBehind) {
   EXPECT_EQ(handles(), 0);
 }
 
+// Or NCCL's kernels would wait for multiprocessors until those of the computation leave some.
+TEST_F(CudaRecordingsTest, KeepThePrioritiesOfTheStreamsThatTheyWereRecordedOn) {
+  record(RecordingSlot::step);
+  const auto made = calls({"cudaGraphInstantiate"});
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].value, 8);  // cudaGraphInstantiateFlagUseNodePriority
+}
+
 TEST_F(CudaRecordingsTest, ThatAnExceptionLeavesOpenEndWithTheirOwner) {
   recordings_->begin();
   EXPECT_EQ(handles(), 1);

@@ -48,7 +48,9 @@ void Recordings::end(RecordingSlot slot) {
     }
   }
   if (known == nullptr) {
-    cuda_check(cudaGraphInstantiate(&known, graph.get(), 0), "cudaGraphInstantiate");
+    // By themselves all nodes would have the priority of the stream that the graph is launched on.
+    cuda_check(cudaGraphInstantiate(&known, graph.get(), cudaGraphInstantiateFlagUseNodePriority),
+               "cudaGraphInstantiate");
   }
   replay(slot);
 }

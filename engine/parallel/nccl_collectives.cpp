@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <vector>
 
@@ -33,7 +34,7 @@ ncclDataType_t nccl_type(DType dtype) {
 class NcclCollectives final : public Collectives {
  public:
   NcclCollectives(const Mesh& mesh, const CudaDevice& device, Processes& processes, const NcclOptions& options)
-      : Collectives(mesh), device_(device) {
+      : Collectives(mesh), device_(device), processes_(processes) {
     for (const auto axis : kMeshAxes) {
       if (mesh.size(axis) > 1) join(axis, processes, options);
     }
@@ -50,6 +51,17 @@ class NcclCollectives final : public Collectives {
             },
     });
   }
+
+  // Together, or a rank would take its communicators away while another has not received what it sent last. With an
+  // exception there is no together: all ranks end.
+  ~NcclCollectives() override {
+    if (communicators_.empty() || std::uncaught_exceptions() > 0) return;
+    const std::byte here{};
+    std::vector<std::byte> all(static_cast<std::size_t>(processes_.size()));
+    processes_.all_gather(all, std::span(&here, 1));
+  }
+  NcclCollectives(const NcclCollectives&) = delete;
+  NcclCollectives& operator=(const NcclCollectives&) = delete;
 
   void watch_replay() override {
     if (watchdog_ == nullptr) return;
@@ -157,6 +169,7 @@ class NcclCollectives final : public Collectives {
   }
 
   const CudaDevice& device_;
+  Processes& processes_;
   std::map<MeshAxis, std::unique_ptr<NcclCommunicator>> communicators_;
   std::unique_ptr<Watchdog> watchdog_;  // goes first: it asks the communicators
 };

@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using fake_cuda::calls;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
@@ -27,9 +28,12 @@ using testing::ThrowsMessage;
 class NcclCollectivesTest : public testing::Test {
  protected:
   void SetUp() override {
+    begin();
+    device_.emplace(2);
+  }
+  static void begin() {
     fake_cuda::begin();
     fake_cuda::answers().devices = 4;
-    device_.emplace(2);
   }
   std::unique_ptr<Collectives> make(std::int64_t rank, const NcclOptions& options) {
     processes_.emplace(rank);
@@ -50,7 +54,7 @@ TEST_F(NcclCollectivesTest, UseTheIdThatTheFirstRankOfTheGroupMade) {
   make(0, {});
   EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 2U);
   const auto first = calls({"ncclCommInitRankConfig"});
-  fake_cuda::begin();
+  begin();
   make(1, {});
   EXPECT_THAT(calls({"ncclGetUniqueId"}), IsEmpty());
   const auto second = calls({"ncclCommInitRankConfig"});
@@ -107,6 +111,26 @@ TEST_F(NcclCollectivesTest, GiveUpOnACallThatIsNotHandedOver) {
   fake_cuda::answers().questions_in_progress = 1'000'000'000;
   EXPECT_THAT([&] { reduce(*collectives); },
               ThrowsMessage<EngineError>(HasSubstr("all_reduce over fsdp, 16 bytes, has not ended after")));
+}
+
+TEST_F(NcclCollectivesTest, PartWhenAllRanksDo) {
+  auto collectives = make();
+  std::vector<std::size_t> gone_when_meeting;
+  processes_->on_gather = [&] { gone_when_meeting.push_back(calls({"ncclCommAbort"}).size()); };
+  collectives.reset();
+  EXPECT_THAT(gone_when_meeting, ElementsAre(0U));
+  EXPECT_EQ(calls({"ncclCommAbort"}).size(), 2U);
+}
+
+TEST_F(NcclCollectivesTest, WaitForNobodyAfterAnError) {
+  auto collectives = make();
+  processes_->on_gather = [] { ADD_FAILURE() << "the other ranks do not come"; };
+  try {
+    const auto last_owner = std::move(collectives);
+    throw OutOfMemory("in the middle of a step");
+  } catch (const OutOfMemory&) {
+    EXPECT_EQ(calls({"ncclCommAbort"}).size(), 2U);
+  }
 }
 
 using NcclCollectivesDeathTest = NcclCollectivesTest;

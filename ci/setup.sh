@@ -105,11 +105,12 @@ build_release() {
   mkdir -p "$tree"
   if [ ! -e "$tree/build.ninja" ]; then
     echo "perfbench: building it (Release) in $tree; the first time takes some minutes" >&2
-    local -a cuda=()
+    local -a options=(-DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF)
     # A GPU is used if the toolkit is there as well; without one, what nvcc compiles would never run.
-    [ ! -e /dev/nvidiactl ] || cuda=(-DPERFBENCH_CUDA=AUTO -DPERFBENCH_CUDA_ARCHITECTURES=native)
-    quietly "$tree/configure.log" cmake -S "$root" --preset cpu -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF \
-      ${cuda[@]+"${cuda[@]}"} ||
+    [ ! -e /dev/nvidiactl ] || options+=(-DPERFBENCH_CUDA=AUTO -DPERFBENCH_CUDA_ARCHITECTURES=native)
+    # As ci/test.sh will, which then need not compile it again.
+    [ -z "${CI:-}" ] || options+=(-DPERFBENCH_WERROR=ON)
+    quietly "$tree/configure.log" cmake -S "$root" --preset cpu "${options[@]}" ||
       { explain_failed_configure; return 1; }
   fi
   quietly "$tree/build.log" ninja -C "$tree" bin/perfbench bin/perfbench-engine bin/perfbench-engine-inject

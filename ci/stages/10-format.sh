@@ -2,4 +2,4 @@
 set -eu
 mapfile -d '' -t sources < <(find engine harness reports tests workloads \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0)
 clang-format-14 --dry-run --Werror "${sources[@]}"
-for script in perfbench .ci/run ci/*.sh ci/stages/*.sh; do bash -n "$script"; done
+for script in perfbench .ci/run ci/*.sh ci/gpu_kit/*.sh ci/stages/*.sh; do bash -n "$script"; done

@@ -90,9 +90,11 @@ std::vector<std::string> names_of(const std::vector<Call>& calls) {
 
 void wait_for_others(std::string_view name, std::size_t count) {
   std::unique_lock lock(log().mutex);
+  std::size_t next = 0;
+  std::size_t found = 0;
   log().grown.wait(lock, [&] {
-    std::size_t found = 0;
-    for (const auto& call : log().calls) {
+    for (; next < log().calls.size(); ++next) {
+      const auto& call = log().calls[next];
       if (call.name == name && call.thread != std::this_thread::get_id()) ++found;
     }
     return found >= count;

@@ -7,6 +7,7 @@
 #include "harness/input_path.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "workloads/spec/loss_chunk.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::harness {
@@ -152,6 +153,13 @@ void Resolver::apply_hardware(Resolved& resolved) {
   resolved.fields["hardware"] = known->second;
 }
 
+void Resolver::apply_loss_chunk(Resolved& resolved) {
+  if (resolved.in_force.contains("loss_chunk_tokens")) return;
+  auto& run = resolved.run;
+  run.loss_chunk_tokens = spec::loss_chunk_tokens_for(run.device, run.precision, run.model.vocab_size);
+  resolved.fields["loss_chunk_tokens"] = run.loss_chunk_tokens;
+}
+
 // run.json must name the same data set wherever an engine reads it. What a file says is meant from its own folder if
 // there is such a thing there, what a command line says from the current one.
 void Resolver::apply_data_path(Resolved& resolved) const {
@@ -212,6 +220,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
     throw error(assignment_near(out, to_key(e.pointer())), e.what());
   }
   apply_hardware(out);
+  apply_loss_chunk(out);
   apply_data_path(out);
   try {
     spec::validate(out.run.mesh);

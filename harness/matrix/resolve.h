@@ -55,6 +55,7 @@ class Resolver {
   void apply_fields(Resolved& out) const;
   void apply_batch(Resolved& out) const;
   void apply_hardware(Resolved& resolved);
+  static void apply_loss_chunk(Resolved& resolved);
   void apply_data_path(Resolved& resolved) const;
 
   const YamlDocument& document_;

@@ -282,6 +282,30 @@ TEST(Expand, ProposesNoSplitThatDoesNotExist) {
                   "what goes across nodes to a dcn axis"));
 }
 
+// loss_chunk.h has the rule; a run of a CPU stays the run that it was before there was one.
+TEST(Expand, ChoosesTheRowsOfLogitsWhereNobodySaysThem) {
+  const auto expansion =
+      expand_text(kBase +
+                  "axes: {device: [cpu, cuda], loss_chunk_tokens: [512, 24]}\n"
+                  "include: [{device: cpu, steps: 3}, {device: cuda, steps: 3}, {device: cpu, steps: 4}]\n"
+                  "overrides: [{when: {steps: 4}, set: {device: cuda, precision: bf16, model.vocab_size: 131072}}]\n");
+  std::vector<std::int64_t> rows;
+  for (const auto& cell : expansion.cells) rows.push_back(cell.run.loss_chunk_tokens);
+  EXPECT_THAT(rows, ElementsAre(512, 24, 512, 24, 512, 8192, 4096));
+  const auto unsaid = expand_text(kBase);
+  const auto said = expand_text(kBase + "axes: {loss_chunk_tokens: [512]}\n");
+  EXPECT_EQ(unsaid.cells.at(0).run_id, said.cells.at(0).run_id);
+}
+
+// Rules see what was chosen.
+TEST(Expand, MatchesTheChosenRowsOfLogits) {
+  const auto expansion = expand_text(kBase +
+                                     "axes: {device: [cpu, cuda]}\n"
+                                     "exclude: [{when: {loss_chunk_tokens: 8192}, reason: many}]\n");
+  EXPECT_FALSE(expansion.cells.at(0).excluded.has_value());
+  EXPECT_EQ(expansion.cells.at(1).excluded, "many");
+}
+
 TEST(Expand, RepeatsComeFromTheMatrixAndFromRules) {
   const auto expansion = expand_text(kBase +
                                      "repeats: 5\naxes: {remat: [none, full]}\n"

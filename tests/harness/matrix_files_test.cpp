@@ -117,6 +117,19 @@ TEST(MatrixFiles, SeqaxAndPaxHoldTheConfigurationsOfTheirReferences) {
   EXPECT_EQ(pax[2].run.global_batch, 1536);
 }
 
+// As its comment says: what a step pays once is spread over as many tokens in every cell.
+TEST(MatrixFiles, GpuHas65536TokensAStepInMicrobatches) {
+  const auto cells = expand_file("gpu").cells;
+  EXPECT_THAT(cells, SizeIs(9 * 2 + 3));
+  for (const auto& cell : cells) {
+    EXPECT_EQ(cell.run.device, spec::Device::cuda) << cell.label;
+    EXPECT_EQ(cell.run.global_batch * cell.run.seq_len, 65536) << cell.label;
+    const auto microbatch_tokens = cell.run.microbatch() * cell.run.seq_len;
+    EXPECT_GE(microbatch_tokens, 4096) << cell.label;
+    EXPECT_LE(microbatch_tokens, 32768) << cell.label;
+  }
+}
+
 // NVIDIA JAX-Toolbox's row: 8 devices, fsdp 8, batch 16, sequence length 4096, flash, minimal_flash, not scanned.
 TEST(MatrixFiles, MaxTextHoldsThePublishedRow) {
   const auto cells =

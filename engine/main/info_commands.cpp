@@ -11,6 +11,7 @@
 #include "engine/metrics/record_files.h"
 #include "engine/train/dry_walk.h"
 #include "workloads/spec/dry_counts.h"
+#include "workloads/spec/operation_work.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
@@ -18,15 +19,21 @@
 namespace perfbench::engine {
 namespace {
 
-spec::DryReport walk_file(const std::string& path, std::int64_t rank) {
+// What `walk` says of the run in the file, or why there is none.
+template <class Report>
+Report walk_file(const std::string& path, std::int64_t rank, Report (*walk)(const spec::RunSpec&, std::int64_t)) {
   try {
     const auto run = spec::parse_run_json(read_whole_file(path));
     if (rank >= run.mesh.devices()) {
       throw BadInput("rank " + std::to_string(rank) + " is outside a mesh of " + std::to_string(run.mesh.devices()));
     }
-    return dry_walk(run, rank);
+    return walk(run, rank);
   } catch (const spec::SpecError& e) {
-    return {.feasible = false, .reason = path + " " + e.pointer() + ": " + e.what(), .rank = rank};
+    Report report;
+    report.feasible = false;
+    report.reason = path + " " + e.pointer() + ": " + e.what();
+    report.rank = rank;
+    return report;
   }
 }
 
@@ -35,30 +42,48 @@ void print_line(const std::string& line) {
   std::fputc('\n', stdout);
 }
 
-}  // namespace
-
-EngineExit dry_command(const std::vector<std::string>& args) {
+struct DryOptions {
   std::int64_t rank = 0;
   std::optional<std::int64_t> largest;
+  bool operations = false;
   std::vector<std::string> files;
+};
+
+DryOptions parse_dry_options(const std::vector<std::string>& args) {
+  DryOptions out;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--rank") {
       if (i + 1 == args.size()) throw UsageError("--rank needs a number");
-      rank = number_argument("--rank", args[++i], 0);
+      out.rank = number_argument("--rank", args[++i], 0);
     } else if (args[i] == "--largest") {
       if (i + 1 == args.size()) throw UsageError("--largest needs a number");
-      largest = number_argument("--largest", args[++i], 0);
+      out.largest = number_argument("--largest", args[++i], 0);
+    } else if (args[i] == "--operations") {
+      out.operations = true;
     } else if (args[i].starts_with("-")) {
       throw UsageError("dry has no option '" + args[i] + "'");
     } else {
-      files.push_back(args[i]);
+      out.files.push_back(args[i]);
     }
   }
-  if (files.empty()) throw UsageError("dry needs at least one run.json");
-  for (const auto& file : files) {
-    auto report = walk_file(file, rank);
-    print_line(largest ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*largest)))
-                       : spec::to_json_line(report));
+  if (out.files.empty()) throw UsageError("dry needs at least one run.json");
+  if (out.operations && out.largest) throw UsageError("--operations lists no tensors; leave out --largest");
+  return out;
+}
+
+}  // namespace
+
+EngineExit dry_command(const std::vector<std::string>& args) {
+  const DryOptions options = parse_dry_options(args);
+  for (const auto& file : options.files) {
+    if (options.operations) {
+      print_line(spec::to_json_line(walk_file(file, options.rank, count_operations)));
+      continue;
+    }
+    auto report = walk_file(file, options.rank, dry_walk);
+    print_line(options.largest
+                   ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*options.largest)))
+                   : spec::to_json_line(report));
   }
   return EngineExit::ok;
 }

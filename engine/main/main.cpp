@@ -25,6 +25,8 @@ constexpr std::string_view kUsage =
     "JSON "
     "line\n"
     "                                       each; with its N largest kinds of tensors in place of every tensor\n"
+    "  perfbench-engine dry --operations [--rank R] FILE...   prints calls, FLOPs and bytes of a step's operations,\n"
+    "                                       a JSON line for each run.json\n"
     "  perfbench-engine check [--inject FAULT]...   whether it knows these faults; runs nothing\n"
     "  perfbench-engine env                 prints the facts of this machine and build as JSON\n"
     "  perfbench-engine overhead --dir DIR [--rounds N]   steps of DIR/run.json, watched by nobody, by the span "

@@ -1,6 +1,7 @@
 // The public operations: checks, counts, then the backend.
 #include "engine/ops/ops.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/core/error.h"
@@ -111,7 +112,45 @@ void check_weights(std::string_view op, const AttentionDims& d, spec::AttentionK
   require(fits, op, "dot_product holds [B, H, T, T] probabilities, flash none", {weights});
 }
 
+// Bytes of those operands that are there.
+template <class... View>
+std::int64_t bytes_of(const View&... operands) {
+  return ((operands.defined() ? operands.bytes() : 0) + ...);
+}
+
+// What is read of an output: what it held, where that is added to.
+std::int64_t held_bytes(const TensorView& out, Write write) {
+  return write == Write::accumulate ? bytes_of(out) : 0;
+}
+
+// Of a norm, without its statistics. With a residual x is written too.
+std::int64_t norm_inputs(const NormForwardArgs& args) {
+  return bytes_of(args.x_NM, args.residual_NM, args.weight_M, args.bias_M);
+}
+std::int64_t norm_outputs(const NormForwardArgs& args) {
+  return bytes_of(args.y_NM) + (args.residual_NM.defined() ? bytes_of(args.x_NM) : 0);
+}
+
+// Of an embedding's table, as if no two tokens were alike where there are rows for that; and its T rows of positions.
+std::int64_t looked_up_bytes(const TensorView& table_VM, const TensorView& position_TM, const TensorView& tokens_N,
+                             std::int64_t seq_len) {
+  const std::int64_t of_positions = position_TM.defined() ? seq_len : 0;
+  const std::int64_t of_tokens = std::min(tokens_N.elements(), rows(table_VM));
+  return (of_tokens + of_positions) * columns(table_VM) * size_bytes(table_VM.dtype);
+}
+
 }  // namespace
+
+OpSpan Ops::begin(spec::TraceOp op, const OperationCost& cost) {
+  if (table_ != nullptr) {
+    auto& work = (*table_)[op];
+    work.operation = op;
+    ++work.calls;
+    work.flops += cost.flops;
+    work.bytes += cost.read_bytes + cost.written_bytes;
+  }
+  return OpSpan(trace_, op, spec::trace_kind(op) == spec::TraceKind::op ? 0 : cost.written_bytes);
+}
 
 void Ops::count(FlopPart part, std::int64_t flops) {
   if (pass_ == Pass::recompute) {
@@ -143,27 +182,38 @@ void Ops::add_flops(const spec::FlopCounts& counts) {
 
 void Ops::matmul(const MatmulArgs& args) {
   const auto p = check_matmul(args);
-  count(args.part, 2 * p.m * p.n * p.k);
-  const OpSpan span(trace_, spec::TraceOp::matmul);
+  const std::int64_t flops = 2 * p.m * p.n * p.k;
+  count(args.part, flops);
+  const bool reads_preactivation = args.epilogue == Epilogue::gelu_tanh_gradient;
+  const std::int64_t preactivation = bytes_of(args.preactivation);
+  const OpSpan span = begin(spec::TraceOp::matmul,
+                            {.flops = flops,
+                             .read_bytes = bytes_of(args.a, args.b, args.bias_n) + held_bytes(args.c, args.write) +
+                                           (reads_preactivation ? preactivation : 0),
+                             .written_bytes = bytes_of(args.c) + (reads_preactivation ? 0 : preactivation)});
   do_matmul(args);
 }
 
 void Ops::bias_backward(TensorView dbias, TensorView dy, Write write) {
   require(dy.shape.rank() == 2 && dbias.shape == Shape{columns(dy)} && dbias.dtype == DType::f32, "bias_backward",
           "dbias is f32 [O] for dy [N, O]", {dbias, dy});
-  const OpSpan span(trace_, spec::TraceOp::bias_backward);
+  const OpSpan span = begin(spec::TraceOp::bias_backward,
+                            {.read_bytes = bytes_of(dy) + held_bytes(dbias, write), .written_bytes = bytes_of(dbias)});
   do_bias_backward(dbias, dy, write);
 }
 
 void Ops::norm_forward(const NormForwardArgs& args) {
   check_norm("norm_forward", args);
-  const OpSpan span(trace_, spec::TraceOp::norm_forward);
+  const OpSpan span =
+      begin(spec::TraceOp::norm_forward,
+            {.read_bytes = norm_inputs(args), .written_bytes = norm_outputs(args) + bytes_of(args.statistics)});
   do_norm_forward(args);
 }
 
 void Ops::norm_apply(const NormForwardArgs& args) {
   check_norm("norm_apply", args);
-  const OpSpan span(trace_, spec::TraceOp::norm_apply);
+  const OpSpan span = begin(spec::TraceOp::norm_apply, {.read_bytes = norm_inputs(args) + bytes_of(args.statistics),
+                                                        .written_bytes = norm_outputs(args)});
   do_norm_apply(args);
 }
 
@@ -178,7 +228,12 @@ void Ops::norm_backward(const NormBackwardArgs& args) {
               absent_or(args.dbias_M, width),
           "norm_backward", "weight, dweight and dbias are [M], the gradients f32",
           {args.weight_M, args.dweight_M, args.dbias_M});
-  const OpSpan span(trace_, spec::TraceOp::norm_backward);
+  const OpSpan span =
+      begin(spec::TraceOp::norm_backward,
+            {.read_bytes = bytes_of(args.dy_NM, x, args.statistics, args.weight_M) +
+                           held_bytes(args.dx_NM, args.write_dx) + held_bytes(args.dweight_M, args.write_parameters) +
+                           held_bytes(args.dbias_M, args.write_parameters),
+             .written_bytes = bytes_of(args.dx_NM, args.dweight_M, args.dbias_M)});
   do_norm_backward(args);
 }
 
@@ -188,7 +243,8 @@ void Ops::rope(const RopeArgs& args) {
                     columns(args.x) % args.head_dim == 0 && table.shape.rank() == 2 &&
                     columns(table) == args.head_dim && table.dtype == DType::f32 && rows(args.x) % rows(table) == 0;
   require(fits, "rope", "x is [B*T, heads*D], the table f32 [T, D]", {args.x, table});
-  const OpSpan span(trace_, spec::TraceOp::rope);
+  const OpSpan span =
+      begin(spec::TraceOp::rope, {.read_bytes = bytes_of(args.x, table), .written_bytes = bytes_of(args.x)});
   do_rope(args);
 }
 
@@ -196,8 +252,12 @@ void Ops::attention_forward(const AttentionForwardArgs& args) {
   check_attention("attention_forward", args.dims, args.query, args.key, args.value, args.context, args.logsumexp_BHT);
   check_weights("attention_forward", args.dims, args.kind, args.weights_BHTT);
   // Two products of D over every causal pair.
-  count(FlopPart::attention_score, 2 * 2 * causal_pairs(args.dims) * args.dims.head_dim);
-  const OpSpan span(trace_, spec::TraceOp::attention_forward);
+  const std::int64_t flops = 2 * 2 * causal_pairs(args.dims) * args.dims.head_dim;
+  count(FlopPart::attention_score, flops);
+  const OpSpan span = begin(spec::TraceOp::attention_forward,
+                            {.flops = flops,
+                             .read_bytes = bytes_of(args.query, args.key, args.value),
+                             .written_bytes = bytes_of(args.context, args.logsumexp_BHT, args.weights_BHTT)});
   do_attention_forward(args);
 }
 
@@ -210,8 +270,14 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
           "attention_backward", "gradients have the shape of their values",
           {args.dquery, args.dkey, args.dvalue, args.dcontext});
   // dv, dp, dq and dk: four products of D; flash's second look at the scores is not counted, as in the definitions.
-  count(FlopPart::attention_score, 4 * 2 * causal_pairs(args.dims) * args.dims.head_dim);
-  const OpSpan span(trace_, spec::TraceOp::attention_backward);
+  const std::int64_t flops = 4 * 2 * causal_pairs(args.dims) * args.dims.head_dim;
+  count(FlopPart::attention_score, flops);
+  // The gradient of the scores is an operand: written by one product, read by the next two.
+  const OpSpan span = begin(spec::TraceOp::attention_backward,
+                            {.flops = flops,
+                             .read_bytes = bytes_of(args.dcontext, args.query, args.key, args.value, args.context,
+                                                    args.logsumexp_BHT, args.weights_BHTT, args.dweights_BHTT),
+                             .written_bytes = bytes_of(args.dquery, args.dkey, args.dvalue, args.dweights_BHTT)});
   do_attention_backward(args);
 }
 
@@ -221,7 +287,8 @@ void Ops::activation_forward(const ActivationForwardArgs& args) {
               (!gated || same(args.gate_NF, args.up_NF)),
           "activation_forward", "product, up and (gated kinds) gate are alike",
           {args.product_NF, args.gate_NF, args.up_NF});
-  const OpSpan span(trace_, spec::TraceOp::activation_forward);
+  const OpSpan span = begin(spec::TraceOp::activation_forward, {.read_bytes = bytes_of(args.gate_NF, args.up_NF),
+                                                                .written_bytes = bytes_of(args.product_NF)});
   do_activation_forward(args);
 }
 
@@ -231,7 +298,9 @@ void Ops::activation_backward(const ActivationBackwardArgs& args) {
               (!gated || same(args.gate_NF, args.up_NF)),
           "activation_backward", "dproduct, up and (gated kinds) gate are alike",
           {args.dproduct_NF, args.gate_NF, args.up_NF});
-  const OpSpan span(trace_, spec::TraceOp::activation_backward);
+  const OpSpan span =
+      begin(spec::TraceOp::activation_backward, {.read_bytes = bytes_of(args.gate_NF, args.up_NF, args.dproduct_NF),
+                                                 .written_bytes = bytes_of(args.gate_NF, args.up_NF)});
   do_activation_backward(args);
 }
 
@@ -246,7 +315,9 @@ void Ops::embedding_forward(const EmbeddingForwardArgs& args) {
                                   rows(position) >= args.seq_len && position.dtype == x.dtype),
           "embedding_forward", "positions are [at least T, M]", {x, position});
   require(args.seq_len > 0 && rows(x) % args.seq_len == 0, "embedding_forward", "N is a multiple of seq_len", {x});
-  const OpSpan span(trace_, spec::TraceOp::embedding_forward);
+  const std::int64_t looked_up = looked_up_bytes(args.table_VM, position, args.tokens_N, args.seq_len);
+  const OpSpan span = begin(spec::TraceOp::embedding_forward,
+                            {.read_bytes = bytes_of(args.tokens_N) + looked_up, .written_bytes = bytes_of(x)});
   do_embedding_forward(args);
 }
 
@@ -259,7 +330,9 @@ void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
               (columns(args.dposition_TM) == columns(dx) && rows(args.dposition_TM) >= args.seq_len),
           "embedding_backward", "dposition is f32 [at least T, M]", {dx, args.dposition_TM});
   require(args.seq_len > 0 && rows(dx) % args.seq_len == 0, "embedding_backward", "N is a multiple of seq_len", {dx});
-  const OpSpan span(trace_, spec::TraceOp::embedding_backward);
+  const std::int64_t added_to = looked_up_bytes(args.dtable_VM, args.dposition_TM, args.tokens_N, args.seq_len);
+  const OpSpan span = begin(spec::TraceOp::embedding_backward,
+                            {.read_bytes = bytes_of(dx, args.tokens_N) + added_to, .written_bytes = added_to});
   do_embedding_backward(args);
 }
 
@@ -269,39 +342,44 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
       logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
           args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32,
       "cross_entropy", "logits are [N, V], targets i32 [N], losses f32 [N]", {logits, args.targets_N, args.losses_N});
-  const OpSpan span(trace_, spec::TraceOp::cross_entropy);
+  const OpSpan span = begin(spec::TraceOp::cross_entropy, {.read_bytes = bytes_of(logits, args.targets_N),
+                                                           .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy(args);
 }
 
 void Ops::adamw(const AdamwArgs& args) {
+  OperationCost cost{.read_bytes = bytes_of(args.factors)};
   for (const auto& t : args.tensors) {
     const bool alike = same(t.gradient, t.weight) && same(t.first_moment, t.weight) &&
                        same(t.second_moment, t.weight) && t.weight.dtype == DType::f32;
     require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
             {t.weight, t.gradient, t.first_moment, t.second_moment});
+    cost.read_bytes += bytes_of(t.weight, t.gradient, t.first_moment, t.second_moment);
+    cost.written_bytes += bytes_of(t.weight, t.first_moment, t.second_moment);
   }
   require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
           "factors are f64 [4]", {args.factors});
-  const OpSpan span(trace_, spec::TraceOp::adamw);
+  const OpSpan span = begin(spec::TraceOp::adamw, cost);
   do_adamw(args);
 }
 
 void Ops::clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {
   require(is_scalar_f64(scale) && is_scalar_f64(square_sum), "clip_scale", "both are f64 [1]", {scale, square_sum});
-  const OpSpan span(trace_, spec::TraceOp::clip_scale);
+  const OpSpan span =
+      begin(spec::TraceOp::clip_scale, {.read_bytes = bytes_of(square_sum), .written_bytes = bytes_of(scale)});
   do_clip_scale(scale, square_sum, clip_norm);
 }
 
 void Ops::add(TensorView out, TensorView a, TensorView b) {
   require(same(out, a) && same(out, b), "add", "one shape and type", {out, a, b});
-  const OpSpan span(trace_, spec::TraceOp::add);
+  const OpSpan span = begin(spec::TraceOp::add, {.read_bytes = bytes_of(a, b), .written_bytes = bytes_of(out)});
   do_add(out, a, b);
 }
 
 void Ops::copy(TensorView out, TensorView in) {
   require(out.elements() == in.elements(), "copy", "as many elements", {out, in});
-  const bool converts = out.dtype != in.dtype;
-  const OpSpan span(trace_, converts ? spec::TraceOp::cast : spec::TraceOp::copy, converts ? 0 : out.bytes());
+  const OpSpan span = begin(out.dtype != in.dtype ? spec::TraceOp::cast : spec::TraceOp::copy,
+                            {.read_bytes = bytes_of(in), .written_bytes = bytes_of(out)});
   do_copy(out, in);
 }
 
@@ -310,52 +388,58 @@ void Ops::cast_stochastic(const StochasticCastArgs& args) {
               args.step.dtype == DType::i32 && args.step.elements() == 1 && args.first_index % kDrawsPerWord == 0,
           "cast_stochastic", "f32 to as many bf16, the step i32 [1], from the first draw of a word on",
           {args.out, args.in, args.step});
-  const OpSpan span(trace_, spec::TraceOp::cast);
+  const OpSpan span =
+      begin(spec::TraceOp::cast, {.read_bytes = bytes_of(args.in, args.step), .written_bytes = bytes_of(args.out)});
   do_cast_stochastic(args);
 }
 
 Pending Ops::transfer(TensorView out, TensorView in) {
   require(same(out, in), "transfer", "one shape and type", {out, in});
-  const OpSpan span(trace_, spec::TraceOp::copy, out.bytes());
+  const OpSpan span = begin(spec::TraceOp::copy, {.read_bytes = bytes_of(in), .written_bytes = bytes_of(out)});
   return Pending(do_transfer(out, in));
 }
 
 void Ops::fill(TensorView out, double value) {
-  const OpSpan span(trace_, spec::TraceOp::fill, out.bytes());
+  const OpSpan span = begin(spec::TraceOp::fill, {.written_bytes = bytes_of(out)});
   do_fill(out, value);
 }
 
 void Ops::fill_normal(const NormalArgs& args) {
   require(args.out.dtype == DType::f32, "fill_normal", "out is f32", {args.out});
-  const OpSpan span(trace_, spec::TraceOp::fill_normal);
+  const OpSpan span = begin(spec::TraceOp::fill_normal, {.written_bytes = bytes_of(args.out)});
   do_fill_normal(args);
 }
 
 void Ops::sum(TensorView out_f64, TensorView x, Write write) {
   require(is_scalar_f64(out_f64), "sum", "out is f64 [1]", {out_f64, x});
-  const OpSpan span(trace_, spec::TraceOp::sum);
+  const OpSpan span = begin(
+      spec::TraceOp::sum, {.read_bytes = bytes_of(x) + held_bytes(out_f64, write), .written_bytes = bytes_of(out_f64)});
   do_sum(out_f64, x, write);
 }
 
 void Ops::sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) {
   require(is_scalar_f64(out_f64) && !tensors.empty(), "sum_of_squares", "out is f64 [1], of one tensor or more",
           {out_f64});
+  OperationCost cost{.read_bytes = held_bytes(out_f64, write), .written_bytes = bytes_of(out_f64)};
   for (const auto& x : tensors) {
     require(is_float(x.dtype) && x.dtype == tensors.front().dtype, "sum_of_squares", "tensors of one type",
             {x, tensors.front()});
+    cost.read_bytes += bytes_of(x);
   }
-  const OpSpan span(trace_, spec::TraceOp::sum_of_squares);
+  const OpSpan span = begin(spec::TraceOp::sum_of_squares, cost);
   do_sum_of_squares(out_f64, tensors, write);
 }
 
 double Ops::read_f64(TensorView scalar) {
   require(is_scalar_f64(scalar), "read_f64", "an f64 [1]", {scalar});
-  const OpSpan span(trace_, spec::TraceOp::read_f64, scalar.bytes());
+  const std::int64_t bytes = bytes_of(scalar);
+  const OpSpan span = begin(spec::TraceOp::read_f64, {.read_bytes = bytes, .written_bytes = bytes});
   return do_read_f64(scalar);
 }
 
 void Ops::upload(TensorView out, const void* from) {
-  const OpSpan span(trace_, spec::TraceOp::upload, out.bytes());
+  const std::int64_t bytes = bytes_of(out);
+  const OpSpan span = begin(spec::TraceOp::upload, {.read_bytes = bytes, .written_bytes = bytes});
   do_upload(out, from);
 }
 

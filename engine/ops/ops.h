@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "engine/core/tensor.h"
 #include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
+#include "workloads/spec/operation_work.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
@@ -223,6 +225,17 @@ struct AdamwArgs {
   double eps = 1e-8;
 };
 
+// What a call costs by its operands alone: each that is read is read once, each that is written is written once,
+// wherever they lie. What kernels read again, or keep in scratch, is theirs. ops.cpp states it in each operation's
+// function.
+struct OperationCost {
+  std::int64_t flops = 0;  // of products
+  std::int64_t read_bytes = 0;
+  std::int64_t written_bytes = 0;
+};
+
+using OperationTable = std::map<spec::TraceOp, spec::OperationWork>;
+
 class Ops {
  public:
   virtual ~Ops() = default;
@@ -289,6 +302,8 @@ class Ops {
   void set_pass(Pass pass) { pass_ = pass; }
   // Every operation is a span of `sink`; none with null.
   void set_trace(TraceSink* sink) { trace_ = sink; }
+  // The cost of every call is added to `table`; none with null. A replayed recording calls nothing.
+  void set_table(OperationTable* table) { table_ = table; }
   // Since construction or the last reset.
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
@@ -339,9 +354,12 @@ class Ops {
 
  private:
   void count(FlopPart part, std::int64_t flops);
+  // Books the cost of a call and opens its span.
+  OpSpan begin(spec::TraceOp op, const OperationCost& cost);
 
   Pass pass_ = Pass::first;
   TraceSink* trace_ = nullptr;
+  OperationTable* table_ = nullptr;
   spec::FlopCounts flops_;
 };
 

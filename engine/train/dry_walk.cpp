@@ -1,5 +1,8 @@
 #include "engine/train/dry_walk.h"
 
+#include <string>
+#include <utility>
+
 #include "engine/train/trainer.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/validate.h"
@@ -24,6 +27,19 @@ struct DryRun {
   Trainer trainer;
 };
 
+template <class Report>
+void refuse(Report& report, std::string reason) {
+  report.feasible = false;
+  report.reason = std::move(reason);
+}
+
+template <class Report>
+void hold_to_limit(Report& report, const spec::RunSpec& run, std::int64_t arena_bytes) {
+  if (run.memory_limit_bytes == 0 || arena_bytes <= run.memory_limit_bytes) return;
+  refuse(report, "needs " + std::to_string(arena_bytes) + " bytes per device, memory_limit_bytes is " +
+                     std::to_string(run.memory_limit_bytes));
+}
+
 }  // namespace
 
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
@@ -33,8 +49,7 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   report.parameters = counts.total;
   report.matmul_parameters = counts.matmul_active;
   if (const auto reason = spec::unsupported(run)) {
-    report.feasible = false;
-    report.reason = *reason;
+    refuse(report, *reason);
     return report;
   }
   DryRun dry(run, rank, LedgerLog::on);
@@ -45,11 +60,23 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   report.live_at_peak = dry.memory.ledger().live_at_peak();
   report.flops = dry.ops->flops();
   report.traffic = dry.collectives->traffic();
-  if (run.memory_limit_bytes > 0 && report.arena_bytes > run.memory_limit_bytes) {
-    report.feasible = false;
-    report.reason = "needs " + std::to_string(report.arena_bytes) + " bytes per device, memory_limit_bytes is " +
-                    std::to_string(run.memory_limit_bytes);
+  hold_to_limit(report, run, report.arena_bytes);
+  return report;
+}
+
+spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank) {
+  spec::DryOperations report;
+  report.rank = rank;
+  if (const auto reason = spec::unsupported(run)) {
+    refuse(report, *reason);
+    return report;
   }
+  DryRun dry(run, rank, LedgerLog::off);
+  OperationTable table;
+  dry.ops->set_table(&table);
+  dry.trainer.step(0);
+  for (const auto& [operation, work] : table) report.operations.push_back(work);
+  hold_to_limit(report, run, dry.memory.device_extent_bytes());
   return report;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/trace/trace_recorder.h"
+#include "workloads/spec/operation_work.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
@@ -12,6 +13,10 @@ namespace perfbench::engine {
 // Counts one step of one rank. A run the engine has no kernels for, and one that needs more than
 // run.memory_limit_bytes, comes back infeasible with the reason.
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
+
+// What each operation of that step costs, feasible as above. The update of the parameters is one of them, their first
+// values are not.
+spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank);
 
 // Address ranges that a rank's arenas need, gaps included: what a backend allocates before the run.
 struct ArenaExtents {

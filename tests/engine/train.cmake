@@ -1,6 +1,11 @@
 perfbench_test(engine_train_tests
-  SOURCES train_dry_walk_test.cpp
+  SOURCES ops_costs_test.cpp train_dry_walk_test.cpp train_operations_test.cpp
   DEPENDS perfbench_train)
+if(TARGET perfbench-engine)
+  perfbench_test(engine_dry_command_test SOURCES main_dry_command_test.cpp DEPENDS perfbench_train)
+  target_compile_definitions(engine_dry_command_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
+  add_dependencies(engine_dry_command_test perfbench-engine)
+endif()
 # Whole training steps on each backend: one set of sources, linked once for each.
 perfbench_test_objects(engine_training_test_objects
   SOURCES train_equality_test.cpp train_golden_test.cpp

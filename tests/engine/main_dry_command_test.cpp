@@ -1,0 +1,71 @@
+// perfbench-engine dry --operations, as a program.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "engine/train/dry_walk.h"
+#include "tests/engine/example_runs.h"
+#include "workloads/spec/operation_work.h"
+#include "workloads/spec/run_spec_json.h"
+
+namespace perfbench::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> lines_of_engine(const std::string& arguments) {
+  std::FILE* const engine = popen((std::string(PERFBENCH_ENGINE_FILE) + " " + arguments + " 2>&1").c_str(), "r");
+  std::vector<std::string> lines(1);
+  for (int c = std::fgetc(engine); c != EOF; c = std::fgetc(engine)) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += static_cast<char>(c);
+    }
+  }
+  pclose(engine);
+  lines.pop_back();
+  return lines;
+}
+
+class DryCommand : public testing::Test {
+ protected:
+  DryCommand() { std::filesystem::create_directories(folder_); }
+  ~DryCommand() override { std::filesystem::remove_all(folder_); }
+
+  std::string file_of(const char* name, const spec::RunSpec& run) {
+    const auto path = folder_ / name;
+    std::ofstream(path) << spec::canonical_json(run);
+    return path.string();
+  }
+
+ private:
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "main_dry_command_test";
+};
+
+TEST_F(DryCommand, PrintsTheOperationsOfEachRun) {
+  auto llama = llama_tiny();
+  llama.mesh.ici.fsdp = 2;
+  const auto lines =
+      lines_of_engine("dry --operations --rank 1 " + file_of("a", llama) + " " + file_of("b", gpt_tiny()));
+  ASSERT_THAT(lines, ElementsAre(to_json_line(count_operations(llama, 1)), HasSubstr("is outside a mesh of 1")));
+}
+
+TEST_F(DryCommand, SaysThatOperationsHaveNoTensors) {
+  const auto lines = lines_of_engine("dry --operations --largest 3 " + file_of("a", llama_tiny()));
+  ASSERT_FALSE(lines.empty());
+  EXPECT_THAT(lines.front(), HasSubstr("--operations lists no tensors; leave out --largest"));
+}
+
+TEST_F(DryCommand, IsInTheHelp) {
+  EXPECT_THAT(lines_of_engine("--help"), testing::Contains(HasSubstr("dry --operations")));
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,223 @@
+// What each operation says it costs, against numbers worked by hand from its operands.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine {
+namespace {
+
+using spec::TraceOp;
+
+TensorView f32(Shape shape) {
+  return {.dtype = DType::f32, .shape = shape};
+}
+TensorView bf16(Shape shape) {
+  return {.dtype = DType::bf16, .shape = shape};
+}
+TensorView f64(Shape shape) {
+  return {.dtype = DType::f64, .shape = shape};
+}
+TensorView i32(Shape shape) {
+  return {.dtype = DType::i32, .shape = shape};
+}
+
+struct Cost {
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+};
+
+// One call.
+void expect_cost(TraceOp op, const Cost& cost, const std::function<void(Ops&)>& call) {
+  const auto ops = make_dry_ops();
+  OperationTable table;
+  ops->set_table(&table);
+  call(*ops);
+  SCOPED_TRACE(spec::enum_name(op));
+  ASSERT_EQ(table.size(), 1U);
+  const auto& work = table.begin()->second;
+  EXPECT_EQ(work.operation, op);
+  EXPECT_EQ(work.calls, 1);
+  EXPECT_EQ(work.flops, cost.flops);
+  EXPECT_EQ(work.bytes, cost.bytes);
+}
+
+// a: 6*8*2 = 96, b: 8*10*2 = 160; c: 6*10, 120 in bf16, 240 in f32. 2*6*10*8 = 960 FLOPs.
+TEST(OperationCosts, Matmul) {
+  const MatmulArgs plain{.a = bf16({6, 8}), .b = bf16({10, 8}), .c = f32({6, 10}), .transpose_b = Transpose::yes};
+  expect_cost(TraceOp::matmul, {960, 96 + 160 + 240}, [&](Ops& ops) { ops.matmul(plain); });
+  auto added = plain;
+  added.write = Write::accumulate;
+  expect_cost(TraceOp::matmul, {960, 96 + 160 + 2 * 240}, [&](Ops& ops) { ops.matmul(added); });
+  const MatmulArgs gelu{.a = bf16({6, 8}),
+                        .b = bf16({8, 10}),
+                        .c = bf16({6, 10}),
+                        .bias_n = bf16({10}),
+                        .epilogue = Epilogue::gelu_tanh,
+                        .preactivation = bf16({6, 10})};
+  expect_cost(TraceOp::matmul, {960, 96 + 160 + 20 + 2 * 120}, [&](Ops& ops) { ops.matmul(gelu); });
+  auto gradient = gelu;
+  gradient.bias_n = {};
+  gradient.epilogue = Epilogue::gelu_tanh_gradient;
+  expect_cost(TraceOp::matmul, {960, 96 + 160 + 2 * 120}, [&](Ops& ops) { ops.matmul(gradient); });
+}
+
+// x, y and their gradients: 6*8*2 = 96; statistics: 6*4 = 24 a row; weight and bias 16, their gradients 32.
+TEST(OperationCosts, Norms) {
+  NormForwardArgs rms{.y_NM = bf16({6, 8}), .statistics = f32({1, 6}), .x_NM = bf16({6, 8}), .weight_M = bf16({8})};
+  expect_cost(TraceOp::norm_forward, {0, 96 + 16 + 96 + 24}, [&](Ops& ops) { ops.norm_forward(rms); });
+  expect_cost(TraceOp::norm_apply, {0, 96 + 16 + 96 + 24}, [&](Ops& ops) { ops.norm_apply(rms); });
+  auto layer = rms;
+  layer.kind = spec::NormKind::layernorm;
+  layer.statistics = f32({2, 6});
+  layer.bias_M = bf16({8});
+  layer.residual_NM = bf16({6, 8});
+  expect_cost(TraceOp::norm_forward, {0, (96 + 96 + 16 + 16) + (96 + 96 + 48)},
+              [&](Ops& ops) { ops.norm_forward(layer); });
+  NormBackwardArgs backward{.dx_NM = bf16({6, 8}),
+                            .dweight_M = f32({8}),
+                            .dbias_M = f32({8}),
+                            .dy_NM = bf16({6, 8}),
+                            .x_NM = bf16({6, 8}),
+                            .statistics = f32({2, 6}),
+                            .weight_M = bf16({8}),
+                            .kind = spec::NormKind::layernorm,
+                            .write_dx = Write::accumulate};
+  expect_cost(TraceOp::norm_backward, {0, 96 + 96 + 48 + 16 + 2 * (96 + 32 + 32)},
+              [&](Ops& ops) { ops.norm_backward(backward); });
+  backward.write_dx = Write::overwrite;
+  backward.write_parameters = Write::overwrite;
+  expect_cost(TraceOp::norm_backward, {0, 96 + 96 + 48 + 16 + (96 + 32 + 32)},
+              [&](Ops& ops) { ops.norm_backward(backward); });
+}
+
+// B 2, T 4, H 4, K 2, D 8: query and context 8*32*2 = 512, key and value 8*16*2 = 256, logsumexp 2*4*4*4 = 128,
+// probabilities in f32 2*4*4*4*4 = 512. Half of 2*4*4*4 pairs is 64: 64*2*8 = 1024 FLOPs a product.
+TEST(OperationCosts, Attention) {
+  const AttentionDims dims{.batch = 2, .seq_len = 4, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+  const TensorView wide = bf16({8, 32});
+  const TensorView narrow = bf16({8, 16});
+  const TensorView weights = f32({2, 4, 4, 4});
+  AttentionForwardArgs forward{
+      .context = wide, .logsumexp_BHT = f32({2, 4, 4}), .query = wide, .key = narrow, .value = narrow, .dims = dims};
+  expect_cost(TraceOp::attention_forward, {2 * 1024, 512 + 2 * 256 + 512 + 128},
+              [&](Ops& ops) { ops.attention_forward(forward); });
+  forward.kind = spec::AttentionKind::dot_product;
+  forward.weights_BHTT = weights;
+  expect_cost(TraceOp::attention_forward, {2 * 1024, 512 + 2 * 256 + 512 + 128 + 512},
+              [&](Ops& ops) { ops.attention_forward(forward); });
+  AttentionBackwardArgs backward{.dquery = wide,
+                                 .dkey = narrow,
+                                 .dvalue = narrow,
+                                 .dcontext = wide,
+                                 .query = wide,
+                                 .key = narrow,
+                                 .value = narrow,
+                                 .context = wide,
+                                 .logsumexp_BHT = f32({2, 4, 4}),
+                                 .dims = dims};
+  expect_cost(TraceOp::attention_backward, {4 * 1024, (3 * 512 + 2 * 256 + 128) + (512 + 2 * 256)},
+              [&](Ops& ops) { ops.attention_backward(backward); });
+  backward.kind = spec::AttentionKind::dot_product;
+  backward.weights_BHTT = weights;
+  backward.dweights_BHTT = weights;
+  expect_cost(TraceOp::attention_backward, {4 * 1024, (3 * 512 + 2 * 256 + 128) + (512 + 2 * 256) + 512 + 2 * 512},
+              [&](Ops& ops) { ops.attention_backward(backward); });
+}
+
+TEST(OperationCosts, RopeAndActivations) {
+  expect_cost(TraceOp::rope, {0, 192 + 48 + 192}, [](Ops& ops) {
+    ops.rope({.x = bf16({6, 16}), .cos_sin_TD = f32({3, 4}), .head_dim = 4});
+  });
+  const TensorView x = bf16({6, 10});  // 120 bytes
+  expect_cost(TraceOp::activation_forward, {0, 3 * 120},
+              [&](Ops& ops) { ops.activation_forward({.product_NF = x, .gate_NF = x, .up_NF = x}); });
+  expect_cost(TraceOp::activation_backward, {0, 5 * 120},
+              [&](Ops& ops) { ops.activation_backward({.gate_NF = x, .up_NF = x, .dproduct_NF = x}); });
+  const auto relu = spec::Activation::relu;
+  expect_cost(TraceOp::activation_forward, {0, 2 * 120},
+              [&](Ops& ops) { ops.activation_forward({.product_NF = x, .up_NF = x, .kind = relu}); });
+  expect_cost(TraceOp::activation_backward, {0, 3 * 120},
+              [&](Ops& ops) { ops.activation_backward({.up_NF = x, .dproduct_NF = x, .kind = relu}); });
+}
+
+// Six tokens look up six of a hundred rows, and all of four; three positions of five.
+TEST(OperationCosts, Embeddings) {
+  expect_cost(TraceOp::embedding_forward, {0, 24 + 6 * 16 + 96}, [](Ops& ops) {
+    ops.embedding_forward({.x_NM = bf16({6, 8}), .tokens_N = i32({6}), .table_VM = bf16({100, 8}), .seq_len = 3});
+  });
+  expect_cost(TraceOp::embedding_forward, {0, 24 + 4 * 16 + 3 * 16 + 96}, [](Ops& ops) {
+    ops.embedding_forward({.x_NM = bf16({6, 8}),
+                           .tokens_N = i32({6}),
+                           .table_VM = bf16({4, 8}),
+                           .position_TM = bf16({5, 8}),
+                           .seq_len = 3});
+  });
+  expect_cost(TraceOp::embedding_backward, {0, 96 + 24 + 2 * (4 * 32 + 3 * 32)}, [](Ops& ops) {
+    ops.embedding_backward({.dtable_VM = f32({4, 8}),
+                            .dposition_TM = f32({5, 8}),
+                            .dx_NM = bf16({6, 8}),
+                            .tokens_N = i32({6}),
+                            .seq_len = 3});
+  });
+}
+
+TEST(OperationCosts, LossAndOptimizer) {
+  expect_cost(TraceOp::cross_entropy, {0, 120 + 24 + 120 + 24}, [](Ops& ops) {
+    ops.cross_entropy({.losses_N = f32({6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6})});
+  });
+  const auto state = [](std::int64_t elements) {
+    const TensorView of = f32({elements});
+    return AdamwTensor{.weight = of, .gradient = of, .first_moment = of, .second_moment = of};
+  };
+  const std::array tensors{state(5), state(7)};
+  expect_cost(TraceOp::adamw, {0, 28 * (5 + 7) + 32},
+              [&](Ops& ops) { ops.adamw({.tensors = tensors, .factors = f64({4})}); });
+  expect_cost(TraceOp::clip_scale, {0, 8 + 8}, [](Ops& ops) { ops.clip_scale(f64({1}), f64({1}), 1.0); });
+}
+
+TEST(OperationCosts, Sums) {
+  expect_cost(TraceOp::bias_backward, {0, 120 + 40}, [](Ops& ops) {
+    ops.bias_backward(f32({10}), bf16({6, 10}), Write::overwrite);
+  });
+  expect_cost(TraceOp::bias_backward, {0, 120 + 2 * 40}, [](Ops& ops) {
+    ops.bias_backward(f32({10}), bf16({6, 10}), Write::accumulate);
+  });
+  expect_cost(TraceOp::sum, {0, 192 + 8}, [](Ops& ops) { ops.sum(f64({1}), f32({48}), Write::overwrite); });
+  expect_cost(TraceOp::sum, {0, 192 + 2 * 8}, [](Ops& ops) { ops.sum(f64({1}), f32({48}), Write::accumulate); });
+  const std::array tensors{f32({48}), f32({10})};
+  expect_cost(TraceOp::sum_of_squares, {0, 192 + 40 + 2 * 8},
+              [&](Ops& ops) { ops.sum_of_squares(f64({1}), tensors, Write::accumulate); });
+}
+
+TEST(OperationCosts, WhatMovesAndFills) {
+  const TensorView wide = f32({6, 8});     // 192 bytes
+  const TensorView narrow = bf16({6, 8});  // 96
+  expect_cost(TraceOp::add, {0, 3 * 96}, [&](Ops& ops) { ops.add(narrow, narrow, narrow); });
+  expect_cost(TraceOp::cast, {0, 192 + 96}, [&](Ops& ops) { ops.copy(narrow, wide); });
+  expect_cost(TraceOp::cast, {0, 192 + 96 + 4},
+              [&](Ops& ops) { ops.cast_stochastic({.out = narrow, .in = wide, .step = i32({1})}); });
+  expect_cost(TraceOp::copy, {0, 2 * 192}, [&](Ops& ops) { ops.copy(wide, wide); });
+  expect_cost(TraceOp::copy, {0, 2 * 96}, [&](Ops& ops) { ops.transfer(narrow, narrow).wait(); });
+  expect_cost(TraceOp::fill, {0, 192}, [&](Ops& ops) { ops.fill(wide, 1.0); });
+  expect_cost(TraceOp::fill_normal, {0, 192}, [&](Ops& ops) { ops.fill_normal({.out = wide}); });
+  expect_cost(TraceOp::upload, {0, 2 * 24}, [](Ops& ops) { ops.upload(i32({6}), nullptr); });
+  expect_cost(TraceOp::read_f64, {0, 2 * 8}, [](Ops& ops) { ops.read_f64(f64({1})); });
+}
+
+TEST(OperationCosts, AreAddedUpUntilTheTableIsTakenAway) {
+  const auto ops = make_dry_ops();
+  OperationTable table;
+  ops->set_table(&table);
+  ops->fill(f32({6}), 0.0);
+  ops->fill(f32({10}), 0.0);
+  ops->set_table(nullptr);
+  ops->fill(f32({100}), 0.0);
+  EXPECT_EQ(table.at(TraceOp::fill).calls, 2);
+  EXPECT_EQ(table.at(TraceOp::fill).bytes, 24 + 40);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

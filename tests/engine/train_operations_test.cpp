@@ -1,0 +1,114 @@
+// What a step's operations cost: against the report of the same walk, and against closed forms that share no code with
+// it.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/train/dry_walk.h"
+#include "tests/engine/example_runs.h"
+#include "workloads/spec/operation_work.h"
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::engine {
+namespace {
+
+using spec::TraceOp;
+
+std::map<TraceOp, spec::OperationWork> operations_of(const spec::RunSpec& run, std::int64_t rank = 0) {
+  std::map<TraceOp, spec::OperationWork> out;
+  for (const auto& work : count_operations(run, rank).operations) out[work.operation] = work;
+  return out;
+}
+
+TEST(Operations, HaveTheFlopsOfTheReport) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
+      for (const char* policy : {"none", "full", "qkv_proj_offloaded"}) {
+        for (const std::int64_t fsdp : {1, 4}) {
+          run.attention = kind;
+          run.remat = policy;
+          run.grad_accum = 2;
+          run.mesh.ici.fsdp = fsdp;
+          const auto operations = operations_of(run, fsdp - 1);
+          std::int64_t sum = 0;
+          for (const auto& [name, work] : operations) sum += work.flops;
+          const auto flops = dry_walk(run, fsdp - 1).flops;
+          EXPECT_EQ(sum, flops.executed_flops()) << policy;
+          const std::int64_t of_attention =
+              operations.at(TraceOp::attention_forward).flops + operations.at(TraceOp::attention_backward).flops;
+          EXPECT_GE(of_attention, flops.attention_score_flops) << policy;
+          EXPECT_EQ(of_attention + operations.at(TraceOp::matmul).flops, sum) << policy;
+        }
+      }
+    }
+  }
+}
+
+// Seven products of a gated layer, each with two gradients, and three of each chunk of logits, in each microbatch.
+// 8*16 tokens: two microbatches of 64 are chunks of 24, 24 and 16.
+TEST(Operations, AreCalledAsOftenAsTheModelSays) {
+  auto run = llama_tiny();
+  run.grad_accum = 2;
+  run.loss_chunk_tokens = 24;
+  const auto operations = operations_of(run);
+  EXPECT_EQ(operations.at(TraceOp::matmul).calls, 2 * (run.model.layers * 7 * 3 + 3 * 3));
+  EXPECT_EQ(operations.at(TraceOp::cross_entropy).calls, 2 * 3);
+  EXPECT_EQ(operations.at(TraceOp::attention_backward).calls, 2 * run.model.layers);
+  EXPECT_EQ(operations.at(TraceOp::norm_backward).calls, 2 * (2 * run.model.layers + 1));
+  EXPECT_EQ(operations.at(TraceOp::adamw).calls, 1);
+  EXPECT_FALSE(operations.contains(TraceOp::cast));
+  EXPECT_FALSE(operations.contains(TraceOp::bias_backward));
+}
+
+// f32 weights, gradients and two moments are read, all but the gradients written: 28 bytes a parameter, and the step's
+// four factors. Every matrix of the model divides into alignments of 16 elements, so nothing is padded.
+TEST(Operations, UpdateEveryParameterOnceAStep) {
+  auto run = llama_tiny();
+  const std::int64_t parameters = spec::count_parameters(run.model).total;
+  for (const std::int64_t accumulate : {1, 4}) {
+    run.grad_accum = accumulate;
+    const auto operations = operations_of(run);
+    EXPECT_EQ(operations.at(TraceOp::adamw).bytes, 28 * parameters + 4 * 8);
+    EXPECT_EQ(operations.at(TraceOp::sum_of_squares).bytes, 4 * parameters + 8);
+  }
+}
+
+// A further chunk reads the weights twice, for the logits and for the gradient of its rows, and it reads and writes the
+// gradient of the weights: V*M*4 bytes four times.
+TEST(Operations, OfMoreChunksOfLogitsMoveTheUnembeddingMoreOften) {
+  auto run = llama_tiny();
+  const std::int64_t weight = run.model.vocab_size * run.model.d_model * 4;
+  run.loss_chunk_tokens = 128;
+  const auto one = operations_of(run).at(TraceOp::matmul);
+  run.loss_chunk_tokens = 32;
+  const auto four = operations_of(run).at(TraceOp::matmul);
+  EXPECT_EQ(four.flops, one.flops);
+  EXPECT_EQ(four.bytes - one.bytes, 3 * (2 * weight + 2 * weight));
+}
+
+TEST(Operations, OfARunThatCannotBeSayWhy) {
+  auto run = llama_tiny();
+  run.mesh.ici.tp = 2;
+  auto report = count_operations(run, 0);
+  EXPECT_FALSE(report.feasible);
+  EXPECT_NE(report.reason.find("tensor parallelism"), std::string::npos);
+  EXPECT_TRUE(report.operations.empty());
+  run = llama_tiny();
+  run.memory_limit_bytes = 1000;
+  report = count_operations(run, 0);
+  EXPECT_FALSE(report.feasible);
+  EXPECT_NE(report.reason.find("memory_limit_bytes is 1000"), std::string::npos);
+  EXPECT_FALSE(report.operations.empty());
+}
+
+TEST(Operations, AreALineThatIsReadBack) {
+  const auto report = count_operations(gpt_tiny(), 0);
+  const auto line = to_json_line(report);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_NE(line.find(R"({"bytes":)"), std::string::npos);
+  EXPECT_NE(line.find(R"("operation":"attention_backward")"), std::string::npos);
+  EXPECT_EQ(to_json_line(spec::parse_dry_operations(line)), line);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

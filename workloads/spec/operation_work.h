@@ -1,0 +1,51 @@
+// What the operations of one step cost: a line of `perfbench-engine dry --operations`. Divided by what a device does in
+// a second it is the least time that they can take there; its traced spans have the same names (TraceOp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+#include "workloads/spec/trace_record.h"
+
+namespace perfbench::spec {
+
+// All calls of one operation, with those that compute a second time for the backward pass.
+struct OperationWork {
+  TraceOp operation = TraceOp::matmul;
+  std::int64_t calls = 0;
+  std::int64_t flops = 0;  // of products, as FlopCounts counts them
+  std::int64_t bytes = 0;  // every operand that is read read once, every one that is written written once
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"operation", "the name of its spans"}, self.operation);
+    f(Field{"calls", "how often a step calls it", 0}, self.calls);
+    f(Field{"flops", "floating point operations of its products", 0}, self.flops);
+    f(Field{"bytes", "of its operands, each read or written once", 0}, self.bytes);
+  }
+};
+
+// Of one rank. The FLOPs of all operations are FlopCounts::executed_flops() of the same run's DryReport.
+struct DryOperations {
+  bool feasible = true;
+  std::string reason;  // why not
+  std::int64_t rank = 0;
+  std::vector<OperationWork> operations;  // that a step calls, in the order of TraceOp
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"feasible", "whether the run fits"}, self.feasible);
+    f(Field{"reason", "why it does not"}, self.reason);
+    f(Field{"rank", "the rank that was walked", 0}, self.rank);
+    f(Field{"operations", "what each operation of a step costs"}, self.operations);
+  }
+};
+
+std::string to_json_line(const DryOperations& report);
+// Throws SpecError.
+DryOperations parse_dry_operations(std::string_view line);
+
+}  // namespace perfbench::spec

@@ -1,6 +1,7 @@
 // perfbench-engine dry --operations, as a program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -46,7 +47,9 @@ class DryCommand : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "main_dry_command_test";
+  // Tests run beside each other.
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("main_dry_command_test." + std::to_string(getpid()));
 };
 
 TEST_F(DryCommand, PrintsTheOperationsOfEachRun) {

@@ -1,6 +1,7 @@
 // perfbench-engine dry --operations, as a program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,8 +21,23 @@ namespace {
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-std::vector<std::string> lines_of_engine(const std::string& arguments) {
-  std::FILE* const engine = popen((std::string(PERFBENCH_ENGINE_FILE) + " " + arguments + " 2>&1").c_str(), "r");
+// Of both its streams. No shell: a folder may have any name.
+std::vector<std::string> lines_of_engine(std::vector<std::string> command) {
+  command.insert(command.begin(), PERFBENCH_ENGINE_FILE);
+  std::vector<char*> arguments;
+  for (auto& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  std::FILE* const engine = fdopen(ends[0], "r");
   std::vector<std::string> lines(1);
   for (int c = std::fgetc(engine); c != EOF; c = std::fgetc(engine)) {
     if (c == '\n') {
@@ -30,7 +46,8 @@ std::vector<std::string> lines_of_engine(const std::string& arguments) {
       lines.back() += static_cast<char>(c);
     }
   }
-  pclose(engine);
+  std::fclose(engine);
+  waitpid(child, nullptr, 0);
   lines.pop_back();
   return lines;
 }
@@ -56,20 +73,20 @@ TEST_F(DryCommand, PrintsTheOperationsOfEachRun) {
   auto llama = llama_tiny();
   llama.mesh.ici.fsdp = 2;
   const auto lines =
-      lines_of_engine("dry --operations --rank 1 " + file_of("a", llama) + " " + file_of("b", gpt_tiny()));
+      lines_of_engine({"dry", "--operations", "--rank", "1", file_of("a", llama), file_of("b", gpt_tiny())});
   // Errors are not buffered, and come first where both go to one pipe.
   ASSERT_THAT(lines,
               UnorderedElementsAre(to_json_line(count_operations(llama, 1)), HasSubstr("is outside a mesh of 1")));
 }
 
 TEST_F(DryCommand, SaysThatOperationsHaveNoTensors) {
-  const auto lines = lines_of_engine("dry --operations --largest 3 " + file_of("a", llama_tiny()));
+  const auto lines = lines_of_engine({"dry", "--operations", "--largest", "3", file_of("a", llama_tiny())});
   ASSERT_FALSE(lines.empty());
   EXPECT_THAT(lines.front(), HasSubstr("--operations lists no tensors; leave out --largest"));
 }
 
 TEST_F(DryCommand, IsInTheHelp) {
-  EXPECT_THAT(lines_of_engine("--help"), testing::Contains(HasSubstr("dry --operations")));
+  EXPECT_THAT(lines_of_engine({"--help"}), testing::Contains(HasSubstr("dry --operations")));
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
     out.repeats = repeats->second->value.get<std::int64_t>();
   }
   try {
-    spec::read_fields(out.run, out.fields, spec::Missing::is_error, "");
+    out.run = spec::fields_from_json<spec::RunSpec>(out.fields, spec::Missing::is_error);
   } catch (const spec::SpecError& e) {
     throw error(assignment_near(out, to_key(e.pointer())), e.what());
   }

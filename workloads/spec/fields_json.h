@@ -54,14 +54,24 @@ inline std::string pointer_token(std::string_view key) {
   return out;
 }
 
-inline void check_range(const Field& field, double value, const std::string& pointer) {
+// Where a value stands. Its JSON pointer is made for an error only: a run has a hundred fields, read many thousand
+// times.
+struct Place {
+  const Place* parent = nullptr;  // null: `key` is the pointer of the whole
+  std::string_view key;
+
+  std::string text() const { return parent == nullptr ? std::string(key) : parent->text() + "/" + pointer_token(key); }
+};
+
+inline void check_range(const Field& field, double value, const Place& place) {
   if (value >= field.minimum && value <= field.maximum) return;
   std::string wanted;
   if (std::isfinite(field.minimum)) wanted += "at least " + shown(Json(field.minimum));
   if (std::isfinite(field.maximum)) {
     wanted += (wanted.empty() ? "" : " and ") + std::string("at most ") + shown(Json(field.maximum));
   }
-  throw SpecError(pointer, "'" + std::string(field.name) + "' is " + shown(Json(value)) + ", it must be " + wanted);
+  throw SpecError(place.text(),
+                  "'" + std::string(field.name) + "' is " + shown(Json(value)) + ", it must be " + wanted);
 }
 
 // JSON has no number for them. A word keeps apart what null would make one.
@@ -88,9 +98,23 @@ std::optional<T> not_finite(const Json& value) {
   return std::nullopt;
 }
 
-[[noreturn]] inline void wrong_type(const Field& field, const Json& value, const std::string& pointer,
-                                    const char* wanted) {
-  throw SpecError(pointer, "'" + std::string(field.name) + "' is " + shown(value) + ", it must be " + wanted);
+[[noreturn]] inline void wrong_type(const Field& field, const Json& value, const Place& place, const char* wanted) {
+  throw SpecError(place.text(), "'" + std::string(field.name) + "' is " + shown(value) + ", it must be " + wanted);
+}
+
+template <class E>
+[[noreturn]] void unknown_word(const Field& field, const Json& value, const Place& place) {
+  std::vector<std::string> names;
+  for (const auto& entry : EnumNames<E>::kNames) names.emplace_back(entry.second);
+  if (!value.is_string()) wrong_type(field, value, place, ("a word" + suggestion("", names)).c_str());
+  const auto word = value.get<std::string>();
+  throw SpecError(place.text(), "'" + std::string(field.name) + "' is '" + word + "', which it does not know" +
+                                    suggestion(word, names));
+}
+
+inline std::vector<std::string> sorted(std::vector<std::string> words) {
+  std::sort(words.begin(), words.end());
+  return words;
 }
 
 }  // namespace detail
@@ -143,12 +167,17 @@ Member default_of(const Field& field) {
   return out;
 }
 
-// Whether canonical JSON of a T with this member leaves the field out. Compared as text, in which -0.0 is not 0.0.
+// Whether canonical JSON of a T with this member leaves the field out. Numbers with a point, and what may hold them,
+// are compared as text, in which -0.0 is not 0.0.
 template <class T, class Member>
 bool is_omitted(const Field& field, const Member& member) {
-  return field.presence == Presence::omitted_at_default &&
-         json_line(value_to_json(member, Written::canonical)) ==
-             json_line(value_to_json(default_of<T, Member>(field), Written::canonical));
+  if (field.presence != Presence::omitted_at_default) return false;
+  const auto usual = default_of<T, Member>(field);
+  if constexpr (std::integral<Member> || std::is_enum_v<Member> || std::same_as<Member, std::string>) {
+    return member == usual;
+  } else {
+    return json_line(value_to_json(member, Written::canonical)) == json_line(value_to_json(usual, Written::canonical));
+  }
 }
 
 template <class T>
@@ -157,7 +186,7 @@ Json fields_to_json(const T& value, Written written) {
   auto write = [&](const Field& field, const auto& member) {
     if (written == Written::counted && !field.counted) return;
     if (written != Written::whole && is_omitted<T>(field, member)) return;
-    out[std::string(field.name)] = value_to_json(member, written);
+    out.emplace(std::string(field.name), value_to_json(member, written));
   };
   T::fields(value, write);
   return out;
@@ -172,34 +201,27 @@ std::vector<std::string> field_names() {
 }
 
 template <class T>
-void read_fields(T& out, const Json& json, Missing missing, const std::string& pointer);
+void read_fields(T& out, const Json& json, Missing missing, const detail::Place& place);
 
 template <class T>
-void read_value(T& out, const Field& field, const Json& value, Missing missing, const std::string& pointer) {
+void read_value(T& out, const Field& field, const Json& value, Missing missing, const detail::Place& place) {
   if constexpr (HasFields<T>) {
-    read_fields(out, value, missing, pointer);
+    read_fields(out, value, missing, place);
   } else if constexpr (std::is_enum_v<T>) {
-    std::vector<std::string> names;
-    for (const auto& entry : EnumNames<T>::kNames) names.emplace_back(entry.second);
-    if (!value.is_string()) detail::wrong_type(field, value, pointer, ("a word" + suggestion("", names)).c_str());
-    const auto word = value.get<std::string>();
-    const auto parsed = enum_value<T>(word);
-    if (!parsed) {
-      throw SpecError(pointer, "'" + std::string(field.name) + "' is '" + word + "', which it does not know" +
-                                   suggestion(word, names));
-    }
+    const auto parsed = value.is_string() ? enum_value<T>(value.get_ref<const std::string&>()) : std::nullopt;
+    if (!parsed) detail::unknown_word<T>(field, value, place);
     out = *parsed;
   } else if constexpr (std::same_as<T, bool>) {
-    if (!value.is_boolean()) detail::wrong_type(field, value, pointer, "true or false");
+    if (!value.is_boolean()) detail::wrong_type(field, value, place, "true or false");
     out = value.get<bool>();
   } else if constexpr (std::integral<T>) {
-    if (!value.is_number_integer()) detail::wrong_type(field, value, pointer, "a whole number");
+    if (!value.is_number_integer()) detail::wrong_type(field, value, place, "a whole number");
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
-      detail::wrong_type(field, value, pointer, "below 2^63");
+      detail::wrong_type(field, value, place, "below 2^63");
     }
     const auto number = value.get<std::int64_t>();
-    detail::check_range(field, static_cast<double>(number), pointer);
-    if (!std::in_range<T>(number)) detail::wrong_type(field, value, pointer, "a smaller number");
+    detail::check_range(field, static_cast<double>(number), place);
+    if (!std::in_range<T>(number)) detail::wrong_type(field, value, place, "a smaller number");
     out = static_cast<T>(number);
   } else if constexpr (std::floating_point<T>) {
     // Only a field without bounds (a loss that diverged) may hold one.
@@ -208,58 +230,58 @@ void read_value(T& out, const Field& field, const Json& value, Missing missing, 
       out = *other;
       return;
     }
-    if (!value.is_number()) detail::wrong_type(field, value, pointer, "a number");
+    if (!value.is_number()) detail::wrong_type(field, value, place, "a number");
     const auto number = value.get<double>();
-    if (!std::isfinite(number)) detail::wrong_type(field, value, pointer, "a finite number");
-    detail::check_range(field, number, pointer);
+    if (!std::isfinite(number)) detail::wrong_type(field, value, place, "a finite number");
+    detail::check_range(field, number, place);
     out = static_cast<T>(number);
   } else {
     static_assert(std::same_as<T, std::string>, "no reader for this type of field");
-    if (!value.is_string()) detail::wrong_type(field, value, pointer, "text");
+    if (!value.is_string()) detail::wrong_type(field, value, place, "text");
     out = value.get<std::string>();
   }
 }
 template <class T>
 void read_value(std::vector<T>& out, const Field& field, const Json& value, Missing missing,
-                const std::string& pointer) {
-  if (!value.is_array()) detail::wrong_type(field, value, pointer, "a list");
+                const detail::Place& place) {
+  if (!value.is_array()) detail::wrong_type(field, value, place, "a list");
   out.clear();
   for (std::size_t i = 0; i < value.size(); ++i) {
     T item{};
-    read_value(item, field, value[i], missing, pointer + "/" + std::to_string(i));
+    const auto index = std::to_string(i);
+    read_value(item, field, value[i], missing, {&place, index});
     out.push_back(std::move(item));
   }
 }
 template <class T>
 void read_value(std::map<std::string, T>& out, const Field& field, const Json& value, Missing missing,
-                const std::string& pointer) {
-  if (!value.is_object()) detail::wrong_type(field, value, pointer, "a mapping");
+                const detail::Place& place) {
+  if (!value.is_object()) detail::wrong_type(field, value, place, "a mapping");
   out.clear();
-  for (const auto& [key, entry] : value.items()) {
-    read_value(out[key], field, entry, missing, pointer + "/" + detail::pointer_token(key));
-  }
+  for (const auto& [key, entry] : value.items()) read_value(out[key], field, entry, missing, {&place, key});
 }
 
 // Throws SpecError on an unknown key, a wrong type, a value out of range, or (Missing::is_error, or a required field)
 // an absent key that is not of a field that is omitted at its default.
 template <class T>
-void read_fields(T& out, const Json& json, Missing missing, const std::string& pointer) {
-  if (!json.is_object()) throw SpecError(pointer, "found " + shown(json) + " where a mapping of keys is needed");
-  static const auto names = field_names<T>();
-  for (const auto& [key, value] : json.items()) {
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
-      throw SpecError(pointer + "/" + detail::pointer_token(key), "unknown key '" + key + "'" + suggestion(key, names));
+void read_fields(T& out, const Json& json, Missing missing, const detail::Place& place) {
+  if (!json.is_object()) throw SpecError(place.text(), "found " + shown(json) + " where a mapping of keys is needed");
+  static const auto known = detail::sorted(field_names<T>());
+  for (const auto& [key, value] : json.get_ref<const Json::object_t&>()) {
+    if (!std::binary_search(known.begin(), known.end(), key)) {
+      throw SpecError(detail::Place{&place, key}.text(),
+                      "unknown key '" + key + "'" + suggestion(key, field_names<T>()));
     }
   }
   auto read = [&](const Field& field, auto& member) {
-    const std::string name(field.name);
-    const auto found = json.find(name);
+    const auto found = json.find(field.name);
     if (found != json.end()) {
-      read_value(member, field, *found, missing, pointer + "/" + detail::pointer_token(name));
+      read_value(member, field, *found, missing, {&place, field.name});
     } else if (field.presence == Presence::omitted_at_default) {
       member = default_of<T, std::remove_cvref_t<decltype(member)>>(field);
     } else if (missing == Missing::is_error || field.presence == Presence::required) {
-      throw SpecError(pointer, "the key '" + name + "' (" + std::string(field.help) + ") is missing");
+      throw SpecError(place.text(),
+                      "the key '" + std::string(field.name) + "' (" + std::string(field.help) + ") is missing");
     }
   };
   T::fields(out, read);
@@ -268,7 +290,7 @@ void read_fields(T& out, const Json& json, Missing missing, const std::string& p
 template <class T>
 T fields_from_json(const Json& json, Missing missing, const std::string& pointer = "") {
   T out = T();
-  read_fields(out, json, missing, pointer);
+  read_fields(out, json, missing, {nullptr, pointer});
   return out;
 }
 

@@ -19,9 +19,9 @@ class Watcher {
     }
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
-      throw SpecError("", "the key '" + parsed.get<std::string>() + "' is given twice in one object");
-    }
+    if (event != Event::key) return true;
+    const auto& key = parsed.get_ref<const std::string&>();
+    if (!keys_.back().insert(key).second) throw SpecError("", "the key '" + key + "' is given twice in one object");
     return true;
   }
 

@@ -1,6 +1,7 @@
 // dry, check, env and probe: what the engine knows without training.
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "engine/faults/faults.h"
@@ -19,11 +20,12 @@
 namespace perfbench::engine {
 namespace {
 
-// What `walk` says of the run in the file, or why there is none.
+// What `walk` says of the run, or why there is none. `place` is the file, with the line where it has several.
 template <class Report>
-Report walk_file(const std::string& path, std::int64_t rank, Report (*walk)(const spec::RunSpec&, std::int64_t)) {
+Report walk_text(const std::string& text, const std::string& place, std::int64_t rank,
+                 Report (*walk)(const spec::RunSpec&, std::int64_t)) {
   try {
-    const auto run = spec::parse_run_json(read_whole_file(path));
+    const auto run = spec::parse_run_json(text);
     if (rank >= run.mesh.devices()) {
       throw BadInput("rank " + std::to_string(rank) + " is outside a mesh of " + std::to_string(run.mesh.devices()));
     }
@@ -31,7 +33,7 @@ Report walk_file(const std::string& path, std::int64_t rank, Report (*walk)(cons
   } catch (const spec::SpecError& e) {
     Report report;
     report.feasible = false;
-    report.reason = path + " " + e.pointer() + ": " + e.what();
+    report.reason = place + " " + e.pointer() + ": " + e.what();
     report.rank = rank;
     return report;
   }
@@ -46,6 +48,7 @@ struct DryOptions {
   std::int64_t rank = 0;
   std::optional<std::int64_t> largest;
   bool operations = false;
+  bool lines = false;  // a file has a run on each
   std::vector<std::string> files;
 };
 
@@ -60,6 +63,8 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
       out.largest = number_argument("--largest", args[++i], 0);
     } else if (args[i] == "--operations") {
       out.operations = true;
+    } else if (args[i] == "--lines") {
+      out.lines = true;
     } else if (args[i].starts_with("-")) {
       throw UsageError("dry has no option '" + args[i] + "'");
     } else {
@@ -71,19 +76,32 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
   return out;
 }
 
+void print_walk(const std::string& text, const std::string& place, const DryOptions& options) {
+  if (options.operations) {
+    print_line(spec::to_json_line(walk_text(text, place, options.rank, count_operations)));
+    return;
+  }
+  auto report = walk_text(text, place, options.rank, dry_walk);
+  print_line(options.largest
+                 ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*options.largest)))
+                 : spec::to_json_line(report));
+}
+
 }  // namespace
 
 EngineExit dry_command(const std::vector<std::string>& args) {
   const DryOptions options = parse_dry_options(args);
   for (const auto& file : options.files) {
-    if (options.operations) {
-      print_line(spec::to_json_line(walk_file(file, options.rank, count_operations)));
+    const auto text = read_whole_file(file);
+    if (!options.lines) {
+      print_walk(text, file, options);
       continue;
     }
-    auto report = walk_file(file, options.rank, dry_walk);
-    print_line(options.largest
-                   ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*options.largest)))
-                   : spec::to_json_line(report));
+    std::istringstream lines(text);
+    std::int64_t number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      print_walk(line, file + ":" + std::to_string(++number), options);
+    }
   }
   return EngineExit::ok;
 }

@@ -51,9 +51,13 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// Bounds the command line (relative names, far below ARG_MAX) and what one output file holds.
-constexpr std::size_t kRunsPerProcess = 256;
+// The most bound the command line (relative names, far below ARG_MAX) and what one output file holds; below the fewest,
+// starting a process takes as long as its walks.
+constexpr std::size_t kFewestRunsPerProcess = 64;
+constexpr std::size_t kMostRunsPerProcess = 1024;
+constexpr std::size_t kMostRunsWithTensors = 256;
 constexpr std::size_t kMostProcesses = 8;
+constexpr std::size_t kTurns = 4;  // of each worker at least, where there are enough runs: they end nearly together
 constexpr std::size_t kLongestWords = 500;  // of an engine that failed
 constexpr int kInputError = static_cast<int>(spec::EngineExit::input_error);
 
@@ -76,20 +80,11 @@ class Event {
   FileDescriptor fd_;
 };
 
-// The place of a run in the question that `worker` asks now. The files are written anew for each question, as making a
-// hundred thousand of them takes longer than to fill them.
-std::string run_file(std::size_t worker, std::size_t place) {
-  return std::to_string(worker) + "." + std::to_string(place) + ".json";
-}
-
-// Without emptying the file first: ext4 writes one that was emptied to the disk as soon as it is closed.
-void overwrite(const fs::path& file, const std::string& text) {
-  std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
-  if (!out) out.open(file, std::ios::out | std::ios::binary);
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
   out << text;
   out.close();
   if (!out) throw std::system_error(errno, std::generic_category(), "[plan] cannot write " + file.string());
-  if (fs::file_size(file) > text.size()) fs::resize_file(file, text.size());
 }
 
 class DrySession {
@@ -100,17 +95,18 @@ class DrySession {
       : engine_(fs::absolute(engine)),
         runs_(runs),
         most_groups_(most_groups),
-        sums_up_(most_groups.has_value()),
         take_(take),
         limits_(limits),
+        processes_(std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), kMostProcesses)),
+        runs_per_process_(std::clamp(runs.size() / (kTurns * processes_), kFewestRunsPerProcess,
+                                     most_groups_ ? kMostRunsPerProcess : kMostRunsWithTensors)),
         answered_(runs.size()) {}
 
   // A descriptor's byte reaches one reader only, so this thread reads `cancel_fd` and passes the wish on to every
   // worker.
   void ask_all(int cancel_fd) {
-    const std::size_t chunks = (runs_.size() + kRunsPerProcess - 1) / kRunsPerProcess;
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t processes = std::min({chunks, cores, kMostProcesses});
+    const std::size_t chunks = (runs_.size() + runs_per_process_ - 1) / runs_per_process_;
+    const std::size_t processes = std::min(chunks, processes_);
     {
       std::vector<Event> cancel(processes);
       Event done;
@@ -143,9 +139,9 @@ class DrySession {
   void work(std::size_t worker, int cancel_fd) {
     try {
       while (!cancelled_) {
-        const std::size_t first = next_.fetch_add(kRunsPerProcess);
+        const std::size_t first = next_.fetch_add(runs_per_process_);
         if (first >= runs_.size()) return;
-        ask_range(worker, first, std::min(first + kRunsPerProcess, runs_.size()), cancel_fd);
+        ask_range(worker, first, std::min(first + runs_per_process_, runs_.size()), cancel_fd);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -159,9 +155,10 @@ class DrySession {
   void ask_range(std::size_t worker, std::size_t first, std::size_t end, int cancel_fd) {
     while (first < end) {
       const auto output = folder_.path() / ("output." + std::to_string(worker));
-      const bool summed_up = sums_up_;
-      const ProcessEnd ended = run_process(request(worker, first, end, output, summed_up),
-                                           {.time_limit = limits_.time, .cancel_fd = cancel_fd});
+      const bool in_lines = takes_lines_;
+      const ProcessEnd ended = run_process(
+          in_lines ? request(worker, first, end, output) : request_of_older_engine(worker, first, end, output),
+          {.time_limit = limits_.time, .cancel_fd = cancel_fd});
       if (ended.cause == EndCause::cancelled) return;
       std::string last_words;
       const auto answered = take_reports(output, first, end, last_words);
@@ -171,9 +168,8 @@ class DrySession {
       const bool progressed = answered > first;
       first = answered;
       if (limited && progressed) continue;
-      // An engine of before --largest names every tensor.
-      if (ended.exit_code == kInputError && summed_up) {
-        sums_up_ = false;
+      if (ended.exit_code == kInputError && in_lines) {
+        takes_lines_ = false;
         continue;
       }
       const auto failure = describe(ended, last_words);
@@ -189,16 +185,32 @@ class DrySession {
     next_ = runs_.size();
   }
 
-  ProcessRequest request(std::size_t worker, std::size_t first, std::size_t end, const fs::path& output,
-                         bool summed_up) const {
-    ProcessRequest request;
-    request.command = {engine_.string(), "dry"};
-    if (summed_up) request.command.insert(request.command.end(), {"--largest", std::to_string(*most_groups_)});
+  // One file: making one for each of a hundred thousand runs takes longer than to fill them.
+  ProcessRequest request(std::size_t worker, std::size_t first, std::size_t end, const fs::path& output) const {
+    std::string text;
+    for (std::size_t i = first; i < end; ++i) text += spec::canonical_json(*runs_[i]) + "\n";
+    const auto file = "runs." + std::to_string(worker);
+    write_text(folder_.path() / file, text);
+    std::vector<std::string> command{engine_.string(), "dry", "--lines"};
+    if (most_groups_) command.insert(command.end(), {"--largest", std::to_string(*most_groups_)});
+    command.push_back(file);
+    return request(std::move(command), output);
+  }
+
+  // One of before --lines, asked in the way that every engine knows: it may name every tensor.
+  ProcessRequest request_of_older_engine(std::size_t worker, std::size_t first, std::size_t end,
+                                         const fs::path& output) const {
+    std::vector<std::string> command{engine_.string(), "dry"};
     for (std::size_t i = first; i < end; ++i) {
-      const auto file = run_file(worker, i - first);
-      overwrite(folder_.path() / file, spec::canonical_json(*runs_[i]));
-      request.command.push_back(file);
+      command.push_back(fmt::format("{}.{}.json", worker, i - first));
+      write_text(folder_.path() / command.back(), spec::canonical_json(*runs_[i]));
     }
+    return request(std::move(command), output);
+  }
+
+  ProcessRequest request(std::vector<std::string> command, const fs::path& output) const {
+    ProcessRequest request;
+    request.command = std::move(command);
     request.working_dir = folder_.path();
     request.output_file = output;
     request.largest_file_bytes = limits_.output_bytes;
@@ -267,9 +279,11 @@ class DrySession {
   const fs::path engine_;
   const std::vector<const spec::RunSpec*>& runs_;
   const std::optional<std::size_t> most_groups_;
-  std::atomic<bool> sums_up_;  // whether the engine is asked to
+  std::atomic<bool> takes_lines_ = true;
   const std::function<void(DryAnswer)>& take_;
   const DryLimits limits_;
+  const std::size_t processes_;  // at most, at once
+  const std::size_t runs_per_process_;
   std::vector<bool> answered_;  // by run
   std::string hopeless_;        // why no more is asked
   TemporaryFolder folder_;

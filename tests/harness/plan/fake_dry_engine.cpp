@@ -1,5 +1,6 @@
-// Answers `dry FILE...` as the engine does, with counts that a test can work out: all from the run's seq_len and
-// layers, and loss_chunk_tokens as its matmul_parameters. Some values of loss_chunk_tokens make it misbehave:
+// Answers `dry [--lines] [--largest N] FILE...` as the engine does, with counts that a test can work out: all from the
+// run's seq_len and layers, and loss_chunk_tokens as its matmul_parameters. Some values of loss_chunk_tokens make it
+// misbehave:
 //   66  crashes             77  exits with 4 and a message
 //   88  reports infeasible  99  prints a broken report
 //   555 never answers       666 prints without end
@@ -12,7 +13,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/record_json.h"
@@ -45,10 +48,21 @@ spec::DryReport report_for(const spec::RunSpec& run) {
 
 int main(int argc, char** argv) {
   fmt::print("fake engine: not a report\n");
-  const bool sums_up = argc > 3 && std::string(argv[2]) == "--largest";
-  for (int i = sums_up ? 4 : 2; i < argc; ++i) {
-    std::ifstream in(argv[i]);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
+  bool in_lines = false;
+  std::optional<std::size_t> largest;
+  std::vector<std::string> texts;
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--lines") {
+      in_lines = true;
+    } else if (word == "--largest") {
+      largest = std::stoul(argv[++i]);
+    } else {
+      std::ifstream in(word);
+      for (std::string line; std::getline(in, line, in_lines ? '\n' : '\0');) texts.push_back(line);
+    }
+  }
+  for (const auto& text : texts) {
     const auto run = spec::parse_run_json(text);
     std::fflush(stdout);
     if (run.loss_chunk_tokens == 66) std::raise(SIGKILL);
@@ -66,7 +80,7 @@ int main(int argc, char** argv) {
     auto report = report_for(run);
     if (run.loss_chunk_tokens == 88) report = {.feasible = false, .reason = "no kernels for this"};
     fmt::print("{}\n", run.loss_chunk_tokens == 99 ? "{\"feasible\": 3}"
-                       : sums_up                   ? spec::to_json_line(spec::summed_up(report, std::stoul(argv[3])))
+                       : largest                   ? spec::to_json_line(spec::summed_up(report, *largest))
                                                    : spec::to_json_line(report));
   }
   return 0;

@@ -169,7 +169,7 @@ TEST(Plan, CellsOfEqualCountsAreAskedAboutOnce) {
                     "       memory_limit_bytes: [104857600]}\n",
                 TensorList::drop, engine.string());
   ASSERT_THAT(plan, SizeIs(24));
-  EXPECT_EQ(read_text(scratch / "asked"), "dry\n--largest\n3\n0.0.json\n0.1.json\n");
+  EXPECT_EQ(read_text(scratch / "asked"), "dry\n--lines\n--largest\n3\nruns.0\n");
   for (const auto& planned : plan) {
     const auto seq_len = planned.cell.run.seq_len;
     ASSERT_NE(planned.counts, nullptr) << planned.cell.label;
@@ -182,7 +182,7 @@ TEST(Plan, AnOlderEngineThatNamesEveryTensorIsUnderstood) {
   const ScratchFolder scratch;
   const auto engine = scratch / "engine";
   write_text(engine,
-             "#!/bin/sh\ncase \"$*\" in *--largest*) echo \"dry has no option '--largest'\" >&2; exit 3;; esac\n"
+             "#!/bin/sh\ncase \"$*\" in *--l*) echo \"dry has no option '--lines'\" >&2; exit 3;; esac\n"
              "exec " PERFBENCH_FAKE_DRY_ENGINE " \"$@\"\n");
   std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
   const auto matrix = kMatrix + "axes: {seq_len: [40, 80]}\n";

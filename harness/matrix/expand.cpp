@@ -3,17 +3,19 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
-#include "harness/matrix/match.h"
+#include "harness/matrix/cell_maker.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/node_notices.h"
-#include "harness/matrix/run_id.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/parallel_ranges.h"
 
 namespace perfbench::harness {
 namespace {
 
 constexpr std::size_t kMostCells = 100'000;
+constexpr std::size_t kCellsOfARange = 256;  // 20 ms, far above what a thread takes to start
 
 struct ContradictoryCell {
   const Assignment* culprit = nullptr;
@@ -21,9 +23,20 @@ struct ContradictoryCell {
   std::string label;
 };
 
-std::string label_of(const AxisLabels& axes) {
-  std::string out;
-  for (const auto& [name, value] : axes) out += (out.empty() ? "" : " ") + name + "=" + value;
+std::size_t size_of(const Block& block) {
+  std::size_t cells = 1;
+  for (const auto& group : block.groups) cells *= group.size();
+  return cells;
+}
+
+// Of a block's cells the one at `place`. The last axis turns fastest.
+std::vector<Choice> choices_at(const Block& block, std::size_t place) {
+  std::vector<std::size_t> at(block.groups.size());
+  for (std::size_t g = at.size(); g-- > 0; place /= block.groups[g].size()) at[g] = place % block.groups[g].size();
+  std::vector<Choice> out;
+  for (std::size_t g = 0; g < at.size(); ++g) {
+    for (const auto& column : block.groups[g].columns) out.push_back({&column, &column.values[at[g]]});
+  }
   return out;
 }
 
@@ -33,7 +46,7 @@ class Expander {
       : document_(document),
         parts_(std::move(parts)),
         equal_runs_(equal_runs),
-        resolver_(document, catalog),
+        makers_(most_parallel_ranges(), CellMaker(document, catalog, parts_)),
         possible_(parts_.assignments) {}
 
   Expansion expand() {
@@ -48,11 +61,6 @@ class Expander {
   }
 
  private:
-  struct Choice {
-    const Axis* axis;
-    const AxisValue* value;
-  };
-
   void check_size() const {
     double cells = 0;
     for (const auto& block : parts_.blocks) {
@@ -70,119 +78,32 @@ class Expander {
     }
   }
 
-  // The last axis turns fastest.
+  // In turns, so that no more than a few thousand cells wait to be added.
   void expand_block(const Block& block) {
-    std::vector<std::size_t> at(block.groups.size(), 0);
-    while (true) {
-      std::vector<Choice> choices;
-      for (std::size_t g = 0; g < at.size(); ++g) {
-        for (const auto& column : block.groups[g].columns) choices.push_back({&column, &column.values[at[g]]});
-      }
-      expand_cell(choices);
-      std::size_t turning = at.size();
-      while (turning > 0 && ++at[turning - 1] == block.groups[turning - 1].size()) at[--turning] = 0;
-      if (turning == 0) return;
-    }
-  }
-
-  void expand_cell(const std::vector<Choice>& choices) {
-    const auto combination = combinations_++;
-    AxisLabels labels;
-    std::vector<const Assignment*> assignments;
-    for (const auto& entry : parts_.defaults) assignments.push_back(&entry);
-    for (const auto& [axis, value] : choices) {
-      labels.emplace_back(axis->name, value->label);
-      for (const auto& entry : value->set) assignments.push_back(&entry);
-    }
-    Resolved resolved = resolve_with_rules(labels, std::move(assignments));
-    resolver_.check(resolved);
-
-    Cell cell;
-    cell.matrix = parts_.name;
-    cell.axes = final_labels(choices, resolved);
-    cell.label = label_of(cell.axes);
-    cell.combination = combination;
-    cell.excluded = exclusion(cell.axes, resolved);
-    if (resolved.contradiction) {
-      cell.infeasible = resolved.contradiction->message;
-      if (!cell.excluded) {
-        contradictory_.push_back({resolved.contradiction->culprit, resolved.contradiction->message, cell.label});
-      }
-    } else {
-      any_possible_ = true;
-      for (const auto& [key, entry] : resolved.in_force) possible_[entry->id] = true;
-    }
-    if (!matches(parts_.only, cell.axes, resolved)) return;
-    cell.repeats = resolved.repeats;
-    cell.run = std::move(resolved.run);
-    cell.run_id = run_id(cell.run);
-    add(std::move(cell));
-  }
-
-  // Each rule sees what those before it did. The command line's values always come last.
-  Resolved resolve_with_rules(const AxisLabels& labels, std::vector<const Assignment*> assignments) {
-    const auto with_command_line = [&] {
-      auto all = assignments;
-      for (const auto& entry : parts_.command_line) all.push_back(&entry);
-      return resolver_.resolve(all);
-    };
-    Resolved resolved = with_command_line();
-    for (const auto& rule : parts_.overrides) {
-      if (!matches(rule.when, labels, resolved)) continue;
-      used_rules_[rule.pointer] = true;
-      for (const auto& entry : rule.set) assignments.push_back(&entry);
-      resolved = with_command_line();
-    }
-    return resolved;
-  }
-
-  // The values as written; where a rule or the command line replaced one, what is in force. Values that the command
-  // line adds are shown too: they tell the cell from the one without.
-  AxisLabels final_labels(const std::vector<Choice>& choices, const Resolved& resolved) const {
-    AxisLabels labels;
-    for (const auto& [axis, value] : choices) {
-      const bool sets_its_field = value->set.size() == 1 && value->set.front().key == axis->key;
-      const auto in_force = resolved.in_force.find(axis->key);
-      const bool replaced =
-          sets_its_field && (in_force == resolved.in_force.end() || in_force->second->id != value->set.front().id);
-      labels.emplace_back(axis->name, replaced ? plain_text(resolved.value_of(axis->key)) : value->label);
-    }
-    for (const auto& entry : parts_.command_line) {
-      const bool shown = std::any_of(choices.begin(), choices.end(),
-                                     [&entry](const Choice& choice) { return choice.axis->key == entry.key; });
-      const bool in_force = resolved.in_force.contains(entry.key) && resolved.in_force.at(entry.key) == &entry;
-      if (!shown && in_force && entry.key != "repeats") {
-        labels.emplace_back(short_name(entry.key), plain_text(entry.value));
-      }
-    }
-    return labels;
-  }
-
-  std::optional<std::string> exclusion(const AxisLabels& labels, const Resolved& resolved) {
-    for (const auto& rule : parts_.excludes) {
-      if (!matches(rule.when, labels, resolved)) continue;
-      used_rules_[rule.pointer] = true;
-      return rule.reason;
-    }
-    for (const auto& rule : parts_.constraints) {
-      if (!matches(rule.when, labels, resolved)) continue;
-      if (auto broken = violation(rule, resolved)) return broken;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<std::string> violation(const ConstraintRule& rule, const Resolved& resolved) const {
-    try {
-      const auto result = rule.require.evaluate([&resolved](const std::string& word) {
-        const auto value = resolved.value_of(find_key(word)->name);
-        return value.is_number() ? value.get<double>() : 0.0;
+    const auto size = size_of(block);
+    std::vector<MadeCell> made;
+    for (std::size_t first = 0; first < size; first += made.size()) {
+      made.clear();
+      made.resize(std::min(size - first, kCellsOfARange * makers_.size()));
+      parallel_ranges(made.size(), kCellsOfARange, [&](std::size_t range, std::size_t begin, std::size_t end) {
+        for (auto i = begin; i < end; ++i) {
+          made[i] = makers_[range].make(choices_at(block, first + i), combinations_ + first + i);
+        }
       });
-      if (result.holds) return std::nullopt;
-      return fmt::format("{}requires {}, found {} {} {}", rule.reason.empty() ? "" : rule.reason + ": ",
-                         rule.require.text(), result.left, rule.require.comparison(), result.right);
-    } catch (const ConstraintError& e) {
-      throw document_.error(rule.pointer, fmt::format("'{}' {}", rule.require.text(), e.what()));
+      for (auto& cell : made) take(std::move(cell));
     }
+    combinations_ += size;
+  }
+
+  void take(MadeCell made) {
+    for (const auto* pointer : made.used_rules) used_rules_[*pointer] = true;
+    if (!made.contradiction) {
+      any_possible_ = true;
+      for (const auto id : made.in_force) possible_[id] = true;
+    } else if (!made.cell.excluded) {
+      contradictory_.push_back({made.contradiction->culprit, std::move(made.contradiction->message), made.cell.label});
+    }
+    if (made.chosen) add(std::move(made.cell));
   }
 
   static bool is_executed(const Cell& cell) { return !cell.excluded && !cell.infeasible; }
@@ -214,7 +135,8 @@ class Expander {
     for (const auto& cell : contradictory_) {
       const bool possible_elsewhere = cell.culprit != nullptr ? possible_[cell.culprit->id] : any_possible_;
       if (possible_elsewhere) continue;
-      throw resolver_.error(cell.culprit, cell.message + (cell.label.empty() ? "" : " (cell " + cell.label + ")"));
+      throw makers_.front().error(cell.culprit,
+                                  cell.message + (cell.label.empty() ? "" : " (cell " + cell.label + ")"));
     }
   }
 
@@ -253,11 +175,11 @@ class Expander {
   const YamlDocument& document_;
   const MatrixParts parts_;
   const EqualRuns equal_runs_;
-  Resolver resolver_;
-  std::vector<bool> possible_;  // by the id of an assignment: some sound cell has it
+  std::vector<CellMaker> makers_;  // one for each range
+  std::vector<bool> possible_;     // by the id of an assignment: some sound cell has it
   bool any_possible_ = false;
   std::vector<ContradictoryCell> contradictory_;
-  std::map<std::string, std::size_t> by_run_id_;
+  std::unordered_map<std::string, std::size_t> by_run_id_;
   std::map<std::string, bool> used_rules_;  // by pointer
   std::size_t merged_ = 0;
   std::size_t combinations_ = 0;

@@ -12,6 +12,7 @@
 #include "harness/launch/node_limits.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/run_id.h"
+#include "harness/parallel_ranges.h"
 #include "harness/plan/dry_engine.h"
 #include "reports/format/quantity.h"
 #include "workloads/spec/run_spec_json.h"
@@ -127,11 +128,18 @@ bool needs_counting(PlannedCell& planned) {
 
 // The cells that are to be counted, those of equal counts together, in the order of the first of each.
 std::vector<std::vector<std::size_t>> different_questions(std::vector<PlannedCell>& plan) {
+  std::vector<std::string> asked(plan.size());   // empty: nothing
+  constexpr std::size_t kFewestOfAThread = 256;  // 10 ms
+  parallel_ranges(plan.size(), kFewestOfAThread, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (auto i = begin; i < end; ++i) {
+      if (needs_counting(plan[i])) asked[i] = sha256_hex(spec::counted_json(plan[i].cell.run));
+    }
+  });
   std::vector<std::vector<std::size_t>> questions;
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (!needs_counting(plan[i])) continue;
-    const auto [question, is_new] = known.emplace(sha256_hex(spec::counted_json(plan[i].cell.run)), questions.size());
+    if (asked[i].empty()) continue;
+    const auto [question, is_new] = known.emplace(std::move(asked[i]), questions.size());
     if (is_new) questions.emplace_back();
     questions[question->second].push_back(i);
   }

@@ -62,6 +62,34 @@ TEST(Expand, MultipliesAxesInWrittenOrderWithTheLastTurningFastest) {
   EXPECT_EQ(expansion.cells[3].run.remat, "full");
 }
 
+// 1600 cells in an include and a block: more than one range of threads, and the last turn of both is not full.
+TEST(Expand, ManyCellsKeepTheirOrder) {
+  std::string seeds;
+  for (int i = 0; i < 800; ++i) seeds += (i == 0 ? "" : ", ") + std::to_string(i);
+  const auto expansion = expand_text(kBase + "axes: {seed: [" + seeds + "]}\ninclude: [{steps: 7, seed: [" + seeds +
+                                     "]}]\nexclude: [{when: {seed: 799}, reason: odd}]\n");
+  ASSERT_THAT(expansion.cells, SizeIs(1600));
+  for (std::size_t i = 0; i < expansion.cells.size(); ++i) {
+    const auto& cell = expansion.cells[i];
+    ASSERT_EQ(cell.combination, i);
+    ASSERT_EQ(cell.run.seed, static_cast<std::int64_t>(i % 800));
+    ASSERT_EQ(cell.run.steps == 7, i >= 800);
+    ASSERT_EQ(cell.run_id, run_id(cell.run));
+    ASSERT_EQ(cell.excluded.has_value(), i % 800 == 799);
+  }
+  EXPECT_THAT(expansion.notices, SizeIs(0)) << "of a rule that some thread did not use";
+}
+
+// Each mistake in a range of its own.
+TEST(Expand, OfManyCellsTheFirstMistakeIsTold) {
+  std::string seeds;
+  for (int i = 0; i < 256; ++i) seeds += (i == 0 ? "" : ", ") + std::to_string(i);
+  for (int turn = 0; turn < 20; ++turn) {
+    EXPECT_THAT(error_of(kBase + "axes: {model: [gpt-none, llama-none], seed: [" + seeds + "]}\n"),
+                HasSubstr("gpt-none"));
+  }
+}
+
 TEST(Expand, TakesKeysNestedDottedAndShort) {
   const auto expansion = expand_text(
       "name: m\n"

@@ -1,0 +1,53 @@
+// One combination of a matrix's values -> a cell. Include in .cpp files only: it pulls in the JSON library.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/matrix/cell.h"
+#include "harness/matrix/match.h"
+#include "harness/matrix/matrix_parts.h"
+#include "harness/matrix/resolve.h"
+
+namespace perfbench::harness {
+
+struct Choice {
+  const Axis* axis;
+  const AxisValue* value;
+};
+
+struct MadeCell {
+  Cell cell;
+  bool chosen = false;  // by --only; else `cell` has no run
+  std::optional<Contradiction> contradiction;
+  std::vector<std::size_t> in_force;           // ids of the assignments that hold
+  std::vector<const std::string*> used_rules;  // pointers of the excludes and overrides that matched
+};
+
+// Several may be at work at once, on the same parts, each in its own thread.
+class CellMaker {
+ public:
+  // All three must outlive it.
+  CellMaker(const YamlDocument& document, const ModelCatalog& catalog, const MatrixParts& parts)
+      : document_(document), parts_(parts), resolver_(document, catalog) {}
+
+  // Throws InputError where a value by itself cannot be meant.
+  MadeCell make(const std::vector<Choice>& choices, std::size_t combination);
+
+  // The error of a value, at the place it was written.
+  InputError error(const Assignment* at, const std::string& message) const { return resolver_.error(at, message); }
+
+ private:
+  Resolved resolve_with_rules(const AxisLabels& labels, std::vector<const Assignment*> assignments, MadeCell& made);
+  AxisLabels final_labels(const std::vector<Choice>& choices, const Resolved& resolved) const;
+  std::optional<std::string> exclusion(const AxisLabels& labels, const Resolved& resolved, MadeCell& made) const;
+  std::optional<std::string> violation(const ConstraintRule& rule, const Resolved& resolved) const;
+
+  const YamlDocument& document_;
+  const MatrixParts& parts_;
+  Resolver resolver_;
+};
+
+}  // namespace perfbench::harness

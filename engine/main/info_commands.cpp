@@ -108,9 +108,10 @@ EngineExit dry_command(const std::vector<std::string>& args) {
 
 EngineExit check_command(const std::vector<std::string>& args) {
   std::vector<std::string> faults;
-  for (std::size_t i = 0; i < args.size(); i += 2) {
-    if (args[i] != "--inject" || i + 1 == args.size()) throw UsageError("check takes only --inject FAULT");
-    faults.push_back(args[i + 1]);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--turns") continue;  // this engine has them
+    if (args[i] != "--inject" || i + 1 == args.size()) throw UsageError("check takes only --turns and --inject FAULT");
+    faults.push_back(args[++i]);
   }
   make_faults(faults, spec::Device::cpu);
   return EngineExit::ok;

@@ -11,6 +11,7 @@
 #include "engine/main/commands.h"
 #include "engine/main/load_run.h"
 #include "engine/main/machine_facts.h"
+#include "engine/main/turns.h"
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
@@ -93,6 +94,7 @@ void trace(const fs::path& dir, const spec::RunSpec& run, Context& context, Trai
 
 struct Arguments {
   fs::path dir;
+  fs::path turns;                   // empty: the run takes its steps one after the other
   std::vector<std::string> inject;  // engine/faults/faults.h
 };
 
@@ -102,6 +104,8 @@ Arguments parse_arguments(const std::vector<std::string>& args) {
     if (i + 1 == args.size()) throw UsageError("run: " + args[i] + " needs a value");
     if (args[i] == "--dir") {
       out.dir = args[i + 1];
+    } else if (args[i] == "--turns") {
+      out.turns = args[i + 1];
     } else if (args[i] == "--inject") {
       out.inject.push_back(args[i + 1]);
     } else {
@@ -143,7 +147,9 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   }
   context.set_trace(ranges.get());
   const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - started_ns;
+  Turns turns(arguments.turns, ranks.rank);
   for (std::int64_t i = 0; i < run.steps; ++i) {
+    turns.wait();
     const std::int64_t probe_ns = own_clock != nullptr ? own_clock->probe_ns() : probe_noise(static_cast<int>(threads));
     context.ops.reset_flops();
     context.collectives.reset_traffic();
@@ -153,6 +159,7 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
     record.probe_ns = probe_ns;
     steps.append(spec::to_json_line(record));
   }
+  turns.wait();  // its end would disturb the other's last step
   if (ranks.rank == 0) {
     auto summary = summary_of(run, context);
     summary.startup_ns = startup_ns;

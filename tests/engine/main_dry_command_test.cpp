@@ -1,16 +1,15 @@
 // perfbench-engine dry --operations and --lines, as a program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "engine/train/dry_walk.h"
+#include "tests/engine/engine_program.h"
 #include "tests/engine/example_runs.h"
 #include "workloads/spec/operation_work.h"
 #include "workloads/spec/record_json.h"
@@ -23,37 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-// Of both its streams. No shell: a folder may have any name.
-std::vector<std::string> lines_of_engine(std::vector<std::string> command) {
-  command.insert(command.begin(), PERFBENCH_ENGINE_FILE);
-  std::vector<char*> arguments;
-  for (auto& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  int ends[2];
-  if (pipe(ends) != 0) return {};
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  close(ends[1]);
-  std::FILE* const engine = fdopen(ends[0], "r");
-  std::vector<std::string> lines(1);
-  for (int c = std::fgetc(engine); c != EOF; c = std::fgetc(engine)) {
-    if (c == '\n') {
-      lines.emplace_back();
-    } else {
-      lines.back() += static_cast<char>(c);
-    }
-  }
-  std::fclose(engine);
-  waitpid(child, nullptr, 0);
-  lines.pop_back();
-  return lines;
-}
 
 class DryCommand : public testing::Test {
  protected:

@@ -2,9 +2,9 @@ perfbench_test(engine_train_tests
   SOURCES ops_costs_test.cpp train_dry_walk_test.cpp train_operations_test.cpp
   DEPENDS perfbench_train)
 if(TARGET perfbench-engine)
-  perfbench_test(engine_dry_command_test SOURCES main_dry_command_test.cpp DEPENDS perfbench_train)
-  target_compile_definitions(engine_dry_command_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
-  add_dependencies(engine_dry_command_test perfbench-engine)
+  perfbench_test(engine_program_test SOURCES main_dry_command_test.cpp main_turns_test.cpp DEPENDS perfbench_train)
+  target_compile_definitions(engine_program_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
+  add_dependencies(engine_program_test perfbench-engine)
 endif()
 # Whole training steps on each backend: one set of sources, linked once for each.
 perfbench_test_objects(engine_training_test_objects

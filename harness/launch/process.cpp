@@ -230,7 +230,11 @@ Process::Woken Process::sleep_until(Clock::time_point moment, int cancel_fd) {
 
 ProcessEnd Process::wait(const Watch& watch) {
   const auto never = Clock::time_point::max();
-  auto deadline = watch.time_limit ? started_ + *watch.time_limit : never;
+  const auto end_of_time = [&] {
+    if (!watch.time_limit) return never;
+    return started_ + *watch.time_limit + (watch.paused ? watch.paused() : nanoseconds(0));
+  };
+  auto deadline = end_of_time();
   auto next_tick = watch.on_tick ? Clock::now() : never;
   auto next_sample = watch.memory_limit_bytes > 0 ? Clock::now() : never;
   MemoryWatch memory(warden_);
@@ -249,6 +253,7 @@ ProcessEnd Process::wait(const Watch& watch) {
       end_.cancel_seen = true;
       end_it(EndCause::cancelled, WardenOrder::terminate);
     }
+    if (ending == Ending::no) deadline = end_of_time();
     const auto now = Clock::now();
     if (now >= deadline && ending == Ending::killed) {
       end_without_warden();

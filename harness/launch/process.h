@@ -43,6 +43,8 @@ enum class EndCause {
 
 struct Watch {
   std::optional<std::chrono::nanoseconds> time_limit = {};
+  // So far, of what does not count against the time limit; asked whenever that has to be known. Empty: nothing.
+  std::function<std::chrono::nanoseconds()> paused = {};
   std::int64_t memory_limit_bytes = 0;  // resident bytes of all its processes together, 0: not watched
   std::chrono::nanoseconds grace = std::chrono::seconds(5);  // between SIGTERM and SIGKILL
   // What the warden may take for a kill before the harness ends everything by itself. More than the warden's own

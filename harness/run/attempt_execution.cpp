@@ -165,6 +165,7 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   LineCounter steps(directory.path / steps_file(0));
   const auto kills_before = kernel_memory_kills();
   auto end = run_process(request, {.time_limit = settings.time_limit,
+                                   .paused = settings.paused,
                                    .memory_limit_bytes = settings.memory_limit_bytes,
                                    .grace = settings.grace,
                                    .cancel_fd = settings.cancel_fd,

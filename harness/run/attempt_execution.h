@@ -17,6 +17,7 @@ struct ExecutionSettings {
   std::filesystem::path runs;
   Launcher launcher = {};
   std::chrono::nanoseconds time_limit = std::chrono::hours(1);
+  std::function<std::chrono::nanoseconds()> paused = {};  // Watch::paused
   std::chrono::nanoseconds grace = std::chrono::seconds(5);
   std::int64_t memory_limit_bytes = 0;  // of all processes of an attempt together, 0: none
   int cancel_fd = -1;

@@ -149,6 +149,19 @@ TEST(Process, IsEndedAtItsTimeLimit) {
   EXPECT_EQ(end.signal, SIGTERM);
 }
 
+// A clock that does not run: only the second answer lets the limit end it.
+TEST(Process, PausesDoNotCountAgainstItsTimeLimit) {
+  auto asked = 0;
+  const auto end =
+      run_process({.command = {"sleep", "1000"}}, {.time_limit = milliseconds(1),
+                                                   .paused = [&asked]() -> std::chrono::nanoseconds {
+                                                     return ++asked < 5 ? std::chrono::hours(1) : milliseconds(0);
+                                                   },
+                                                   .on_tick = [] {}});
+  EXPECT_EQ(end.cause, EndCause::time_limit);
+  EXPECT_EQ(asked, 5);
+}
+
 // What a command tells by `echo >"$FIFO"`: the moments of a test are its events and not delays.
 class Told {
  public:

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "harness/ab/git_history.h"
@@ -97,6 +98,27 @@ Markdown discarded_text(const std::vector<CellVerdict>& cells) {
   return Markdown::format("{} pairs used, {} discarded whole{}\n{}", used, discarded, discarded == 0 ? "" : ":", lines);
 }
 
+// Which way the runs of a pair shared the machine: what a difference means depends on it.
+Markdown pairing_text(const std::vector<CellVerdict>& cells) {
+  std::size_t in_turns = 0;
+  std::map<std::string, std::size_t> apart;  // by reason
+  for (const auto& cell : cells) {
+    if (cell.in_turns) ++in_turns;
+    if (!cell.apart_because.empty()) ++apart[cell.apart_because];
+  }
+  Markdown out;
+  if (in_turns > 0) {
+    out += Markdown::format(
+        "in turns, a step of A and a step of B, each with the caches as the other left them: the pairs of {} of {} "
+        "cells; their step times are held together turn by turn\n",
+        in_turns, cells.size());
+  }
+  for (const auto& [why, count] : apart) {
+    out += Markdown::format("one run after the other: the pairs of {} of {} cells: {}\n", count, cells.size(), why);
+  }
+  return out;
+}
+
 Markdown instructions_text(const AbReport& report) {
   if (!report.instructions_unavailable.empty()) {
     return Markdown::format("instructions: not available here ({})\n", report.instructions_unavailable);
@@ -148,6 +170,8 @@ Json metric_json(const MetricVerdict& metric) {
 
 Json cell_json(const CellVerdict& cell) {
   Json out{{"cell", cell.label},
+           {"in_turns", cell.in_turns},
+           {"apart_because", cell.apart_because},
            {"pairs_used", cell.pairs_used},
            {"pairs_discarded", cell.pairs_discarded},
            {"discarded", Json::object()},
@@ -182,7 +206,8 @@ Markdown ab_markdown(const AbReport& report) {
     words += words_about(cell);
   }
   if (!words.empty()) out += Markdown::format("\n{}", words);
-  return out + Markdown::format("\n") + discarded_text(report.cells) + instructions_text(report) + gate_text(report) +
+  return out + Markdown::format("\n") + discarded_text(report.cells) + pairing_text(report.cells) +
+         instructions_text(report) + gate_text(report) +
          Markdown::format("\n{}\n", spec::enum_name(harness::overall(report.cells)));
 }
 

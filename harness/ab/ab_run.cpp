@@ -66,14 +66,10 @@ class Comparison {
     ExecutedPair pair{.cell = cell, .number = of_cell_[cell].size() + 1};
     pair.first = first_side(seed_, cell, result_.cells[cell].pairs_used + 1);
     if (hooks_.on_begin) hooks_.on_begin(pair);
-    const auto second = pair.first == Side::a ? Side::b : Side::a;
-    for (const auto side : {pair.first, second}) {
-      if (hooks_.cancelled()) result_.cancelled = true;
-      if (result_.cancelled) return;  // half a pair is none
-      pair.of(side) = hooks_.run(cells_[cell], side);
-      if (pair.of(side).state == AttemptState::cancelled) result_.cancelled = true;
+    if (!execute(cells_[cell], pair)) {
+      result_.cancelled = true;
+      return;  // half a pair is none
     }
-    if (result_.cancelled) return;
     const auto spoiled = why_discarded(pair, rule_.spoil);
     pair.discard = spoiled.discard;
     pair.discarded = spoiled.why;
@@ -81,6 +77,23 @@ class Comparison {
     of_cell_[cell].push_back(pair);
     judge(cell);
     if (hooks_.on_end) hooks_.on_end(pair, result_.cells);
+  }
+
+  // Whether nobody cancelled it.
+  bool execute(const AbCell& cell, ExecutedPair& pair) {
+    if (hooks_.cancelled()) return false;
+    const auto is_cancelled = [&pair](Side side) { return pair.of(side).state == AttemptState::cancelled; };
+    if (cell.in_turns) {
+      hooks_.run_in_turns(cell, pair);
+      return !is_cancelled(Side::a) && !is_cancelled(Side::b);
+    }
+    const auto second = pair.first == Side::a ? Side::b : Side::a;
+    for (const auto side : {pair.first, second}) {
+      if (side == second && hooks_.cancelled()) return false;
+      pair.of(side) = hooks_.run(cell, side);
+      if (is_cancelled(side)) return false;
+    }
+    return true;
   }
 
   void judge(std::size_t cell) {
@@ -96,6 +109,8 @@ class Comparison {
     std::vector<const ExecutedPair*> pairs;
     for (const auto& pair : of_cell_[cell]) pairs.push_back(&pair);
     verdict = judge_cell(cells_[cell].label, pairs, rule_, wanted_[cell]);
+    verdict.in_turns = cells_[cell].in_turns;
+    verdict.apart_because = cells_[cell].apart_because;
   }
 
   const std::vector<AbCell>& cells_;

@@ -16,6 +16,8 @@ namespace perfbench::harness {
 struct AbHooks {
   // Executes one side of a cell in a fresh process. A state of `cancelled` ends the comparison.
   std::function<SideRun(const AbCell& cell, Side side)> run;
+  // Executes both sides in turns, of cells that are `in_turns`; `pair` has cell, number and first.
+  std::function<void(const AbCell& cell, ExecutedPair& pair)> run_in_turns;
   std::function<void(const ExecutedPair& pair)> record;  // a pair that is complete; before the next one starts
   std::function<bool()> cancelled;                       // looked at between two runs
   // What is going on; all of them may be empty.

@@ -28,6 +28,13 @@ struct Values {
   std::vector<double> a, b;
 };
 
+// Of pairs in turns what follows from the step time alone has the difference of its turns.
+double value_of_b(const ExecutedPair& pair, const std::string& metric, double a, double b) {
+  const auto known = spec::find_metric(metric);
+  if (!pair.step_log_ratio || !known || known->step_time_exponent == 0) return b;
+  return a * std::exp(known->step_time_exponent * *pair.step_log_ratio);
+}
+
 Values values_of(const std::vector<const ExecutedPair*>& pairs, const MetricRule& rule) {
   Values out;
   for (const auto* pair : pairs) {
@@ -35,7 +42,7 @@ Values values_of(const std::vector<const ExecutedPair*>& pairs, const MetricRule
     const auto a = value_of(pair->a, rule.metric);
     const auto b = value_of(pair->b, rule.metric);
     if (!a || !b || *a <= 0 || *b <= 0) continue;
-    out.pairs.push_back({*a, *b});
+    out.pairs.push_back({*a, value_of_b(*pair, rule.metric, *a, *b)});
     out.a.push_back(*a);
     out.b.push_back(*b);
   }

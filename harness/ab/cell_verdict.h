@@ -47,6 +47,8 @@ struct DiscardedPairs {
 
 struct CellVerdict {
   std::string label;
+  bool in_turns = false;               // AbCell
+  std::string apart_because;           // AbCell
   std::vector<MetricVerdict> metrics;  // those that both sides measured; empty when no pair could be held together
   std::optional<Decision> whole;       // about the cell itself: a side that fails, or cells that cannot be compared
   std::size_t pairs_used = 0;

@@ -26,6 +26,11 @@ std::optional<std::int64_t> optional_integer(const Statement& row, int column) {
   return row.integer(column);
 }
 
+std::optional<double> optional_real(const Statement& row, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  return row.real(column);
+}
+
 SideRun side_run(StoredAttempt attempt) {
   return {.attempt_key = attempt.key,
           .state = attempt.state,
@@ -103,6 +108,7 @@ std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, cons
 }
 
 void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair) {
+  Transaction transaction(db);
   Statement(db,
             "INSERT INTO ab_pairs (comparison_key, cell, cell_index, pair, first_side, discard, discarded, "
             "a_attempt_key, b_attempt_key, a_instructions, b_instructions, a_steal_fraction, b_steal_fraction, "
@@ -111,13 +117,21 @@ void add_pair(Connection& db, std::int64_t comparison_key, const std::string& la
            spec::enum_name(pair.first), spec::enum_name(pair.discard), pair.discarded, pair.a.attempt_key,
            pair.b.attempt_key, pair.a.instructions, pair.b.instructions, pair.a.load.steal_fraction,
            pair.b.load.steal_fraction, pair.a.load.foreign_fraction, pair.b.load.foreign_fraction);
+  if (pair.in_turns) {
+    Statement(db, "INSERT INTO ab_turns VALUES (?, ?, ?, ?)")
+        .run(comparison_key, static_cast<std::int64_t>(pair.cell), static_cast<std::int64_t>(pair.number),
+             pair.step_log_ratio);
+  }
+  transaction.commit();
 }
 
 std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key) {
   Statement rows(db,
                  "SELECT cell_index, pair, first_side, discarded, a_attempt_key, b_attempt_key, a_instructions, "
-                 "b_instructions, a_steal_fraction, b_steal_fraction, a_foreign_fraction, b_foreign_fraction, discard "
-                 "FROM ab_pairs WHERE comparison_key = ? ORDER BY cell_index, pair");
+                 "b_instructions, a_steal_fraction, b_steal_fraction, a_foreign_fraction, b_foreign_fraction, discard, "
+                 "t.pair IS NOT NULL, t.step_log_ratio "
+                 "FROM ab_pairs LEFT JOIN ab_turns t USING (comparison_key, cell_index, pair) WHERE comparison_key = ? "
+                 "ORDER BY cell_index, pair");
   rows.with(comparison_key);
   std::vector<ExecutedPair> out;
   while (rows.step()) {
@@ -126,6 +140,8 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
     ExecutedPair pair{.cell = static_cast<std::size_t>(rows.integer(0)),
                       .number = static_cast<std::size_t>(rows.integer(1)),
                       .first = stored_enum<Side>(db, name, "first_side", rows.text(2)),
+                      .in_turns = rows.integer(13) != 0,
+                      .step_log_ratio = optional_real(rows, 14),
                       .a = load_side_run(db, rows.integer(4)),
                       .b = load_side_run(db, rows.integer(5)),
                       .discard = stored_enum<Discard>(db, name, "discard", rows.text(12)),

@@ -22,6 +22,8 @@ struct AbCell {
   Cell a;
   Cell b;
   std::optional<std::string> not_comparable;  // why no pair of it can run
+  bool in_turns = false;                      // the two runs of a pair take turns (turns.h)
+  std::string apart_because = {};             // else: why they follow each other
 
   const Cell& of(Side side) const { return side == Side::a ? a : b; }
 };
@@ -42,7 +44,9 @@ enum class Discard { none, failed, quarantined, steal, foreign_load, probe_moved
 struct ExecutedPair {
   std::size_t cell = 0;    // index
   std::size_t number = 1;  // of this cell's pairs, counted from 1, discarded ones too
-  Side first = Side::a;
+  Side first = Side::a;    // of a pair in turns: to start
+  bool in_turns = false;
+  std::optional<double> step_log_ratio = {};  // in turns: ln(B / A) of the step time (harness/detect/turn_ratio.h)
   SideRun a;
   SideRun b;
   Discard discard = Discard::none;

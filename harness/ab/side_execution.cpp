@@ -2,31 +2,95 @@
 
 #include <fmt/core.h>
 
+#include <random>
+
+#include "harness/ab/turns.h"
+#include "harness/detect/run_metrics.h"
+#include "harness/detect/turn_ratio.h"
 #include "harness/input_error.h"
+#include "harness/store/evidence.h"
 
 namespace perfbench::harness {
+namespace {
 
-SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side, std::filesystem::path* directory) {
+ExecutionSettings settings_of(const SideExecution& execution, Side side) {
   const auto& what = side == Side::a ? execution.a : execution.b;
   auto settings = execution.settings;
   settings.launcher.engine = what.engine;
   settings.launcher.engine_arguments = what.engine_arguments;
-  const auto before = load_moment();
-  execution.instructions->start();
-  const auto finished = execute_attempt(cell.of(side), settings, [](std::int64_t) {});
-  const auto instructions = execution.instructions->stop();
-  const auto load = load_since(before);
-  if (directory != nullptr) *directory = finished.directory;
+  return settings;
+}
+
+struct Executed {
+  FinishedAttempt attempt;
+  std::optional<std::int64_t> instructions;
+};
+
+Executed execute(const Cell& cell, const ExecutionSettings& settings, InstructionCounter& counter) {
+  counter.start();
+  auto attempt = execute_attempt(cell, settings, [](std::int64_t) {});
+  return {std::move(attempt), counter.stop()};
+}
+
+SideRun stored(const SideExecution& execution, Side side, const Executed& executed, const ForeignLoad& load) {
   try {
-    auto run = store_side_run(*execution.db, finished.directory, finished.record);
+    auto run = store_side_run(*execution.db, executed.attempt.directory, executed.attempt.record);
     run.load = load;
-    run.instructions = instructions;
-    if (finished.cancel_seen) run.state = AttemptState::cancelled;
+    run.instructions = executed.instructions;
+    if (executed.attempt.cancel_seen) run.state = AttemptState::cancelled;
     return run;
   } catch (const InputError& e) {
+    const auto& what = side == Side::a ? execution.a : execution.b;
     throw InputError(fmt::format("[compare] {} ({}): this perfbench does not understand what its engine wrote: {}",
                                  spec::enum_name(side), what.asked, e.what()));
   }
+}
+
+// Of a run that ended well.
+std::vector<double> step_times_of(const FinishedAttempt& attempt) {
+  const auto evidence = read_run_directory(attempt.directory);
+  return evidence ? step_times_s(evidence->steps) : std::vector<double>();
+}
+
+}  // namespace
+
+SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side, std::filesystem::path* directory) {
+  const auto before = load_moment();
+  const auto executed = execute(cell.of(side), settings_of(execution, side), *execution.instructions);
+  const auto load = load_since(before);
+  if (directory != nullptr) *directory = executed.attempt.directory;
+  return stored(execution, side, executed, load);
+}
+
+void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair) {
+  const auto before = load_moment();
+  std::array<Executed, 2> executed;
+  const auto player = [&](Side side) {
+    return Player{.ranks = cell.of(side).run.mesh.devices(), .play = [&, side](const Seat& seat) {
+                    auto settings = settings_of(execution, side);
+                    settings.launcher.engine_arguments.insert(settings.launcher.engine_arguments.end(),
+                                                              {"--turns", seat.folder.string()});
+                    settings.cancel_fd = seat.cancel_fd;
+                    settings.paused = seat.waited;
+                    const auto counter = hardware_instruction_counter();  // of what this thread starts
+                    executed[static_cast<std::size_t>(side)] = execute(cell.of(side), settings, *counter);
+                  }};
+  };
+  const auto second = pair.first == Side::a ? Side::b : Side::a;
+  std::seed_seq sequence{seed & 0xffffffffU, seed >> 32U, std::uint64_t{pair.cell}, std::uint64_t{pair.number}};
+  std::mt19937_64 lot(sequence);
+  take_turns(
+      player(pair.first), player(second), [&lot] { return lot() % 2 == 0; }, execution.settings.cancel_fd);
+  pair.in_turns = true;
+  const auto load = load_since(before);
+  for (const auto side : {pair.first, second}) {
+    pair.of(side) = stored(execution, side, executed[static_cast<std::size_t>(side)], load);
+  }
+  if (pair.a.state != AttemptState::ok || pair.b.state != AttemptState::ok) return;
+  const auto step_s = [&executed](Side side) {
+    return step_times_of(executed[static_cast<std::size_t>(side)].attempt);
+  };
+  pair.step_log_ratio = median_log_ratio(step_s(Side::a), step_s(Side::b));
 }
 
 }  // namespace perfbench::harness

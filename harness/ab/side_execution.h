@@ -1,4 +1,4 @@
-// One process run of one side: executed, watched, taken into the store.
+// Process runs of a side or of both in turns: executed, watched, taken into the store.
 #pragma once
 
 #include "harness/ab/comparison_ledger.h"
@@ -21,5 +21,9 @@ struct SideExecution {
 // gets the run's, where it is wanted.
 SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side,
                      std::filesystem::path* directory = nullptr);
+
+// Both runs of a pair, taking turns (turns.h): sets what it measured of either side. `seed` is that of the order within
+// each turn. Throws as execute_side, and std::system_error where a FIFO cannot be made.
+void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair);
 
 }  // namespace perfbench::harness

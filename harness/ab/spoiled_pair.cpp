@@ -63,6 +63,7 @@ Spoiled why_discarded(const ExecutedPair& pair, const SpoilRule& rule) {
   for (const auto side : kSides) {
     if (auto found = of_side(side, not_finished(pair.of(side))); found.discard != Discard::none) return found;
   }
+  if (pair.in_turns) return {};
   for (const auto side : kSides) {
     if (auto found = of_side(side, disturbed(pair.of(side), rule)); found.discard != Discard::none) return found;
   }

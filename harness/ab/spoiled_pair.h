@@ -23,7 +23,8 @@ struct Spoiled {
   std::string why;                  // "A crashed: signal 11", "B: other processes used 22 % of the cores"
 };
 
-// The first reason found, failures before circumstances.
+// The first reason found, failures before circumstances. Circumstances spoil no pair whose runs took turns: they were
+// the same for both.
 Spoiled why_discarded(const ExecutedPair& pair, const SpoilRule& rule);
 
 }  // namespace perfbench::harness

@@ -11,6 +11,7 @@
 #include "harness/ab/instruction_counter.h"
 #include "harness/ab/side_execution.h"
 #include "harness/ab/traced_pair.h"
+#include "harness/cli/pairing.h"
 #include "harness/cli/runnable_check.h"
 #include "harness/compare/pair_order.h"
 #include "harness/input_error.h"
@@ -29,7 +30,9 @@ namespace {
 class Preflight {
  public:
   Preflight(std::vector<AbCell>& cells, const ModelCatalog& catalog, int cancel_fd)
-      : cells_(cells), catalog_(catalog), cancel_fd_(cancel_fd), obstacles_(cells.size()) {}
+      : cells_(cells), catalog_(catalog), cancel_fd_(cancel_fd), obstacles_(cells.size()) {
+    for (auto& side : memory_) side.resize(cells.size());
+  }
 
   void ask(Side side, const AbSide& what) {
     std::vector<std::size_t> asked;
@@ -44,15 +47,17 @@ class Preflight {
         plan_cells(std::move(runs), {.engine = what.engine, .catalog = &catalog_, .cancel_fd = cancel_fd_});
     refuse_if_nothing_is_understood(planned, side, what);
     for (std::size_t i = 0; i < planned.size(); ++i) {
+      memory_[static_cast<std::size_t>(side)][asked[i]] = memory_of(planned[i]);
       auto reason = planned[i].state == PlanState::feasible ? here.obstacle(planned[i]) : planned[i].reason;
       if (!reason) continue;
       obstacles_[asked[i]].push_back(fmt::format("{} does not run it: {}", spec::enum_name(side), *reason));
     }
   }
 
-  // What neither side runs is no part of the comparison.
-  void apply() {
+  // What neither side runs is no part of the comparison. Returns what the others need, by side and cell.
+  SidesMemory apply() {
     std::vector<AbCell> kept;
+    SidesMemory memory;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (obstacles_[i].size() == 2) {
         reports::print(stderr, "note: left out, {}: {}\n", obstacles_[i].front(), cells_[i].label);
@@ -60,9 +65,11 @@ class Preflight {
       }
       if (!obstacles_[i].empty()) cells_[i].not_comparable = obstacles_[i].front();
       kept.push_back(std::move(cells_[i]));
+      for (const std::size_t side : {0U, 1U}) memory[side].push_back(memory_[side][i]);
     }
     if (kept.empty()) throw InputError("[compare] neither side can run any of these cells here");
     cells_ = std::move(kept);
+    return memory;
   }
 
  private:
@@ -81,6 +88,7 @@ class Preflight {
   const ModelCatalog& catalog_;
   const int cancel_fd_;
   std::vector<std::vector<std::string>> obstacles_;
+  SidesMemory memory_;
 };
 
 std::string identity(const AbSide& side) {
@@ -98,7 +106,7 @@ std::string settings_of(const std::vector<AbCell>& cells, const AbRule& rule, Ab
                           rule.looks.back(), rule.most_discarded, rule.spoil.most_probe_spread,
                           rule.spoil.most_probe_shift, rule.spoil.most_steal, rule.spoil.most_foreign);
   for (const auto& metric : rule.metrics) text += fmt::format("{} {}\n", metric.metric, metric.margin_fraction);
-  for (const auto& cell : cells) text += fmt::format("{} {}\n", cell.a.run_id, cell.b.run_id);
+  for (const auto& cell : cells) text += fmt::format("{} {} {}\n", cell.a.run_id, cell.b.run_id, cell.in_turns);
   return sha256_hex(text);
 }
 
@@ -141,10 +149,12 @@ ComparisonRecord comparison_for(Connection& db, const AbOptions& options, Compar
   return fresh;
 }
 
-AbHooks hooks_for(SideExecution& execution, std::int64_t comparison, const std::vector<AbCell>& cells,
-                  AbProgress& progress, Interruption& interruption) {
+AbHooks hooks_for(SideExecution& execution, std::int64_t comparison, std::uint64_t seed,
+                  const std::vector<AbCell>& cells, AbProgress& progress, Interruption& interruption) {
   return {
       .run = [&execution](const AbCell& cell, Side side) { return execute_side(execution, cell, side); },
+      .run_in_turns = [&execution, seed](const AbCell& cell,
+                                         ExecutedPair& pair) { execute_in_turns(execution, cell, seed, pair); },
       .record = [&execution, comparison, &cells](
                     const ExecutedPair& pair) { add_pair(*execution.db, comparison, cells[pair.cell].label, pair); },
       .cancelled = [&interruption] { return interruption.take(); },
@@ -219,7 +229,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   Preflight preflight(cells, catalog, interruption.fd());
   preflight.ask(Side::a, a);
   preflight.ask(Side::b, b);
-  preflight.apply();
+  choose_pairing(cells, a, b, options.pairing, preflight.apply(), interruption.fd());
 
   auto db = open_database(options.db);
   const auto counter = hardware_instruction_counter();
@@ -242,8 +252,9 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   progress.say(fmt::format("A {} against B {}, {} cells, at most {} pairs each, seed {}{}", a.asked, b.asked,
                            cells.size(), rule.looks.back(), comparison.seed,
                            done.empty() ? "" : fmt::format(", {} pairs done before", done.size())));
-  auto result = run_pairs(cells, rule, comparison.seed,
-                          hooks_for(execution, comparison.key, cells, progress, interruption), std::move(done));
+  auto result =
+      run_pairs(cells, rule, comparison.seed,
+                hooks_for(execution, comparison.key, comparison.seed, cells, progress, interruption), std::move(done));
   const bool only_the_verdict_counts = purpose == AbPurpose::bisect || purpose == AbPurpose::selftest;
   if (!only_the_verdict_counts) attribute_differences(execution, cells, result, progress);
   if (!result.cancelled) finish_comparison(db, comparison.key, result.cells);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/cli/checked_option.h"
+#include "harness/cli/enum_option.h"
 
 namespace perfbench::harness {
 namespace {
@@ -50,6 +51,13 @@ AbRule AbOptions::rule() const {
   return out;
 }
 
+CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {
+  return add_enum_option(
+      command, "--pairing", options.pairing,
+      "turns: both runs of a pair are alive together and step in turns; apart: one follows the other; auto: "
+      "in turns where both engines can and both fit into memory");
+}
+
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {
   add_path(command, "--runs", options.runs, PathIs::folder,
            "folder of the run directories; beside the database unless given")
@@ -58,6 +66,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
              "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
       ->capture_default_str()
       ->group(group);
+  add_pairing_option(command, options)->group(group);
   command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -12,7 +12,18 @@
 #include "harness/cli/execution_options.h"
 #include "harness/cli/matrix_options.h"
 
+namespace CLI {
+class Option;
+}
+
 namespace perfbench::harness {
+
+// How the two runs of a pair share the machine.
+enum class Pairing {
+  automatic,  // in turns where both sides can
+  turns,      // in turns, or not at all
+  apart,      // one after the other
+};
 
 struct AbOptions {
   MatrixOptions matrix;
@@ -21,6 +32,7 @@ struct AbOptions {
   std::filesystem::path runs = {};  // empty: beside the database
   ExecutionOptions execution = {};
   std::size_t pairs = 16;
+  Pairing pairing = Pairing::automatic;
   std::vector<std::string> metrics = {};  // empty: the default ones
   std::vector<std::string> margins = {};
   std::optional<std::uint64_t> seed = {};
@@ -37,6 +49,16 @@ struct AbOptions {
 };
 
 // All but the matrix and --db. `group` is their heading in the help.
+// --pairing
+CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options);
+
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group);
 
 }  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::Pairing> {
+  using P = perfbench::harness::Pairing;
+  static constexpr std::array kNames{std::pair{P::automatic, "auto"}, std::pair{P::turns, "turns"},
+                                     std::pair{P::apart, "apart"}};
+};

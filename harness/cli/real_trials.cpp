@@ -1,5 +1,7 @@
 #include "harness/cli/real_trials.h"
 
+#include <map>
+
 #include "harness/cancelled.h"
 #include "harness/cli/ab_comparison.h"
 #include "harness/run/interruption.h"
@@ -11,14 +13,19 @@ namespace {
 
 constexpr const char* kMetric = "step_time_s";
 
+constexpr const char* kInTurns = "in turns";
+constexpr const char* kApart = "apart";
+
+using Verdicts = std::map<std::string, std::vector<Verdict>>;  // by how the runs of pairs shared the machine
+
 // Of the cells of which enough pairs counted for every look.
-void append_verdicts(const std::vector<CellVerdict>& cells, const AbRule& rule, std::vector<Verdict>& out) {
+void append_verdicts(const std::vector<CellVerdict>& cells, const AbRule& rule, Verdicts& out) {
   for (const auto& cell : cells) {
     if (cell.whole) continue;
     for (const auto& metric : cell.metrics) {
       const auto verdict = metric.decided.decision.verdict;
       const bool all_looks = verdict != Verdict::inconclusive || metric.pairs >= rule.looks.back();
-      if (metric.rule.metric == kMetric && all_looks) out.push_back(verdict);
+      if (metric.rule.metric == kMetric && all_looks) out[cell.in_turns ? kInTurns : kApart].push_back(verdict);
     }
   }
 }
@@ -32,7 +39,7 @@ RealRates run_real_trials(const RealTrials& what, const CommandContext& context,
   const AbSide itself{.asked = "current", .engine = context.engine};
   std::vector<AbSide> sides{itself};
   for (const auto& fault : what.faults) sides.push_back(faulty_side({fault}, context.engine));
-  std::vector<std::vector<Verdict>> verdicts(sides.size());
+  std::vector<Verdicts> verdicts(sides.size());
   bool cancelled = false;
   // Trial by trial, so that all rows are of the same hours.
   for (std::size_t trial = 1; trial <= what.trials && !cancelled; ++trial) {
@@ -50,9 +57,10 @@ RealRates run_real_trials(const RealTrials& what, const CommandContext& context,
   }
   RealRates out{.cancelled = cancelled};
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    if (verdicts[i].empty()) continue;
-    out.rows.push_back(i == 0 ? real_aa_rate(verdicts[i], rule.looks.back(), rule.alpha)
-                              : real_power(what.faults[i - 1], verdicts[i], rule.looks.back()));
+    for (const auto& [pairing, trials] : verdicts[i]) {
+      out.rows.push_back(i == 0 ? real_aa_rate(trials, rule.looks.back(), pairing, rule.alpha)
+                                : real_power(what.faults[i - 1], trials, rule.looks.back(), pairing));
+    }
   }
   return out;
 }

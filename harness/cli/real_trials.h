@@ -24,7 +24,8 @@ struct RealRates {
   bool cancelled = false;  // the rows are of the comparisons that were finished
 };
 
-// A row for the engine against itself, whose goal is an upper Wilson bound of twice the level, and one for each fault;
+// A row for the engine against itself, whose goal is an upper Wilson bound of twice the level, and one for each fault,
+// of either way of pairing that ran;
 // none where no pair counted. Every cell of a comparison is a trial, unless too many of its pairs were spoiled for a
 // verdict. Progress goes to standard error. Throws InputError.
 RealRates run_real_trials(const RealTrials& what, const CommandContext& context, Interruption& interruption);

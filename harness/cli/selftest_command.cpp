@@ -88,7 +88,9 @@ void add_real_options(CLI::App& command, RealTrials& real) {
              "most pairs of a comparison")  // fewer name no difference
       ->capture_default_str()
       ->group(group);
-  for (const auto* name : {"file", "--only", "--set", "--timeout", "--memory-limit", "--inject", "--pairs"}) {
+  add_pairing_option(command, real.ab)->group(group);
+  for (const auto* name :
+       {"file", "--only", "--set", "--timeout", "--memory-limit", "--inject", "--pairs", "--pairing"}) {
     command.get_option(name)->needs(trials);
   }
   for (const auto* name : {"--quick", "--export-series"}) trials->excludes(command.get_option(name));

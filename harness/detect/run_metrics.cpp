@@ -33,9 +33,9 @@ std::vector<RankSteps> complete_steps(const std::vector<StepRecord>& steps) {
   return out;
 }
 
-double slowest_rank_s(const RankSteps& step, std::int64_t StepRecord::*time) {
+double slowest_rank_s(const RankSteps& step) {
   std::int64_t slowest = 0;
-  for (const auto* record : step) slowest = std::max(slowest, record->*time);
+  for (const auto* record : step) slowest = std::max(slowest, record->wall_ns);
   return static_cast<double>(slowest) * kSecondsPerNs;
 }
 
@@ -87,12 +87,15 @@ void append_phases(std::span<const RankSteps> steady, std::vector<MetricValue>& 
 
 }  // namespace
 
+std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
+  return series(complete_steps(steps), slowest_rank_s);
+}
+
 std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<StepRecord>& steps,
                                      const std::optional<spec::RunSummary>& summary) {
   const auto complete = complete_steps(steps);
   if (complete.empty()) return {};
-  const auto wall_s =
-      series(complete, [](const RankSteps& step) { return slowest_rank_s(step, &StepRecord::wall_ns); });
+  const auto wall_s = series(complete, slowest_rank_s);
   const auto found = find_steady_steps(wall_s);
   const std::span<const RankSteps> steady(complete.data() + found.first, found.count);
   const std::vector<double> steady_s(wall_s.begin() + static_cast<std::ptrdiff_t>(found.first), wall_s.end());

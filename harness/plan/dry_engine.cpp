@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <stdlib.h>  // mkdtemp
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,8 +17,9 @@
 #include <thread>
 
 #include "harness/cancelled.h"
-#include "harness/launch/file_descriptor.h"
+#include "harness/launch/event.h"
 #include "harness/launch/process.h"
+#include "harness/launch/temporary_folder.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
@@ -29,27 +28,6 @@
 namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "perfbench-plan-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw std::system_error(errno, std::generic_category(), "[plan] cannot make a folder " + pattern);
-    }
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // The most bound the command line (relative names, far below ARG_MAX) and what one output file holds; below the fewest,
 // starting a process takes as long as its walks.
@@ -60,25 +38,6 @@ constexpr std::size_t kMostProcesses = 8;
 constexpr std::size_t kTurns = 4;  // of each worker at least, where there are enough runs: they end nearly together
 constexpr std::size_t kLongestWords = 500;  // of an engine that failed
 constexpr int kInputError = static_cast<int>(spec::EngineExit::input_error);
-
-// A counter that a thread can wait for beside other descriptors.
-class Event {
- public:
-  Event() : fd_(eventfd(0, EFD_CLOEXEC)) {
-    if (!fd_.is_open()) throw std::system_error(errno, std::generic_category(), "[plan] no eventfd");
-  }
-  int fd() const { return fd_.get(); }
-  void add() { eventfd_write(fd_.get(), 1); }
-  // What was added since the last time; waits for it.
-  std::uint64_t take() {
-    eventfd_t count = 0;
-    eventfd_read(fd_.get(), &count);
-    return count;
-  }
-
- private:
-  FileDescriptor fd_;
-};
 
 void write_text(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary);
@@ -286,7 +245,7 @@ class DrySession {
   const std::size_t runs_per_process_;
   std::vector<bool> answered_;  // by run
   std::string hopeless_;        // why no more is asked
-  TemporaryFolder folder_;
+  TemporaryFolder folder_{"perfbench-plan"};
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> cancelled_ = false;
   std::mutex mutex_;

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "harness/compare/pair_order.h"
+#include "harness/detect/statistics.h"
 #include "harness/selftest/replicate.h"
 #include "reports/format/number.h"
 
@@ -14,6 +15,8 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::uint64_t kPairsPurpose = 1;
+constexpr std::uint64_t kStepsPurpose = 11;
+constexpr std::uint64_t kLotPurpose = 12;
 
 struct Outcome {
   Verdict verdict = Verdict::inconclusive;
@@ -30,7 +33,50 @@ Outcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule)
   return {.pairs = rule.looks.back()};
 }
 
+// Noise of the runs of pairs that step in turns, in units of log time: {A, B} of each pair.
+class TurnsOfPairs {
+ public:
+  TurnsOfPairs(const PairScenario& scenario, std::uint64_t seed, std::size_t trial)
+      : turns_(*scenario.turns),
+        run_deviation_(scenario.run_deviation),
+        steps_(scenario.noise, series_random(seed, scenario.noise, kStepsPurpose, trial)),
+        runs_(NoiseKind::gaussian, series_random(seed, scenario.noise, kPairsPurpose, trial)),
+        lot_(series_random(seed, scenario.noise, kLotPurpose, trial)) {}
+
+  std::pair<double, double> next() {
+    std::vector<double> a(turns_.turns);
+    std::vector<double> b(turns_.turns);
+    for (std::size_t i = 0; i < turns_.turns; ++i) {
+      const bool a_begins = lot_() % 2 == 0;
+      (a_begins ? a : b)[i] = steps_.next();
+      (a_begins ? b : a)[i] = steps_.next();
+    }
+    for (std::size_t i = 0; i < turns_.turns; ++i) b[i] -= a[i];
+    const double of_a = turns_.speed_deviation * runs_.next() + turns_.step_deviation * median(a);
+    const double difference = turns_.step_deviation * median(b) + run_deviation_ * (runs_.next() - runs_.next());
+    return {of_a, of_a + difference};
+  }
+
+ private:
+  const TurnNoise turns_;
+  const double run_deviation_;
+  Noise steps_;
+  Noise runs_;
+  std::mt19937_64 lot_;
+};
+
+std::vector<Pair> draw_pairs_in_turns(const PairScenario& scenario, std::uint64_t seed, std::size_t trial) {
+  TurnsOfPairs turns(scenario, seed, trial);
+  std::vector<Pair> out;
+  for (std::size_t i = 0; i < scenario.rule.looks.back(); ++i) {
+    const auto [a, b] = turns.next();
+    out.push_back({.a = std::exp(a), .b = scenario.ratio * std::exp(b)});
+  }
+  return out;
+}
+
 std::vector<Pair> draw_pairs(const PairScenario& scenario, std::uint64_t seed, std::size_t trial) {
+  if (scenario.turns) return draw_pairs_in_turns(scenario, seed, trial);
   Noise noise(scenario.noise, series_random(seed, scenario.noise, kPairsPurpose, trial));
   std::vector<Pair> out;
   for (std::size_t i = 0; i < scenario.rule.looks.back(); ++i) {
@@ -94,17 +140,19 @@ PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::
       trials, [&](std::size_t trial) { return decide_all_looks(draw_pairs(scenario, seed, trial), scenario.rule); }));
 }
 
-SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pairs, double alpha) {
+SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pairs, const std::string& pairing,
+                            double alpha) {
   auto out = row(SelftestKind::aa, kThisMachine,
-                 fmt::format("false verdicts, {} comparisons of up to {} pairs", trials.size(), pairs),
+                 fmt::format("false verdicts, {} comparisons of up to {} pairs {}", trials.size(), pairs, pairing),
                  wilson(count(trials, Verdict::regressed) + count(trials, Verdict::improved), trials.size()));
   out.goal = twice(alpha);
   return out;
 }
 
-SelftestResult real_power(const std::string& fault, const std::vector<Verdict>& trials, std::size_t pairs) {
+SelftestResult real_power(const std::string& fault, const std::vector<Verdict>& trials, std::size_t pairs,
+                          const std::string& pairing) {
   return row(SelftestKind::power, kThisMachine,
-             fmt::format("{} found, {} comparisons of up to {} pairs", fault, trials.size(), pairs),
+             fmt::format("{} found, {} comparisons of up to {} pairs {}", fault, trials.size(), pairs, pairing),
              wilson(count(trials, Verdict::regressed), trials.size()));
 }
 
@@ -118,6 +166,13 @@ std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed) {
                         rates.named));
       out.back().goal = twice(rule.alpha);
     }
+  }
+  for (const auto kind : kNoiseKinds) {
+    const PairedRule rule{.looks = kLooks.front()};
+    const PairScenario scenario{.noise = kind, .run_deviation = kRunDeviation / 3, .turns = TurnNoise{}, .rule = rule};
+    out.push_back(row(SelftestKind::aa, name_of(kind), "false verdicts, up to 8 pairs in turns",
+                      simulate_pairs(scenario, trials, seed).named));
+    out.back().goal = twice(rule.alpha);
   }
   return out;
 }
@@ -161,6 +216,15 @@ std::vector<SelftestResult> power_curve(std::size_t trials, std::uint64_t seed) 
         if (slowdown == 0.03) out.back().goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.99};
       }
     }
+  }
+  for (const double slowdown : {0.01, 0.02, 0.03, 0.05, 0.10}) {
+    const PairScenario scenario{.run_deviation = kRunDeviation / 3,
+                                .turns = TurnNoise{.turns = 100},
+                                .ratio = 1 + slowdown,
+                                .rule = {.looks = kLooks.front()}};
+    out.push_back(row(SelftestKind::power, "gaussian, 10 % a step, 0.33 % a run",
+                      fmt::format("{} slower found, up to 8 pairs of 100 turns", reports::format_percent(slowdown)),
+                      simulate_pairs(scenario, trials, seed).regressed));
   }
   return out;
 }

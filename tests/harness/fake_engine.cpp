@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -13,10 +14,12 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/turn_files.h"
 
 namespace {
 
@@ -159,16 +162,35 @@ int finish(const fs::path& dir, const spec::RunSpec& run, FakeBehaviour behaviou
   return code;
 }
 
-int run(const fs::path& dir) {
+// workloads/spec/turn_files.h
+class Turns {
+ public:
+  Turns(const fs::path& folder, std::int64_t rank)
+      : asks_(open((folder / spec::kTurnAsksFile).c_str(), O_RDWR)),
+        go_(open((folder / spec::turn_go_file(rank)).c_str(), O_RDWR)) {}
+  void wait() const {
+    char byte = 't';
+    if (write(asks_, &byte, 1) != 1 || read(go_, &byte, 1) != 1) std::exit(9);
+  }
+
+ private:
+  int asks_;
+  int go_;
+};
+
+int run(const fs::path& dir, const fs::path& turns_folder) {
   std::ifstream in(dir / "run.json");
   const auto run_spec = spec::parse_run_json(std::string(std::istreambuf_iterator<char>(in), {}));
   const auto behaviour = static_cast<FakeBehaviour>(environment_number("PERFBENCH_FAKE_BEHAVIOUR", run_spec.seed));
   const auto rank = environment_number("OMPI_COMM_WORLD_RANK", 0);
   const bool is_last = rank + 1 == environment_number("OMPI_COMM_WORLD_SIZE", 1);
   if (rank == 0) write_file(dir / "env.json", to_json_line(environment()));
+  std::optional<Turns> turns;
+  if (!turns_folder.empty()) turns.emplace(turns_folder, rank);
   std::ofstream steps(dir / ("steps.rank" + std::to_string(rank) + ".jsonl"));
   const auto count = behaviour == FakeBehaviour::partial_records ? run_spec.steps - 1 : run_spec.steps;
   for (std::int64_t step = 0; step < count; ++step) {
+    if (turns) turns->wait();
     if (step == 1 && is_last) misbehave(behaviour);
     auto record = step_record(run_spec, rank, step);
     change(record, dir);
@@ -179,6 +201,7 @@ int run(const fs::path& dir) {
       return 4;
     }
   }
+  if (turns) turns->wait();
   return finish(dir, run_spec, behaviour, rank);
 }
 
@@ -186,7 +209,7 @@ int run(const fs::path& dir) {
 int dry(const char* file) {
   spec::DryReport report;
   report.parameters = report.matmul_parameters = 1000;
-  report.peak.total_bytes = report.arena_bytes = 1 << 20;
+  report.peak.total_bytes = report.arena_bytes = environment_number("PERFBENCH_FAKE_NEEDS_BYTES", 1 << 20);
   report.flops.feed_forward_flops = 1'000'000;
   std::ifstream runs(file);
   for (std::string run; std::getline(runs, run);) std::cout << to_json_line(report) << '\n';
@@ -203,9 +226,15 @@ int main(int argc, char** argv) {
     std::cout << to_json_line(environment()) << '\n';
     return 0;
   }
+  const auto arguments = std::vector<std::string>(argv + std::min(argc, 2), argv + argc);
+  const bool asks_for_turns = std::find(arguments.begin(), arguments.end(), "--turns") != arguments.end();
+  if (asks_for_turns && std::getenv("PERFBENCH_FAKE_WITHOUT_TURNS") != nullptr) return 3;
   if (command == "check") return 0;  // it knows every fault
   if (command == "dry" && argc > 3 && std::string(argv[2]) == "--lines") return dry(argv[argc - 1]);
-  if (command == "run" && argc == 4 && std::string(argv[2]) == "--dir") return run(argv[3]);
-  std::cerr << "usage: fake_engine env | check | dry --lines [--largest N] FILE | run --dir DIR\n";
+  if (command == "run" && argc == 4 && arguments[0] == "--dir") return run(arguments[1], {});
+  if (command == "run" && argc == 6 && arguments[0] == "--dir" && arguments[2] == "--turns") {
+    return run(arguments[1], arguments[3]);
+  }
+  std::cerr << "usage: fake_engine env | check | dry --lines [--largest N] FILE | run --dir DIR [--turns FOLDER]\n";
   return 3;
 }

@@ -23,20 +23,23 @@ struct MetricSpec {
   std::string_view unit;  // s, bytes, 1/s, fraction (0..1), nats, count, 1 (no unit)
   Direction direction = Direction::neutral;
   std::string_view description;
+  int step_time_exponent = 0;  // of what is a constant times step_time_s to this power, in every run of a cell
 };
 
 // Medians are over the steady steps (harness/detect/steady.h); a step takes as long as its slowest rank.
 inline constexpr std::array kMetricCatalog{
-    MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step"},
+    MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step", 1},
     MetricSpec{"step_time_p10_s", "s", Direction::lower_is_better, "10th percentile of the step time"},
     MetricSpec{"step_time_p90_s", "s", Direction::lower_is_better, "90th percentile of the step time"},
-    MetricSpec{"tokens_per_s", "1/s", Direction::higher_is_better, "trained tokens per second over all devices"},
-    MetricSpec{"tokens_per_s_per_device", "1/s", Direction::higher_is_better, "trained tokens per second and device"},
-    MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better, "trained sequences per second over all devices"},
+    MetricSpec{"tokens_per_s", "1/s", Direction::higher_is_better, "trained tokens per second over all devices", -1},
+    MetricSpec{"tokens_per_s_per_device", "1/s", Direction::higher_is_better, "trained tokens per second and device",
+               -1},
+    MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better, "trained sequences per second over all devices",
+               -1},
     MetricSpec{"mfu_fraction", "fraction", Direction::higher_is_better,
-               "model FLOP/s (definition causal) over the peak of the devices"},
+               "model FLOP/s (definition causal) over the peak of the devices", -1},
     MetricSpec{"hfu_fraction", "fraction", Direction::higher_is_better,
-               "FLOP/s that the schedule executes, with recomputation, over the peak of the devices"},
+               "FLOP/s that the schedule executes, with recomputation, over the peak of the devices", -1},
     MetricSpec{"data_time_s", "s", Direction::lower_is_better, "part of a step: waiting for tokens"},
     MetricSpec{"forward_time_s", "s", Direction::lower_is_better, "part of a step: forward pass"},
     MetricSpec{"backward_time_s", "s", Direction::lower_is_better, "part of a step: backward pass, with recomputation"},

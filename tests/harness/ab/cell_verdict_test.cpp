@@ -85,6 +85,39 @@ TEST_F(SpoiledPair, OfAMachineAtTwoSpeedsIsOne) {
   EXPECT_EQ(why(), slower);
 }
 
+// Both were hit by the same.
+TEST_F(SpoiledPair, OfRunsThatTookTurnsIsOneOnlyWhereARunDidNotEndWell) {
+  pair_.in_turns = true;
+  pair_.a.load = pair_.b.load = {.steal_fraction = 0.5, .foreign_fraction = 0.5};
+  pair_.a.metrics["probe_spread_fraction"] = 3;
+  pair_.a.metrics["probe_time_s"] = 0.001;
+  pair_.b.metrics["probe_time_s"] = 0.002;
+  EXPECT_EQ(why(), "");
+  pair_.b = crashed_run();
+  EXPECT_EQ(why(), "B crashed: signal 11");
+}
+
+// Their medians say that B is twice as slow, their turns that it is 10 % slower.
+TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
+  std::vector<ExecutedPair> pairs;
+  MadeUpNoise noise(3);
+  for (std::size_t i = 1; i <= 8; ++i) {
+    pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(2)));
+    for (auto* run : {&pairs.back().a, &pairs.back().b}) {
+      run->metrics["tokens_per_s"] = 100 / run->metrics["step_time_s"];
+      run->metrics["forward_time_s"] = run->metrics["step_time_s"] / 2;
+    }
+    pairs.back().in_turns = true;
+    pairs.back().step_log_ratio = std::log(1.1) + noise(0.001);
+  }
+  AbRule rule;
+  rule.metrics = metric_rules({"step_time_s", "tokens_per_s", "forward_time_s"}, {});
+  const auto cell = judge_cell("cell", pointers_to(pairs), rule);
+  EXPECT_NEAR(*decision_about(cell, "step_time_s").ratio, 1.1, 0.0011);
+  EXPECT_NEAR(*decision_about(cell, "tokens_per_s").ratio, 1 / 1.1, 0.0011);
+  EXPECT_NEAR(*decision_about(cell, "forward_time_s").ratio, 2, 1e-9) << "a part of the step is not the step";
+}
+
 MetricRule exact_loss() {
   return metric_rules({"final_loss"}, {}).front();
 }

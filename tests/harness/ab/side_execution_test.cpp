@@ -84,6 +84,31 @@ TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
   }
 }
 
+TEST_F(SideExecutionTest, OfBothInTurnsHasTheTimesOfEachTurn) {
+  cell_.b = cell_.a;
+  ExecutedPair pair{.cell = 2, .number = 3, .first = Side::b};
+  execute_in_turns(execution_, cell_, 5, pair);
+  EXPECT_TRUE(pair.in_turns);
+  EXPECT_EQ(pair.a.state, AttemptState::ok) << pair.a.reason;
+  EXPECT_EQ(pair.b.state, AttemptState::ok) << pair.b.reason;
+  EXPECT_NE(pair.a.attempt_key, pair.b.attempt_key);
+  ASSERT_TRUE(pair.step_log_ratio.has_value());
+  EXPECT_EQ(*pair.step_log_ratio, 0) << "the same engine, which makes its times up";
+}
+
+// It hangs in its second turn, so that the other's never comes again before it has been ended.
+TEST_F(SideExecutionTest, OneThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
+  cell_.b.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::hang);
+  cell_.b.run_id = run_id(cell_.b.run);
+  execution_.settings.time_limit = std::chrono::seconds(1);
+  execution_.settings.grace = std::chrono::milliseconds(1);
+  ExecutedPair pair{.cell = 0, .number = 1, .first = Side::a};
+  execute_in_turns(execution_, cell_, 5, pair);
+  EXPECT_EQ(pair.b.state, AttemptState::timed_out) << pair.b.reason;
+  EXPECT_EQ(pair.a.state, AttemptState::ok) << pair.a.reason;
+  EXPECT_FALSE(pair.step_log_ratio.has_value());
+}
+
 TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s", .seed = 9};
   comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
@@ -93,11 +118,17 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   pair.discard = Discard::failed;
   pair.discarded = "B failed";
   add_pair(db_, comparison.key, "cell", pair);
+  ExecutedPair turns{.number = 2, .in_turns = true, .step_log_ratio = -0.25, .a = pair.a, .b = pair.b};
+  add_pair(db_, comparison.key, "cell", turns);
   const auto found = unfinished_comparison(db_, "s");
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->seed, 9U);
   const auto pairs = load_pairs(db_, found->key);
-  ASSERT_EQ(pairs.size(), 1U);
+  ASSERT_EQ(pairs.size(), 2U);
+  EXPECT_FALSE(pairs[0].in_turns);
+  EXPECT_FALSE(pairs[0].step_log_ratio.has_value());
+  EXPECT_TRUE(pairs[1].in_turns);
+  EXPECT_EQ(pairs[1].step_log_ratio, -0.25);
   EXPECT_EQ(pairs[0].first, Side::b);
   EXPECT_EQ(pairs[0].discard, Discard::failed);
   EXPECT_EQ(pairs[0].discarded, "B failed");

@@ -124,6 +124,42 @@ TEST_F(AbCommand, EverythingIsInTheStore) {
       << "the side that the order named ran first";
 }
 
+TEST_F(AbCommand, PairsTakeTurnsWhereBothSidesCan) {
+  const auto end = compare("./same", "./slow", {"--format", "json"});
+  EXPECT_EQ(end.exit_code, 1) << end.error_output;
+  for (const auto& cell : Json::parse(end.output)["cells"]) {
+    EXPECT_EQ(cell["in_turns"], true);
+    EXPECT_EQ(cell["apart_because"], "");
+  }
+  EXPECT_EQ(count("SELECT count(*) FROM ab_turns WHERE abs(step_log_ratio - 0.0488) < 0.005"), 2 * 8);
+  EXPECT_THAT(compare("./same", "./slow").output, HasSubstr("the pairs of 2 of 2 cells; their step times are held"));
+}
+
+TEST_F(AbCommand, PairsFollowEachOtherWhereASideHasNoTurnsAndSayWhy) {
+  make_engine("older", "PERFBENCH_FAKE_WITHOUT_TURNS=1");
+  const auto older = compare("./older", "./slow");
+  EXPECT_EQ(older.exit_code, 1) << older.error_output;
+  EXPECT_THAT(older.output,
+              HasSubstr("one run after the other: the pairs of 2 of 2 cells: the engine of ./older has no --turns"));
+  EXPECT_EQ(count("SELECT count(*) FROM ab_turns"), 0);
+  EXPECT_EQ(compare("./same", "./slow", {"--pairing", "apart"}).exit_code, 1);
+  EXPECT_EQ(count("SELECT count(*) FROM ab_turns"), 0);
+  const auto forced = compare("./same", "./older", {"--pairing", "turns"});
+  EXPECT_EQ(forced.exit_code, 3);
+  EXPECT_THAT(forced.error_output, HasSubstr("--pairing turns: seed=100: the engine of ./older has no --turns"));
+}
+
+TEST_F(AbCommand, PairsFollowEachOtherWhereBothDoNotFitIntoMemory) {
+  const auto plan = run_process(request({"plan", "faults.yaml", "--format", "json"}));
+  const auto memory = Json::parse(plan.output)["cells"][0]["memory_available_bytes"].get<std::int64_t>();
+  make_engine("large", "PERFBENCH_FAKE_NEEDS_BYTES=" + std::to_string(memory / 10 * 6));
+  const auto both = compare("./large", "./large");
+  EXPECT_EQ(both.exit_code, 0) << both.error_output;
+  EXPECT_THAT(both.output, HasSubstr("the pairs of 2 of 2 cells: both together need "));
+  EXPECT_EQ(count("SELECT count(*) FROM ab_turns"), 0);
+  EXPECT_THAT(compare("./large", "./same").output, HasSubstr("in turns, a step of A"));
+}
+
 TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {
   // The tenth run hangs, and interrupts perfbench as it does.
   make_engine("once", "");

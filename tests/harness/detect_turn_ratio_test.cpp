@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/detect/turn_ratio.h"
+
+namespace perfbench::harness {
+namespace {
+
+TEST(TurnRatio, IsTheMedianOfTheTurnsAfterTheWarmUpOfBoth) {
+  // The first step of a is slow, the first two of b are.
+  const auto ratio = median_log_ratio({5, 1, 1, 2, 2, 4, 1, 1}, {9, 9, 1.1, 2.2, 2.2, 4.4, 1.5, 1.1});
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_NEAR(*ratio, std::log(1.1), 1e-12);
+}
+
+// The machine becomes slower by half in the middle, and b is 10 % slower: the runs' own medians lie on either side of
+// the change or between, whichever has one more slow step.
+TEST(TurnRatio, DoesNotSeeWhatBothSee) {
+  const auto ratio = median_log_ratio({1, 1, 1, 1, 1.5, 1.5, 1.5}, {1.1, 1.1, 1.1, 1.65, 1.65, 1.65, 1.65});
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_NEAR(*ratio, std::log(1.1), 1e-12);
+}
+
+TEST(TurnRatio, IsNoneOfRunsThatDoNotFitTogether) {
+  EXPECT_FALSE(median_log_ratio({}, {}).has_value());
+  EXPECT_FALSE(median_log_ratio({1, 1, 1}, {1, 1}).has_value());
+  EXPECT_FALSE(median_log_ratio({1, 1, 0}, {1, 1, 1}).has_value()) << "a clock that stood still";
+}
+
+}  // namespace
+}  // namespace perfbench::harness

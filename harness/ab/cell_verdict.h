@@ -20,7 +20,7 @@ struct AbRule {
   double alpha = 0.01;  // two-sided, over all looks of a metric and, by false discovery rate, all metrics
   std::vector<std::size_t> looks = {4, 8, 16};
   std::size_t most_discarded = 16;  // pairs of a cell that may be replaced
-  std::size_t most_failures = 3;    // of one side in a cell, then the cell is given up
+  std::size_t most_failures = 3;    // of A in a cell without a pair that counts, then the cell is given up
   SpoilRule spoil;
 };
 
@@ -36,6 +36,7 @@ struct MetricVerdict {
 };
 
 struct SideFailures {
+  std::size_t runs = 0;  // that ended well or failed
   std::size_t count = 0;
   std::string first;  // "crashed: signal 11"
 };

@@ -1,6 +1,7 @@
 #include "harness/detect/proportion.h"
 
 #include <algorithm>
+#include <boost/math/distributions/hypergeometric.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <stdexcept>
@@ -19,6 +20,24 @@ Proportion wilson(std::uint64_t successes, std::uint64_t trials, double confiden
   return {.value = p,
           .low = successes == 0 ? 0.0 : std::max(0.0, center - half),
           .high = successes == trials ? 1.0 : std::min(1.0, center + half)};
+}
+
+// Fisher, J. Royal Stat. Soc. 98 (1935), p. 39.
+double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::uint64_t b_successes,
+                      std::uint64_t b_trials) {
+  if (a_successes > a_trials || b_successes > b_trials) throw std::invalid_argument("no more successes than trials");
+  const auto successes = static_cast<unsigned>(a_successes + b_successes);
+  const auto of_a = static_cast<unsigned>(a_trials);
+  const auto of_b = static_cast<unsigned>(b_trials);
+  const boost::math::hypergeometric tables(successes, of_a, of_a + of_b);
+  constexpr double kEqual = 1 + 1e-7;  // of probabilities that rounding alone tells apart
+  const double seen = boost::math::pdf(tables, static_cast<unsigned>(a_successes)) * kEqual;
+  double p = 0;
+  for (auto x = successes > of_b ? successes - of_b : 0; x <= std::min(successes, of_a); ++x) {
+    const double other = boost::math::pdf(tables, x);
+    if (other <= seen) p += other;
+  }
+  return std::min(1.0, p);
 }
 
 }  // namespace perfbench::harness

@@ -14,4 +14,10 @@ struct Proportion {
 // Wilson's score interval, two-sided. Throws std::invalid_argument without a trial.
 Proportion wilson(std::uint64_t successes, std::uint64_t trials, double confidence = 0.95);
 
+// Whether two rates differ: Fisher's exact test, two-sided, the sum of the probabilities of all tables of these margins
+// that are no more likely than this one. 1 where a side has no trial. Throws std::invalid_argument for more successes
+// than trials.
+double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::uint64_t b_successes,
+                      std::uint64_t b_trials);
+
 }  // namespace perfbench::harness

@@ -36,5 +36,16 @@ TEST(Wilson, BoundsARateAlsoWhereNothingWasSeen) {
   EXPECT_THROW(wilson(2, 1), std::invalid_argument);
 }
 
+// By SciPy (scipy.stats.fisher_exact).
+TEST(FisherExact, IsThatOfAnotherProgram) {
+  EXPECT_NEAR(fisher_exact_p(0, 6, 6, 6), 0.0021645021645021645, 1e-12);
+  EXPECT_NEAR(fisher_exact_p(1, 10, 7, 9), 0.005477494641581329, 1e-12);
+  EXPECT_NEAR(fisher_exact_p(3, 12, 5, 8), 0.1674684448678257, 1e-12);
+  EXPECT_NEAR(fisher_exact_p(2, 30, 9, 31), 0.042630869823985645, 1e-12);
+  EXPECT_NEAR(fisher_exact_p(4, 8, 4, 8), 1, 1e-12);
+  EXPECT_EQ(fisher_exact_p(0, 0, 3, 3), 1) << "nothing to hold them against";
+  EXPECT_THROW(fisher_exact_p(4, 3, 0, 3), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace perfbench::harness

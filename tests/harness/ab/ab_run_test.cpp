@@ -107,16 +107,17 @@ TEST_F(AbRun, ThatIsSpoiledAgainAndAgainEndsUndecided) {
   EXPECT_EQ(overall(result.cells), Verdict::inconclusive);
 }
 
-TEST_F(AbRun, ACellWhoseSideBCrashesIsGivenUpAfterThreeAndIsRed) {
+TEST_F(AbRun, ACellWhoseSideBAlwaysCrashesIsGivenUpAfterSixAndIsRed) {
   auto with = hooks(1);
   with.run = [this](const AbCell&, Side side) {
     calls_.push_back({"one", side});
     return side == Side::b ? crashed_run() : made_up_run(1);
   };
   const auto result = run(with, 16);
-  EXPECT_EQ(calls_.size(), 6U);
+  EXPECT_EQ(calls_.size(), 12U);
   EXPECT_EQ(overall(result.cells), Verdict::regressed);
-  EXPECT_THAT(result.cells.front().whole->detail, HasSubstr("B failed 3 times (crashed: signal 11)"));
+  EXPECT_EQ(result.cells.front().whole->detail,
+            "B failed 6 of 6 times (crashed: signal 11), A failed 0 of 6 times: p = 0.0022");
 }
 
 TEST_F(AbRun, ThatWasCutOffGoesOnToTheSameVerdictWithTheSameCoins) {

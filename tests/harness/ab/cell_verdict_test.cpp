@@ -159,9 +159,9 @@ TEST(ExactMetric, NeedsNoCalmMachine) {
   EXPECT_EQ(overall({cell}), Verdict::inconclusive) << "memory alone is no verdict on speed";
 }
 
-std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b) {
+std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b, std::size_t count = 3) {
   std::vector<ExecutedPair> pairs;
-  for (std::size_t i = 1; i <= 3; ++i) {
+  for (std::size_t i = 1; i <= count; ++i) {
     pairs.push_back(made_up_pair(i, a, b));
     pairs.back().discard = why_discarded(pairs.back(), SpoilRule{}).discard;
   }
@@ -169,16 +169,46 @@ std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b) {
 }
 
 TEST(FailingSide, OfBAloneIsARegressionAndOfALeavesNothingToCompare) {
-  const auto verdict = [](const SideRun& a, const SideRun& b) {
-    const auto pairs = failing_pairs(a, b);
-    const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(16));
-    EXPECT_TRUE(cell.final) << "three failures are enough";
+  const auto verdict = [](std::size_t pairs, const SideRun& a, const SideRun& b) -> std::optional<Verdict> {
+    const auto made = failing_pairs(a, b, pairs);
+    const auto cell = judge_cell("c", pointers_to(made), made_up_rule(16));
+    EXPECT_EQ(cell.final, cell.whole.has_value());
+    if (!cell.whole) return std::nullopt;
     EXPECT_EQ(cell.whole->reason, VerdictReason::side_failed);
     return cell.whole->verdict;
   };
-  EXPECT_EQ(verdict(made_up_run(1), crashed_run()), Verdict::regressed);
-  EXPECT_EQ(verdict(crashed_run(), made_up_run(1)), Verdict::not_comparable);
-  EXPECT_EQ(verdict(crashed_run(), crashed_run()), Verdict::not_comparable);
+  // Fisher's p of 5 of 5 against none is 0.0079 and of 6 of 6 0.0022; the level is 0.005.
+  EXPECT_EQ(verdict(5, made_up_run(1), crashed_run()), std::nullopt);
+  EXPECT_EQ(verdict(6, made_up_run(1), crashed_run()), Verdict::regressed);
+  EXPECT_EQ(verdict(2, crashed_run(), made_up_run(1)), std::nullopt);
+  EXPECT_EQ(verdict(3, crashed_run(), made_up_run(1)), Verdict::not_comparable);
+  EXPECT_EQ(verdict(3, crashed_run(), crashed_run()), Verdict::not_comparable);
+}
+
+// Each run of either side fails with the same chance: what a comparison of up to 16 good pairs says of 400 such cells
+// at each chance. One in a hundred is the level, and of 400 that are wrong with 0.01, 4, more than 12 come once in 5000
+// times (Poisson).
+TEST(FailingSide, ThatFailsAsOftenAsTheOtherIsNoRegression) {
+  MadeUpNoise noise(11);
+  auto rule = made_up_rule(16);
+  rule.metrics.resize(1);
+  for (const double chance : {0.3, 0.5, 0.7}) {
+    int regressed = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+      std::vector<ExecutedPair> pairs;
+      const auto run = [&] { return 0.5 + 0.5 * noise(1) < chance ? crashed_run() : made_up_run(1); };
+      CellVerdict cell;
+      while (!cell.final && pairs.size() < 32) {
+        auto a = run();
+        auto b = run();
+        pairs.push_back(made_up_pair(pairs.size() + 1, std::move(a), std::move(b)));
+        pairs.back().discard = why_discarded(pairs.back(), SpoilRule{}).discard;
+        cell = judge_cell("c", pointers_to(pairs), rule, 16);
+      }
+      regressed += cell.whole && cell.whole->verdict == Verdict::regressed;
+    }
+    EXPECT_LE(regressed, 5) << chance;
+  }
 }
 
 TEST(FailingSide, IsNotWhatAThrottledGpuIs) {
@@ -195,7 +225,7 @@ TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
   const auto whole = [](const std::vector<ExecutedPair>& pairs) {
     return judge_cell("c", pointers_to(pairs), made_up_rule(16)).whole.value();
   };
-  EXPECT_EQ(whole(failing_pairs(made_up_run(1), diverged)).verdict, Verdict::regressed);
+  EXPECT_EQ(whole(failing_pairs(made_up_run(1), diverged, 6)).verdict, Verdict::regressed);
   auto with_times = diverged;  // which its engine wrote all the same
   with_times.metrics["step_time_s"] = 1;
   const auto pairs = failing_pairs(with_times, with_times);
@@ -203,8 +233,8 @@ TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
   const auto both = whole(failing_pairs(diverged, diverged));
   EXPECT_EQ(both.verdict, Verdict::not_comparable);
   EXPECT_EQ(both.detail,
-            "A failed 3 times (diverged: the loss became NaN at step 3), "
-            "B 3 times (diverged: the loss became NaN at step 3)");
+            "A failed 3 of 3 times (diverged: the loss became NaN at step 3), "
+            "B failed 3 of 3 times (diverged: the loss became NaN at step 3)");
 }
 
 TEST(CellVerdict, SaysWhyNoRunHasAMetricThatWasAskedFor) {

@@ -9,7 +9,10 @@ namespace perfbench::engine {
 
 class Arena {
  public:
-  static constexpr std::int64_t kAlignment = 64;  // a cache line, and the widest vector register
+  // That of cudaMalloc, which CUDA's libraries ask of a workspace (cuBLAS documentation, cublasSetWorkspace); a
+  // multiple of a cache line and of the widest vector register of CPUs. Nobody's choice of a kernel then depends on
+  // where a tensor came to lie.
+  static constexpr std::int64_t kAlignment = 256;
 
   static constexpr std::int64_t rounded(std::int64_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -8,7 +8,7 @@
 namespace perfbench::engine {
 namespace {
 
-// Offsets are multiples of Arena::kAlignment; the bases of both allocators are at least as aligned.
+// Offsets are multiples of Arena::kAlignment; the bases of both allocators, and of NCCL's, are at least as aligned.
 class Block {
  public:
   Block(void* base, std::int64_t bytes, const char* what) : base_(base), bytes_(bytes), what_(what) {}

@@ -4,47 +4,61 @@
 #include <random>
 #include <vector>
 
-#include "engine/core/arena.h"
+#include "engine/core/memory.h"
+#include "engine/core/tensor.h"
 
 namespace perfbench::engine {
 namespace {
 
-TEST(Arena, RoundsEveryBlockToACacheLine) {
+TEST(Arena, RoundsEveryBlockTo256Bytes) {
   Arena arena;
   EXPECT_EQ(arena.allocate(1), 0);
-  EXPECT_EQ(arena.allocate(65), 64);
-  EXPECT_EQ(arena.allocate(1), 192);
-  EXPECT_EQ(arena.extent(), 256);
+  EXPECT_EQ(arena.allocate(257), 256);
+  EXPECT_EQ(arena.allocate(1), 768);
+  EXPECT_EQ(arena.extent(), 1024);
+}
+
+// The base counts as well as the offset, whatever was allocated before.
+TEST(Arena, TensorsOfEveryScopeBeginAtMultiplesOf256Bytes) {
+  Memory memory(make_cpu_backing(), make_cpu_backing(), {});
+  std::vector<Tensor> tensors;
+  for (const auto scope : {MemoryScope::weights, MemoryScope::workspace, MemoryScope::host}) {
+    for (const std::int64_t elements : {1, 16, 65}) {
+      tensors.emplace_back(memory, TensorRequest{"one", scope, DType::f32, Shape{elements}});
+      const auto address = reinterpret_cast<std::uintptr_t>(tensors.back().view().data);
+      EXPECT_EQ(address % 256, 0U) << scope_name(scope) << " " << elements;
+    }
+  }
 }
 
 TEST(Arena, PrefersTheSmallestGapThatFits) {
   Arena arena;
-  const auto big = arena.allocate(640);
-  arena.allocate(64);
-  const auto small = arena.allocate(128);
-  arena.allocate(64);
-  arena.release(big, 640);
-  arena.release(small, 128);
-  EXPECT_EQ(arena.allocate(100), small);
+  const auto big = arena.allocate(2560);
+  arena.allocate(256);
+  const auto small = arena.allocate(512);
+  arena.allocate(256);
+  arena.release(big, 2560);
+  arena.release(small, 512);
+  EXPECT_EQ(arena.allocate(400), small);
 }
 
 TEST(Arena, JoinsNeighbouringGaps) {
   Arena arena;
-  const auto a = arena.allocate(64);
-  const auto b = arena.allocate(64);
-  const auto c = arena.allocate(64);
-  arena.allocate(64);
-  arena.release(a, 64);
-  arena.release(c, 64);
-  arena.release(b, 64);
-  EXPECT_EQ(arena.allocate(192), a);
+  const auto a = arena.allocate(256);
+  const auto b = arena.allocate(256);
+  const auto c = arena.allocate(256);
+  arena.allocate(256);
+  arena.release(a, 256);
+  arena.release(c, 256);
+  arena.release(b, 256);
+  EXPECT_EQ(arena.allocate(768), a);
 }
 
 TEST(Arena, ExtentStaysAtItsHighestEnd) {
   Arena arena;
   const auto a = arena.allocate(1024);
   arena.release(a, 1024);
-  EXPECT_EQ(arena.allocate(64), 0);
+  EXPECT_EQ(arena.allocate(256), 0);
   EXPECT_EQ(arena.extent(), 1024);
 }
 

@@ -79,7 +79,7 @@ TEST_F(AlgorithmCacheTest, TheFirstProcessThatSettlesAProblemDecidesForAll) {
 TEST_F(AlgorithmCacheTest, IgnoresADamagedFileWithOneLineAndWritesItAnew) {
   fs::create_directories(folder_);
   for (const auto* const text :
-       {"", "{\"format\": 1", "[]", "{\"format\": 2}", "{\"format\": 1, \"scope\": {}, \"algorithms\": {}}"}) {
+       {"", "{\"format\": 2", "[]", "{\"format\": 1}", "{\"format\": 2, \"scope\": {}, \"algorithms\": {}}"}) {
     std::ofstream(file()) << text;
     const auto log = log_of_opening();
     EXPECT_THAT(log, HasSubstr("ignoring " + file().string())) << text;
@@ -98,6 +98,15 @@ TEST_F(AlgorithmCacheTest, IgnoresWhatAnotherGpuOrVersionLeftInItsFile) {
   EXPECT_THAT(log_of_opening(), IsEmpty());
   fs::rename(folder_ / cache_file_name(other), file());
   EXPECT_THAT(log_of_opening(), HasSubstr("13.2.0"));
+}
+
+// Its problems told alignments apart that are one now, and choices that were never measured stood beside measured ones.
+TEST_F(AlgorithmCacheTest, IgnoresAFileOfTheFirstFormat) {
+  AlgorithmCache(folder_, kScope, log_).settle("m=1", kSlow);
+  auto json = nlohmann::json::parse(std::ifstream(file()));
+  json["format"] = 1;
+  std::ofstream(file()) << json;
+  EXPECT_THAT(log_of_opening(), HasSubstr("format is not 2"));
 }
 
 TEST_F(AlgorithmCacheTest, IgnoresBitsOfAnotherLength) {

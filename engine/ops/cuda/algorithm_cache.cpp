@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
+// 2: alignments of problems count up to 16 bytes.
+constexpr int kFormat = 2;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -8,7 +8,7 @@ namespace {
 
 std::int64_t alignment_of(const void* address) {
   const auto bits = reinterpret_cast<std::uintptr_t>(address);
-  return bits == 0 ? kMostAlignment : std::min(kMostAlignment, static_cast<std::int64_t>(bits & (~bits + 1)));
+  return bits == 0 ? kMostAlignmentBytes : std::min(kMostAlignmentBytes, static_cast<std::int64_t>(bits & (~bits + 1)));
 }
 
 // What does not count is left 0, so that problems that differ in it are one.
@@ -23,7 +23,7 @@ std::string operand_text(const ProductKey::Operand& operand, Transpose transpose
   std::string text = std::string(dtype_name(operand.dtype)) + "/" + std::to_string(operand.row_stride);
   if (transpose == Transpose::yes) text += "^T";
   if (operand.batch_stride != 0) text += "+" + std::to_string(operand.batch_stride);
-  if (operand.alignment_bytes != kMostAlignment) text += "@" + std::to_string(operand.alignment_bytes);
+  if (operand.alignment_bytes != kMostAlignmentBytes) text += "@" + std::to_string(operand.alignment_bytes);
   return text;
 }
 
@@ -39,9 +39,8 @@ Product by_columns(const Product& product) {
 
 bool epilogue_fits(const Product& product) {
   constexpr std::int64_t kElements = 8;
-  constexpr std::int64_t kBytes = 16;
   return product.c.dtype == DType::bf16 && product.batch == 1 && product.c.row_stride % kElements == 0 &&
-         alignment_of(product.preactivation) >= kBytes;
+         alignment_of(product.preactivation) == kMostAlignmentBytes;
 }
 
 ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t workspace_bytes) {

@@ -60,7 +60,7 @@ struct ProductKey {
     DType dtype = DType::f32;
     std::int64_t row_stride = 0;
     std::int64_t batch_stride = 0;
-    std::int64_t alignment_bytes = 0;  // of the address: a power of two up to kMostAlignment
+    std::int64_t alignment_bytes = 0;  // of the address: a power of two up to kMostAlignmentBytes
     auto operator<=>(const Operand&) const = default;
   };
   Operand a;
@@ -77,8 +77,10 @@ struct ProductKey {
   auto operator<=>(const ProductKey&) const = default;
 };
 
-// cuBLASLt asks for no more (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES).
-inline constexpr std::int64_t kMostAlignment = 256;
+// What the widest loads and stores of a kernel need, a vector of 16 bytes, as do the descriptors of the tensor memory
+// accelerator (CUDA driver API, cuTensorMapEncodeTiled). Places that are more aligned than that are no other problem:
+// where a tensor lies in the arena, which a remat policy decides too, must not decide an algorithm and its bits.
+inline constexpr std::int64_t kMostAlignmentBytes = 16;
 
 ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t workspace_bytes);
 

@@ -39,6 +39,7 @@ inline void linear_backward_weight(const Context& context, const GradientTarget&
                       .c = gradients.gradient(name + ".weight"),
                       .transpose_a = Transpose::yes,
                       .write = gradients.first_write(),
+                      .additions = gradients.additions(),
                       .part = part});
   const TensorView dbias = gradients.gradient(name + ".bias");
   if (dbias.defined()) context.ops.bias_backward(dbias, dy, gradients.first_write());

@@ -21,6 +21,8 @@ Tensor loss_head(const LossHeadArgs& args) {
     Tensor logits = context.activation("head.logits", Shape{chunk, model.vocab_size});
     Tensor losses = context.activation_f32("head.losses", Shape{chunk});
     Write write = args.unembedding_gradients.first_write();
+    Additions additions = args.unembedding_gradients.additions();
+    if (write == Write::overwrite && n > chunk) additions = Additions::follow;
     for (std::int64_t first = 0; first < n; first += chunk) {
       const std::int64_t rows = std::min(chunk, n - first);
       const TensorView logits_CV = logits.view().reshaped(Shape{rows, model.vocab_size});
@@ -42,8 +44,10 @@ Tensor loss_head(const LossHeadArgs& args) {
                           .c = dweight_VM,
                           .transpose_a = Transpose::yes,
                           .write = write,
+                          .additions = additions,
                           .part = FlopPart::unembedding});
       write = Write::accumulate;
+      additions = Additions::none;
       // The chunk of the norm's output has been read for the last time: its rows take their gradient.
       context.ops.matmul({.a = logits_CV, .b = weight_VM, .c = normed_CM, .part = FlopPart::unembedding});
     }

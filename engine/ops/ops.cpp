@@ -70,6 +70,8 @@ ProductShape check_matmul(const MatmulArgs& args) {
           "matmul", "an epilogue needs a pre-activation like c, of the type of a",
           {args.a, args.c, args.preactivation});
   require(plain || args.write == Write::overwrite, "matmul", "an epilogue needs Write::overwrite", {args.c});
+  require(args.additions == Additions::none || (args.write == Write::overwrite && plain && !args.bias_n.defined()),
+          "matmul", "additions follow a plain product that overwrites", {args.c});
   return p;
 }
 

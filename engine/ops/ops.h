@@ -28,6 +28,9 @@ namespace perfbench::engine {
 enum class Transpose { no, yes };
 // accumulate: adds to what the output holds.
 enum class Write { overwrite, accumulate };
+// Whether products of the same shape will be added to what one overwrites: who chooses algorithms by trial then tries
+// both while the result holds nothing yet.
+enum class Additions { none, follow };
 // Which line of FlopCounts a product belongs to.
 enum class FlopPart { attention_projection, attention_score, feed_forward, unembedding };
 // recompute: executed again for the backward pass; counted apart.
@@ -63,6 +66,7 @@ struct MatmulArgs {
   Transpose transpose_a = Transpose::no;
   Transpose transpose_b = Transpose::no;
   Write write = Write::overwrite;
+  Additions additions = Additions::none;  // follow: write must be overwrite, without bias and epilogue
   FlopPart part = FlopPart::feed_forward;
   TensorView bias_n = {};  // optional, forward only (write must be overwrite)
   Epilogue epilogue = Epilogue::none;

@@ -148,7 +148,9 @@ GradientTarget Fsdp::open_gradient(std::size_t index) {
   target.layout_ = &unit.layout;
   if (shards_ == 1) {
     target.whole_ = unit.gradient;
-    target.first_write_ = has_gradient_[index] != 0 ? Write::accumulate : Write::overwrite;
+    const bool first = has_gradient_[index] == 0;
+    target.first_write_ = first ? Write::overwrite : Write::accumulate;
+    if (first && microbatch_ == Microbatch::middle) target.additions_ = Additions::follow;
     return target;
   }
   target.buffer_ = Tensor(context_.memory, {unit.layout.name + ".gradient_whole", MemoryScope::gathered, DType::f32,

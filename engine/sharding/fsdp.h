@@ -59,6 +59,8 @@ class GradientTarget {
   TensorView gradient(std::string_view suffix) const;
   // How the first contribution to each parameter is written; later ones of the same microbatch accumulate.
   Write first_write() const { return first_write_; }
+  // What follows that first one: other microbatches' products of the same shape.
+  Additions additions() const { return additions_; }
 
  private:
   friend class Fsdp;
@@ -67,6 +69,7 @@ class GradientTarget {
   TensorView whole_;
   Tensor buffer_;  // behind whole_, unless that is the unit's gradient itself
   Write first_write_ = Write::overwrite;
+  Additions additions_ = Additions::none;
 };
 
 // Whether a unit's reduction runs beside the computation of the next unit, which costs the memory of a second unit's

@@ -1,6 +1,6 @@
 // Which algorithm of a library computes each product: measured once, then kept in a file, so that every later run on
 // this machine takes the same one. Algorithms differ in their last bits and timings in every run; the file is what
-// makes the same seed give the same bits. Delete it to measure again.
+// makes the same seed give the same bits. Only what was measured is kept. Delete the file to measure again.
 //
 // The file is JSON, one for each GPU model, driver and library version; it holds them too, and one that was made by
 // others, or is damaged, is ignored with one line on the log and written anew.
@@ -23,7 +23,7 @@ using Algorithm = std::array<std::uint64_t, 8>;
 
 struct ChosenAlgorithm {
   Algorithm algorithm{};
-  double time_ns = 0;  // 0: taken unmeasured
+  double time_ns = 0;
   friend bool operator==(const ChosenAlgorithm&, const ChosenAlgorithm&) = default;
 };
 

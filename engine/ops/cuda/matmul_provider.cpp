@@ -86,6 +86,9 @@ struct Plan {
   Layout c;
   // Absent: the library has none for the epilogue.
   std::optional<cublasLtMatmulAlgo_t> algorithm;
+  // The problem has only been met within recordings, where nothing can be measured: the library's guess serves until it
+  // is met outside of one.
+  bool awaits_measuring = false;
 };
 
 cublasLtEpilogue_t epilogue_of(const Product& product) {
@@ -157,12 +160,15 @@ std::int64_t result_bytes(const Product& by_rows) {
          size_bytes(by_rows.c.dtype);
 }
 
-// A result to try algorithms on: the product's own when it is overwritten anyway, else memory held for as long as the
-// trial lasts. nullptr: the device has no room for it.
+// What the result holds before a product.
+enum class Held { nothing, sum };
+
+// A result to try algorithms on: the product's own when it holds nothing, else memory held for as long as the trial
+// lasts. nullptr: the device has no room for it.
 class TrialResult {
  public:
-  explicit TrialResult(const Product& by_rows) : data_(by_rows.c.data) {
-    if (by_rows.write == Write::overwrite) return;
+  TrialResult(const Product& by_rows, Held held) : data_(by_rows.c.data) {
+    if (held == Held::nothing) return;
     if (cudaMalloc(&held_, static_cast<std::size_t>(result_bytes(by_rows))) != cudaSuccess) {
       cudaGetLastError();
       held_ = nullptr;
@@ -214,8 +220,9 @@ class MatmulProvider::Implementation {
 
   void run(const Product& by_rows, const ProductScratch& scratch) {
     if (by_rows.m == 0 || by_rows.n == 0 || by_rows.batch == 0) return;
+    if (by_rows.additions == Additions::follow) plan_addition(by_rows, scratch);
     const ProductKey key = key_of(by_rows, f32_products_, scratch.bytes);
-    const Plan& plan = plan_of(key, by_rows, scratch);
+    const Plan& plan = plan_of(key, by_rows, scratch, held_by(by_rows));
     if (!plan.algorithm) fail(key, "cublasLtMatmulAlgoGetHeuristic", CUBLAS_STATUS_NOT_SUPPORTED);
     const Product product = by_columns(by_rows);
     describe_addresses(plan.description, product);
@@ -224,18 +231,31 @@ class MatmulProvider::Implementation {
   }
 
   bool has_epilogue(const Product& by_rows, const ProductScratch& scratch) {
-    return plan_of(key_of(by_rows, f32_products_, scratch.bytes), by_rows, scratch).algorithm.has_value();
+    const ProductKey key = key_of(by_rows, f32_products_, scratch.bytes);
+    return plan_of(key, by_rows, scratch, held_by(by_rows)).algorithm.has_value();
   }
 
  private:
-  const Plan& plan_of(const ProductKey& key, const Product& by_rows, const ProductScratch& scratch) {
+  static Held held_by(const Product& by_rows) { return by_rows.write == Write::overwrite ? Held::nothing : Held::sum; }
+
+  const Plan& plan_of(const ProductKey& key, const Product& by_rows, const ProductScratch& scratch, Held held) {
     auto found = plans_.find(key);
     if (found == plans_.end()) {
       Plan plan = make_plan(by_columns(by_rows), f32_products_);
-      plan.algorithm = choose(key, plan, by_rows, scratch);
+      choose(plan, key, by_rows, scratch, held);
       found = plans_.emplace(key, std::move(plan)).first;
+    } else if (found->second.awaits_measuring && !is_captured(stream_)) {
+      choose(found->second, key, by_rows, scratch, held);
     }
     return found->second;
+  }
+
+  // Of the same product added to its result, before that holds anything: the addition itself is perhaps first met in a
+  // recording of later microbatches, or where the device has no room for another result to try it on.
+  void plan_addition(const Product& by_rows, const ProductScratch& scratch) {
+    Product addition = by_rows;
+    addition.write = Write::accumulate;
+    plan_of(key_of(addition, f32_products_, scratch.bytes), addition, scratch, Held::nothing);
   }
 
   [[noreturn]] static void fail(const ProductKey& key, const char* call, cublasStatus_t status) {
@@ -285,29 +305,33 @@ class MatmulProvider::Implementation {
     return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= static_cast<std::size_t>(key.workspace_bytes);
   }
 
-  std::optional<cublasLtMatmulAlgo_t> choose(const ProductKey& key, const Plan& plan, const Product& by_rows,
-                                             const ProductScratch& scratch) {
+  // What was measured is kept for every run. Without a measurement it is the library's guess, which is the same in
+  // every process and is not kept.
+  void choose(Plan& plan, const ProductKey& key, const Product& by_rows, const ProductScratch& scratch, Held held) {
+    plan.awaits_measuring = false;
     const std::string problem = to_text(key);
     if (const auto kept = cache_.find(problem); kept.has_value()) {
-      const auto algorithm = algorithm_of(kept->algorithm);
-      if (fits(plan, algorithm, key)) return algorithm;
+      plan.algorithm = algorithm_of(kept->algorithm);
+      if (fits(plan, *plan.algorithm, key)) return;
     }
     const auto possible = candidates(key, plan);
-    if (possible.empty()) return std::nullopt;
-    ChosenAlgorithm chosen{bits_of(possible.front()), 0};
-    if (possible.size() > 1 && !is_captured(stream_)) {
-      if (const auto timed = measure(possible, plan, by_rows, scratch); !timed.empty()) chosen = fastest(timed);
-    }
-    // Settled even when it was not measured: a later run that measured would have other bits.
+    plan.algorithm = possible.empty() ? std::nullopt : std::optional(possible.front());
+    if (possible.size() < 2) return;
+    plan.awaits_measuring = is_captured(stream_);
+    if (plan.awaits_measuring) return;
+    const auto timed = measure(possible, plan, by_rows, scratch, held);
+    if (timed.empty()) return;
+    const ChosenAlgorithm chosen = fastest(timed);
     const auto settled = algorithm_of(cache_.settle(problem, chosen).algorithm);
-    return fits(plan, settled, key) ? settled : algorithm_of(chosen.algorithm);
+    plan.algorithm = fits(plan, settled, key) ? settled : algorithm_of(chosen.algorithm);
   }
 
   std::vector<TimedAlgorithm> measure(const std::vector<cublasLtMatmulAlgo_t>& possible, const Plan& plan,
-                                      const Product& by_rows, const ProductScratch& scratch) const {
-    const TrialResult trial(by_rows);
+                                      const Product& by_rows, const ProductScratch& scratch, Held held) const {
+    const TrialResult trial(by_rows, held);
     if (trial.data() == nullptr) return {};
     const Product product = by_columns(by_rows);
+    describe_addresses(plan.description, product);
     CudaEvent begin(cudaEventDefault);
     CudaEvent end(cudaEventDefault);
     std::vector<TimedAlgorithm> timed;

@@ -1,5 +1,6 @@
 // Who computes the matrix products of a GPU: cuBLASLt, with the algorithm that was fastest when a problem was first
-// met (algorithm_cache.h).
+// met outside of a recording (algorithm_cache.h). Within one nothing can be measured: a problem that is first met there
+// gets the algorithm that the library guesses.
 #pragma once
 
 #include <cstdint>

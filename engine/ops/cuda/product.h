@@ -31,6 +31,7 @@ struct Product {
   Transpose transpose_a = Transpose::no;
   Transpose transpose_b = Transpose::no;
   Write write = Write::overwrite;
+  Additions additions = Additions::none;
   float factor = 1.0F;
   const void* bias_n = nullptr;  // optional
   Epilogue epilogue = Epilogue::none;

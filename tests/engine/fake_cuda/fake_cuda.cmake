@@ -1,18 +1,21 @@
-# What decides when a run of several GPUs ends, hangs or asks the wrong device, on a CUDA runtime and an NCCL that only
-# take notes. Of the toolkit and of NCCL only the headers are needed.
+# What decides when a run of several GPUs ends, hangs or asks the wrong device, and what is measured when, on a CUDA
+# runtime, a cuBLASLt and an NCCL that only take notes. Of the toolkit and of NCCL only the headers are needed.
 find_path(PERFBENCH_NCCL_INCLUDE nccl.h HINTS ${PERFBENCH_CUDA_INCLUDE})
-mark_as_advanced(PERFBENCH_NCCL_INCLUDE)
-if(NOT PERFBENCH_CUDA_INCLUDE OR NOT PERFBENCH_NCCL_INCLUDE)
-  message(STATUS "Tests on a fake CUDA runtime: not built, headers were not found (PERFBENCH_CUDA_INCLUDE, PERFBENCH_NCCL_INCLUDE)")
+find_path(PERFBENCH_CUBLASLT_INCLUDE cublasLt.h HINTS ${PERFBENCH_CUDA_INCLUDE})
+mark_as_advanced(PERFBENCH_NCCL_INCLUDE PERFBENCH_CUBLASLT_INCLUDE)
+if(NOT PERFBENCH_CUDA_INCLUDE OR NOT PERFBENCH_CUBLASLT_INCLUDE OR NOT PERFBENCH_NCCL_INCLUDE)
+  message(STATUS "Tests on a fake CUDA runtime: not built, headers were not found (PERFBENCH_CUDA_INCLUDE, PERFBENCH_CUBLASLT_INCLUDE, PERFBENCH_NCCL_INCLUDE)")
   return()
 endif()
 message(STATUS "Tests on a fake CUDA runtime: built with the headers of ${PERFBENCH_CUDA_INCLUDE} and ${PERFBENCH_NCCL_INCLUDE}")
 
 perfbench_library(perfbench_fake_cuda
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/cublaslt.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nccl.cpp
     ${CMAKE_CURRENT_LIST_DIR}/runtime.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
+    ${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul_provider.cpp
     ${PROJECT_SOURCE_DIR}/engine/ops/cuda/recordings.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/collectives.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/mesh.cpp
@@ -20,10 +23,18 @@ perfbench_library(perfbench_fake_cuda
     ${PROJECT_SOURCE_DIR}/engine/parallel/nccl_communicator.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/no_nccl_buffers.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/watchdog.cpp
-  DEPENDS perfbench_ops Threads::Threads)
-target_include_directories(perfbench_fake_cuda SYSTEM PUBLIC ${PERFBENCH_CUDA_INCLUDE} ${PERFBENCH_NCCL_INCLUDE})
+  DEPENDS perfbench_algorithm_cache perfbench_ops Threads::Threads)
+# As in the engine: its classes hide behind fields of anonymous types.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul_provider.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+target_include_directories(perfbench_fake_cuda SYSTEM PUBLIC
+  ${PERFBENCH_CUDA_INCLUDE} ${PERFBENCH_CUBLASLT_INCLUDE} ${PERFBENCH_NCCL_INCLUDE})
 
 perfbench_test(engine_fake_cuda_tests
-  SOURCES core_cuda_device_test.cpp main_backend_test.cpp ops_cuda_recordings_test.cpp parallel_nccl_collectives_test.cpp
+  SOURCES
+    core_cuda_device_test.cpp
+    main_backend_test.cpp
+    ops_cuda_matmul_provider_test.cpp
+    ops_cuda_recordings_test.cpp
+    parallel_nccl_collectives_test.cpp
   DEPENDS perfbench_fake_cuda perfbench_metrics perfbench_ops_cpu
   PREFIX fake_cuda.)

@@ -1,7 +1,7 @@
-// A CUDA runtime and an NCCL that compute nothing: they note what they are asked, from which thread and for which
-// device, and answer what a test wants. Linked in place of the libraries, so that what decides when a run hangs (who
-// goes first, who asks from where) is tested without a device. What they keep of the libraries: streams that join a
-// capture, threads that begin on device 0, and graphs that hold the communicators of their collectives.
+// A CUDA runtime, a cuBLASLt and an NCCL that compute nothing: they note what they are asked, from which thread and for
+// which device, and answer what a test wants. Linked in place of the libraries, so that what decides when a run hangs
+// (who goes first, who asks from where) is tested without a device. What they keep of the libraries: streams that join
+// a capture, threads that begin on device 0, and graphs that hold the communicators of their collectives.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,9 @@ struct Call {
   std::string name;
   int device = 0;  // the current one of the thread
   std::thread::id thread;
-  std::int64_t value = 0;  // of cudaGraphInstantiate the flags; of ncclCommAbort the graphs that hold the communicator
+  // Of cudaGraphInstantiate the flags; of ncclCommAbort the graphs that hold the communicator; of cublasLtMatmul the
+  // algorithm, negative where it adds to its result.
+  std::int64_t value = 0;
 };
 
 struct Answers {
@@ -25,6 +27,9 @@ struct Answers {
   std::atomic<bool> events_end = true;
   std::atomic<bool> graphs_update = true;
   std::atomic<bool> graphs_instantiate = true;
+  std::atomic<bool> memory_is_left = true;
+  std::atomic<int> algorithms = 3;  // of every product: numbers from 1 on, in the order of the library's guess
+  std::atomic<int> fastest = 2;     // of these
   // How many questions for the state of a communicator are told that its call is still under way.
   std::atomic<std::int64_t> questions_in_progress = 0;
 };

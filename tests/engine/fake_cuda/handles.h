@@ -24,11 +24,13 @@ struct CUstream_st {
 };
 struct CUevent_st {
   cudaGraph_t captured = nullptr;
+  double at_ms = 0;  // by the clock that products turn
 };
 
 namespace perfbench::engine::fake_cuda {
 
 void note(const char* name, std::int64_t value = 0);
 void note_overlap();
+void turn_clock(double by_ms);
 
 }  // namespace perfbench::engine::fake_cuda

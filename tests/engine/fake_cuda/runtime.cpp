@@ -1,5 +1,6 @@
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -15,6 +16,7 @@ struct Log {
   std::vector<Call> calls;
   std::atomic<std::int64_t> overlapping = 0;
   std::atomic<std::int64_t> handles = 0;
+  std::atomic<double> clock_ms = 0;
 };
 
 Log& log() {
@@ -58,6 +60,9 @@ void begin() {
   answers().events_end = true;
   answers().graphs_update = true;
   answers().graphs_instantiate = true;
+  answers().memory_is_left = true;
+  answers().algorithms = 3;
+  answers().fastest = 2;
   answers().questions_in_progress = 0;
 }
 
@@ -69,6 +74,10 @@ void note(const char* name, std::int64_t value) {
 
 void note_overlap() {
   ++log().overlapping;
+}
+
+void turn_clock(double by_ms) {
+  log().clock_ms = log().clock_ms + by_ms;
 }
 
 std::vector<Call> calls(const std::vector<std::string_view>& names) {
@@ -176,6 +185,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->captured = stream->captured;
+  event->at_ms = log().clock_ms;
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = static_cast<float>(end->at_ms - begin->at_ms);
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t) {
@@ -224,6 +241,20 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   return destroy(executable);
 }
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  note("cudaMalloc", static_cast<std::int64_t>(bytes));
+  if (!answers().memory_is_left) return cudaErrorMemoryAllocation;
+  *memory = std::malloc(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
   std::memcpy(to, from, bytes);
   return cudaSuccess;

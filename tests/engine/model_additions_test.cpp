@@ -1,0 +1,92 @@
+// The gradients of weights that are added to: whoever computes the first product of a shape is told that additions
+// follow, since a device that records may first meet those where it can measure nothing.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "engine/model/decoder.h"
+#include "engine/ops/cpu/cpu_ops.h"
+#include "tests/engine/example_runs.h"
+
+namespace perfbench::engine {
+namespace {
+
+using ProblemShape = std::tuple<std::int64_t, std::int64_t, std::int64_t, Transpose>;
+
+ProblemShape shape_of(const MatmulArgs& args) {
+  const bool turned = args.transpose_a == Transpose::yes;
+  return {args.c.shape[0], args.c.shape[1], args.a.shape[turned ? 0 : 1], args.transpose_a};
+}
+
+class NotingProducts : public cpu::CpuOps {
+ public:
+  std::set<ProblemShape> announced;
+  std::set<ProblemShape> added;
+  std::set<ProblemShape> surprises;  // added without having been announced
+
+ private:
+  void do_matmul(const MatmulArgs& args) override {
+    if (args.additions == Additions::follow) announced.insert(shape_of(args));
+    if (args.write == Write::accumulate && args.transpose_a == Transpose::yes) {
+      added.insert(shape_of(args));
+      if (!announced.contains(shape_of(args))) surprises.insert(shape_of(args));
+    }
+    CpuOps::do_matmul(args);
+  }
+};
+
+// One step's gradients.
+void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
+  Memory memory(make_cpu_backing(), make_cpu_backing(), {});
+  const auto collectives = make_single_collectives();
+  PhaseClock clock;
+  Context context{ops, memory, *collectives, clock};
+  Decoder decoder(context, run, {});
+  const Shape microbatch{run.microbatch() * run.seq_len};
+  Tensor tokens(memory, {"tokens", MemoryScope::activations, DType::i32, microbatch});
+  Tensor loss(memory, {"loss", MemoryScope::workspace, DType::f64, Shape{1}});
+  const std::vector<std::int32_t> zeros(static_cast<std::size_t>(microbatch.elements()));
+  ops.upload(tokens, zeros.data());
+  for (std::int64_t m = 0; m < run.grad_accum; ++m) {
+    decoder.train({.tokens_N = tokens,
+                   .targets_N = tokens,
+                   .loss_sum = loss,
+                   .index = m,
+                   .kind = m + 1 == run.grad_accum ? Fsdp::Microbatch::last : Fsdp::Microbatch::middle});
+  }
+}
+
+TEST(Additions, OfMicrobatchesAreAnnouncedByTheFirst) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.grad_accum = 2;
+    NotingProducts ops;
+    compute_gradients(ops, run);
+    EXPECT_TRUE(ops.surprises.empty());
+    EXPECT_EQ(ops.announced, ops.added);
+    // The distinct shapes [out, in] of a layer, and the unembedding's.
+    EXPECT_EQ(ops.added.size(), run.model.tied_embedding ? 4U : 6U);
+  }
+}
+
+TEST(Additions, OfChunksOfLogitsAreAnnouncedByTheFirst) {
+  auto run = llama_tiny();
+  run.loss_chunk_tokens = 32;  // 128 tokens
+  NotingProducts ops;
+  compute_gradients(ops, run);
+  EXPECT_TRUE(ops.surprises.empty());
+  EXPECT_EQ(ops.announced.size(), 1U);
+  EXPECT_EQ(ops.added, ops.announced);
+}
+
+TEST(Additions, AreNotAnnouncedWhereNoneFollow) {
+  for (const auto& run : {gpt_tiny(), llama_tiny()}) {
+    NotingProducts ops;
+    compute_gradients(ops, run);
+    EXPECT_TRUE(ops.announced.empty());
+    EXPECT_TRUE(ops.added.empty());
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,0 +1,174 @@
+// Which algorithm a product gets, and what is kept of the choice: what is met within a recording cannot be measured.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/ops/cuda/matmul_provider.h"
+#include "engine/ops/cuda/recordings.h"
+#include "tests/engine/fake_cuda/fake_cuda.h"
+
+namespace perfbench::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using cuda::MatmulProvider;
+using fake_cuda::answers;
+using fake_cuda::calls;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Gt;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::int64_t kGuess = 1;  // the library's first algorithm; 2 is the fastest
+
+class MatmulProviderTest : public testing::Test {
+ protected:
+  MatmulProviderTest() : folder_(fs::path(testing::TempDir()) / ("products_" + std::to_string(::getpid()))) {
+    fake_cuda::begin();
+    fs::remove_all(folder_);
+    ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  }
+  ~MatmulProviderTest() override {
+    ::unsetenv("XDG_CACHE_HOME");
+    fs::remove_all(folder_);
+  }
+
+  cuda::Product product(Write write, Additions additions = Additions::none) {
+    const cuda::Matrix matrix{.data = values_.data(), .row_stride = 4};
+    return {.m = 4,
+            .n = 4,
+            .k = 4,
+            .a = matrix,
+            .b = matrix,
+            .c = matrix,
+            .transpose_a = Transpose::yes,
+            .write = write,
+            .additions = additions};
+  }
+
+  // The algorithms of all products that the library was asked for, trials and all; negative: added to the result.
+  std::vector<std::int64_t> run(MatmulProvider& provider, const cuda::Product& product) {
+    const std::size_t before = calls({"cublasLtMatmul"}).size();
+    provider.run(product, {});
+    std::vector<std::int64_t> algorithms;
+    for (const auto& call : calls({"cublasLtMatmul"})) algorithms.push_back(call.value);
+    algorithms.erase(algorithms.begin(), algorithms.begin() + static_cast<std::ptrdiff_t>(before));
+    return algorithms;
+  }
+  std::vector<std::int64_t> run_recorded(MatmulProvider& provider, const cuda::Product& product) {
+    recordings_.begin();
+    const auto algorithms = run(provider, product);
+    recordings_.end(RecordingSlot::step);
+    return algorithms;
+  }
+
+  // What the file keeps, by problem.
+  std::vector<double> kept_times_ns() const {
+    std::vector<double> times;
+    if (!fs::exists(folder_ / "perfbench")) return times;
+    for (const auto& entry : fs::directory_iterator(folder_ / "perfbench")) {
+      if (entry.path().extension() != ".json") continue;
+      const auto json = nlohmann::json::parse(std::ifstream(entry.path()));
+      for (const auto& choice : json.at("algorithms")) times.push_back(choice.at("time_ns").get<double>());
+    }
+    return times;
+  }
+
+  fs::path folder_;
+  alignas(16) std::array<float, 16> values_{};
+  CudaDevice device_{0};
+  cuda::Recordings recordings_{device_.compute()};
+};
+
+TEST_F(MatmulProviderTest, MeasuresAProblemOnceAndKeepsTheFastest) {
+  {
+    MatmulProvider provider(device_, cuda::F32Products::exact);
+    const auto tried = run(provider, product(Write::overwrite));
+    EXPECT_THAT(tried, SizeIs(Gt(3)));
+    EXPECT_EQ(tried.back(), 2);
+    EXPECT_THAT(run(provider, product(Write::overwrite)), ElementsAre(2));
+    EXPECT_THAT(kept_times_ns(), ElementsAre(1e6));
+  }
+  answers().fastest = 3;
+  MatmulProvider next_process(device_, cuda::F32Products::exact);
+  EXPECT_THAT(run(next_process, product(Write::overwrite)), ElementsAre(2));
+}
+
+TEST_F(MatmulProviderTest, TakesTheLibrarysGuessWithinARecordingAndKeepsItNowhere) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(kGuess));
+  EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(kGuess));
+  EXPECT_THAT(kept_times_ns(), IsEmpty());
+  // Met outside of a recording it is measured; recordings have that choice from then on.
+  EXPECT_EQ(run(provider, product(Write::overwrite)).back(), 2);
+  EXPECT_THAT(kept_times_ns(), ElementsAre(1e6));
+  EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(2));
+  EXPECT_THAT(run(provider, product(Write::overwrite)), ElementsAre(2));
+}
+
+// Between the recording and the trial the memory of the pre-activation went to somebody else.
+TEST_F(MatmulProviderTest, TriesAnEpilogueOnThePreactivationOfTheProductAtHand) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  alignas(16) std::array<float, 16> others{};
+  alignas(16) std::array<float, 16> own{};
+  auto gelu = product(Write::overwrite);
+  gelu.epilogue = Epilogue::gelu_tanh;
+  gelu.preactivation = others.data();
+  run_recorded(provider, gelu);
+  others[0] = 5.0F;
+  gelu.preactivation = own.data();
+  run(provider, gelu);
+  EXPECT_EQ(others[0], 5.0F);
+  EXPECT_EQ(own[0], 2.0F);
+}
+
+TEST_F(MatmulProviderTest, WithinARecordingTakesWhatWasMeasuredBefore) {
+  {
+    MatmulProvider provider(device_, cuda::F32Products::exact);
+    run(provider, product(Write::overwrite));
+  }
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  EXPECT_THAT(run_recorded(provider, product(Write::overwrite)), ElementsAre(2));
+}
+
+// Microbatches after the first add to gradients that it overwrote, and may do so within a recording alone.
+TEST_F(MatmulProviderTest, MeasuresTheAdditionThatFollowsWithTheProductItFollows) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  const auto tried = run(provider, product(Write::overwrite, Additions::follow));
+  EXPECT_EQ(tried.back(), 2);
+  EXPECT_EQ(std::count(tried.begin(), tried.end(), -1), std::count(tried.begin(), tried.end(), 1));
+  // Tried on the product's own result, before that is computed.
+  EXPECT_THAT(calls({"cudaMalloc"}), IsEmpty());
+  EXPECT_EQ(values_[0], 2.0F);
+  EXPECT_THAT(kept_times_ns(), ElementsAre(1e6, 1e6));
+  EXPECT_THAT(run_recorded(provider, product(Write::accumulate)), ElementsAre(-2));
+  EXPECT_THAT(run(provider, product(Write::overwrite, Additions::follow)), ElementsAre(2));
+}
+
+TEST_F(MatmulProviderTest, TriesAnAdditionElsewhereThanOnItsSum) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  values_[0] = 5.0F;
+  run(provider, product(Write::accumulate));
+  EXPECT_THAT(calls({"cudaMalloc"}), SizeIs(1));
+  EXPECT_EQ(values_[0], 7.0F);
+}
+
+TEST_F(MatmulProviderTest, KeepsNoGuessWhereThereIsNoRoomToMeasureOrNothingToChoose) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  answers().memory_is_left = false;
+  EXPECT_THAT(run(provider, product(Write::accumulate)), ElementsAre(-kGuess));
+  answers().algorithms = 1;
+  EXPECT_THAT(run(provider, product(Write::overwrite)), ElementsAre(kGuess));
+  EXPECT_THAT(kept_times_ns(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace perfbench::engine

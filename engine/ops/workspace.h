@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "workloads/spec/run_spec.h"
@@ -24,10 +25,27 @@ constexpr std::int64_t sum_bytes(std::int64_t tensors) {
   return std::min<std::int64_t>(tensors, kListedOperands) * kSumBlocks * static_cast<std::int64_t>(sizeof(double));
 }
 
-// Sums over rows of [N, width] (bias, norm weights): f32 partial sums of this many groups of rows.
-inline constexpr std::int64_t kRowGroups = 256;
-constexpr std::int64_t column_sum_bytes(std::int64_t width, std::int64_t sums) {
-  return kRowGroups * sums * width * static_cast<std::int64_t>(sizeof(float));
+// Sums over rows of [N, width], of biases and norm weights: f32 partial sums of groups of rows. Of biases a block has
+// but a part of the columns, so that few groups fill any device.
+inline constexpr std::int64_t kBiasRowGroups = 256;
+constexpr std::int64_t bias_backward_bytes(std::int64_t width) {
+  return kBiasRowGroups * width * static_cast<std::int64_t>(sizeof(float));
+}
+
+// A norm's block has whole rows, 16 elements of one a thread, in 122 registers (nvcc --resource-usage, sm_90): 512 such
+// threads fill a multiprocessor's 65536, and 2^20 elements the first 128 of an H100's 132. They hold 4 MiB of bf16 x
+// and dy, as much as HBM at 3.35 TB/s delivers in 1.25 us, twice its latency. A power of two, so that whole blocks fill
+// a multiprocessor and none waits for another to end: 1024 blocks of up to 1024 elements, 512 of up to 2048, 256 of up
+// to 4096. Wider rows have blocks enough, twice as many as find room at once; narrower ones would pay for a longer
+// second sum. The partial sums are groups / N of what the kernel moves for N rows: 1/16 for 8192 rows of 2048 elements.
+constexpr std::int64_t norm_row_groups(std::int64_t width) {
+  constexpr std::uint64_t kResidentElements = std::uint64_t{1} << 20;
+  const auto groups = static_cast<std::int64_t>(std::bit_floor(kResidentElements / static_cast<std::uint64_t>(width)));
+  return std::clamp<std::int64_t>(groups, 256, 1024);
+}
+// Of weight and bias. Falls where the groups halve: a wider norm may need less.
+constexpr std::int64_t norm_backward_bytes(std::int64_t width) {
+  return norm_row_groups(width) * 2 * width * static_cast<std::int64_t>(sizeof(float));
 }
 
 // Tokens sorted by their id: keys and places, each in two buffers, and the histograms of the sort, 1 KiB for every tile
@@ -49,8 +67,9 @@ constexpr std::int64_t bytes(const spec::RunSpec& run) {
   if (run.device != spec::Device::cuda) return 0;
   const auto& model = run.model;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
-  const std::int64_t widest = std::max({model.d_model, model.d_ff, model.n_heads * model.head_dim});
-  return std::max({kMatmulBytes, sum_bytes(kListedOperands), column_sum_bytes(widest, 2), embedding_sort_bytes(tokens),
+  const std::int64_t widest_bias = std::max({model.d_model, model.d_ff, model.n_heads * model.head_dim});
+  return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
+                   norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens),
                    attention_backward_bytes(tokens, model.n_heads, model.head_dim)});
 }
 

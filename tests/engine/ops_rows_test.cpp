@@ -201,6 +201,13 @@ TEST_P(Rows, NormBackwardEqualsTheOracle) {
   }
 }
 
+// More rows than a CUDA device has groups of them (engine/ops/workspace.h).
+TEST_P(Rows, NormBackwardOfManyRowsEqualsTheOracle) {
+  for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
+    check_norm_backward(*ops_, {GetParam(), GetParam(), {1030, 5}, kind}, Write::accumulate);
+  }
+}
+
 // Two products and a sum.
 TEST_P(Rows, RopeEqualsTheOracleForBothLayoutsAndDirections) {
   for (const std::int64_t head_dim : {2, 6, 16, 64, 130}) {

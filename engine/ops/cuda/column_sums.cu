@@ -6,7 +6,7 @@ namespace perfbench::engine::cuda {
 namespace {
 
 constexpr unsigned kColumns = 32;  // of a block
-constexpr unsigned kLanes = 8;     // that divide the groups
+constexpr unsigned kLanes = 32;    // that divide the groups: of 1024 each has 32 loads to wait for
 
 __global__ void sum_groups_kernel(ColumnSums sums) {
   PERFBENCH_SHARED(float, of_lanes, kLanes* kColumns);

@@ -252,8 +252,8 @@ void CudaOps::do_norm_apply(const NormForwardArgs& args) {
 void CudaOps::do_norm_backward(const NormBackwardArgs& args) {
   const std::int64_t rows = args.x_NM.shape[0];
   const std::int64_t width = args.x_NM.shape[1];
-  const std::int64_t groups = std::min(rows, workspace::kRowGroups);
-  auto* const partial = static_cast<float*>(workspace(workspace::column_sum_bytes(width, 2), "norm_backward"));
+  const std::int64_t groups = std::min(rows, workspace::norm_row_groups(width));
+  auto* const partial = static_cast<float*>(workspace(workspace::norm_backward_bytes(width), "norm_backward"));
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     with_hold(width, [&]<Hold kHold>() {
       const BackwardShape shape{

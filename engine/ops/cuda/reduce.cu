@@ -129,8 +129,8 @@ double CudaOps::do_read_f64(TensorView scalar) {
 void CudaOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
   const std::int64_t rows = dy.shape[0];
   const std::int64_t width = dy.shape[1];
-  const std::int64_t groups = std::clamp<std::int64_t>(divide_up(rows, kRowLanes), 1, workspace::kRowGroups);
-  auto* const partial = static_cast<float*>(workspace(workspace::column_sum_bytes(width, 1), "bias_backward"));
+  const std::int64_t groups = std::clamp<std::int64_t>(divide_up(rows, kRowLanes), 1, workspace::kBiasRowGroups);
+  auto* const partial = static_cast<float*>(workspace(workspace::bias_backward_bytes(width), "bias_backward"));
   with_element_type(dy.dtype, [&]<class T>() {
     const auto columns = static_cast<unsigned>(divide_up(width, kWarp * kVector<T>));
     launch("bias_backward", bias_kernel<T>,

@@ -25,7 +25,9 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, const InitRule& ini
       run_(run),
       fsdp_(context, run.model,
             {.init = init,
-             .cast = {.rounding = run.rounding, .seed = static_cast<std::uint64_t>(run.seed)},
+             .cast = {.rounding = run.rounding,
+                      .seed = static_cast<std::uint64_t>(run.seed),
+                      .weights = run.bf16_weights},
              .overlap = prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none}),
       rope_cos_sin_TD_(make_rope_table(context, run)),
       shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view()} {

@@ -356,8 +356,10 @@ void Ops::adamw(const AdamwArgs& args) {
                        same(t.second_moment, t.weight) && t.weight.dtype == DType::f32;
     require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
             {t.weight, t.gradient, t.first_moment, t.second_moment});
+    require(!t.bf16_weight.defined() || (t.bf16_weight.shape == t.weight.shape && t.bf16_weight.dtype == DType::bf16),
+            "adamw", "the rounded weight is bf16 of the weight's shape", {t.weight, t.bf16_weight});
     cost.read_bytes += bytes_of(t.weight, t.gradient, t.first_moment, t.second_moment);
-    cost.written_bytes += bytes_of(t.weight, t.first_moment, t.second_moment);
+    cost.written_bytes += bytes_of(t.weight, t.first_moment, t.second_moment, t.bf16_weight);
   }
   require(args.factors.dtype == DType::f64 && args.factors.shape == Shape{kAdamwFactors}, "adamw",
           "factors are f64 [4]", {args.factors});

@@ -208,13 +208,14 @@ constexpr std::size_t index(AdamwFactor factor) {
 // Keeps a zero norm from dividing by zero, as the reference implementations do.
 inline constexpr double kClipNormFloor = 1e-6;
 
-// A tensor to update, and what belongs to it: all f32 of one shape.
+// A tensor to update, and what belongs to it: all of one shape, f32 but for the last.
 struct AdamwTensor {
   TensorView weight;
   TensorView gradient;
   TensorView first_moment;
   TensorView second_moment;
   double weight_decay = 0;
+  TensorView bf16_weight = {};  // optional: the new weight as copy() would round it
 };
 
 // Decoupled weight decay, in place, on any number of tensors at once. g = gradient * gradient_scale;

@@ -52,11 +52,13 @@ void AdamwOptimizer::append_tensors(const UnitState& unit, std::vector<AdamwTens
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;
     const Shape shape{range.count};
-    tensors.push_back({.weight = unit.weight.view().slice(first, shape),
-                       .gradient = unit.gradient.view().slice(first, shape),
-                       .first_moment = unit.first_moment.view().slice(first, shape),
-                       .second_moment = unit.second_moment.view().slice(first, shape),
-                       .weight_decay = range.decays ? spec_.weight_decay : 0.0});
+    tensors.push_back(
+        {.weight = unit.weight.view().slice(first, shape),
+         .gradient = unit.gradient.view().slice(first, shape),
+         .first_moment = unit.first_moment.view().slice(first, shape),
+         .second_moment = unit.second_moment.view().slice(first, shape),
+         .weight_decay = range.decays ? spec_.weight_decay : 0.0,
+         .bf16_weight = unit.bf16_weight.defined() ? unit.bf16_weight.view().slice(first, shape) : TensorView{}});
   }
 }
 

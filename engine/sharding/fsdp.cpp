@@ -25,8 +25,9 @@ TensorView view_of(const TensorView& whole, const UnitLayout& layout, std::strin
   return whole.slice(p->offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]});
 }
 
-Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, MemoryScope scope) {
-  return Tensor(memory, {layout.name + "." + what, scope, DType::f32, Shape{layout.shard_elements}});
+Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, MemoryScope scope,
+                  DType dtype = DType::f32) {
+  return Tensor(memory, {layout.name + "." + what, scope, dtype, Shape{layout.shard_elements}});
 }
 
 }  // namespace
@@ -56,6 +57,9 @@ Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const Rules& rules)
   for (auto& layout : unit_layouts(model, shards_)) {
     UnitState unit;
     unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
+    if (keeps_bf16_weights()) {
+      unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
+    }
     unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
     unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
     unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
@@ -87,6 +91,7 @@ void Fsdp::initialise(UnitState& unit, const InitRule& init) {
                               .mean = scale ? 1.0 : 0.0,
                               .std = matrix ? init.matrix_std : init.norm_and_bias_std});
   }
+  if (unit.bf16_weight.defined()) context_.ops.copy(unit.bf16_weight, unit.weight);
 }
 
 std::int64_t Fsdp::first_element(const UnitLayout& layout) const {
@@ -118,7 +123,9 @@ GatheredUnit Fsdp::gather(std::size_t index) {
   GatheredUnit gathered;
   gathered.layout_ = &unit.layout;
   TensorView shard = unit.weight;
-  if (context_.compute != DType::f32) {
+  if (unit.bf16_weight.defined()) {
+    shard = unit.bf16_weight;
+  } else if (context_.compute != DType::f32) {
     gathered.cast_shard_ = Tensor(
         context_.memory, {unit.layout.name + ".weight_cast", MemoryScope::gathered, context_.compute, shard.shape});
     cast(gathered.cast_shard_, unit);

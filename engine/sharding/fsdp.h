@@ -1,5 +1,6 @@
 // Sharded parameters: what a rank keeps of every unit, and how a unit's weights are gathered for use and its gradients
-// reduced. With one rank along fsdp the whole unit is the shard, and in f32 "gathering" is looking at it.
+// reduced. With one rank along fsdp the whole unit is the shard, and in f32, or in bf16 that is kept, "gathering" is
+// looking at it.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,11 @@
 
 namespace perfbench::engine {
 
-// This rank's part of a unit, for the whole run. All f32 [U/fsdp].
+// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight.
 struct UnitState {
   UnitLayout layout;
   Tensor weight;
+  Tensor bf16_weight;  // weight, rounded to nearest even, where the run keeps it; whoever writes weight writes it too
   Tensor gradient;
   Tensor first_moment;
   Tensor second_moment;
@@ -34,6 +36,7 @@ struct InitRule {
 struct CastRule {
   spec::Rounding rounding = spec::Rounding::nearest;
   std::uint64_t seed = 0;
+  spec::Bf16Weights weights = spec::Bf16Weights::cast;
 };
 
 // A unit's whole weights in the compute type. Usable after wait().
@@ -48,7 +51,7 @@ class GatheredUnit {
   friend class Fsdp;
   const UnitLayout* layout_ = nullptr;
   TensorView whole_;   // [U]
-  Tensor buffer_;      // behind whole_, unless that is the master weights themselves
+  Tensor buffer_;      // behind whole_, unless that is a unit's own weights
   Tensor cast_shard_;  // what the collective reads
   Pending pending_;
 };
@@ -118,6 +121,9 @@ class Fsdp {
     Contribution contribution = Contribution::final_one;
   };
 
+  bool keeps_bf16_weights() const {
+    return context_.compute == DType::bf16 && cast_.weights == spec::Bf16Weights::kept;
+  }
   void initialise(UnitState& unit, const InitRule& init);
   // The first element of this rank's shard, in its unit.
   std::int64_t first_element(const UnitLayout& layout) const;

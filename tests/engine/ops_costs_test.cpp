@@ -175,6 +175,10 @@ TEST(OperationCosts, LossAndOptimizer) {
   const std::array tensors{state(5), state(7)};
   expect_cost(TraceOp::adamw, {0, 28 * (5 + 7) + 32},
               [&](Ops& ops) { ops.adamw({.tensors = tensors, .factors = f64({4})}); });
+  auto rounded = tensors;
+  rounded[1].bf16_weight = bf16({7});
+  expect_cost(TraceOp::adamw, {0, 28 * (5 + 7) + 2 * 7 + 32},
+              [&](Ops& ops) { ops.adamw({.tensors = rounded, .factors = f64({4})}); });
   expect_cost(TraceOp::clip_scale, {0, 8 + 8}, [](Ops& ops) { ops.clip_scale(f64({1}), f64({1}), 1.0); });
 }
 

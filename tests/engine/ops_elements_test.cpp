@@ -103,6 +103,28 @@ TEST_F(Adamw, OfManyTensorsIsThatOfEachAlone) {
   EXPECT_TRUE(together.bytes() == apart.bytes());
 }
 
+// Whole vectors, a part of one, and places between them.
+TEST_F(Adamw, RoundsTheNewWeightAsACopyDoes) {
+  const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
+  const StateOfPieces plain(1);
+  StateOfPieces state(1);
+  const auto zeros = [] {
+    return Operand(DType::bf16, Shape{StateOfPieces::kElements}, Values(StateOfPieces::kElements));
+  };
+  const Operand rounded = zeros();
+  const Operand copied = zeros();
+  std::int64_t at = 0;
+  for (auto& tensor : state.tensors) {
+    tensor.bf16_weight = rounded.view().slice(at, tensor.weight.shape);
+    at += tensor.weight.elements();
+  }
+  ops_->adamw({.tensors = state.tensors, .factors = factors});
+  ops_->adamw({.tensors = plain.tensors, .factors = factors});
+  EXPECT_TRUE(state.bytes() == plain.bytes());
+  ops_->copy(copied.view().slice(0, Shape{at}), state.weight.view().slice(0, Shape{at}));
+  EXPECT_TRUE(rounded.bytes() == copied.bytes());
+}
+
 class SumOfSquares : public OpsTest {};
 
 TEST_F(SumOfSquares, OfManyTensorsIsThatOfOneAfterTheOther) {

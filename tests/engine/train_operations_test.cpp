@@ -73,6 +73,20 @@ TEST(Operations, UpdateEveryParameterOnceAStep) {
   }
 }
 
+// The weights that are kept in bf16 are written with the update, 2 bytes a parameter, and cast nowhere else.
+TEST(Operations, OfKeptBf16WeightsHaveNoCast) {
+  auto run = llama_tiny();
+  const std::int64_t parameters = spec::count_parameters(run.model).total;
+  run.precision = spec::Precision::bf16;
+  EXPECT_EQ(operations_of(run).at(TraceOp::cast).calls, 2 * run.model.layers + 2);
+  run.bf16_weights = spec::Bf16Weights::kept;
+  EXPECT_EQ(operations_of(run).at(TraceOp::adamw).bytes, 30 * parameters + 4 * 8);
+  for (const std::int64_t fsdp : {1, 4}) {
+    run.mesh.ici.fsdp = fsdp;
+    EXPECT_FALSE(operations_of(run).contains(TraceOp::cast));
+  }
+}
+
 // A further chunk reads the weights twice, for the logits and for the gradient of its rows, and it reads and writes the
 // gradient of the weights: V*M*4 bytes four times.
 TEST(Operations, OfMoreChunksOfLogitsMoveTheUnembeddingMoreOften) {

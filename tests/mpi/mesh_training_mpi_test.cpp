@@ -160,5 +160,24 @@ TEST(MeshTraining, Bf16HoldsOnAMesh) {
   }
 }
 
+// The gathering reads what the update wrote of this rank's shard, in place of a cast of it.
+TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
+  for (const auto& mesh : meshes()) {
+    auto run = llama_tiny();
+    run.precision = spec::Precision::bf16;
+    run.mesh = mesh.mesh;
+    TrainingRun cast(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+    const auto expected = cast.all_steps();
+    run.bf16_weights = spec::Bf16Weights::kept;
+    expect_one_ranks_training(run, std::string("bf16 kept ") + mesh.name);
+    TrainingRun kept(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+    const auto steps = kept.all_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_EQ(steps[i].loss, expected[i].loss) << mesh.name << " step " << i;
+      EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << mesh.name << " step " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace perfbench::engine

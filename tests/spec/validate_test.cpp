@@ -61,6 +61,17 @@ TEST(Validate, NamesTheFieldToChange) {
               r.precision = Precision::bf16;
             }),
             "no error");
+  EXPECT_THAT(
+      mistake([](RunSpec& r) { r.bf16_weights = Bf16Weights::kept; }),
+      StartsWith("/bf16_weights: bf16_weights: kept is for precision: bf16 with rounding: nearest, found fp32 "));
+  for (const auto rounding : {Rounding::nearest, Rounding::stochastic}) {
+    EXPECT_THAT(mistake([rounding](RunSpec& r) {
+                  r.bf16_weights = Bf16Weights::kept;
+                  r.precision = Precision::bf16;
+                  r.rounding = rounding;
+                }),
+                StartsWith(rounding == Rounding::nearest ? "no error" : "/bf16_weights: "));
+  }
   EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
 }
 

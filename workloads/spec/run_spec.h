@@ -35,6 +35,14 @@ struct EnumNames<Rounding> {
                                      std::pair{Rounding::stochastic, "stochastic"}};
 };
 
+// Where the bf16 weights that products read come from. cast: made from the f32 ones whenever a layer is gathered. kept:
+// written beside the f32 ones by every update, the same bits for 2 bytes of memory a parameter (over fsdp) more.
+enum class Bf16Weights { cast, kept };
+template <>
+struct EnumNames<Bf16Weights> {
+  static constexpr std::array kNames{std::pair{Bf16Weights::cast, "cast"}, std::pair{Bf16Weights::kept, "kept"}};
+};
+
 // dot_product materialises the scores; flash works in tiles and never holds a seq_len x seq_len buffer.
 enum class AttentionKind { dot_product, flash };
 template <>
@@ -110,7 +118,8 @@ struct RunSpec {
   Device device = Device::cpu;
   std::string hardware = "host";  // the peak that MFU and memory checks use: a file of workloads/hardware, or host
   Precision precision = Precision::fp32;
-  Rounding rounding = Rounding::nearest;  // stochastic: of bf16 only
+  Rounding rounding = Rounding::nearest;         // stochastic: of bf16 only
+  Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 with rounding nearest
   AttentionKind attention = AttentionKind::flash;
   std::string remat = "none";                     // a policy of remat_policy.h, or custom
   std::map<std::string, SavePlace> remat_custom;  // remat = custom: the place of each name
@@ -142,6 +151,11 @@ struct RunSpec {
     f(Field{"hardware", "device type whose peak and memory are assumed; host: this machine, measured"}, self.hardware);
     f(Field{"precision", "fp32, tf32, bf16 or fp8"}, self.precision);
     f(Field{"rounding", "of weights to bf16: nearest or stochastic"}.omitted_at_default(), self.rounding);
+    f(Field{"bf16_weights",
+            "of precision bf16: cast whenever a layer is gathered, or kept beside the f32 ones (2 bytes a parameter "
+            "more)"}
+          .omitted_at_default(),
+      self.bf16_weights);
     f(Field{"attention", "dot_product or flash"}, self.attention);
     f(Field{"remat", "rematerialisation policy"}, self.remat);
     f(Field{"remat_custom", "remat: custom: device, remat or offload per name"}, self.remat_custom);

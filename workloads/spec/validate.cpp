@@ -134,6 +134,12 @@ void validate(const RunSpec& run) {
                             " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +
                             "; use precision: bf16 or rounding: nearest");
   }
+  if (run.bf16_weights == Bf16Weights::kept &&
+      (run.precision != Precision::bf16 || run.rounding != Rounding::nearest)) {
+    reject("/bf16_weights", "bf16_weights: kept is for precision: bf16 with rounding: nearest, found " +
+                                std::string(enum_name(run.precision)) + " with " +
+                                std::string(enum_name(run.rounding)) + "; use bf16_weights: cast");
+  }
   if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }

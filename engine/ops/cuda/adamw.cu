@@ -1,4 +1,4 @@
-// One pass over the optimizer's state: 28 bytes a parameter, so memory sets the pace.
+// One pass over the optimizer's state: 28 bytes a parameter (30 with its bf16 weight), so memory sets the pace.
 #include <cmath>
 
 #include "engine/ops/cuda/cuda_ops.h"
@@ -12,6 +12,7 @@ struct UpdatedTensor {
   const float* gradient;
   float* first;
   float* second;
+  Bf16* rounded;  // or nullptr
   std::int64_t elements;
   double weight_decay;
   Access access;
@@ -49,6 +50,7 @@ __global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor> 
     store(t.weight + at, count, t.access, w);
     store(t.first + at, count, t.access, m);
     store(t.second + at, count, t.access, v);
+    if (t.rounded != nullptr) store(t.rounded + at, count, t.access, w);
   });
 }
 
@@ -62,9 +64,11 @@ UpdatedTensor updated(const AdamwTensor& t) {
           .gradient = t.gradient.as<const float>(),
           .first = t.first_moment.as<float>(),
           .second = t.second_moment.as<float>(),
+          .rounded = t.bf16_weight.as<Bf16>(),
           .elements = t.weight.elements(),
           .weight_decay = t.weight_decay,
-          .access = access_of({t.weight.data, t.gradient.data, t.first_moment.data, t.second_moment.data}, 0, 1)};
+          .access = access_of(
+              {t.weight.data, t.gradient.data, t.first_moment.data, t.second_moment.data, t.bf16_weight.data}, 0, 1)};
 }
 
 }  // namespace

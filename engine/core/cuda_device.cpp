@@ -1,6 +1,7 @@
 #include "engine/core/cuda_device.h"
 
 #include <array>
+#include <string_view>
 
 #include "engine/core/cuda_error.h"
 
@@ -37,6 +38,20 @@ std::string CudaDevice::pci_bus_id() const {
   std::array<char, 32> text{};
   cuda_check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), ordinal_), "cudaDeviceGetPCIBusId");
   return text.data();
+}
+
+std::string CudaDevice::uuid() const {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::string_view bytes(properties_.uuid.bytes, sizeof(properties_.uuid.bytes));
+  if (bytes.find_first_not_of('\0') == std::string_view::npos) return "";
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    text += kDigits[byte / 16];
+    text += kDigits[byte % 16];
+  }
+  return text;
 }
 
 std::int64_t ordinal_of_rank(std::int64_t rank_on_node) {

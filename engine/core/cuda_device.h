@@ -42,6 +42,8 @@ class CudaDevice {
   const cudaDeviceProp& properties() const { return properties_; }
   // "0000:18:00.0"
   std::string pci_bus_id() const;
+  // As nvidia-smi -L names it: "GPU-6f6b6a1c-...". Empty where the driver tells none.
+  std::string uuid() const;
   // The program's order is that of the compute stream; the others join it by events.
   cudaStream_t compute() const { return compute_; }
   cudaStream_t communication() const { return communication_; }

@@ -9,6 +9,7 @@
 #include "engine/ops/cuda/cuda_libraries.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/parallel/nccl_collectives.h"
+#include "engine/parallel/own_gpus.h"
 #include "engine/train/dry_walk.h"
 
 namespace perfbench::engine {
@@ -31,6 +32,7 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   const std::int64_t rank = processes == nullptr ? 0 : processes->rank();
   const auto device =
       std::make_shared<CudaDevice>(processes == nullptr ? 0 : ordinal_of_rank(processes->rank_on_node()));
+  if (processes != nullptr) require_own_gpus(*device, *processes);
   const auto extents = arena_extents(run, rank);
   Backend backend;
   backend.device = device;

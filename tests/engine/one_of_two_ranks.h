@@ -18,16 +18,20 @@ class OneOfTwoRanks final : public Processes {
   std::int64_t size() const override { return 2; }
   std::int64_t ranks_on_node() const override { return 2; }
   std::int64_t rank_on_node() const override { return rank_; }
-  // The other one's bytes are kIdOfOthers.
+  // The other one's bytes are kIdOfOthers, unless it says the same.
   void all_gather(std::span<std::byte> all, std::span<const std::byte> own) override {
     if (on_gather) on_gather();
     std::fill(all.begin(), all.end(), std::byte{kIdOfOthers});
-    std::copy(own.begin(), own.end(), all.begin() + rank_ * static_cast<std::ptrdiff_t>(own.size()));
+    for (const std::int64_t rank : {std::int64_t{0}, std::int64_t{1}}) {
+      if (rank != rank_ && !other_says_the_same) continue;
+      std::copy(own.begin(), own.end(), all.begin() + rank * static_cast<std::ptrdiff_t>(own.size()));
+    }
   }
   std::unique_ptr<Collectives> make_collectives(const Mesh&) override { return nullptr; }
   void abort(int exit_code) override { std::_Exit(exit_code); }
 
   std::function<void()> on_gather;
+  bool other_says_the_same = false;
 
  private:
   std::int64_t rank_;

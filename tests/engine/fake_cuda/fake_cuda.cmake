@@ -22,6 +22,7 @@ perfbench_library(perfbench_fake_cuda
     ${PROJECT_SOURCE_DIR}/engine/parallel/nccl_collectives.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/nccl_communicator.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/no_nccl_buffers.cpp
+    ${PROJECT_SOURCE_DIR}/engine/parallel/own_gpus.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/watchdog.cpp
   DEPENDS perfbench_algorithm_cache perfbench_ops Threads::Threads)
 # As in the engine: its classes hide behind fields of anonymous types.
@@ -36,5 +37,6 @@ perfbench_test(engine_fake_cuda_tests
     ops_cuda_matmul_provider_test.cpp
     ops_cuda_recordings_test.cpp
     parallel_nccl_collectives_test.cpp
+    parallel_own_gpus_test.cpp
   DEPENDS perfbench_fake_cuda perfbench_metrics perfbench_ops_cpu
   PREFIX fake_cuda.)

@@ -24,6 +24,7 @@ struct Call {
 
 struct Answers {
   std::atomic<int> devices = 1;
+  std::atomic<bool> gpus_have_uuids = true;  // GPU-a1a2a3a4-a5a6-a7a8-a9aa-abacadaeaf00 is number 0
   std::atomic<bool> events_end = true;
   std::atomic<bool> graphs_update = true;
   std::atomic<bool> graphs_instantiate = true;

@@ -57,6 +57,7 @@ void begin() {
   log().overlapping = 0;
   current_device = 0;
   answers().devices = 1;
+  answers().gpus_have_uuids = true;
   answers().events_end = true;
   answers().graphs_update = true;
   answers().graphs_instantiate = true;
@@ -140,8 +141,12 @@ cudaError_t cudaSetDevice(int ordinal) {
   note("cudaSetDevice", ordinal);
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   *properties = {};
+  if (answers().gpus_have_uuids) {
+    for (int i = 0; i < 15; ++i) properties->uuid.bytes[i] = static_cast<char>(0xa1 + i);
+    properties->uuid.bytes[15] = static_cast<char>(ordinal);
+  }
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int ordinal) {

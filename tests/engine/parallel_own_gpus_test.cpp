@@ -1,0 +1,59 @@
+// Ranks that were shown one same GPU are told so before anything else fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/core/error.h"
+#include "engine/parallel/own_gpus.h"
+#include "tests/engine/fake_cuda/fake_cuda.h"
+#include "tests/engine/one_of_two_ranks.h"
+
+namespace perfbench::engine {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Property;
+using testing::Throws;
+using testing::ThrowsMessage;
+
+class OwnGpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_cuda::begin();
+    fake_cuda::answers().devices = 2;
+  }
+  // This one's device has the given number, and so has the other one's if it is told to say the same.
+  void require(int ordinal) {
+    const CudaDevice device(ordinal);
+    require_own_gpus(device, processes_);
+  }
+  OneOfTwoRanks processes_{1};
+};
+
+TEST_F(OwnGpus, AreNamedAsTheDriverNamesThem) {
+  EXPECT_EQ(CudaDevice(1).uuid(), "GPU-a1a2a3a4-a5a6-a7a8-a9aa-abacadaeaf01");
+  fake_cuda::answers().gpus_have_uuids = false;
+  EXPECT_EQ(CudaDevice(1).uuid(), "");
+}
+
+TEST_F(OwnGpus, ArePassed) {
+  EXPECT_NO_THROW(require(0));
+}
+
+// CUDA_VISIBLE_DEVICES=0 for all ranks: each sees one GPU, number 0.
+TEST_F(OwnGpus, ThatAreOneAreRefusedWithTheRanksAndTheGpu) {
+  processes_.other_says_the_same = true;
+  const auto shared = [&] { require(1); };
+  EXPECT_THAT(shared, Throws<EngineError>(Property(&EngineError::exit, EngineExit::infeasible)));
+  EXPECT_THAT(shared, ThrowsMessage<EngineError>(AllOf(HasSubstr("found ranks 0, 1 on one, GPU-a1a2a3a4-"),
+                                                       HasSubstr("CUDA_VISIBLE_DEVICES"))));
+}
+
+TEST_F(OwnGpus, ThatTheDriverDoesNotTellApartArePassed) {
+  fake_cuda::answers().gpus_have_uuids = false;
+  processes_.other_says_the_same = true;
+  EXPECT_NO_THROW(require(0));
+}
+
+}  // namespace
+}  // namespace perfbench::engine

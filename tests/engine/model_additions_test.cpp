@@ -2,9 +2,11 @@
 // follow, since a device that records may first meet those where it can measure nothing.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <tuple>
 
+#include "engine/core/error.h"
 #include "engine/model/decoder.h"
 #include "engine/ops/cpu/cpu_ops.h"
 #include "tests/engine/example_runs.h"
@@ -59,7 +61,8 @@ void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
 
 TEST(Additions, OfMicrobatchesAreAnnouncedByTheFirst) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
-    run.grad_accum = 2;
+    run.global_batch = 3;
+    run.grad_accum = 3;  // the second adds, and more follow it
     NotingProducts ops;
     compute_gradients(ops, run);
     EXPECT_TRUE(ops.surprises.empty());
@@ -86,6 +89,16 @@ TEST(Additions, AreNotAnnouncedWhereNoneFollow) {
     EXPECT_TRUE(ops.announced.empty());
     EXPECT_TRUE(ops.added.empty());
   }
+}
+
+TEST(Additions, FollowNoProductThatAddsItself) {
+  NotingProducts ops;
+  std::array<float, 4> values{};
+  const TensorView matrix{values.data(), DType::f32, Shape{2, 2}};
+  MatmulArgs product{.a = matrix, .b = matrix, .c = matrix, .additions = Additions::follow};
+  EXPECT_NO_THROW(ops.matmul(product));
+  product.write = Write::accumulate;
+  EXPECT_THROW(ops.matmul(product), LogicFault);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "engine/ops/attention_parts.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine::workspace {
@@ -54,23 +55,43 @@ constexpr std::int64_t embedding_sort_bytes(std::int64_t tokens) {
   return (4 * static_cast<std::int64_t>(sizeof(std::int32_t)) + 1) * tokens + (std::int64_t{4} << 20);
 }
 
-// Flash attention's backward pass: the rows' sums of dcontext * context, and what a library's kernel accumulates in
-// f32 (dquery, and dkey and dvalue of every query head).
-constexpr std::int64_t attention_backward_bytes(std::int64_t tokens, std::int64_t n_heads, std::int64_t head_dim) {
-  const std::int64_t rows = tokens * n_heads;
-  return rows * 2 * static_cast<std::int64_t>(sizeof(float)) +
-         3 * rows * head_dim * static_cast<std::int64_t>(sizeof(float)) + (std::int64_t{16} << 20);
+// Dot-product attention: scores in f32, as many as fit what matrix products have anyhow, or a sequence's sums of dkey.
+inline constexpr std::int64_t kScoreFloats = kMatmulBytes / static_cast<std::int64_t>(sizeof(float));
+constexpr std::int64_t dot_product_bytes(const AttentionDims& d) {
+  return std::max(kScoreFloats, d.seq_len * d.n_kv_heads * d.head_dim) * static_cast<std::int64_t>(sizeof(float));
+}
+
+// Flash attention's own backward pass: of each row the sum of dcontext * context.
+constexpr std::int64_t flash_bytes(const AttentionDims& d) {
+  return d.batch * d.n_heads * d.seq_len * static_cast<std::int64_t>(sizeof(float));
+}
+
+// Flash attention's forward pass by a library, whose scores exist one tile at a time: two f32 a row and some counters.
+constexpr std::int64_t library_forward_bytes(const AttentionDims& d) {
+  return kMatmulBytes + 2 * flash_bytes(d);
+}
+
+// The forward pass is in it, so what the own kernels need is too.
+inline std::int64_t attention_bytes(const spec::RunSpec& run) {
+  const AttentionDims dims{.batch = run.microbatch(),
+                           .seq_len = run.seq_len,
+                           .n_heads = run.model.n_heads,
+                           .n_kv_heads = run.model.n_kv_heads,
+                           .head_dim = run.model.head_dim};
+  if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
+  // Libraries compute it in bf16 alone (cuda/attention.cpp).
+  if (run.precision != spec::Precision::bf16) return flash_bytes(dims);
+  return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }
 
 // Bytes of the workspace of a run; 0 on the CPU, whose kernels keep scratch of their own.
-constexpr std::int64_t bytes(const spec::RunSpec& run) {
+inline std::int64_t bytes(const spec::RunSpec& run) {
   if (run.device != spec::Device::cuda) return 0;
   const auto& model = run.model;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t widest_bias = std::max({model.d_model, model.d_ff, model.n_heads * model.head_dim});
   return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
-                   norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens),
-                   attention_backward_bytes(tokens, model.n_heads, model.head_dim)});
+                   norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens), attention_bytes(run)});
 }
 
 }  // namespace perfbench::engine::workspace

@@ -12,90 +12,16 @@
 #include "engine/ops/cuda/attention_provider.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/workspace.h"
-#include "tests/engine/ops_under_test.h"
+#include "tests/engine/cuda_attention.h"
 #include "tests/engine/oracle/products.h"
 
 namespace perfbench::engine::cuda {
 namespace {
 
 using oracle::Operand;
-using oracle::random_operand;
 using oracle::Values;
 using spec::AttentionKind;
 using testing::HasSubstr;
-
-struct Problem {
-  Problem(DType dtype, const AttentionDims& dims_in)
-      : dims(dims_in),
-        query(random_operand(dtype, rows(dims.n_heads), 1)),
-        key(random_operand(dtype, rows(dims.n_kv_heads), 2)),
-        value(random_operand(dtype, rows(dims.n_kv_heads), 3)),
-        dcontext(random_operand(dtype, rows(dims.n_heads), 4)),
-        context(dtype, rows(dims.n_heads)),
-        logsumexp(DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len}),
-        weights(dtype, scores()),
-        dweights(dtype, scores()),
-        dquery(dtype, rows(dims.n_heads)),
-        dkey(dtype, rows(dims.n_kv_heads)),
-        dvalue(dtype, rows(dims.n_kv_heads)) {}
-
-  Shape rows(std::int64_t heads) const { return {dims.batch * dims.seq_len, heads * dims.head_dim}; }
-  Shape scores() const { return {dims.batch, dims.n_heads, dims.seq_len, dims.seq_len}; }
-
-  AttentionForwardArgs forward(AttentionKind kind) const {
-    return {.context = context,
-            .logsumexp_BHT = logsumexp,
-            .weights_BHTT = kind == AttentionKind::flash ? TensorView{} : weights.view(),
-            .query = query,
-            .key = key,
-            .value = value,
-            .dims = dims,
-            .kind = kind};
-  }
-  AttentionBackwardArgs backward(AttentionKind kind) const {
-    return {.dquery = dquery,
-            .dkey = dkey,
-            .dvalue = dvalue,
-            .dcontext = dcontext,
-            .query = query,
-            .key = key,
-            .value = value,
-            .context = context,
-            .logsumexp_BHT = logsumexp,
-            .weights_BHTT = kind == AttentionKind::flash ? TensorView{} : weights.view(),
-            .dweights_BHTT = kind == AttentionKind::flash ? TensorView{} : dweights.view(),
-            .dims = dims,
-            .kind = kind};
-  }
-
-  AttentionDims dims;
-  Operand query, key, value, dcontext;
-  Operand context, logsumexp, weights, dweights, dquery, dkey, dvalue;
-};
-
-class CudaAttention : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const auto reason = why_no_ops(); !reason.empty()) GTEST_SKIP() << "skipped: " << reason;
-    device_ = std::make_unique<CudaDevice>(0);
-    memory_ = make_cuda_backing(*device_, kWorkspaceBytes);
-  }
-
-  std::unique_ptr<CudaOps> make_ops(AttentionChoice choice) const {
-    auto ops =
-        std::make_unique<CudaOps>(*device_, CudaOpsOptions{.precision = spec::Precision::bf16, .attention = choice});
-    ops->use_workspace(workspace());
-    return ops;
-  }
-  TensorView workspace() const {
-    return {memory_->at(0, kWorkspaceBytes), DType::f32, Shape{kWorkspaceBytes / size_bytes(DType::f32)}};
-  }
-  void wait() const { device_->synchronize(); }
-
-  static constexpr std::int64_t kWorkspaceBytes = std::int64_t{64} << 20;
-  std::unique_ptr<CudaDevice> device_;
-  std::unique_ptr<ArenaBacking> memory_;
-};
 
 // Sums of the same bf16 numbers in another order differ by some units of f32, which tips the rounding of a result to
 // bf16 by at most one place: two roundings from the same value, and what small results lost when terms cancelled.
@@ -114,8 +40,8 @@ void expect_alike(const Operand& one, const Operand& other, std::string_view wha
 TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
   for (const auto& [seq_len, floats] : {std::pair<std::int64_t, std::int64_t>{150, 150 * 100}, {40, 2 * 40 * 40}}) {
     const AttentionDims dims{.batch = 2, .seq_len = seq_len, .n_heads = 6, .n_kv_heads = 3, .head_dim = 16};
-    const Problem whole(DType::bf16, dims);
-    const Problem parts(DType::bf16, dims);
+    const AttentionProblem whole(DType::bf16, dims);
+    const AttentionProblem parts(DType::bf16, dims);
     const auto ops = make_ops(AttentionChoice::own);
     MatmulProvider matmul(*device_, F32Products::exact);
     DotProductTools tools{matmul, [&](TensorView out, TensorView in) { ops->copy(out, in); }, device_->compute(),
@@ -139,7 +65,7 @@ TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
 TEST_F(CudaAttention, FlashTakesOperandsAtAnyAddress) {
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 2, .n_kv_heads = 1, .head_dim = 24};
   for (const auto dtype : {DType::f32, DType::bf16}) {
-    const Problem p(dtype, dims);
+    const AttentionProblem p(dtype, dims);
     const auto ops = make_ops(AttentionChoice::own);
     ops->attention_forward(p.forward(AttentionKind::flash));
     const Operand held(dtype, Shape{p.key.view().elements() + 1});
@@ -157,7 +83,7 @@ TEST_F(CudaAttention, FlashTakesOperandsAtAnyAddress) {
 }
 
 TEST_F(CudaAttention, FlashRefusesHeadsThatItsTilesDoNotHold) {
-  const Problem p(DType::bf16, {.batch = 1, .seq_len = 2, .n_heads = 1, .n_kv_heads = 1, .head_dim = 264});
+  const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 2, .n_heads = 1, .n_kv_heads = 1, .head_dim = 264});
   const auto ops = make_ops(AttentionChoice::own);
   try {
     ops->attention_forward(p.forward(AttentionKind::flash));
@@ -169,7 +95,7 @@ TEST_F(CudaAttention, FlashRefusesHeadsThatItsTilesDoNotHold) {
 }
 
 TEST_F(CudaAttention, NeedsThePlannedWorkspace) {
-  const Problem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
+  const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   const auto ops = make_ops(AttentionChoice::own);
   ops->use_workspace(workspace().reshaped(Shape{4}));
   EXPECT_THROW(ops->attention_backward(p.backward(AttentionKind::flash)), LogicFault);
@@ -178,20 +104,25 @@ TEST_F(CudaAttention, NeedsThePlannedWorkspace) {
 
 TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyWhereItWasAskedFor) {
   if (!cudnn_versions().empty()) GTEST_SKIP() << "skipped: built with cuDNN";
-  const Problem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
+  const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   EXPECT_NO_THROW(make_ops(AttentionChoice::automatic)->attention_forward(p.forward(AttentionKind::flash)));
   EXPECT_THROW(make_ops(AttentionChoice::cudnn)->attention_forward(p.forward(AttentionKind::flash)), EngineError);
   wait();
 }
 
+// Of parts of 65536 rows in sequences of 64 tokens, which take the room of 128.
+constexpr std::int64_t kPartsBytes = std::int64_t{256} << 20;
+
 // The library's kernels and our own read each other's logsumexp. Both multiply rounded weights: each errs by a unit of
 // bf16 of the terms' magnitude, and by the rounding of its result.
 TEST_F(CudaAttention, TheLibraryEqualsTheOwnKernels) {
   if (cudnn_versions().empty()) GTEST_SKIP() << "skipped: built without cuDNN";
-  for (const std::int64_t head_dim : {64, 128}) {
-    const AttentionDims dims{.batch = 2, .seq_len = 200, .n_heads = 4, .n_kv_heads = 2, .head_dim = head_dim};
-    const Problem own(DType::bf16, dims);
-    const Problem library(DType::bf16, dims);
+  make_workspace(kPartsBytes);
+  // At once, with sequences in parts of 512 and 8, and with key/value heads of each sequence in parts of 512 and 8.
+  for (const AttentionDims& dims : {AttentionDims{2, 200, 4, 2, 64}, AttentionDims{2, 200, 4, 2, 128},
+                                    AttentionDims{520, 64, 2, 1, 64}, AttentionDims{2, 64, 1040, 520, 64}}) {
+    const AttentionProblem own(DType::bf16, dims);
+    const AttentionProblem library(DType::bf16, dims);
     const auto own_ops = make_ops(AttentionChoice::own);
     const auto library_ops = make_ops(AttentionChoice::cudnn);
     own_ops->attention_forward(own.forward(AttentionKind::flash));
@@ -215,6 +146,35 @@ TEST_F(CudaAttention, TheLibraryEqualsTheOwnKernels) {
     alike(library.dquery, own.dquery, 4 * largest(gradient.dquery.magnitude), "dquery");
     alike(library.dkey, own.dkey, 4 * largest(gradient.dkey.magnitude), "dkey");
     alike(library.dvalue, own.dvalue, 4 * largest(gradient.dvalue.magnitude), "dvalue");
+  }
+}
+
+// A part is a problem of its own: the last eight sequences of 520, and they alone, bit for bit.
+TEST_F(CudaAttention, TheLibrarysLastPartIsThatOfASmallerBatch) {
+  if (cudnn_versions().empty()) GTEST_SKIP() << "skipped: built without cuDNN";
+  make_workspace(kPartsBytes);
+  const AttentionDims few{8, 64, 2, 1, 64};
+  const AttentionProblem many(DType::bf16, {520, 64, 2, 1, 64});
+  const AttentionProblem alone(DType::bf16, few);
+  const auto last = [](const Operand& of, const Operand& like) {
+    return of.view().slice(of.view().elements() - like.view().elements(), like.view().shape);
+  };
+  const auto ops = make_ops(AttentionChoice::cudnn);
+  ops->copy(alone.query, last(many.query, alone.query));
+  ops->copy(alone.key, last(many.key, alone.key));
+  ops->copy(alone.value, last(many.value, alone.value));
+  ops->copy(alone.dcontext, last(many.dcontext, alone.dcontext));
+  ops->attention_forward(many.forward(AttentionKind::flash));
+  ops->copy(alone.context, last(many.context, alone.context));
+  ops->copy(alone.logsumexp, last(many.logsumexp, alone.logsumexp));
+  ops->attention_backward(many.backward(AttentionKind::flash));
+  ops->attention_backward(alone.backward(AttentionKind::flash));
+  for (const auto& [part, whole] :
+       {std::pair{&alone.dquery, &many.dquery}, {&alone.dkey, &many.dkey}, {&alone.dvalue, &many.dvalue}}) {
+    const Operand copied(DType::bf16, part->view().shape);
+    ops->copy(copied, last(*whole, *part));
+    wait();
+    EXPECT_EQ(copied.bytes(), part->bytes());
   }
 }
 

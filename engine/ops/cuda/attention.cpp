@@ -9,22 +9,42 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-std::int64_t library_scratch_bytes(const AttentionDims& d) {
-  return workspace::attention_backward_bytes(d.batch * d.seq_len, d.n_heads, d.head_dim);
-}
-
 bool empty(const AttentionDims& d) {
   return d.batch == 0 || d.seq_len == 0;
 }
 
+// The forward pass at once: its workspace hardly grows.
+AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summation summation) {
+  if (direction == Direction::backward) return split_attention_backward(d, summation);
+  return {.sequences = d.batch, .kv_heads = d.n_kv_heads, .workspace_bytes = workspace::library_forward_bytes(d)};
+}
+
 }  // namespace
 
-// Whether the library computes it; `compute` returns its refusal.
-template <class F>
-bool CudaOps::by_library(const AttentionDims& dims, F&& compute) const {
-  if (attention_choice_ == AttentionChoice::own) return false;
-  AttentionProvider::Refusal refusal = "built without cuDNN";
-  if (attention_ != nullptr) refusal = compute(workspace(library_scratch_bytes(dims), "attention"));
+// Nothing is computed unless all parts can be: all but the last ones have the layout of the first.
+template <class Args>
+AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args& args) const {
+  if (attention_choice_ == AttentionChoice::own) return "own kernels were asked for";
+  if (attention_ == nullptr) return "built without cuDNN";
+  if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
+  const AttentionSplit split = split_attention(direction, args.dims, summation_);
+  if (!split.refusal.empty()) return split.refusal;
+  const auto parts = parts_of(args.dims, split);
+  for (const AttentionPart& part : {parts.front(), parts.back()}) {
+    const auto refusal = attention_->prepare(direction, layout_of(args.dims, part), split.workspace_bytes);
+    if (refusal.has_value()) return refusal;
+  }
+  void* const scratch = workspace(split.workspace_bytes, "attention");
+  for (const AttentionPart& part : parts) {
+    attention_->compute(direction, layout_of(args.dims, part), addresses_of(args, part), scratch);
+  }
+  return std::nullopt;
+}
+
+// Whether the library computed it.
+template <class Args>
+bool CudaOps::by_library(Direction direction, const Args& args) {
+  const auto refusal = by_provider(direction, args);
   if (refusal.has_value() && attention_choice_ == AttentionChoice::cudnn) {
     throw EngineError(EngineExit::infeasible, "attention by cuDNN was asked for: " + *refusal);
   }
@@ -33,7 +53,7 @@ bool CudaOps::by_library(const AttentionDims& dims, F&& compute) const {
 
 DotProductTools CudaOps::dot_product_tools(const AttentionDims& dims) {
   return {*matmul_, [this](TensorView out, TensorView in) { do_copy(out, in); }, stream(),
-          workspace(dot_product_scratch_bytes(dims), "attention")};
+          workspace(workspace::dot_product_bytes(dims), "attention")};
 }
 
 void CudaOps::do_attention_forward(const AttentionForwardArgs& args) {
@@ -41,7 +61,7 @@ void CudaOps::do_attention_forward(const AttentionForwardArgs& args) {
   if (args.kind == spec::AttentionKind::dot_product) {
     return dot_product_forward(args, dot_product_tools(args.dims));
   }
-  if (by_library(args.dims, [&](void* scratch) { return attention_->forward(args, scratch); })) return;
+  if (by_library(Direction::forward, args)) return;
   flash_forward(args, stream());
 }
 
@@ -50,8 +70,8 @@ void CudaOps::do_attention_backward(const AttentionBackwardArgs& args) {
   if (args.kind == spec::AttentionKind::dot_product) {
     return dot_product_backward(args, dot_product_tools(args.dims));
   }
-  if (by_library(args.dims, [&](void* scratch) { return attention_->backward(args, scratch); })) return;
-  flash_backward(args, workspace(flash_scratch_bytes(args.dims), "attention"), stream());
+  if (by_library(Direction::backward, args)) return;
+  flash_backward(args, workspace(workspace::flash_bytes(args.dims), "attention"), stream());
 }
 
 }  // namespace perfbench::engine::cuda

@@ -131,10 +131,6 @@ void require_weights_of(DType dtype, const TensorView& weights) {
 
 }  // namespace
 
-std::int64_t dot_product_scratch_bytes(const AttentionDims& d) {
-  return std::max(kScoreFloats, d.seq_len * d.n_kv_heads * d.head_dim) * static_cast<std::int64_t>(sizeof(float));
-}
-
 void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools& tools) {
   require_weights_of(args.query.dtype, args.weights_BHTT);
   const auto& d = args.dims;

@@ -1,13 +1,14 @@
 // Flash attention by a library, beside the backend's own kernels (attention_flash.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "engine/core/cuda_device.h"
-#include "engine/ops/ops.h"
+#include "engine/ops/cuda/attention_layout.h"
 
 namespace perfbench::engine::cuda {
 
@@ -15,20 +16,23 @@ namespace perfbench::engine::cuda {
 // problem that it does not take is an error.
 enum class AttentionChoice { automatic, own, cudnn };
 
+// Computes in bf16, with the same definition of logsumexp as ops.h, so that the directions may come from different
+// implementations.
 class AttentionProvider {
  public:
-  // Why a problem was not computed; a problem's first refusal is also written to stderr.
+  // Why problems of a layout are not computed.
   using Refusal = std::optional<std::string>;
 
   virtual ~AttentionProvider() = default;
-  // On the device's compute stream, with the same definition of logsumexp as ops.h, so that the directions may come
-  // from different implementations. `scratch`: workspace::attention_backward_bytes of the problem.
-  virtual Refusal forward(const AttentionForwardArgs& args, void* scratch) = 0;
-  virtual Refusal backward(const AttentionBackwardArgs& args, void* scratch) = 0;
+  // Once for a layout; afterwards it only answers.
+  virtual Refusal prepare(Direction direction, const AttentionLayout& layout, std::int64_t scratch_bytes) = 0;
+  // What was prepared, on the device's compute stream. `scratch`: as many bytes as were said then.
+  virtual void compute(Direction direction, const AttentionLayout& layout, const AttentionAddresses& addresses,
+                       void* scratch) = 0;
 };
 
-// same_bits: results depend on the operands alone. any_order: gradients may be added up in the order of their arrival.
-enum class Summation { same_bits, any_order };
+using MakeAttentionProvider =
+    std::function<std::unique_ptr<AttentionProvider>(const CudaDevice& device, Summation summation)>;
 
 // cuDNN; nullptr: built without it.
 std::unique_ptr<AttentionProvider> make_cudnn_attention(const CudaDevice& device, Summation summation);

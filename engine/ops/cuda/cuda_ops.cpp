@@ -20,11 +20,12 @@ namespace cuda {
 CudaOps::CudaOps(const CudaDevice& device, const CudaOpsOptions& options)
     : device_(device),
       recordings_(device.compute()),
+      summation_(options.summation),
       attention_choice_(options.attention),
       matmul_(std::make_unique<MatmulProvider>(
           device, options.precision == spec::Precision::tf32 ? F32Products::tf32 : F32Products::exact)),
       attention_(options.attention == AttentionChoice::own ? nullptr
-                                                           : make_cudnn_attention(device, options.summation)) {}
+                                                           : options.attention_provider(device, options.summation)) {}
 
 CudaOps::~CudaOps() = default;
 

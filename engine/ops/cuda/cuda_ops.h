@@ -22,6 +22,7 @@ struct CudaOpsOptions {
       spec::Precision::fp32;                   // fp32 and tf32 differ in how products of f32 operands are computed
   Summation summation = Summation::same_bits;  // of libraries; the own kernels give the same bits always
   AttentionChoice attention = AttentionChoice::automatic;
+  MakeAttentionProvider attention_provider = make_cudnn_attention;
 };
 
 class CudaOps final : public Ops {
@@ -71,11 +72,14 @@ class CudaOps final : public Ops {
   void* workspace(std::int64_t bytes, std::string_view op) const;
   cudaStream_t stream() const { return device_.compute(); }
   DotProductTools dot_product_tools(const AttentionDims& dims);
-  template <class F>
-  bool by_library(const AttentionDims& dims, F&& compute) const;
+  template <class Args>
+  AttentionProvider::Refusal by_provider(Direction direction, const Args& args) const;
+  template <class Args>
+  bool by_library(Direction direction, const Args& args);
 
   const CudaDevice& device_;
   Recordings recordings_;
+  Summation summation_;
   AttentionChoice attention_choice_;
   TensorView workspace_;
   UploadStaging staging_;

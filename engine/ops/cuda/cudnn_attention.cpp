@@ -1,18 +1,16 @@
 // Attention as one operation of a cuDNN graph (cuDNN documentation, "Attention"): bf16, causal with the mask's corner
 // at the top left, statistics = logsumexp of the scaled scores by the natural logarithm, which is ops.h's definition.
 //
-// Where the same bits are wanted, the backward pass asks for the deterministic algorithm. On Hopper, cuDNN before 9.25
-// holds the gradient of all scores for it, B*H*T*T bf16 numbers; where that is more than what engine/ops/workspace.h
-// plans, the own kernels compute instead.
+// Where the same bits are wanted, the backward pass asks for the deterministic algorithm. On Hopper the front end holds
+// the gradient of all scores of a call for it, so that attention_parts.h cuts it.
 #include <cudnn_frontend.h>
 
+#include <array>
 #include <cmath>
-#include <iostream>
-#include <tuple>
+#include <functional>
 
 #include "engine/core/error.h"
 #include "engine/ops/cuda/attention_provider.h"
-#include "engine/ops/workspace.h"
 
 namespace perfbench::engine::cuda {
 namespace {
@@ -38,24 +36,15 @@ void cudnn_check(cudnnStatus_t status, const char* call) {
   throw EngineError(EngineExit::failed, std::string(call) + " failed: " + cudnnGetErrorString(status));
 }
 
-std::int64_t scratch_bytes(const AttentionDims& d) {
-  return workspace::attention_backward_bytes(d.batch * d.seq_len, d.n_heads, d.head_dim);
-}
-
-// [B, heads, T, D] as it lies in [B*T, heads*D].
-fe::graph::Tensor_attributes of_heads(const AttentionDims& d, Id id, std::int64_t heads) {
+fe::graph::Tensor_attributes described(Id id, const HeadTensor& tensor) {
   return fe::graph::Tensor_attributes()
       .set_uid(id)
-      .set_dim({d.batch, heads, d.seq_len, d.head_dim})
-      .set_stride({d.seq_len * heads * d.head_dim, d.head_dim, heads * d.head_dim, 1});
+      .set_dim({tensor.dims.begin(), tensor.dims.end()})
+      .set_stride({tensor.strides.begin(), tensor.strides.end()});
 }
 
-fe::graph::Tensor_attributes of_rows(const AttentionDims& d) {
-  return fe::graph::Tensor_attributes()
-      .set_uid(statistics_id)
-      .set_dim({d.batch, d.n_heads, d.seq_len, 1})
-      .set_stride({d.n_heads * d.seq_len, d.seq_len, 1, 1})
-      .set_data_type(fe::DataType_t::FLOAT);
+fe::graph::Tensor_attributes logsumexp(const AttentionLayout& layout) {
+  return described(statistics_id, statistics_of(layout)).set_data_type(fe::DataType_t::FLOAT);
 }
 
 // An output with the layout that `like` describes.
@@ -75,36 +64,40 @@ std::shared_ptr<Graph> empty_graph() {
   return graph;
 }
 
-std::shared_ptr<Graph> forward_graph(const AttentionDims& d) {
+std::shared_ptr<Graph> forward_graph(const AttentionLayout& layout) {
   auto graph = empty_graph();
+  const HeadTensor queries = queries_of(layout);
+  const HeadTensor keys = keys_of(layout);
   auto [context, statistics] =
-      graph->sdpa(graph->tensor(of_heads(d, query_id, d.n_heads)), graph->tensor(of_heads(d, key_id, d.n_kv_heads)),
-                  graph->tensor(of_heads(d, value_id, d.n_kv_heads)),
+      graph->sdpa(graph->tensor(described(query_id, queries)), graph->tensor(described(key_id, keys)),
+                  graph->tensor(described(value_id, keys)),
                   fe::graph::SDPA_attributes()
                       .set_name("attention")
                       .set_generate_stats(true)
                       .set_causal_mask(true)
-                      .set_attn_scale(score_factor(d)));
-  put_out(context, of_heads(d, context_id, d.n_heads));
-  put_out(statistics, of_rows(d));
+                      .set_attn_scale(score_factor(layout.dims)));
+  put_out(context, described(context_id, queries));
+  put_out(statistics, logsumexp(layout));
   statistics->set_data_type(fe::DataType_t::FLOAT);
   return graph;
 }
 
-std::shared_ptr<Graph> backward_graph(const AttentionDims& d, Summation summation) {
+std::shared_ptr<Graph> backward_graph(const AttentionLayout& layout, Summation summation) {
   auto graph = empty_graph();
-  auto [dquery, dkey, dvalue] = graph->sdpa_backward(
-      graph->tensor(of_heads(d, query_id, d.n_heads)), graph->tensor(of_heads(d, key_id, d.n_kv_heads)),
-      graph->tensor(of_heads(d, value_id, d.n_kv_heads)), graph->tensor(of_heads(d, context_id, d.n_heads)),
-      graph->tensor(of_heads(d, dcontext_id, d.n_heads)), graph->tensor(of_rows(d)),
-      fe::graph::SDPA_backward_attributes()
-          .set_name("attention_backward")
-          .set_causal_mask(true)
-          .set_attn_scale(score_factor(d))
-          .set_deterministic_algorithm(summation == Summation::same_bits));
-  put_out(dquery, of_heads(d, dquery_id, d.n_heads));
-  put_out(dkey, of_heads(d, dkey_id, d.n_kv_heads));
-  put_out(dvalue, of_heads(d, dvalue_id, d.n_kv_heads));
+  const HeadTensor queries = queries_of(layout);
+  const HeadTensor keys = keys_of(layout);
+  auto [dquery, dkey, dvalue] =
+      graph->sdpa_backward(graph->tensor(described(query_id, queries)), graph->tensor(described(key_id, keys)),
+                           graph->tensor(described(value_id, keys)), graph->tensor(described(context_id, queries)),
+                           graph->tensor(described(dcontext_id, queries)), graph->tensor(logsumexp(layout)),
+                           fe::graph::SDPA_backward_attributes()
+                               .set_name("attention_backward")
+                               .set_causal_mask(true)
+                               .set_attn_scale(score_factor(layout.dims))
+                               .set_deterministic_algorithm(summation == Summation::same_bits));
+  put_out(dquery, described(dquery_id, queries));
+  put_out(dkey, described(dkey_id, keys));
+  put_out(dvalue, described(dvalue_id, keys));
   return graph;
 }
 
@@ -138,36 +131,28 @@ class CudnnAttention final : public AttentionProvider {
   CudnnAttention(const CudnnAttention&) = delete;
   CudnnAttention& operator=(const CudnnAttention&) = delete;
 
-  Refusal forward(const AttentionForwardArgs& args, void* scratch) override {
-    if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
-    const Plan& plan = plan_for(Direction::forward, args.dims);
+  Refusal prepare(Direction direction, const AttentionLayout& layout, std::int64_t scratch_bytes) override {
+    const auto [entry, missing] = plans_.try_emplace(key_of(direction, layout));
+    Plan& plan = entry->second;
+    if (missing) make(plan, direction, layout, scratch_bytes);
     if (plan.graph == nullptr) return plan.refusal;
-    execute(*plan.graph,
-            {{query_id, args.query.data},
-             {key_id, args.key.data},
-             {value_id, args.value.data},
-             {context_id, args.context.data},
-             {statistics_id, args.logsumexp_BHT.data}},
-            scratch);
     return std::nullopt;
   }
 
-  Refusal backward(const AttentionBackwardArgs& args, void* scratch) override {
-    if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
-    const Plan& plan = plan_for(Direction::backward, args.dims);
-    if (plan.graph == nullptr) return plan.refusal;
-    execute(*plan.graph,
-            {{query_id, args.query.data},
-             {key_id, args.key.data},
-             {value_id, args.value.data},
-             {context_id, args.context.data},
-             {dcontext_id, args.dcontext.data},
-             {statistics_id, args.logsumexp_BHT.data},
-             {dquery_id, args.dquery.data},
-             {dkey_id, args.dkey.data},
-             {dvalue_id, args.dvalue.data}},
-            scratch);
-    return std::nullopt;
+  void compute(Direction direction, const AttentionLayout& layout, const AttentionAddresses& at,
+               void* scratch) override {
+    std::unordered_map<std::int64_t, void*> tensors{{query_id, at.query},
+                                                    {key_id, at.key},
+                                                    {value_id, at.value},
+                                                    {context_id, at.context},
+                                                    {statistics_id, at.logsumexp}};
+    if (direction == Direction::backward) {
+      tensors.insert({{dcontext_id, at.dcontext}, {dquery_id, at.dquery}, {dkey_id, at.dkey}, {dvalue_id, at.dvalue}});
+    }
+    const Plan& plan = plans_.at(key_of(direction, layout));
+    if (auto status = plan.graph->execute(handle_, tensors, scratch); status.is_bad()) {
+      throw EngineError(EngineExit::failed, "attention: cuDNN failed: " + status.get_message());
+    }
   }
 
  private:
@@ -175,33 +160,32 @@ class CudnnAttention final : public AttentionProvider {
     std::shared_ptr<Graph> graph;  // nullptr: refused
     std::string refusal;
   };
-  // B, T, H, K, D
-  using Key = std::tuple<Direction, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  using Key = std::array<std::int64_t, 8>;
 
-  const Plan& plan_for(Direction direction, const AttentionDims& d) {
-    const Key key{direction, d.batch, d.seq_len, d.n_heads, d.n_kv_heads, d.head_dim};
-    const auto [entry, missing] = plans_.try_emplace(key);
-    Plan& plan = entry->second;
-    if (!missing) return plan;
-    const bool is_forward = direction == Direction::forward;
-    auto graph = is_forward ? forward_graph(d) : backward_graph(d, summation_);
-    plan.refusal = build(*graph, handle_, scratch_bytes(d));
-    if (plan.refusal.empty()) {
-      plan.graph = std::move(graph);
-      return plan;
-    }
-    plan.refusal = "cuDNN does not compute attention " + std::string(is_forward ? "forward" : "backward") +
-                   " of B=" + std::to_string(d.batch) + " T=" + std::to_string(d.seq_len) +
-                   " H=" + std::to_string(d.n_heads) + " K=" + std::to_string(d.n_kv_heads) +
-                   " D=" + std::to_string(d.head_dim) + ": " + plan.refusal;
-    std::cerr << "perfbench-engine: " << plan.refusal << std::endl;
-    return plan;
+  static Key key_of(Direction direction, const AttentionLayout& layout) {
+    const AttentionDims& d = layout.dims;
+    return {static_cast<std::int64_t>(direction),
+            d.batch,
+            d.seq_len,
+            d.n_heads,
+            d.n_kv_heads,
+            d.head_dim,
+            layout.n_heads,
+            layout.n_kv_heads};
   }
 
-  void execute(const Graph& graph, std::unordered_map<std::int64_t, void*> tensors, void* scratch) const {
-    if (auto status = graph.execute(handle_, tensors, scratch); status.is_bad()) {
-      throw EngineError(EngineExit::failed, "attention: cuDNN failed: " + status.get_message());
+  void make(Plan& plan, Direction direction, const AttentionLayout& layout, std::int64_t scratch_bytes) const {
+    const bool is_forward = direction == Direction::forward;
+    auto graph = is_forward ? forward_graph(layout) : backward_graph(layout, summation_);
+    const std::string problem = build(*graph, handle_, scratch_bytes);
+    if (problem.empty()) {
+      plan.graph = std::move(graph);
+      return;
     }
+    const AttentionDims& d = layout.dims;
+    plan.refusal = std::string(is_forward ? "forward" : "backward") + " of B=" + std::to_string(d.batch) +
+                   " T=" + std::to_string(d.seq_len) + " H=" + std::to_string(d.n_heads) +
+                   " K=" + std::to_string(d.n_kv_heads) + " D=" + std::to_string(d.head_dim) + ": " + problem;
   }
 
   const Summation summation_;

@@ -19,6 +19,7 @@ set(PERFBENCH_CUDA_KERNELS
 set(PERFBENCH_CUDA_HOST_SOURCES
   attention.cpp
   attention_dot_product.cpp
+  attention_layout.cpp
   cuda_ops.cpp
   host_mailbox.cpp
   matmul.cpp

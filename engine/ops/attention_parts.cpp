@@ -1,0 +1,78 @@
+#include "engine/ops/attention_parts.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace perfbench::engine {
+namespace {
+
+// Counters and the like, which no documentation puts into numbers.
+constexpr std::int64_t kLibraryBytes = std::int64_t{16} << 20;
+
+// cuDNN's tiles: it holds the scores' gradient in whole ones (64 queries, 128 keys; the front end's
+// scaled_dot_product_flash_attention.h).
+constexpr std::int64_t kTile = 128;
+
+// What a library's kernel holds of a query head of one sequence. For each row: two f32 statistics; f32 sums of dquery,
+// and of dkey and dvalue, which grouped heads add up afterwards; with the same bits wanted a row of the gradient of the
+// scores in bf16 too. cuDNN never holds both that and the sums of dquery, but which of the two is the version's to say.
+std::int64_t head_bytes(const AttentionDims& d, Summation summation) {
+  const std::int64_t rows = (d.seq_len + kTile - 1) / kTile * kTile;
+  const std::int64_t f32 = static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t scores = summation == Summation::same_bits ? size_bytes(DType::bf16) * rows : 0;
+  return rows * (2 * f32 + 3 * d.head_dim * f32 + scores);
+}
+
+// Operands of a part begin where the part before ends, and cuDNN takes addresses that are multiples of 16 bytes: four
+// f32 of the logsumexp. (Of bf16 vectors it takes multiples of 16 bytes anyway.)
+constexpr std::int64_t kAlignedRows = 4;
+
+std::string text(std::int64_t number) {
+  return std::to_string(number);
+}
+
+}  // namespace
+
+AttentionSplit split_attention_backward(const AttentionDims& d, Summation summation) {
+  const std::int64_t group = d.n_heads / d.n_kv_heads;
+  const std::int64_t head = head_bytes(d, summation);
+  const std::int64_t room = kAttentionPartBytes - kLibraryBytes;
+  // In any order the workspace grows with T alone: as much at once as fits.
+  const std::int64_t rows =
+      summation == Summation::same_bits ? kAttentionPartRows : std::numeric_limits<std::int64_t>::max();
+  const auto most = [&](std::int64_t heads) { return std::min(rows / (heads * d.seq_len), room / (heads * head)); };
+  if (group * head > room) {
+    return {.refusal = "the backward pass of one key/value head needs " + text(group * head + kLibraryBytes) +
+                       " bytes of workspace, more than " + text(kAttentionPartBytes)};
+  }
+  AttentionSplit split{.sequences = 1, .kv_heads = d.n_kv_heads};
+  if (const std::int64_t sequences = most(d.n_heads); sequences > 0) {
+    split.sequences = std::min(sequences, d.batch);
+  } else {
+    split.kv_heads = std::clamp<std::int64_t>(most(group), 1, d.n_kv_heads);
+  }
+  const bool whole = split.sequences == d.batch && split.kv_heads == d.n_kv_heads;
+  if (!whole && d.seq_len % kAlignedRows != 0) {
+    return {.refusal =
+                "the backward pass goes in parts, which begin at multiples of 16 bytes only where seq_len is a "
+                "multiple of 4, and it is " +
+                text(d.seq_len)};
+  }
+  split.workspace_bytes = split.sequences * split.kv_heads * group * head + kLibraryBytes;
+  return split;
+}
+
+std::vector<AttentionPart> parts_of(const AttentionDims& d, const AttentionSplit& split) {
+  std::vector<AttentionPart> parts;
+  for (std::int64_t sequence = 0; sequence < d.batch; sequence += split.sequences) {
+    for (std::int64_t head = 0; head < d.n_kv_heads; head += split.kv_heads) {
+      parts.push_back({.first_sequence = sequence,
+                       .sequences = std::min(split.sequences, d.batch - sequence),
+                       .first_kv_head = head,
+                       .kv_heads = std::min(split.kv_heads, d.n_kv_heads - head)});
+    }
+  }
+  return parts;
+}
+
+}  // namespace perfbench::engine

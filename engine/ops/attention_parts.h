@@ -1,0 +1,50 @@
+// The parts in which a library computes flash attention's backward pass, one call after another in one workspace.
+// cuDNN's deterministic algorithm holds the gradient of all scores of a call, 2*T*T bytes for each query head of each
+// sequence; sequences are independent of each other, and so are key/value heads with their query heads, so that parts
+// change no bit of the result. One function decides, for what is planned (workspace.h) and for what is executed
+// (cuda/attention.cpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/ops/ops.h"
+
+namespace perfbench::engine {
+
+// Of libraries. same_bits: results depend on the operands alone. any_order: gradients may be added up in the order of
+// their arrival.
+enum class Summation { same_bits, any_order };
+constexpr Summation summation_of(const spec::RunSpec& run) {
+  return run.deterministic ? Summation::same_bits : Summation::any_order;
+}
+
+// Several whole sequences of the batch, or some key/value heads, with their query heads, of one sequence.
+struct AttentionPart {
+  std::int64_t first_sequence = 0;
+  std::int64_t sequences = 0;
+  std::int64_t first_kv_head = 0;
+  std::int64_t kv_heads = 0;
+  friend bool operator==(const AttentionPart&, const AttentionPart&) = default;
+};
+
+// The size of all parts but the last of the batch, or of each sequence, which may be smaller.
+struct AttentionSplit {
+  std::int64_t sequences = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t workspace_bytes = 0;  // of each part; 0 where it is refused
+  std::string refusal;               // why a library cannot compute it, or empty
+};
+
+// Rows (query heads x tokens) of a part whose workspace grows with T*T: enough work for a whole GPU. A single key/value
+// head's may be more.
+inline constexpr std::int64_t kAttentionPartRows = 65536;
+inline constexpr std::int64_t kAttentionPartBytes = std::int64_t{4} << 30;
+
+AttentionSplit split_attention_backward(const AttentionDims& dims, Summation summation);
+
+// All of it, each head of each sequence once, in the order of memory.
+std::vector<AttentionPart> parts_of(const AttentionDims& dims, const AttentionSplit& split);
+
+}  // namespace perfbench::engine

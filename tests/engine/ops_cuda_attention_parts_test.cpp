@@ -1,0 +1,305 @@
+// Attention by a library, part by part: by one that computes plainly on the host what it is told of dimensions, strides
+// and addresses.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "engine/core/error.h"
+#include "engine/ops/workspace.h"
+#include "tests/engine/cuda_attention.h"
+#include "tests/engine/oracle/expect_within.h"
+#include "tests/engine/oracle/products.h"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+using oracle::rounded_to;
+using oracle::Values;
+using spec::AttentionKind;
+using testing::HasSubstr;
+
+// An operand of one part, as the library finds it.
+class Heads {
+ public:
+  Heads(void* data, DType dtype, const HeadTensor& layout) : data_(data), dtype_(dtype), layout_(layout) {}
+
+  double get(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t d) const {
+    const std::int64_t i = element(b, h, t, d);
+    if (dtype_ == DType::f32) return static_cast<double>(static_cast<const float*>(data_)[i]);
+    const auto high = static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(data_)[i]) << 16;
+    return static_cast<double>(std::bit_cast<float>(high));
+  }
+  void set(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t d, double value) const {
+    const std::int64_t i = element(b, h, t, d);
+    const auto rounded = static_cast<float>(rounded_to(dtype_, value));
+    if (dtype_ == DType::f32) {
+      static_cast<float*>(data_)[i] = rounded;
+    } else {
+      static_cast<std::uint16_t*>(data_)[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded) >> 16);
+    }
+  }
+
+ private:
+  std::int64_t element(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t d) const {
+    const auto& s = layout_.strides;
+    return b * s[0] + h * s[1] + t * s[2] + d * s[3];
+  }
+
+  void* data_;
+  DType dtype_;
+  HeadTensor layout_;
+};
+
+// What the library was asked.
+struct Notes {
+  struct Call {
+    Direction direction = Direction::forward;
+    AttentionLayout layout;
+  };
+  std::vector<std::int64_t> scratch_bytes;
+  std::vector<Call> calls;
+  std::optional<std::int64_t> refused_batch;  // problems of so many sequences are not computed
+  bool computes = true;
+};
+
+class HostAttention final : public AttentionProvider {
+ public:
+  HostAttention(const CudaDevice& device, Notes& notes) : device_(device), notes_(notes) {}
+
+  Refusal prepare(Direction, const AttentionLayout& layout, std::int64_t scratch_bytes) override {
+    notes_.scratch_bytes.push_back(scratch_bytes);
+    if (layout.dims.batch == notes_.refused_batch) return "the host is tired";
+    return std::nullopt;
+  }
+
+  void compute(Direction direction, const AttentionLayout& layout, const AttentionAddresses& at,
+               void* scratch) override {
+    notes_.calls.push_back({direction, layout});
+    std::memset(scratch, 0x7f, 64);  // no part relies on what another left there
+    if (!notes_.computes) return;
+    device_.synchronize();
+    const AttentionDims& d = layout.dims;
+    for (std::int64_t b = 0; b < d.batch; ++b) {
+      for (std::int64_t h = 0; h < d.n_heads; ++h) {
+        if (direction == Direction::forward) forward(layout, at, b, h);
+      }
+      for (std::int64_t h = 0; h < d.n_kv_heads; ++h) {
+        if (direction == Direction::backward) backward(layout, at, b, h);
+      }
+    }
+  }
+
+ private:
+  static Heads queries(void* data, const AttentionLayout& layout) { return {data, DType::bf16, queries_of(layout)}; }
+  static Heads keys(void* data, const AttentionLayout& layout) { return {data, DType::bf16, keys_of(layout)}; }
+  static Heads rows(void* data, const AttentionLayout& layout) { return {data, DType::f32, statistics_of(layout)}; }
+
+  static double score(const AttentionDims& d, const Heads& query, const Heads& key, std::int64_t b, std::int64_t h,
+                      std::int64_t i, std::int64_t j) {
+    double sum = 0;
+    for (std::int64_t e = 0; e < d.head_dim; ++e) {
+      sum += query.get(b, h, i, e) * key.get(b, h / (d.n_heads / d.n_kv_heads), j, e);
+    }
+    return sum / std::sqrt(static_cast<double>(d.head_dim));
+  }
+
+  static void forward(const AttentionLayout& layout, const AttentionAddresses& at, std::int64_t b, std::int64_t h) {
+    const AttentionDims& d = layout.dims;
+    const Heads query = queries(at.query, layout), key = keys(at.key, layout), value = keys(at.value, layout);
+    for (std::int64_t i = 0; i < d.seq_len; ++i) {
+      double sum = 0;
+      Values context(static_cast<std::size_t>(d.head_dim));
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const double weight = std::exp(score(d, query, key, b, h, i, j));
+        sum += weight;
+        for (std::size_t e = 0; e < context.size(); ++e) {
+          context[e] += weight * value.get(b, h / (d.n_heads / d.n_kv_heads), j, static_cast<std::int64_t>(e));
+        }
+      }
+      rows(at.logsumexp, layout).set(b, h, i, 0, std::log(sum));
+      for (std::size_t e = 0; e < context.size(); ++e) {
+        queries(at.context, layout).set(b, h, i, static_cast<std::int64_t>(e), context[e] / sum);
+      }
+    }
+  }
+
+  // Of a key/value head and its query heads.
+  static void backward(const AttentionLayout& layout, const AttentionAddresses& at, std::int64_t b, std::int64_t kv) {
+    const AttentionDims& d = layout.dims;
+    const Heads query = queries(at.query, layout), key = keys(at.key, layout), value = keys(at.value, layout);
+    const Heads context = queries(at.context, layout), dcontext = queries(at.dcontext, layout);
+    const std::int64_t group = d.n_heads / d.n_kv_heads;
+    const double scale = 1 / std::sqrt(static_cast<double>(d.head_dim));
+    Values dkey(static_cast<std::size_t>(d.seq_len * d.head_dim)), dvalue(dkey.size());
+    for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
+      for (std::int64_t i = 0; i < d.seq_len; ++i) {
+        double delta = 0;
+        for (std::int64_t e = 0; e < d.head_dim; ++e) delta += dcontext.get(b, h, i, e) * context.get(b, h, i, e);
+        const double logsumexp = rows(at.logsumexp, layout).get(b, h, i, 0);
+        Values dquery(static_cast<std::size_t>(d.head_dim));
+        for (std::int64_t j = 0; j <= i; ++j) {
+          const double weight = std::exp(score(d, query, key, b, h, i, j) - logsumexp);
+          double dweight = 0;
+          for (std::int64_t e = 0; e < d.head_dim; ++e) dweight += dcontext.get(b, h, i, e) * value.get(b, kv, j, e);
+          const double dscore = weight * (dweight - delta) * scale;
+          for (std::int64_t e = 0; e < d.head_dim; ++e) {
+            dquery[static_cast<std::size_t>(e)] += dscore * key.get(b, kv, j, e);
+            dkey[static_cast<std::size_t>(j * d.head_dim + e)] += dscore * query.get(b, h, i, e);
+            dvalue[static_cast<std::size_t>(j * d.head_dim + e)] += weight * dcontext.get(b, h, i, e);
+          }
+        }
+        for (std::int64_t e = 0; e < d.head_dim; ++e) {
+          queries(at.dquery, layout).set(b, h, i, e, dquery[static_cast<std::size_t>(e)]);
+        }
+      }
+    }
+    for (std::int64_t j = 0; j < d.seq_len; ++j) {
+      for (std::int64_t e = 0; e < d.head_dim; ++e) {
+        keys(at.dkey, layout).set(b, kv, j, e, dkey[static_cast<std::size_t>(j * d.head_dim + e)]);
+        keys(at.dvalue, layout).set(b, kv, j, e, dvalue[static_cast<std::size_t>(j * d.head_dim + e)]);
+      }
+    }
+  }
+
+  const CudaDevice& device_;
+  Notes& notes_;
+};
+
+class AttentionInParts : public CudaAttention {
+ protected:
+  void SetUp() override {
+    CudaAttention::SetUp();
+    if (!IsSkipped()) make_workspace(std::int64_t{256} << 20);
+  }
+  std::unique_ptr<CudaOps> make_host_ops(AttentionChoice choice = AttentionChoice::cudnn) {
+    return make_ops(CudaOpsOptions{.precision = spec::Precision::bf16,
+                                   .attention = choice,
+                                   .attention_provider = [this](const CudaDevice& device, Summation) {
+                                     return std::make_unique<HostAttention>(device, notes_);
+                                   }});
+  }
+  std::vector<std::int64_t> batches() const {
+    std::vector<std::int64_t> out;
+    for (const auto& call : notes_.calls) out.push_back(call.layout.dims.batch);
+    return out;
+  }
+
+  Notes notes_;
+};
+
+// Short sequences, so that many rows are little work. Of grouped heads, with an odd rest: sequences in parts of 1024
+// and 226, and heads of each of two sequences in parts of 1024 key/value heads and 76.
+constexpr AttentionDims kManySequences{.batch = 1250, .seq_len = 16, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+constexpr AttentionDims kManyHeads{.batch = 2, .seq_len = 16, .n_heads = 4400, .n_kv_heads = 1100, .head_dim = 8};
+
+TEST_F(AttentionInParts, IsTheOracles) {
+  for (const auto& dims : {kManySequences, kManyHeads}) {
+    const AttentionProblem p(DType::bf16, dims);
+    const auto ops = make_host_ops();
+    ops->attention_forward(p.forward(AttentionKind::flash));
+    ops->attention_backward(p.backward(AttentionKind::flash));
+    const Values q = p.query.values(), k = p.key.values(), v = p.value.values();
+    const auto forward = oracle::attention_forward(q, k, v, dims);
+    const auto gradient = oracle::attention_backward(p.dcontext.values(), q, k, v, dims);
+    // f32 logsumexp; the context that delta is made of was rounded once, to bf16.
+    const auto by_magnitude = [](const Values& magnitude) {
+      return [&magnitude](std::size_t i) { return (oracle::kUnitBf16 + 16 * oracle::kUnitF32) * magnitude[i]; };
+    };
+    oracle::expect_within(
+        p.logsumexp, forward.logsumexp, [](std::size_t) { return 0x1p-40; }, "logsumexp");
+    oracle::expect_within(
+        p.context, forward.context, [](std::size_t) { return 0x1p-40; }, "context");
+    oracle::expect_within(p.dquery, gradient.dquery.value, by_magnitude(gradient.dquery.magnitude), "dquery");
+    oracle::expect_within(p.dkey, gradient.dkey.value, by_magnitude(gradient.dkey.magnitude), "dkey");
+    oracle::expect_within(p.dvalue, gradient.dvalue.value, by_magnitude(gradient.dvalue.magnitude), "dvalue");
+  }
+}
+
+TEST_F(AttentionInParts, HasTheBitsOfAllAtOnce) {
+  for (const auto& dims : {kManySequences, kManyHeads}) {
+    const AttentionProblem parts(DType::bf16, dims), whole(DType::bf16, dims);
+    const auto ops = make_host_ops();
+    ops->attention_forward(parts.forward(AttentionKind::flash));
+    ops->attention_backward(parts.backward(AttentionKind::flash));
+    const AttentionPart all{0, dims.batch, 0, dims.n_kv_heads};
+    HostAttention library(*device_, notes_);
+    char scratch[64];
+    const auto forward = whole.forward(AttentionKind::flash);
+    const auto backward = whole.backward(AttentionKind::flash);
+    library.compute(Direction::forward, layout_of(dims, all), addresses_of(forward, all), scratch);
+    library.compute(Direction::backward, layout_of(dims, all), addresses_of(backward, all), scratch);
+    EXPECT_EQ(parts.dquery.bytes(), whole.dquery.bytes());
+    EXPECT_EQ(parts.dkey.bytes(), whole.dkey.bytes());
+    EXPECT_EQ(parts.dvalue.bytes(), whole.dvalue.bytes());
+  }
+}
+
+TEST_F(AttentionInParts, GoesForwardAtOnceAndBackwardInParts) {
+  notes_.computes = false;
+  const AttentionProblem p(DType::bf16, kManySequences);
+  const auto ops = make_host_ops();
+  ops->attention_forward(p.forward(AttentionKind::flash));
+  EXPECT_THAT(batches(), testing::ElementsAre(1250));
+  notes_.calls.clear();
+  ops->attention_backward(p.backward(AttentionKind::flash));
+  EXPECT_THAT(batches(), testing::ElementsAre(1024, 226));
+  EXPECT_EQ(notes_.calls[0].direction, Direction::backward);
+}
+
+// The dry walk's workspace (workspace::bytes) is what a part asks for, and no byte more.
+TEST_F(AttentionInParts, TakesTheWorkspaceThatIsPlanned) {
+  notes_.computes = false;
+  const AttentionProblem p(DType::bf16, kManySequences);
+  spec::RunSpec run;
+  run.device = spec::Device::cuda;
+  run.precision = spec::Precision::bf16;
+  run.model.d_model = 32;
+  run.model.n_heads = kManySequences.n_heads;
+  run.model.n_kv_heads = kManySequences.n_kv_heads;
+  run.model.head_dim = kManySequences.head_dim;
+  run.seq_len = kManySequences.seq_len;
+  run.global_batch = kManySequences.batch;
+  const std::int64_t planned = workspace::bytes(run);
+  const auto ops = make_host_ops();
+  ops->use_workspace(workspace().slice(0, Shape{planned / 4}));
+  ops->attention_forward(p.forward(AttentionKind::flash));
+  notes_.scratch_bytes.clear();
+  ops->attention_backward(p.backward(AttentionKind::flash));
+  EXPECT_THAT(notes_.scratch_bytes, testing::ElementsAre(planned, planned)) << "the first part, and the last";
+  ops->use_workspace(workspace().slice(0, Shape{planned / 4 - 1}));
+  EXPECT_THROW(ops->attention_backward(p.backward(AttentionKind::flash)), LogicFault);
+}
+
+TEST_F(AttentionInParts, ComputesNothingByTheLibraryUnlessItTakesTheLastPartToo) {
+  constexpr AttentionDims kTwoParts{.batch = 2049, .seq_len = 4, .n_heads = 8, .n_kv_heads = 8, .head_dim = 8};
+  const AttentionProblem p(DType::bf16, kTwoParts);
+  notes_.refused_batch = 1;
+  const auto ops = make_host_ops();
+  try {
+    ops->attention_backward(p.backward(AttentionKind::flash));
+    ADD_FAILURE() << "was computed";
+  } catch (const EngineError& error) {
+    EXPECT_EQ(error.exit(), EngineExit::infeasible);
+    EXPECT_THAT(error.what(), HasSubstr("the host is tired"));
+  }
+  EXPECT_TRUE(notes_.calls.empty());
+}
+
+TEST_F(AttentionInParts, AsksTheLibraryForNothingThatIsNotBf16OrHasNoParts) {
+  const AttentionDims dims{.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
+  const AttentionProblem f32(DType::f32, dims);
+  const auto ops = make_host_ops(AttentionChoice::automatic);
+  ops->attention_forward(f32.forward(AttentionKind::flash));
+  ops->attention_backward(f32.backward(AttentionKind::flash));
+  EXPECT_TRUE(notes_.scratch_bytes.empty());
+  // 65541 rows in sequences of seven: parts would begin anywhere.
+  const AttentionProblem odd(DType::bf16, {.batch = 9363, .seq_len = 7, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
+  EXPECT_THROW(make_host_ops()->attention_backward(odd.backward(AttentionKind::flash)), EngineError);
+  EXPECT_TRUE(notes_.scratch_bytes.empty());
+  wait();
+}
+
+}  // namespace
+}  // namespace perfbench::engine::cuda

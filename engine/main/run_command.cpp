@@ -60,7 +60,8 @@ spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context) {
           .flops = context.ops.flops(),
           .traffic = context.collectives.traffic(),
           .parameters = counts.total,
-          .matmul_parameters = counts.matmul_active};
+          .matmul_parameters = counts.matmul_active,
+          .attention_kernels = context.ops.attention_kernels()};
 }
 
 // What the GPU says of itself during the steps. Nothing for a device that says nothing.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/pending.h"
 #include "engine/core/rng.h"
@@ -328,6 +329,10 @@ class Ops {
 
   // Whether `precision` is computed by conversion because the chip has no such units.
   virtual bool emulates(spec::Precision precision) const = 0;
+
+  // Who computed flash attention so far, where there is a choice. Of a direction in which not every call was a
+  // library's: own.
+  virtual std::vector<spec::AttentionKernel> attention_kernels() const { return {}; }
 
  protected:
   virtual void do_matmul(const MatmulArgs& args) = 0;

@@ -287,6 +287,36 @@ TEST_F(AttentionInParts, ComputesNothingByTheLibraryUnlessItTakesTheLastPartToo)
   EXPECT_TRUE(notes_.calls.empty());
 }
 
+std::string told(const Ops& ops) {
+  std::string out;
+  for (const auto& kernel : ops.attention_kernels()) {
+    out += std::string(spec::enum_name(kernel.direction)) + " " + std::string(spec::enum_name(kernel.computed_by)) +
+           (kernel.reason.empty() ? "" : " (" + kernel.reason + ")") + "; ";
+  }
+  return out;
+}
+
+TEST_F(AttentionInParts, SaysWhoComputedEachDirectionAndWhyNotTheLibrary) {
+  const AttentionDims dims{.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
+  const AttentionProblem p(DType::bf16, dims);
+  const auto ops = make_host_ops(AttentionChoice::automatic);
+  EXPECT_EQ(told(*ops), "");
+  ops->attention_forward(p.forward(AttentionKind::dot_product));
+  EXPECT_EQ(told(*ops), "") << "there is no choice";
+  ops->attention_forward(p.forward(AttentionKind::flash));
+  EXPECT_EQ(told(*ops), "forward cudnn; ");
+  notes_.refused_batch = 1;
+  ops->attention_backward(p.backward(AttentionKind::flash));
+  EXPECT_EQ(told(*ops), "forward cudnn; backward own (the host is tired); ");
+  notes_.refused_batch.reset();
+  ops->attention_backward(p.backward(AttentionKind::flash));
+  EXPECT_EQ(told(*ops), "forward cudnn; backward own (the host is tired); ") << "not all of it was the library's";
+  const auto own = make_ops(AttentionChoice::own);
+  own->attention_forward(p.forward(AttentionKind::flash));
+  EXPECT_EQ(told(*own), "forward own (own kernels were asked for); ");
+  wait();
+}
+
 TEST_F(AttentionInParts, AsksTheLibraryForNothingThatIsNotBf16OrHasNoParts) {
   const AttentionDims dims{.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
   const AttentionProblem f32(DType::f32, dims);
@@ -294,6 +324,7 @@ TEST_F(AttentionInParts, AsksTheLibraryForNothingThatIsNotBf16OrHasNoParts) {
   ops->attention_forward(f32.forward(AttentionKind::flash));
   ops->attention_backward(f32.backward(AttentionKind::flash));
   EXPECT_TRUE(notes_.scratch_bytes.empty());
+  EXPECT_THAT(told(*ops), HasSubstr("backward own (cuDNN computes attention in bf16 alone)"));
   // 65541 rows in sequences of seven: parts would begin anywhere.
   const AttentionProblem odd(DType::bf16, {.batch = 9363, .seq_len = 7, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   EXPECT_THROW(make_host_ops()->attention_backward(odd.backward(AttentionKind::flash)), EngineError);

@@ -105,7 +105,10 @@ TEST_F(CudaAttention, NeedsThePlannedWorkspace) {
 TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyWhereItWasAskedFor) {
   if (!cudnn_versions().empty()) GTEST_SKIP() << "skipped: built with cuDNN";
   const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
-  EXPECT_NO_THROW(make_ops(AttentionChoice::automatic)->attention_forward(p.forward(AttentionKind::flash)));
+  const auto ops = make_ops(AttentionChoice::automatic);
+  EXPECT_NO_THROW(ops->attention_forward(p.forward(AttentionKind::flash)));
+  ASSERT_EQ(ops->attention_kernels().size(), 1U);
+  EXPECT_EQ(ops->attention_kernels()[0].reason, "built without cuDNN");
   EXPECT_THROW(make_ops(AttentionChoice::cudnn)->attention_forward(p.forward(AttentionKind::flash)), EngineError);
   wait();
 }

@@ -135,6 +135,34 @@ struct AxisTraffic {
   }
 };
 
+enum class AttentionDirection { forward, backward };
+template <>
+struct EnumNames<AttentionDirection> {
+  static constexpr std::array kNames{std::pair{AttentionDirection::forward, "forward"},
+                                     std::pair{AttentionDirection::backward, "backward"}};
+};
+
+// Whose kernels.
+enum class ComputedBy { cudnn, own };
+template <>
+struct EnumNames<ComputedBy> {
+  static constexpr std::array kNames{std::pair{ComputedBy::cudnn, "cudnn"}, std::pair{ComputedBy::own, "own"}};
+};
+
+// Who computed flash attention on a GPU, in one direction.
+struct AttentionKernel {
+  AttentionDirection direction = AttentionDirection::forward;
+  ComputedBy computed_by = ComputedBy::own;
+  std::string reason;  // why not cuDNN; empty where it did
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"direction", "forward or backward"}, self.direction);
+    f(Field{"computed_by", "cudnn or own"}, self.computed_by);
+    f(Field{"reason", "why not cuDNN"}, self.reason);
+  }
+};
+
 // What the dry backend counted for one rank.
 struct DryReport {
   bool feasible = true;
@@ -177,6 +205,7 @@ struct RunSummary {
   std::vector<AxisTraffic> traffic;
   std::int64_t parameters = 0;
   std::int64_t matmul_parameters = 0;
+  std::vector<AttentionKernel> attention_kernels;  // each direction once; none where no choice is made: on a CPU
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -192,6 +221,7 @@ struct RunSummary {
     f(Field{"traffic", "collectives of a step on this rank"}, self.traffic);
     f(Field{"parameters", "parameters of the model", 0}, self.parameters);
     f(Field{"matmul_parameters", "parameters that multiply each token", 0}, self.matmul_parameters);
+    f(Field{"attention_kernels", "who computed flash attention on a GPU"}.omitted_at_default(), self.attention_kernels);
   }
 };
 

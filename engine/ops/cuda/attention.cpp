@@ -48,7 +48,24 @@ bool CudaOps::by_library(Direction direction, const Args& args) {
   if (refusal.has_value() && attention_choice_ == AttentionChoice::cudnn) {
     throw EngineError(EngineExit::infeasible, "attention by cuDNN was asked for: " + *refusal);
   }
+  note_attention(direction, refusal);
   return !refusal.has_value();
+}
+
+void CudaOps::note_attention(Direction direction, const AttentionProvider::Refusal& refusal) {
+  auto& noted = attention_noted_.try_emplace(direction).first->second;
+  if (!noted.has_value()) noted = refusal;
+}
+
+std::vector<spec::AttentionKernel> CudaOps::attention_kernels() const {
+  std::vector<spec::AttentionKernel> kernels;
+  for (const auto& [direction, refusal] : attention_noted_) {
+    kernels.push_back({.direction = direction == Direction::forward ? spec::AttentionDirection::forward
+                                                                    : spec::AttentionDirection::backward,
+                       .computed_by = refusal.has_value() ? spec::ComputedBy::own : spec::ComputedBy::cudnn,
+                       .reason = refusal.value_or("")});
+  }
+  return kernels;
 }
 
 DotProductTools CudaOps::dot_product_tools(const AttentionDims& dims) {

@@ -2,8 +2,10 @@
 // order that is fixed by the shapes. All work goes to the device's compute stream.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/core/cuda_device.h"
 #include "engine/ops/cuda/attention_provider.h"
@@ -31,6 +33,7 @@ class CudaOps final : public Ops {
   ~CudaOps() override;
 
   bool emulates(spec::Precision precision) const override;
+  std::vector<spec::AttentionKernel> attention_kernels() const override;
   void use_workspace(TensorView workspace) override { workspace_ = workspace; }
   bool records() const override { return true; }
   void begin_recording() override { recordings_.begin(); }
@@ -76,6 +79,7 @@ class CudaOps final : public Ops {
   AttentionProvider::Refusal by_provider(Direction direction, const Args& args) const;
   template <class Args>
   bool by_library(Direction direction, const Args& args);
+  void note_attention(Direction direction, const AttentionProvider::Refusal& refusal);
 
   const CudaDevice& device_;
   Recordings recordings_;
@@ -86,6 +90,7 @@ class CudaOps final : public Ops {
   HostMailbox mailbox_;
   std::unique_ptr<MatmulProvider> matmul_;
   std::unique_ptr<AttentionProvider> attention_;
+  std::map<Direction, AttentionProvider::Refusal> attention_noted_;  // of a direction the first refusal, if any
 };
 
 std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, const CudaOpsOptions& options);

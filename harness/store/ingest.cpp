@@ -173,6 +173,7 @@ void insert_evidence(Connection& db, const RunEvidence& evidence, const std::vec
   if (evidence.summary) {
     insert_rows(db, "attempt_summaries", key, std::vector{*evidence.summary});
     insert_rows(db, "attempt_traffic", key, evidence.summary->traffic);
+    insert_rows(db, "attempt_attention", key, evidence.summary->attention_kernels);
   }
   insert_metrics(db, key, evidence);
 }

@@ -55,6 +55,9 @@ class AttemptReader {
         run_(db, "SELECT run_id, run_json FROM runs WHERE run_key = ?"),
         machine_(db, "SELECT machine_fingerprint FROM environments WHERE environment_key = ?"),
         facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?"),
+        attention_(db,
+                   "SELECT direction, computed_by, reason FROM attempt_attention WHERE attempt_key = ? "
+                   "ORDER BY direction DESC"),
         metrics_(db, "SELECT metric, value FROM metric_values WHERE attempt_key = ?") {}
 
   // The columns and joins that read() expects.
@@ -101,12 +104,24 @@ class AttemptReader {
     if (!row.is_null(12)) attempt.environment = environment(row.integer(12));
     attempt.emulated = row.integer(13) != 0;
     attempt.flops = flops_of(row);
+    if (attempt.run->device == spec::Device::cuda) read_attention(attempt, name.row);
     metrics_.with(attempt.key);
     while (metrics_.step()) {
       attempt.metrics[metrics_.text(0)] =
           stored_number(db_, {.table = "metrics", .row = name.row}, metrics_.text(0), metrics_.real(1));
     }
     return attempt;
+  }
+
+  void read_attention(StoredAttempt& attempt, const std::string& row) {
+    const RowName name{.table = "attempt_attention", .row = row};
+    attention_.with(attempt.key);
+    while (attention_.step()) {
+      attempt.attention_kernels.push_back(
+          {.direction = stored_enum<spec::AttentionDirection>(db_, name, "direction", attention_.text(0)),
+           .computed_by = stored_enum<spec::ComputedBy>(db_, name, "computed_by", attention_.text(1)),
+           .reason = attention_.text(2)});
+    }
   }
 
   static std::string row_text(const StoredAttempt& attempt) {
@@ -139,6 +154,7 @@ class AttemptReader {
   Statement run_;
   Statement machine_;
   Statement facts_;
+  Statement attention_;
   Statement metrics_;
   std::map<std::int64_t, std::shared_ptr<const spec::RunSpec>> runs_;
   std::map<std::int64_t, std::shared_ptr<const StoredEnvironment>> environments_;

@@ -36,6 +36,7 @@ struct StoredAttempt {
   std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
   std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
   std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nothing where the run did not end well
+  std::vector<spec::AttentionKernel> attention_kernels;  // none on a CPU, or of an older perfbench
   std::map<std::string, double> metrics;
 };
 

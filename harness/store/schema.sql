@@ -236,6 +236,15 @@ CREATE TABLE attempt_traffic (
   PRIMARY KEY (attempt_key, axis, collective)
 ) STRICT, WITHOUT ROWID;
 
+-- Who computed flash attention on a GPU (spec::AttentionKernel); no rows of a run on a CPU.
+CREATE TABLE attempt_attention (
+  attempt_key INTEGER NOT NULL REFERENCES attempts,
+  direction   TEXT NOT NULL CHECK (direction IN ('forward', 'backward')),
+  computed_by TEXT NOT NULL CHECK (computed_by IN ('cudnn', 'own')),
+  reason      TEXT NOT NULL,  -- why not cuDNN; '' where it did
+  PRIMARY KEY (attempt_key, direction)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/detect/run_metrics.h).
 CREATE TABLE metrics (
   attempt_key INTEGER NOT NULL REFERENCES attempts,

@@ -98,6 +98,7 @@ class Verification {
     check_fields<spec::GpuSample>("gpu_samples");
     check_fields<spec::RunSummary>("attempt_summaries");
     check_fields<spec::AxisTraffic>("attempt_traffic");
+    check_fields<spec::AttentionKernel>("attempt_attention");
     check_fields<AttemptRecord>("attempts");
     check_runs();
     read_everything();

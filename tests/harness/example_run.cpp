@@ -47,6 +47,7 @@ spec::RunSummary summary_of(const ExampleRun& example) {
   summary.startup_ns = 40'000'000;
   summary.peak.total_bytes = example.peak_bytes;
   summary.resident_bytes = example.peak_bytes + (8 << 20);
+  summary.attention_kernels = example.attention_kernels;
   summary.flops.feed_forward_flops = 1'000'000;
   summary.flops.rematerialised_flops = 250'000;
   summary.traffic = {

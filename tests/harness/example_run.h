@@ -23,6 +23,7 @@ struct ExampleRun {
   std::vector<double> step_s = {0.9, 0.5, 0.5, 0.5, 0.5, 0.5};  // of every rank
   std::vector<double> probe_s = {0.001};                        // of the steps; the last is repeated
   std::int64_t peak_bytes = 64 << 20;
+  std::vector<spec::AttentionKernel> attention_kernels = {};  // of a run on a GPU
 };
 
 AttemptRecord example_attempt(const std::string& cell, std::int64_t number);

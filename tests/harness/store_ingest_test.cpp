@@ -410,7 +410,7 @@ TEST(Ingest, SaysOfARunThatOnlyItsGradientsWereNotFinite) {
 TEST(Migration, CallsTheStoredRunsDivergedWhoseLossWasLost) {
   ScratchFolder scratch;
   auto older = current_schema();
-  older.migrations = older.migrations.first(4);  // up to version 5
+  older.migrations = older.migrations.first(4);  // up to version 5, with today's tables
   {
     auto db = open_database(scratch / "a.db", {.schema = older});
     for (int i = 1; i <= 4; ++i) {
@@ -422,7 +422,8 @@ TEST(Migration, CallsTheStoredRunsDivergedWhoseLossWasLost) {
         "UPDATE steps SET grad_norm = NULL WHERE step >= 2 AND attempt_key <= 2;"
         "UPDATE steps SET loss = NULL WHERE attempt_key = 4;"
         "UPDATE attempts SET state = 'crashed', reason = 'signal 11' WHERE attempt_key = 4;"
-        "UPDATE attempts SET reason = '' WHERE attempt_key < 4");
+        "UPDATE attempts SET reason = '' WHERE attempt_key < 4;"
+        "DROP TABLE attempt_attention");  // of version 7
   }
   auto db = open_database(scratch / "a.db");
   EXPECT_THAT(states(db), ElementsAre("diverged: the loss became NaN at step 3; the gradient norm became NaN at step 2",

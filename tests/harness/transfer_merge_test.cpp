@@ -66,8 +66,8 @@ std::vector<std::string> contents(const fs::path& path) {
       "JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'alert_parts', alert_id, fact, before, after, position, name, ns, share FROM alerts "
       "LEFT JOIN alert_environment USING (alert_key) LEFT JOIN alert_attribution USING (alert_key)"};
-  for (const std::string table :
-       {"attempt_arguments", "steps", "traced_steps", "gpu_samples", "attempt_summaries", "attempt_traffic"}) {
+  for (const std::string table : {"attempt_arguments", "steps", "traced_steps", "gpu_samples", "attempt_summaries",
+                                  "attempt_traffic", "attempt_attention"}) {
     std::string columns;
     Statement info(db, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'attempt_key'");
     while (info.step()) columns += ", " + info.text(0);
@@ -120,6 +120,7 @@ class Transfer : public testing::Test {
     auto db = open_database(at(store));
     db.execute(
         "INSERT INTO gpu_samples SELECT max(attempt_key), 1, 0, 1, 5, 1, 1, 1.5, 1, 0, 0, 1, 0, 1 FROM attempts");
+    db.execute("INSERT INTO attempt_attention SELECT max(attempt_key), 'backward', 'own', 'long' FROM attempts");
     db.execute(
         "INSERT INTO traced_steps SELECT max(attempt_key), 0, 7, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0 "
         "FROM attempts");
@@ -188,8 +189,8 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(counts.at("steps").added, 30);
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
   for (const auto* table : {"sweeps", "run_fields", "environments", "metrics", "gpu_samples", "traced_steps",
-                            "attempt_traffic", "baseline_attempts", "baseline_values", "alert_events", "alert_parts",
-                            "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
+                            "attempt_traffic", "attempt_attention", "baseline_attempts", "baseline_values",
+                            "alert_events", "alert_parts", "ab_comparisons", "ab_sides", "ab_pairs", "ab_verdicts"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }

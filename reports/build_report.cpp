@@ -146,6 +146,18 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   }
 }
 
+// What attention in bf16 on a GPU is computed by unless something is in its way. Each reason once.
+void note_attention(ReportRow& row, const CellRuns& cell, const Attempts& finished) {
+  if (cell.run().precision != spec::Precision::bf16) return;
+  for (const auto* attempt : finished) {
+    for (const auto& kernel : attempt->attention_kernels) {
+      if (kernel.computed_by == spec::ComputedBy::cudnn) continue;
+      const auto note = "attention not by cuDNN: " + kernel.reason;
+      if (std::find(row.notes.begin(), row.notes.end(), note) == row.notes.end()) row.notes.push_back(note);
+    }
+  }
+}
+
 void fill_difference(ReportRow& row, const ReportRequest& request) {
   const auto found = std::find_if(request.comparisons.begin(), request.comparisons.end(),
                                   [&](const auto& c) { return c.run_id == row.run_id; });
@@ -179,6 +191,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     fill_state(row, cell, finished);
     fill_measurement(row, cell, request);
     note_trouble(row, finished);
+    note_attention(row, cell, finished);
     fill_difference(row, request);
     report.rows.push_back(std::move(row));
   }

@@ -132,6 +132,43 @@ TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKn
   EXPECT_THAT(rows[2].notes, Contains("no MFU: the peak of " + rows[2].processor + " is not known"));
 }
 
+TEST_F(Report, SaysWhyAttentionInBf16OnAGpuWasNotCudnns) {
+  using spec::AttentionDirection;
+  using spec::ComputedBy;
+  ExampleRun gpu{.attempt = {}};
+  gpu.run.device = spec::Device::cuda;
+  gpu.run.precision = spec::Precision::bf16;
+  gpu.attention_kernels = {
+      {.direction = AttentionDirection::forward, .computed_by = ComputedBy::own, .reason = "no cuDNN"},
+      {.direction = AttentionDirection::backward, .computed_by = ComputedBy::own, .reason = "no cuDNN"}};
+  add(gpu, "without");
+  add(gpu, "without");
+  gpu.run.remat = "full";
+  gpu.attention_kernels[0] = {.direction = AttentionDirection::forward, .computed_by = ComputedBy::cudnn, .reason = ""};
+  gpu.attention_kernels[1].reason = "too long";
+  add(gpu, "long");
+  gpu.run.scan = true;
+  gpu.attention_kernels[1] = {
+      .direction = AttentionDirection::backward, .computed_by = ComputedBy::cudnn, .reason = ""};
+  add(gpu, "all by cuDNN");
+  gpu.run.precision = spec::Precision::fp32;  // of which nobody expects it
+  gpu.attention_kernels[1] = {
+      .direction = AttentionDirection::backward, .computed_by = ComputedBy::own, .reason = "fp32"};
+  add(gpu, "fp32");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto notes = [rows = build().rows](std::size_t row) {
+    std::vector<std::string> out;
+    for (const auto& note : rows.at(row).notes) {
+      if (note.find("cuDNN") != std::string::npos) out.push_back(note);
+    }
+    return out;
+  };
+  EXPECT_THAT(notes(0), testing::ElementsAre("attention not by cuDNN: no cuDNN")) << "once";
+  EXPECT_THAT(notes(1), testing::ElementsAre("attention not by cuDNN: too long"));
+  EXPECT_THAT(notes(2), testing::IsEmpty());
+  EXPECT_THAT(notes(3), testing::IsEmpty());
+}
+
 TEST_F(Report, KeepsATableWholeWhateverANameHolds) {
   perfbench::reports::Report report;
   report.rows.resize(1);

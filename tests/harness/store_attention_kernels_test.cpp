@@ -31,7 +31,7 @@ class RunWithAttention : public testing::Test {
     example_.attention_kernels = kOwnBackward;
   }
   StoredAttempt stored() const {
-    auto db = open_database(scratch_ / "a.db");
+    const auto db = open_database(scratch_ / "a.db", {.mode = OpenMode::read_only});
     const auto attempts = load_attempts(db, parse_selection("all"));
     EXPECT_THAT(attempts, SizeIs(1));
     return attempts.at(0);
@@ -75,24 +75,23 @@ TEST_F(RunWithAttention, HasAColumnForEveryField) {
   EXPECT_EQ(columns, column_names<AttentionKernel>());
 }
 
-// Version 6 lacked nothing but the table.
+// Version 6 lacked nothing but the table; what later versions have is there already.
 TEST_F(RunWithAttention, OfADatabaseWithoutThemStaysAndNewOnesAreAdded) {
   example_.attention_kernels.clear();
   take_in();
   { open_database(scratch_ / "a.db").execute("DROP TABLE attempt_attention; PRAGMA user_version = 6"); }
-  EXPECT_THAT(stored().attention_kernels, IsEmpty());
-  EXPECT_EQ(stored().metrics.at("step_time_s"), 0.5);
+  auto seventh = current_schema();
+  seventh.migrations = seventh.migrations.first(6);
+  auto db = open_database(scratch_ / "a.db", {.schema = seventh});
   example_.attempt = example_attempt("c", 2);
   example_.attention_kernels = kOwnBackward;
   write_run_directory(scratch_ / "second", example_);
-  auto db = open_database(scratch_ / "a.db");
   EXPECT_EQ(ingest_run_directory(db, scratch_ / "second").ingested, Ingested::added);
   const auto attempts = load_attempts(db, parse_selection("all"));
   ASSERT_THAT(attempts, SizeIs(2));
+  EXPECT_THAT(attempts[0].attention_kernels, IsEmpty());
+  EXPECT_EQ(attempts[0].metrics.at("step_time_s"), 0.5);
   EXPECT_THAT(attempts[1].attention_kernels, SizeIs(2));
-  Statement version(db, "PRAGMA user_version");
-  ASSERT_TRUE(version.step());
-  EXPECT_GE(version.integer(0), 7);
 }
 
 TEST(AttentionKernelRecord, IsTheSameAfterAFileAndRefusesWordsItDoesNotKnow) {

@@ -42,10 +42,13 @@ class Comparison {
     auto controlled = result_.cells;
     control_false_discoveries(controlled, rule_.alpha);
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
-      const auto wanted = pairs_wanted(controlled[cell]);
-      if (wanted <= wanted_[cell]) continue;
-      wanted_[cell] = wanted;
-      judge(cell);
+      bool more = false;
+      for (const auto& [metric, pairs] : pairs_wanted(controlled[cell])) {
+        auto& wanted = wanted_[cell][metric];
+        more = more || pairs > wanted;
+        wanted = std::max(wanted, pairs);
+      }
+      if (more) judge(cell);
     }
     return any_open();
   }
@@ -118,7 +121,7 @@ class Comparison {
   const std::uint64_t seed_;
   const AbHooks& hooks_;
   std::vector<std::vector<ExecutedPair>> of_cell_;
-  std::vector<std::size_t> wanted_;
+  std::vector<WantedPairs> wanted_;  // by cell
   AbResult result_;
 };
 

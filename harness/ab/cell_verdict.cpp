@@ -82,8 +82,20 @@ std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*
   return out;
 }
 
+// Of the first look that comes to a decision; else of all pairs.
+PairedDecision decide_at_looks(std::vector<Pair>& pairs, const PairedRule& rule, std::size_t wanted) {
+  for (const auto look : rule.looks) {
+    if (look < wanted || look > pairs.size()) continue;
+    const auto decided = decide_pairs({pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(look)}, rule);
+    if (!decided.final) continue;
+    pairs.resize(look);
+    return decided;
+  }
+  return decide_pairs(pairs, rule);
+}
+
 std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>& pairs, const MetricRule& metric,
-                                          const AbRule& rule) {
+                                          const AbRule& rule, std::size_t wanted) {
   auto values = values_of(pairs, metric);
   MetricVerdict out{.rule = metric, .pairs = values.pairs.size()};
   if (metric.noise == MetricNoise::exact) {
@@ -97,12 +109,15 @@ std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>
     auto measured = metric;  // it has noise here after all
     measured.noise = MetricNoise::measured;
     values = values_of(pairs, measured);
-    out.pairs = values.pairs.size();
   }
+  out.pairs = values.pairs.size();
   if (values.pairs.empty()) return without_pairs(pairs, out);
+  out.decided = decide_at_looks(values.pairs, paired_rule(metric, rule), wanted);
+  out.pairs = values.pairs.size();
+  values.a.resize(out.pairs);
+  values.b.resize(out.pairs);
   out.a_median = median(values.a);
   out.b_median = median(values.b);
-  out.decided = decide_pairs(values.pairs, paired_rule(metric, rule));
   return out;
 }
 
@@ -157,6 +172,12 @@ std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule)
   if (a.count < rule.most_failures || cell.pairs_used > 0) return std::nullopt;
   return conclusion(Verdict::not_comparable, VerdictReason::side_failed,
                     fmt::format("{}, {}", words("A", a), words("B", b)));
+}
+
+std::size_t most_wanted(const WantedPairs& wanted) {
+  std::size_t most = 0;
+  for (const auto& [metric, pairs] : wanted) most = std::max(most, pairs);
+  return most;
 }
 
 void set_progress(CellVerdict& cell, const AbRule& rule, std::size_t wanted) {
@@ -220,14 +241,16 @@ std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const Metri
 }
 
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
-                       std::size_t wanted) {
+                       const WantedPairs& wanted) {
   CellVerdict out{.label = label};
   count_pairs(pairs, out);
   out.whole = failed_side(out, rule);
   for (const auto& metric : rule.metrics) {
-    if (auto verdict = judge_metric(pairs, metric, rule)) out.metrics.push_back(std::move(*verdict));
+    const auto found = wanted.find(metric.metric);
+    auto verdict = judge_metric(pairs, metric, rule, found == wanted.end() ? 0 : found->second);
+    if (verdict) out.metrics.push_back(std::move(*verdict));
   }
-  set_progress(out, rule, wanted);
+  set_progress(out, rule, most_wanted(wanted));
   if (out.final && out.pairs_used < rule.looks.front() && !out.whole) {
     out.notes.push_back(fmt::format("{} of {} pairs were discarded; the first look needs {} good ones",
                                     out.pairs_discarded, pairs.size(), rule.looks.front()));
@@ -252,12 +275,11 @@ void control_false_discoveries(std::vector<CellVerdict>& cells, double alpha) {
   control_false_discoveries(tested, alpha);
 }
 
-std::size_t pairs_wanted(const CellVerdict& cell) {
-  std::size_t wanted = 0;
+WantedPairs pairs_wanted(const CellVerdict& cell) {
+  WantedPairs wanted;
   for (const auto& metric : cell.metrics) {
-    if (metric.decided.decision.reason == VerdictReason::false_discovery) {
-      wanted = std::max(wanted, metric.decided.next_look);
-    }
+    const bool more = metric.decided.decision.reason == VerdictReason::false_discovery && metric.decided.next_look > 0;
+    if (more) wanted[metric.rule.metric] = metric.decided.next_look;
   }
   return wanted;
 }

@@ -65,10 +65,13 @@ struct CellVerdict {
   std::size_t next_look = 0;  // kept pairs to have before the next decision; 0 when final
 };
 
-// `pairs` are those of one cell, in the order executed. Before the first look nothing is decided. The cell stays open
-// until `wanted` pairs are kept, though all its metrics may be decided before.
+using WantedPairs = std::map<std::string, std::size_t>;  // by metric
+
+// `pairs` are those of one cell, in the order executed. Before the first look nothing is decided. A metric keeps what
+// the first look came to that decided it, though the cell goes on for another: a later look would be one more chance to
+// be wrong. Of the metrics in `wanted` nothing is decided, and the cell is not final, before there are so many pairs.
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
-                       std::size_t wanted = 0);
+                       const WantedPairs& wanted = {});
 
 // The decision without a test: nothing unless every pair of a side repeats the same value.
 std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const MetricRule& rule);
@@ -76,8 +79,8 @@ std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const Metri
 // Over all measured metrics of all cells: what does not survive becomes INCONCLUSIVE.
 void control_false_discoveries(std::vector<CellVerdict>& cells, double alpha);
 
-// After that: pairs to have, so that another look may decide what did not survive; 0 when none is planned.
-std::size_t pairs_wanted(const CellVerdict& cell);
+// After that: pairs to have, so that another look may decide what did not survive; nothing where none is planned.
+WantedPairs pairs_wanted(const CellVerdict& cell);
 
 // Worst first: REGRESSED, INCONCLUSIVE or NOT_COMPARABLE, then IMPROVED and SAME. NOT_COMPARABLE without any cell.
 Verdict overall(const std::vector<CellVerdict>& cells);

@@ -118,6 +118,26 @@ TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
   EXPECT_NEAR(*decision_about(cell, "forward_time_s").ratio, 2, 1e-9) << "a part of the step is not the step";
 }
 
+// At four pairs it is the same; the twelve that follow for another metric say that it is slower.
+TEST(CellVerdict, KeepsWhatTheFirstLookCameToThatDecided) {
+  std::vector<ExecutedPair> pairs;
+  MadeUpNoise noise(5);
+  for (std::size_t i = 1; i <= 16; ++i) {
+    pairs.push_back(made_up_pair(i, made_up_run(1 + noise(0.001)), made_up_run((i <= 4 ? 1 : 1.1) + noise(0.001))));
+    for (auto* run : {&pairs.back().a, &pairs.back().b}) run->metrics["startup_time_s"] = 1 + noise(0.9);
+  }
+  AbRule rule;
+  rule.metrics = metric_rules({"step_time_s", "startup_time_s"}, {});
+  const auto cell = judge_cell("cell", pointers_to(pairs), rule);
+  EXPECT_EQ(decision_about(cell, "step_time_s").verdict, Verdict::same);
+  EXPECT_NEAR(*decision_about(cell, "step_time_s").ratio, 1, 0.002);
+  EXPECT_EQ(cell.metrics.front().pairs, 4U);
+  EXPECT_NEAR(*cell.metrics.front().b_median, 1, 0.002);
+  EXPECT_EQ(decision_about(cell, "startup_time_s").current_runs, 16U);
+  const auto again = judge_cell("cell", pointers_to(pairs), rule, {{"step_time_s", 16}});
+  EXPECT_EQ(decision_about(again, "step_time_s").current_runs, 16U) << "another look was asked for";
+}
+
 MetricRule exact_loss() {
   return metric_rules({"final_loss"}, {}).front();
 }
@@ -203,7 +223,7 @@ TEST(FailingSide, ThatFailsAsOftenAsTheOtherIsNoRegression) {
         auto b = run();
         pairs.push_back(made_up_pair(pairs.size() + 1, std::move(a), std::move(b)));
         pairs.back().discard = why_discarded(pairs.back(), SpoilRule{}).discard;
-        cell = judge_cell("c", pointers_to(pairs), rule, 16);
+        cell = judge_cell("c", pointers_to(pairs), rule, {{"step_time_s", 16}});
       }
       regressed += cell.whole && cell.whole->verdict == Verdict::regressed;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/cancelled.h"
 #include "harness/input_error.h"
 #include "harness/launch/process.h"
 #include "reports/format/quantity.h"
@@ -15,9 +16,10 @@ namespace {
 // Asks the engine, as one of an earlier revision may not know them.
 bool knows_turns(const AbSide& side, int cancel_fd) {
   constexpr auto kLongest = std::chrono::minutes(1);
-  return run_process({.command = {side.engine.string(), "check", "--turns"}},
-                     {.time_limit = kLongest, .cancel_fd = cancel_fd})
-      .succeeded();
+  const auto end = run_process({.command = {side.engine.string(), "check", "--turns"}},
+                               {.time_limit = kLongest, .cancel_fd = cancel_fd});
+  if (end.cancel_seen) throw Cancelled("[compare] cancelled; nothing was run");
+  return end.succeeded();
 }
 
 std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory& b) {

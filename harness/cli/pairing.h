@@ -22,7 +22,8 @@ using SidesMemory = std::array<std::vector<CellMemory>, 2>;  // by side and cell
 
 CellMemory memory_of(const PlannedCell& planned);
 
-// Sets in_turns, or apart_because, of every cell. Throws InputError where turns were asked for and cannot be.
+// Sets in_turns, or apart_because, of every cell. Throws InputError where turns were asked for and cannot be,
+// LaunchError and Cancelled.
 void choose_pairing(std::vector<AbCell>& cells, const AbSide& a, const AbSide& b, Pairing pairing,
                     const SidesMemory& memory, int cancel_fd);
 

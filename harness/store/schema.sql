@@ -415,12 +415,11 @@ CREATE TABLE ab_pairs (
   PRIMARY KEY (comparison_key, cell_index, pair)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE ab_turns (  -- of pairs whose two runs took turns
-  comparison_key INTEGER NOT NULL,
+  comparison_key INTEGER NOT NULL REFERENCES ab_comparisons,
   cell_index     INTEGER NOT NULL,
   pair           INTEGER NOT NULL,
   step_log_ratio REAL,  -- median over turns of ln(B / A) of the step time; NULL where a run did not end well
-  PRIMARY KEY (comparison_key, cell_index, pair),
-  FOREIGN KEY (comparison_key, cell_index, pair) REFERENCES ab_pairs
+  PRIMARY KEY (comparison_key, cell_index, pair)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE ab_verdicts (
   comparison_key      INTEGER NOT NULL REFERENCES ab_comparisons,

@@ -160,6 +160,13 @@ TEST_F(AbCommand, PairsFollowEachOtherWhereBothDoNotFitIntoMemory) {
   EXPECT_THAT(compare("./large", "./same").output, HasSubstr("in turns, a step of A"));
 }
 
+TEST_F(AbCommand, IsCancelledWhileAnEngineIsAskedForItsTurns) {
+  make_engine("deaf", "PERFBENCH_FAKE_HANGS=check");
+  const auto end = run_process(interrupted_by_its_engine(compare_request("./deaf", "./same")));
+  EXPECT_EQ(end.exit_code, 4) << end.output;
+  EXPECT_THAT(end.error_output, HasSubstr("cancelled; nothing was run"));
+}
+
 TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {
   // The tenth run hangs, and interrupts perfbench as it does.
   make_engine("once", "");

@@ -1,4 +1,4 @@
-// perfbench-engine as a program.
+// A program and what it says.
 #pragma once
 
 #include <sys/wait.h>
@@ -11,8 +11,7 @@
 namespace perfbench::engine {
 
 // What it says on both its streams until it ends. No shell: a folder may have any name.
-inline std::vector<std::string> lines_of_engine(std::vector<std::string> command) {
-  command.insert(command.begin(), PERFBENCH_ENGINE_FILE);
+inline std::vector<std::string> lines_of_program(std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);

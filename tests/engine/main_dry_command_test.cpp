@@ -44,31 +44,33 @@ class DryCommand : public testing::Test {
 TEST_F(DryCommand, PrintsTheOperationsOfEachRun) {
   auto llama = llama_tiny();
   llama.mesh.ici.fsdp = 2;
-  const auto lines =
-      lines_of_engine({"dry", "--operations", "--rank", "1", file_of("a", llama), file_of("b", gpt_tiny())});
+  const auto lines = lines_of_program(
+      {PERFBENCH_ENGINE_FILE, "dry", "--operations", "--rank", "1", file_of("a", llama), file_of("b", gpt_tiny())});
   // Errors are not buffered, and come first where both go to one pipe.
   ASSERT_THAT(lines,
               UnorderedElementsAre(to_json_line(count_operations(llama, 1)), HasSubstr("is outside a mesh of 1")));
 }
 
 TEST_F(DryCommand, SaysThatOperationsHaveNoTensors) {
-  const auto lines = lines_of_engine({"dry", "--operations", "--largest", "3", file_of("a", llama_tiny())});
+  const auto lines =
+      lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--operations", "--largest", "3", file_of("a", llama_tiny())});
   ASSERT_FALSE(lines.empty());
   EXPECT_THAT(lines.front(), HasSubstr("--operations lists no tensors; leave out --largest"));
 }
 
 TEST_F(DryCommand, TakesARunFromEachLineAndNamesTheLineThatIsNone) {
   const auto file = file_of("runs", spec::canonical_json(llama_tiny()) + "\n{\n" + spec::canonical_json(gpt_tiny()));
-  const auto lines = lines_of_engine({"dry", "--lines", file});
+  const auto lines = lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--lines", file});
   ASSERT_THAT(lines, SizeIs(3));
   EXPECT_EQ(lines[0], to_json_line(dry_walk(llama_tiny(), 0)));
   EXPECT_THAT(lines[1], HasSubstr(file + ":2 : not JSON"));
   EXPECT_EQ(lines[2], to_json_line(dry_walk(gpt_tiny(), 0)));
-  EXPECT_THAT(lines_of_engine({"dry", file}), ElementsAre(HasSubstr(file + " : not JSON"))) << "one run without it";
+  EXPECT_THAT(lines_of_program({PERFBENCH_ENGINE_FILE, "dry", file}), ElementsAre(HasSubstr(file + " : not JSON")))
+      << "one run without it";
 }
 
 TEST_F(DryCommand, IsInTheHelp) {
-  EXPECT_THAT(lines_of_engine({"--help"}), testing::Contains(HasSubstr("dry --operations")));
+  EXPECT_THAT(lines_of_program({PERFBENCH_ENGINE_FILE, "--help"}), testing::Contains(HasSubstr("dry --operations")));
 }
 
 }  // namespace

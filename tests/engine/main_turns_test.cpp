@@ -40,7 +40,7 @@ class TurnsOfAnEngine : public testing::Test {
     return open(file.c_str(), O_RDWR | O_CLOEXEC);
   }
   std::vector<std::string> run_engine() {
-    return lines_of_engine({"run", "--dir", folder_.string(), "--turns", folder_.string()});
+    return lines_of_program({PERFBENCH_ENGINE_FILE, "run", "--dir", folder_.string(), "--turns", folder_.string()});
   }
   std::ptrdiff_t steps_done() {
     std::ifstream in(folder_ / "steps.rank0.jsonl");

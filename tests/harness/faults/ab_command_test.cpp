@@ -127,7 +127,8 @@ TEST_F(AbCommand, EverythingIsInTheStore) {
 TEST_F(AbCommand, PairsTakeTurnsWhereBothSidesCan) {
   const auto end = compare("./same", "./slow", {"--format", "json"});
   EXPECT_EQ(end.exit_code, 1) << end.error_output;
-  for (const auto& cell : Json::parse(end.output)["cells"]) {
+  const auto report = Json::parse(end.output);
+  for (const auto& cell : report["cells"]) {
     EXPECT_EQ(cell["in_turns"], true);
     EXPECT_EQ(cell["apart_because"], "");
   }

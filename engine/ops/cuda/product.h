@@ -61,8 +61,8 @@ struct ProductKey {
     DType dtype = DType::f32;
     std::int64_t row_stride = 0;
     std::int64_t batch_stride = 0;
-    std::int64_t alignment_bytes = 0;  // of the address: a power of two up to kMostAlignmentBytes
-    auto operator<=>(const Operand&) const = default;
+    std::int64_t alignment_bytes = 0;                  // of the address: a power of two up to kMostAlignmentBytes
+    auto operator<=>(const Operand&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
   };
   Operand a;
   Operand b;
@@ -75,7 +75,7 @@ struct ProductKey {
   Epilogue epilogue = Epilogue::none;
   std::int64_t preactivation_alignment_bytes = 0;  // 0: no epilogue
   std::int64_t workspace_bytes = 0;
-  auto operator<=>(const ProductKey&) const = default;
+  auto operator<=>(const ProductKey&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 
 // What the widest loads and stores of a kernel need, a vector of 16 bytes, as do the descriptors of the tensor memory

@@ -44,7 +44,7 @@ pack_binary() {
   strip "$2/bin/${1##*/}" 2>/dev/null || true  # not of a script
   ldd "$1" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | while read -r library; do
     case ${library##*/} in
-      libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libcuda.so.* | libnvidia-*) ;;
+      libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libutil.so.* | libcuda.so.* | libnvidia-*) ;;
       libcu* | libnv* | libnccl*) ;;
       *) cp -L "$library" "$2/lib/" ;;
     esac

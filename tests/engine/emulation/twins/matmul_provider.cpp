@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 #include <vector>
 
+#include "engine/core/cuda_event.h"
+#include "engine/core/error.h"
 #include "engine/ops/cuda/elements.cuh"
 
 namespace perfbench::engine::cuda {
@@ -82,7 +85,24 @@ __global__ void multiply_kernel(Product product) {
 class MatmulProvider::Implementation {
  public:
   explicit Implementation(cudaStream_t on) : stream(on) {}
+
+  // In a recording nothing is measured: what is met there first would have an algorithm that nobody chose.
+  void meet(const Product& product, std::int64_t scratch_bytes) {
+    const auto key = [&](const Product& p) { return key_of(p, F32Products::exact, scratch_bytes); };
+    if (is_captured(stream) && !met_.contains(key(product))) {
+      throw LogicFault("a product is met in a recording first: " + to_text(key(product)));
+    }
+    met_.insert(key(product));
+    if (product.additions == Additions::none) return;
+    auto addition = product;
+    addition.write = Write::accumulate;
+    met_.insert(key(addition));
+  }
+
   cudaStream_t stream;
+
+ private:
+  std::set<ProductKey> met_;
 };
 
 MatmulProvider::MatmulProvider(const CudaDevice& device, F32Products)
@@ -97,6 +117,7 @@ bool MatmulProvider::has_epilogue(const Product& product, const ProductScratch&)
 
 // The scratch is written, as a library would, but not all of its megabytes.
 void MatmulProvider::run(const Product& product, const ProductScratch& scratch) {
+  implementation_->meet(product, scratch.bytes);
   if (scratch.bytes > 0) {
     constexpr std::int64_t kWritten = 4096;
     cuda_check(cudaMemsetAsync(scratch.data, 0xFF, static_cast<std::size_t>(std::min(scratch.bytes, kWritten)),

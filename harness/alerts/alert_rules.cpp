@@ -37,6 +37,22 @@ double size_of(const AlertFinding& finding) {
   return finding.ratio && *finding.ratio > 0 ? std::abs(std::log(*finding.ratio)) : 0;
 }
 
+// Of the interval the end that is nearer to no change; 0 where it holds no change.
+double surest_size_of(const AlertFinding& finding) {
+  const auto& low = finding.ratio_low;
+  const auto& high = finding.ratio_high;
+  if (!low || !high || *low <= 0) return size_of(finding);
+  if ((*low - 1) * (*high - 1) <= 0) return 0;
+  return std::min(std::abs(std::log(*low)), std::abs(std::log(*high)));
+}
+
+// Whether that is so much more than was known that it cannot be the same shift, as noise makes it look from night to
+// night: more than twice as large, and by more than what matters.
+bool outgrows(const AlertFinding& finding, const AlertFinding& known) {
+  constexpr double kMargin = 0.02;
+  return surest_size_of(finding) > size_of(known) + std::max(size_of(known), std::log1p(kMargin));
+}
+
 bool is_first(const Alert& a, const Alert& b) {
   const auto rank = [](const Alert& alert) { return std::pair(!is_bad(alert.finding.kind), -size_of(alert.finding)); };
   return rank(a) < rank(b);
@@ -87,15 +103,16 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding&
   }
   if (newest == nullptr) return {};
   const auto place = [&](FindingMeaning meaning) { return FindingPlace{meaning, newest->alert_id}; };
-  if (is_live(newest->state())) return place(FindingMeaning::continues);
-  const auto& closed_utc = newest->events.back().at_utc;
+  const auto& judged_utc = newest->events.back().at_utc;
   if (newest->state() == AlertState::fixed) {
-    return place(finding.seen_utc > closed_utc ? FindingMeaning::comes_back : FindingMeaning::known);
+    return place(finding.seen_utc > judged_utc ? FindingMeaning::comes_back : FindingMeaning::known);
   }
-  // What is held against a night from before the judged shift contains that shift.
+  // What is held against a night from before the shift contains that shift.
   const bool contains_it = finding.last_good.started_utc < newest->finding.first_bad.started_utc;
-  const bool other_shift = finding.first_bad.started_utc > closed_utc && !contains_it;
-  return other_shift ? FindingPlace{} : place(FindingMeaning::known);
+  const bool judged = newest->state() != AlertState::open;
+  const bool later_shift = judged && finding.first_bad.started_utc > judged_utc && !contains_it;
+  if (later_shift || outgrows(finding, newest->finding)) return {};
+  return place(is_live(newest->state()) ? FindingMeaning::continues : FindingMeaning::known);
 }
 
 std::vector<AlertGroup> group_by_range(const std::vector<Alert>& alerts) {

@@ -38,9 +38,11 @@ struct FindingPlace {
   FindingMeaning meaning = FindingMeaning::opens;
   std::string alert_id = {};  // of the alert that it is about; empty for `opens`
 };
-// `alerts` of any series, oldest first. A shift is another one than that of an alert closed otherwise when its first
-// bad night came after the closing and its last good one not before the judged shift (as the anchor's does): the
-// estimate of a first night wanders by some nights as more of them are seen, so unequal nights alone say nothing.
+// `alerts` of any series, oldest first: the newest of the finding's counts. A shift is another one than that of an
+// alert that a person acknowledged, or closed otherwise than as fixed, when its first bad night came after that and its
+// last good one not before the known shift (as the anchor's does): the estimate of a first night wanders by some nights
+// as more of them are seen, so unequal nights alone say nothing. And than that of any when it is more than twice as
+// large.
 FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding& finding);
 
 // Alerts that one change of the code may explain: equal revisions of last good and first bad night. Environment alerts

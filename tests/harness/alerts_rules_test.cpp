@@ -105,6 +105,45 @@ TEST(PlaceFinding, HeldAgainstANightBeforeTheJudgedShiftIsThatShift) {
   EXPECT_EQ(place_finding({in_state({S::wont_fix})}, crept).meaning, FindingMeaning::known);
 }
 
+// Known are +5 %: 0.0488 in logs, so that what is surely beyond 0.0976, +10.25 %, is more than twice as much.
+TEST(PlaceFinding, FarWorseThanWhatIsKnownOpensWhateverBecameOfThat) {
+  auto worse = example_finding("model=a", 11);
+  worse.ratio = 1.30;
+  worse.ratio_low = 1.11;
+  worse.ratio_high = 1.50;
+  auto perhaps = worse;
+  perhaps.ratio_low = 1.10;
+  for (const auto& alert : {in_state({}), in_state({S::acknowledged}), in_state({S::wont_fix})}) {
+    EXPECT_EQ(place_finding({alert}, worse).meaning, FindingMeaning::opens);
+    EXPECT_NE(place_finding({alert}, perhaps).meaning, FindingMeaning::opens);
+  }
+  auto second = example_alert(worse, "bbbbbbbbbbbb");
+  const auto place = place_finding({in_state({S::acknowledged}), second}, worse);
+  EXPECT_EQ(place.meaning, FindingMeaning::continues) << "the next night";
+  EXPECT_EQ(place.alert_id, "bbbbbbbbbbbb");
+  auto unconfirmed = worse;
+  unconfirmed.ratio_low = unconfirmed.ratio_high = std::nullopt;
+  EXPECT_EQ(place_finding({in_state({})}, unconfirmed).meaning, FindingMeaning::opens) << "by its estimate";
+  auto uncertain = worse;
+  uncertain.ratio_low = 0.9;
+  EXPECT_EQ(place_finding({in_state({})}, uncertain).meaning, FindingMeaning::continues);
+  auto hardly = example_finding();
+  hardly.ratio = 1.001;
+  auto little = example_finding();
+  little.ratio_low = 1.018;
+  EXPECT_EQ(place_finding({example_alert(hardly, "cccccccccccc")}, little).meaning, FindingMeaning::continues)
+      << "twice as much, and less than 2 % more";
+}
+
+TEST(PlaceFinding, OfAnotherShiftIsNotAbsorbedByAnAcknowledgedOne) {
+  auto wandered = example_finding("model=a", 11);
+  wandered.seen_utc = example_night(20).started_utc;
+  EXPECT_EQ(place_finding({in_state({S::acknowledged})}, wandered).meaning, FindingMeaning::continues);
+  const auto later = example_finding("model=a", 14);
+  EXPECT_EQ(place_finding({in_state({S::acknowledged})}, later).meaning, FindingMeaning::opens);
+  EXPECT_EQ(place_finding({in_state({})}, later).meaning, FindingMeaning::continues) << "nobody has looked yet";
+}
+
 TEST(PlaceFinding, TheNewestAlertOfTheSeriesCounts) {
   auto first = in_state({S::fixed});
   auto second = in_state({});

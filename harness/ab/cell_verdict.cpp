@@ -134,7 +134,7 @@ void count_failures(const ExecutedPair& pair, CellVerdict& out) {
   }
 }
 
-void count_pairs(const std::vector<const ExecutedPair*>& pairs, CellVerdict& out) {
+void count_pairs(const std::vector<const ExecutedPair*>& pairs, const AbRule& rule, CellVerdict& out) {
   std::vector<double> instructions;
   for (const auto* pair : pairs) {
     count_failures(*pair, out);
@@ -142,6 +142,10 @@ void count_pairs(const std::vector<const ExecutedPair*>& pairs, CellVerdict& out
       ++out.pairs_discarded;
       auto& kind = out.discarded[pair->discard];
       if (kind.count++ == 0) kind.first = pair->discarded;
+      if (const auto side = spoiled_alone(*pair, rule.spoil)) {
+        auto& alone = out.spoiled_alone[*side];
+        if (alone.count++ == 0) alone.first = pair->discarded;
+      }
       continue;
     }
     ++out.pairs_used;
@@ -172,6 +176,27 @@ std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule)
   if (a.count < rule.most_failures || cell.pairs_used > 0) return std::nullopt;
   return conclusion(Verdict::not_comparable, VerdictReason::side_failed,
                     fmt::format("{}, {}", words("A", a), words("B", b)));
+}
+
+// Circumstances that were nobody's doing spoil A's runs as often as B's. Those that a side brings about itself (more
+// threads than cores, a processor that it heats) leave the pairs in which it did not, which tell nothing of it.
+void doubt_one_sided_choice(CellVerdict& cell, const AbRule& rule) {
+  const auto& a = cell.spoiled_alone[Side::a];
+  const auto& b = cell.spoiled_alone[Side::b];
+  const double p = sign_test_p(a.count, b.count);
+  if (p >= rule.alpha) return;
+  const bool is_a = a.count > b.count;
+  const auto& more = is_a ? a : b;
+  for (auto& metric : cell.metrics) {
+    auto& decision = metric.decided.decision;
+    if (metric.pairs == 0 || decision.reason == VerdictReason::exact) continue;  // circumstances do not touch these
+    decision.p.reset();
+    decision.detectable_fraction.reset();
+    conclude(decision, Verdict::inconclusive, VerdictReason::one_sided_discards,
+             fmt::format("of {} pairs in which one run alone was spoiled it was {}'s in {} (p = {:.2g}; {}): the pairs "
+                         "left are chosen by what it does; pairs in turns are not discarded for that",
+                         a.count + b.count, is_a ? "A" : "B", more.count, p, more.first));
+  }
 }
 
 std::size_t most_wanted(const WantedPairs& wanted) {
@@ -243,7 +268,7 @@ std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const Metri
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
                        const WantedPairs& wanted) {
   CellVerdict out{.label = label};
-  count_pairs(pairs, out);
+  count_pairs(pairs, rule, out);
   out.whole = failed_side(out, rule);
   for (const auto& metric : rule.metrics) {
     const auto found = wanted.find(metric.metric);
@@ -251,6 +276,7 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
     if (verdict) out.metrics.push_back(std::move(*verdict));
   }
   set_progress(out, rule, most_wanted(wanted));
+  doubt_one_sided_choice(out, rule);
   if (out.final && out.pairs_used < rule.looks.front() && !out.whole) {
     out.notes.push_back(fmt::format("{} of {} pairs were discarded; the first look needs {} good ones",
                                     out.pairs_discarded, pairs.size(), rule.looks.front()));

@@ -55,6 +55,7 @@ struct CellVerdict {
   std::size_t pairs_used = 0;
   std::size_t pairs_discarded = 0;
   std::map<Discard, DiscardedPairs> discarded;
+  std::map<Side, DiscardedPairs> spoiled_alone;  // of those, where circumstances spoiled the run of one side alone
   SideFailures a_failures;
   SideFailures b_failures;
   std::optional<double> instructions_ratio;  // B / A, median over the pairs that counted on both sides

@@ -57,7 +57,20 @@ Spoiled of_side(Side side, Spoiled spoiled) {
   return spoiled;
 }
 
+bool is_spoiled(const SideRun& run, const SpoilRule& rule) {
+  return not_finished(run).discard != Discard::none || disturbed(run, rule).discard != Discard::none;
+}
+
 }  // namespace
+
+std::optional<Side> spoiled_alone(const ExecutedPair& pair, const SpoilRule& rule) {
+  if (pair.kept() || pair.discard == Discard::failed) return std::nullopt;
+  const bool a = is_spoiled(pair.a, rule);
+  const bool b = is_spoiled(pair.b, rule);
+  if (a != b) return a ? Side::a : Side::b;
+  if (a || pair.discard != Discard::other_speed) return std::nullopt;
+  return *metric(pair.a, "probe_time_s") > *metric(pair.b, "probe_time_s") ? Side::a : Side::b;
+}
 
 Spoiled why_discarded(const ExecutedPair& pair, const SpoilRule& rule) {
   for (const auto side : kSides) {

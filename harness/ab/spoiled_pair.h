@@ -2,6 +2,7 @@
 // which side was slower plays no part, so leaving pairs out by it does not bend a verdict.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "harness/ab/executed_pair.h"
@@ -22,6 +23,10 @@ struct Spoiled {
   Discard discard = Discard::none;  // none: nothing spoils the pair
   std::string why;                  // "A crashed: signal 11", "B: other processes used 22 % of the cores"
 };
+
+// The one side whose run alone circumstances spoiled, by the same rule: of two speeds the slower. Nothing of a pair
+// that counts, that failed, or that both runs spoiled.
+std::optional<Side> spoiled_alone(const ExecutedPair& pair, const SpoilRule& rule);
 
 // The first reason found, failures before circumstances. Circumstances spoil no pair whose runs took turns: they were
 // the same for both.

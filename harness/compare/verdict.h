@@ -28,6 +28,7 @@ enum class VerdictReason {
   vanished,               // the baseline has a cell of this matrix that was not measured now
   false_discovery,        // significant alone, but not among all that were compared
   exact,                  // each side repeats its number: no test is needed
+  one_sided_discards,     // the pairs left were chosen by what one side does to its own runs
   side_failed,            // a side did not finish its runs, or they diverged
 };
 
@@ -75,6 +76,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::vanished, "vanished"},
       std::pair{R::false_discovery, "false_discovery"},
       std::pair{R::exact, "exact"},
+      std::pair{R::one_sided_discards, "one_sided_discards"},
       std::pair{R::side_failed, "side_failed"},
   };
 };

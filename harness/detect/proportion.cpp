@@ -1,6 +1,7 @@
 #include "harness/detect/proportion.h"
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/hypergeometric.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
@@ -38,6 +39,11 @@ double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::ui
     if (other <= seen) p += other;
   }
   return std::min(1.0, p);
+}
+
+double sign_test_p(std::uint64_t a, std::uint64_t b) {
+  const boost::math::binomial halves(static_cast<double>(a + b), 0.5);
+  return std::min(1.0, 2 * boost::math::cdf(halves, static_cast<double>(std::min(a, b))));
 }
 
 }  // namespace perfbench::harness

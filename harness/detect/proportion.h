@@ -20,4 +20,7 @@ Proportion wilson(std::uint64_t successes, std::uint64_t trials, double confiden
 double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::uint64_t b_successes,
                       std::uint64_t b_trials);
 
+// Whether two counts of one kind differ from chance: the exact two-sided sign test. 1 where both are 0.
+double sign_test_p(std::uint64_t a, std::uint64_t b);
+
 }  // namespace perfbench::harness

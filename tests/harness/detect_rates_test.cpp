@@ -36,6 +36,16 @@ TEST(Wilson, BoundsARateAlsoWhereNothingWasSeen) {
   EXPECT_THROW(wilson(2, 1), std::invalid_argument);
 }
 
+// Sums of binomial coefficients: twice C(9, 0) + C(9, 1) of 2^9, and the first four of 2^15.
+TEST(SignTest, IsTwiceTheTailOfFairCoins) {
+  EXPECT_NEAR(sign_test_p(0, 7), 2.0 / 128, 1e-15);
+  EXPECT_NEAR(sign_test_p(8, 0), 2.0 / 256, 1e-15);
+  EXPECT_NEAR(sign_test_p(1, 8), 2.0 * (1 + 9) / 512, 1e-15);
+  EXPECT_NEAR(sign_test_p(12, 3), 2.0 * (1 + 15 + 105 + 455) / 32768, 1e-15);
+  EXPECT_EQ(sign_test_p(5, 5), 1);
+  EXPECT_EQ(sign_test_p(0, 0), 1);
+}
+
 // By SciPy (scipy.stats.fisher_exact).
 TEST(FisherExact, IsThatOfAnotherProgram) {
   EXPECT_NEAR(fisher_exact_p(0, 6, 6, 6), 0.0021645021645021645, 1e-12);

@@ -98,6 +98,67 @@ TEST_F(SpoiledPair, OfRunsThatTookTurnsIsOneOnlyWhereARunDidNotEndWell) {
 }
 
 // Their medians say that B is twice as slow, their turns that it is 10 % slower.
+// Eight of one side is the fewest that the sign test tells from chance at 0.01: 2 / 2^8 = 0.0078.
+class OneSidedDiscards : public testing::Test {
+ protected:
+  // Four pairs of equal runs, and before them those that were discarded: for A's run, for B's, for both.
+  static CellVerdict verdict(std::size_t of_a, std::size_t of_b, std::size_t of_both, const SideRun& spoiled) {
+    std::vector<ExecutedPair> pairs;
+    const auto add = [&](SideRun a, SideRun b) {
+      auto pair = made_up_pair(pairs.size() + 1, std::move(a), std::move(b));
+      const auto why = why_discarded(pair, SpoilRule{});
+      pair.discard = why.discard;
+      pair.discarded = why.why;
+      pairs.push_back(std::move(pair));
+    };
+    for (std::size_t i = 0; i < of_a; ++i) add(spoiled, made_up_run(1));
+    for (std::size_t i = 0; i < of_b; ++i) add(made_up_run(1), spoiled);
+    for (std::size_t i = 0; i < of_both; ++i) add(spoiled, spoiled);
+    for (int i = 0; i < 4; ++i) add(made_up_run(1), made_up_run(1.001));
+    return judge_cell("c", pointers_to(pairs), made_up_rule(16));
+  }
+  static SideRun robbed() {
+    auto run = made_up_run(1);
+    run.load.steal_fraction = 0.05;
+    return run;
+  }
+};
+
+TEST_F(OneSidedDiscards, LeaveAChoiceThatDecidesNothing) {
+  const auto cell = verdict(0, 8, 0, robbed());
+  const auto& decision = decision_about(cell, "step_time_s");
+  EXPECT_EQ(decision.verdict, Verdict::inconclusive);
+  EXPECT_EQ(decision.reason, VerdictReason::one_sided_discards);
+  EXPECT_THAT(decision.detail, HasSubstr("of 8 pairs in which one run alone was spoiled it was B's in 8 (p = 0.0078"));
+  EXPECT_THAT(decision.detail, HasSubstr("B: the hypervisor took 5.0 % of the cores' time"));
+  EXPECT_EQ(decision_about(cell, "final_loss").verdict, Verdict::same) << "which needs no calm machine";
+  EXPECT_THAT(gate_refusals({cell}, made_up_rule(16)), testing::ElementsAre(HasSubstr("it was B's in 8")));
+  EXPECT_EQ(decision_about(verdict(8, 0, 0, robbed()), "step_time_s").reason, VerdictReason::one_sided_discards);
+}
+
+TEST_F(OneSidedDiscards, AreNotThoseThatChanceMayHaveMade) {
+  for (const auto& [a, b] : {std::pair{0U, 7U}, {1U, 8U}, {5U, 5U}}) {
+    EXPECT_EQ(decision_about(verdict(a, b, 0, robbed()), "step_time_s").verdict, Verdict::same) << a << " " << b;
+  }
+  EXPECT_EQ(decision_about(verdict(0, 0, 14, robbed()), "step_time_s").verdict, Verdict::same) << "of both";
+  EXPECT_EQ(decision_about(verdict(8, 0, 0, crashed_run()), "step_time_s").verdict, Verdict::same)
+      << "failures have a test of their own";
+}
+
+TEST_F(OneSidedDiscards, CountThrottledRunsAndTheSlowerOfTwoSpeeds) {
+  auto throttled = made_up_run(1);
+  throttled.state = AttemptState::quarantined;
+  EXPECT_EQ(decision_about(verdict(0, 8, 0, throttled), "step_time_s").reason, VerdictReason::one_sided_discards);
+  auto pair = made_up_pair(1, made_up_run(1), made_up_run(1));
+  pair.a.metrics["probe_time_s"] = 0.001;
+  pair.b.metrics["probe_time_s"] = 0.002;
+  EXPECT_EQ(spoiled_alone(pair, SpoilRule{}), std::nullopt) << "of a pair that counts";
+  pair.discard = Discard::other_speed;
+  EXPECT_EQ(spoiled_alone(pair, SpoilRule{}), Side::b);
+  std::swap(pair.a, pair.b);
+  EXPECT_EQ(spoiled_alone(pair, SpoilRule{}), Side::a);
+}
+
 TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
   std::vector<ExecutedPair> pairs;
   MadeUpNoise noise(3);

@@ -173,7 +173,9 @@ void fill_difference(ReportRow& row, const ReportRequest& request) {
     difference.ratio_high = decision.ratio_95->high;
   }
   row.difference = difference;
-  if (decision.verdict == harness::Verdict::not_comparable) row.notes.push_back(decision.detail);
+  // Of sessions the reader of a table must know on how many a verdict stands, or what would give one.
+  const bool of_sessions = decision.sessions.has_value();
+  if (decision.verdict == harness::Verdict::not_comparable || of_sessions) row.notes.push_back(decision.detail);
   // How the row of another system's table does its work stands in no column of ours.
   if (request.baseline.starts_with("published:")) {
     row.notes.insert(row.notes.end(), found->notes.begin(), found->notes.end());

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/format/json_text.h"
@@ -46,6 +47,9 @@ Json entry(const CellComparison& comparison) {
   out["detectable_fraction"] = or_null(decision.detectable_fraction);
   out["current_runs"] = decision.current_runs;
   out["baseline_runs"] = decision.baseline_runs;
+  out["sessions"] = decision.sessions ? Json(*decision.sessions) : Json();
+  out["session_deviation_fraction"] =
+      decision.session_deviation ? Json(std::expm1(*decision.session_deviation)) : Json();
   out["notes"] = comparison.notes;
   return out;
 }

@@ -11,6 +11,7 @@
 #include "harness/cli/stored_cells.h"
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
+#include "harness/history/session_levels.h"
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
 #include "harness/run/utc.h"
@@ -73,6 +74,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   options.request.now_utc = utc_now();
   auto& metrics = options.request.metrics;
   if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
+  options.request.sessions = load_known_sessions(db, cells, metrics);
   const auto kind = parse_selection(options.selection).kind;
   const bool whole = kind == SelectionKind::latest_sweep || kind == SelectionKind::sweep;
   options.request.absent = whole ? AbsentCells::reported : AbsentCells::passed_over;
@@ -162,6 +164,8 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
       "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
+      "Against stored runs of another session a speed is judged by how far sessions of the cell differ, of which the\n"
+      "database must know five others on this machine: with fewer it is INCONCLUSIVE and says which --ab decides.\n"
       "A cell that diverged where the baseline did not is REGRESSED in every metric.\n"
       "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"

@@ -1,6 +1,7 @@
 #include "harness/cli/stored_cells.h"
 
 #include "harness/compare/against.h"
+#include "harness/history/session_levels.h"
 #include "harness/input_error.h"
 #include "harness/run/utc.h"
 #include "reports/build_report.h"
@@ -46,9 +47,9 @@ std::string report_text(const Connection& db, const ReportOptions& options, cons
                                  .hardware = hardware_of(cells, context)};
   if (request.title.empty()) request.title = "runs";
   if (!options.baseline.empty()) {
-    request.comparisons =
-        compare_against(db, PublishedCatalog(context.data_dir()), cells, request.hardware,
-                        {.baseline = options.baseline, .definition = options.definition, .now_utc = utc_now()});
+    AgainstRequest against{.baseline = options.baseline, .definition = options.definition, .now_utc = utc_now()};
+    against.sessions = load_known_sessions(db, cells, against.metrics);
+    request.comparisons = compare_against(db, PublishedCatalog(context.data_dir()), cells, request.hardware, against);
   }
   const auto report = reports::build_report(cells, request);
   switch (options.format) {

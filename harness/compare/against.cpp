@@ -86,10 +86,12 @@ std::vector<CellComparison> compare_against(const Connection& db, const Publishe
   const auto baseline = find_named(db, request);
   std::vector<CellComparison> out;
   for (const auto& metric : request.metrics) {
+    const auto known = request.sessions.find(metric);
+    const auto levels = known == request.sessions.end() ? SessionLevels() : known->second;
     auto found = !baseline.published.empty()
                      ? against_published(published, current, hardware, request.definition, metric, baseline.published)
-                 : baseline.values ? compare_with_values(current, *baseline.values, metric)
-                                   : compare_with_runs(current, *baseline.runs, metric);
+                 : baseline.values ? compare_with_values(current, *baseline.values, metric, levels)
+                                   : compare_with_runs(current, *baseline.runs, metric, levels);
     std::move(found.begin(), found.end(), std::back_inserter(out));
   }
   control_false_discoveries(out);

@@ -17,6 +17,7 @@ struct AgainstRequest {
   std::vector<std::string> metrics = {"step_time_s"};
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   AbsentCells absent = AbsentCells::passed_over;  // of baselines that are sweeps or entries of the ledger
+  KnownSessions sessions = {};                    // of the metrics that vary between sessions
   std::string now_utc;                            // baselines that have expired by then are not in force
 };
 

@@ -84,15 +84,13 @@ Sample sample_of(const CellRuns& cell, const std::string& metric) {
   for (const auto* attempt : cell.finished()) {
     const auto value = attempt->metrics.find(metric);
     if (value == attempt->metrics.end()) continue;
-    if (!timed) {
-      out.values.push_back(value->second);
-      continue;
-    }
-    if (probe_moved(*attempt)) {
+    if (timed && probe_moved(*attempt)) {
       out.noisy.push_back(value->second);
       continue;
     }
     out.values.push_back(value->second);
+    out.sessions.push_back(attempt->sweep_id);
+    if (!timed) continue;
     const auto probe = attempt->metrics.find("probe_time_s");
     if (probe != attempt->metrics.end()) out.probe_s.push_back(probe->second);
   }

@@ -37,8 +37,8 @@ std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells);
 // The noise probe moved during this attempt (harness/detect/steady.h).
 bool probe_moved(const StoredAttempt& attempt);
 
-// One value of `metric` per finished attempt; those of attempts whose probe moved are kept apart, except of amounts
-// that the machine's speed does not change (memory, loss).
+// One value of `metric` per finished attempt, with the sweep that it is of; those of attempts whose probe moved are
+// kept apart, except of amounts that the machine's speed does not change (memory, loss).
 Sample sample_of(const CellRuns& cell, const std::string& metric);
 
 }  // namespace perfbench::harness

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "harness/compare/comparability.h"
 #include "harness/compare/margin.h"
 #include "harness/compare/missing_value.h"
+#include "harness/compare/pairs_command.h"
 #include "harness/detect/false_discovery.h"
 #include "harness/detect/statistics.h"
 #include "harness/input_error.h"
@@ -94,7 +97,29 @@ void note_diverged(CellComparison& out, const CellRuns& cell) {
   out.notes.push_back(fmt::format("{} of {} attempts diverged", lost, cell.attempts.size()));
 }
 
-CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, const std::string& metric) {
+// Sessions of the cell on its machine. What two machines differ by, no session of one of them tells.
+std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* theirs, const SessionLevels& known) {
+  std::vector<SessionLevel> out;
+  const auto levels = known.find({cell.matrix, cell.run_id});
+  if (levels == known.end() || (theirs != nullptr && theirs->machine() != cell.machine())) return out;
+  const auto here = [machine = cell.machine()](const SessionLevel& level) { return level.machine == machine; };
+  std::copy_if(levels->second.begin(), levels->second.end(), std::back_inserter(out), here);
+  return out;
+}
+
+// `theirs` is null where the baseline is numbers.
+Decision decide_stored(const CellRuns& cell, const CellRuns* theirs, const Sample& baseline, const std::string& metric,
+                       const SessionLevels& known) {
+  const auto mine = sample_of(cell, metric);
+  const auto rule = rule_for(metric);
+  if (!varies_between_sessions(metric)) return decide(mine, baseline, rule);
+  auto out = decide_between_sessions(mine, baseline, rule, levels_for(cell, theirs, known));
+  if (out.reason == VerdictReason::sessions_unknown) out.detail += "; pairs decide: " + pairs_command(cell, theirs);
+  return out;
+}
+
+CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, const std::string& metric,
+                            const SessionLevels& known) {
   auto out = start(cell, metric);
   const auto counterpart = without_attempts_of(baseline, cell);
   if (counterpart.attempts.empty()) {
@@ -114,7 +139,7 @@ CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, cons
     out.decision.detail = not_comparable_text(found);
     return out;
   }
-  out.decision = decide(sample_of(cell, metric), sample, rule_for(metric));
+  out.decision = decide_stored(cell, &counterpart, sample, metric, known);
   explain_missing(out.decision, cell, &counterpart, metric);
   if (auto lost = diverged_now(cell); lost && !counterpart.finished().empty() && counterpart.diverged() == nullptr) {
     out.decision = *std::move(lost);
@@ -127,14 +152,14 @@ CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, cons
 }  // namespace
 
 std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& current, const RunBaseline& baseline,
-                                              const std::string& metric) {
+                                              const std::string& metric, const SessionLevels& known) {
   std::vector<CellComparison> out;
   for (const auto& cell : current) {
     const auto* same_run = counterpart_of(cell, baseline.cells);
     if (same_run != nullptr) {
-      out.push_back(compare_pair(cell, *same_run, metric));
+      out.push_back(compare_pair(cell, *same_run, metric, known));
     } else if (baseline.for_every_cell && baseline.cells.size() == 1) {
-      out.push_back(compare_pair(cell, baseline.cells.front(), metric));
+      out.push_back(compare_pair(cell, baseline.cells.front(), metric, known));
     } else {
       out.push_back(without_counterpart(cell, metric, baseline.scope));
     }
@@ -148,7 +173,7 @@ std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& curre
 }
 
 std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& current, const Baseline& baseline,
-                                                const std::string& metric) {
+                                                const std::string& metric, const SessionLevels& known) {
   const auto values_of = [&](const std::string& subject) {
     Sample sample;
     for (const auto& v : baseline.values) {
@@ -166,17 +191,26 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
     }
     auto comparison = start(cell, metric);
     comparison.baseline = median_of(theirs);
-    const auto mine = sample_of(cell, metric);
-    comparison.decision = theirs.values.size() == 1
-                              ? decide_against_constant(mine, theirs.values.front(), rule_for(metric))
-                              : decide(mine, theirs, rule_for(metric));
+    const bool constant = theirs.values.size() == 1;
+    comparison.decision =
+        constant ? decide_against_constant(sample_of(cell, metric), theirs.values.front(), rule_for(metric))
+                 : decide_stored(cell, nullptr, theirs, metric, known);
     explain_missing(comparison.decision, cell, nullptr, metric);
     if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);
     comparison.notes.emplace_back("the baseline's machine is not known to this database");
+    if (const auto note = constant_note(cell, metric); note && constant) comparison.notes.push_back(*note);
     note_diverged(comparison, cell);
     out.push_back(std::move(comparison));
   }
   return out;
+}
+
+std::optional<std::string> constant_note(const CellRuns& cell, const std::string& metric) {
+  if (!varies_between_sessions(metric)) return std::nullopt;
+  std::set<std::string> sessions;
+  for (const auto& attempt : cell.attempts) sessions.insert(attempt.sweep_id);
+  return fmt::format("of {} session{}: how far sessions of this cell differ is not in the verdict", sessions.size(),
+                     sessions.size() == 1 ? "" : "s");
 }
 
 DecisionRule rule_for(const std::string& metric) {

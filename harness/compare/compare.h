@@ -35,12 +35,19 @@ struct RunBaseline {
   bool for_every_cell = false;
   AbsentCells absent = AbsentCells::passed_over;
 };
+// A metric that varies between sessions is decided by how far `known` says that other sessions of the cell on the same
+// machine differ (between_sessions.h). Where that is not known, or the sides are of two machines, a cell of another
+// session is INCONCLUSIVE, with the command that decides.
 std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& current, const RunBaseline& baseline,
-                                              const std::string& metric);
+                                              const std::string& metric, const SessionLevels& known = {});
 
-// Numbers from elsewhere: a cell's counterpart is the values of its run id, or else of its label.
+// Numbers from elsewhere: a cell's counterpart is the values of its run id, or else of its label. Several values are
+// runs of a session of their own. One is taken for a constant, and a note says what the verdict does not know.
 std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& current, const Baseline& baseline,
-                                                const std::string& metric);
+                                                const std::string& metric, const SessionLevels& known = {});
+
+// Said of runs that were held against a constant. Nothing for metrics that do not vary between sessions.
+std::optional<std::string> constant_note(const CellRuns& cell, const std::string& metric);
 
 // Direction (of the metric catalog) and margin of a metric: 2 % of a time or a rate, 10 % of the start-up, 1 % of
 // memory, 0.2 % of the loss (rounding in another order moves that of a short run by far less). Throws InputError for

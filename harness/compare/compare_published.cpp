@@ -204,6 +204,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
       if (auto lost = diverged_now(cell)) result.decision = *std::move(lost);
     }
     result.notes = differences(cell.run(), entry.row);
+    if (const auto note = constant_note(cell, comparison.metric); note && found.empty()) result.notes.push_back(*note);
     result.notes.push_back(fmt::format("MFU ({}, recomputed): {} here, {} published",
                                        spec::enum_name(comparison.definition),
                                        percent(mfu_fraction(cell, comparison.hardware, comparison.definition)),

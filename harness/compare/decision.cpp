@@ -21,6 +21,17 @@ std::vector<double> newest_logs(const std::vector<double>& values, std::size_t m
   return out;
 }
 
+// Runs of unknown sessions are of one that is called `unknown`.
+SessionRuns newest_runs(const Sample& sample, const std::string& unknown, std::size_t most) {
+  SessionRuns out{.logs = newest_logs(sample.values, most), .sessions = {}};
+  const auto skip = sample.values.size() - out.logs.size();
+  for (auto i = skip; i < sample.values.size(); ++i) {
+    const bool known = i < sample.sessions.size() && !sample.sessions[i].empty();
+    out.sessions.push_back(known ? session_name(sample.sessions[i]) : unknown);
+  }
+  return out;
+}
+
 double mean(const std::vector<double>& values) {
   return boost::math::statistics::mean(values);
 }
@@ -67,6 +78,35 @@ std::optional<double> probe_shift(const Sample& current, const Sample& baseline)
   return std::abs(std::log(median(current.probe_s) / median(baseline.probe_s)));
 }
 
+bool speed_changed(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
+  return probe_shift(current, baseline).value_or(0) > std::log1p(rule.probe_shift_fraction);
+}
+
+void conclude_speed_changed(Decision& out, double shift) {
+  conclude(out, Verdict::inconclusive, VerdictReason::machine_speed_changed,
+           "the machine ran at another speed: the noise probe's medians differ by " + percent(std::expm1(shift)));
+}
+
+std::string sessions_note(const SessionSpread& spread, double doubt) {
+  auto out = fmt::format("; {} other sessions of this cell deviate by {}", spread.sessions,
+                         percent(std::expm1(spread.deviation)));
+  constexpr double kShown = 0.0005;  // as 0.1 %
+  if (doubt >= kShown) out += fmt::format(", and the noise probe moved by {}", percent(std::expm1(doubt)));
+  return out;
+}
+
+// A side without a run, or without one whose probe stood still.
+std::optional<Decision> nothing_to_decide_on(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
+  Decision out;
+  if (!positive(shown_values(current)) || !positive(shown_values(baseline))) {
+    out.detail = "a side has no run to compare";
+    return out;
+  }
+  if (!current.values.empty() && !baseline.values.empty()) return std::nullopt;
+  return all_noisy(newest_logs(shown_values(current), rule.most_runs),
+                   newest_logs(shown_values(baseline), rule.most_runs));
+}
+
 std::size_t fewest_runs(double alpha, bool constant) {
   std::size_t n = 1;
   while ((constant ? smallest_p_against_constant(n) : smallest_p(n, n)) >= alpha) ++n;
@@ -92,26 +132,17 @@ const std::vector<double>& shown_values(const Sample& sample) {
 }
 
 Decision decide(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
+  const auto undecided = nothing_to_decide_on(current, baseline, rule);
+  if (undecided) return *undecided;
   Decision out;
-  const auto discarded = discarded_note(current.noisy.size() + baseline.noisy.size());
-  if (!positive(shown_values(current)) || !positive(shown_values(baseline))) {
-    out.detail = "a side has no run to compare";
-    return out;
-  }
-  if (current.values.empty() || baseline.values.empty()) {
-    return all_noisy(newest_logs(shown_values(current), rule.most_runs),
-                     newest_logs(shown_values(baseline), rule.most_runs));
-  }
   const auto a = newest_logs(current.values, rule.most_runs);
   const auto b = newest_logs(baseline.values, rule.most_runs);
   out.current_runs = a.size();
   out.baseline_runs = b.size();
   const auto difference = welch_difference(a, b);
   describe(out, difference);
-  const auto shift = probe_shift(current, baseline);
-  if (shift && *shift > std::log1p(rule.probe_shift_fraction)) {
-    conclude(out, Verdict::inconclusive, VerdictReason::machine_speed_changed,
-             "the machine ran at another speed: the noise probe's medians differ by " + percent(std::expm1(*shift)));
+  if (speed_changed(current, baseline, rule)) {
+    conclude_speed_changed(out, *probe_shift(current, baseline));
   } else if (std::min(a.size(), b.size()) < 2 || smallest_p(a.size(), b.size()) >= rule.alpha) {
     const auto needed = fewest_runs(rule.alpha, false);
     conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
@@ -120,7 +151,46 @@ Decision decide(const Sample& current, const Sample& baseline, const DecisionRul
   } else {
     judge(out, difference, permutation_p(a, b), rule);
   }
-  out.detail += discarded;
+  out.detail += discarded_note(current.noisy.size() + baseline.noisy.size());
+  return out;
+}
+
+Decision decide_between_sessions(const Sample& current, const Sample& baseline, const DecisionRule& rule,
+                                 const std::vector<SessionLevel>& known) {
+  const auto undecided = nothing_to_decide_on(current, baseline, rule);
+  if (undecided) return *undecided;
+  const auto a = newest_runs(current, "current", rule.most_runs);
+  const auto b = newest_runs(baseline, "baseline", rule.most_runs);
+  if (session_weight(a, b) == 0) return decide(current, baseline, rule);
+  const auto spread = session_spread(known, a, b);
+  Decision out;
+  out.current_runs = a.logs.size();
+  out.baseline_runs = b.logs.size();
+  out.ratio = std::exp(mean(a.logs) - mean(b.logs));
+  out.sessions = spread.sessions;
+  if (spread.sessions > 1) out.session_deviation = spread.deviation;
+  if (!spread.known()) {
+    // Without an interval: that of the runs alone would be too narrow.
+    conclude(out, Verdict::inconclusive, VerdictReason::sessions_unknown,
+             fmt::format("the sides are of different sessions, and how far sessions of this cell differ is not known: "
+                         "it takes {} others on this machine, and there {} {}",
+                         kFewestSessions, spread.sessions == 1 ? "is" : "are", spread.sessions));
+  } else {
+    auto difference = session_difference(a, b, spread);
+    difference.doubt = probe_shift(current, baseline).value_or(0);
+    describe(out, difference);
+    if (speed_changed(current, baseline, rule)) {
+      conclude_speed_changed(out, difference.doubt);
+    } else if (!difference.has_spread()) {
+      conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
+               fmt::format("{} against {} runs do not tell how far runs of a session differ: it needs 2 of one",
+                           a.logs.size(), b.logs.size()));
+    } else {
+      judge(out, difference, difference.t_p(), rule);
+    }
+    out.detail += sessions_note(spread, difference.doubt);
+  }
+  out.detail += discarded_note(current.noisy.size() + baseline.noisy.size());
   return out;
 }
 

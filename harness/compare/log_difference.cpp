@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
@@ -21,13 +22,14 @@ double t_quantile(double freedom, double probability) {
 }  // namespace
 
 Interval LogDifference::interval(double confidence) const {
-  const double half = t_quantile(freedom, 0.5 + confidence / 2) * error;
+  const double half = t_quantile(freedom, 0.5 + confidence / 2) * error + doubt;
   return {.low = mean - half, .high = mean + half};
 }
 
 double LogDifference::t_p() const {
-  if (error == 0) return mean == 0 ? 1.0 : 0.0;
-  return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), std::abs(mean) / error));
+  const double beyond = std::max(0.0, std::abs(mean) - doubt);
+  if (error == 0) return beyond == 0 ? 1.0 : 0.0;
+  return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), beyond / error));
 }
 
 LogDifference welch_difference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -75,7 +77,8 @@ PairedDifference paired_difference(const std::vector<double>& a, const std::vect
 }
 
 double detectable_log(const LogDifference& difference, double alpha) {
-  return (t_quantile(difference.freedom, 1 - alpha / 2) + t_quantile(difference.freedom, 0.8)) * difference.error;
+  const double quantiles = t_quantile(difference.freedom, 1 - alpha / 2) + t_quantile(difference.freedom, 0.8);
+  return quantiles * difference.error + difference.doubt;
 }
 
 std::size_t values_needed(double deviation, double log_margin, double alpha, std::size_t fewest, double freedom_each) {

@@ -14,12 +14,13 @@ struct LogDifference {
   double mean = 0;
   double error = 0;    // standard error; 0 with fewer than two values (a side)
   double freedom = 0;  // degrees of freedom of Student's t; 0 where there is no spread to speak of
+  double doubt = 0;    // by which the mean may be off either way: not noise, and no number of runs makes it smaller
 
   bool has_spread() const { return freedom > 0; }
   Interval interval(double confidence) const;
 
-  // Two-sided p of Student's t against a mean of 0. Needs has_spread(). Without any variation it is 0, or 1 for a mean
-  // of exactly 0.
+  // Two-sided p of Student's t against a mean of 0, or of the doubt where the mean is beyond it. Needs has_spread().
+  // Without any variation it is 0, or 1 for a mean that the doubt explains.
   double t_p() const;
 };
 
@@ -43,7 +44,7 @@ struct PairedDifference {
 PairedDifference paired_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 // The log ratio that a two-sided t test at `alpha` finds with power 0.8, by the sum of the two quantiles:
-// (t(1 - alpha/2) + t(0.8)) * error.
+// (t(1 - alpha/2) + t(0.8)) * error, and the doubt.
 double detectable_log(const LogDifference& difference, double alpha);
 
 // The fewest values, of this standard deviation, from which on detectable_log() is at most `log_margin`. At least

@@ -18,6 +18,7 @@ enum class VerdictReason {
   equivalent,             // the 90 % interval of the ratio lies inside the margin
   too_few_runs,           // no outcome of the test could have decided
   not_significant,        // the test could have decided, but did not
+  sessions_unknown,       // the sides are of other sessions, and how far those differ is not known
   machine_speed_changed,  // the noise probe ran at another speed on the two sides
   all_noisy,              // the probe moved during every run of a side
   no_measurement,         // a side has no run with this metric
@@ -47,6 +48,8 @@ struct Decision {
   std::optional<double> detectable_fraction;  // the effect that this sample would have found with power 0.8
   std::size_t current_runs = 0;
   std::size_t baseline_runs = 0;
+  std::optional<std::size_t> sessions;      // known beside those of the sides; nothing where sessions play no part
+  std::optional<double> session_deviation;  // of their levels, log units
 };
 
 }  // namespace perfbench::harness
@@ -66,6 +69,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::equivalent, "equivalent"},
       std::pair{R::too_few_runs, "too_few_runs"},
       std::pair{R::not_significant, "not_significant"},
+      std::pair{R::sessions_unknown, "sessions_unknown"},
       std::pair{R::machine_speed_changed, "machine_speed_changed"},
       std::pair{R::all_noisy, "all_noisy"},
       std::pair{R::no_measurement, "no_measurement"},

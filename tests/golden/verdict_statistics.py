@@ -62,6 +62,40 @@ def sides_case(random, n, m, shift):
             "permutation_p": extreme / total}
 
 
+def sessions_case(random, current, baseline, levels, runs):
+    """Two sides of these runs by session against other sessions' levels: the variance of their difference from the
+    covariance matrix of all their runs, components by the method of moments."""
+    shifts = {}
+    def side(sessions):
+        return np.array([np.exp(shifts.setdefault(s, random.normal(0.0, 0.03)) + random.normal(0.0, 0.01))
+                         for s in sessions]).round(6)
+    a, b = side(current), side(baseline)
+    known = (random.normal(0.0, 0.03, levels) + random.normal(0.0, 0.01, levels) / np.sqrt(runs)).round(7)
+    label = np.array(current + baseline)
+    groups = [np.log(side)[np.array(names) == s] for side, names in ((a, current), (b, baseline)) for s in set(names)]
+    squares = sum(((g - g.mean()) ** 2).sum() for g in groups)
+    freedom = sum(len(g) - 1 for g in groups)
+    w = squares / freedom
+    contrast = np.concatenate([np.full(len(a), 1 / len(a)), np.full(len(b), -1 / len(b))])
+    same_session = np.equal.outer(label, label).astype(float)
+    weight = contrast @ same_session @ contrast
+    of_levels = known.var(ddof=1)
+    share = contrast @ contrast - weight * np.mean(1 / np.array(runs))
+    parts = [weight * of_levels, max(share, 0.0) * w]
+    variance = sum(parts)
+    if share > 0:  # the moments' estimate of the shifts' own variance, which may be negative
+        own = of_levels - w * np.mean(1 / np.array(runs))
+        covariance = own * same_session + w * np.eye(len(label))
+        assert np.isclose(variance, contrast @ covariance @ contrast)
+    free = variance**2 / (parts[0]**2 / (levels - 1) + parts[1]**2 / freedom)
+    difference = np.log(a).mean() - np.log(b).mean()
+    t = stats.t(free, loc=difference, scale=np.sqrt(variance))
+    return {"current": a.tolist(), "current_sessions": current, "baseline": b.tolist(), "baseline_sessions": baseline,
+            "log_levels": known.tolist(), "level_runs": list(runs), "deviation": float(np.sqrt(of_levels)),
+            "freedom": float(free), "p": float(2 * stats.t(free).sf(abs(difference) / np.sqrt(variance))),
+            "ratio_low": float(np.exp(t.ppf(0.025))), "ratio_high": float(np.exp(t.ppf(0.975)))}
+
+
 def shift_case(random, n, phi, first, shift):
     """Score of the best shift, by generalised least squares with the whole covariance matrix."""
     x = np.empty(n)
@@ -104,6 +138,9 @@ def build():
         "pairs": [pairs_case(random, n, shift, 0.01, common_sd)
                   for n, shift, common_sd in ((4, 0.0, 0), (8, 0.0, 0), (8, 0.03, 0), (16, 0.01, 0), (8, 0.03, 0.1), (16, 0.01, 0.1))],
         "sides": [sides_case(random, n, m, s) for n, m, s in ((5, 5, 0.0), (5, 7, 0.06), (8, 8, 0.02))],
+        "sessions": [sessions_case(np.random.default_rng(7 + i), *case) for i, case in enumerate((
+            (["c"] * 5, ["b"] * 5, 10, [5] * 10), (["c"] * 2, ["b"] * 5, 5, [5] * 5), (["c"] * 8, ["b"] * 8, 6, [3] * 6),
+            (["c"] * 3 + ["d"] * 2, ["a"] * 2 + ["b"] * 3 + ["d"], 12, [5, 1, 3] * 4), (["c"], ["b"] * 3, 7, [4] * 7)))],
         "shifts": [shift_case(random, n, phi, first, s)
                    for n, phi, first, s in ((80, 0.0, 76, 0.02), (200, 0.6, 195, -0.03), (20, 0.0, 17, 0.02))],
         "p": p.tolist(), "benjamini_hochberg": stats.false_discovery_control(p).tolist(),

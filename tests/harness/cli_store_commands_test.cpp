@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/launch/process.h"
@@ -26,13 +27,22 @@ class StoreCommands : public testing::Test {
   }
 
   // Runs of one sweep, each with another step time by a tenth of a percent.
-  void write_sweep(const std::string& id, double step_s, int runs) {
+  void write_sweep(const std::string& id, double step_s, int runs, const std::string& year = "2026",
+                   const std::string& cell = "c") {
     for (int i = 1; i <= runs; ++i) {
-      ExampleRun example{.attempt = example_attempt("c", i)};
+      ExampleRun example{.attempt = example_attempt(cell, i)};
       example.attempt.sweep_id = id;
-      example.attempt.started_utc = "2026-0" + id.substr(1, 1) + "-01T00:00:0" + std::to_string(i) + "Z";
+      example.attempt.started_utc = year + "-0" + id.substr(1, 1) + "-01T00:00:0" + std::to_string(i) + "Z";
       example.step_s.assign(6, step_s * (1 + 0.001 * i));
       write_run_directory(scratch_ / "runs" / id / std::to_string(i), example);
+    }
+  }
+
+  // Six sweeps of the year before, of five runs each, 0.2 % above and below 0.5 s in turns: with them the database
+  // knows how far sessions differ.
+  void write_quiet_year() {
+    for (int i = 1; i <= 6; ++i) {
+      write_sweep("q" + std::to_string(i), i % 2 == 0 ? 0.501 : 0.499, 5, "2025");
     }
   }
 
@@ -133,7 +143,90 @@ TEST_F(StoreCommands, ASweepPrintsItsTableWhateverAnEngineLeft) {
   EXPECT_THAT(end.output, HasSubstr("env.json is empty"));
 }
 
+// The machine may have been another one that day, for all that the database knows.
+TEST_F(StoreCommands, CompareOfTwoSessionsWhoseKindIsNotKnownEndsWithTwoAndNamesTheCommandThatDecides) {
+  write_sweep("s1", 0.5, 5, "2026", "a=1");
+  write_sweep("s2", 0.6, 5, "2026", "a=1");
+  ingest();
+  const auto found = run({"compare", "--db", "q.db", "--baseline", "s1"});
+  EXPECT_EQ(found.exit_code, 2) << found.error_output;
+  EXPECT_THAT(found.output, AllOf(HasSubstr("INCONCLUSIVE"), HasSubstr("sessions_unknown: "), HasSubstr("+20.0 %")));
+  EXPECT_THAT(found.output,
+              HasSubstr("perfbench compare --ab 0123456789ab 0123456789ab matrices/example.yaml --only a=1"));
+  const auto json = nlohmann::json::parse(
+      run({"compare", "--db", "q.db", "--baseline", "s1", "--format", "json"}).output)["cells"][0];
+  EXPECT_EQ(json["reason"], "sessions_unknown");
+  EXPECT_EQ(json["sessions"], 0);
+  EXPECT_TRUE(json["session_deviation_fraction"].is_null());
+  EXPECT_TRUE(json["p"].is_null());
+  const auto report = run({"report", "--db", "q.db", "--baseline", "s1"});
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_THAT(report.output, AllOf(HasSubstr("| +20.0 % INCONCLUSIVE"), HasSubstr("compare --ab 0123456789ab")));
+  EXPECT_EQ(run({"compare", "--db", "q.db", "--baseline", "s1", "--metric", "peak_memory_bytes"}).exit_code, 0)
+      << "of memory no session has another";
+}
+
+// 0.2 % from night to night: 20 % are a regression; 2 % from night to night: 3 % are none.
+TEST_F(StoreCommands, CompareHoldsADifferenceAgainstHowFarSessionsDiffer) {
+  write_quiet_year();
+  for (int i = 1; i <= 6; ++i) {
+    ExampleRun busy{.attempt = example_attempt("busy", i)};
+    busy.run.seq_len = 64;
+    busy.attempt.sweep_id = "b" + std::to_string(i);
+    busy.attempt.started_utc = "2025-0" + std::to_string(i) + "-02T00:00:00Z";
+    for (int k = 1; k <= 5; ++k) {
+      busy.attempt.attempt = k;
+      busy.step_s.assign(6, (i % 2 == 0 ? 0.51 : 0.49) * (1 + 0.001 * k));
+      write_run_directory(scratch_ / "runs" / busy.attempt.sweep_id / std::to_string(k), busy);
+    }
+  }
+  for (const auto& [id, step_s] : {std::pair{"s1", 0.5}, {"s2", 0.515}}) {
+    write_sweep(id, step_s, 5);
+    for (int k = 1; k <= 5; ++k) {
+      ExampleRun busy{.attempt = example_attempt("busy", k)};
+      busy.run.seq_len = 64;
+      busy.attempt.sweep_id = id;
+      busy.attempt.started_utc = std::string("2026-0") + id[1] + "-01T00:00:09Z";
+      busy.step_s.assign(6, step_s * (1 + 0.001 * k));
+      write_run_directory(scratch_ / "runs" / id / ("busy" + std::to_string(k)), busy);
+    }
+  }
+  ingest();
+  const auto end = run({"compare", "--db", "q.db", "--baseline", "s1", "--format", "json"});
+  EXPECT_EQ(end.exit_code, 1);
+  const auto cells = nlohmann::json::parse(end.output)["cells"];
+  ASSERT_EQ(cells.size(), 2U);
+  for (const auto& cell : cells) {
+    EXPECT_EQ(cell["sessions"], 6);
+    EXPECT_NEAR(cell["ratio"].get<double>(), 1.03, 1e-6);
+    EXPECT_EQ(cell["verdict"], cell["cell"] == "busy" ? "INCONCLUSIVE" : "REGRESSED") << cell;
+    // Of six levels 0.2 % or 2 % off their middle in turns: that times sqrt(6 / 5).
+    const double off = cell["cell"] == "busy" ? 0.02 : 0.002;
+    EXPECT_NEAR(cell["session_deviation_fraction"].get<double>(), off * std::sqrt(1.2), off * 0.02);
+  }
+  const auto report = run({"report", "--db", "q.db", "--baseline", "s1"}).output;
+  EXPECT_THAT(report, AllOf(HasSubstr("| +3.0 % REGRESSED"), HasSubstr("| +3.0 % INCONCLUSIVE"),
+                            HasSubstr("6 other sessions of this cell deviate by 0.2 %")));
+}
+
+// What others called a cell stands in a command that is shown: it is one word to a shell, and no output of ours is a
+// command to a terminal or to a CI runner.
+TEST_F(StoreCommands, TheCommandThatDecidesQuotesWhatOthersWrote) {
+  const std::string label = "a=1'; touch owned\n\x1b[31m\n::error::x `y` $(z)";
+  write_sweep("s1", 0.5, 5, "2026", label);
+  write_sweep("s2", 0.6, 5, "2026", label);
+  ingest();
+  const auto found = run({"compare", "--db", "q.db", "--baseline", "s1"});
+  EXPECT_EQ(found.exit_code, 2);
+  EXPECT_THAT(found.output, HasSubstr("--only 'a=1'\\''; touch owned"));
+  EXPECT_THAT(found.output, testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(found.output, testing::Not(HasSubstr("\n::error::")));
+  EXPECT_THAT(run({"report", "--db", "q.db", "--baseline", "s1"}).output, testing::Not(HasSubstr("\x1b")));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "owned"));
+}
+
 TEST_F(StoreCommands, CompareEndsWithTheCodeOfItsVerdict) {
+  write_quiet_year();
   write_sweep("s1", 0.5, 5);
   write_sweep("s2", 0.6, 5);
   ingest();
@@ -149,6 +242,7 @@ TEST_F(StoreCommands, CompareEndsWithTheCodeOfItsVerdict) {
 }
 
 TEST_F(StoreCommands, ABaselineIsSetListedAndCompared) {
+  write_quiet_year();
   write_sweep("s1", 0.5, 5);
   write_sweep("s2", 0.6, 5);
   ingest();
@@ -167,6 +261,7 @@ TEST_F(StoreCommands, ABaselineIsSetListedAndCompared) {
 }
 
 TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefresh) {
+  write_quiet_year();
   write_sweep("s1", 0.5, 8);
   write_sweep("s2", 0.6, 8);
   ingest();
@@ -186,20 +281,23 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
 
 // A row that somebody changed, or that a newer perfbench wrote: it is named, and everything else still works.
 TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
+  write_quiet_year();
   write_sweep("s1", 0.5, 6);
   write_sweep("s2", 0.5, 6);
   write_sweep("s3", 0.6, 6);
   ingest();
   Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
       .execute("UPDATE attempts SET state = 'bogus' WHERE attempt = 3 AND started_utc GLOB '2026-01*'");
-  const auto named = AllOf(HasSubstr("q.db: the row of attempts with attempt_key 3 (attempt 3 of run "),
+  const auto named = AllOf(HasSubstr("q.db: the row of attempts with attempt_key 33 (attempt 3 of run "),
                            HasSubstr("state is 'bogus'"), HasSubstr("perfbench ingest"), HasSubstr("(left out)"));
   const auto of_it = run({"report", "--db", "q.db", "--sweep", "s1"});
   EXPECT_EQ(of_it.exit_code, 3);
   EXPECT_THAT(of_it.output, HasSubstr("| Size "));
   EXPECT_THAT(of_it.error_output, named);
   EXPECT_EQ(run({"report", "--db", "q.db"}).exit_code, 0) << "of another sweep";
-  const auto same = run({"compare", "--db", "q.db", "--sweep", "s2", "--baseline", "s1"});
+  // Of memory: among the sessions that s3 is one of, no speed is the same to 2 %.
+  const auto same =
+      run({"compare", "--db", "q.db", "--sweep", "s2", "--baseline", "s1", "--metric", "peak_memory_bytes"});
   EXPECT_EQ(same.exit_code, 3);
   EXPECT_THAT(same.output, HasSubstr("SAME"));
   EXPECT_THAT(same.error_output, named);

@@ -69,6 +69,33 @@ TEST(GoldenStatistics, OfTwoSides) {
   }
 }
 
+std::vector<SessionLevel> levels_of(const Json& expected) {
+  std::vector<SessionLevel> out;
+  const auto logs = expected["log_levels"].get<Values>();
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    out.push_back({.sweep_id = "night" + std::to_string(i),
+                   .machine = "m",
+                   .log_level = logs[i],
+                   .runs = expected["level_runs"][i].get<std::size_t>()});
+  }
+  return out;
+}
+
+TEST(GoldenStatistics, OfSidesOfSeveralSessions) {
+  for (const auto& expected : golden()["sessions"]) {
+    const auto side = [&](const std::string& name) {
+      return Sample{.values = expected[name].get<Values>(),
+                    .sessions = expected[name + "_sessions"].get<std::vector<std::string>>()};
+    };
+    const auto found =
+        decide_between_sessions(side("current"), side("baseline"), {.margin_fraction = 1e-9}, levels_of(expected));
+    expect_close(*found.session_deviation, expected["deviation"], "deviation");
+    expect_close(*found.p, expected["p"], "p");
+    expect_close(found.ratio_95->low, expected["ratio_low"], "ratio_low");
+    expect_close(found.ratio_95->high, expected["ratio_high"], "ratio_high");
+  }
+}
+
 TEST(GoldenStatistics, OfShifts) {
   for (const auto& expected : golden()["shifts"]) {
     const auto found = largest_shift(expected["logs"].get<Values>(), {});

@@ -1,0 +1,49 @@
+#include "harness/history/session_levels.h"
+
+#include <cmath>
+#include <set>
+#include <string_view>
+
+namespace perfbench::harness {
+namespace {
+
+// A GLOB that this text alone fits.
+std::string glob_of(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += std::string_view("*?[").find(c) == std::string_view::npos ? std::string(1, c) : std::string{'[', c, ']'};
+  return out;
+}
+
+}  // namespace
+
+SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
+  SessionLevels out;
+  for (const auto& one : series) {
+    auto& levels = out[{one.matrix, one.run_id}];
+    for (const auto& night : one.nights) {
+      if (night.noisy) continue;
+      levels.push_back({.sweep_id = night.night.sweep_id,
+                        .machine = night.machine,
+                        .log_level = std::log(night.value),
+                        .runs = night.runs});
+    }
+  }
+  return out;
+}
+
+KnownSessions load_known_sessions(const Connection& db, const std::vector<CellRuns>& cells,
+                                  const std::vector<std::string>& metrics) {
+  std::set<std::string> matrices;
+  for (const auto& cell : cells) matrices.insert(cell.matrix);
+  KnownSessions out;
+  for (const auto& metric : metrics) {
+    if (!varies_between_sessions(metric)) continue;
+    for (const auto& matrix : matrices) {
+      out[metric].merge(session_levels(load_history(db, {.series = glob_of(matrix) + "/*", .metric = metric})));
+    }
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,292 @@
+// Runs of one session against runs of another: what is decided by how far sessions differ, and what is said where that
+// is not known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/compare/compare.h"
+#include "harness/compare/pairs_command.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+// Five runs around `middle`, a tenth of a per cent apart, all of one session.
+Sample session(const std::string& id, double middle) {
+  Sample out;
+  for (const double off : {-0.002, -0.001, 0.0, 0.001, 0.002}) out.values.push_back(middle * std::exp(off));
+  out.sessions.assign(out.values.size(), id);
+  return out;
+}
+
+// So many other sessions of five runs, `apart` above and below a level of 1 in turns.
+std::vector<SessionLevel> others(std::size_t count, double apart, const std::string& machine = "m1") {
+  std::vector<SessionLevel> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out.push_back({.sweep_id = "night" + std::to_string(i),
+                   .machine = machine,
+                   .log_level = i % 2 == 0 ? apart : -apart,
+                   .runs = 5});
+  }
+  return out;
+}
+
+TEST(BetweenSessions, WhereNothingIsKnownIsInconclusiveHoweverFarTheRunsAreApart) {
+  const auto d = decide_between_sessions(session("now", 1.2), session("then", 1.0), {}, {});
+  EXPECT_EQ(d.verdict, Verdict::inconclusive);
+  EXPECT_EQ(d.reason, VerdictReason::sessions_unknown);
+  EXPECT_NEAR(*d.ratio, 1.2, 1e-12);
+  EXPECT_FALSE(d.ratio_95) << "that of the runs alone would be too narrow";
+  EXPECT_FALSE(d.p);
+  EXPECT_EQ(d.sessions, 0U);
+  EXPECT_THAT(d.detail, HasSubstr("it takes 5 others on this machine, and there are 0"));
+}
+
+TEST(BetweenSessions, IsDecidedFromFiveOtherSessionsOn) {
+  const auto decided = [](std::size_t count) {
+    return decide_between_sessions(session("now", 1.2), session("then", 1.0), {}, others(count, 0.01));
+  };
+  EXPECT_EQ(decided(4).reason, VerdictReason::sessions_unknown);
+  EXPECT_EQ(decided(5).verdict, Verdict::regressed);
+  EXPECT_THAT(decided(5).detail, HasSubstr("; 5 other sessions of this cell deviate by 1.1 %"));
+}
+
+// The same runs, 5 % slower, each within 0.2 % of its session: what other sessions do decides. Levels 0.2 % above and
+// below deviate by 0.22 %, so that the difference is 0.049 / (0.0022 * sqrt(2)) = 16 standard errors away; levels 3 %
+// above and below by 3.3 %: one.
+TEST(BetweenSessions, TheSessionsAndNotTheRunsSayWhatIsFar) {
+  const auto judged = [](double apart) {
+    return decide_between_sessions(session("now", 1.05), session("then", 1.0), {}, others(6, apart));
+  };
+  EXPECT_EQ(judged(0.002).verdict, Verdict::regressed);
+  EXPECT_EQ(judged(0.03).verdict, Verdict::inconclusive);
+  EXPECT_EQ(judged(0.03).reason, VerdictReason::not_significant);
+  EXPECT_LT(judged(0.03).ratio_95->low, 1);
+  EXPECT_EQ(decide_between_sessions(session("now", 1.0), session("then", 1.0), {}, others(6, 0.002)).verdict,
+            Verdict::same);
+}
+
+TEST(BetweenSessions, ThoseComparedDoNotVouchForThemselves) {
+  auto known = others(4, 0.002);
+  known.push_back({.sweep_id = "now", .machine = "m1", .log_level = 0, .runs = 5});
+  known.push_back({.sweep_id = "then", .machine = "m1", .log_level = 0, .runs = 5});
+  const auto d = decide_between_sessions(session("now", 1.2), session("then", 1.0), {}, known);
+  EXPECT_EQ(d.reason, VerdictReason::sessions_unknown);
+  EXPECT_EQ(d.sessions, 4U);
+}
+
+// `--baseline run:ID` is all runs of the store: the newest eight are the baseline, and the sessions of the others are
+// not compared.
+TEST(BetweenSessions, OlderRunsOfABaselineThatAreNotInItsMeanTellHowFarSessionsDiffer) {
+  Sample all;
+  std::vector<SessionLevel> known;
+  for (const auto& level : others(9, 0.002)) {
+    const auto night = session(level.sweep_id, std::exp(level.log_level));
+    all.values.insert(all.values.end(), night.values.begin(), night.values.end());
+    all.sessions.insert(all.sessions.end(), night.sessions.begin(), night.sessions.end());
+    known.push_back(level);
+  }
+  const auto d = decide_between_sessions(session("now", 1.2), all, {}, known);
+  EXPECT_EQ(d.baseline_runs, 8U);
+  EXPECT_EQ(d.sessions, 7U) << "nine, less the two that the eight runs are of";
+  EXPECT_EQ(d.verdict, Verdict::regressed);
+}
+
+TEST(BetweenSessions, RunsOfOneSessionCouldHaveChangedPlaces) {
+  const auto d = decide_between_sessions(session("s", 1.2), session("s", 1.0), {}, {});
+  EXPECT_EQ(d.verdict, Verdict::regressed);
+  EXPECT_DOUBLE_EQ(*d.p, 2.0 / 252) << "the permutation test";
+  EXPECT_FALSE(d.sessions);
+}
+
+// Runs without a sweep are of a session that nobody else is of, be a sweep named as it may.
+TEST(BetweenSessions, RunsWithoutASweepAreOfNoOtherSideSession) {
+  for (const auto* name : {"", "baseline", "current"}) {
+    const auto d = decide_between_sessions(session("", 1.2), session(name, 1.0), {}, {});
+    EXPECT_EQ(d.reason, VerdictReason::sessions_unknown) << name;
+  }
+}
+
+// 4.2 % apart with sessions that deviate by 0.22 %: found, but not where the machine's own speed may be 4 % of it.
+TEST(BetweenSessions, AProbeThatMovedWidensTheIntervalBothWays) {
+  auto current = session("now", 1.042);
+  auto baseline = session("then", 1.0);
+  current.probe_s = baseline.probe_s = {0.001};
+  const auto still = decide_between_sessions(current, baseline, {}, others(6, 0.002));
+  EXPECT_EQ(still.verdict, Verdict::regressed);
+  for (const double moved : {1.04, 1 / 1.04}) {
+    current.probe_s = {0.001 * moved};
+    const auto d = decide_between_sessions(current, baseline, {}, others(6, 0.002));
+    EXPECT_EQ(d.verdict, Verdict::inconclusive) << moved;
+    EXPECT_NEAR(d.ratio_95->high, still.ratio_95->high * 1.04, 1e-9);
+    EXPECT_NEAR(d.ratio_95->low, still.ratio_95->low / 1.04, 1e-9);
+    EXPECT_THAT(d.detail, HasSubstr("the noise probe moved by 4.0 %"));
+  }
+}
+
+// With more runs a session than the sides have, how far runs of a session differ has to be known too.
+TEST(BetweenSessions, OfOneRunASideNeedSessionsOfOneRun) {
+  const Sample now{.values = {1.2}, .sessions = {"now"}};
+  const Sample then{.values = {1.0}, .sessions = {"then"}};
+  EXPECT_EQ(decide_between_sessions(now, then, {}, others(6, 0.002)).reason, VerdictReason::too_few_runs);
+  auto single = others(6, 0.002);
+  for (auto& level : single) level.runs = 1;
+  EXPECT_EQ(decide_between_sessions(now, then, {}, single).verdict, Verdict::regressed);
+}
+
+std::shared_ptr<const StoredEnvironment> machine(const std::string& name, const std::string& commit) {
+  StoredEnvironment out{.machine_fingerprint = name, .facts = {{"cpu_model", "same"}}};
+  if (!commit.empty()) out.facts["git_commit"] = commit;
+  return std::make_shared<const StoredEnvironment>(out);
+}
+
+CellRuns cell(const std::string& label, const Sample& runs, const std::string& on = "m1",
+              const std::string& commit = "") {
+  static std::int64_t key = 0;
+  CellRuns out{.matrix = "m", .label = label, .run_id = label, .attempts = {}};
+  for (std::size_t i = 0; i < runs.values.size(); ++i) {
+    StoredAttempt attempt;
+    attempt.key = ++key;
+    attempt.sweep_id = runs.sessions[i];
+    attempt.run = std::make_shared<const spec::RunSpec>();
+    attempt.environment = machine(on, commit);
+    attempt.metrics = {{"step_time_s", runs.values[i]}, {"peak_memory_bytes", runs.values[i]}, {"final_loss", 2.5}};
+    out.attempts.push_back(attempt);
+  }
+  return out;
+}
+
+SessionLevels known_of(const std::vector<std::string>& run_ids, const std::vector<SessionLevel>& levels) {
+  SessionLevels out;
+  for (const auto& id : run_ids) out[{"m", id}] = levels;
+  return out;
+}
+
+TEST(CompareWithSessions, WhereNothingIsKnownNamesTheCommandThatDecides) {
+  const auto found = compare_with_runs(
+      {cell("a=1", session("now", 1.2), "m1", "fedcba98765432100")},
+      {.scope = "b", .cells = {cell("a=1", session("then", 1.0), "m1", "0123456789abcdef")}}, "step_time_s");
+  EXPECT_EQ(found[0].decision.reason, VerdictReason::sessions_unknown);
+  EXPECT_THAT(found[0].decision.detail,
+              EndsWith("; pairs decide: perfbench compare --ab 0123456789ab fedcba987654 matrices/m.yaml --only a=1"));
+  EXPECT_EQ(overall(found), Verdict::inconclusive);
+}
+
+TEST(CompareWithSessions, OnlySessionsOfTheCellOnItsMachineCount) {
+  const auto current = cell("a=1", session("now", 1.2));
+  const RunBaseline baseline{.scope = "b", .cells = {cell("a=1", session("then", 1.0))}};
+  const auto judged = [&](const SessionLevels& known) {
+    return compare_with_runs({current}, baseline, "step_time_s", known)[0].decision.verdict;
+  };
+  EXPECT_EQ(judged(known_of({"a=1"}, others(6, 0.002))), Verdict::regressed);
+  EXPECT_EQ(judged(known_of({"a=1"}, others(6, 0.002, "m2"))), Verdict::inconclusive);
+  EXPECT_EQ(judged(known_of({"a=2"}, others(6, 0.002))), Verdict::inconclusive);
+}
+
+TEST(CompareWithSessions, WhatTwoMachinesDifferByIsNotKnownFromOne) {
+  const auto found = compare_with_runs({cell("a=1", session("now", 1.2))},
+                                       {.scope = "b", .cells = {cell("a=1", session("then", 1.0), "m2")}},
+                                       "step_time_s", known_of({"a=1"}, others(6, 0.002)));
+  EXPECT_EQ(found[0].decision.reason, VerdictReason::sessions_unknown);
+}
+
+// The same bytes and the same loss come out of every session.
+TEST(CompareWithSessions, AmountsThatNoSessionChangesAreDecidedFromTheRunsAlone) {
+  const RunBaseline baseline{.scope = "b", .cells = {cell("a=1", session("then", 1.0))}};
+  for (const auto* metric : {"peak_memory_bytes", "final_loss"}) {
+    const auto found = compare_with_runs({cell("a=1", session("now", 1.2))}, baseline, metric);
+    EXPECT_EQ(found[0].decision.verdict, metric == std::string("final_loss") ? Verdict::same : Verdict::regressed);
+    EXPECT_FALSE(found[0].decision.sessions);
+  }
+}
+
+// Twelve cells, all 3 % slower for the machine's sake, each cell's runs within 0.2 %: exchangeable runs would name
+// twelve regressions. Sessions of all cells were up to 3 % up and down before.
+TEST(CompareWithSessions, AShiftThatAllCellsHaveInCommonRegressesNone) {
+  std::vector<CellRuns> current;
+  RunBaseline baseline{.scope = "b", .cells = {}};
+  std::vector<std::string> labels;
+  for (int i = 0; i < 12; ++i) {
+    labels.push_back("a=" + std::to_string(i));
+    current.push_back(cell(labels.back(), session("now", 1.03)));
+    baseline.cells.push_back(cell(labels.back(), session("then", 1.0)));
+  }
+  auto found = compare_with_runs(current, baseline, "step_time_s", known_of(labels, others(10, 0.02)));
+  control_false_discoveries(found);
+  for (const auto& one : found) EXPECT_EQ(one.decision.verdict, Verdict::inconclusive) << one.decision.detail;
+  found = compare_with_runs(current, baseline, "step_time_s", known_of(labels, others(10, 0.002)));
+  control_false_discoveries(found);
+  for (const auto& one : found) EXPECT_EQ(one.decision.verdict, Verdict::regressed) << one.decision.detail;
+}
+
+TEST(CompareWithSessions, NumbersFromElsewhereAreOfASessionOfTheirOwn) {
+  Baseline numbers;
+  numbers.name = "old";
+  for (const double value : session("", 1.0).values) numbers.values.push_back({"a=1", "step_time_s", value});
+  const std::vector<CellRuns> current{cell("a=1", session("now", 1.2))};
+  const auto unknown = compare_with_values(current, numbers, "step_time_s")[0].decision;
+  EXPECT_EQ(unknown.reason, VerdictReason::sessions_unknown);
+  EXPECT_THAT(unknown.detail, HasSubstr("--ab BASELINE_ENGINE current matrices/m.yaml --only a=1"));
+  const auto known = compare_with_values(current, numbers, "step_time_s", known_of({"a=1"}, others(6, 0.002)));
+  EXPECT_EQ(known[0].decision.verdict, Verdict::regressed);
+}
+
+TEST(CompareWithSessions, OfAConstantSaysWhatTheVerdictDoesNotKnow) {
+  Baseline numbers;
+  numbers.name = "old";
+  numbers.values = {{"a=1", "step_time_s", 1.0}, {"a=1", "final_loss", 2.5}};
+  const auto notes = [&](const std::string& metric) {
+    return compare_with_values({cell("a=1", session("now", 1.2))}, numbers, metric)[0].notes;
+  };
+  EXPECT_THAT(notes("step_time_s"),
+              testing::Contains("of 1 session: how far sessions of this cell differ is not in the verdict"));
+  EXPECT_THAT(notes("final_loss"), Not(testing::Contains(HasSubstr("session"))));
+}
+
+TEST(PairsCommand, QuotesWhatAShellWouldNotTakeAsItIs) {
+  auto odd = cell("model=it's; rm -rf ~ $(x) `y` b=\"2\"", session("now", 1.0));
+  odd.matrix = "m && reboot";
+  EXPECT_EQ(pairs_command(odd, nullptr),
+            "perfbench compare --ab BASELINE_ENGINE current 'matrices/m && reboot.yaml' "
+            "--only 'model=it'\\''s; rm -rf ~ $(x) `y`' --only 'b=\"2\"'");
+  odd.label = "a=1\nb c=2";
+  EXPECT_THAT(pairs_command(odd, nullptr), EndsWith(" --only 'a=1\nb' --only c=2")) << "as it is: printing escapes it";
+}
+
+TEST(PairsCommand, NamesCommitsAndNothingElseThatARecordCallsOne) {
+  const auto sides = [](const std::string& commit, const std::string& dirty) {
+    auto one = cell("", session("now", 1.0), "m1", commit);
+    auto environment = *one.attempts.back().environment;
+    environment.facts["git_dirty"] = dirty;
+    one.attempts.back().environment = std::make_shared<const StoredEnvironment>(environment);
+    return pairs_command(one, &one);
+  };
+  EXPECT_EQ(sides("0123456789abcdef", "false"), "perfbench compare --ab 0123456789ab 0123456789ab matrices/m.yaml");
+  const auto* unknown = "perfbench compare --ab BASELINE_ENGINE current matrices/m.yaml";
+  EXPECT_EQ(sides("0123456789abcdef", "true"), unknown) << "of a changed tree";
+  EXPECT_EQ(sides("unknown", "false"), unknown);
+  EXPECT_EQ(sides("--upload-pack=x;", "false"), unknown);
+  EXPECT_EQ(sides("", "false"), unknown);
+}
+
+TEST(PairsCommand, OfTwoRunsHoldsTheirSettingsAgainstEachOther) {
+  const auto current = cell("remat=full", session("now", 1.0), "m1", "0123456789abcdef");
+  auto baseline = cell("remat=none", session("then", 1.0), "m1", "0123456789abcdef");
+  spec::RunSpec run;
+  run.remat = "minimal";
+  run.steps = 7;
+  baseline.attempts.front().run = std::make_shared<const spec::RunSpec>(run);
+  EXPECT_EQ(pairs_command(current, &baseline),
+            "perfbench compare --ab set:remat=minimal,steps=7 current matrices/m.yaml --only remat=full");
+  run.remat = "a,b";
+  baseline.attempts.front().run = std::make_shared<const spec::RunSpec>(run);
+  EXPECT_THAT(pairs_command(current, &baseline), HasSubstr("--ab set:KEY=VALUE,... current"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

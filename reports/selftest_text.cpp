@@ -18,11 +18,11 @@ using harness::SelftestResult;
 const char* title(SelftestKind kind) {
   switch (kind) {
     case SelftestKind::aa:
-      return "Paired decision: false verdicts when nothing changed (level 0.01)";
+      return "Paired decision and stored baselines: false verdicts when nothing changed (level 0.01)";
     case SelftestKind::equivalence:
       return "Paired decision: SAME where it is not (level 0.05)";
     case SelftestKind::power:
-      return "Paired decision: power";
+      return "Paired decision and stored baselines: power";
     case SelftestKind::false_alarms:
       return "Nightly screen: alarms of unchanged series";
     case SelftestKind::delay:

@@ -2,6 +2,7 @@
 
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
+#include "harness/selftest/session_rates.h"
 
 namespace perfbench::harness {
 
@@ -10,8 +11,10 @@ std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t
   const auto append = [&](const std::vector<SelftestResult>& rows) { out.insert(out.end(), rows.begin(), rows.end()); };
   const auto aa = aa_rates(size.aa_trials, seed);  // the first of each noise kind are those of 8 pairs
   append(aa);
+  append(session_aa_rates(size.session_trials, seed));
   append(equivalence_rates(size.power_trials, seed));
   append(power_curve(size.power_trials, seed));
+  append(session_power(size.session_trials, seed));
   append(false_alarms(size.series_years, aa, seed));
   append(delays(size.delay_series, seed));
   return out;

@@ -16,6 +16,7 @@
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/series_export.h"
+#include "harness/selftest/session_rates.h"
 #include "harness/store/database.h"
 #include "reports/selftest_text.h"
 #include "tests/harness/example_run.h"
@@ -111,6 +112,38 @@ TEST(PairRates, OfDriftStayBelowTheLevelBecauseRunsArePaired) {
   EXPECT_LT(rates.improved.value, 0.01);
 }
 
+TEST(SessionRates, OfSessionsOfWhichNothingIsKnownNameNothing) {
+  for (const double ratio : {1.0, 1.5}) {
+    const auto rates = simulate_sessions({.session_per_run = 3, .nights = 0, .cells = 3, .ratio = ratio}, 100, 1);
+    EXPECT_EQ(rates.false_in_any.value, 0);
+    EXPECT_EQ(rates.same.value, 0);
+  }
+  EXPECT_EQ(simulate_sessions({.nights = 4, .ratio = 1.5}, 100, 1).regressed.value, 0) << "one too few";
+  EXPECT_GT(simulate_sessions({.nights = 5, .ratio = 1.5}, 100, 1).regressed.value, 0.9);
+}
+
+// Whatever sessions deviate by, for a cell and for a matrix whose cells all shift together. The level and three
+// standard errors of 2000 trials at it, 0.01 + 3 * sqrt(0.01 * 0.99 / 2000), and of 1000.
+TEST(SessionRates, OfUnchangedCellsStayAtTheLevel) {
+  for (const double sessions : {0.0, 1.0, 6.0}) {
+    EXPECT_LT(simulate_sessions({.session_per_run = sessions}, 2000, 7).false_in_any.value, 0.0167) << sessions;
+  }
+  for (const double sessions : {1.0, 6.0}) {
+    EXPECT_LT(simulate_sessions({.session_per_run = sessions, .cells = 12}, 1000, 7).false_in_any.value, 0.0194)
+        << sessions;
+  }
+}
+
+// With b the variance of sessions, w that of runs and h = 0.2868 that of a median of five Gaussian values: the estimate
+// of ten nights is (b + h w) chi2(9) / 9, so that p < 0.01 is a noncentral t of 9 degrees and noncentrality log(ratio)
+// / sqrt(2 (b + w / 5)) beyond t(0.995) sqrt((b + h w) / (b + w / 5)). By SciPy 0.465 for 5 % where sessions deviate as
+// runs do, and 0.805 for 20 % where they deviate by three times that. 2000 trials: three standard errors are 0.034 and
+// 0.027.
+TEST(SessionRates, HaveThePowerOfTheNoncentralT) {
+  EXPECT_NEAR(simulate_sessions({.session_per_run = 1, .ratio = 1.05}, 2000, 5).regressed.value, 0.465, 0.034);
+  EXPECT_NEAR(simulate_sessions({.session_per_run = 3, .ratio = 1.2}, 2000, 5).regressed.value, 0.805, 0.027);
+}
+
 TEST(RealTrials, CountVerdictsOfWholeComparisons) {
   const std::vector<Verdict> trials{Verdict::same, Verdict::regressed, Verdict::inconclusive, Verdict::improved};
   const auto aa = real_aa_rate(trials, 8, "in turns", 0.01);
@@ -138,7 +171,8 @@ TEST(Series, ShiftWhenTheyAreMeantTo) {
 }
 
 TEST(SelftestSimulation, MeasuresEveryKindAndKeepsItsTable) {
-  const auto results = run_selftest({.aa_trials = 20, .power_trials = 20, .series_years = 2, .delay_series = 3}, 1);
+  const auto results =
+      run_selftest({.aa_trials = 20, .power_trials = 20, .series_years = 2, .delay_series = 3, .session_trials = 5}, 1);
   for (const auto& [kind, name] : spec::EnumNames<SelftestKind>::kNames) {
     EXPECT_TRUE(std::any_of(results.begin(), results.end(), [k = kind](const auto& r) { return r.kind == k; })) << name;
   }

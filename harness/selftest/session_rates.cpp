@@ -1,0 +1,204 @@
+#include "harness/selftest/session_rates.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "harness/compare/compare.h"
+#include "harness/detect/statistics.h"
+#include "harness/history/session_levels.h"
+#include "harness/selftest/pair_rates.h"
+#include "harness/selftest/replicate.h"
+#include "reports/format/number.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::uint64_t kShiftPurpose = 3;
+constexpr std::uint64_t kSessionRunPurpose = 4;
+constexpr const char* kMetric = "step_time_s";
+constexpr double kProbe_s = 0.001;
+
+// What all made-up attempts share.
+struct Machine {
+  std::shared_ptr<const spec::RunSpec> run = std::make_shared<const spec::RunSpec>();
+  std::shared_ptr<const StoredEnvironment> environment = std::make_shared<const StoredEnvironment>(
+      StoredEnvironment{.machine_fingerprint = "m", .facts = {{"cpu_model", "m"}}});
+};
+
+// The sessions of one trial, drawn in the order in which they took place.
+class SimulatedSessions {
+ public:
+  SimulatedSessions(const SessionScenario& scenario, std::uint64_t seed, std::size_t trial)
+      : scenario_(scenario),
+        shifts_(scenario.noise, series_random(seed, scenario.noise, kShiftPurpose, trial)),
+        random_(series_random(seed, scenario.noise, kSessionRunPurpose, trial)) {}
+
+  // All cells; `ratio` times as slow as the first session's program.
+  std::vector<CellRuns> next(double ratio) {
+    const double shift = kRunDeviation * scenario_.session_per_run * shifts_.next();
+    const auto sweep_id = "session" + std::to_string(++sessions_);
+    std::vector<CellRuns> out;
+    for (std::size_t c = 0; c < scenario_.cells; ++c) {
+      const auto name = std::to_string(c);
+      out.push_back({.matrix = "m", .label = name, .run_id = name, .attempts = {}});
+      for (std::size_t r = 0; r < scenario_.runs; ++r) {
+        out.back().attempts.push_back(attempt(sweep_id, name, ratio, shift));
+      }
+    }
+    return out;
+  }
+
+ private:
+  StoredAttempt attempt(const std::string& sweep_id, const std::string& cell, double ratio, double shift) {
+    StoredAttempt out;
+    out.key = ++attempts_;
+    out.run_id = out.cell = cell;
+    out.sweep_id = sweep_id;
+    out.matrix = "m";
+    out.run = machine_.run;
+    out.environment = machine_.environment;
+    out.metrics = {{kMetric, ratio * std::exp(shift + kRunDeviation * normal_(random_))},
+                   {"probe_time_s", kProbe_s * std::exp(scenario_.probe_share * shift)},
+                   {"probe_spread_fraction", 0.0}};
+    return out;
+  }
+
+  const SessionScenario& scenario_;
+  Machine machine_;
+  Noise shifts_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_{0.0, 1.0};
+  std::size_t sessions_ = 0;
+  std::int64_t attempts_ = 0;
+};
+
+// What load_history reads of a store that holds these sessions: of each cell a night a session, its level the median.
+class SeriesByCell {
+ public:
+  explicit SeriesByCell(std::size_t cells) : series_(cells) {}
+
+  void add(const std::vector<CellRuns>& session) {
+    for (std::size_t c = 0; c < session.size(); ++c) {
+      const auto& cell = session[c];
+      std::vector<double> logs;
+      for (const auto& attempt : cell.attempts) logs.push_back(std::log(attempt.metrics.at(kMetric)));
+      series_[c].matrix = cell.matrix;
+      series_[c].run_id = cell.run_id;
+      NightPoint night;
+      night.night.sweep_id = cell.attempts.front().sweep_id;
+      night.machine = cell.machine();
+      night.runs = logs.size();
+      night.value = std::exp(median(std::move(logs)));
+      series_[c].nights.push_back(std::move(night));
+    }
+  }
+  const std::vector<SeriesHistory>& series() const { return series_; }
+
+ private:
+  std::vector<SeriesHistory> series_;
+};
+
+struct Count {
+  bool named = false;
+  std::size_t regressed = 0;
+  std::size_t same = 0;
+};
+
+Count compare_once(const SessionScenario& scenario, std::uint64_t seed, std::size_t trial) {
+  SimulatedSessions sessions(scenario, seed, trial);
+  const RunBaseline baseline{.scope = "baseline", .cells = sessions.next(1)};
+  SeriesByCell history(scenario.cells);
+  history.add(baseline.cells);
+  for (std::size_t n = 0; n < scenario.nights; ++n) history.add(sessions.next(1));
+  const auto current = sessions.next(scenario.ratio);
+  history.add(current);
+  auto found = compare_with_runs(current, baseline, kMetric, session_levels(history.series()));
+  control_false_discoveries(found);
+  Count out;
+  for (const auto& cell : found) {
+    const auto verdict = cell.decision.verdict;
+    out.regressed += verdict == Verdict::regressed;
+    out.same += verdict == Verdict::same;
+    out.named = out.named || verdict == Verdict::regressed || verdict == Verdict::improved;
+  }
+  return out;
+}
+
+SelftestResult session_row(SelftestKind kind, const SessionScenario& scenario, std::string measure,
+                           const Proportion& p) {
+  const auto other = scenario.noise == NoiseKind::gaussian ? "" : fmt::format("{} ", spec::enum_name(scenario.noise));
+  const auto probe = scenario.probe_share > 0 ? ", probe follows" : "";
+  return {.kind = kind,
+          .noise = fmt::format("{}sessions {} x runs{}", other, scenario.session_per_run, probe),
+          .measure = std::move(measure),
+          .value = p.value,
+          .low = p.low,
+          .high = p.high};
+}
+
+}  // namespace
+
+SessionRates simulate_sessions(const SessionScenario& scenario, std::size_t trials, std::uint64_t seed) {
+  const auto counts = replicate(trials, [&](std::size_t trial) { return compare_once(scenario, seed, trial); });
+  const auto named = std::count_if(counts.begin(), counts.end(), [](const Count& c) { return c.named; });
+  const auto sum = [&](std::size_t Count::*member) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
+                           [&](std::uint64_t total, const Count& c) { return total + c.*member; });
+  };
+  const auto cells = trials * scenario.cells;
+  return {.false_in_any = wilson(static_cast<std::uint64_t>(named), trials),
+          .regressed = wilson(sum(&Count::regressed), cells),
+          .same = wilson(sum(&Count::same), cells)};
+}
+
+std::vector<SelftestResult> session_aa_rates(std::size_t trials, std::uint64_t seed) {
+  std::vector<SessionScenario> scenarios;
+  for (const std::size_t nights : {0U, 10U}) {
+    for (const std::size_t cells : {1U, 12U}) {
+      for (const double ratio : {0.0, 0.5, 1.0, 2.0, 3.0, 6.0}) {
+        scenarios.push_back({.session_per_run = ratio, .nights = nights, .cells = cells});
+      }
+    }
+  }
+  for (const std::size_t cells : {1U, 12U}) {
+    for (const double ratio : {0.5, 3.0}) scenarios.push_back({.session_per_run = ratio, .nights = 5, .cells = cells});
+  }
+  scenarios.push_back({.session_per_run = 3, .probe_share = 1});
+  for (const auto noise : kNoiseKinds) {
+    if (noise != NoiseKind::gaussian) scenarios.push_back({.session_per_run = 3, .noise = noise});
+  }
+  std::vector<SelftestResult> out;
+  for (const auto& scenario : scenarios) {
+    const auto measure =
+        fmt::format("false verdicts, stored baseline, {}, {} nights known",
+                    scenario.cells == 1 ? "a cell" : fmt::format("any of {} cells", scenario.cells), scenario.nights);
+    out.push_back(
+        session_row(SelftestKind::aa, scenario, measure, simulate_sessions(scenario, trials, seed).false_in_any));
+    out.back().goal = SelftestGoal{.rule = GoalRule::high_at_most, .limit = 2 * rule_for(kMetric).alpha};
+  }
+  return out;
+}
+
+std::vector<SelftestResult> session_power(std::size_t trials, std::uint64_t seed) {
+  std::vector<SelftestResult> out;
+  for (const double sessions : {0.0, 0.5, 1.0, 3.0}) {
+    for (const std::size_t nights : {10U, 40U}) {
+      for (const double slowdown : {0.02, 0.05, 0.10}) {
+        const SessionScenario scenario{.session_per_run = sessions, .nights = nights, .ratio = 1 + slowdown};
+        out.push_back(session_row(
+            SelftestKind::power, scenario,
+            fmt::format("{} slower found, stored baseline, {} nights known", reports::format_percent(slowdown), nights),
+            simulate_sessions(scenario, trials, seed).regressed));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

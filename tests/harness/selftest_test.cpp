@@ -202,7 +202,7 @@ TEST(Selftest, SaysWhichGoalsAreMet) {
   const auto text = reports::selftest_markdown({good, bad, power});
   EXPECT_THAT(text, HasSubstr("1 of 3 goals met."));
   EXPECT_THAT(text, HasSubstr("upper end <= 0.02"));
-  EXPECT_THAT(text, HasSubstr("### Paired decision: power"));
+  EXPECT_THAT(text, HasSubstr("### Paired decision and stored baselines: power"));
   EXPECT_THAT(reports::selftest_csv({bad}), HasSubstr("aa,n,m,0.01,0,0.03,high_at_most,0.02,no\n"));
 }
 

@@ -44,6 +44,7 @@ std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec
 }
 
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
+  if (&left == &right) return {};  // attempts of one cell share theirs
   std::map<std::string, FieldDifference> all;
   for (const auto& [field, value] : flat(left, Written::whole)) all[field] = {field, value, ""};
   for (const auto& [field, value] : flat(right, Written::whole)) {

@@ -158,9 +158,10 @@ void note_attention(ReportRow& row, const CellRuns& cell, const Attempts& finish
   }
 }
 
-void fill_difference(ReportRow& row, const ReportRequest& request) {
-  const auto found = std::find_if(request.comparisons.begin(), request.comparisons.end(),
-                                  [&](const auto& c) { return c.run_id == row.run_id; });
+void fill_difference(ReportRow& row, const CellRuns& cell, const ReportRequest& request) {
+  const auto found = std::find_if(
+      request.comparisons.begin(), request.comparisons.end(),
+      [&, machine = cell.machine()](const auto& c) { return c.run_id == cell.run_id && c.machine == machine; });
   if (found == request.comparisons.end()) return;
   const auto& decision = found->decision;
   BaselineDifference difference;
@@ -194,7 +195,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     fill_measurement(row, cell, request);
     note_trouble(row, finished);
     note_attention(row, cell, finished);
-    fill_difference(row, request);
+    fill_difference(row, cell, request);
     report.rows.push_back(std::move(row));
   }
   return report;

@@ -64,6 +64,13 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   return exit_code_of(overall(report.cells));
 }
 
+// Whether what is selected is a sweep of all cells of its matrix: what --only left out has not vanished.
+bool is_whole(const Connection& db, const std::string& selection, const std::vector<CellRuns>& cells) {
+  const auto kind = parse_selection(selection).kind;
+  if (kind != SelectionKind::latest_sweep && kind != SelectionKind::sweep) return false;
+  return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
+}
+
 ExitCode compare(CompareOptions& options, const CommandContext& context) {
   if (!options.sides.empty()) return compare_pairs(options, context);
   if (options.request.baseline.empty()) {
@@ -75,9 +82,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   auto& metrics = options.request.metrics;
   if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
   options.request.sessions = load_known_sessions(db, cells, metrics);
-  const auto kind = parse_selection(options.selection).kind;
-  const bool whole = kind == SelectionKind::latest_sweep || kind == SelectionKind::sweep;
-  options.request.absent = whole ? AbsentCells::reported : AbsentCells::passed_over;
+  options.request.absent = is_whole(db, options.selection, cells) ? AbsentCells::reported : AbsentCells::passed_over;
   const auto found =
       compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request);
   const auto& baseline = options.request.baseline;

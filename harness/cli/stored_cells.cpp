@@ -39,7 +39,8 @@ HardwareByName hardware_of(const std::vector<CellRuns>& cells, const CommandCont
 }
 
 std::string report_text(const Connection& db, const ReportOptions& options, const CommandContext& context) {
-  const auto cells = stored_cells(db, options.selection);
+  auto cells = stored_cells(db, options.selection);
+  if (!options.baseline.empty()) cells = split_by_machine(cells);
   reports::ReportRequest request{.title = cells.front().matrix,
                                  .definition = options.definition,
                                  .baseline = options.baseline,

@@ -217,6 +217,11 @@ std::optional<std::string> newest_sweep(const Connection& db, const std::string&
   return sweeps.text(0);
 }
 
+bool is_of_a_part(const Connection& db, const std::string& sweep_id) {
+  Statement selection(db, "SELECT 1 FROM sweep_selections JOIN sweeps USING (sweep_key) WHERE sweep_id = ?");
+  return selection.with(sweep_id).step();
+}
+
 std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state) {
   // Of a comparison's attempts half were run by another engine, or all in pairs: a sweep has its own.
   Statement count(db,

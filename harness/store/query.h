@@ -57,6 +57,9 @@ Selection parse_selection(const std::string& text);
 // The newest sweep of a matrix, by its name.
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix);
 
+// Whether --only chose the cells of that sweep.
+bool is_of_a_part(const Connection& db, const std::string& sweep_id);
+
 // Attempts of a run (by its whole id) that ended so; 0 for a run that the database does not know.
 std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state);
 

@@ -225,6 +225,48 @@ TEST_F(StoreCommands, TheCommandThatDecidesQuotesWhatOthersWrote) {
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "owned"));
 }
 
+TEST_F(StoreCommands, WhatOnlyLeftOutHasNotVanished) {
+  write_sweep("s1", 0.5, 1);
+  ExampleRun other{.attempt = example_attempt("d", 1)};
+  other.run.seq_len = 64;
+  other.attempt.sweep_id = "s1";
+  write_run_directory(scratch_ / "runs" / "s1" / "d", other);
+  for (const std::string id : {"s2", "s3"}) {
+    ExampleRun example{.attempt = example_attempt("c", 1)};
+    example.attempt.sweep_id = id;
+    example.attempt.selection = id == "s3" ? "a=1" : "";
+    write_run_directory(scratch_ / "runs" / id, example);
+  }
+  ingest();
+  for (const auto& [sweep, vanished] : {std::pair{"s2", true}, {"s3", false}}) {
+    const auto found = run({"compare", "--db", "q.db", "--baseline", "s1", "--sweep", sweep});
+    EXPECT_EQ(found.output.find("vanished") != std::string::npos, vanished) << sweep << found.output;
+  }
+}
+
+// One run, measured on two machines in the same sweeps: twice as fast on one of them, and slower than it was there.
+TEST_F(StoreCommands, ReportHoldsEachMachineAgainstItself) {
+  for (const auto& [id, of_fast_s] : {std::pair{"s1", 0.50}, {"s2", 0.55}}) {
+    for (int k = 1; k <= 10; ++k) {
+      ExampleRun example{.attempt = example_attempt("c", k)};
+      example.attempt.sweep_id = id;
+      example.attempt.started_utc = std::string("2026-0") + id[1] + "-01T00:00:" + std::to_string(10 + k) + "Z";
+      const bool fast = k > 5;
+      if (fast) example.environment.cpu_model = "A Fast Processor";
+      example.step_s.assign(6, (fast ? of_fast_s : 1.0) * (1 + 0.001 * (k % 5)));
+      write_run_directory(scratch_ / "runs" / id / std::to_string(k), example);
+    }
+  }
+  ingest();
+  const auto report = nlohmann::json::parse(
+      run({"report", "--db", "q.db", "--sweep", "s2", "--baseline", "s1", "--format", "json"}).output);
+  ASSERT_EQ(report["rows"].size(), 2U) << report;
+  for (const auto& row : report["rows"]) {
+    const double expected = row["processor"].get<std::string>().starts_with("A Fast") ? 1.1 : 1.0;
+    EXPECT_NEAR(row["baseline_ratio"].get<double>(), expected, 1e-6) << row;
+  }
+}
+
 TEST_F(StoreCommands, CompareEndsWithTheCodeOfItsVerdict) {
   write_quiet_year();
   write_sweep("s1", 0.5, 5);

@@ -83,11 +83,12 @@ void begin_comparison(Connection& db, ComparisonRecord& comparison) {
   transaction.commit();
 }
 
-std::string last_comparison_utc(const Connection& db, const std::string& matrix, AbPurpose purpose) {
+std::string last_comparison_utc(const Connection& db, const std::string& matrix, AbPurpose purpose,
+                                const std::string& until_utc) {
   Statement row(db,
                 "SELECT coalesce(max(started_utc), '') FROM ab_comparisons "
-                "WHERE matrix = ? AND purpose = ? AND finished_utc IS NOT NULL");
-  row.with(matrix, spec::enum_name(purpose)).step();
+                "WHERE matrix = ? AND purpose = ? AND finished_utc IS NOT NULL AND started_utc <= ?");
+  row.with(matrix, spec::enum_name(purpose), until_utc).step();
   return row.text(0);
 }
 

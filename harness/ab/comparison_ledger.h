@@ -35,8 +35,9 @@ void begin_comparison(Connection& db, ComparisonRecord& comparison);
 // The newest one of these settings that was never finished.
 std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, const std::string& settings);
 
-// When the newest one of this purpose that was finished began; empty: there is none.
-std::string last_comparison_utc(const Connection& db, const std::string& matrix, AbPurpose purpose);
+// When the newest one of this purpose that was finished began, of those up to `until_utc`; empty: there is none.
+std::string last_comparison_utc(const Connection& db, const std::string& matrix, AbPurpose purpose,
+                                const std::string& until_utc);
 
 // In one transaction, as soon as it is complete: what a kill leaves is whole pairs.
 void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair);

@@ -112,7 +112,7 @@ std::string settings_of(const std::vector<AbCell>& cells, const AbRule& rule, Ab
 
 ExecutionSettings execution_of(const AbOptions& options, const CommandContext& context, int cancel_fd) {
   auto runs = options.runs.empty() ? fs::path(options.db).replace_extension(".runs") : options.runs;
-  auto settings = execution_settings(options.execution, std::move(runs), context);
+  auto settings = execution_settings(options.execution, SweepKind::comparison, std::move(runs), context);
   settings.cancel_fd = cancel_fd;
   settings.selection = options.matrix.selection();
   return settings;

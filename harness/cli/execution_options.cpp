@@ -8,6 +8,8 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/launch/node_limits.h"
+#include "harness/matrix/sha256.h"
+#include "harness/run/run_directory.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
@@ -34,7 +36,7 @@ void add_execution_options(CLI::App& command, ExecutionOptions& options) {
              "GiB that all ranks of an attempt may hold, 0: no limit");
 }
 
-ExecutionSettings execution_settings(const ExecutionOptions& options, std::filesystem::path runs,
+ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,
                                      const CommandContext& context) {
   const std::chrono::duration<double> limit(options.timeout_s);
   return {.runs = std::move(runs),
@@ -42,7 +44,17 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, std::files
           .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
           .memory_limit_bytes = static_cast<std::int64_t>(options.memory_limit_gib * 0x1p30),
           .sweep_id = new_sweep_id(),
+          .sweep_kind = kind,
           .perfbench_version = PERFBENCH_VERSION};
+}
+
+std::string engine_sha256(const std::filesystem::path& engine) {
+  try {
+    const auto bytes = read_file(engine);
+    return bytes ? sha256_hex(*bytes) : std::string();
+  } catch (const RunDirectoryError&) {
+    return {};
+  }
 }
 
 }  // namespace perfbench::harness

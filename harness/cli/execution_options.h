@@ -15,8 +15,11 @@ struct ExecutionOptions {
 
 void add_execution_options(CLI::App& command, ExecutionOptions& options);
 
-// With a new sweep id, the engine beside this executable and the cores this process may use.
-ExecutionSettings execution_settings(const ExecutionOptions& options, std::filesystem::path runs,
+// A new sweep of that kind, with the engine beside this executable and the cores this process may use.
+ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,
                                      const CommandContext& context);
+
+// AttemptRecord::engine_sha256; empty where the file cannot be read.
+std::string engine_sha256(const std::filesystem::path& engine);
 
 }  // namespace perfbench::harness

@@ -54,8 +54,10 @@ ExitCode history(const HistoryOptions& options) {
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
-                     " in a sweep, of a cell that fits '" + options.query.series + "' (MATRIX/CELL)");
+                     " in a night, of a cell that fits '" + options.query.series +
+                     "' (MATRIX/CELL); `perfbench nightly` makes nights, a sweep by hand is none");
   }
+  for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
   reports::print_text(stdout, rendered(result, options.format));
   const auto screened = result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
   return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
@@ -77,9 +79,10 @@ void add_history(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench history --db perf.db\n"
       "  perfbench history --series 'nightly/*fsdp=2*' --metric peak_memory_bytes\n"
-      "A night is one sweep; its value is the median over its runs, on the log scale. The matrix named 'control' (a "
-      "fixed\n"
-      "engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment of its "
+      "A night is one sweep of `perfbench nightly`; its value is the median over its runs, on the log scale. Its "
+      "control (a\n"
+      "fixed engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment "
+      "of its "
       "own.\n"
       "A shift is a reason to compare (`perfbench compare --ab`), not a verdict.\n"
       "Exit codes: 0 nothing found; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed; 3 nothing\n"

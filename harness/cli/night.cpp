@@ -24,6 +24,7 @@ namespace {
 // Speed, memory, start-up and loss. Rates say again what times say.
 constexpr std::array kScreened{"step_time_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss"};
 constexpr std::int64_t kControlRepeats = 3;
+constexpr const char* kControlName = "control";  // as people see it: what it is, the kind of its sweep says
 // A demonstration's engine tells its times by its own work, so that it shows the same beside whatever else is running.
 constexpr const char* kDemonstrationClock = "work_clock";
 constexpr SpoilRule kNothingSpoils{
@@ -47,7 +48,7 @@ std::optional<Cell> control_cell(const PlannedWork& work) {
   }
   if (least == nullptr) return std::nullopt;
   auto cell = *least;
-  cell.matrix = kControlMatrix;
+  cell.matrix = kControlName;
   cell.repeats = std::max(cell.repeats, kControlRepeats);
   return cell;
 }
@@ -90,16 +91,17 @@ Night::Night(NightOptions options, const CommandContext& context, Interruption& 
       catalog_(context.data_dir()),
       store_(options_.ab.db),
       archive_(options_.archive_folder()),
-      sweep_id_(execution_settings(options_.ab.execution, {}, context).sweep_id) {
+      sweep_id_(execution_settings(options_.ab.execution, SweepKind::night, {}, context).sweep_id) {
   report_.sweep_id = sweep_id_;
   report_.started_utc = utc_now();
 }
 
-ExecutionSettings Night::settings(const AbSide& side, const std::string& sweep_id) const {
-  auto out = execution_settings(options_.ab.execution, options_.runs_folder(), context_);
+ExecutionSettings Night::settings(const AbSide& side, SweepKind kind) const {
+  auto out = execution_settings(options_.ab.execution, kind, options_.runs_folder(), context_);
   out.launcher.engine = side.engine;
+  out.engine_sha256 = engine_sha256(side.engine);
   out.launcher.engine_arguments = side.engine_arguments;
-  out.sweep_id = sweep_id;
+  if (kind != SweepKind::control) out.sweep_id = sweep_id_;
   out.selection = options_.ab.matrix.selection();
   return out;
 }
@@ -125,16 +127,17 @@ void Night::sweep(const PlannedWork& work, const ExecutionSettings& execution) {
 void Night::simulate_history(const PlannedWork& work) {
   say("clean runs of every cell, of which earlier nights are simulated");
   const auto base = fs::path(options_.ab.db).replace_extension(".base.runs");
-  auto execution = settings(engine_, "simulated-base");
+  auto execution = settings(engine_, SweepKind::simulated);
   execution.runs = base;
-  const SweepHooks hooks{.plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
-                         .store = [](const fs::path&) { return std::string(); },
-                         .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
+  const SweepHooks hooks{
+      .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
+      .store = [](const fs::path&) { return std::string(); },
+      .stored = [](const std::string&, const std::string&, AttemptState) { return std::int64_t{0}; }};
   const auto summary = run_sweep(work.cells, {.execution = execution}, hooks, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
   std::vector<fs::path> folders;
   for (const auto& attempt : summary.attempts) folders.push_back(attempt.directory);
-  const SimulatedNights how;
+  const SimulatedNights how{.sweep_prefix = "simulated-" + sweep_id_ + "-"};
   std::string night;
   for (const auto& folder : write_simulated_nights(folders, options_.runs_folder(), how)) {
     const auto attempt = read_attempt(folder);
@@ -158,8 +161,8 @@ void Night::measure_with_planted_fault(const PlannedWork& work) {
   report_.notes.push_back(
       fmt::format("Planted tonight: {} in {}", options_.fault, planted->label.empty() ? "(defaults)" : planted->label));
   const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
-  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(engine_, sweep_id_));
-  sweep(only(work, is_planted), settings(tonight(planted->label), sweep_id_));
+  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }), settings(engine_, SweepKind::simulated));
+  sweep(only(work, is_planted), settings(tonight(planted->label), SweepKind::simulated));
 }
 
 AbSide Night::tonight(const std::string& cell) const {
@@ -184,8 +187,9 @@ void Night::measure_control(const PlannedWork& work) {
   }
   say("the control: " + cell->label);
   const PlannedWork control{.cells = {*cell}, .plans = work.plans};
-  const auto summary = run_planned(control, {.execution = settings({.engine = engine->file}, sweep_id_ + "-control")},
-                                   store_, interruption_);
+  const auto execution = settings({.engine = engine->file}, SweepKind::control);
+  control_id_ = execution.sweep_id;
+  const auto summary = run_planned(control, {.execution = execution}, store_, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
   if (const auto failed = first_failure(summary)) {
     report_.not_run.push_back("The control did not run, and drift of the machine is not subtracted: " + *failed);
@@ -194,8 +198,8 @@ void Night::measure_control(const PlannedWork& work) {
 
 // Made-up times among measured ones would be nights to compare with, and the other way round.
 void Night::keep_demonstrations_apart() {
-  Statement simulated(store_.db(), "SELECT 1 FROM sweeps WHERE substr(sweep_id, 1, length(?1)) = ?1 LIMIT 1");
-  simulated.bind(1, std::string_view(kSimulatedPrefix));
+  Statement simulated(store_.db(), "SELECT 1 FROM sweeps WHERE kind = ? LIMIT 1");
+  simulated.bind(1, spec::enum_name(SweepKind::simulated));
   const bool of_demonstrations = simulated.step();
   if (of_demonstrations == is_demonstration()) return;
   if (of_demonstrations) {
@@ -236,7 +240,7 @@ void Night::measure() {
     simulate_history(work);
     if (!cancelled_) measure_with_planted_fault(work);
   } else {
-    sweep(work, settings(engine_, sweep_id_));
+    sweep(work, settings(engine_, SweepKind::night));
     if (options_.run_control && !cancelled_) measure_control(work);
   }
   archive_.prune(kNightsKept);
@@ -244,21 +248,21 @@ void Night::measure() {
 
 void Night::screen() {
   for (const auto* metric : kScreened) {
-    const auto seen = look_at_history(store_.db(), {.series = report_.matrix + "/*", .metric = metric});
+    const auto seen = look_at_history(
+        store_.db(), {.matrix = report_.matrix, .metric = metric, .night = NightSweeps{sweep_id_, control_id_}});
     for (const auto& series : seen.series) {
-      if (series.series.matrix == kControlMatrix && metric != std::string_view("step_time_s")) continue;
+      if (series.is_control && metric != std::string_view("step_time_s")) continue;
       ++report_.series;
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
-      if (series.series.matrix == report_.matrix) {
+      if (!series.is_control) {
         measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});
       }
       if (series.finding) screened_.push_back(*series.finding);
     }
     // A cell that vanished is missing in every metric.
     if (metric == std::string_view("step_time_s")) {
-      // That of the control is in not_run: a fixed engine that fails is nobody's regression.
-      std::copy_if(seen.vanished.begin(), seen.vanished.end(), std::back_inserter(screened_),
-                   [](const AlertFinding& found) { return found.series.matrix != kControlMatrix; });
+      screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
+      for (const auto& night : seen.future) report_.notes.push_back(future_night_text(night));
     }
   }
 }
@@ -335,9 +339,9 @@ void Night::compare_with_anchor() {
   const bool whole_night = options_.confirm && options_.run_control && options_.ab.matrix.overrides.only.empty();
   if (cancelled_ || !whole_night || is_demonstration()) return;
   const auto anchor = archive_.control();
-  const auto since = first_night_of_control(store_.db());
+  const auto since = first_night_of_control(store_.db(), utc_now());
   if (!anchor || !since) return;
-  const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor);
+  const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor, report_.started_utc);
   if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
   if (!anchor->problem.empty() || same_file(anchor->file, context_.engine)) return;  // the control has said why
   say("once a month: pairs of the control's engine, the anchor, and tonight's");

@@ -60,7 +60,7 @@ class Night {
     std::set<std::string> cells;
   };
 
-  ExecutionSettings settings(const AbSide& side, const std::string& sweep_id) const;
+  ExecutionSettings settings(const AbSide& side, SweepKind kind) const;
   void sweep(const PlannedWork& work, const ExecutionSettings& execution);
   void simulate_history(const PlannedWork& work);
   void measure_with_planted_fault(const PlannedWork& work);
@@ -78,7 +78,8 @@ class Night {
   SweepStore store_;
   EngineArchive archive_;
   std::string sweep_id_;
-  AbSide engine_;  // what every cell but a planted one runs with, tonight and on the nights before
+  std::string control_id_;  // the sweep of tonight's control; empty: none ran
+  AbSide engine_;           // what every cell but a planted one runs with, tonight and on the nights before
   std::optional<std::string> planted_cell_;  // of a demonstration; that of a matrix without axes has an empty label
   std::vector<AlertFinding> measured_;       // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;

@@ -1,5 +1,7 @@
 #include "harness/cli/planned_sweep.h"
 
+#include <utility>
+
 #include "harness/cli/runnable_check.h"
 #include "harness/plan/planner.h"
 #include "harness/store/database.h"
@@ -42,11 +44,13 @@ PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, co
 }
 
 SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
-                         Interruption& interruption) {
+                         Interruption& interruption, std::function<ResumedSweep()> resumed) {
   const SweepHooks hooks{
       .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
       .store = [&store](const std::filesystem::path& dir) { return store.ingest(dir); },
-      .stored = [&store](const std::string& id, AttemptState state) { return count_attempts(store.db(), id, state); }};
+      .stored = [&store](const std::string& sweep, const std::string& run,
+                         AttemptState state) { return count_attempts(store.db(), sweep, run, state); },
+      .resumed = std::move(resumed)};
   return run_sweep(work.cells, options, hooks, interruption);
 }
 

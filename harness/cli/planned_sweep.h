@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,7 +39,8 @@ struct PlannedWork {
 PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog,
                       int cancel_fd);
 
+// `resumed` is SweepHooks::resumed.
 SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
-                         Interruption& interruption);
+                         Interruption& interruption, std::function<ResumedSweep()> resumed = {});
 
 }  // namespace perfbench::harness

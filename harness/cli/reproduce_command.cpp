@@ -76,20 +76,19 @@ ExitCode reproduce(const ReproduceOptions& options, const CommandContext& contex
     throw InputError(fmt::format("[reproduce] {}: {} ({}): it was never executed", folder.string(),
                                  spec::enum_name(recorded.attempt.state), recorded.attempt.reason));
   }
-  const SweepHooks hooks{.plan = [](const Cell&) { return CellPlan{}; },
-                         .store =
-                             [&options](const fs::path& attempt) {
-                               if (options.db.empty()) return std::string();
-                               auto db = open_database(options.db);
-                               const auto outcome = ingest_run_directory(db, attempt);
-                               return outcome.spoiled ? outcome.damage : std::string();
-                             },
-                         .stored = [](const std::string&, AttemptState) { return std::int64_t{0}; }};
-  auto settings = execution_settings(options.execution,
+  const SweepHooks hooks{
+      .plan = [](const Cell&) { return CellPlan{}; },
+      .store =
+          [&options](const fs::path& attempt) {
+            if (options.db.empty()) return std::string();
+            auto db = open_database(options.db);
+            const auto outcome = ingest_run_directory(db, attempt);
+            return outcome.spoiled ? outcome.damage : std::string();
+          },
+      .stored = [](const std::string&, const std::string&, AttemptState) { return std::int64_t{0}; }};
+  auto settings = execution_settings(options.execution, SweepKind::reproduction,
                                      options.runs.empty() ? folder.parent_path().parent_path() : options.runs, context);
-  // A further attempt of the sweep that the run belongs to, with the threads it had: other sums give other bits.
-  settings.sweep_id = recorded.attempt.sweep_id;
-  settings.selection = recorded.attempt.selection;
+  // With the threads that the run had: other sums give other bits.
   if (recorded.environment) {
     settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
   }

@@ -1,5 +1,5 @@
 // perfbench sweep: runs every cell of a matrix, records it, prints the table.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -61,25 +61,40 @@ void print_end(const SweepSummary& summary, const SweepArguments& args) {
 }
 
 // Of all that the store has, also where it did not take everything: print_end says that.
-void print_table(const SweepSummary& summary, SweepStore& store, const std::string& sweep_id,
-                 const CommandContext& context) {
+void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
   try {
-    reports::print_text(stdout, "\n" + report_text(store.db(), {.selection = sweep_id}, context));
+    reports::print_text(stdout, "\n" + report_text(store.db(), {.selection = summary.sweep_id}, context));
   } catch (const std::exception&) {
     if (summary.store_error.empty()) throw;
   }
 }
 
-// What is resumed is the same sweep: one table, and repeats that are compared together.
-std::string resumed_sweep(const SweepArguments& args, SweepStore& store, const std::string& matrix,
-                          const std::string& new_id) {
-  return args.resume ? newest_sweep(store.db(), matrix).value_or(new_id) : new_id;
+// What is resumed is the same sweep: one table, and repeats that are compared together. So it has one engine.
+ResumedSweep resumed_sweep(const Connection& db, const std::string& matrix, const ExecutionSettings& execution) {
+  const auto sweep_id = newest_sweep(db, matrix);
+  ResumedSweep out{.sweep_id = sweep_id.value_or(execution.sweep_id), .repeats = execution.repeats};
+  if (!sweep_id) return out;
+  const auto begun = sweep_settings(db, *sweep_id);
+  if (out.repeats == 0) out.repeats = begun.repeats;
+  if (begun.engines.empty()) {
+    out.note = "note: the sweep " + *sweep_id + " does not say which engine began it; this one goes on with it";
+  } else if (begun.engines != std::vector{execution.engine_sha256}) {
+    out.obstacle = fmt::format(
+        "[sweep] --resume: another engine began the sweep {} (SHA-256 {}; {} is {}), and one table would show the two "
+        "as one: go on with that engine, or begin a new sweep without --resume",
+        *sweep_id, fmt::join(begun.engines, ", "), execution.launcher.engine.string(), execution.engine_sha256);
+  }
+  return out;
 }
 
 SweepOptions sweep_options(const SweepArguments& args, const CommandContext& context) {
-  return {.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going,
-          .scope = args.resume ? Scope::unfinished_cells : Scope::every_cell,
-          .execution = execution_settings(args.execution, runs_folder(args), context)};
+  SweepOptions out{.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going,
+                   .scope = args.resume ? Scope::unfinished_cells : Scope::every_cell,
+                   .execution = execution_settings(args.execution, SweepKind::hand, runs_folder(args), context)};
+  out.execution.selection = args.matrix.selection();
+  out.execution.engine_sha256 = engine_sha256(context.engine);
+  out.execution.repeats = args.repeats;
+  return out;
 }
 
 // Asked for by hand, a device that is not there is an error; in a matrix it is a cell that is only planned.
@@ -95,9 +110,6 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   if (!args.dry_run) require_device(args.device, context);
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
   auto expansion = load_matrix(args.matrix, catalog, context.data_dir());
-  for (auto& cell : expansion.cells) {
-    if (args.repeats > 0) cell.repeats = args.repeats;
-  }
   if (args.dry_run) {
     const auto planned = plan_cells(std::move(expansion.cells), {.engine = context.engine, .catalog = &catalog});
     write_plan(expansion.name, planned, PlanFormat::table,
@@ -108,13 +120,11 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   const auto work = plan_work(std::move(expansion.cells), context, catalog, interruption.fd());
   SweepStore store(args.db);
   store.db();  // a database that cannot even be opened is better said now than after an hour
-  auto options = sweep_options(args, context);
-  auto& sweep_id = options.execution.sweep_id;
-  sweep_id = resumed_sweep(args, store, expansion.name, sweep_id);
-  options.execution.selection = args.matrix.selection();
-  const auto summary = run_planned(work, options, store, interruption);
+  const auto options = sweep_options(args, context);
+  const auto summary = run_planned(work, options, store, interruption,
+                                   [&] { return resumed_sweep(store.db(), expansion.name, options.execution); });
   if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0) {
-    print_table(summary, store, sweep_id, context);
+    print_table(summary, store, context);
   }
   print_end(summary, args);
   return tell_left_out(store.db(), summary.all_fine() ? ExitCode::fine : ExitCode::failure);
@@ -129,11 +139,12 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   add_path(*command, "--db", args->db, PathIs::database, "database, made when absent")->capture_default_str();
   add_path(*command, "--runs", args->runs, PathIs::folder,
            "folder of the run directories; beside the database unless given");
-  command->add_flag("--resume", args->resume,
-                    "go on with the newest sweep of this matrix: only what the database does not hold as finished");
+  command->add_flag(
+      "--resume", args->resume,
+      "go on with the newest sweep of this matrix, by the engine that began it: what it has not finished");
   add_execution_options(*command, args->execution);
   add_number(*command, "--repeats", args->repeats, Bounds<std::int64_t>{1, kMostRepeats},
-             "attempts of every cell, instead of the matrix's");
+             "attempts of every cell, instead of the matrix's; a resumed sweep keeps those it was begun with");
   command->add_option("--device", args->device, "cpu or cuda, for every cell");
   auto* going =
       command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (the default)");

@@ -14,7 +14,7 @@ constexpr std::int64_t kNearest_s = 12 * 3600;
 
 ControlDrift::ControlDrift(const std::vector<SeriesHistory>& series) {
   for (const auto& cell : series) {
-    if (cell.matrix != kControlMatrix) continue;
+    if (!cell.is_control) continue;
     std::map<std::string, std::vector<double>> logs;
     for (const auto& night : cell.nights) logs[night.machine].push_back(std::log(night.value));
     for (const auto& night : cell.nights) {

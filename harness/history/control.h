@@ -15,7 +15,7 @@ namespace perfbench::harness {
 // machine. 0 is an ordinary night.
 class ControlDrift {
  public:
-  // Series of other matrices than the control are passed over.
+  // Series of anything but the control are passed over.
   explicit ControlDrift(const std::vector<SeriesHistory>& series);
 
   // Of the night with the same sweep id, or else of the control's nearest night within 12 hours; nothing without.

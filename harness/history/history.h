@@ -10,8 +10,9 @@ namespace perfbench::harness {
 
 struct HistoryResult {
   std::string metric;
-  std::vector<ScreenedSeries> series;  // of the newest night, by matrix, cell, run
+  std::vector<ScreenedSeries> series;  // of the newest night, or the query's, by matrix, cell, run
   std::vector<AlertFinding> vanished;
+  std::vector<AlertNight> future;  // not looked at
 
   // All that was found: shifts first, then vanished cells.
   std::vector<AlertFinding> findings() const;
@@ -19,5 +20,7 @@ struct HistoryResult {
 
 // No series where the store has no night that the query asks for. Throws InputError for a metric without direction.
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const ScreenRule& rule = {});
+// "The sweep 2030... is dated 2030-01-01T02:00:00Z, which is in the future, and was not looked at".
+std::string future_night_text(const AlertNight& night);
 
 }  // namespace perfbench::harness

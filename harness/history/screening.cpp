@@ -35,7 +35,7 @@ bool is_speed(const spec::MetricSpec& metric) {
 }
 
 AlertKind kind_of(const ScreenedSeries& screened, const spec::MetricSpec& metric, double shift_log) {
-  if (screened.series.matrix == kControlMatrix) return AlertKind::environment;
+  if (screened.is_control) return AlertKind::environment;
   const bool rose = shift_log > 0;
   if (rose == (metric.direction == spec::Direction::higher_is_better)) return AlertKind::improvement;
   return bad_kind_of(metric.tag);
@@ -122,7 +122,7 @@ AlertFinding finding_of(const ScreenedSeries& screened, const Screened& given, c
 void screen_one(ScreenedSeries& out, const ControlDrift& control, const spec::MetricSpec& metric,
                 const ScreenRule& rule) {
   auto given = without_noisy(out.nights);
-  if (is_speed(metric) && out.series.matrix != kControlMatrix && !given.nights.empty()) {
+  if (is_speed(metric) && !out.is_control && !given.nights.empty()) {
     if (auto less = less_control(given, control, rule)) {
       given = std::move(*less);
       out.control = true;
@@ -139,13 +139,19 @@ void screen_one(ScreenedSeries& out, const ControlDrift& control, const spec::Me
   out.finding = finding_of(out, given, metric);
 }
 
-// Start of the newest night of each matrix.
-std::map<std::string, std::int64_t> newest_nights(const std::vector<SeriesHistory>& series) {
-  std::map<std::string, std::int64_t> out;
+// By start, and by key in one second.
+using NightOrder = std::pair<std::int64_t, std::int64_t>;
+NightOrder order_of(const NightPoint& night) {
+  return {night.started_s, night.sweep_key};
+}
+
+// The newest night of each matrix, and of the control, whose name may be that of a matrix.
+std::map<std::pair<bool, std::string>, NightOrder> newest_nights(const std::vector<SeriesHistory>& series) {
+  std::map<std::pair<bool, std::string>, NightOrder> out;
   for (const auto& s : series) {
     if (s.nights.empty()) continue;
-    auto& newest = out[s.matrix];
-    newest = std::max(newest, s.nights.back().started_s);
+    auto& newest = out[{s.is_control, s.matrix}];
+    newest = std::max(newest, order_of(s.nights.back()));
   }
   return out;
 }
@@ -160,7 +166,7 @@ RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::
                            std::size_t count) {
   std::map<std::pair<std::int64_t, std::string>, std::string> selections;  // by night
   for (const auto& s : series) {
-    if (s.matrix != matrix) continue;
+    if (s.matrix != matrix || s.is_control) continue;
     for (const auto& n : s.nights) selections[{n.started_s, n.night.sweep_id}] = n.selection;
   }
   RecentNights out;
@@ -189,10 +195,11 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
     const auto metric = metric_of(s.metric);
     std::set<std::string> machines;
     for (const auto& night : s.nights) {
-      if (night.started_s == newest.at(s.matrix)) machines.insert(night.machine);
+      if (order_of(night) == newest.at({s.is_control, s.matrix})) machines.insert(night.machine);
     }
     for (const auto& machine : machines) {
       ScreenedSeries screened;
+      screened.is_control = s.is_control;
       screened.series = {s.matrix, s.cell, s.run_id, s.metric, machine};
       std::copy_if(s.nights.begin(), s.nights.end(), std::back_inserter(screened.nights),
                    [&](const NightPoint& night) { return night.machine == machine; });
@@ -233,12 +240,11 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
   for (const auto& [matrix, night] : tonight.night) recent[matrix] = recent_nights(series, matrix, tonight, nights);
   for (const auto& s : series) {
     const auto night = tonight.night.find(s.matrix);
-    if (night == tonight.night.end() || s.nights.empty()) continue;
+    if (night == tonight.night.end() || s.nights.empty() || s.is_control) continue;
     const auto cell = std::find_if(tonight.cells.begin(), tonight.cells.end(),
                                    [&](const TonightCell& c) { return c.matrix == s.matrix && c.cell == s.cell; });
     const bool absent = cell == tonight.cells.end();
-    // The control is of whichever cell is the smallest that night.
-    if (absent ? s.matrix == kControlMatrix : cell->state == "ok") continue;
+    if (!absent && cell->state == "ok") continue;
     const auto& had_it = absent ? recent.at(s.matrix).of_selection : recent.at(s.matrix).all;
     const auto measured = std::find_if(s.nights.rbegin(), s.nights.rend(),
                                        [&](const NightPoint& point) { return had_it.contains(point.night.sweep_id); });

@@ -23,6 +23,7 @@ enum class ScreenState { steady, shifted, too_few_nights };
 
 // One series on one machine, up to the newest night. The segment is all nights with that machine's fingerprint.
 struct ScreenedSeries {
+  bool is_control = false;
   AlertSeries series;
   std::vector<NightPoint> nights;      // the segment, oldest first
   std::vector<SegmentChange> changes;  // of the whole series, oldest first
@@ -47,7 +48,8 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s);
 
 // Cells that were measured in one of the last `nights` nights of their matrix and not tonight. That a cell is not even
-// in tonight's sweep means something beside nights of the same --only.
+// in tonight's sweep means something beside nights of the same --only. The control is none: it is of whichever cell is
+// the smallest that night, and a fixed engine that fails is nobody's regression.
 std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                          std::size_t nights = 7);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 
@@ -9,20 +10,75 @@
 #include "harness/detect/steady.h"
 #include "harness/run/attempt.h"
 #include "harness/store/stored_row.h"
+#include "harness/store/sweep_kinds.h"
 
 namespace perfbench::harness {
 namespace {
 
 using Facts = std::map<std::string, std::string>;
 
-// Sweeps that are nights, the newest of each matrix first; half of a comparison's runs were another engine's. Written
-// once, used by every query.
-constexpr const char* kNights =
-    "WITH nights AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
-    "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, coalesce(selection, '') AS selected, "
-    "row_number() OVER (PARTITION BY matrix ORDER BY started_utc DESC, sweep_key DESC) AS age "
-    "FROM sweeps LEFT JOIN sweep_selections USING (sweep_key) "
-    "WHERE sweep_id <> '' AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons)) ";
+// The last sweep that a query sees: what starts later is no part of the answer.
+struct Until {
+  std::int64_t started_s = 0;
+  std::int64_t sweep_key = std::numeric_limits<std::int64_t>::max();
+};
+
+struct Bounds {
+  Until nights;
+  Until controls;
+};
+
+std::optional<Until> until_sweep(const Connection& db, const std::string& sweep_id) {
+  Statement row(db, "SELECT CAST(strftime('%s', started_utc) AS INTEGER), sweep_key FROM sweeps WHERE sweep_id = ?");
+  if (!row.with(sweep_id).step()) return std::nullopt;
+  return Until{.started_s = row.integer(0), .sweep_key = row.integer(1)};
+}
+
+Bounds bounds_of(const Connection& db, const HistoryQuery& query) {
+  if (!query.night) {
+    Statement now(db, "SELECT CAST(strftime('%s', ?) AS INTEGER)");
+    now.with(query.now_utc).step();
+    return {.nights = {.started_s = now.integer(0)}, .controls = {.started_s = now.integer(0)}};
+  }
+  const auto nothing = Until{.started_s = -1};  // a night that left no row has no history
+  const auto night = until_sweep(db, query.night->sweep_id).value_or(nothing);
+  return {.nights = night, .controls = until_sweep(db, query.night->control_id).value_or(night)};
+}
+
+// Nights and their controls within ?1 to ?4 (Bounds), of the matrix ?5 or of all, the newest of each matrix first; one
+// whose start is no time is the oldest. Written once, used by every query.
+std::string nights_sql() {
+  const auto control = kind_condition("kind", SweepsOf::control);
+  return "WITH dated AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
+         "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, coalesce(selection, '') AS selected, " +
+         control + " AS is_control FROM sweeps LEFT JOIN sweep_selections USING (sweep_key) WHERE " + control +
+         " OR (" + kind_condition("kind", SweepsOf::history) +
+         " AND (?5 IS NULL OR matrix = ?5))), nights AS (SELECT *, row_number() OVER (PARTITION BY is_control, swept "
+         "ORDER BY night_s DESC, sweep_key DESC) AS age FROM dated WHERE night_s IS NULL OR "
+         "(night_s, sweep_key) <= (CASE WHEN is_control THEN ?3 ELSE ?1 END, CASE WHEN is_control THEN ?4 ELSE ?2 "
+         "END)) ";
+}
+
+void bind_nights(Statement& rows, const Bounds& bounds, const HistoryQuery& query) {
+  rows.bind(1, bounds.nights.started_s);
+  rows.bind(2, bounds.nights.sweep_key);
+  rows.bind(3, bounds.controls.started_s);
+  rows.bind(4, bounds.controls.sweep_key);
+  rows.bind(5, query.matrix);
+}
+
+// As SQLite's GLOB understands it: of a pattern * alone is special.
+std::string glob_of(const std::string& pattern) {
+  std::string out;
+  for (const char letter : pattern) {
+    if (letter == '[' || letter == '?') {
+      out += std::string("[") + letter + "]";
+    } else {
+      out += letter;
+    }
+  }
+  return out;
+}
 
 struct Run {
   double log = 0;
@@ -52,18 +108,20 @@ class HistoryReader {
   }
 
   std::vector<SeriesHistory> read(const HistoryQuery& query) {
-    Statement rows(db_, std::string(kNights) +
+    Statement rows(db_, nights_sql() +
                             "SELECT a.cell_key, a.sweep_key, a.environment_key, m.value, p.value, sweep_id, night_utc, "
-                            "night_s, selected, a.state, a.attempt_key "
+                            "night_s, selected, a.state, a.attempt_key, is_control "
                             "FROM nights CROSS JOIN attempts a USING (sweep_key) "
                             "CROSS JOIN metrics m ON m.attempt_key = a.attempt_key AND m.name_key = "
-                            "(SELECT name_key FROM names WHERE name = ?1) "
+                            "(SELECT name_key FROM names WHERE name = ?6) "
                             "LEFT JOIN metrics p ON p.attempt_key = a.attempt_key AND p.name_key = "
                             "(SELECT name_key FROM names WHERE name = 'probe_spread_fraction') "
-                            "WHERE age <= ?2 AND a.environment_key IS NOT NULL AND m.value > 0 AND "
-                            "a.cell_key IN (SELECT cell_key FROM cells WHERE matrix || '/' || label GLOB ?3 "
-                            "OR matrix = ?4)");
-    rows.with(query.metric, query.nights, query.series, std::string_view(kControlMatrix));
+                            "WHERE age <= ?7 AND a.environment_key IS NOT NULL AND m.value > 0 AND (is_control OR "
+                            "a.cell_key IN (SELECT cell_key FROM cells WHERE matrix || '/' || label GLOB ?8))");
+    bind_nights(rows, bounds_of(db_, query), query);
+    rows.bind(6, query.metric);
+    rows.bind(7, query.nights);
+    rows.bind(8, glob_of(query.series));
     while (rows.step()) {
       try {
         if (is_usable(rows)) take(rows);
@@ -92,7 +150,7 @@ class HistoryReader {
   void take(const Statement& row) {
     const auto sweep_key = row.integer(1);
     const auto environment_key = row.integer(2);
-    auto& groups = cells_[row.integer(0)];
+    auto& groups = cells_[{row.integer(0), row.integer(11) != 0}];
     const auto machine = machines_.find(environment_key);
     // Rows come night by night, so that what they belong to is near the end.
     auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
@@ -124,6 +182,7 @@ class HistoryReader {
     const auto& sweep = sweeps_.at(group.sweep_key);
     NightPoint out{.night = sweep.night,
                    .started_s = sweep.started_s,
+                   .sweep_key = group.sweep_key,
                    .selection = sweep.selection,
                    .machine = machines_.at(group.environment_key),
                    .facts = facts(group.environment_key)};
@@ -140,29 +199,39 @@ class HistoryReader {
     return out;
   }
 
+  std::vector<NightPoint> nights_of(const std::vector<Group>& groups) {
+    std::vector<NightPoint> out;
+    for (const auto& group : groups) out.push_back(point(group));
+    std::stable_sort(out.begin(), out.end(), [](const NightPoint& a, const NightPoint& b) {
+      return std::tie(a.started_s, a.sweep_key, a.machine) < std::tie(b.started_s, b.sweep_key, b.machine);
+    });
+    return out;
+  }
+
   std::vector<SeriesHistory> series(const std::string& metric) {
     std::vector<SeriesHistory> out;
     Statement cells(db_,
                     "SELECT cell_key, matrix, label, run_id FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
     while (cells.step()) {
-      const auto found = cells_.find(cells.integer(0));
-      if (found == cells_.end()) continue;
-      out.push_back(
-          {.matrix = cells.text(1), .cell = cells.text(2), .run_id = cells.text(3), .metric = metric, .nights = {}});
-      auto& nights = out.back().nights;
-      for (const auto& group : found->second) nights.push_back(point(group));
-      std::stable_sort(nights.begin(), nights.end(), [](const NightPoint& a, const NightPoint& b) {
-        return std::tie(a.started_s, a.machine) < std::tie(b.started_s, b.machine);
-      });
+      for (const bool is_control : {false, true}) {
+        const auto found = cells_.find({cells.integer(0), is_control});
+        if (found == cells_.end()) continue;
+        out.push_back({.is_control = is_control,
+                       .matrix = cells.text(1),
+                       .cell = cells.text(2),
+                       .run_id = cells.text(3),
+                       .metric = metric,
+                       .nights = nights_of(found->second)});
+      }
     }
     return out;
   }
 
   const Connection& db_;
   Statement facts_;
-  std::unordered_map<std::int64_t, std::string> machines_;      // by environment
-  std::unordered_map<std::int64_t, std::vector<Group>> cells_;  // by cell
-  std::unordered_map<std::int64_t, SweepRow> sweeps_;           // by sweep
+  std::unordered_map<std::int64_t, std::string> machines_;             // by environment
+  std::map<std::pair<std::int64_t, bool>, std::vector<Group>> cells_;  // by cell, and whether it is the control's
+  std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
   std::unordered_map<std::int64_t, std::shared_ptr<const Facts>> environments_;
 };
 
@@ -183,14 +252,15 @@ std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery
   return HistoryReader(db).read(query);
 }
 
-Tonight load_tonight(const Connection& db) {
+Tonight load_tonight(const Connection& db, const HistoryQuery& query) {
   Statement rows(db,
-                 std::string(kNights) +
+                 nights_sql() +
                      "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
                      "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
                      "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), selected, a.attempt_key "
                      "FROM nights JOIN attempts a USING (sweep_key) JOIN cells c USING (cell_key) "
-                     "WHERE age = 1 ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
+                     "WHERE age = 1 AND NOT is_control ORDER BY c.matrix, c.label, a.state = 'ok', a.attempt_key");
+  bind_nights(rows, bounds_of(db, query), query);
   Tonight out;
   while (rows.step()) {
     auto& night = out.night[rows.text(0)];
@@ -209,16 +279,31 @@ Tonight load_tonight(const Connection& db) {
   return out;
 }
 
-std::optional<AlertNight> first_night_of_control(const Connection& db) {
+std::vector<AlertNight> load_future_nights(const Connection& db, const HistoryQuery& query) {
+  Statement rows(db,
+                 "SELECT sweep_id, started_utc FROM sweeps WHERE strftime('%s', started_utc) IS NOT NULL AND "
+                 "started_utc > ?1 AND (" +
+                     kind_condition("kind", SweepsOf::control) + " OR (" + kind_condition("kind", SweepsOf::history) +
+                     " AND (?2 IS NULL OR matrix = ?2))) ORDER BY started_utc, sweep_key");
+  rows.bind(1, query.now_utc);
+  rows.bind(2, query.matrix);
+  std::vector<AlertNight> out;
+  while (rows.step()) out.push_back({.sweep_id = rows.text(0), .started_utc = rows.text(1), .revision = {}});
+  return out;
+}
+
+std::optional<AlertNight> first_night_of_control(const Connection& db, const std::string& until_utc) {
   Statement row(db,
                 "WITH nights AS (SELECT sweep_id, started_utc, coalesce((SELECT value FROM attempts a "
                 "JOIN environment_facts USING (environment_key) JOIN names USING (name_key) "
                 "WHERE a.sweep_key = sweeps.sweep_key AND name = 'git_commit' LIMIT 1), '') AS revision "
-                "FROM sweeps WHERE matrix = ?) "
-                "SELECT sweep_id, started_utc, revision FROM nights "
-                "WHERE revision = (SELECT revision FROM nights ORDER BY revision = '', started_utc DESC LIMIT 1) "
-                "ORDER BY started_utc LIMIT 1");
-  if (!row.with(std::string_view(kControlMatrix)).step()) return std::nullopt;
+                "FROM sweeps WHERE started_utc <= ? AND " +
+                    kind_condition("kind", SweepsOf::control) +
+                    ") "
+                    "SELECT sweep_id, started_utc, revision FROM nights "
+                    "WHERE revision = (SELECT revision FROM nights ORDER BY revision = '', started_utc DESC LIMIT 1) "
+                    "ORDER BY started_utc LIMIT 1");
+  if (!row.with(until_utc).step()) return std::nullopt;
   return AlertNight{.sweep_id = row.text(0), .started_utc = row.text(1), .revision = row.text(2)};
 }
 

@@ -1,5 +1,5 @@
-// What the nights of a store say about each cell: one value a night and machine. A night is one sweep; the sweeps of
-// paired comparisons are none.
+// What the nights of a store say about each cell: one value a night and machine. A night is one sweep that was made as
+// one (SweepsOf::history); sweeps by hand, pairs and reproductions are none.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,17 @@
 #include <vector>
 
 #include "harness/alerts/alert.h"
+#include "harness/run/utc.h"
 #include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
 
-// The matrix under which a fixed engine runs every night (nightly): its drift is the machine's.
-inline constexpr const char* kControlMatrix = "control";
-
 struct NightPoint {
   AlertNight night;
-  std::int64_t started_s = 0;                                       // of the night, since 1970
-  std::string selection;                                            // AttemptRecord::selection
-  std::string machine;                                              // machine_fingerprint
+  std::int64_t started_s = 0;  // of the night, since 1970
+  std::int64_t sweep_key = 0;  // of the night in this store: orders those of one second
+  std::string selection;       // AttemptRecord::selection
+  std::string machine;         // machine_fingerprint
   std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0
   std::size_t runs = 0;                                             // that the value is of
@@ -30,6 +29,7 @@ struct NightPoint {
 };
 
 struct SeriesHistory {
+  bool is_control = false;  // of the fixed engine that runs beside the nights: its drift is the machine's
   std::string matrix;
   std::string cell;
   std::string run_id;
@@ -37,10 +37,20 @@ struct SeriesHistory {
   std::vector<NightPoint> nights;  // oldest first; of one night with several machines, one point each
 };
 
+// A night that looks at itself.
+struct NightSweeps {
+  std::string sweep_id;
+  std::string control_id;  // the sweep of its control; empty: none ran
+};
+
+// What is dated later than `now_utc`, by a wrong clock or an import, is in no answer (load_future_nights names it).
 struct HistoryQuery {
-  std::string series = "*";  // GLOB over MATRIX/CELL; the control is always read
+  std::string series = "*";                // GLOB over MATRIX/CELL; the control is always read
+  std::optional<std::string> matrix = {};  // that one alone: its name, compared exactly
   std::string metric = "step_time_s";
-  std::int64_t nights = 134;  // newest of each matrix: what the screen looks back (detect/screen.h)
+  std::int64_t nights = 134;              // newest of each matrix: what the screen looks back (detect/screen.h)
+  std::optional<NightSweeps> night = {};  // tonight, with all nights before it; nothing: the newest of each matrix
+  std::string now_utc = harness::utc_now();
 };
 
 // By matrix, cell and run. Values that are not above 0 are left out: they have no logarithm.
@@ -58,10 +68,15 @@ struct Tonight {
   std::map<std::string, std::string> selection;  // by matrix: AttemptRecord::selection
   std::vector<TonightCell> cells;
 };
-Tonight load_tonight(const Connection& db);
+// Of the control nothing: it is of whichever cell is the smallest that night.
+Tonight load_tonight(const Connection& db, const HistoryQuery& query);
 
-// The control's first night at the commit of its newest one that says what it was; nothing before its first night.
-std::optional<AlertNight> first_night_of_control(const Connection& db);
+// Nights and controls that the query passes over because they are dated in the future, oldest first.
+std::vector<AlertNight> load_future_nights(const Connection& db, const HistoryQuery& query);
+
+// The control's first night at the commit of its newest one that says what it was, of those up to `until_utc`; nothing
+// before its first night.
+std::optional<AlertNight> first_night_of_control(const Connection& db, const std::string& until_utc);
 
 // Median noise probe of each night's runs, by sweep id: how fast the machine itself was.
 std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series);

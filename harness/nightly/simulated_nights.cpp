@@ -68,7 +68,8 @@ fs::path write_night(const RunEvidence& base, const fs::path& runs, const Simula
   const auto started = base.attempt.started_utc;
   attempt.attempt = made.attempt;
   attempt.started_utc = on_day(started, std::chrono::sys_days(day_of(started)) - std::chrono::days(days));
-  attempt.sweep_id = kSimulatedPrefix + attempt.started_utc.substr(0, 10);
+  attempt.sweep_id = how.sweep_prefix + attempt.started_utc.substr(0, 10);
+  attempt.sweep_kind = SweepKind::simulated;
   attempt.perfbench_version = "simulated";
   write(made.path / kAttemptFile, to_json_line(attempt));
   return made.path;

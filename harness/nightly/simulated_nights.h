@@ -8,10 +8,8 @@
 
 namespace perfbench::harness {
 
-// Of their sweeps' ids.
-inline constexpr const char* kSimulatedPrefix = "simulated-";
-
 struct SimulatedNights {
+  std::string sweep_prefix = "simulated-";  // of their ids, before the date: another one for every demonstration
   int nights = 60;
   double step_time_sd = 0.03;  // between nights, of the log: what small virtual machines show
   double startup_sd = 0.10;
@@ -20,7 +18,7 @@ struct SimulatedNights {
 };
 
 // Makes an attempt below `runs` for every night and every finished attempt of `base` (folders of attempts): the same
-// run and environment, steps longer or shorter by one factor a night and attempt. Their sweeps are "simulated-<date>",
+// run and environment, steps longer or shorter by one factor a night and attempt. Their sweeps are simulated nights,
 // the newest one day before the base's; their version says `simulated`, so that nobody takes them for measurements.
 // Returns the folders, oldest first. Throws InputError for a base that cannot be read, RunDirectoryError.
 std::vector<std::filesystem::path> write_simulated_nights(const std::vector<std::filesystem::path>& base,

@@ -53,6 +53,17 @@ enum class AttemptState {
   quarantined
 };
 
+// What a sweep was made for. The one place where that is said: no id and no name of a matrix means anything.
+enum class SweepKind {
+  imported,      // its attempts do not say: of an older perfbench, or outside a sweep
+  night,         // of `perfbench nightly`: the history of a matrix is its nights
+  hand,          // of `perfbench sweep`
+  simulated,     // a night of a demonstration, made up or with a planted fault
+  control,       // the fixed engine of a night
+  comparison,    // the pairs of two sides: half of its runs are another engine's
+  reproduction,  // of `perfbench reproduce`
+};
+
 struct AttemptRecord {
   std::int64_t version = 1;
   std::string run_id;  // SHA-256 of the canonical run.json, 64 hex digits
@@ -70,6 +81,9 @@ struct AttemptRecord {
   std::string sweep_id;  // groups the attempts of one `perfbench sweep`
   std::string perfbench_version;
   std::string selection;  // the words of --only that chose the cells of the sweep; empty: all of the matrix
+  SweepKind sweep_kind = SweepKind::imported;
+  std::string engine_sha256;  // of the engine's file; empty: not known
+  std::int64_t repeats = 0;   // that a sweep was to make of every cell, by hand; 0: as the matrix says
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -91,6 +105,9 @@ struct AttemptRecord {
     f(Field{"perfbench_version", "version of the harness"}, self.perfbench_version);
     f(Field{"selection", "which cells of the matrix the sweep was to run; empty: all"}.omitted_at_default(),
       self.selection);
+    f(Field{"sweep_kind", "what its sweep was made for"}.omitted_at_default(), self.sweep_kind);
+    f(Field{"engine_sha256", "SHA-256 of the engine's file"}.omitted_at_default(), self.engine_sha256);
+    f(Field{"repeats", "attempts of every cell that were asked for by hand", 0}.omitted_at_default(), self.repeats);
   }
 };
 
@@ -110,4 +127,15 @@ struct perfbench::spec::EnumNames<perfbench::harness::AttemptState> {
       std::pair{State::cancelled, "cancelled"},
       std::pair{State::quarantined, "quarantined"},
   };
+};
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::SweepKind> {
+  using Kind = perfbench::harness::SweepKind;
+  static constexpr std::array kNames{std::pair{Kind::imported, "imported"},
+                                     std::pair{Kind::night, "night"},
+                                     std::pair{Kind::hand, "hand"},
+                                     std::pair{Kind::simulated, "simulated"},
+                                     std::pair{Kind::control, "control"},
+                                     std::pair{Kind::comparison, "comparison"},
+                                     std::pair{Kind::reproduction, "reproduction"}};
 };

@@ -70,6 +70,9 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   record.cell = cell.label;
   record.axes = {cell.axes.begin(), cell.axes.end()};
   record.sweep_id = settings.sweep_id;
+  record.sweep_kind = settings.sweep_kind;
+  record.engine_sha256 = settings.engine_sha256;
+  record.repeats = settings.repeats;
   record.perfbench_version = settings.perfbench_version;
   record.selection = settings.selection;
   return record;

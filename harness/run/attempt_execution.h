@@ -22,6 +22,9 @@ struct ExecutionSettings {
   std::int64_t memory_limit_bytes = 0;  // of all processes of an attempt together, 0: none
   int cancel_fd = -1;
   std::string sweep_id = {};
+  SweepKind sweep_kind = SweepKind::hand;
+  std::string engine_sha256 = {};  // AttemptRecord's, and the next
+  std::int64_t repeats = 0;
   std::string selection = {};  // AttemptRecord::selection
   std::string perfbench_version = {};
 };

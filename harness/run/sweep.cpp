@@ -16,13 +16,12 @@ namespace fs = std::filesystem;
 namespace {
 
 // Nothing for an attempt that was cut off, or whose record is damaged: it does not count.
-std::optional<AttemptState> recorded_state(const fs::path& attempt_dir) {
+std::optional<AttemptRecord> recorded(const fs::path& attempt_dir) {
   try {
-    const auto record = read_attempt(attempt_dir);
-    if (record) return record->state;
+    return read_attempt(attempt_dir);
   } catch (const RunDirectoryError&) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 // One attempt to make.
@@ -43,12 +42,15 @@ class Sweep {
   }
 
   SweepSummary run(const std::vector<Cell>& cells) {
-    if (options_.scope == Scope::unfinished_cells) store_leftovers(cells);
+    const auto resumed = resume(cells);
+    summary_.sweep_id = options_.execution.sweep_id;
     const auto tasks = list_tasks(cells);
+    if (!tasks.empty() && !resumed.obstacle.empty()) throw InputError(resumed.obstacle);
     SweepProgress progress(stderr, SweepProgress::style_of(stderr), progress_items(tasks));
     if (summary_.cells_already_done > 0) {
       progress.say(fmt::format("{} of {} cells are already done", summary_.cells_already_done, cells.size()));
     }
+    if (!tasks.empty() && !resumed.note.empty()) progress.say(resumed.note);
     for (const auto& note : leftover_notes_) progress.say("not taken into the database: " + note);
     for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
       progress.begin(i);
@@ -61,13 +63,23 @@ class Sweep {
   }
 
  private:
+  ResumedSweep resume(const std::vector<Cell>& cells) {
+    if (options_.scope == Scope::every_cell) return {};
+    store_leftovers(cells);
+    if (!hooks_.resumed) return {};
+    auto resumed = hooks_.resumed();
+    options_.execution.sweep_id = resumed.sweep_id;
+    options_.execution.repeats = resumed.repeats;
+    return resumed;
+  }
+
   // Run directories that were completed, but whose sweep was killed before the store had them.
   void store_leftovers(const std::vector<Cell>& cells) {
     std::set<std::string> seen;
     for (const auto& cell : cells) {
       if (!seen.insert(cell.run_id).second) continue;
       for (const auto& attempt : list_attempts(options_.execution.runs, cell.run_id)) {
-        if (recorded_state(attempt.path)) store_leftover(attempt.path);
+        if (recorded(attempt.path)) store_leftover(attempt.path);
       }
     }
   }
@@ -110,21 +122,25 @@ class Sweep {
     const auto final_state = cell.excluded          ? AttemptState::excluded
                              : task.plan.infeasible ? AttemptState::infeasible
                                                     : AttemptState::ok;
-    const std::int64_t wanted = final_state == AttemptState::ok ? cell.repeats : 1;
+    const auto repeats = options_.execution.repeats > 0 ? options_.execution.repeats : cell.repeats;
+    const std::int64_t wanted = final_state == AttemptState::ok ? repeats : 1;
     if (options_.scope == Scope::every_cell) return wanted;
     return std::max<std::int64_t>(0, wanted - attempts_in(cell.run_id, final_state));
   }
 
-  // By the store, or by the run directories where the store cannot be read.
+  // In this sweep: those of another were made by another engine, perhaps, or are to be compared with these. By the
+  // store, or by the run directories where the store cannot be read.
   std::int64_t attempts_in(const std::string& run_id, AttemptState state) {
     try {
-      return hooks_.stored(run_id, state);
+      return hooks_.stored(options_.execution.sweep_id, run_id, state);
     } catch (const std::exception& e) {
       note_store_error(e.what());
     }
     const auto directories = list_attempts(options_.execution.runs, run_id);
-    return std::count_if(directories.begin(), directories.end(),
-                         [state](const auto& directory) { return recorded_state(directory.path) == state; });
+    return std::count_if(directories.begin(), directories.end(), [&](const auto& directory) {
+      const auto record = recorded(directory.path);
+      return record && record->state == state && record->sweep_id == options_.execution.sweep_id;
+    });
   }
 
   static std::vector<SweepProgress::Item> progress_items(const std::vector<Task>& tasks) {

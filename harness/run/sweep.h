@@ -31,17 +31,28 @@ struct CellPlan {
   double work = 0;                        // FLOPs of the whole run on all ranks, for the time left; 0: unknown
 };
 
+// The sweep that Scope::unfinished_cells goes on with.
+struct ResumedSweep {
+  std::string sweep_id;
+  std::int64_t repeats = 0;   // of every cell; 0: as the cell says
+  std::string obstacle = {};  // why nothing may be added to it; empty: nothing is against it
+  std::string note = {};      // what a person should know when something is added
+};
+
 // What the sweep needs from planner and store; free functions of other folders, or inventions of a test.
 struct SweepHooks {
   std::function<CellPlan(const Cell&)> plan;
   // Idempotent; throws when it cannot, InputError when nothing can be known of the directory. Returns why an attempt
   // that seemed to be ok was taken in as crashed (its records are damaged), or nothing.
   std::function<std::string(const std::filesystem::path& attempt_dir)> store;
-  // Attempts of that run that the store holds in that state; throws when it cannot say.
-  std::function<std::int64_t(const std::string& run_id, AttemptState state)> stored;
+  // Attempts of that run in that sweep that the store holds in that state; throws when it cannot say.
+  std::function<std::int64_t(const std::string& sweep_id, const std::string& run_id, AttemptState state)> stored;
+  // Asked once, when the store has what an earlier sweep left behind. Empty: the sweep of SweepOptions::execution.
+  std::function<ResumedSweep()> resumed = {};
 };
 
 struct SweepSummary {
+  std::string sweep_id;
   std::vector<FinishedAttempt> attempts;
   std::int64_t cells_already_done = 0;
   std::map<AttemptState, std::int64_t> states;
@@ -54,7 +65,7 @@ struct SweepSummary {
   bool all_fine() const;
 };
 
-// Throws RunDirectoryError when evidence cannot be written.
+// Throws RunDirectoryError when evidence cannot be written, InputError where a resumed sweep has an obstacle.
 SweepSummary run_sweep(const std::vector<Cell>& cells, const SweepOptions& options, const SweepHooks& hooks,
                        Interruption& interruption);
 

@@ -13,6 +13,7 @@
 #include "harness/store/environment_rows.h"
 #include "harness/store/evidence.h"
 #include "harness/store/keys.h"
+#include "harness/store/sweep_kinds.h"
 #include "harness/trace/trace_summary.h"
 #include "workloads/spec/run_spec_json.h"
 
@@ -47,9 +48,10 @@ std::int64_t run_key(Connection& db, const RunEvidence& evidence) {
 
 std::int64_t sweep_key(Connection& db, const AttemptRecord& attempt) {
   Statement(db,
-            "INSERT INTO sweeps (sweep_id, matrix, started_utc) VALUES (?, ?, ?) "
-            "ON CONFLICT (sweep_id) DO UPDATE SET started_utc = min(started_utc, excluded.started_utc)")
-      .run(attempt.sweep_id, attempt.matrix, attempt.started_utc);
+            "INSERT INTO sweeps (sweep_id, matrix, started_utc, kind) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (sweep_id) DO UPDATE SET started_utc = min(started_utc, excluded.started_utc), kind = " +
+                surer_kind("kind", "excluded.kind"))
+      .run(attempt.sweep_id, attempt.matrix, attempt.started_utc, spec::enum_name(attempt.sweep_kind));
   const auto key = *find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", attempt.sweep_id);
   // Resumed without --only, a sweep of a part stays one: what was finished in other sweeps is not run again.
   if (!attempt.selection.empty()) {
@@ -118,7 +120,12 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
            spec::enum_name(attempt.state), attempt.reason, attempt.exit_code, attempt.signal, attempt.started_utc,
            attempt.wall_ns, attempt.perfbench_version, evidence.record_sha256, evidence.lost_step_lines, load, memory,
            peak);
-  return db.last_insert_key();
+  const auto key = db.last_insert_key();
+  if (!attempt.engine_sha256.empty()) {
+    Statement(db, "INSERT INTO attempt_settings (attempt_key, engine_key, repeats) VALUES (?, ?, ?)")
+        .run(key, name_key(db, attempt.engine_sha256), attempt.repeats);
+  }
+  return key;
 }
 
 template <class T>

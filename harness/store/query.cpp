@@ -8,6 +8,7 @@
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
 #include "harness/store/stored_row.h"
+#include "harness/store/sweep_kinds.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
@@ -209,10 +210,9 @@ Selection parse_selection(const std::string& text) {
 }
 
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix) {
-  Statement sweeps(db,
-                   "SELECT sweep_id FROM sweeps WHERE matrix = ? AND sweep_id <> '' "
-                   "AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons) "
-                   "ORDER BY started_utc DESC, sweep_key DESC LIMIT 1");
+  Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE matrix = ? AND sweep_id <> '' AND " +
+                           kind_condition("kind", SweepsOf::resumption) +
+                           " ORDER BY started_utc DESC, sweep_key DESC LIMIT 1");
   if (!sweeps.with(matrix).step()) return std::nullopt;
   return sweeps.text(0);
 }
@@ -222,12 +222,26 @@ bool is_of_a_part(const Connection& db, const std::string& sweep_id) {
   return selection.with(sweep_id).step();
 }
 
-std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state) {
-  // Of a comparison's attempts half were run by another engine, or all in pairs: a sweep has its own.
+SweepSettings sweep_settings(const Connection& db, const std::string& sweep_id) {
+  Statement rows(db,
+                 "SELECT name, max(repeats) FROM sweeps JOIN attempts USING (sweep_key) "
+                 "JOIN attempt_settings USING (attempt_key) JOIN names ON name_key = engine_key "
+                 "WHERE sweep_id = ? GROUP BY name ORDER BY name");
+  rows.with(sweep_id);
+  SweepSettings out;
+  while (rows.step()) {
+    out.engines.push_back(rows.text(0));
+    out.repeats = std::max(out.repeats, rows.integer(1));
+  }
+  return out;
+}
+
+std::int64_t count_attempts(const Connection& db, const std::string& sweep_id, const std::string& run_id,
+                            AttemptState state) {
   Statement count(db,
                   "SELECT count(*) FROM attempts JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) "
-                  "WHERE run_id = ? AND state = ? AND sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons)");
-  count.with(run_id, spec::enum_name(state)).step();
+                  "WHERE sweep_id = ? AND run_id = ? AND state = ?");
+  count.with(sweep_id, run_id, spec::enum_name(state)).step();
   return count.integer(0);
 }
 
@@ -236,8 +250,9 @@ std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& 
     case SelectionKind::latest_sweep:
       return load_where(db,
                         "s.sweep_key = (SELECT sweep_key FROM sweeps "
-                        "WHERE sweep_id NOT IN (SELECT comparison_id FROM ab_comparisons) "
-                        "ORDER BY sweep_id = '', started_utc DESC, sweep_key DESC LIMIT 1)");
+                        "WHERE " +
+                            kind_condition("kind", SweepsOf::measurement) +
+                            " ORDER BY sweep_id = '', started_utc DESC, sweep_key DESC LIMIT 1)");
     case SelectionKind::all:
       return load_where(db, "TRUE");
     case SelectionKind::sweep:

@@ -43,7 +43,7 @@ struct StoredAttempt {
 // 6 to 64 hex digits.
 bool is_run_id_start(const std::string& text);
 
-// Which attempts: "latest" (the newest sweep, an A/B comparison being none), "all", "run:<start of a run id>",
+// Which attempts: "latest" (the newest sweep of a matrix: SweepsOf::measurement), "all", "run:<start of a run id>",
 // "attempt:<start of a run id>/<number>", or the id of a sweep.
 enum class SelectionKind { latest_sweep, all, run, attempt, sweep };
 struct Selection {
@@ -54,14 +54,22 @@ struct Selection {
 // Throws InputError for a run id that is not 6 to 64 hex digits, or an attempt that is not a number.
 Selection parse_selection(const std::string& text);
 
-// The newest sweep of a matrix, by its name.
+// The newest sweep of a matrix that can be resumed (SweepsOf::resumption), by its name.
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix);
 
 // Whether --only chose the cells of that sweep.
 bool is_of_a_part(const Connection& db, const std::string& sweep_id);
 
-// Attempts of a run (by its whole id) that ended so; 0 for a run that the database does not know.
-std::int64_t count_attempts(const Connection& db, const std::string& run_id, AttemptState state);
+// With what the attempts of a sweep say that it was made.
+struct SweepSettings {
+  std::vector<std::string> engines;  // AttemptRecord::engine_sha256 of those that say it, each once
+  std::int64_t repeats = 0;          // AttemptRecord::repeats
+};
+SweepSettings sweep_settings(const Connection& db, const std::string& sweep_id);
+
+// Attempts of a run (by its whole id) in a sweep that ended so; 0 for what the database does not know.
+std::int64_t count_attempts(const Connection& db, const std::string& sweep_id, const std::string& run_id,
+                            AttemptState state);
 
 // In the order in which they were started, without those that cannot be read (Connection::left_out). Throws InputError
 // when a named sweep, run or attempt does not exist, or a run id's start fits several runs.

@@ -5,12 +5,14 @@
 --   every number has its unit in its name; a missing number (a diverged loss) is NULL.
 -- PRAGMA user_version holds the version of the schema; harness/store/migrations/README.md says how to change it.
 
--- One invocation of `perfbench sweep`.
+-- Attempts that were made together: one invocation of a command, or one comparison.
 CREATE TABLE sweeps (
   sweep_key   INTEGER PRIMARY KEY,
   sweep_id    TEXT NOT NULL UNIQUE,  -- '' for attempts outside a sweep
   matrix      TEXT NOT NULL,
-  started_utc TEXT NOT NULL          -- of its first attempt
+  started_utc TEXT NOT NULL,         -- of its first attempt
+  kind        TEXT NOT NULL          -- what it was made for: SweepKind (harness/run/attempt.h)
+    CHECK (kind IN ('imported', 'night', 'hand', 'simulated', 'control', 'comparison', 'reproduction'))
 ) STRICT;
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);
 
@@ -126,6 +128,13 @@ CREATE TABLE attempt_arguments (
   argument    TEXT NOT NULL,
   PRIMARY KEY (attempt_key, position)
 ) STRICT, WITHOUT ROWID;
+
+-- With what an attempt was made. Attempts of an older perfbench do not say it.
+CREATE TABLE attempt_settings (
+  attempt_key INTEGER PRIMARY KEY REFERENCES attempts,
+  engine_key  INTEGER NOT NULL REFERENCES names (name_key),  -- SHA-256 of the engine's file
+  repeats     INTEGER NOT NULL CHECK (repeats >= 0)          -- of every cell, asked for by hand; 0: as the matrix says
+) STRICT;
 
 -- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss or
 -- gradient norm that is NaN is NULL; an infinite one is infinite.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/input_error.h"
+#include "harness/store/sweep_kinds.h"
 #include "harness/transfer/table_shape.h"
 
 namespace perfbench::harness {
@@ -13,7 +14,7 @@ namespace {
 constexpr const char* kStays = "alert_outbox";
 
 // sweeps.started_utc and sweeps.matrix are those of the first attempt that the database knows of the sweep; its
-// selection is that of any.
+// selection is that of any, and its kind the surer one.
 constexpr const char* kSweeps = "sweeps";
 
 std::string quoted(const std::string& name) {
@@ -242,6 +243,8 @@ class Merge {
   }
 
   void join_sweeps() {
+    db_.execute("UPDATE main.sweeps SET kind = " + surer_kind("sweeps.kind", "s.kind") + " FROM " + map_of(kSweeps) +
+                " m CROSS JOIN source.sweeps s ON s.sweep_key = m.from_key WHERE sweeps.sweep_key = m.to_key");
     db_.execute("UPDATE main.sweeps SET (started_utc, matrix) = (s.started_utc, s.matrix) FROM " + map_of(kSweeps) +
                 " m CROSS JOIN source.sweeps s ON s.sweep_key = m.from_key WHERE sweeps.sweep_key = m.to_key AND "
                 "(s.started_utc, s.matrix) < (sweeps.started_utc, sweeps.matrix)");

@@ -100,6 +100,7 @@ class Verification {
     check_fields<spec::AxisTraffic>("attempt_traffic");
     check_fields<spec::AttentionKernel>("attempt_attention");
     check_fields<AttemptRecord>("attempts");
+    check_conditions("sweeps", {{"kind", wrong_values<SweepKind>({}, "kind")}});
     check_runs();
     read_everything();
   }

@@ -79,9 +79,10 @@ void measure(const std::filesystem::path& path) {
     return load_attempts(c, find_baseline(c, "main", "2027-01-01T00:00:00Z")->attempt_keys).size();
   });
   time_query("newest sweep of a matrix", path,
-             [](const Connection& c) { return newest_sweep(c, "nightly").value().size(); });
-  time_query("number of ok attempts of a run", path,
-             [&](const Connection& c) { return static_cast<std::size_t>(count_attempts(c, run, AttemptState::ok)); });
+             [](const Connection& c) { return newest_sweep(c, "by-hand").value().size(); });
+  time_query("number of ok attempts of a run in a night", path, [&](const Connection& c) {
+    return static_cast<std::size_t>(count_attempts(c, "nightly-005", run, AttemptState::ok));
+  });
   time_query("live alerts", path, [](const Connection& c) { return load_alerts(c, AlertScope::live).size(); });
   time_query("all alerts", path, [](const Connection& c) { return load_alerts(c, AlertScope::all).size(); });
   time_query("one alert", path,

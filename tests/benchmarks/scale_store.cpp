@@ -91,6 +91,7 @@ class Filler {
     example.attempt.matrix = matrix;
     example.attempt.axes = {{"model", "m" + std::to_string(i % 40)}, {"batch", std::to_string(1 + i / 40)}};
     example.attempt.sweep_id = matrix + "-000";
+    example.attempt.sweep_kind = kind_of(matrix);
     example.attempt.started_utc = utc(kFirstDay_s - kSecondsADay + i);
     const double level = 0.2 * std::exp(normal(random_));
     example.step_s.clear();
@@ -105,9 +106,13 @@ class Filler {
             .shift_log = i % 100 == 7 ? 0.05 : 0.0};
   }
 
+  static SweepKind kind_of(const std::string& matrix) {
+    return matrix == "by-hand" ? SweepKind::hand : SweepKind::night;
+  }
+
   std::int64_t add_sweep(const std::string& id, const std::string& matrix, std::int64_t started_s) {
-    Statement(db_, "INSERT INTO sweeps (sweep_id, matrix, started_utc) VALUES (?, ?, ?)")
-        .run(id, matrix, utc(started_s));
+    Statement(db_, "INSERT INTO sweeps (sweep_id, matrix, started_utc, kind) VALUES (?, ?, ?, ?)")
+        .run(id, matrix, utc(started_s), spec::enum_name(kind_of(matrix)));
     return db_.last_insert_key();
   }
 

@@ -30,6 +30,7 @@ class HistoryCommand : public testing::Test {
         if (night == 20 && *cell == 'b' && !b_tonight) continue;
         ExampleRun example{.attempt = example_attempt(cell, 1)};
         example.attempt.sweep_id = "night" + day;
+        example.attempt.sweep_kind = SweepKind::night;
         example.attempt.started_utc = "2026-01-" + day + "T02:00:00Z";
         example.attempt.matrix = "nightly";
         if (*cell == 'b') example.run.seq_len = 64;

@@ -36,13 +36,13 @@ class NightlyCommand : public testing::Test {
     write_engine(scratch_ / "perfbench-engine-inject", "1", "1.4");
   }
 
-  void write_matrix(const std::string& attentions) {
-    write_text(scratch_ / "m.yaml",
-               "name: nights\n"
-               "defaults: {model: llama-mini, seq_len: 32, global_batch: 2, steps: 6}\n"
-               "axes:\n"
-               "  attention: " +
-                   attentions + "\n");
+  void write_matrix(const std::string& attentions, const std::string& name = "nights") {
+    write_text(scratch_ / "m.yaml", "name: \"" + name +
+                                        "\"\n"
+                                        "defaults: {model: llama-mini, seq_len: 32, global_batch: 2, steps: 6}\n"
+                                        "axes:\n"
+                                        "  attention: " +
+                                        attentions + "\n");
   }
 
   ProcessEnd perfbench(std::vector<std::string> arguments) {
@@ -65,7 +65,7 @@ class NightlyCommand : public testing::Test {
   void take_demonstration_for_measured() {
     const std::string mark = "simulated-";
     const auto db = open_database(scratch_ / "n.db");
-    Statement(db, "UPDATE sweeps SET sweep_id = replace(sweep_id, '" + mark + "', '')").run();
+    Statement(db, "UPDATE sweeps SET kind = 'night', sweep_id = replace(sweep_id, '" + mark + "', '')").run();
     std::vector<fs::path> marked;
     for (const auto& entry : fs::recursive_directory_iterator(scratch_ / "n.engines")) {
       if (entry.path().filename().string().starts_with(mark)) marked.push_back(entry.path());
@@ -78,7 +78,7 @@ class NightlyCommand : public testing::Test {
   // Since the control was chosen.
   void let_months_pass() {
     const auto db = open_database(scratch_ / "n.db");
-    Statement(db, "UPDATE sweeps SET started_utc = '2026-01-01T01:00:00Z' WHERE matrix = 'control'").run();
+    Statement(db, "UPDATE sweeps SET started_utc = '2026-01-01T01:00:00Z' WHERE kind = 'control'").run();
   }
 
   ScratchFolder scratch_;
@@ -269,6 +269,46 @@ TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
   EXPECT_THAT(night.output, HasSubstr("not in the sweep"));
   const auto part = nightly({"--no-control", "--only", "attention=*"});
   EXPECT_EQ(part.exit_code, 1) << "a night of the same --only had it" << part.output << part.error_output;
+}
+
+// "tn" is not "tn/x", [ ] is no set of letters, and what is the control its sweep says.
+TEST_F(NightlyCommand, AMatrixMayHaveAnyName) {
+  for (const auto* name : {"nights", "tiny [nightly]", "tn/x", "tn", "control", "c*"}) {
+    write_matrix("[flash, dot_product]", name);
+    const auto night = nightly({});
+    EXPECT_EQ(night.exit_code, 0) << night.output << night.error_output;
+    // Four metrics of two cells, and the time of the control.
+    EXPECT_THAT(night.output, HasSubstr("2 runs measured; 9 series screened")) << name << night.output;
+  }
+}
+
+TEST_F(NightlyCommand, AFutureDateBlindsNoLaterNight) {
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  {
+    const auto db = open_database(scratch_ / "n.db");
+    Statement(db, "UPDATE sweeps SET started_utc = '2930-01-01T01:00:00Z' WHERE sweep_key = 2").run();
+  }
+  write_matrix("[flash]");
+  const auto night = nightly({"--no-control"});
+  EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("vanished"));
+  EXPECT_THAT(night.output, HasSubstr("is dated 2930-01-01T01:00:00Z, which is in the future"));
+}
+
+TEST_F(NightlyCommand, WhatSomebodyMeasuresByHandIsNoNight) {
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  write_matrix("[flash]");
+  ASSERT_EQ(perfbench({"sweep", "m.yaml", "--db", "n.db"}).exit_code, 0);
+  for (const auto& entry : fs::directory_iterator(scratch_ / "n.runs")) {
+    ASSERT_EQ(perfbench({"reproduce", entry.path().string(), "--db", "n.db"}).exit_code, 0);
+  }
+  const auto seen = perfbench({"history", "--db", "n.db", "--format", "json"});
+  EXPECT_EQ(seen.exit_code, 0) << "no cell vanished" << seen.output << seen.error_output;
+  const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
+  Statement kinds(db, "SELECT group_concat(kind) FROM (SELECT kind FROM sweeps ORDER BY sweep_key)");
+  ASSERT_TRUE(kinds.step());
+  EXPECT_EQ(kinds.text(0), "night,hand,reproduction,reproduction");
 }
 
 TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {

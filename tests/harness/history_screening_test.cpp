@@ -16,7 +16,8 @@ using testing::SizeIs;
 
 SeriesHistory control_like(const SeriesHistory& series, unsigned seed) {
   auto out = example_series("fixed", static_cast<int>(series.nights.size()), 0.3, 0.002, seed);
-  out.matrix = kControlMatrix;
+  out.is_control = true;
+  out.matrix = "control";
   return out;
 }
 
@@ -93,6 +94,33 @@ TEST(ScreenSeries, TheControlHidesNoShiftOfTheCellAlone) {
   EXPECT_EQ(screened[1].state, ScreenState::steady);
 }
 
+// What is the control, its sweep says; a matrix may have any name.
+TEST(ScreenSeries, AMatrixMayBeCalledAsTheControlIs) {
+  auto series = example_series("c", 40);
+  series.matrix = "control";
+  multiply_from(series, 37, 1.10);
+  const auto control = control_like(series, 2);
+  for (const auto& given : {std::vector{series, control}, std::vector{control, series}}) {
+    const auto screened = screen_series(given);
+    ASSERT_THAT(screened, SizeIs(2));
+    const auto& of_matrix = screened[screened[0].is_control ? 1 : 0];
+    ASSERT_TRUE(of_matrix.finding.has_value());
+    EXPECT_EQ(of_matrix.finding->kind, AlertKind::regression);
+    EXPECT_TRUE(of_matrix.control);
+  }
+}
+
+TEST(ScreenSeries, TheNewestOfTwoNightsOfOneSecondIsTheLaterTakenIn) {
+  auto old = example_series("old", 40);
+  old.nights.back().sweep_key = 1;
+  auto fresh = example_series("fresh", 40);
+  fresh.nights.back().night.sweep_id = "of another node";
+  fresh.nights.back().sweep_key = 2;
+  const auto screened = screen_series({old, fresh});
+  ASSERT_THAT(screened, SizeIs(1));
+  EXPECT_EQ(screened[0].series.cell, "fresh");
+}
+
 TEST(ScreenSeries, MemoryIsNotHeldAgainstTheControl) {
   auto series = example_series("c", 40);
   series.metric = "peak_memory_bytes";
@@ -161,8 +189,8 @@ TEST(ScreenSeries, PassesOverWhatWasNotMeasuredTonight) {
 }
 
 TEST(ControlDrift, IsTheMeanOverCellsLessTheirMedians) {
-  SeriesHistory a{.matrix = kControlMatrix, .cell = "a", .nights = {}};
-  SeriesHistory b{.matrix = kControlMatrix, .cell = "b", .nights = {}};
+  SeriesHistory a{.is_control = true, .matrix = "control", .cell = "a", .nights = {}};
+  SeriesHistory b{.is_control = true, .matrix = "control", .cell = "b", .nights = {}};
   for (int n = 0; n < 5; ++n) {
     a.nights.push_back(example_point(n, n == 4 ? 2 * std::exp(0.10) : 2));
     b.nights.push_back(example_point(n, n == 4 ? 7 * std::exp(0.30) : 7));
@@ -174,7 +202,7 @@ TEST(ControlDrift, IsTheMeanOverCellsLessTheirMedians) {
 }
 
 TEST(ControlDrift, TakesTheSameSweepBeforeTheNearestNightWithinHalfADay) {
-  SeriesHistory control{.matrix = kControlMatrix, .cell = "a", .nights = {}};
+  SeriesHistory control{.is_control = true, .matrix = "control", .cell = "a", .nights = {}};
   for (int n = 0; n < 5; ++n) control.nights.push_back(example_point(n, 1));
   auto late = example_point(5, std::exp(0.5));
   late.night.sweep_id = "control-5";
@@ -271,15 +299,13 @@ TEST(VanishedCells, AreSeenAcrossNightsOfAPartOfTheMatrix) {
   EXPECT_EQ(found[0].last_good.sweep_id, "night-1029");
 }
 
-TEST(VanishedCells, AreNotTheControlsOfAnotherCell) {
+TEST(VanishedCells, AreNotTheControls) {
   auto control = example_series("c", 40);
-  control.matrix = kControlMatrix;
+  control.is_control = true;
   auto tonight = tonight_with({});
-  tonight.night[kControlMatrix] = tonight.night.at("nightly");
-  tonight.selection[kControlMatrix] = "";
   EXPECT_THAT(vanished_cells({control}, tonight, 7), IsEmpty());
-  tonight.cells = {{kControlMatrix, "c", "crashed", "signal 11"}};
-  EXPECT_THAT(vanished_cells({control}, tonight, 7), SizeIs(1));
+  tonight.cells = {{"nightly", "c", "crashed", "signal 11"}};
+  EXPECT_THAT(vanished_cells({control}, tonight, 7), IsEmpty()) << "that is a cell of the same name";
 }
 
 TEST(VanishedCells, ACellOfSeveralRunsIsOneFinding) {

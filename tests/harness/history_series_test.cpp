@@ -24,6 +24,7 @@ class Nights : public testing::Test {
     ExampleRun out{.attempt = example_attempt(cell, ++written_)};
     const auto day = (night < 10 ? "0" : "") + std::to_string(night);
     out.attempt.sweep_id = "night" + day;
+    out.attempt.sweep_kind = SweepKind::night;
     out.attempt.matrix = "nightly";
     out.attempt.started_utc = "2026-01-" + day + "T02:00:" + std::to_string(10 + written_ % 50) + "Z";
     out.step_s.assign(6, step_s);
@@ -105,12 +106,13 @@ TEST_F(Nights, AreChosenByPatternMetricAndNumber) {
     add(run(night, 0.7, "fsdp=2"));
   }
   auto control = run(4, 0.1, "fixed");
-  control.attempt.matrix = kControlMatrix;
+  control.attempt.matrix = "control";
   control.attempt.sweep_id = "control04";
+  control.attempt.sweep_kind = SweepKind::control;
   add(control);
   const auto chosen = load({.series = "nightly/*=2", .nights = 3});
   ASSERT_THAT(chosen, SizeIs(2));  // and the control
-  EXPECT_EQ(chosen[0].matrix, "control");
+  EXPECT_TRUE(chosen[0].is_control);
   EXPECT_EQ(chosen[1].cell, "fsdp=2");
   ASSERT_THAT(chosen[1].nights, SizeIs(3));
   EXPECT_EQ(chosen[1].nights[0].night.sweep_id, "night02");
@@ -129,7 +131,7 @@ TEST_F(Nights, TonightIsTheNewestSweepWithTheStateOfEachCell) {
   large.attempt.reason = "needs 80 GiB";
   add(large);
   ingest_tree(db_, scratch_ / "runs");
-  const auto tonight = load_tonight(db_);
+  const auto tonight = load_tonight(db_, {});
   EXPECT_EQ(tonight.night.at("nightly").sweep_id, "night02");
   EXPECT_EQ(tonight.night.at("nightly").revision, example_environment().git_commit);
   ASSERT_THAT(tonight.cells, SizeIs(2));
@@ -149,12 +151,12 @@ TEST_F(Nights, KnowWhatTheirSweepWasAskedFor) {
   ASSERT_THAT(nights, SizeIs(2));
   EXPECT_EQ(nights[0].selection, "fsdp=1");
   EXPECT_EQ(nights[1].selection, "");
-  EXPECT_EQ(load_tonight(db_).selection.at("nightly"), "");
+  EXPECT_EQ(load_tonight(db_, {}).selection.at("nightly"), "");
   auto tonight = run(3, 0.5, "a");
   tonight.attempt.selection = "fsdp=2";
   add(tonight);
   load();
-  EXPECT_EQ(load_tonight(db_).selection.at("nightly"), "fsdp=2");
+  EXPECT_EQ(load_tonight(db_, {}).selection.at("nightly"), "fsdp=2");
 }
 
 TEST_F(Nights, ProbesAreTheMediansOfEachNight) {
@@ -168,6 +170,88 @@ TEST_F(Nights, ProbesAreTheMediansOfEachNight) {
       load_probes(db_, {series.matrix, series.cell, series.run_id, series.metric, series.nights[0].machine});
   ASSERT_THAT(probes, SizeIs(1));
   EXPECT_NEAR(probes.at("night01"), 0.002, 1e-9);
+}
+
+// Only a night is one: neither what somebody measured by hand nor half of a comparison is a history.
+TEST_F(Nights, AreSweepsThatWereMadeAsOne) {
+  add(run(1, 0.5));
+  int day = 2;
+  for (const auto kind : {SweepKind::imported, SweepKind::hand, SweepKind::comparison, SweepKind::reproduction}) {
+    auto other = run(day++, 0.9);
+    other.attempt.sweep_kind = kind;
+    add(other);
+  }
+  const auto series = load();
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_THAT(series[0].nights, SizeIs(1));
+  EXPECT_EQ(load_tonight(db_, {}).night.at("nightly").sweep_id, "night01");
+  auto made_up = run(day, 0.5);
+  made_up.attempt.sweep_kind = SweepKind::simulated;
+  add(made_up);
+  EXPECT_THAT(load()[0].nights, SizeIs(2)) << "those of a demonstration are its history";
+}
+
+TEST_F(Nights, OfAMatrixAreThoseOfItsVeryName) {
+  for (const auto* name : {"tiny [nightly]", "tn", "tn/x", "tiny n", "control"}) {
+    auto one = run(1, 0.5, name);
+    one.attempt.matrix = name;
+    one.attempt.sweep_id = name;
+    add(one);
+  }
+  auto control = run(1, 0.1, "fixed");
+  control.attempt.matrix = "control";
+  control.attempt.sweep_id = "of the fixed engine";
+  control.attempt.sweep_kind = SweepKind::control;
+  add(control);
+  ingest_tree(db_, scratch_ / "runs");
+  for (const std::string name : {"tiny [nightly]", "tn", "tn/x", "control"}) {
+    const auto series = load_history(db_, {.matrix = name});
+    ASSERT_THAT(series, SizeIs(2)) << name;
+    for (const auto& one : series) EXPECT_EQ(one.cell, one.is_control ? "fixed" : name);
+    const auto tonight = load_tonight(db_, {.matrix = name});
+    ASSERT_THAT(tonight.cells, SizeIs(1)) << name;
+    EXPECT_EQ(tonight.cells[0].cell, name);
+  }
+  // Of a pattern only * is special.
+  for (const auto* pattern : {"tiny [nightly]/*", "tiny [*"}) {
+    EXPECT_THAT(load_history(db_, {.series = pattern}), SizeIs(2)) << pattern;
+  }
+}
+
+TEST_F(Nights, OfTheFutureAreNotLookedAtAndNamed) {
+  for (int night = 1; night <= 3; ++night) add(run(night, 0.5));
+  auto future = run(4, 0.5);
+  future.attempt.started_utc = "2030-01-01T02:00:00Z";
+  add(future);
+  const HistoryQuery query{.now_utc = "2026-02-01T00:00:00Z"};
+  const auto series = load(query);
+  ASSERT_THAT(series[0].nights, SizeIs(3));
+  EXPECT_EQ(load_tonight(db_, query).night.at("nightly").sweep_id, "night03");
+  const auto left_out = load_future_nights(db_, query);
+  ASSERT_THAT(left_out, SizeIs(1));
+  EXPECT_EQ(left_out[0].sweep_id, "night04");
+  EXPECT_THAT(future_night_text(left_out[0]), testing::HasSubstr("dated 2030-01-01T02:00:00Z"));
+}
+
+// Two nodes measure one matrix into one store: the second begins while the first is measuring.
+TEST_F(Nights, LookAtThemselves) {
+  add(run(1, 0.5, "a"));
+  for (const auto* node : {"first", "second"}) {
+    auto tonight = run(2, 0.5, *node == 'f' ? "a" : "b");
+    tonight.environment.cpu_model = node;
+    tonight.attempt.sweep_id = node;
+    add(tonight);
+  }
+  ingest_tree(db_, scratch_ / "runs");
+  for (const std::string node : {"first", "second"}) {
+    const HistoryQuery query{.matrix = "nightly", .night = NightSweeps{.sweep_id = node, .control_id = {}}};
+    const auto seen = look_at_history(db_, query);
+    ASSERT_THAT(seen.series, SizeIs(1)) << node;
+    EXPECT_EQ(seen.series[0].nights.back().night.sweep_id, node);
+    EXPECT_EQ(seen.series[0].series.cell, node == "first" ? "a" : "b");
+  }
+  const HistoryQuery unknown{.night = NightSweeps{.sweep_id = "left no row", .control_id = {}}};
+  EXPECT_THAT(look_at_history(db_, unknown).series, testing::IsEmpty());
 }
 
 TEST_F(Nights, AnEmptyStoreHasNoSeries) {

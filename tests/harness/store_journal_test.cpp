@@ -67,7 +67,8 @@ class Journal : public testing::TestWithParam<FilesWithout::SharedMemory> {
   }
   static void add_matrix(Connection& db, const std::string& name) {
     Transaction transaction(db);
-    Statement(db, "INSERT INTO sweeps (sweep_id, matrix, started_utc) VALUES (?, ?, '2026-01-31T12:00:00Z')")
+    Statement(db,
+              "INSERT INTO sweeps (kind, sweep_id, matrix, started_utc) VALUES ('hand', ?, ?, '2026-01-31T12:00:00Z')")
         .run(name, name);
     transaction.commit();
   }

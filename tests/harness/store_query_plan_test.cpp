@@ -57,6 +57,7 @@ class QueryPlan : public testing::Test {
   QueryPlan() {
     for (int i = 1; i <= 3; ++i) {
       ExampleRun example{.attempt = example_attempt("c", i)};
+      example.attempt.sweep_kind = i < 3 ? SweepKind::night : SweepKind::hand;
       example.attempt.sweep_id = "s" + std::to_string(i);
       write_run_directory(scratch_ / std::to_string(i), example);
     }
@@ -97,7 +98,8 @@ TEST_F(QueryPlan, OfASingleAnswerUsesAnIndex) {
   EXPECT_THAT(full_scans(db_,
                          [&] {
                            EXPECT_EQ(newest_sweep(db_, "example"), "s3");
-                           EXPECT_EQ(count_attempts(db_, run_, AttemptState::ok), 3);
+                           EXPECT_EQ(count_attempts(db_, "s3", run_, AttemptState::ok), 1);
+                           EXPECT_TRUE(sweep_settings(db_, "s3").engines.empty());
                          }),
               IsEmpty());
 }

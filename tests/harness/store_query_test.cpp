@@ -73,9 +73,61 @@ TEST(Selection, SaysWhatDoesNotExist) {
 
 TEST(CountAttempts, KnowsNoneOfAnUnknownRun) {
   TwoSweeps store;
-  EXPECT_EQ(count_attempts(store.db, run_id(example_spec()), AttemptState::ok), 2);
-  EXPECT_EQ(count_attempts(store.db, run_id(example_spec()), AttemptState::crashed), 0);
-  EXPECT_EQ(count_attempts(store.db, std::string(64, '0'), AttemptState::ok), 0);
+  const std::string sweep = "20260201T120000Z-example";
+  EXPECT_EQ(count_attempts(store.db, sweep, run_id(example_spec()), AttemptState::ok), 1);
+  EXPECT_EQ(count_attempts(store.db, sweep, run_id(example_spec()), AttemptState::crashed), 0);
+  EXPECT_EQ(count_attempts(store.db, sweep, std::string(64, '0'), AttemptState::ok), 0);
+  EXPECT_EQ(count_attempts(store.db, "another", run_id(example_spec()), AttemptState::ok), 0);
+}
+
+TEST(SweepKinds, DecideWhatIsLatestAndWhatCanBeResumed) {
+  TwoSweeps store;
+  const auto latest = [&] { return load_attempts(store.db, parse_selection("latest")).at(0).sweep_id; };
+  for (const auto& [kind, is_latest, is_resumed] : {std::tuple{"hand", true, true},
+                                                    {"imported", true, true},
+                                                    {"night", true, false},
+                                                    {"simulated", true, false},
+                                                    {"control", false, false},
+                                                    {"comparison", false, false},
+                                                    {"reproduction", false, false}}) {
+    Statement(store.db, "UPDATE sweeps SET kind = ? WHERE sweep_id LIKE '20260201%'").run(std::string_view(kind));
+    EXPECT_EQ(latest() == "20260201T120000Z-example", is_latest) << kind;
+    EXPECT_EQ(newest_sweep(store.db, "example") == "20260201T120000Z-example", is_resumed) << kind;
+  }
+}
+
+// Attempts of one sweep in two databases, of which one is older and does not say what the sweep was made for.
+TEST(SweepKinds, OfOneSweepTheOneThatKnowsMoreCounts) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  int number = 0;
+  for (const auto& [kind, then] :
+       {std::pair{SweepKind::imported, "imported"}, {SweepKind::hand, "hand"}, {SweepKind::imported, "hand"}}) {
+    ExampleRun example{.attempt = example_attempt("c", ++number)};
+    example.attempt.sweep_kind = kind;
+    write_run_directory(scratch / "r" / std::to_string(number), example);
+    ingest_run_directory(db, scratch / "r" / std::to_string(number));
+    Statement sweeps(db, "SELECT kind FROM sweeps");
+    ASSERT_TRUE(sweeps.step());
+    EXPECT_EQ(sweeps.text(0), then);
+    EXPECT_FALSE(sweeps.step());
+  }
+}
+
+TEST(SweepSettings, AreWhatTheAttemptsOfTheSweepSay) {
+  TwoSweeps store;
+  const std::string sweep = "20260131T120000Z-example";
+  EXPECT_THAT(sweep_settings(store.db, sweep).engines, SizeIs(0)) << "of an older perfbench";
+  for (int number = 3; number <= 5; ++number) {
+    ExampleRun example{.attempt = example_attempt("c", number)};
+    example.attempt.engine_sha256 = number < 5 ? "one" : "two";
+    example.attempt.repeats = number < 5 ? 7 : 0;
+    write_run_directory(store.scratch / std::to_string(number), example);
+    ingest_run_directory(store.db, store.scratch / std::to_string(number));
+  }
+  const auto settings = sweep_settings(store.db, sweep);
+  EXPECT_THAT(settings.engines, testing::ElementsAre("one", "two"));
+  EXPECT_EQ(settings.repeats, 7);
 }
 
 Baseline example_baseline() {

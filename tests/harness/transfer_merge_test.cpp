@@ -32,7 +32,7 @@ std::vector<std::string> contents(const fs::path& path) {
   const auto db = open_database(path, {.mode = OpenMode::read_only});
   const std::string attempt = kAttempt;
   std::vector<std::string> queries = {
-      "SELECT 'sweeps', sweep_id, matrix, started_utc, selection FROM sweeps LEFT JOIN sweep_selections USING "
+      "SELECT 'sweeps', sweep_id, matrix, started_utc, selection, kind FROM sweeps LEFT JOIN sweep_selections USING "
       "(sweep_key)",
       "SELECT 'names', name FROM names",
       "SELECT 'runs', run_id, model, device, precision, steps, pp, run_json FROM runs",
@@ -45,6 +45,8 @@ std::vector<std::string> contents(const fs::path& path) {
       "record_sha256, lost_step_lines, load_1m, memory_available_bytes, peak_flops_per_s FROM attempts a "
       "JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) JOIN cells c USING (cell_key) "
       "LEFT JOIN environments e USING (environment_key)",
+      "SELECT 'attempt_settings', " + attempt +
+          ", name, repeats FROM attempt_settings x JOIN names ON name_key = engine_key",
       "SELECT 'metrics', " + attempt + ", name, value FROM metrics x JOIN names USING (name_key)",
       "SELECT 'baselines', name, kind, author, reason, created_utc, expires_utc, source FROM baselines",
       "SELECT 'baseline_attempts', name, created_utc, " + attempt +
@@ -112,6 +114,8 @@ class Transfer : public testing::Test {
       example.attempt.sweep_id = date + "-" + host;
       example.attempt.started_utc = date + "T12:00:0" + std::to_string(i) + "Z";
       if (day == 2) example.attempt.selection = "fsdp=2";
+      example.attempt.engine_sha256 = "of " + host;
+      example.attempt.repeats = day;
       write_run_directory(at(store + ".runs") / (host + std::to_string(day)) / std::to_string(i), example);
     }
     auto db = open_database(at(store));
@@ -193,8 +197,8 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
   for (const auto* table :
        {"sweeps", "run_fields", "environments", "metrics", "gpu_samples", "traced_steps", "attempt_traffic",
-        "attempt_attention", "baseline_attempts", "baseline_values", "alert_events", "alert_parts", "ab_comparisons",
-        "ab_sides", "ab_pairs", "ab_turns", "ab_verdicts"}) {
+        "attempt_attention", "attempt_settings", "baseline_attempts", "baseline_values", "alert_events", "alert_parts",
+        "ab_comparisons", "ab_sides", "ab_pairs", "ab_turns", "ab_verdicts"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }
@@ -363,8 +367,24 @@ TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
   give("b.db", "b.perfbench");
   take("a.db", "b.perfbench");
   take("b.db", "a.perfbench");
-  EXPECT_THAT(rows_of(at("a.db"), "sweeps"), testing::ElementsAre("sweeps||of a.db|2026-02-01T12:00:01Z|fsdp=2|"));
+  EXPECT_THAT(rows_of(at("a.db"), "sweeps"),
+              testing::ElementsAre("sweeps||of a.db|2026-02-01T12:00:01Z|fsdp=2|imported|"));
   EXPECT_EQ(contents(at("a.db")), contents(at("b.db")));
+}
+
+// Merged from a database that an older perfbench filled, and the other way round.
+TEST_F(Transfer, OfASweepTakesTheKindThatKnowsMore) {
+  for (const auto& [store, kind] : {std::pair{"a.db", "night"}, {"b.db", "hand"}, {"c.db", "imported"}}) {
+    add_sweep(store, 1, 1, "node1");
+    Statement(open_database(at(store)), "UPDATE sweeps SET kind = ?").run(std::string_view(kind));
+    give(store, std::string(store) + ".perfbench");
+  }
+  take("a.db", "b.db.perfbench");
+  EXPECT_THAT(rows_of(at("a.db"), "sweeps")[0], HasSubstr("|hand|"));
+  take("a.db", "c.db.perfbench");
+  EXPECT_THAT(rows_of(at("a.db"), "sweeps")[0], HasSubstr("|hand|"));
+  take("c.db", "a.db.perfbench");
+  EXPECT_THAT(rows_of(at("c.db"), "sweeps")[0], HasSubstr("|night|"));
 }
 
 // Two people judged one alert in two databases: the later word counts in both.

@@ -124,6 +124,7 @@ class HostileText : public testing::Test {
     }
     harness::ExampleRun crashed{.attempt = harness::example_attempt(kHostile, 7)};
     crashed.attempt.sweep_id = "s2";
+    crashed.attempt.sweep_kind = harness::SweepKind::night;
     crashed.attempt.state = harness::AttemptState::crashed;
     crashed.attempt.reason = kHostile;
     crashed.run.seed = 77;
@@ -145,6 +146,7 @@ class HostileText : public testing::Test {
     harness::ExampleRun example{.attempt = harness::example_attempt(name, number)};
     example.attempt.matrix = name;
     example.attempt.sweep_id = "s" + std::to_string(sweep);
+    example.attempt.sweep_kind = harness::SweepKind::night;
     example.attempt.started_utc = "2026-0" + std::to_string(sweep) + "-01T00:00:0" + std::to_string(number) + "Z";
     example.run.model.name = name;
     example.environment.hostname = example.environment.cpu_model = example.environment.kernel = kHostile;

@@ -45,7 +45,10 @@ class SideExecutionTest : public testing::Test {
   FakeCounter counter_;
   AbCell cell_{.label = "cell"};
   SideExecution execution_{.db = &db_,
-                           .settings = {.runs = scratch_ / "runs", .sweep_id = "comparison", .perfbench_version = "0"},
+                           .settings = {.runs = scratch_ / "runs",
+                                        .sweep_id = "comparison",
+                                        .sweep_kind = SweepKind::comparison,
+                                        .perfbench_version = "0"},
                            .instructions = &counter_};
 };
 
@@ -143,13 +146,7 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
 // A comparison's runs are not those of a sweep: a sweep that is resumed has its own to make, and no night is made of
 // them.
 TEST_F(SideExecutionTest, ItsAttemptsAreNoSweep) {
-  ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s"};
-  comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
   execute(Side::a);
-  EXPECT_EQ(count_attempts(db_, cell_.a.run_id, AttemptState::ok), 1);
-  EXPECT_EQ(load_history(db_, {}).size(), 1U);
-  begin_comparison(db_, comparison);
-  EXPECT_EQ(count_attempts(db_, cell_.a.run_id, AttemptState::ok), 0);
   EXPECT_TRUE(load_history(db_, {}).empty());
   EXPECT_FALSE(newest_sweep(db_, cell_.a.matrix).has_value());
   EXPECT_TRUE(load_attempts(db_, Selection{}).empty());

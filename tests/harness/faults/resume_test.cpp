@@ -27,6 +27,40 @@ TEST_F(Faults, AResumedSweepIsOneSweepWithOneTable) {
   EXPECT_EQ(stored().size(), 4U) << "without --resume every cell once more, as another sweep";
 }
 
+TEST_F(Faults, ARepeatedSweepThatWasCutOffGoesOnWhereItStopped) {
+  const auto first = static_cast<std::int64_t>(Fake::first_ok);
+  write_matrix({first, first + 1});
+  ASSERT_EQ(sweep().exit_code, 0);
+  // The second cell is interrupted in its first round: three attempts of it are missing, and two of the first.
+  write_matrix({first, static_cast<std::int64_t>(Fake::hang)});
+  EXPECT_EQ(run_process(interrupted_by_its_engine(sweep_request({"--repeats", "3"}))).exit_code, 4);
+  ASSERT_EQ(stored().size(), 4U);
+  const auto cut_off = stored().back().sweep_id;
+  write_matrix({first});
+  const auto rest = sweep({"--resume"});
+  EXPECT_EQ(rest.exit_code, 0) << rest.error_output;
+  ASSERT_EQ(stored().size(), 6U);
+  EXPECT_EQ(stored().back().sweep_id, cut_off);
+  EXPECT_THAT(sweep({"--resume"}).output, HasSubstr("1 done before"));
+}
+
+TEST_F(Faults, AnotherEngineIsToldThatItIsNotTheOneThatBeganTheSweep) {
+  const auto first = static_cast<std::int64_t>(Fake::first_ok);
+  write_matrix({first, first + 1});
+  ASSERT_EQ(sweep({"--only", "seed=" + std::to_string(first)}).exit_code, 0);
+  write_text(scratch_ / "other", "#!/bin/sh\nexec " + sweep_request().environment.at("PERFBENCH_ENGINE") + " \"$@\"\n");
+  std::filesystem::permissions(scratch_ / "other", std::filesystem::perms::owner_all);
+  auto request = sweep_request({"--resume"});
+  request.environment["PERFBENCH_ENGINE"] = (scratch_ / "other").string();
+  const auto refused = run_process(request);
+  EXPECT_EQ(refused.exit_code, 3) << refused.output;
+  EXPECT_THAT(refused.error_output, HasSubstr("another engine began the sweep " + stored().front().sweep_id));
+  EXPECT_EQ(stored().size(), 1U);
+  EXPECT_EQ(sweep({"--resume"}).exit_code, 0);
+  EXPECT_EQ(run_process(request).exit_code, 0) << "there is nothing left to mix";
+  EXPECT_EQ(stored().size(), 2U);
+}
+
 TEST_F(Faults, OutputThatCannotBeWrittenIsAFailure) {
   write_matrix({static_cast<std::int64_t>(Fake::first_ok)});
   ASSERT_EQ(sweep().exit_code, 0);

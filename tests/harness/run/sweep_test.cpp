@@ -37,12 +37,12 @@ struct FakeStore {
     directories.insert(directory);
     return spoiled;
   }
-  std::int64_t count(const std::string& run_id, AttemptState state) const {
+  std::int64_t count(const std::string& sweep_id, const std::string& run_id, AttemptState state) const {
     if (!broken.empty()) throw std::runtime_error(broken);
     std::int64_t found = 0;
     for (const auto& directory : directories) {
       const auto record = read_attempt(directory);
-      found += record->run_id == run_id && record->state == state ? 1 : 0;
+      found += record->sweep_id == sweep_id && record->run_id == run_id && record->state == state ? 1 : 0;
     }
     return found;
   }
@@ -79,7 +79,8 @@ class SweepOverFakeEngine : public ::testing::Test {
   FakeStore store_;
   SweepHooks hooks_{.plan = [](const Cell&) { return CellPlan{}; },
                     .store = [this](const fs::path& dir) { return store_.store(dir); },
-                    .stored = [this](const std::string& id, AttemptState s) { return store_.count(id, s); }};
+                    .stored = [this](const std::string& sweep, const std::string& run,
+                                     AttemptState state) { return store_.count(sweep, run, state); }};
 };
 
 TEST_F(SweepOverFakeEngine, LeavesACompleteRunDirectoryAndHandsItToTheStore) {
@@ -156,6 +157,40 @@ TEST_F(SweepOverFakeEngine, ResumesWithWhatIsMissing) {
   const auto summary = sweep({done, half_done, failed});
   EXPECT_EQ(summary.cells_already_done, 1);
   EXPECT_THAT(states(summary), ElementsAre(AttemptState::ok, AttemptState::crashed, AttemptState::ok));
+}
+
+// What an earlier sweep finished is none of the one that was killed.
+TEST_F(SweepOverFakeEngine, ResumesARepeatedSweepThatWasKilled) {
+  auto one = cell(FakeBehaviour::ok);
+  options_.execution.sweep_id = "earlier";
+  sweep({one, one, one});
+  options_.execution.sweep_id = "killed";
+  options_.execution.repeats = 3;
+  one.repeats = 1;
+  sweep({one});
+  const auto killed = *std::prev(store_.directories.end());
+  fs::remove_all(killed);
+  store_.directories.erase(killed);
+  options_.scope = Scope::unfinished_cells;
+  options_.execution.repeats = 0;
+  options_.execution.sweep_id = "new";
+  hooks_.resumed = [] { return ResumedSweep{.sweep_id = "killed", .repeats = 3}; };
+  for (const auto* broken : {"", "database is locked"}) {
+    store_.broken = broken;
+    const auto summary = sweep({one});
+    EXPECT_EQ(summary.sweep_id, "killed");
+    ASSERT_EQ(summary.attempts.size(), *broken == 0 ? 1U : 0U);
+  }
+}
+
+TEST_F(SweepOverFakeEngine, AnObstacleOfAResumedSweepMattersWhereSomethingIsMissing) {
+  const auto done = cell(FakeBehaviour::ok);
+  sweep({done});
+  options_.scope = Scope::unfinished_cells;
+  hooks_.resumed = [] { return ResumedSweep{.sweep_id = "test", .obstacle = "another engine"}; };
+  EXPECT_EQ(sweep({done}).cells_already_done, 1);
+  EXPECT_THROW(sweep({done, cell(FakeBehaviour::first_ok)}), InputError);
+  EXPECT_EQ(store_.directories.size(), 1U);
 }
 
 TEST_F(SweepOverFakeEngine, ResumeDoesNotRepeatWhatNeedsNoExecution) {

@@ -1,0 +1,27 @@
+// Kinds of sweeps as conditions of queries: each question of the store is asked of some kinds, and says so here.
+#pragma once
+
+#include <string>
+
+#include "harness/run/attempt.h"
+
+namespace perfbench::harness {
+
+// What the sweeps that a query is about were made for.
+enum class SweepsOf {
+  history,      // nights, and the made-up ones of a demonstration
+  control,      // of nights
+  measurement,  // whole matrices measured for their own sake: what "the newest sweep" means
+  resumption,   // those that `perfbench sweep --resume` may go on with
+};
+
+bool is_of(SweepKind kind, SweepsOf which);
+
+// "s.kind IN ('night', 'simulated')", of the column `column`.
+std::string kind_condition(const std::string& column, SweepsOf which);
+
+// Of two columns that say the kind of one sweep the one that knows more, as an SQL expression: `imported` is what
+// nothing was known of, and `night` what a sweep by hand was called before kinds were kept.
+std::string surer_kind(const std::string& a, const std::string& b);
+
+}  // namespace perfbench::harness

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reports/alert_phrases.h"
@@ -35,10 +36,17 @@ std::string result_text(const ScreenedSeries& series) {
   return "steady";
 }
 
-std::string facts_of(const harness::SegmentChange& change) {
-  std::string out;
-  for (const auto& fact : change.facts) {
-    out += (out.empty() ? "" : "; ") + fact.field + " " + fact.left + " -> " + fact.right;
+// The newest change of the class of each series, and of its other facts, as one line for all series that share it.
+std::vector<std::string> change_lines(const HistoryResult& result) {
+  std::vector<std::string> out;
+  for (const auto of : {harness::ChangeOf::machine_class, harness::ChangeOf::other_facts}) {
+    for (const auto& series : result.series) {
+      const auto last = std::find_if(series.changes.rbegin(), series.changes.rend(),
+                                     [of](const harness::MachineChange& change) { return change.of == of; });
+      if (last == series.changes.rend()) continue;
+      auto line = fmt::format("{}: since {} {}", series.series.matrix, last->night.started_utc, change_text(*last));
+      if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(std::move(line));
+    }
   }
   return out;
 }
@@ -111,12 +119,7 @@ Markdown history_markdown(const HistoryResult& result) {
   std::vector<MarkdownRow> lines{row_of(titles())};
   for (const auto& series : result.series) lines.push_back(row_of(texts(series)));
   out += markdown_table(lines);
-  for (const auto& series : result.series) {
-    if (series.changes.empty()) continue;
-    const auto& last = series.changes.back();
-    out += Markdown::format("\n{}, {}: another machine or other facts of it since {}, its own segment: {}\n",
-                            series.series.matrix, series.series.cell, last.night.started_utc, facts_of(last));
-  }
+  for (const auto& line : change_lines(result)) out += Markdown::format("\n{}\n", line);
   const auto findings = result.findings();
   out += findings.empty() ? Markdown::format("\nNothing shifted.\n")
                           : Markdown::format("\n{} findings, not confirmed:\n\n", findings.size());
@@ -155,7 +158,9 @@ std::string history_json(const HistoryResult& result) {
       for (const auto& fact : change.facts) {
         facts.push_back({{"fact", fact.field}, {"before", fact.left}, {"after", fact.right}});
       }
-      entry["changes"].push_back({{"started_utc", change.night.started_utc}, {"facts", std::move(facts)}});
+      entry["changes"].push_back({{"started_utc", change.night.started_utc},
+                                  {"new_segment", change.of == harness::ChangeOf::machine_class},
+                                  {"facts", std::move(facts)}});
     }
     entry["nights"] = Json::array();
     for (const auto& night : one.nights) entry["nights"].push_back(night_json(night));

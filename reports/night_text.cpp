@@ -41,6 +41,18 @@ Markdown findings_table(const std::vector<NightFinding>& findings) {
   return markdown_table(lines);
 }
 
+std::string names_of(const std::vector<std::string>& metrics) {
+  std::string out;
+  for (const auto& metric : metrics) out += (out.empty() ? "" : ", ") + metric;
+  return out.empty() ? kNothing : out;
+}
+
+Markdown unseen_table(const std::vector<harness::UnseenCell>& unseen) {
+  std::vector<MarkdownRow> lines{{"Cell", "Not seen tonight", "Why"}};
+  for (const auto& cell : unseen) lines.push_back({cell.cell, names_of(cell.metrics), cell.why});
+  return markdown_table(lines);
+}
+
 CheckOutcome outcome_of(const NightFinding& finding) {
   const auto verdict = harness::overall({finding});
   if (verdict == harness::Verdict::regressed) return CheckOutcome::failed;
@@ -51,11 +63,15 @@ CheckOutcome outcome_of(const NightFinding& finding) {
 
 Markdown night_markdown(const NightReport& report) {
   auto out = Markdown::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
-                              spec::enum_name(harness::overall(report.findings, report.not_run)));
+                              spec::enum_name(harness::overall(report.findings, report.not_run, report.unseen)));
   out += measured(report);
   for (const auto& engine : report.not_run) out += Markdown::format("{}.\n", engine);
   for (const auto& note : report.notes) out += Markdown::format("{}.\n", note);
-  if (report.findings.empty()) return out + Markdown::format("\nNothing shifted.\n");
+  if (!report.unseen.empty()) out += Markdown::format("\n{}", unseen_table(report.unseen));
+  if (report.findings.empty()) {
+    return out + (report.unseen.empty() ? Markdown::format("\nNothing shifted.\n")
+                                        : Markdown::format("\nNothing shifted in what was seen.\n"));
+  }
   out += Markdown::format("\n{}", findings_table(report.findings));
   if (!report.live_alerts.empty()) out += Markdown::format("\n{}", alerts_markdown(report.live_alerts));
   return out;
@@ -74,6 +90,13 @@ std::vector<Check> night_checks(const NightReport& report) {
                       .outcome = CheckOutcome::undecided,
                       .message = engine,
                       .detail = ""});
+  }
+  for (const auto& cell : report.unseen) {
+    checks.push_back({.suite = report.matrix,
+                      .name = cell.cell + " not seen",
+                      .outcome = CheckOutcome::undecided,
+                      .message = "nothing is known of " + names_of(cell.metrics),
+                      .detail = cell.why});
   }
   for (const auto& finding : report.findings) {
     const auto& f = finding.finding;

@@ -23,6 +23,7 @@ struct NightReport {
   std::size_t too_few_nights = 0;
   std::vector<std::string>
       not_run;  // sentences: engines that the night needed and could not run, so that it is undecided
+  std::vector<harness::UnseenCell> unseen;
   std::vector<std::string> notes;  // what a reader should know: no control, a simulated history
   std::vector<harness::NightFinding> findings;
   std::vector<harness::AlertGroup> live_alerts;
@@ -30,7 +31,8 @@ struct NightReport {
 
 Markdown night_markdown(const NightReport& report);
 
-// A check per finding (an unconfirmed one is undecided), and one for the screen as a whole.
+// A check per finding (an unconfirmed one is undecided) and per cell of which nothing is known (undecided), and one for
+// the screen as a whole.
 std::vector<Check> night_checks(const NightReport& report);
 
 }  // namespace perfbench::reports

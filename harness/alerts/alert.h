@@ -26,7 +26,7 @@ struct AlertSeries {
   std::string cell;  // label
   std::string run_id;
   std::string metric;
-  std::string machine;  // machine_fingerprint of the store
+  std::string machine;  // its class (store/machine_class.h)
 
   friend bool operator==(const AlertSeries&, const AlertSeries&) = default;
   friend auto operator<=>(const AlertSeries&, const AlertSeries&) = default;

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "harness/alerts/alert_ledger.h"
 #include "harness/cli/ab_comparison.h"
 #include "harness/compare/baseline_findings.h"
-#include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/nightly/simulated_nights.h"
 #include "harness/run/run_directory.h"
@@ -256,46 +257,116 @@ void Night::screen() {
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
       if (!series.is_control) {
         measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});
+        if (series.state == ScreenState::too_few_nights) unscreened_.push_back(measured_.back());
       }
       if (series.finding) screened_.push_back(*series.finding);
     }
     // A cell that vanished is missing in every metric.
-    if (metric == std::string_view("step_time_s")) {
-      screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
-      for (const auto& night : seen.future) report_.notes.push_back(future_night_text(night));
+    if (metric != std::string_view("step_time_s")) continue;
+    screened_.insert(screened_.end(), seen.vanished.begin(), seen.vanished.end());
+    for (const auto& night : seen.future) report_.notes.push_back(future_night_text(night));
+    for (const auto& [cell, nights] : seen.earlier) earlier_[cell.second] = nights;
+    note_changes(seen);
+    note_cells_without_numbers(seen);
+  }
+  find_last_good_nights();
+}
+
+void Night::note_changes(const HistoryResult& seen) {
+  for (const auto& series : seen.series) {
+    if (series.changes.empty() || series.changes.back().night.sweep_id != sweep_id_) continue;
+    auto note = "Tonight has " + change_text(series.changes.back());
+    if (std::find(report_.notes.begin(), report_.notes.end(), note) == report_.notes.end()) {
+      report_.notes.push_back(std::move(note));
     }
   }
 }
 
+// One that failed and was measured lately vanished, which is a finding; of one that fails every night nothing is known.
+void Night::note_cells_without_numbers(const HistoryResult& seen) {
+  const auto tonight =
+      load_tonight(store_.db(), {.matrix = report_.matrix, .night = NightSweeps{sweep_id_, control_id_}});
+  for (const auto& cell : tonight.cells) {
+    const bool planned_only = cell.state == "infeasible" || cell.state == "excluded";
+    const bool vanished = std::any_of(seen.vanished.begin(), seen.vanished.end(),
+                                      [&](const AlertFinding& found) { return found.series.cell == cell.cell; });
+    if (cell.state == "ok" || planned_only || vanished) continue;
+    report_.unseen.push_back({cell.cell, {}, "it did not run: " + cell.state + ", " + cell.reason});
+  }
+}
+
+// The newest night of a cell, on whatever machine; of one that has a live alert, what was good before it.
+void Night::find_last_good_nights() {
+  if (earlier_.empty() ||
+      std::all_of(earlier_.begin(), earlier_.end(), [](const auto& c) { return c.second.empty(); })) {
+    report_.notes.push_back(
+        "Before tonight this database has no number of this matrix: there is nothing to hold tonight against");
+  }
+  const auto live = load_alerts(store_.db(), AlertScope::live);
+  for (auto& series : unscreened_) {
+    series.seen_utc = report_.started_utc;
+    const auto& nights = earlier_[series.series.cell];
+    const auto good = std::find_if(nights.rbegin(), nights.rend(), [&](const AlertNight& night) {
+      return std::none_of(live.begin(), live.end(), [&](const Alert& alert) {
+        const auto& bad = alert.finding;
+        return is_bad(bad.kind) && bad.series.matrix == series.series.matrix && bad.series.cell == series.series.cell &&
+               night.started_utc >= bad.first_bad.started_utc;
+      });
+    });
+    if (good == nights.rend()) continue;
+    series.last_good = *good;
+    series.detail = "too few nights on this class of machine: held against the engine of " +
+                    series.last_good.started_utc.substr(0, 10);
+  }
+}
+
+void Night::choose_engine(const std::string& cell, const AlertNight& last_good, EngineGroups& engines,
+                          NoPairs& no_pairs) {
+  const auto bad = tonight(cell);
+  const auto engine = archive_.of_night(last_good.sweep_id);
+  if (!options_.confirm) {
+    no_pairs[cell] = {Confirmation::unconfirmed, "not confirmed: --no-confirm"};
+  } else if (!engine) {
+    no_pairs[cell] = {Confirmation::unconfirmed,
+                      "the engine of the last good night, " + last_good.sweep_id + ", is not in the archive"};
+  } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine)) {
+    no_pairs[cell] = {Confirmation::refuted,
+                      "the engine of the last good night is tonight's, bit for bit: the code did not change"};
+  } else if (!engine->problem.empty()) {
+    no_pairs[cell] = {Confirmation::unconfirmed, engine->problem};
+    engines.unusable.insert("The engine of the last good night did not run: " + engine->problem);
+  } else {
+    auto group = std::find_if(engines.groups.begin(), engines.groups.end(),
+                              [&](const GoodEngine& g) { return g.good == engine->file && g.bad.asked == bad.asked; });
+    if (group == engines.groups.end()) {
+      group = engines.groups.insert(group, GoodEngine{.good = engine->file, .bad = bad, .cells = {}});
+    }
+    group->cells.insert(cell);
+  }
+}
+
+// A cell that shifted is decided by the engine of before the shift, for the metrics that could not be screened as well.
 std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
-  std::vector<GoodEngine> out;
-  std::set<std::string> unusable;  // one engine serves many cells
+  EngineGroups engines;
+  std::set<std::string> chosen;
   for (const auto& finding : screened_) {
     if (finding.kind == AlertKind::vanished_cell || finding.kind == AlertKind::environment) continue;
-    const auto& cell = finding.series.cell;
-    const auto bad = tonight(cell);
-    const auto engine = archive_.of_night(finding.last_good.sweep_id);
-    if (!options_.confirm) {
-      no_pairs[cell] = {Confirmation::unconfirmed, "not confirmed: --no-confirm"};
-    } else if (!engine) {
-      no_pairs[cell] = {Confirmation::unconfirmed,
-                        "the engine of the last good night, " + finding.last_good.sweep_id + ", is not in the archive"};
-    } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine)) {
-      no_pairs[cell] = {Confirmation::refuted,
-                        "the engine of the last good night is tonight's, bit for bit: the code did not change"};
-    } else if (!engine->problem.empty()) {
-      no_pairs[cell] = {Confirmation::unconfirmed, engine->problem};
-      unusable.insert("The engine of the last good night did not run: " + engine->problem);
-    } else {
-      auto group = std::find_if(out.begin(), out.end(), [&](const GoodEngine& g) {
-        return g.good == engine->file && g.bad.asked == bad.asked;
-      });
-      if (group == out.end()) group = out.insert(out.end(), GoodEngine{.good = engine->file, .bad = bad, .cells = {}});
-      group->cells.insert(cell);
-    }
+    chosen.insert(finding.series.cell);
+    choose_engine(finding.series.cell, finding.last_good, engines, no_pairs);
   }
-  report_.not_run.insert(report_.not_run.end(), unusable.begin(), unusable.end());
-  return out;
+  for (const auto& series : unscreened_) {
+    const auto& cell = series.series.cell;
+    if (!chosen.insert(cell).second) continue;
+    if (series.last_good.sweep_id.empty()) {
+      no_pairs[cell] = {Confirmation::unconfirmed, earlier_[cell].empty()
+                                                       ? "its first night: there is nothing to hold it against"
+                                                       : "none of its earlier nights was good: an alert is open"};
+      continue;
+    }
+    choose_engine(cell, series.last_good, engines, no_pairs);
+  }
+  report_.not_run.insert(report_.not_run.end(), engines.unusable.begin(), engines.unusable.end());
+  return engines.groups;
 }
 
 NightComparison Night::compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells,
@@ -332,6 +403,9 @@ void Night::confirm() {
     }
   }
   report_.findings = weigh_findings(screened_, comparisons, no_pairs);
+  auto unscreened = weigh_unscreened(unscreened_, comparisons, no_pairs, report_.findings);
+  std::move(unscreened.worse.begin(), unscreened.worse.end(), std::back_inserter(report_.findings));
+  std::move(unscreened.unseen.begin(), unscreened.unseen.end(), std::back_inserter(report_.unseen));
 }
 
 // The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.

@@ -14,6 +14,7 @@
 #include "harness/cli/ab_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/planned_sweep.h"
+#include "harness/history/history.h"
 #include "harness/nightly/engine_archive.h"
 #include "harness/nightly/night_verdict.h"
 #include "harness/run/interruption.h"
@@ -59,6 +60,11 @@ class Night {
     AbSide bad;
     std::set<std::string> cells;
   };
+  // The cells of a night, and by which engines they can be compared.
+  struct EngineGroups {
+    std::vector<GoodEngine> groups;
+    std::set<std::string> unusable;  // sentences; one engine serves many cells
+  };
 
   ExecutionSettings settings(const AbSide& side, SweepKind kind) const;
   void sweep(const PlannedWork& work, const ExecutionSettings& execution);
@@ -68,6 +74,10 @@ class Night {
   AbSide tonight(const std::string& cell) const;
   NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
+  void choose_engine(const std::string& cell, const AlertNight& last_good, EngineGroups& engines, NoPairs& no_pairs);
+  void note_changes(const HistoryResult& seen);
+  void note_cells_without_numbers(const HistoryResult& seen);
+  void find_last_good_nights();
   bool is_demonstration() const { return options_.history == HistoryFrom::simulated; }
   void keep_demonstrations_apart();
 
@@ -83,6 +93,8 @@ class Night {
   std::optional<std::string> planted_cell_;  // of a demonstration; that of a matrix without axes has an empty label
   std::vector<AlertFinding> measured_;       // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
+  std::vector<AlertFinding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
+  std::map<std::string, std::vector<AlertNight>> earlier_;  // nights of every cell before tonight, oldest first
   reports::NightReport report_;
   bool cancelled_ = false;
 };

@@ -107,8 +107,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   publish(options, night.report());
   const auto sent = deliver_alerts(night.db());
   if (target) reports::print(stderr, "{}\n", delivery_text(sent));
-  const auto verdict = overall(night.report().findings, night.report().not_run);
-  // A cell that failed for the first time is a vanished cell and so a finding; one that never ran is not.
+  const auto verdict = overall(night.report().findings, night.report().not_run, night.report().unseen);
   return tell_left_out(night.db(), exit_code_of(verdict));
 }
 
@@ -155,12 +154,14 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "confirm\n"
       "becomes an alert (perfbench alerts), with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL where it is "
       "set.\n"
+      "A cell with too few nights on this class of machine is compared in such pairs without a shift.\n"
       "Once a month all cells are paired with the control's engine as well, which shows a creep that no night does.\n"
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
       "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged; 2 something\n"
-      "shifted and could be neither confirmed nor refuted, the machine itself changed, or the control did not run;\n"
+      "shifted and could be neither confirmed nor refuted, the machine itself changed, the control did not run, or\n"
+      "nothing is known of a cell, which the report names (its first night, or no earlier engine that can be run);\n"
       "3 wrong input; 4 failed or cancelled.");
   command->callback([options, &context] { context.exit_code = nightly(*options, context); });
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace perfbench::harness {
 
 std::vector<AlertFinding> HistoryResult::findings() const {
@@ -13,12 +15,37 @@ std::vector<AlertFinding> HistoryResult::findings() const {
   return out;
 }
 
+namespace {
+
+std::map<std::pair<std::string, std::string>, std::vector<AlertNight>> earlier_nights(
+    const std::vector<SeriesHistory>& series, const Tonight& tonight) {
+  std::map<std::pair<std::string, std::string>, std::vector<AlertNight>> out;
+  for (const auto& one : series) {
+    if (one.is_control) continue;
+    auto& nights = out[{one.matrix, one.cell}];
+    const auto newest = tonight.night.find(one.matrix);
+    for (const auto& point : one.nights) {
+      if (newest == tonight.night.end() || point.night.sweep_id != newest->second.sweep_id)
+        nights.push_back(point.night);
+    }
+  }
+  for (auto& [cell, nights] : out) {  // of a cell that had another run once, two series
+    std::stable_sort(nights.begin(), nights.end(),
+                     [](const AlertNight& a, const AlertNight& b) { return a.started_utc < b.started_utc; });
+  }
+  return out;
+}
+
+}  // namespace
+
 HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const ScreenRule& rule) {
   const auto series = load_history(db, query);
+  const auto tonight = load_tonight(db, query);
   HistoryResult out{.metric = query.metric,
                     .series = screen_series(series, rule),
-                    .vanished = vanished_cells(series, load_tonight(db, query)),
-                    .future = load_future_nights(db, query)};
+                    .vanished = vanished_cells(series, tonight),
+                    .future = load_future_nights(db, query),
+                    .earlier = earlier_nights(series, tonight)};
   for (auto& one : out.series) {
     if (one.finding && one.finding->kind != AlertKind::environment) {
       weigh_against_probe(one, load_probes(db, one.series));

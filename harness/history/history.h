@@ -1,7 +1,9 @@
 // The history of a store, read and screened: what `perfbench history` prints and a nightly run goes on from.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/history/screening.h"
@@ -13,6 +15,9 @@ struct HistoryResult {
   std::vector<ScreenedSeries> series;  // of the newest night, or the query's, by matrix, cell, run
   std::vector<AlertFinding> vanished;
   std::vector<AlertNight> future;  // not looked at
+  // Of every cell that was measured at all, the nights before the newest of its matrix, whatever the machine, oldest
+  // first; by matrix and label.
+  std::map<std::pair<std::string, std::string>, std::vector<AlertNight>> earlier;
 
   // All that was found: shifts first, then vanished cells.
   std::vector<AlertFinding> findings() const;

@@ -53,15 +53,35 @@ double change_ratio(const std::vector<NightPoint>& nights) {
   return std::exp(log_of(nights.back()) - median(std::move(before)));
 }
 
-std::vector<SegmentChange> changes_of(const SeriesHistory& series) {
-  std::vector<SegmentChange> out;
+using Facts = std::map<std::string, std::string>;
+
+// Facts of the machine, and not of the build, that differ. The series of a store share the facts of their nights, so
+// that two nights are held against each other once.
+class MachineDifferences {
+ public:
+  const std::vector<spec::FieldDifference>& between(const std::shared_ptr<const Facts>& before,
+                                                    const std::shared_ptr<const Facts>& after) {
+    const auto [known, fresh] = known_.try_emplace({before.get(), after.get()});
+    if (fresh) {
+      known->second = environment_difference(*before, *after);
+      std::erase_if(known->second, [](const spec::FieldDifference& fact) { return is_build_fact(fact.field); });
+    }
+    return known->second;
+  }
+
+ private:
+  std::map<std::pair<const Facts*, const Facts*>, std::vector<spec::FieldDifference>> known_;
+};
+
+std::vector<MachineChange> changes_of(const SeriesHistory& series, MachineDifferences& differences) {
+  std::vector<MachineChange> out;
   for (std::size_t i = 1; i < series.nights.size(); ++i) {
     const auto& before = series.nights[i - 1];
     const auto& after = series.nights[i];
-    if (before.machine == after.machine) continue;
-    auto facts = environment_difference(*before.facts, *after.facts);
-    std::erase_if(facts, [](const spec::FieldDifference& fact) { return is_build_fact(fact.field); });
-    out.push_back({after.night, std::move(facts)});
+    if (before.facts == after.facts) continue;
+    const auto& facts = differences.between(before.facts, after.facts);
+    const auto of = before.machine == after.machine ? ChangeOf::other_facts : ChangeOf::machine_class;
+    if (!facts.empty()) out.push_back({.night = after.night, .of = of, .facts = facts});
   }
   return out;
 }
@@ -180,6 +200,17 @@ RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::
   return out;
 }
 
+// On which tonight measured anything.
+std::set<std::string> machines_of(const std::vector<SeriesHistory>& series, const AlertNight& tonight) {
+  std::set<std::string> out;
+  for (const auto& s : series) {
+    for (const auto& night : s.nights) {
+      if (!s.is_control && night.night.sweep_id == tonight.sweep_id) out.insert(night.machine);
+    }
+  }
+  return out;
+}
+
 std::string how_it_ended(const TonightCell* cell) {
   if (cell == nullptr) return "not in the sweep";
   return cell->state + (cell->reason.empty() ? "" : ", " + cell->reason);
@@ -187,9 +218,19 @@ std::string how_it_ended(const TonightCell* cell) {
 
 }  // namespace
 
+std::string change_text(const MachineChange& change) {
+  std::string facts;
+  for (const auto& fact : change.facts) {
+    facts += (facts.empty() ? "" : "; ") + fact.field + " " + fact.left + " -> " + fact.right;
+  }
+  const bool other = change.of == ChangeOf::machine_class;
+  return std::string(other ? "another class of machine" : "other facts of one class of machine") + ": " + facts;
+}
+
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule) {
   const ControlDrift control(series);
   const auto newest = newest_nights(series);
+  MachineDifferences differences;
   std::vector<ScreenedSeries> out;
   for (const auto& s : series) {
     const auto metric = metric_of(s.metric);
@@ -203,7 +244,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
       screened.series = {s.matrix, s.cell, s.run_id, s.metric, machine};
       std::copy_if(s.nights.begin(), s.nights.end(), std::back_inserter(screened.nights),
                    [&](const NightPoint& night) { return night.machine == machine; });
-      screened.changes = changes_of(s);
+      screened.changes = changes_of(s, differences);
       screened.change_ratio = change_ratio(screened.nights);
       screen_one(screened, control, metric, rule);
       out.push_back(std::move(screened));
@@ -237,7 +278,11 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
                                          std::size_t nights) {
   std::map<std::pair<std::string, std::string>, AlertFinding> by_cell;  // whose run may have been another before
   std::map<std::string, RecentNights> recent;
-  for (const auto& [matrix, night] : tonight.night) recent[matrix] = recent_nights(series, matrix, tonight, nights);
+  std::map<std::string, std::set<std::string>> machines;
+  for (const auto& [matrix, night] : tonight.night) {
+    recent[matrix] = recent_nights(series, matrix, tonight, nights);
+    machines[matrix] = machines_of(series, night);
+  }
   for (const auto& s : series) {
     const auto night = tonight.night.find(s.matrix);
     if (night == tonight.night.end() || s.nights.empty() || s.is_control) continue;
@@ -246,8 +291,13 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
     const bool absent = cell == tonight.cells.end();
     if (!absent && cell->state == "ok") continue;
     const auto& had_it = absent ? recent.at(s.matrix).of_selection : recent.at(s.matrix).all;
-    const auto measured = std::find_if(s.nights.rbegin(), s.nights.rend(),
-                                       [&](const NightPoint& point) { return had_it.contains(point.night.sweep_id); });
+    // What this machine cannot run, another of the same store may.
+    const bool planned_only = !absent && (cell->state == "infeasible" || cell->state == "excluded");
+    const auto& here = machines.at(s.matrix);
+    const auto measured = std::find_if(s.nights.rbegin(), s.nights.rend(), [&](const NightPoint& point) {
+      const bool elsewhere = planned_only && !here.empty() && !here.contains(point.machine);
+      return had_it.contains(point.night.sweep_id) && !elsewhere;
+    });
     if (measured == s.nights.rend()) continue;
     const auto& last = *measured;
     AlertFinding finding;

@@ -13,20 +13,28 @@
 
 namespace perfbench::harness {
 
-// The machine's facts changed: what ran before and after is not one series.
-struct SegmentChange {
+enum class ChangeOf {
+  machine_class,  // what ran before and after is not one series
+  other_facts,    // of one class (store/machine_class.h): the series goes on
+};
+
+// The machine's facts changed from one night of a series to the next.
+struct MachineChange {
   AlertNight night;  // the first on other facts
+  ChangeOf of = ChangeOf::machine_class;
   std::vector<spec::FieldDifference> facts;
 };
+// "another class of machine: cpu_model a -> b", "other facts of one class of machine: kernel 6.1 -> 6.5".
+std::string change_text(const MachineChange& change);
 
 enum class ScreenState { steady, shifted, too_few_nights };
 
-// One series on one machine, up to the newest night. The segment is all nights with that machine's fingerprint.
+// One series on one class of machine, up to the newest night. The segment is all nights on that class.
 struct ScreenedSeries {
   bool is_control = false;
   AlertSeries series;
   std::vector<NightPoint> nights;      // the segment, oldest first
-  std::vector<SegmentChange> changes;  // of the whole series, oldest first
+  std::vector<MachineChange> changes;  // of the whole series, oldest first
   double change_ratio = 1;             // last night over the median of up to 40 nights before it
   std::size_t screened = 0;            // nights that the screen was given
   bool control = false;                // the control was subtracted from them
@@ -48,8 +56,9 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
 void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, double>& probe_s);
 
 // Cells that were measured in one of the last `nights` nights of their matrix and not tonight. That a cell is not even
-// in tonight's sweep means something beside nights of the same --only. The control is none: it is of whichever cell is
-// the smallest that night, and a fixed engine that fails is nobody's regression.
+// in tonight's sweep means something beside nights of the same --only; that it is infeasible, beside nights on
+// tonight's class of machine. The control is none: it is of whichever cell is the smallest that night, and a fixed
+// engine that fails is nobody's regression.
 std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                          std::size_t nights = 7);
 

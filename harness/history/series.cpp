@@ -9,6 +9,7 @@
 #include "harness/detect/statistics.h"
 #include "harness/detect/steady.h"
 #include "harness/run/attempt.h"
+#include "harness/store/machine_class.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
 
@@ -92,6 +93,32 @@ struct Group {
   std::vector<Run> runs;
 };
 
+struct Environment {
+  std::string machine;
+  std::shared_ptr<const Facts> facts;
+};
+
+// Each is read once.
+class EnvironmentReader {
+ public:
+  explicit EnvironmentReader(const Connection& db)
+      : facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?") {}
+
+  const Environment& of(std::int64_t key) {
+    auto& known = known_[key];
+    if (known.facts) return known;
+    auto fresh = std::make_shared<Facts>();
+    facts_.with(key);
+    while (facts_.step()) (*fresh)[facts_.text(0)] = facts_.text(1);
+    known = {.machine = machine_class(*fresh), .facts = fresh};
+    return known;
+  }
+
+ private:
+  Statement facts_;
+  std::unordered_map<std::int64_t, Environment> known_;
+};
+
 struct SweepRow {
   AlertNight night;
   std::int64_t started_s = 0;
@@ -100,12 +127,7 @@ struct SweepRow {
 
 class HistoryReader {
  public:
-  explicit HistoryReader(const Connection& db)
-      : db_(db),
-        facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?") {
-    Statement machines(db, "SELECT environment_key, machine_fingerprint FROM environments");
-    while (machines.step()) machines_[machines.integer(0)] = machines.text(1);
-  }
+  explicit HistoryReader(const Connection& db) : db_(db), environments_(db) {}
 
   std::vector<SeriesHistory> read(const HistoryQuery& query) {
     Statement rows(db_, nights_sql() +
@@ -151,10 +173,10 @@ class HistoryReader {
     const auto sweep_key = row.integer(1);
     const auto environment_key = row.integer(2);
     auto& groups = cells_[{row.integer(0), row.integer(11) != 0}];
-    const auto machine = machines_.find(environment_key);
+    const auto& machine = environments_.of(environment_key).machine;
     // Rows come night by night, so that what they belong to is near the end.
     auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
-      return g.sweep_key == sweep_key && machines_.at(g.environment_key) == machine->second;
+      return g.sweep_key == sweep_key && environments_.of(g.environment_key).machine == machine;
     });
     if (group == groups.rend()) {
       groups.push_back({.sweep_key = sweep_key, .environment_key = environment_key, .runs = {}});
@@ -168,24 +190,15 @@ class HistoryReader {
              .selection = row.text(8)};
   }
 
-  std::shared_ptr<const Facts> facts(std::int64_t environment_key) {
-    auto& known = environments_[environment_key];
-    if (known) return known;
-    auto fresh = std::make_shared<Facts>();
-    facts_.with(environment_key);
-    while (facts_.step()) (*fresh)[facts_.text(0)] = facts_.text(1);
-    known = fresh;
-    return known;
-  }
-
   NightPoint point(const Group& group) {
     const auto& sweep = sweeps_.at(group.sweep_key);
+    const auto& environment = environments_.of(group.environment_key);
     NightPoint out{.night = sweep.night,
                    .started_s = sweep.started_s,
                    .sweep_key = group.sweep_key,
                    .selection = sweep.selection,
-                   .machine = machines_.at(group.environment_key),
-                   .facts = facts(group.environment_key)};
+                   .machine = environment.machine,
+                   .facts = environment.facts};
     if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
       out.night.revision = commit->second;
     }
@@ -228,11 +241,9 @@ class HistoryReader {
   }
 
   const Connection& db_;
-  Statement facts_;
-  std::unordered_map<std::int64_t, std::string> machines_;             // by environment
+  EnvironmentReader environments_;
   std::map<std::pair<std::int64_t, bool>, std::vector<Group>> cells_;  // by cell, and whether it is the control's
   std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
-  std::unordered_map<std::int64_t, std::shared_ptr<const Facts>> environments_;
 };
 
 // Of a row of load_tonight. Where it cannot be read, it is not known that the cell did not run: nothing vanished.
@@ -309,14 +320,17 @@ std::optional<AlertNight> first_night_of_control(const Connection& db, const std
 
 std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series) {
   Statement rows(db,
-                 "SELECT s.sweep_id, m.value FROM cells c JOIN runs r USING (run_key) JOIN attempts a USING (cell_key) "
-                 "JOIN sweeps s USING (sweep_key) JOIN environments e USING (environment_key) "
+                 "SELECT s.sweep_id, m.value, environment_key FROM cells c JOIN runs r USING (run_key) "
+                 "JOIN attempts a USING (cell_key) JOIN sweeps s USING (sweep_key) "
                  "JOIN metrics m USING (attempt_key) JOIN names n USING (name_key) "
-                 "WHERE c.matrix = ? AND c.label = ? AND r.run_id = ? AND e.machine_fingerprint = ? "
-                 "AND a.state = 'ok' AND n.name = 'probe_time_s' AND m.value > 0");
-  rows.with(series.matrix, series.cell, series.run_id, series.machine);
+                 "WHERE c.matrix = ? AND c.label = ? AND r.run_id = ? "
+                 "AND a.state = 'ok' AND n.name = 'probe_time_s' AND m.value > 0 AND environment_key IS NOT NULL");
+  rows.with(series.matrix, series.cell, series.run_id);
+  EnvironmentReader environments(db);
   std::map<std::string, std::vector<double>> values;
-  while (rows.step()) values[rows.text(0)].push_back(rows.real(1));
+  while (rows.step()) {
+    if (environments.of(rows.integer(2)).machine == series.machine) values[rows.text(0)].push_back(rows.real(1));
+  }
   std::map<std::string, double> out;
   for (auto& [sweep_id, of_night] : values) out[sweep_id] = median(std::move(of_night));
   return out;

@@ -94,6 +94,14 @@ NightFinding found_worse(AlertFinding finding, const Decision& decision, const J
   return {.finding = std::move(finding), .confirmation = Confirmation::confirmed, .why = decision.detail};
 }
 
+// That it is worse: in one of `known` that makes an alert.
+bool is_said(const AlertFinding& series, const std::vector<NightFinding>& known) {
+  const auto kind = bad_kind_of(series.series.metric);
+  return std::any_of(known.begin(), known.end(), [&](const NightFinding& finding) {
+    return finding.finding.series == series.series && finding.finding.kind == kind && makes_alert(finding);
+  });
+}
+
 // What the pairs of a cell show to be worse beyond what was asked for.
 void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const Judged& judged,
                 std::set<std::pair<std::string, std::string>>& known) {
@@ -142,12 +150,45 @@ std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured
     if (judged.cell == nullptr) continue;
     const auto* metric = find_metric(*judged.cell, series.series.metric);
     if (metric == nullptr || metric->decided.decision.verdict != Verdict::regressed) continue;
-    const auto kind = bad_kind_of(series.series.metric);
-    const bool said = std::any_of(known.begin(), known.end(), [&](const NightFinding& finding) {
-      return finding.finding.series == series.series && finding.finding.kind == kind && makes_alert(finding);
-    });
-    if (said) continue;
+    if (is_said(series, known)) continue;
     out.push_back(found_worse(series, metric->decided.decision, judged));
+  }
+  return out;
+}
+
+Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::vector<NightComparison>& comparisons,
+                            const NoPairs& no_pairs, const std::vector<NightFinding>& known) {
+  Unscreened out;
+  const auto stays_unseen = [&out](const AlertSeries& what, const std::string& why) {
+    auto cell = std::find_if(out.unseen.begin(), out.unseen.end(),
+                             [&](const UnseenCell& c) { return c.cell == what.cell && c.why == why; });
+    if (cell == out.unseen.end()) {
+      cell = out.unseen.insert(out.unseen.end(), UnseenCell{.cell = what.cell, .metrics = {}, .why = why});
+    }
+    if (std::find(cell->metrics.begin(), cell->metrics.end(), what.metric) == cell->metrics.end()) {
+      cell->metrics.push_back(what.metric);
+    }
+  };
+  for (const auto& one : series) {
+    const auto judged = find_cell(comparisons, one.series.cell);
+    if (judged.cell == nullptr) {
+      const auto reason = no_pairs.find(one.series.cell);
+      if (reason == no_pairs.end()) stays_unseen(one.series, "it was not compared tonight");
+      if (reason == no_pairs.end() || reason->second.confirmation == Confirmation::refuted) continue;
+      stays_unseen(one.series, reason->second.why);
+      continue;
+    }
+    const auto* metric = find_metric(*judged.cell, one.series.metric);
+    if (metric == nullptr && !judged.cell->whole) {
+      stays_unseen(one.series, "the pairs did not measure it");
+      continue;
+    }
+    const auto& decision = judged.cell->whole ? *judged.cell->whole : metric->decided.decision;
+    if (decision.verdict == Verdict::inconclusive || decision.verdict == Verdict::not_comparable) {
+      stays_unseen(one.series, decision.detail);
+    } else if (decision.verdict == Verdict::regressed && !is_said(one, known) && !is_said(one, out.worse)) {
+      out.worse.push_back(found_worse(one, decision, judged));
+    }
   }
   return out;
 }
@@ -156,8 +197,9 @@ bool makes_alert(const NightFinding& finding) {
   return finding.confirmation == Confirmation::confirmed || finding.confirmation == Confirmation::not_needed;
 }
 
-Verdict overall(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run) {
-  auto verdict = not_run.empty() ? Verdict::same : Verdict::inconclusive;
+Verdict overall(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run,
+                const std::vector<UnseenCell>& unseen) {
+  auto verdict = not_run.empty() && unseen.empty() ? Verdict::same : Verdict::inconclusive;
   for (const auto& finding : findings) {
     if (!is_bad(finding.finding.kind)) continue;
     // The machine is nobody's regression; somebody should look all the same.

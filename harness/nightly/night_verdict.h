@@ -53,12 +53,31 @@ std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screen
 std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured, const NightComparison& comparison,
                                        const std::vector<NightFinding>& known);
 
+// What of tonight nothing is known about: no screen for want of nights, and no pairs that could decide.
+struct UnseenCell {
+  std::string cell;
+  std::vector<std::string> metrics;  // empty: it was not measured
+  std::string why;
+};
+
+struct Unscreened {
+  std::vector<NightFinding> worse;
+  std::vector<UnseenCell> unseen;  // in the order of `series`
+};
+
+// Series that have too few nights to be screened, held against the last good night in pairs: what those show to be
+// worse, unless `known` says it, and what they leave open. `series` are findings from the last good night to tonight.
+Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::vector<NightComparison>& comparisons,
+                            const NoPairs& no_pairs, const std::vector<NightFinding>& known);
+
 // Whether somebody should be told: what the pairs or the facts show.
 bool makes_alert(const NightFinding& finding);
 
 // regressed: a bad finding that is confirmed or needs no confirmation; inconclusive: one that nobody could confirm or
-// refute, or `not_run`, what the night needed and could not run (the control, the last good engine); same: neither.
-Verdict overall(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run = {});
+// refute, or `not_run`, what the night needed and could not run (the control, the last good engine), or something that
+// stays `unseen`; same: none of these.
+Verdict overall(const std::vector<NightFinding>& findings, const std::vector<std::string>& not_run = {},
+                const std::vector<UnseenCell>& unseen = {});
 
 }  // namespace perfbench::harness
 

@@ -43,11 +43,8 @@ bool is_build_fact(std::string_view fact) {
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   EnvironmentRows out;
   std::string all;
-  std::string machine;
-  auto add = [&](std::string_view field, const std::string& name, const std::string& value) {
-    const auto line = name + "=" + value + "\n";
-    all += line;
-    if (!contains(kBuildFacts, field)) machine += line;
+  auto add = [&](const std::string& name, const std::string& value) {
+    all += name + "=" + value + "\n";
     out.facts.emplace_back(name, value);
   };
   auto visit = [&](const spec::Field& field, const auto& member) {
@@ -55,14 +52,13 @@ EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
     // As if the field had not been added: an older record keeps its fingerprint.
     if (spec::is_omitted<spec::EnvironmentRecord>(field, member)) return;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
-      for (const auto& [key, value] : member) add(field.name, std::string(field.name) + "." + key, value);
+      for (const auto& [key, value] : member) add(std::string(field.name) + "." + key, value);
     } else {
-      add(field.name, std::string(field.name), as_text(member));
+      add(std::string(field.name), as_text(member));
     }
   };
   spec::EnvironmentRecord::fields(environment, visit);
   out.fingerprint = sha256_hex(all);
-  out.machine_fingerprint = sha256_hex(machine);
   return out;
 }
 

@@ -1,5 +1,6 @@
-// An EnvironmentRecord as facts. Three kinds: facts of the machine, facts of the build, and readings that differ from
-// one hour to the next. The first two make the fingerprint of an environment; readings belong to an attempt.
+// An EnvironmentRecord as facts. Three kinds: facts of the machine (some of which make its class: machine_class.h),
+// facts of the build, and readings that differ from one hour to the next. The first two make the fingerprint of an
+// environment; readings belong to an attempt.
 #pragma once
 
 #include <string>
@@ -14,7 +15,6 @@ namespace perfbench::harness {
 struct EnvironmentRows {
   std::vector<std::pair<std::string, std::string>> facts;  // "libraries.oneDNN" -> "2.6.3", without readings
   std::string fingerprint;                                 // SHA-256 over facts
-  std::string machine_fingerprint;                         // over the facts of the machine alone
 };
 
 // A fact that a new build or another layout of the run changes, and not the machine: "git_commit", "libraries.oneDNN".

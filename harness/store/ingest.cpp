@@ -77,8 +77,7 @@ std::int64_t environment_key(Connection& db, const spec::EnvironmentRecord& envi
   const auto rows = environment_rows(environment);
   const auto sql = "SELECT environment_key FROM environments WHERE fingerprint = ?";
   if (const auto known = find_key(db, sql, rows.fingerprint)) return *known;
-  Statement(db, "INSERT INTO environments (fingerprint, machine_fingerprint) VALUES (?, ?)")
-      .run(rows.fingerprint, rows.machine_fingerprint);
+  Statement(db, "INSERT INTO environments (fingerprint) VALUES (?)").run(rows.fingerprint);
   const auto key = db.last_insert_key();
   Statement insert(db, "INSERT INTO environment_facts (environment_key, name_key, value) VALUES (?, ?, ?)");
   for (const auto& [fact, value] : rows.facts) insert.run(key, name_key(db, fact), value);

@@ -7,6 +7,7 @@
 
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
+#include "harness/store/machine_class.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
 #include "workloads/spec/suggest.h"
@@ -54,7 +55,6 @@ class AttemptReader {
   explicit AttemptReader(const Connection& db)
       : db_(db),
         run_(db, "SELECT run_id, run_json FROM runs WHERE run_key = ?"),
-        machine_(db, "SELECT machine_fingerprint FROM environments WHERE environment_key = ?"),
         facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?"),
         attention_(db,
                    "SELECT direction, computed_by, reason FROM attempt_attention WHERE attempt_key = ? "
@@ -143,17 +143,15 @@ class AttemptReader {
     auto& known = environments_[key];
     if (known) return known;
     auto fresh = std::make_shared<StoredEnvironment>();
-    machine_.with(key).step();
-    fresh->machine_fingerprint = machine_.text(0);
     facts_.with(key);
     while (facts_.step()) fresh->facts[facts_.text(0)] = facts_.text(1);
+    fresh->machine_fingerprint = machine_class(fresh->facts);
     known = std::move(fresh);
     return known;
   }
 
   const Connection& db_;
   Statement run_;
-  Statement machine_;
   Statement facts_;
   Statement attention_;
   Statement metrics_;

@@ -16,7 +16,7 @@
 namespace perfbench::harness {
 
 struct StoredEnvironment {
-  std::string machine_fingerprint;
+  std::string machine_fingerprint;           // machine_class of the facts
   std::map<std::string, std::string> facts;  // "cpu_model" -> ...
 };
 

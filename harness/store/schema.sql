@@ -81,11 +81,11 @@ CREATE TABLE cell_axes (
 ) STRICT, WITHOUT ROWID;
 
 -- A machine with a build (workloads/spec/environment.h), without the facts that change from hour to hour: those are
--- columns of attempts. Equal fingerprints mean equal facts; machine_fingerprint leaves out what a new build changes.
+-- columns of attempts. Equal fingerprints mean equal facts; which machines are of one class is made of the facts when they
+-- are read (machine_class.h).
 CREATE TABLE environments (
-  environment_key     INTEGER PRIMARY KEY,
-  fingerprint         TEXT NOT NULL UNIQUE,
-  machine_fingerprint TEXT NOT NULL
+  environment_key INTEGER PRIMARY KEY,
+  fingerprint     TEXT NOT NULL UNIQUE
 ) STRICT;
 CREATE TABLE environment_facts (
   environment_key INTEGER NOT NULL REFERENCES environments,

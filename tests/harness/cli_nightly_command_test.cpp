@@ -145,7 +145,7 @@ TEST_F(NightlyCommand, MadeUpNightsAndMeasuredOnesAreInDatabasesOfTheirOwn) {
   EXPECT_THAT(measured.error_output, HasSubstr("n.db holds a demonstration's nights"));
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2) << "one demonstration after another";
   fs::remove(scratch_ / "n.db");
-  EXPECT_EQ(nightly({}).exit_code, 0);
+  EXPECT_EQ(nightly({}).exit_code, 2);
   const auto made_up = nightly({"--history-from", "simulated"});
   EXPECT_EQ(made_up.exit_code, 3) << made_up.output;
   EXPECT_THAT(made_up.error_output, HasSubstr("n.db holds measured runs"));
@@ -159,23 +159,82 @@ TEST_F(NightlyCommand, WithoutPairsAShiftIsNoAlert) {
   EXPECT_THAT(load_alerts(db, AlertScope::all), SizeIs(0));
 }
 
-TEST_F(NightlyCommand, TheFirstNightsOfAStoreSayThatTheyAreTooFew) {
-  const auto first = nightly({});
-  EXPECT_EQ(first.exit_code, 0) << first.output << first.error_output;
+// Of a first night nothing is known, which is what it says: a job that loses its database every night must not be
+// green.
+TEST_F(NightlyCommand, TheFirstNightOfAStoreIsUndecidedAndSaysWhy) {
+  const auto first = nightly({"--junit", "n.xml"});
+  EXPECT_EQ(first.exit_code, 2) << first.output << first.error_output;
+  EXPECT_THAT(first.output, HasSubstr("INCONCLUSIVE"));
   EXPECT_THAT(first.output, HasSubstr("2 runs measured"));
   EXPECT_THAT(first.output, HasSubstr("with too few nights yet"));
   EXPECT_THAT(first.output, HasSubstr("is the control from now on"));
+  EXPECT_THAT(first.output, HasSubstr("Before tonight this database has no number of this matrix"));
+  EXPECT_THAT(first.output, HasSubstr("its first night: there is nothing to hold it against"));
+  EXPECT_THAT(first.output, HasSubstr("Nothing shifted in what was seen."));
+  EXPECT_THAT(read_text(scratch_ / "n.xml"), HasSubstr("attention=flash not seen"));
   const auto second = nightly({});
-  EXPECT_EQ(second.exit_code, 0) << second.output << second.error_output;
+  EXPECT_EQ(second.exit_code, 0) << "by the same engine" << second.output << second.error_output;
   EXPECT_THAT(second.output, Not(HasSubstr("is the control from now on")));
+  EXPECT_THAT(second.output, Not(HasSubstr("first night")));
   EXPECT_TRUE(fs::exists(scratch_ / "n.engines/control"));
 }
 
+// A machine that nobody ever measured on: the same night's pairs with the engine of the last good night decide.
+TEST_F(NightlyCommand, ANightOnANewMachineIsHeldAgainstTheLastGoodEngine) {
+  EXPECT_EQ(nightly({}).exit_code, 2);
+  write_engine(scratch_ / "perfbench-engine", "1.001 PERFBENCH_FAKE_CPU=new");
+  const auto same = nightly({});
+  EXPECT_EQ(same.exit_code, 0) << same.output << same.error_output;
+  EXPECT_THAT(same.output, HasSubstr("Tonight has another class of machine: cpu_model fake -> new"));
+  EXPECT_THAT(same.output, HasSubstr("Nothing shifted.\n"));
+  write_engine(scratch_ / "perfbench-engine", "1.4 PERFBENCH_FAKE_CPU=newest");
+  for (const auto* night_of : {"the first", "the second, while the alerts are open"}) {
+    const auto slower = nightly({});
+    EXPECT_EQ(slower.exit_code, 1) << night_of << slower.output << slower.error_output;
+    EXPECT_THAT(slower.output, HasSubstr("| confirmed")) << night_of;
+  }
+  {
+    const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
+    const auto alerts = load_alerts(db, AlertScope::live);
+    ASSERT_THAT(alerts, SizeIs(2)) << "one a cell";
+    EXPECT_EQ(alerts[0].finding.series.metric, "step_time_s");
+    EXPECT_NEAR(*alerts[0].finding.ratio, 1.4 / 1.001, 1.4 * 0.0041);  // as above
+    EXPECT_THAT(alerts[0].finding.detail, HasSubstr("too few nights on this class of machine"));
+  }
+  fs::remove_all(scratch_ / "n.engines/nights");
+  write_engine(scratch_ / "perfbench-engine", "1 PERFBENCH_FAKE_CPU=newest");
+  const auto unseen = nightly({});
+  EXPECT_EQ(unseen.exit_code, 2) << unseen.output << unseen.error_output;
+  EXPECT_THAT(unseen.output, HasSubstr("is not in the archive"));
+}
+
+// A container's name and a kernel's update are no other machine.
+TEST_F(NightlyCommand, NightsOfOtherHostsAndKernelsAreOfOneSeries) {
+  EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 2);
+  take_demonstration_for_measured();
+  write_engine(scratch_ / "perfbench-engine", "1.4 PERFBENCH_FAKE_HOST=another PERFBENCH_FAKE_KERNEL=6.99");
+  const auto night = nightly({"--no-confirm"});
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("step_time_s | regression"));
+  EXPECT_THAT(night.output, HasSubstr("Tonight has other facts of one class of machine: hostname fake -> another; "
+                                      "kernel  -> 6.99"));
+}
+
+TEST_F(NightlyCommand, ACellThatFailsEveryNightIsNamed) {
+  write_engine(scratch_ / "perfbench-engine", "1 PERFBENCH_FAKE_BEHAVIOUR=12");
+  for (int night = 1; night <= 2; ++night) {
+    const auto end = nightly({"--no-control"});
+    EXPECT_EQ(end.exit_code, 2) << end.output << end.error_output;
+    EXPECT_THAT(end.output, HasSubstr("it did not run: diverged, the loss became infinite at step 1"));
+  }
+}
+
 TEST_F(NightlyCommand, PairsTonightWithTheAnchorOnceAMonth) {
-  EXPECT_EQ(nightly({}).exit_code, 0);
+  EXPECT_EQ(nightly({}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1.4");
-  const auto early = nightly({});
-  EXPECT_EQ(early.exit_code, 0) << early.output << early.error_output;
+  const auto early = nightly({"--no-confirm"});
+  EXPECT_EQ(early.exit_code, 2) << early.output << early.error_output;
+  EXPECT_THAT(early.output, HasSubstr("not confirmed: --no-confirm"));
   EXPECT_THAT(early.output, Not(HasSubstr("anchor")));
   let_months_pass();
   const auto due = nightly({});
@@ -203,7 +262,7 @@ TEST_F(NightlyCommand, AnAnchorThatUnderstandsNothingLosesNoNight) {
 }
 
 TEST_F(NightlyCommand, AControlThatCannotRunLeavesTheNightUndecided) {
-  EXPECT_EQ(nightly({}).exit_code, 0);
+  EXPECT_EQ(nightly({}).exit_code, 2);
   const auto control = scratch_ / "n.engines" / read_text(scratch_ / "n.engines/control");
   fs::permissions(control, fs::perms::owner_read);
   const auto night = nightly({"--junit", "n.xml"});
@@ -221,7 +280,7 @@ TEST_F(NightlyCommand, AControlThatCrashesIsNoRegression) {
   write_text(scratch_ / "fixed", "#!/bin/sh\n[ -e " + (scratch_ / "broken").string() + " ] && exit 3\nexec " +
                                      (scratch_ / "perfbench-engine").string() + " \"$@\"\n");
   fs::permissions(scratch_ / "fixed", fs::perms::owner_all);
-  EXPECT_EQ(nightly({"--control", "fixed"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--control", "fixed"}).exit_code, 2);
   write_text(scratch_ / "broken", "");
   const auto night = nightly({});
   EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
@@ -253,7 +312,7 @@ TEST_F(NightlyCommand, ALastGoodEngineThatCannotRunIsSaid) {
 }
 
 TEST_F(NightlyCommand, ACellThatVanishesIsARegression) {
-  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 2);
   const auto asked = nightly({"--no-control", "--only", "attention=flash"});
   EXPECT_EQ(asked.exit_code, 0) << "what was not asked for did not vanish" << asked.output << asked.error_output;
   const auto seen = perfbench({"history", "--db", "n.db"});
@@ -276,14 +335,14 @@ TEST_F(NightlyCommand, AMatrixMayHaveAnyName) {
   for (const auto* name : {"nights", "tiny [nightly]", "tn/x", "tn", "control", "c*"}) {
     write_matrix("[flash, dot_product]", name);
     const auto night = nightly({});
-    EXPECT_EQ(night.exit_code, 0) << night.output << night.error_output;
+    EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
     // Four metrics of two cells, and the time of the control.
     EXPECT_THAT(night.output, HasSubstr("2 runs measured; 9 series screened")) << name << night.output;
   }
 }
 
 TEST_F(NightlyCommand, AFutureDateBlindsNoLaterNight) {
-  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 2);
   EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
   {
     const auto db = open_database(scratch_ / "n.db");
@@ -297,7 +356,7 @@ TEST_F(NightlyCommand, AFutureDateBlindsNoLaterNight) {
 }
 
 TEST_F(NightlyCommand, WhatSomebodyMeasuresByHandIsNoNight) {
-  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 2);
   write_matrix("[flash]");
   ASSERT_EQ(perfbench({"sweep", "m.yaml", "--db", "n.db"}).exit_code, 0);
   for (const auto& entry : fs::directory_iterator(scratch_ / "n.runs")) {
@@ -332,7 +391,7 @@ TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
 }
 
 TEST_F(NightlyCommand, ACellThatDivergesTonightIsARegression) {
-  EXPECT_EQ(nightly({"--no-control"}).exit_code, 0);
+  EXPECT_EQ(nightly({"--no-control"}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1 PERFBENCH_FAKE_BEHAVIOUR=12");
   const auto night = nightly({"--no-control"});
   EXPECT_EQ(night.exit_code, 1) << night.output << night.error_output;

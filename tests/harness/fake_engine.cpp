@@ -37,10 +37,16 @@ void write_file(const fs::path& file, const std::string& text) {
   out << text << '\n';
 }
 
+std::string environment_text(const char* name, const char* otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : text;
+}
+
 spec::EnvironmentRecord environment() {
   spec::EnvironmentRecord record;
-  record.hostname = "fake";
-  record.cpu_model = "fake";
+  record.hostname = environment_text("PERFBENCH_FAKE_HOST", "fake");
+  record.kernel = environment_text("PERFBENCH_FAKE_KERNEL", "");
+  record.cpu_model = environment_text("PERFBENCH_FAKE_CPU", "fake");
   record.build_type = "Release";
   record.engine_version = "fake";
   record.mpi = "absent";

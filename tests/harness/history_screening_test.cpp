@@ -153,6 +153,26 @@ TEST(ScreenSeries, OtherFactsOfTheMachineBeginASegment) {
   ASSERT_THAT(screened[0].changes[0].facts, SizeIs(1));  // the commit is no fact of the machine
   EXPECT_EQ(screened[0].changes[0].facts[0].field, "hostname");
   EXPECT_EQ(screened[0].changes[0].facts[0].right, "m2");
+  EXPECT_EQ(screened[0].changes[0].of, ChangeOf::machine_class);
+  EXPECT_EQ(change_text(screened[0].changes[0]), "another class of machine: hostname m1 -> m2");
+}
+
+TEST(ScreenSeries, OtherFactsOfOneClassAreListedAndBeginNoSegment) {
+  auto series = example_series("c", 60);
+  for (std::size_t i = 40; i < 60; ++i) {
+    auto facts = *series.nights[i].facts;
+    facts["kernel"] = "6.5";
+    series.nights[i].facts = std::make_shared<const std::map<std::string, std::string>>(facts);
+  }
+  multiply_from(series, 58, 1.10);
+  const auto screened = screen_series({series});
+  ASSERT_THAT(screened, SizeIs(1));
+  EXPECT_THAT(screened[0].nights, SizeIs(60));
+  EXPECT_EQ(screened[0].state, ScreenState::shifted);
+  ASSERT_THAT(screened[0].changes, SizeIs(1));
+  EXPECT_EQ(screened[0].changes[0].night.revision, "rev1040");
+  EXPECT_EQ(screened[0].changes[0].of, ChangeOf::other_facts);
+  EXPECT_EQ(change_text(screened[0].changes[0]), "other facts of one class of machine: kernel unknown -> 6.5");
 }
 
 TEST(ScreenSeries, TooFewNightsAreSaid) {
@@ -297,6 +317,19 @@ TEST(VanishedCells, AreSeenAcrossNightsOfAPartOfTheMatrix) {
   const auto found = vanished_cells({here, gone}, tonight_with({{"nightly", "here", "ok", ""}}), 7);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].last_good.sweep_id, "night-1029");
+}
+
+// Two nodes in one store: a cell that the larger one alone can run does not vanish on the smaller one.
+TEST(VanishedCells, AreNotThoseThatAnotherMachineCanRun) {
+  auto here = example_series("here", 41);
+  auto large = example_series("large", 40);
+  for (auto& night : large.nights) night.machine = "m2";
+  for (const auto* state : {"infeasible", "excluded", "crashed"}) {
+    const auto tonight = tonight_with({{"nightly", "here", "ok", ""}, {"nightly", "large", state, "why"}});
+    EXPECT_THAT(vanished_cells({here, large}, tonight, 7), SizeIs(std::string(state) == "crashed" ? 1 : 0)) << state;
+    EXPECT_THAT(vanished_cells({here, example_series("large", 40)}, tonight, 7), SizeIs(1)) << state;
+    EXPECT_THAT(vanished_cells({large}, tonight, 7), SizeIs(1)) << state << ", and where tonight ran is not known";
+  }
 }
 
 TEST(VanishedCells, AreNotTheControls) {

@@ -84,11 +84,56 @@ TEST_F(Nights, LeaveOutNoisyAndFailedRuns) {
 TEST_F(Nights, TwoMachinesOfOneNightAreTwoPoints) {
   add(run(1, 0.5));
   auto other = run(1, 0.8);
-  other.environment.hostname = "elsewhere";
+  other.environment.cpu_model = "another";
   add(other);
   const auto nights = load()[0].nights;
   ASSERT_THAT(nights, SizeIs(2));
   EXPECT_NE(nights[0].machine, nights[1].machine);
+}
+
+// Containers and machines of a cloud have other names every night, and a kernel is updated: thirty nights of one cell,
+// the last half as fast again, are one series.
+TEST_F(Nights, GatherOnOneClassOfMachine) {
+  for (int night = 1; night <= 28; ++night) {
+    auto one = run(night, night == 28 ? 0.75 : 0.5 * (1 + 0.002 * (night * 7 % 5 - 2)));
+    const auto number = std::to_string(night);
+    one.environment.hostname = "runner-" + number;
+    one.environment.kernel = "6.1." + number;
+    one.environment.os = "Debian 12." + number;
+    one.environment.container = night % 2 == 0 ? "docker" : "none";
+    one.environment.cores_online = 2 + night;
+    one.environment.memory_bytes = (std::int64_t{8} << 30) - night * 4096;
+    add(one);
+  }
+  ingest_tree(db_, scratch_ / "runs");
+  const auto seen = look_at_history(db_, {});
+  ASSERT_THAT(seen.series, SizeIs(1));
+  EXPECT_THAT(seen.series[0].nights, SizeIs(28));
+  EXPECT_EQ(seen.series[0].state, ScreenState::shifted);
+  ASSERT_THAT(seen.series[0].changes, SizeIs(27));
+  EXPECT_THAT(change_text(seen.series[0].changes.back()),
+              testing::AllOf(testing::HasSubstr("other facts of one class of machine: "),
+                             testing::HasSubstr("hostname runner-27 -> runner-28"),
+                             testing::HasSubstr("kernel 6.1.27 -> 6.1.28")));
+}
+
+TEST_F(Nights, OfACellBeforeTonightAreThoseOfEveryMachineAndRun) {
+  for (int night = 1; night <= 4; ++night) {
+    auto one = run(night, 0.5);
+    one.environment.cpu_model = "CPU " + std::to_string(night);
+    one.run.seed = night;
+    add(one);
+  }
+  add(run(2, 0.5, "only once"));
+  ingest_tree(db_, scratch_ / "runs");
+  const auto earlier = look_at_history(db_, {}).earlier;
+  const auto ids = [&](const std::string& cell) {
+    std::vector<std::string> out;
+    for (const auto& night : earlier.at({"nightly", cell})) out.push_back(night.sweep_id);
+    return out;
+  };
+  EXPECT_THAT(ids("c"), testing::ElementsAre("night01", "night02", "night03"));
+  EXPECT_THAT(ids("only once"), testing::ElementsAre("night02"));
 }
 
 // A new build is not a new machine.

@@ -39,7 +39,7 @@ std::vector<std::string> contents(const fs::path& path) {
       "SELECT 'run_fields', run_id, name, value FROM run_fields JOIN runs USING (run_key) JOIN names USING (name_key)",
       "SELECT 'cells', matrix, label, run_id, axis, value FROM cells JOIN runs USING (run_key) "
       "LEFT JOIN cell_axes USING (cell_key)",
-      "SELECT 'environments', fingerprint, machine_fingerprint, name, value FROM environments "
+      "SELECT 'environments', fingerprint, name, value FROM environments "
       "LEFT JOIN environment_facts USING (environment_key) LEFT JOIN names USING (name_key)",
       "SELECT 'attempts', run_id, sweep_id, c.matrix, c.label, fingerprint, attempt, state, a.started_utc, wall_ns, "
       "record_sha256, lost_step_lines, load_1m, memory_available_bytes, peak_flops_per_s FROM attempts a "

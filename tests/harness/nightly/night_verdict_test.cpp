@@ -68,6 +68,41 @@ TEST(NightVerdict, TheAnchorsPairsNameWhatCreptUnlessItIsKnown) {
   EXPECT_THAT(weigh_anchor(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
 }
 
+TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsUnseen) {
+  const auto of = [](const std::string& metric, const std::string& cell = "c") {
+    return finding(AlertKind::regression, metric, cell);
+  };
+  const std::vector<AlertFinding> series{
+      of("step_time_s"),          of("peak_memory_bytes"),       of("startup_time_s"),
+      of("final_loss"),           of("resident_bytes"),          of("step_time_s", "same engine"),
+      of("step_time_s", "first"), of("startup_time_s", "first"), of("step_time_s", "forgotten")};
+  const auto pairs =
+      pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::same),
+                judged("startup_time_s", Verdict::inconclusive), judged("final_loss", Verdict::improved)});
+  const NoPairs none{{"same engine", {Confirmation::refuted, "bit for bit"}},
+                     {"first", {Confirmation::unconfirmed, "its first night"}}};
+  const auto out = weigh_unscreened(series, {pairs}, none, {});
+  ASSERT_THAT(out.worse, SizeIs(1));
+  EXPECT_EQ(out.worse[0].finding.series.metric, "step_time_s");
+  EXPECT_EQ(out.worse[0].confirmation, Confirmation::confirmed);
+  EXPECT_EQ(out.worse[0].finding.ratio, 1.2);
+  ASSERT_THAT(out.unseen, SizeIs(4));
+  const auto expect = [&](std::size_t i, const std::string& cell, const std::vector<std::string>& metrics,
+                          const std::string& why) {
+    EXPECT_EQ(out.unseen[i].cell, cell);
+    EXPECT_EQ(out.unseen[i].metrics, metrics);
+    EXPECT_THAT(out.unseen[i].why, HasSubstr(why));
+  };
+  expect(0, "c", {"startup_time_s"}, "as the pairs say");
+  expect(1, "c", {"resident_bytes"}, "did not measure");
+  expect(2, "first", {"step_time_s", "startup_time_s"}, "its first night");
+  expect(3, "forgotten", {"step_time_s"}, "not compared");
+  EXPECT_THAT(weigh_unscreened(series, {pairs}, none, out.worse).worse, IsEmpty()) << "it is said already";
+  EXPECT_EQ(overall({}, {}, out.unseen), Verdict::inconclusive);
+  EXPECT_EQ(overall(out.worse, {}, out.unseen), Verdict::regressed);
+  EXPECT_EQ(overall({}, {}, {}), Verdict::same);
+}
+
 TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {
   const auto found = weighed(AlertKind::regression, Verdict::regressed);
   EXPECT_EQ(found.confirmation, Confirmation::confirmed);

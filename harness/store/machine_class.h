@@ -1,0 +1,29 @@
+// Machines that are equally fast as far as anybody can say. A night in a container, on a cloud machine or after an
+// update of the kernel has another host name, another kernel and some other bytes of memory, and is a night of the same
+// series all the same: those are facts that a reader is shown when they change. Of one class are machines with equal
+//
+//   cpu_model, cpu_features   the processor and its vector extensions
+//   cores_allowed             by affinity and control group
+//   governor                  the frequency policy
+//   memory_bytes              as memory_class_bytes
+//   gpu_model, gpu_memory_bytes (as memory_class_bytes), gpu_driver
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace perfbench::harness {
+
+// The smallest 2^n or 3 * 2^n not below `bytes`; 0 for 0. Kernels and hypervisors keep some per cent of the memory that
+// a machine is sold with, so that what is left lies below such a size and not around it: 7.7 GiB is of the class 8 GiB.
+std::int64_t memory_class_bytes(std::int64_t bytes);
+
+// Whether another value of that fact makes another class; of a memory, another class of it.
+bool is_class_fact(std::string_view fact);
+
+// SHA-256 over the facts of the class, of all facts of an environment by name.
+std::string machine_class(const std::map<std::string, std::string>& facts);
+
+}  // namespace perfbench::harness

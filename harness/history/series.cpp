@@ -48,12 +48,12 @@ Bounds bounds_of(const Connection& db, const HistoryQuery& query) {
 
 // Nights and their controls within ?1 to ?4 (Bounds), of the matrix ?5 or of all, the newest of each matrix first; one
 // whose start is no time is the oldest. Written once, used by every query.
-std::string nights_sql() {
+std::string nights_sql(const HistoryQuery& query) {
   const auto control = kind_condition("kind", SweepsOf::control);
   return "WITH dated AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
          "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, coalesce(selection, '') AS selected, " +
          control + " AS is_control FROM sweeps LEFT JOIN sweep_selections USING (sweep_key) WHERE " + control +
-         " OR (" + kind_condition("kind", SweepsOf::history) +
+         " OR (" + kind_condition("kind", query.of) +
          " AND (?5 IS NULL OR matrix = ?5))), nights AS (SELECT *, row_number() OVER (PARTITION BY is_control, swept "
          "ORDER BY night_s DESC, sweep_key DESC) AS age FROM dated WHERE night_s IS NULL OR "
          "(night_s, sweep_key) <= (CASE WHEN is_control THEN ?3 ELSE ?1 END, CASE WHEN is_control THEN ?4 ELSE ?2 "
@@ -130,7 +130,7 @@ class HistoryReader {
   explicit HistoryReader(const Connection& db) : db_(db), environments_(db) {}
 
   std::vector<SeriesHistory> read(const HistoryQuery& query) {
-    Statement rows(db_, nights_sql() +
+    Statement rows(db_, nights_sql(query) +
                             "SELECT a.cell_key, a.sweep_key, a.environment_key, m.value, p.value, sweep_id, night_utc, "
                             "night_s, selected, a.state, a.attempt_key, is_control "
                             "FROM nights CROSS JOIN attempts a USING (sweep_key) "
@@ -265,7 +265,7 @@ std::vector<SeriesHistory> load_history(const Connection& db, const HistoryQuery
 
 Tonight load_tonight(const Connection& db, const HistoryQuery& query) {
   Statement rows(db,
-                 nights_sql() +
+                 nights_sql(query) +
                      "SELECT c.matrix, c.label, a.state, a.reason, sweep_id, night_utc, "
                      "coalesce((SELECT value FROM environment_facts JOIN names USING (name_key) "
                      "WHERE environment_key = a.environment_key AND name = 'git_commit'), ''), selected, a.attempt_key "
@@ -294,7 +294,7 @@ std::vector<AlertNight> load_future_nights(const Connection& db, const HistoryQu
   Statement rows(db,
                  "SELECT sweep_id, started_utc FROM sweeps WHERE strftime('%s', started_utc) IS NOT NULL AND "
                  "started_utc > ?1 AND (" +
-                     kind_condition("kind", SweepsOf::control) + " OR (" + kind_condition("kind", SweepsOf::history) +
+                     kind_condition("kind", SweepsOf::control) + " OR (" + kind_condition("kind", query.of) +
                      " AND (?2 IS NULL OR matrix = ?2))) ORDER BY started_utc, sweep_key");
   rows.bind(1, query.now_utc);
   rows.bind(2, query.matrix);

@@ -2,24 +2,12 @@
 
 #include <cmath>
 #include <set>
-#include <string_view>
 
 namespace perfbench::harness {
-namespace {
-
-// A GLOB that this text alone fits.
-std::string glob_of(const std::string& text) {
-  std::string out;
-  for (const char c : text)
-    out += std::string_view("*?[").find(c) == std::string_view::npos ? std::string(1, c) : std::string{'[', c, ']'};
-  return out;
-}
-
-}  // namespace
-
 SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
   SessionLevels out;
   for (const auto& one : series) {
+    if (one.is_control) continue;  // another engine
     auto& levels = out[{one.matrix, one.run_id}];
     for (const auto& night : one.nights) {
       if (night.noisy) continue;
@@ -40,7 +28,8 @@ KnownSessions load_known_sessions(const Connection& db, const std::vector<CellRu
   for (const auto& metric : metrics) {
     if (!varies_between_sessions(metric)) continue;
     for (const auto& matrix : matrices) {
-      out[metric].merge(session_levels(load_history(db, {.series = glob_of(matrix) + "/*", .metric = metric})));
+      const HistoryQuery query{.of = SweepsOf::measurement, .matrix = matrix, .metric = metric};
+      out[metric].merge(session_levels(load_history(db, query)));
     }
   }
   return out;

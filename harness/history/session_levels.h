@@ -13,8 +13,8 @@ namespace perfbench::harness {
 // Without nights on which the probe moved during all runs: such runs have no part in a comparison either.
 SessionLevels session_levels(const std::vector<SeriesHistory>& series);
 
-// Of the matrices of these cells, as far back as the nightly screen looks; of those of the metrics that vary between
-// sessions.
+// Of the matrices of these cells, nights and sweeps by hand, as far back as the nightly screen looks; of those of the
+// metrics that vary between sessions.
 KnownSessions load_known_sessions(const Connection& db, const std::vector<CellRuns>& cells,
                                   const std::vector<std::string>& metrics);
 

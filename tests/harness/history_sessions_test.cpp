@@ -21,10 +21,12 @@ class KnownSessionsOf : public testing::Test {
   Connection db_ = open_database(scratch_ / "a.db");
   int written_ = 0;
 
-  void add(const std::string& matrix, int night, double step_s, const std::vector<double>& probe_s = {0.001}) {
+  void add(const std::string& matrix, int night, double step_s, const std::vector<double>& probe_s = {0.001},
+           SweepKind kind = SweepKind::night) {
     ExampleRun out{.attempt = example_attempt("c", ++written_)};
     out.attempt.sweep_id = matrix + std::to_string(night);
     out.attempt.matrix = matrix;
+    out.attempt.sweep_kind = kind;
     out.attempt.started_utc = "2026-01-0" + std::to_string(night) + "T02:00:" + std::to_string(10 + written_) + "Z";
     out.step_s.assign(6, step_s);
     out.probe_s = probe_s;
@@ -52,6 +54,21 @@ TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
   EXPECT_EQ(levels[0].runs, 3U);
   EXPECT_NEAR(levels[1].log_level, std::log(0.7), 1e-9);
   EXPECT_EQ(levels[2].sweep_id, "m4");
+}
+
+// Whoever measures by hand has sessions as well. A control is another engine, and so is half of a comparison.
+TEST_F(KnownSessionsOf, AreWhateverMeasuredTheMatrixForItsOwnSake) {
+  int night = 0;
+  for (const auto kind : {SweepKind::imported, SweepKind::hand, SweepKind::control, SweepKind::comparison,
+                          SweepKind::reproduction, SweepKind::night}) {
+    ++night;
+    add("m", night, 0.1 * night, {0.001}, kind);
+  }
+  const auto known = load().at("step_time_s");
+  ASSERT_THAT(known, SizeIs(1));
+  std::vector<std::string> sessions;
+  for (const auto& level : known.begin()->second) sessions.push_back(level.sweep_id);
+  EXPECT_THAT(sessions, ElementsAre("m1", "m2", "m6"));
 }
 
 TEST_F(KnownSessionsOf, AMatrixIsTakenAtItsName) {

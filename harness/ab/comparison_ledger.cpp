@@ -156,6 +156,19 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
   return out;
 }
 
+std::map<std::string, std::string> facts_of_a(const Connection& db, const std::string& comparison_id,
+                                              const std::string& cell) {
+  Statement rows(db,
+                 "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = "
+                 "(SELECT environment_key FROM ab_pairs p JOIN ab_comparisons USING (comparison_key) "
+                 "JOIN attempts a ON a.attempt_key = p.a_attempt_key "
+                 "WHERE comparison_id = ? AND cell = ? AND environment_key IS NOT NULL ORDER BY p.pair LIMIT 1)");
+  rows.with(comparison_id, cell);
+  std::map<std::string, std::string> out;
+  while (rows.step()) out[rows.text(0)] = rows.text(1);
+  return out;
+}
+
 void finish_comparison(Connection& db, std::int64_t comparison_key, const std::vector<CellVerdict>& cells) {
   Transaction transaction(db);
   Statement insert(db,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ void add_pair(Connection& db, std::int64_t comparison_key, const std::string& la
 
 // In the order of cells and pairs.
 std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key);
+
+// Facts of the environment in which A ran that cell; empty where no run of A got that far.
+std::map<std::string, std::string> facts_of_a(const Connection& db, const std::string& comparison_id,
+                                              const std::string& cell);
 
 // Its verdicts, and that it is finished.
 void finish_comparison(Connection& db, std::int64_t comparison_key, const std::vector<CellVerdict>& cells);

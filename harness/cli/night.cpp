@@ -256,6 +256,7 @@ void Night::screen() {
       ++report_.series;
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
       if (!series.is_control) {
+        facts_[series.series.cell] = series.nights.back().facts;
         measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});
         if (series.state == ScreenState::too_few_nights) unscreened_.push_back(measured_.back());
       }
@@ -306,15 +307,15 @@ void Night::find_last_good_nights() {
   for (auto& series : unscreened_) {
     series.seen_utc = report_.started_utc;
     const auto& nights = earlier_[series.series.cell];
-    const auto good = std::find_if(nights.rbegin(), nights.rend(), [&](const AlertNight& night) {
+    const auto good = std::find_if(nights.rbegin(), nights.rend(), [&](const NightPoint& point) {
       return std::none_of(live.begin(), live.end(), [&](const Alert& alert) {
         const auto& bad = alert.finding;
         return is_bad(bad.kind) && bad.series.matrix == series.series.matrix && bad.series.cell == series.series.cell &&
-               night.started_utc >= bad.first_bad.started_utc;
+               point.night.started_utc >= bad.first_bad.started_utc;
       });
     });
     if (good == nights.rend()) continue;
-    series.last_good = *good;
+    series.last_good = good->night;
     series.detail = "too few nights on this class of machine: held against the engine of " +
                     series.last_good.started_utc.substr(0, 10);
   }
@@ -402,10 +403,37 @@ void Night::confirm() {
       did_not_run(good, e.what());
     }
   }
-  report_.findings = weigh_findings(screened_, comparisons, no_pairs);
-  auto unscreened = weigh_unscreened(unscreened_, comparisons, no_pairs, report_.findings);
+  const auto libraries = changed_libraries(comparisons);
+  report_.findings = weigh_findings(screened_, comparisons, no_pairs, libraries);
+  auto unscreened = weigh_unscreened(unscreened_, comparisons, no_pairs, report_.findings, libraries);
   std::move(unscreened.worse.begin(), unscreened.worse.end(), std::back_inserter(report_.findings));
   std::move(unscreened.unseen.begin(), unscreened.unseen.end(), std::back_inserter(report_.unseen));
+}
+
+// By what the engine of the last good night said of its libraries then, and says tonight: one that brings them along
+// has them still. Where no pairs were needed it is tonight's engine.
+LibraryChanges Night::changed_libraries(const std::vector<NightComparison>& comparisons) {
+  LibraryChanges out;
+  const auto add = [&](const AlertFinding& asked) {
+    const auto& cell = asked.series.cell;
+    const auto nights = earlier_.find(cell);
+    const auto tonight = facts_.find(cell);
+    if (nights == earlier_.end() || tonight == facts_.end()) return;
+    const auto good = std::find_if(nights->second.begin(), nights->second.end(), [&](const NightPoint& point) {
+      return point.night.sweep_id == asked.last_good.sweep_id;
+    });
+    if (good == nights->second.end()) return;
+    auto now = *tonight->second;
+    for (const auto& comparison : comparisons) {
+      const auto of_a = facts_of_a(store_.db(), comparison.comparison_id, cell);
+      if (!of_a.empty()) now = of_a;
+    }
+    const auto changes = library_changes(*good->facts, now);
+    if (!changes.empty()) out.emplace(cell, changes);
+  };
+  for (const auto& finding : screened_) add(finding);
+  for (const auto& series : unscreened_) add(series);
+  return out;
 }
 
 // The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.

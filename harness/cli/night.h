@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -78,6 +79,7 @@ class Night {
   void note_changes(const HistoryResult& seen);
   void note_cells_without_numbers(const HistoryResult& seen);
   void find_last_good_nights();
+  LibraryChanges changed_libraries(const std::vector<NightComparison>& comparisons);
   bool is_demonstration() const { return options_.history == HistoryFrom::simulated; }
   void keep_demonstrations_apart();
 
@@ -94,7 +96,8 @@ class Night {
   std::vector<AlertFinding> measured_;       // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
   std::vector<AlertFinding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
-  std::map<std::string, std::vector<AlertNight>> earlier_;  // nights of every cell before tonight, oldest first
+  std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first
+  std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts_;  // of tonight's cells
   reports::NightReport report_;
   bool cancelled_ = false;
 };

@@ -17,21 +17,20 @@ std::vector<AlertFinding> HistoryResult::findings() const {
 
 namespace {
 
-std::map<std::pair<std::string, std::string>, std::vector<AlertNight>> earlier_nights(
+std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> earlier_nights(
     const std::vector<SeriesHistory>& series, const Tonight& tonight) {
-  std::map<std::pair<std::string, std::string>, std::vector<AlertNight>> out;
+  std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> out;
   for (const auto& one : series) {
     if (one.is_control) continue;
     auto& nights = out[{one.matrix, one.cell}];
     const auto newest = tonight.night.find(one.matrix);
     for (const auto& point : one.nights) {
-      if (newest == tonight.night.end() || point.night.sweep_id != newest->second.sweep_id)
-        nights.push_back(point.night);
+      if (newest == tonight.night.end() || point.night.sweep_id != newest->second.sweep_id) nights.push_back(point);
     }
   }
   for (auto& [cell, nights] : out) {  // of a cell that had another run once, two series
     std::stable_sort(nights.begin(), nights.end(),
-                     [](const AlertNight& a, const AlertNight& b) { return a.started_utc < b.started_utc; });
+                     [](const NightPoint& a, const NightPoint& b) { return a.started_s < b.started_s; });
   }
   return out;
 }

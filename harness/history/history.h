@@ -17,7 +17,7 @@ struct HistoryResult {
   std::vector<AlertNight> future;  // not looked at
   // Of every cell that was measured at all, the nights before the newest of its matrix, whatever the machine, oldest
   // first; by matrix and label.
-  std::map<std::pair<std::string, std::string>, std::vector<AlertNight>> earlier;
+  std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> earlier;
 
   // All that was found: shifts first, then vanished cells.
   std::vector<AlertFinding> findings() const;

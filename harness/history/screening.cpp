@@ -55,6 +55,12 @@ double change_ratio(const std::vector<NightPoint>& nights) {
 
 using Facts = std::map<std::string, std::string>;
 
+std::string facts_text(const std::vector<spec::FieldDifference>& facts) {
+  std::string out;
+  for (const auto& fact : facts) out += (out.empty() ? "" : "; ") + fact.field + " " + fact.left + " -> " + fact.right;
+  return out;
+}
+
 // Facts of the machine, and not of the build, that differ. The series of a store share the facts of their nights, so
 // that two nights are held against each other once.
 class MachineDifferences {
@@ -219,12 +225,17 @@ std::string how_it_ended(const TonightCell* cell) {
 }  // namespace
 
 std::string change_text(const MachineChange& change) {
-  std::string facts;
-  for (const auto& fact : change.facts) {
-    facts += (facts.empty() ? "" : "; ") + fact.field + " " + fact.left + " -> " + fact.right;
-  }
+  const auto facts = facts_text(change.facts);
   const bool other = change.of == ChangeOf::machine_class;
   return std::string(other ? "another class of machine" : "other facts of one class of machine") + ": " + facts;
+}
+
+std::string library_changes(const Facts& before, const Facts& after) {
+  auto facts = environment_difference(before, after);
+  std::erase_if(facts, [&](const spec::FieldDifference& fact) {
+    return !is_library_fact(fact.field) || !before.contains(fact.field) || !after.contains(fact.field);
+  });
+  return facts_text(facts);
 }
 
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule) {

@@ -26,6 +26,9 @@ struct MachineChange {
 };
 // "another class of machine: cpu_model a -> b", "other facts of one class of machine: kernel 6.1 -> 6.5".
 std::string change_text(const MachineChange& change);
+// "libraries.oneDNN 2.6 -> 3.1": those that both say and that differ. Empty: none.
+std::string library_changes(const std::map<std::string, std::string>& before,
+                            const std::map<std::string, std::string>& after);
 
 enum class ScreenState { steady, shifted, too_few_nights };
 

@@ -86,6 +86,11 @@ NightFinding weigh(const AlertFinding& screened, const Judged& judged) {
   return out;
 }
 
+std::string with_tonights_libraries(const std::string& changes) {
+  return "but that engine could not have its own night's libraries, and what is new in tonight's is on both sides: " +
+         changes;
+}
+
 // What pairs show to be worse, without a screen that said so.
 NightFinding found_worse(AlertFinding finding, const Decision& decision, const Judged& judged) {
   finding.kind = bad_kind_of(finding.series.metric);
@@ -120,7 +125,8 @@ void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const
 }  // namespace
 
 std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
-                                         const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs) {
+                                         const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
+                                         const LibraryChanges& libraries) {
   std::vector<NightFinding> out;
   std::set<std::pair<std::string, std::string>> known;
   for (const auto& finding : screened) known.emplace(finding.series.cell, finding.series.metric);
@@ -138,6 +144,12 @@ std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screen
     const auto reason = no_pairs.find(finding.series.cell);
     const auto without = reason == no_pairs.end() ? NoPair{.why = "it was not compared tonight"} : reason->second;
     out.push_back({finding, without.confirmation, without.why});
+  }
+  for (auto& finding : out) {
+    const auto changed = libraries.find(finding.finding.series.cell);
+    if (finding.confirmation != Confirmation::refuted || changed == libraries.end()) continue;
+    finding.confirmation = Confirmation::undecided;
+    finding.why += "; " + with_tonights_libraries(changed->second);
   }
   return out;
 }
@@ -157,7 +169,8 @@ std::vector<NightFinding> weigh_anchor(const std::vector<AlertFinding>& measured
 }
 
 Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::vector<NightComparison>& comparisons,
-                            const NoPairs& no_pairs, const std::vector<NightFinding>& known) {
+                            const NoPairs& no_pairs, const std::vector<NightFinding>& known,
+                            const LibraryChanges& libraries) {
   Unscreened out;
   const auto stays_unseen = [&out](const AlertSeries& what, const std::string& why) {
     auto cell = std::find_if(out.unseen.begin(), out.unseen.end(),
@@ -171,11 +184,16 @@ Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::
   };
   for (const auto& one : series) {
     const auto judged = find_cell(comparisons, one.series.cell);
+    const auto changed = libraries.find(one.series.cell);
     if (judged.cell == nullptr) {
       const auto reason = no_pairs.find(one.series.cell);
       if (reason == no_pairs.end()) stays_unseen(one.series, "it was not compared tonight");
-      if (reason == no_pairs.end() || reason->second.confirmation == Confirmation::refuted) continue;
-      stays_unseen(one.series, reason->second.why);
+      if (reason == no_pairs.end()) continue;
+      if (reason->second.confirmation != Confirmation::refuted) {
+        stays_unseen(one.series, reason->second.why);
+      } else if (changed != libraries.end()) {
+        stays_unseen(one.series, reason->second.why + "; " + with_tonights_libraries(changed->second));
+      }
       continue;
     }
     const auto* metric = find_metric(*judged.cell, one.series.metric);
@@ -186,8 +204,10 @@ Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::
     const auto& decision = judged.cell->whole ? *judged.cell->whole : metric->decided.decision;
     if (decision.verdict == Verdict::inconclusive || decision.verdict == Verdict::not_comparable) {
       stays_unseen(one.series, decision.detail);
-    } else if (decision.verdict == Verdict::regressed && !is_said(one, known) && !is_said(one, out.worse)) {
-      out.worse.push_back(found_worse(one, decision, judged));
+    } else if (decision.verdict == Verdict::regressed) {
+      if (!is_said(one, known) && !is_said(one, out.worse)) out.worse.push_back(found_worse(one, decision, judged));
+    } else if (changed != libraries.end()) {
+      stays_unseen(one.series, decision.detail + "; " + with_tonights_libraries(changed->second));
     }
   }
   return out;

@@ -42,10 +42,15 @@ struct NoPair {
 };
 using NoPairs = std::map<std::string, NoPair>;
 
+// Cells whose last good engine ran with other libraries in its own night than tonight, or would have, and which those
+// are. No pair can show what a new library brought: both sides have it.
+using LibraryChanges = std::map<std::string, std::string>;
+
 // Beside the findings of the screen come what else the pairs of their cells show to be worse (memory, loss, start-up),
-// with the nights of the cell's first finding.
+// with the nights of the cell's first finding. Where libraries changed nothing is refuted.
 std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
-                                         const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs);
+                                         const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
+                                         const LibraryChanges& libraries = {});
 
 // What pairs of the anchor (A, the fixed engine) and tonight's (B) show to be worse by now: a slow creep, which no two
 // nights show. `measured` are tonight's series, each as a finding from the anchor's night to tonight; what
@@ -66,9 +71,11 @@ struct Unscreened {
 };
 
 // Series that have too few nights to be screened, held against the last good night in pairs: what those show to be
-// worse, unless `known` says it, and what they leave open. `series` are findings from the last good night to tonight.
+// worse, unless `known` says it, and what they leave open: all that is not worse, where libraries changed. `series` are
+// findings from the last good night to tonight.
 Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::vector<NightComparison>& comparisons,
-                            const NoPairs& no_pairs, const std::vector<NightFinding>& known);
+                            const NoPairs& no_pairs, const std::vector<NightFinding>& known,
+                            const LibraryChanges& libraries = {});
 
 // Whether somebody should be told: what the pairs or the facts show.
 bool makes_alert(const NightFinding& finding);

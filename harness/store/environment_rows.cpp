@@ -40,6 +40,10 @@ bool is_build_fact(std::string_view fact) {
   return contains(kBuildFacts, fact.substr(0, fact.find('.')));
 }
 
+bool is_library_fact(std::string_view fact) {
+  return fact.starts_with("libraries.") || fact == "mpi";
+}
+
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   EnvironmentRows out;
   std::string all;

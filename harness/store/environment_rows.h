@@ -19,6 +19,8 @@ struct EnvironmentRows {
 
 // A fact that a new build or another layout of the run changes, and not the machine: "git_commit", "libraries.oneDNN".
 bool is_build_fact(std::string_view fact);
+// One of those: the version of a library that an engine was run with, "libraries.oneDNN" or "mpi".
+bool is_library_fact(std::string_view fact);
 
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment);
 

@@ -51,6 +51,7 @@ spec::EnvironmentRecord environment() {
   record.engine_version = "fake";
   record.mpi = "absent";
   record.cuda = "absent";
+  record.libraries = {{"oneDNN", environment_text("PERFBENCH_FAKE_ONEDNN", "2.6")}};
   record.cores_online = record.cores_allowed = 2;
   record.threads_per_rank = environment_number("OMP_NUM_THREADS", 1);
   record.ranks = environment_number("OMPI_COMM_WORLD_SIZE", 1);

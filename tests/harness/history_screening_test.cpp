@@ -175,6 +175,13 @@ TEST(ScreenSeries, OtherFactsOfOneClassAreListedAndBeginNoSegment) {
   EXPECT_EQ(change_text(screened[0].changes[0]), "other facts of one class of machine: kernel unknown -> 6.5");
 }
 
+TEST(LibraryChanges, AreThoseThatBothNightsSay) {
+  EXPECT_EQ(library_changes({{"libraries.oneDNN", "2.6"}, {"mpi", "4"}, {"compiler", "12"}, {"libraries.cuDNN", "9"}},
+                            {{"libraries.oneDNN", "3.1"}, {"mpi", "5"}, {"compiler", "13"}, {"libraries.NVTX", "3"}}),
+            "libraries.oneDNN 2.6 -> 3.1; mpi 4 -> 5");
+  EXPECT_EQ(library_changes({{"libraries.oneDNN", "2.6"}}, {{"libraries.oneDNN", "2.6"}, {"kernel", "6"}}), "");
+}
+
 TEST(ScreenSeries, TooFewNightsAreSaid) {
   const auto screened = screen_series({example_series("c", 12)});
   EXPECT_EQ(screened[0].state, ScreenState::too_few_nights);

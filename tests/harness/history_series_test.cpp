@@ -129,7 +129,7 @@ TEST_F(Nights, OfACellBeforeTonightAreThoseOfEveryMachineAndRun) {
   const auto earlier = look_at_history(db_, {}).earlier;
   const auto ids = [&](const std::string& cell) {
     std::vector<std::string> out;
-    for (const auto& night : earlier.at({"nightly", cell})) out.push_back(night.sweep_id);
+    for (const auto& night : earlier.at({"nightly", cell})) out.push_back(night.night.sweep_id);
     return out;
   };
   EXPECT_THAT(ids("c"), testing::ElementsAre("night01", "night02", "night03"));

@@ -103,6 +103,31 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
   EXPECT_EQ(overall({}, {}, {}), Verdict::same);
 }
 
+// Both sides of a pair run with tonight's libraries: that they are equal says nothing of an upgrade.
+TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
+  const LibraryChanges changes{{"c", "libraries.oneDNN 2.6 -> 3.1"}, {"same engine", "mpi 4 -> 5"}};
+  const auto slow = finding(AlertKind::regression);
+  const auto same = finding(AlertKind::regression, "step_time_s", "same engine");
+  const NoPairs bit_for_bit{{"same engine", {Confirmation::refuted, "bit for bit"}}};
+  const auto pairs = pairs_of({judged("step_time_s", Verdict::same)});
+  const auto weighed = weigh_findings({slow, same}, {pairs}, bit_for_bit, changes);
+  ASSERT_THAT(weighed, SizeIs(2));
+  EXPECT_EQ(weighed[0].confirmation, Confirmation::undecided);
+  EXPECT_THAT(weighed[0].why, HasSubstr("libraries.oneDNN 2.6 -> 3.1"));
+  EXPECT_EQ(weighed[1].confirmation, Confirmation::undecided);
+  EXPECT_THAT(weighed[1].why, HasSubstr("bit for bit"));
+  EXPECT_THAT(weighed[1].why, HasSubstr("mpi 4 -> 5"));
+  EXPECT_EQ(overall(weighed), Verdict::inconclusive);
+  const auto open = weigh_unscreened({slow, same}, {pairs}, bit_for_bit, {}, changes);
+  ASSERT_THAT(open.unseen, SizeIs(2));
+  EXPECT_THAT(open.unseen[0].why, HasSubstr("libraries.oneDNN 2.6 -> 3.1"));
+  EXPECT_THAT(open.unseen[1].why, HasSubstr("mpi 4 -> 5"));
+  const auto worse = pairs_of({judged("step_time_s", Verdict::regressed)});
+  EXPECT_EQ(weigh_findings({slow}, {worse}, {}, changes).at(0).confirmation, Confirmation::confirmed)
+      << "the code is slower as well";
+  EXPECT_THAT(weigh_unscreened({slow}, {worse}, {}, {}, changes).worse, SizeIs(1));
+}
+
 TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {
   const auto found = weighed(AlertKind::regression, Verdict::regressed);
   EXPECT_EQ(found.confirmation, Confirmation::confirmed);

@@ -1,5 +1,7 @@
 #include "harness/alerts/alert_ledger.h"
 
+#include <algorithm>
+
 #include "harness/input_error.h"
 #include "harness/matrix/run_id.h"
 #include "harness/store/keys.h"
@@ -18,6 +20,13 @@ constexpr std::size_t kShortestIdStart = 4;
 std::optional<double> number(const Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
   return row.real(column);
+}
+
+// The first of several that one alert speaks for gives it its numbers.
+std::vector<AlertFinding> largest_first(std::vector<AlertFinding> findings) {
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const AlertFinding& a, const AlertFinding& b) { return size_of(a) > size_of(b); });
+  return findings;
 }
 
 // Reads alerts with what hangs on them; its statements are prepared once.
@@ -169,7 +178,7 @@ std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<A
   Transaction transaction(db);
   auto alerts = load_alerts(db, AlertScope::all);
   std::vector<RecordedFinding> out;
-  for (const auto& finding : findings) {
+  for (const auto& finding : largest_first(findings)) {
     const auto place = place_finding(alerts, finding);
     if (place.meaning == FindingMeaning::continues || place.meaning == FindingMeaning::known) {
       out.push_back({place, find_alert(db, place.alert_id)});

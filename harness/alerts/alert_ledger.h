@@ -23,8 +23,8 @@ struct RecordedFinding {
   FindingPlace place;
   Alert alert;  // the new one, or the one that it belongs to
 };
-// Opens an alert for each finding that needs one (place_finding), all in one transaction. `author` is who looked: a
-// person, or "perfbench nightly".
+// Opens an alert for each finding that needs one (place_finding), the largest first, all in one transaction. `author`
+// is who looked: a person, or "perfbench nightly".
 std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<AlertFinding>& findings,
                                              const std::string& author, const std::string& now_utc);
 

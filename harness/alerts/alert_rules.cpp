@@ -33,10 +33,6 @@ std::string names_of(const std::vector<AlertState>& states) {
   return out.empty() ? "none: a fixed alert that comes back opens anew" : out;
 }
 
-double size_of(const AlertFinding& finding) {
-  return finding.ratio && *finding.ratio > 0 ? std::abs(std::log(*finding.ratio)) : 0;
-}
-
 // Of the interval the end that is nearer to no change; 0 where it holds no change.
 double surest_size_of(const AlertFinding& finding) {
   const auto& low = finding.ratio_low;
@@ -53,12 +49,22 @@ bool outgrows(const AlertFinding& finding, const AlertFinding& known) {
   return surest_size_of(finding) > size_of(known) + std::max(size_of(known), std::log1p(kMargin));
 }
 
+// A machine that changed speed did so for all that ran on it.
+bool are_of_one_thing(const AlertFinding& a, const AlertFinding& b) {
+  if (a.kind != b.kind) return false;
+  return a.kind == AlertKind::environment ? a.series.machine == b.series.machine : a.series == b.series;
+}
+
 bool is_first(const Alert& a, const Alert& b) {
   const auto rank = [](const Alert& alert) { return std::pair(!is_bad(alert.finding.kind), -size_of(alert.finding)); };
   return rank(a) < rank(b);
 }
 
 }  // namespace
+
+double size_of(const AlertFinding& finding) {
+  return finding.ratio && *finding.ratio > 0 ? std::abs(std::log(*finding.ratio)) : 0;
+}
 
 bool is_live(AlertState state) {
   return state == AlertState::open || state == AlertState::acknowledged;
@@ -99,7 +105,7 @@ AlertEvent transition(const Alert& alert, AlertState to, const std::string& auth
 FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding& finding) {
   const Alert* newest = nullptr;
   for (const auto& alert : alerts) {
-    if (alert.finding.series == finding.series && alert.finding.kind == finding.kind) newest = &alert;
+    if (are_of_one_thing(alert.finding, finding)) newest = &alert;
   }
   if (newest == nullptr) return {};
   const auto place = [&](FindingMeaning meaning) { return FindingPlace{meaning, newest->alert_id}; };

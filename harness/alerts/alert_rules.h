@@ -11,8 +11,9 @@
 
 namespace perfbench::harness {
 
-bool is_live(AlertState state);  // open or acknowledged
-bool is_bad(AlertKind kind);     // anything but an improvement
+bool is_live(AlertState state);               // open or acknowledged
+double size_of(const AlertFinding& finding);  // |ln ratio|; 0 without a ratio
+bool is_bad(AlertKind kind);                  // anything but an improvement
 // What it is when this metric of the catalog gets worse: memory, loss, start-up, else a regression.
 AlertKind bad_kind_of(std::string_view metric);
 
@@ -27,7 +28,7 @@ std::vector<AlertState> next_states(AlertState state);
 AlertEvent transition(const Alert& alert, AlertState to, const std::string& author, const std::string& reason,
                       const std::string& at_utc);
 
-// A finding is of the same alert when series and kind are equal.
+// A finding is of the same alert when series and kind are equal; of a change of the machine when the machine is.
 enum class FindingMeaning {
   opens,       // nothing is known of it
   comes_back,  // seen in a night after it was called fixed: a new alert that refers to the fixed one

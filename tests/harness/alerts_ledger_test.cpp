@@ -95,6 +95,29 @@ TEST(AlertLedger, TheSameFindingTwiceIsOneAlert) {
   EXPECT_THAT(load_alerts(ledger.db, AlertScope::all), SizeIs(1));
 }
 
+// The largest gives the alert its numbers, in whatever order they come; the next night continues it by another cell.
+TEST(AlertLedger, OneAlertSpeaksForAMachineThatChangedSpeed) {
+  Ledger ledger;
+  const auto of = [](const std::string& cell, double ratio, const std::string& machine) {
+    auto finding = example_finding(cell);
+    finding.kind = AlertKind::environment;
+    finding.ratio = ratio;
+    finding.ratio_low = finding.ratio_high = std::nullopt;
+    finding.series.machine = machine;
+    return finding;
+  };
+  const auto first = ledger.record({of("a", 1.05, "m"), of("b", 1.25, "m"), of("c", 1.1, "m"), of("a", 1.1, "n")});
+  const auto alerts = load_alerts(ledger.db, AlertScope::all);
+  ASSERT_EQ(alerts.size(), 2U);
+  EXPECT_EQ(alerts[0].finding.series.cell, "b");
+  EXPECT_EQ(alerts[1].finding.series.machine, "n");
+  EXPECT_EQ(first.size(), 4U) << "all are accounted for";
+  ledger.record({of("d", 1.07, "m")}, "2026-01-11T05:00:00Z");
+  EXPECT_EQ(load_alerts(ledger.db, AlertScope::all).size(), 2U);
+  ledger.record({of("d", 1.9, "m")}, "2026-01-12T05:00:00Z");
+  EXPECT_EQ(load_alerts(ledger.db, AlertScope::all).size(), 3U) << "far more than what is known";
+}
+
 TEST(AlertLedger, AFixedOneThatComesBackOpensAnewAndRefersToTheOld) {
   Ledger ledger;
   const auto old = ledger.record({example_finding()}).at(0).alert.alert_id;

@@ -70,6 +70,12 @@ std::optional<std::string> first_failure(const SweepSummary& summary) {
   return summary.store_error;
 }
 
+void hold_against(AlertFinding& series, const AlertNight& good) {
+  series.last_good = good;
+  series.detail =
+      "too few nights on this class of machine: held against the engine of " + good.started_utc.substr(0, 10);
+}
+
 bool same_file(const fs::path& a, const fs::path& b) {
   const auto bytes = read_file(a);
   return bytes && bytes == read_file(b);
@@ -315,56 +321,59 @@ void Night::find_last_good_nights() {
       });
     });
     if (good == nights.rend()) continue;
-    series.last_good = good->night;
-    series.detail = "too few nights on this class of machine: held against the engine of " +
-                    series.last_good.started_utc.substr(0, 10);
+    hold_against(series, good->night);
   }
 }
 
-void Night::choose_engine(const std::string& cell, const AlertNight& last_good, EngineGroups& engines,
-                          NoPairs& no_pairs) {
+void Night::choose_engine(const AlertFinding& asked, EngineGroups& engines, NoPairs& no_pairs) {
+  const auto question = question_of(asked);
+  const auto& cell = asked.series.cell;
   const auto bad = tonight(cell);
-  const auto engine = archive_.of_night(last_good.sweep_id);
+  const auto engine = archive_.of_night(asked.last_good.sweep_id);
   if (!options_.confirm) {
-    no_pairs[cell] = {Confirmation::unconfirmed, "not confirmed: --no-confirm"};
+    no_pairs[question] = {Confirmation::unconfirmed, "not confirmed: --no-confirm"};
   } else if (!engine) {
-    no_pairs[cell] = {Confirmation::unconfirmed,
-                      "the engine of the last good night, " + last_good.sweep_id + ", is not in the archive"};
+    no_pairs[question] = {Confirmation::unconfirmed,
+                          "the engine of the last good night, " + asked.last_good.sweep_id + ", is not in the archive"};
   } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine)) {
-    no_pairs[cell] = {Confirmation::refuted,
-                      "the engine of the last good night is tonight's, bit for bit: the code did not change"};
+    no_pairs[question] = {Confirmation::refuted,
+                          "the engine of the last good night is tonight's, bit for bit: the code did not change"};
   } else if (!engine->problem.empty()) {
-    no_pairs[cell] = {Confirmation::unconfirmed, engine->problem};
+    no_pairs[question] = {Confirmation::unconfirmed, engine->problem};
     engines.unusable.insert("The engine of the last good night did not run: " + engine->problem);
   } else {
     auto group = std::find_if(engines.groups.begin(), engines.groups.end(),
                               [&](const GoodEngine& g) { return g.good == engine->file && g.bad.asked == bad.asked; });
     if (group == engines.groups.end()) {
-      group = engines.groups.insert(group, GoodEngine{.good = engine->file, .bad = bad, .cells = {}});
+      group = engines.groups.insert(group, GoodEngine{.good = engine->file, .bad = bad, .cells = {}, .answers = {}});
     }
     group->cells.insert(cell);
+    group->answers.insert(question);
   }
 }
 
 // A cell that shifted is decided by the engine of before the shift, for the metrics that could not be screened as well.
 std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
   EngineGroups engines;
-  std::set<std::string> chosen;
+  std::map<std::string, AlertNight> chosen;
   for (const auto& finding : screened_) {
     if (finding.kind == AlertKind::vanished_cell || finding.kind == AlertKind::environment) continue;
-    chosen.insert(finding.series.cell);
-    choose_engine(finding.series.cell, finding.last_good, engines, no_pairs);
+    chosen.try_emplace(finding.series.cell, finding.last_good);
+    choose_engine(finding, engines, no_pairs);
   }
-  for (const auto& series : unscreened_) {
+  for (auto& series : unscreened_) {
     const auto& cell = series.series.cell;
-    if (!chosen.insert(cell).second) continue;
-    if (series.last_good.sweep_id.empty()) {
-      no_pairs[cell] = {Confirmation::unconfirmed, earlier_[cell].empty()
-                                                       ? "its first night: there is nothing to hold it against"
-                                                       : "none of its earlier nights was good: an alert is open"};
+    if (const auto shifted = chosen.find(cell); shifted != chosen.end()) {
+      hold_against(series, shifted->second);
       continue;
     }
-    choose_engine(cell, series.last_good, engines, no_pairs);
+    if (series.last_good.sweep_id.empty()) {
+      no_pairs[question_of(series)] = {
+          Confirmation::unconfirmed, earlier_[cell].empty() ? "its first night: there is nothing to hold it against"
+                                                            : "none of its earlier nights was good: an alert is open"};
+      continue;
+    }
+    choose_engine(series, engines, no_pairs);
   }
   report_.not_run.insert(report_.not_run.end(), engines.unusable.begin(), engines.unusable.end());
   return engines.groups;
@@ -386,7 +395,7 @@ void Night::confirm() {
   NoPairs no_pairs;
   std::vector<NightComparison> comparisons;
   const auto did_not_run = [&](const GoodEngine& engine, const std::string& why) {
-    for (const auto& cell : engine.cells) no_pairs[cell] = {Confirmation::unconfirmed, why};
+    for (const auto& question : engine.answers) no_pairs[question] = {Confirmation::unconfirmed, why};
     report_.not_run.push_back("The engine of the last good night did not run: " + why);
   };
   for (const auto& good : good_engines(no_pairs)) {
@@ -397,6 +406,7 @@ void Night::confirm() {
                            .engine_arguments = engine_.engine_arguments};
     try {
       comparisons.push_back(compare(last_good, good.bad, good.cells, AbPurpose::confirm));
+      comparisons.back().answers = good.answers;
     } catch (const InputError& e) {
       did_not_run(good, e.what());
     } catch (const LaunchError& e) {
@@ -425,11 +435,12 @@ LibraryChanges Night::changed_libraries(const std::vector<NightComparison>& comp
     if (good == nights->second.end()) return;
     auto now = *tonight->second;
     for (const auto& comparison : comparisons) {
+      if (!comparison.answers.contains(question_of(asked))) continue;
       const auto of_a = facts_of_a(store_.db(), comparison.comparison_id, cell);
       if (!of_a.empty()) now = of_a;
     }
     const auto changes = library_changes(*good->facts, now);
-    if (!changes.empty()) out.emplace(cell, changes);
+    if (!changes.empty()) out.emplace(question_of(asked), changes);
   };
   for (const auto& finding : screened_) add(finding);
   for (const auto& series : unscreened_) add(series);

@@ -60,6 +60,7 @@ class Night {
     std::filesystem::path good;
     AbSide bad;
     std::set<std::string> cells;
+    std::set<NightQuestion> answers;  // of these cells
   };
   // The cells of a night, and by which engines they can be compared.
   struct EngineGroups {
@@ -75,7 +76,7 @@ class Night {
   AbSide tonight(const std::string& cell) const;
   NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
-  void choose_engine(const std::string& cell, const AlertNight& last_good, EngineGroups& engines, NoPairs& no_pairs);
+  void choose_engine(const AlertFinding& asked, EngineGroups& engines, NoPairs& no_pairs);
   void note_changes(const HistoryResult& seen);
   void note_cells_without_numbers(const HistoryResult& seen);
   void find_last_good_nights();

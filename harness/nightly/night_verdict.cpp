@@ -28,9 +28,9 @@ Judged find_cell(const NightComparison& comparison, const std::string& label) {
   return {};
 }
 
-Judged find_cell(const std::vector<NightComparison>& comparisons, const std::string& label) {
+Judged find_answer(const std::vector<NightComparison>& comparisons, const NightQuestion& question) {
   for (const auto& comparison : comparisons) {
-    if (const auto found = find_cell(comparison, label); found.cell != nullptr) return found;
+    if (comparison.answers.contains(question)) return find_cell(comparison, question.first);
   }
   return {};
 }
@@ -124,6 +124,10 @@ void add_others(std::vector<NightFinding>& out, const AlertFinding& asked, const
 
 }  // namespace
 
+NightQuestion question_of(const AlertFinding& finding) {
+  return {finding.series.cell, finding.last_good.sweep_id};
+}
+
 std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
                                          const LibraryChanges& libraries) {
@@ -135,18 +139,18 @@ std::vector<NightFinding> weigh_findings(const std::vector<AlertFinding>& screen
       out.push_back({finding, Confirmation::not_needed, finding.detail});
       continue;
     }
-    const auto judged = find_cell(comparisons, finding.series.cell);
+    const auto judged = find_answer(comparisons, question_of(finding));
     if (judged.cell != nullptr) {
       out.push_back(weigh(finding, judged));
       add_others(out, finding, judged, known);
       continue;
     }
-    const auto reason = no_pairs.find(finding.series.cell);
+    const auto reason = no_pairs.find(question_of(finding));
     const auto without = reason == no_pairs.end() ? NoPair{.why = "it was not compared tonight"} : reason->second;
     out.push_back({finding, without.confirmation, without.why});
   }
   for (auto& finding : out) {
-    const auto changed = libraries.find(finding.finding.series.cell);
+    const auto changed = libraries.find(question_of(finding.finding));
     if (finding.confirmation != Confirmation::refuted || changed == libraries.end()) continue;
     finding.confirmation = Confirmation::undecided;
     finding.why += "; " + with_tonights_libraries(changed->second);
@@ -183,10 +187,10 @@ Unscreened weigh_unscreened(const std::vector<AlertFinding>& series, const std::
     }
   };
   for (const auto& one : series) {
-    const auto judged = find_cell(comparisons, one.series.cell);
-    const auto changed = libraries.find(one.series.cell);
+    const auto judged = find_answer(comparisons, question_of(one));
+    const auto changed = libraries.find(question_of(one));
     if (judged.cell == nullptr) {
-      const auto reason = no_pairs.find(one.series.cell);
+      const auto reason = no_pairs.find(question_of(one));
       if (reason == no_pairs.end()) stays_unseen(one.series, "it was not compared tonight");
       if (reason == no_pairs.end()) continue;
       if (reason->second.confirmation != Confirmation::refuted) {

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/ab/cell_verdict.h"
@@ -23,10 +25,16 @@ enum class Confirmation {
   unconfirmed,  // there were no pairs, and `why` says why
 };
 
-// Pairs of one night: A the last good engine, B tonight's.
+// What pairs can decide: a cell, and the sweep of the last good night whose engine it is held against. Two metrics of a
+// cell may have shifted in different nights.
+using NightQuestion = std::pair<std::string, std::string>;
+NightQuestion question_of(const AlertFinding& finding);
+
+// Pairs of one night: A a last good engine, B tonight's.
 struct NightComparison {
   std::string comparison_id;
   std::vector<CellVerdict> cells;
+  std::set<NightQuestion> answers = {};
 };
 
 struct NightFinding {
@@ -35,16 +43,16 @@ struct NightFinding {
   std::string why;  // a sentence
 };
 
-// Cells that were not compared: what their findings are for that, unconfirmed or refuted, and why.
+// What was not compared: what its findings are for that, unconfirmed or refuted, and why.
 struct NoPair {
   Confirmation confirmation = Confirmation::unconfirmed;
   std::string why;
 };
-using NoPairs = std::map<std::string, NoPair>;
+using NoPairs = std::map<NightQuestion, NoPair>;
 
-// Cells whose last good engine ran with other libraries in its own night than tonight, or would have, and which those
+// Where the last good engine ran with other libraries in its own night than tonight, or would have, and which those
 // are. No pair can show what a new library brought: both sides have it.
-using LibraryChanges = std::map<std::string, std::string>;
+using LibraryChanges = std::map<NightQuestion, std::string>;
 
 // Beside the findings of the screen come what else the pairs of their cells show to be worse (memory, loss, start-up),
 // with the nights of the cell's first finding. Where libraries changed nothing is refuted.

@@ -40,7 +40,7 @@ NightComparison pairs_of(std::vector<MetricVerdict> metrics) {
                                             {.name = "x", .a_s = 0, .b_s = 0.5},
                                             {.name = "y", .a_s = 0, .b_s = 0.4},
                                             {.name = "z", .a_s = 0, .b_s = 0.1}}};
-  return {.comparison_id = "ab1", .cells = {cell}};
+  return {.comparison_id = "ab1", .cells = {cell}, .answers = {{"c", "good"}}};
 }
 
 NightFinding weighed(AlertKind kind, Verdict verdict) {
@@ -79,8 +79,8 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
   const auto pairs =
       pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::same),
                 judged("startup_time_s", Verdict::inconclusive), judged("final_loss", Verdict::improved)});
-  const NoPairs none{{"same engine", {Confirmation::refuted, "bit for bit"}},
-                     {"first", {Confirmation::unconfirmed, "its first night"}}};
+  const NoPairs none{{{"same engine", "good"}, {Confirmation::refuted, "bit for bit"}},
+                     {{"first", "good"}, {Confirmation::unconfirmed, "its first night"}}};
   const auto out = weigh_unscreened(series, {pairs}, none, {});
   ASSERT_THAT(out.worse, SizeIs(1));
   EXPECT_EQ(out.worse[0].finding.series.metric, "step_time_s");
@@ -105,10 +105,10 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
 
 // Both sides of a pair run with tonight's libraries: that they are equal says nothing of an upgrade.
 TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
-  const LibraryChanges changes{{"c", "libraries.oneDNN 2.6 -> 3.1"}, {"same engine", "mpi 4 -> 5"}};
+  const LibraryChanges changes{{{"c", "good"}, "libraries.oneDNN 2.6 -> 3.1"}, {{"same engine", "good"}, "mpi 4 -> 5"}};
   const auto slow = finding(AlertKind::regression);
   const auto same = finding(AlertKind::regression, "step_time_s", "same engine");
-  const NoPairs bit_for_bit{{"same engine", {Confirmation::refuted, "bit for bit"}}};
+  const NoPairs bit_for_bit{{{"same engine", "good"}, {Confirmation::refuted, "bit for bit"}}};
   const auto pairs = pairs_of({judged("step_time_s", Verdict::same)});
   const auto weighed = weigh_findings({slow, same}, {pairs}, bit_for_bit, changes);
   ASSERT_THAT(weighed, SizeIs(2));
@@ -126,6 +126,29 @@ TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
   EXPECT_EQ(weigh_findings({slow}, {worse}, {}, changes).at(0).confirmation, Confirmation::confirmed)
       << "the code is slower as well";
   EXPECT_THAT(weigh_unscreened({slow}, {worse}, {}, {}, changes).worse, SizeIs(1));
+}
+
+// A cell whose step time shifted yesterday and whose memory last week: each is held against its own last good engine.
+TEST(NightVerdict, TwoShiftsOfACellAreDecidedEachByItsOwnPairs) {
+  const auto slow = finding(AlertKind::regression);
+  auto fat = finding(AlertKind::memory, "peak_memory_bytes");
+  fat.last_good.sweep_id = "last week";
+  auto yesterday = pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::same)});
+  auto last_week = pairs_of({judged("step_time_s", Verdict::same), judged("peak_memory_bytes", Verdict::regressed)});
+  last_week.comparison_id = "ab2";
+  last_week.answers = {{"c", "last week"}};
+  for (const auto& comparisons : {std::vector{yesterday, last_week}, std::vector{last_week, yesterday}}) {
+    const auto all = weigh_findings({slow, fat}, comparisons, {});
+    ASSERT_THAT(all, SizeIs(2));
+    EXPECT_EQ(all[0].confirmation, Confirmation::confirmed);
+    EXPECT_THAT(all[0].finding.confirmation, testing::ElementsAre("ab1"));
+    EXPECT_EQ(all[1].confirmation, Confirmation::confirmed);
+    EXPECT_THAT(all[1].finding.confirmation, testing::ElementsAre("ab2"));
+  }
+  const NoPairs gone{{{"c", "last week"}, {Confirmation::unconfirmed, "not in the archive"}}};
+  const auto one = weigh_findings({slow, fat}, {yesterday}, gone);
+  EXPECT_EQ(one[0].confirmation, Confirmation::confirmed);
+  EXPECT_EQ(one[1].confirmation, Confirmation::unconfirmed) << "yesterday's pairs say nothing of last week's engine";
 }
 
 TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {
@@ -178,11 +201,11 @@ TEST(NightVerdict, ASideThatFailsIsTheWholeCells) {
 
 TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
   const auto all = weigh_findings({finding(AlertKind::memory, "peak_memory_bytes")}, {},
-                                  {{"c", {Confirmation::unconfirmed, "no engine"}}});
+                                  {{{"c", "good"}, {Confirmation::unconfirmed, "no engine"}}});
   EXPECT_EQ(all.front().confirmation, Confirmation::unconfirmed);
   EXPECT_EQ(all.front().why, "no engine");
   EXPECT_EQ(overall(all), Verdict::inconclusive);
-  const NoPairs same_engine{{"c", {Confirmation::refuted, "the same engine"}}};
+  const NoPairs same_engine{{{"c", "good"}, {Confirmation::refuted, "the same engine"}}};
   EXPECT_EQ(overall(weigh_findings({finding(AlertKind::regression)}, {}, same_engine)), Verdict::same);
   const auto other =
       weigh_findings({finding(AlertKind::loss, "final_loss")}, {pairs_of({judged("step_time_s", Verdict::same)})}, {});

@@ -1,6 +1,7 @@
 #include "harness/detect/statistics.h"
 
 #include <algorithm>
+#include <boost/math/statistics/bivariate_statistics.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <stdexcept>
@@ -26,6 +27,12 @@ double quantile(std::vector<double> values, double p) {
   const auto below = static_cast<std::size_t>(std::floor(position));
   const auto above = std::min(below + 1, values.size() - 1);
   return std::lerp(values[below], values[above], position - static_cast<double>(below));
+}
+
+double regression_slope(const std::vector<double>& y, const std::vector<double>& x) {
+  need_values(x);
+  const double of_x = boost::math::statistics::variance(x);
+  return of_x == 0 ? 0 : boost::math::statistics::covariance(x, y) / of_x;
 }
 
 double robust_deviation(const std::vector<double>& values) {

@@ -13,6 +13,9 @@ double median(std::vector<double> values);
 // Hyndman and Fan's type 7 (the default of R and NumPy): linear between the order statistics at (n - 1) * p.
 double quantile(std::vector<double> values, double p);
 
+// Of the least-squares line of y over x, as many of each: cov(x, y) / var(x). 0 where all x are equal.
+double regression_slope(const std::vector<double>& y, const std::vector<double>& x);
+
 // 1 / quantile(standard normal, 0.75): a median distance to the median, times this, is the standard deviation of
 // Gaussian values.
 inline constexpr double kGaussianDeviation = 1.4826;

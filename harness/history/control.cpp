@@ -1,5 +1,6 @@
 #include "harness/history/control.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -9,21 +10,32 @@ namespace perfbench::harness {
 namespace {
 
 constexpr std::int64_t kNearest_s = 12 * 3600;
+constexpr std::size_t kFewestOfSegment = 3;  // of one night the median is that night: no drift, whatever it was
 
 }  // namespace
 
 ControlDrift::ControlDrift(const std::vector<SeriesHistory>& series) {
   for (const auto& cell : series) {
     if (!cell.is_control) continue;
-    std::map<std::string, std::vector<double>> logs;
-    for (const auto& night : cell.nights) logs[night.machine].push_back(std::log(night.value));
+    std::map<ControlSegment, std::vector<double>> logs;
+    for (const auto& night : cell.nights) logs[control_segment(night)].push_back(std::log(night.value));
     for (const auto& night : cell.nights) {
+      const auto& of_segment = logs.at(control_segment(night));
+      if (of_segment.size() < kFewestOfSegment) continue;
       auto& drift = machines_[night.machine][night.started_s];
-      drift.sum += std::log(night.value) - median(logs.at(night.machine));
+      drift.sum += std::log(night.value) - median(of_segment);
       ++drift.cells;
       drift.sweep_id = night.night.sweep_id;
     }
   }
+}
+
+ControlSegment control_segment(const NightPoint& night) {
+  return {night.machine, night.night.revision};
+}
+
+double control_share(const std::vector<double>& logs, const std::vector<double>& drifts) {
+  return std::clamp(regression_slope(logs, drifts), 0.0, 1.0);
 }
 
 std::optional<double> ControlDrift::log_of(const NightPoint& night) const {

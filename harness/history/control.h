@@ -5,14 +5,25 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/history/series.h"
 
 namespace perfbench::harness {
 
-// Drift of each machine, night by night: the mean over the control's cells of log(value) less that cell's median on the
-// machine. 0 is an ordinary night.
+// Nights of the control that tell of each other: on one machine, of one engine (by its commit). Another engine is
+// another level.
+using ControlSegment = std::pair<std::string, std::string>;
+ControlSegment control_segment(const NightPoint& night);
+
+// How much of the control's drift the cells of the same nights have: the slope of their regression, cov(logs, drifts) /
+// var(drifts), from 0 to 1. A control whose noise is its own says nothing of a cell, and taking it off whole would add
+// that noise. Both of the same nights, at least two.
+double control_share(const std::vector<double>& logs, const std::vector<double>& drifts);
+
+// Drift of each machine, night by night: the mean over the control's cells of log(value) less that cell's median in the
+// segment; nothing of a segment of fewer than three nights. 0 is an ordinary night.
 class ControlDrift {
  public:
   // Series of anything but the control are passed over.

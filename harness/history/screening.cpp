@@ -114,14 +114,18 @@ Screened without_noisy(const std::vector<NightPoint>& nights) {
 // part not would be two levels.
 std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const ScreenRule& rule) {
   Screened out;
+  std::vector<double> drifts;
   for (std::size_t i = 0; i < all.nights.size(); ++i) {
     const auto drift = control.log_of(*all.nights[i]);
     if (!drift) continue;
     out.nights.push_back(all.nights[i]);
-    out.logs.push_back(all.logs[i] - *drift);
+    out.logs.push_back(all.logs[i]);
+    drifts.push_back(*drift);
   }
   const bool newest = !out.nights.empty() && out.nights.back() == all.nights.back();
   if (!newest || out.nights.size() <= rule.fewest_before) return std::nullopt;
+  const double share = control_share(out.logs, drifts);
+  for (std::size_t i = 0; i < drifts.size(); ++i) out.logs[i] -= share * drifts[i];
   return out;
 }
 
@@ -217,6 +221,12 @@ std::set<std::string> machines_of(const std::vector<SeriesHistory>& series, cons
   return out;
 }
 
+// Another engine of the control is no change of the machine.
+void keep_newest_segment(std::vector<NightPoint>& nights) {
+  const auto newest = control_segment(nights.back());
+  std::erase_if(nights, [&](const NightPoint& night) { return control_segment(night) != newest; });
+}
+
 std::string how_it_ended(const TonightCell* cell) {
   if (cell == nullptr) return "not in the sweep";
   return cell->state + (cell->reason.empty() ? "" : ", " + cell->reason);
@@ -255,6 +265,7 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
       screened.series = {s.matrix, s.cell, s.run_id, s.metric, machine};
       std::copy_if(s.nights.begin(), s.nights.end(), std::back_inserter(screened.nights),
                    [&](const NightPoint& night) { return night.machine == machine; });
+      if (s.is_control) keep_newest_segment(screened.nights);
       screened.changes = changes_of(s, differences);
       screened.change_ratio = change_ratio(screened.nights);
       screen_one(screened, control, metric, rule);

@@ -49,8 +49,9 @@ struct ScreenedSeries {
 // What is good for a metric decides whether a shift is an improvement; throws InputError for a metric without direction
 // (metric catalog). Only what was measured in the newest night of its matrix is screened.
 //
-// The control's drift is subtracted from times and rates when it was measured with enough of the series' nights, the
-// newest among them; a shift of the control itself is a finding of kind environment. Nights on which the probe moved
+// Of the control's drift the share that the series has in common with it is subtracted from times and rates, when the
+// control was measured with enough of the series' nights, the newest among them; a shift of the control itself, since
+// its engine was the present one, is a finding of kind environment. Nights on which the probe moved
 // during all runs are left out unless they are the greater part, or the newest.
 std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule = {});
 

@@ -18,6 +18,7 @@ SeriesHistory control_like(const SeriesHistory& series, unsigned seed) {
   auto out = example_series("fixed", static_cast<int>(series.nights.size()), 0.3, 0.002, seed);
   out.is_control = true;
   out.matrix = "control";
+  for (auto& night : out.nights) night.night.revision = "fixed";
   return out;
 }
 
@@ -215,12 +216,66 @@ TEST(ScreenSeries, PassesOverWhatWasNotMeasuredTonight) {
   EXPECT_THAT(screen_series({example_series("c", 40), old}), SizeIs(1));
 }
 
+NightPoint control_point(int n, double value, const std::string& engine = "fixed") {
+  auto out = example_point(n, value);
+  out.night.revision = engine;
+  return out;
+}
+
+// The new engine is twice as fast: neither the machine's speed nor a cell's changed with it.
+TEST(ControlDrift, OfANewEngineBeginsAnewWithItsThirdNight) {
+  SeriesHistory control{.is_control = true, .matrix = "control", .cell = "a", .nights = {}};
+  for (int n = 0; n < 20; ++n) control.nights.push_back(control_point(n, 1));
+  control.nights.push_back(control_point(20, 0.5, "new"));
+  control.nights.push_back(control_point(21, 0.5, "new"));
+  EXPECT_FALSE(ControlDrift({control}).log_of(example_point(21, 1)).has_value()) << "two nights tell of no drift";
+  EXPECT_NEAR(*ControlDrift({control}).log_of(example_point(19, 1)), 0, 1e-12);
+  control.nights.push_back(control_point(22, 0.5 * std::exp(0.1), "new"));
+  EXPECT_NEAR(*ControlDrift({control}).log_of(example_point(22, 1)), 0.1, 1e-12);
+  EXPECT_NEAR(*ControlDrift({control}).log_of(example_point(20, 1)), 0, 1e-12);
+}
+
+TEST(ScreenSeries, ANewEngineOfTheControlIsNoChangeOfTheMachine) {
+  auto series = example_series("c", 60);
+  auto control = control_like(series, 2);
+  multiply_from(control, 40, 0.5);
+  for (std::size_t n = 40; n < 60; ++n) control.nights[n].night.revision = "new";
+  const auto screened = screen_series({series, control});
+  ASSERT_THAT(screened, SizeIs(2));
+  EXPECT_EQ(screened[0].state, ScreenState::steady);
+  EXPECT_TRUE(screened[0].control);
+  EXPECT_EQ(screened[1].state, ScreenState::steady);
+  EXPECT_THAT(screened[1].nights, SizeIs(20));
+}
+
+// Noise of the control's own, six times that of the cell, would hide the cell's shift if it were taken off whole.
+TEST(ScreenSeries, AControlWhoseNoiseIsItsOwnHidesNothing) {
+  for (const unsigned seed : {2U, 3U, 4U, 5U}) {
+    auto series = example_series("c", 60, 1, 0.005);
+    multiply_from(series, 57, 1.05);
+    auto control = example_series("fixed", 60, 0.3, 0.03, seed);
+    control.is_control = true;
+    for (auto& night : control.nights) night.night.revision = "fixed";
+    const auto screened = screen_series({series, control});
+    EXPECT_TRUE(screened[0].control) << seed;
+    EXPECT_EQ(screened[0].state, ScreenState::shifted) << seed;
+  }
+}
+
+// By hand: logs 1, 2, 3, 4 against drifts 0, 2, 2, 4: covariance 6 / 4, variance 8 / 4.
+TEST(ControlShare, IsTheSlopeOfTheRegressionWithinNoneAndAll) {
+  EXPECT_NEAR(control_share({1, 2, 3, 4}, {0, 2, 2, 4}), 0.75, 1e-12);
+  EXPECT_EQ(control_share({0, 2, 2, 4}, {1, 2, 3, 4}), 1) << "1.2";
+  EXPECT_EQ(control_share({4, 3, 2, 1}, {0, 2, 2, 4}), 0) << "the other way";
+  EXPECT_EQ(control_share({4, 3, 2, 1}, {5, 5, 5, 5}), 0) << "no drift at all";
+}
+
 TEST(ControlDrift, IsTheMeanOverCellsLessTheirMedians) {
   SeriesHistory a{.is_control = true, .matrix = "control", .cell = "a", .nights = {}};
   SeriesHistory b{.is_control = true, .matrix = "control", .cell = "b", .nights = {}};
   for (int n = 0; n < 5; ++n) {
-    a.nights.push_back(example_point(n, n == 4 ? 2 * std::exp(0.10) : 2));
-    b.nights.push_back(example_point(n, n == 4 ? 7 * std::exp(0.30) : 7));
+    a.nights.push_back(control_point(n, n == 4 ? 2 * std::exp(0.10) : 2));
+    b.nights.push_back(control_point(n, n == 4 ? 7 * std::exp(0.30) : 7));
   }
   const ControlDrift drift({a, b});
   EXPECT_NEAR(*drift.log_of(example_point(4, 1)), 0.20, 1e-12);
@@ -230,8 +285,8 @@ TEST(ControlDrift, IsTheMeanOverCellsLessTheirMedians) {
 
 TEST(ControlDrift, TakesTheSameSweepBeforeTheNearestNightWithinHalfADay) {
   SeriesHistory control{.is_control = true, .matrix = "control", .cell = "a", .nights = {}};
-  for (int n = 0; n < 5; ++n) control.nights.push_back(example_point(n, 1));
-  auto late = example_point(5, std::exp(0.5));
+  for (int n = 0; n < 5; ++n) control.nights.push_back(control_point(n, 1));
+  auto late = control_point(5, std::exp(0.5));
   late.night.sweep_id = "control-5";
   late.started_s -= 11 * 3600;  // of night 5, and 13 hours after night 4
   control.nights.push_back(late);

@@ -54,7 +54,8 @@ std::string nights_sql(const HistoryQuery& query) {
          "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, coalesce(selection, '') AS selected, " +
          control + " AS is_control FROM sweeps LEFT JOIN sweep_selections USING (sweep_key) WHERE " + control +
          " OR (" + kind_condition("kind", query.of) +
-         " AND (?5 IS NULL OR matrix = ?5))), nights AS (SELECT *, row_number() OVER (PARTITION BY is_control, swept "
+         " AND sweep_id <> '' AND (?5 IS NULL OR matrix = ?5))), nights AS (SELECT *, row_number() OVER (PARTITION BY "
+         "is_control, swept "
          "ORDER BY night_s DESC, sweep_key DESC) AS age FROM dated WHERE night_s IS NULL OR "
          "(night_s, sweep_key) <= (CASE WHEN is_control THEN ?3 ELSE ?1 END, CASE WHEN is_control THEN ?4 ELSE ?2 "
          "END)) ";

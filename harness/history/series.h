@@ -46,7 +46,7 @@ struct NightSweeps {
 
 // What is dated later than `now_utc`, by a wrong clock or an import, is in no answer (load_future_nights names it).
 struct HistoryQuery {
-  SweepsOf of = SweepsOf::history;
+  SweepsOf of = SweepsOf::history;         // what counts as a night
   std::string series = "*";                // GLOB over MATRIX/CELL; the control is always read
   std::optional<std::string> matrix = {};  // that one alone: its name, compared exactly
   std::string metric = "step_time_s";

@@ -64,6 +64,10 @@ TEST_F(KnownSessionsOf, AreWhateverMeasuredTheMatrixForItsOwnSake) {
     ++night;
     add("m", night, 0.1 * night, {0.001}, kind);
   }
+  ExampleRun outside{.attempt = example_attempt("c", 99)};  // of no session that another run is of
+  outside.attempt.sweep_id = "";
+  outside.attempt.matrix = "m";
+  write_run_directory(scratch_ / "runs" / "outside", outside);
   const auto known = load().at("step_time_s");
   ASSERT_THAT(known, SizeIs(1));
   std::vector<std::string> sessions;

@@ -189,6 +189,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
     CellComparison result;
     result.run_id = cell.run_id;
     result.label = cell.label;
+    result.machine = cell.machine();
     result.metric = comparison.metric;
     const auto mine = sample_of(cell, comparison.metric);
     if (!shown_values(mine).empty()) result.current = median(shown_values(mine));

@@ -70,6 +70,14 @@ std::optional<std::string> first_failure(const SweepSummary& summary) {
   return summary.store_error;
 }
 
+// Nights may begin in one second: where the other one is among them, their order counts.
+bool is_not_before(const std::vector<NightPoint>& nights, const NightPoint& night, const AlertNight& other) {
+  const auto found = std::find_if(nights.begin(), nights.end(),
+                                  [&](const NightPoint& point) { return point.night.sweep_id == other.sweep_id; });
+  if (found == nights.end()) return night.night.started_utc >= other.started_utc;
+  return &night >= &*found;
+}
+
 void hold_against(AlertFinding& series, const AlertNight& good) {
   series.last_good = good;
   series.detail =
@@ -317,7 +325,7 @@ void Night::find_last_good_nights() {
       return std::none_of(live.begin(), live.end(), [&](const Alert& alert) {
         const auto& bad = alert.finding;
         return is_bad(bad.kind) && bad.series.matrix == series.series.matrix && bad.series.cell == series.series.cell &&
-               point.night.started_utc >= bad.first_bad.started_utc;
+               is_not_before(nights, point, bad.first_bad);
       });
     });
     if (good == nights.rend()) continue;

@@ -20,6 +20,7 @@ struct AbSide {
   SideKind kind = SideKind::current;
   std::string commit = {};                         // of a revision, 40 digits
   std::filesystem::path engine = {};               // what is started; of a revision once it is built
+  std::filesystem::path libraries = {};            // Launcher
   std::vector<std::string> set = {};               // "attention=flash", for every cell
   std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
 };

@@ -95,6 +95,7 @@ std::string identity(const AbSide& side) {
   const auto binary = read_file(side.engine);
   auto out = fmt::format("{} {}", spec::enum_name(side.kind), binary ? sha256_hex(*binary) : side.engine.string());
   for (const auto& words : side.set) out += " " + words;
+  if (!side.libraries.empty()) out += " libraries " + side.libraries.filename().string();
   for (const auto& words : side.engine_arguments) out += " " + words;
   return out;
 }

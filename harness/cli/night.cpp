@@ -114,6 +114,7 @@ Night::Night(NightOptions options, const CommandContext& context, Interruption& 
 ExecutionSettings Night::settings(const AbSide& side, SweepKind kind) const {
   auto out = execution_settings(options_.ab.execution, kind, options_.runs_folder(), context_);
   out.launcher.engine = side.engine;
+  out.launcher.libraries = side.libraries;
   out.engine_sha256 = engine_sha256(side.engine);
   out.launcher.engine_arguments = side.engine_arguments;
   if (kind != SweepKind::control) out.sweep_id = sweep_id_;
@@ -202,7 +203,7 @@ void Night::measure_control(const PlannedWork& work) {
   }
   say("the control: " + cell->label);
   const PlannedWork control{.cells = {*cell}, .plans = work.plans};
-  const auto execution = settings({.engine = engine->file}, SweepKind::control);
+  const auto execution = settings({.engine = engine->file, .libraries = engine->libraries}, SweepKind::control);
   control_id_ = execution.sweep_id;
   const auto summary = run_planned(control, {.execution = execution}, store_, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
@@ -251,6 +252,7 @@ void Night::measure() {
   const auto work = plan_work(std::move(expansion.cells), context_, catalog_, interruption_.fd());
   keep_demonstrations_apart();  // opens it, too: that it cannot be is better said now than after an hour
   archive_.keep(sweep_id_, report_.matrix, engine_.engine);
+  if (const auto kept = archive_.of_night(sweep_id_)) tonights_libraries_ = kept->libraries;
   if (is_demonstration()) {
     simulate_history(work);
     if (!cancelled_) measure_with_planted_fault(work);
@@ -343,17 +345,19 @@ void Night::choose_engine(const AlertFinding& asked, EngineGroups& engines, NoPa
   } else if (!engine) {
     no_pairs[question] = {Confirmation::unconfirmed,
                           "the engine of the last good night, " + asked.last_good.sweep_id + ", is not in the archive"};
-  } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine)) {
+  } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine) &&
+             (engine->libraries.empty() || engine->libraries == tonights_libraries_)) {
     no_pairs[question] = {Confirmation::refuted,
                           "the engine of the last good night is tonight's, bit for bit: the code did not change"};
   } else if (!engine->problem.empty()) {
     no_pairs[question] = {Confirmation::unconfirmed, engine->problem};
     engines.unusable.insert("The engine of the last good night did not run: " + engine->problem);
   } else {
-    auto group = std::find_if(engines.groups.begin(), engines.groups.end(),
-                              [&](const GoodEngine& g) { return g.good == engine->file && g.bad.asked == bad.asked; });
+    auto group = std::find_if(engines.groups.begin(), engines.groups.end(), [&](const GoodEngine& g) {
+      return g.good.file == engine->file && g.good.libraries == engine->libraries && g.bad.asked == bad.asked;
+    });
     if (group == engines.groups.end()) {
-      group = engines.groups.insert(group, GoodEngine{.good = engine->file, .bad = bad, .cells = {}, .answers = {}});
+      group = engines.groups.insert(group, GoodEngine{.good = *engine, .bad = bad, .cells = {}, .answers = {}});
     }
     group->cells.insert(cell);
     group->answers.insert(question);
@@ -410,7 +414,8 @@ void Night::confirm() {
     if (cancelled_) break;
     const AbSide last_good{.asked = "the last good",
                            .kind = SideKind::binary,
-                           .engine = good.good,
+                           .engine = good.good.file,
+                           .libraries = good.good.libraries,
                            .engine_arguments = engine_.engine_arguments};
     try {
       comparisons.push_back(compare(last_good, good.bad, good.cells, AbPurpose::confirm));
@@ -475,7 +480,8 @@ void Night::compare_with_anchor() {
     report_.notes.push_back(
         fmt::format("Not compared with the anchor of {}: {}", since->started_utc.substr(0, 10), e.what()));
   };
-  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = anchor->file};
+  const AbSide then{
+      .asked = "the anchor", .kind = SideKind::binary, .engine = anchor->file, .libraries = anchor->libraries};
   try {
     auto crept = weigh_anchor(measured_, compare(then, engine_, {}, AbPurpose::anchor), report_.findings);
     report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",

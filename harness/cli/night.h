@@ -57,7 +57,7 @@ class Night {
  private:
   // Cells that the same two engines decide.
   struct GoodEngine {
-    std::filesystem::path good;
+    ArchivedEngine good;
     AbSide bad;
     std::set<std::string> cells;
     std::set<NightQuestion> answers;  // of these cells
@@ -93,8 +93,9 @@ class Night {
   std::string sweep_id_;
   std::string control_id_;  // the sweep of tonight's control; empty: none ran
   AbSide engine_;           // what every cell but a planted one runs with, tonight and on the nights before
-  std::optional<std::string> planted_cell_;  // of a demonstration; that of a matrix without axes has an empty label
-  std::vector<AlertFinding> measured_;       // every series of tonight, as a finding that ends tonight
+  std::filesystem::path tonights_libraries_;  // as the archive has them
+  std::optional<std::string> planted_cell_;   // of a demonstration; that of a matrix without axes has an empty label
+  std::vector<AlertFinding> measured_;        // every series of tonight, as a finding that ends tonight
   std::vector<AlertFinding> screened_;
   std::vector<AlertFinding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
   std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first

@@ -17,6 +17,8 @@ namespace {
 // five times slower as soon as anything else runs on the cores; on idle cores 2000 costs a few percent of a 40 ms step.
 constexpr const char* kSpinCount = "2000";
 
+constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";  // of the dynamic loader
+
 // OpenMPI's options: more ranks than cores are allowed (they yield to each other), and ranks are not bound, because
 // each would be bound to one core while it computes with several threads.
 std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ranks,
@@ -73,6 +75,10 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
     set_default(request.environment, "OMP_WAIT_POLICY", "passive");
   } else {
     set_default(request.environment, "GOMP_SPINCOUNT", kSpinCount);
+  }
+  if (!libraries.empty()) {
+    const char* others = std::getenv(kLibraryPath);
+    request.environment[kLibraryPath] = libraries.string() + (others == nullptr ? "" : ":" + std::string(others));
   }
   if (ranks > 1) {
     if (!mpirun) {

@@ -22,6 +22,7 @@ struct Launcher {
   std::filesystem::path engine;
   std::optional<std::filesystem::path> mpirun;
   std::int64_t cores = 1;                          // to share among the ranks
+  std::filesystem::path libraries = {};            // where the engine finds shared libraries first; empty: as it may
   std::vector<std::string> engine_arguments = {};  // after those of every run: --inject of engine/faults/faults.h
 
   // spec.threads_per_rank, or an even share of the cores.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/matrix/run_id.h"
+#include "harness/nightly/computing_libraries.h"
 #include "harness/run/run_directory.h"
 
 namespace perfbench::harness {
@@ -20,6 +21,7 @@ constexpr std::size_t kDigits = 16;
 constexpr const char* kNights = "nights";
 constexpr const char* kMatrices = "matrices";
 constexpr const char* kControl = "control";
+constexpr const char* kLibraries = "libraries";
 
 std::string first_digits(const std::string& bytes) {
   return sha256_hex(bytes).substr(0, kDigits);
@@ -39,8 +41,48 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return out;
 }
 
+bool are_digits(const std::string& text) {
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// What a record names: an engine, and perhaps its libraries.
+struct Named {
+  std::string engine;
+  std::string libraries;
+};
+
+Named parse_record(const std::string& text) {
+  const auto space = text.find(' ');
+  return {text.substr(0, space), space == std::string::npos ? "" : text.substr(space + 1)};
+}
+
+std::string record_of(const Named& named) {
+  return named.libraries.empty() ? named.engine : named.engine + " " + named.libraries;
+}
+
+// Of the names and contents of libraries; empty without any.
+std::string digits_of(const std::vector<SharedLibrary>& libraries) {
+  std::string all;
+  for (const auto& library : libraries) {
+    all += library.name + " " + sha256_hex(read_file(library.file).value_or("")) + "\n";
+  }
+  return all.empty() ? "" : first_digits(all);
+}
+
+std::string problem_of_libraries(const fs::path& folder, const std::string& digits) {
+  if (!are_digits(digits)) return "the archive's record of its libraries is damaged: '" + digits + "' names none";
+  std::vector<SharedLibrary> found;
+  for (const auto& file : entries(folder)) found.push_back({file.filename().string(), file});
+  try {
+    if (digits_of(found) == digits) return "";
+  } catch (const RunDirectoryError& e) {
+    return e.what();
+  }
+  return "its archived libraries in " + folder.string() + (found.empty() ? " are gone" : " were changed");
+}
+
 std::string problem_of(const fs::path& engine, const std::string& digits) {
-  if (digits.size() != kDigits || digits.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (!are_digits(digits)) {
     return "the archive's record of it is damaged: '" + digits + "' names no engine";
   }
   const auto name = "the archived engine " + engine.string();
@@ -69,12 +111,32 @@ std::string EngineArchive::add(const fs::path& engine) const {
   return digits;
 }
 
+// Under another name first: a folder that is there is whole.
+std::string EngineArchive::add_libraries(const fs::path& engine) const {
+  const auto libraries = computing_libraries(engine);
+  const auto digits = digits_of(libraries);
+  const auto folder = folder_ / kLibraries / digits;
+  if (digits.empty() || fs::exists(folder)) return digits;
+  const auto unfinished = folder_ / kLibraries / (digits + "." + std::to_string(getpid()));
+  fs::remove_all(unfinished);
+  make_folder(unfinished);
+  for (const auto& library : libraries) {
+    write_atomically(unfinished / library.name, read_file(library.file).value_or(""), FileMode::executable);
+  }
+  std::error_code error;
+  fs::rename(unfinished, folder, error);
+  if (!error) return digits;
+  fs::remove_all(unfinished);
+  if (!fs::exists(folder)) throw RunDirectoryError("[nightly] cannot make " + folder.string() + ": " + error.message());
+  return digits;  // another process was faster
+}
+
 void EngineArchive::keep(const std::string& sweep_id, const std::string& matrix, const fs::path& engine) const {
-  const auto digits = add(engine);
+  const Named named{add(engine), add_libraries(engine)};
   make_folder(folder_ / kNights);
   make_folder(folder_ / kMatrices);
   write_atomically(folder_ / kMatrices / sweep_id, matrix);
-  write_atomically(folder_ / kNights / sweep_id, digits);
+  write_atomically(folder_ / kNights / sweep_id, record_of(named));
 }
 
 void EngineArchive::set_control(const fs::path& engine) const {
@@ -84,14 +146,19 @@ void EngineArchive::set_control(const fs::path& engine) const {
     fs::remove(folder_ / digits);
     add(engine);
   }
-  write_atomically(folder_ / kControl, digits);
+  write_atomically(folder_ / kControl, record_of({digits, add_libraries(engine)}));
 }
 
 std::optional<ArchivedEngine> EngineArchive::named_by(const fs::path& file) const {
-  const auto digits = read_file(file);
-  if (!digits) return std::nullopt;
-  const auto engine = fs::absolute(folder_ / *digits);
-  return ArchivedEngine{engine, problem_of(engine, *digits)};
+  const auto record = read_file(file);
+  if (!record) return std::nullopt;
+  const auto named = parse_record(*record);
+  ArchivedEngine out{.file = fs::absolute(folder_ / named.engine)};
+  out.problem = problem_of(out.file, named.engine);
+  if (named.libraries.empty()) return out;
+  out.libraries = fs::absolute(folder_ / kLibraries / named.libraries);
+  if (out.problem.empty()) out.problem = problem_of_libraries(out.libraries, named.libraries);
+  return out;
 }
 
 std::optional<ArchivedEngine> EngineArchive::of_night(const std::string& sweep_id) const {
@@ -108,20 +175,28 @@ void EngineArchive::prune(std::size_t newest_nights) const {
     nights[read_file(folder_ / kMatrices / night.filename()).value_or("")].push_back(night);
   }
   std::set<std::string> used;
-  if (const auto digits = read_file(folder_ / kControl)) used.insert(*digits);
+  const auto use = [&used](const std::string& record) {
+    const auto named = parse_record(record);
+    used.insert({named.engine, named.libraries});
+  };
+  if (const auto record = read_file(folder_ / kControl)) use(*record);
   for (const auto& [matrix, of_matrix] : nights) {
     for (std::size_t i = 0; i < of_matrix.size(); ++i) {
       if (i + newest_nights < of_matrix.size()) {
         fs::remove(of_matrix[i]);
         fs::remove(folder_ / kMatrices / of_matrix[i].filename());
-      } else if (const auto digits = read_file(of_matrix[i])) {
-        used.insert(*digits);
+      } else if (const auto record = read_file(of_matrix[i])) {
+        use(*record);
       }
     }
   }
   for (const auto& entry : entries(folder_)) {
     const auto name = entry.filename().string();
     if (name.size() == kDigits && fs::is_regular_file(entry) && !used.contains(name)) fs::remove(entry);
+  }
+  for (const auto& entry : entries(folder_ / kLibraries)) {
+    const auto name = entry.filename().string();
+    if (name.size() == kDigits && !used.contains(name)) fs::remove_all(entry);
   }
 }
 

@@ -2,7 +2,11 @@
 // control: one that stays the same while everything else changes.
 //
 //   FOLDER/<first 16 digits of the SHA-256>   an executable
-//   FOLDER/nights/<sweep id>                  its digits: the engine of that night
+//   FOLDER/libraries/<digits>/<name>          the libraries that it computed with (computing_libraries.h); the digits
+//   are
+//                                             of their names and contents
+//   FOLDER/nights/<sweep id>                  its digits, and those of its libraries: the engine of that night; older
+//                                             archives have no libraries
 //   FOLDER/matrices/<sweep id>                the matrix of that night; older archives have none
 //   FOLDER/control                            the same, of the fixed one
 #pragma once
@@ -16,6 +20,7 @@ namespace perfbench::harness {
 
 struct ArchivedEngine {
   std::filesystem::path file;
+  std::filesystem::path libraries = {};  // folder for LD_LIBRARY_PATH; empty: none were kept
   std::string problem = {};  // why it must not be run as what was kept: gone, not executable, changed; empty: it may
 };
 
@@ -38,6 +43,7 @@ class EngineArchive {
 
  private:
   std::string add(const std::filesystem::path& engine) const;
+  std::string add_libraries(const std::filesystem::path& engine) const;
   std::optional<ArchivedEngine> named_by(const std::filesystem::path& file) const;
 
   std::filesystem::path folder_;

@@ -99,6 +99,16 @@ TEST_F(SideExecutionTest, OfBothInTurnsHasTheTimesOfEachTurn) {
   EXPECT_EQ(*pair.step_log_ratio, 0) << "the same engine, which makes its times up";
 }
 
+TEST_F(SideExecutionTest, FindsTheLibrariesOfItsSideFirst) {
+  write_text(scratch_ / "engine.sh", "#!/bin/sh\necho \"$LD_LIBRARY_PATH\" >\"$3/path\"\nexec " +
+                                         std::string(PERFBENCH_FAKE_ENGINE) + " \"$@\"\n");
+  std::filesystem::permissions(scratch_ / "engine.sh", std::filesystem::perms::all);
+  execution_.a = {.asked = "then", .engine = scratch_ / "engine.sh", .libraries = "/kept/libraries"};
+  std::filesystem::path directory;
+  EXPECT_EQ(execute_side(execution_, cell_, Side::a, &directory).state, AttemptState::ok);
+  EXPECT_THAT(read_text(directory / "path"), testing::StartsWith("/kept/libraries"));
+}
+
 // It hangs in its second turn, so that the other's never comes again before it has been ended.
 TEST_F(SideExecutionTest, OneThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
   cell_.b.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::hang);

@@ -61,6 +61,18 @@ TEST(Launcher, LeavesAPersonsOwnThreadSettingsAlone) {
   EXPECT_FALSE(request.environment.contains("OMP_PROC_BIND"));
 }
 
+TEST(Launcher, PutsLibrariesBeforeThoseOfThePersonOnEveryRank) {
+  auto launcher = on_eight_cores();
+  EXPECT_FALSE(launcher.request(with_ranks(1), "/runs/001").environment.contains("LD_LIBRARY_PATH"));
+  launcher.libraries = "/kept";
+  EXPECT_EQ(launcher.request(with_ranks(1), "/runs/001").environment.at("LD_LIBRARY_PATH"), "/kept");
+  setenv("LD_LIBRARY_PATH", "/mine", 1);
+  const auto request = launcher.request(with_ranks(2), "/runs/001");
+  unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(request.environment.at("LD_LIBRARY_PATH"), "/kept:/mine");
+  EXPECT_THAT(request.command, Contains("LD_LIBRARY_PATH"));
+}
+
 TEST(Launcher, TakesTheThreadsThatTheRunAsksFor) {
   auto run = with_ranks(1);
   run.threads_per_rank = 3;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/launch/process.h"
+#include "harness/nightly/computing_libraries.h"
 #include "harness/run/run_directory.h"
 #include "tests/harness/example_run.h"
 
@@ -111,6 +113,85 @@ TEST_F(Archive, AControlThatIsNamedAnewIsMended) {
   EXPECT_NE(archive_.control()->problem, "");
   archive_.set_control(engine("fixed"));
   EXPECT_EQ(archive_.control()->problem, "");
+}
+
+// A program that prints the version of a shared library, which stands beside it.
+class ArchiveOfLibraries : public Archive {
+ protected:
+  ArchiveOfLibraries() {
+    fs::create_directories(program_.parent_path());
+    fs::copy_file(PERFBENCH_LIBRARY_USER, program_);
+    install(PERFBENCH_EXAMPLE_LIBRARY_1);
+  }
+  void install(const fs::path& library) {
+    fs::copy_file(library, program_.parent_path() / "libopenblas_example.so", fs::copy_options::overwrite_existing);
+  }
+  static std::string says(const fs::path& engine, const fs::path& libraries) {
+    const auto end =
+        run_process({.command = {engine.string()}, .environment = {{"LD_LIBRARY_PATH", libraries.string()}}});
+    EXPECT_TRUE(end.succeeded()) << end.error_output;
+    return end.output;
+  }
+
+  fs::path program_ = scratch_ / "bin/program";
+};
+
+TEST_F(ArchiveOfLibraries, AnEngineRunsWithThoseOfItsOwnNight) {
+  archive_.keep("night1", "m", program_);
+  install(PERFBENCH_EXAMPLE_LIBRARY_2);
+  archive_.keep("night2", "m", program_);
+  archive_.keep("night3", "m", program_);
+  const auto first = *archive_.of_night("night1");
+  const auto second = *archive_.of_night("night2");
+  EXPECT_EQ(first.file, second.file) << "the engine is the same";
+  EXPECT_EQ(says(first.file, first.libraries), "version 1\n");
+  EXPECT_EQ(says(second.file, second.libraries), "version 2\n");
+  EXPECT_EQ(says(program_, ""), "version 2\n") << "what the machine has now";
+  EXPECT_EQ(archive_.of_night("night3")->libraries, second.libraries) << "kept once";
+  archive_.set_control(program_);
+  EXPECT_EQ(archive_.control()->libraries, second.libraries);
+}
+
+TEST_F(ArchiveOfLibraries, AreForgottenWithTheirLastNightAndMissedWhenTheyAreGone) {
+  archive_.keep("night1", "m", program_);
+  const auto first = archive_.of_night("night1")->libraries;
+  install(PERFBENCH_EXAMPLE_LIBRARY_2);
+  archive_.keep("night2", "m", program_);
+  archive_.prune(1);
+  EXPECT_FALSE(fs::exists(first));
+  const auto second = archive_.of_night("night2")->libraries;
+  EXPECT_EQ(archive_.of_night("night2")->problem, "");
+  write_text(second / "libopenblas_example.so", "another");
+  EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("were changed"));
+  fs::remove_all(second);
+  EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("are gone"));
+  write_text(scratch_ / "archive/nights/night2", archive_.of_night("night2")->file.filename().string() + " ../..");
+  EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("is damaged: '../..' names none"));
+}
+
+TEST_F(ArchiveOfLibraries, WhatWasKeptWithoutThemHasNone) {
+  archive_.keep("night1", "m", engine("no program"));
+  EXPECT_EQ(archive_.of_night("night1")->libraries, "");
+  EXPECT_EQ(archive_.of_night("night1")->problem, "");
+}
+
+TEST(ComputingLibraries, AreThoseThatComputeAndStandByThemselves) {
+  const auto found = parse_loaded_libraries(
+      "\tlinux-vdso.so.1 (0x00007f0f58afd000)\n"
+      "\tlibopenblas.so.0 => /usr/lib/openblas openmp/libopenblas.so.0 (0x00007f0f53f18000)\n"
+      "\tlibdnnl.so.3 => /lib/libdnnl.so.3 (0x00007f0f56200000)\n"
+      "\tlibmpi.so.40 => /lib/libmpi.so.40 (0x00007f0f58803000)\n"
+      "\tlibcudnn.so.9 => /usr/local/cuda/lib/libcudnn.so.9 (0x00007f0f58803000)\n"
+      "\tlibc.so.6 => /lib/libc.so.6 (0x00007f0f5393e000)\n"
+      "\tlibgomp.so.1 => not found\n"
+      "\t/opt/libdnnl.so.9 => /opt/libdnnl.so.9 (0x00007f0f5393e000)\n"
+      "\t/lib64/ld-linux-x86-64.so.2 (0x00007f0f58aff000)\n"
+      "libdnnl.so.3 =>");
+  EXPECT_THAT(found,
+              testing::ElementsAre(SharedLibrary{"libdnnl.so.3", "/lib/libdnnl.so.3"},
+                                   SharedLibrary{"libopenblas.so.0", "/usr/lib/openblas openmp/libopenblas.so.0"}));
+  EXPECT_THAT(computing_libraries("/etc/passwd"), testing::IsEmpty());
+  EXPECT_THAT(computing_libraries("/nowhere"), testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,3 @@
+#pragma once
+
+int example_library_version();

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "harness/matrix/run_id.h"
-#include "harness/nightly/computing_libraries.h"
 #include "harness/run/run_directory.h"
 
 namespace perfbench::harness {
@@ -60,27 +59,6 @@ std::string record_of(const Named& named) {
   return named.libraries.empty() ? named.engine : named.engine + " " + named.libraries;
 }
 
-// Of the names and contents of libraries; empty without any.
-std::string digits_of(const std::vector<SharedLibrary>& libraries) {
-  std::string all;
-  for (const auto& library : libraries) {
-    all += library.name + " " + sha256_hex(read_file(library.file).value_or("")) + "\n";
-  }
-  return all.empty() ? "" : first_digits(all);
-}
-
-std::string problem_of_libraries(const fs::path& folder, const std::string& digits) {
-  if (!are_digits(digits)) return "the archive's record of its libraries is damaged: '" + digits + "' names none";
-  std::vector<SharedLibrary> found;
-  for (const auto& file : entries(folder)) found.push_back({file.filename().string(), file});
-  try {
-    if (digits_of(found) == digits) return "";
-  } catch (const RunDirectoryError& e) {
-    return e.what();
-  }
-  return "its archived libraries in " + folder.string() + (found.empty() ? " are gone" : " were changed");
-}
-
 std::string problem_of(const fs::path& engine, const std::string& digits) {
   if (!are_digits(digits)) {
     return "the archive's record of it is damaged: '" + digits + "' names no engine";
@@ -109,6 +87,37 @@ std::string EngineArchive::add(const fs::path& engine) const {
   make_folder(folder_);
   write_atomically(kept, *bytes, FileMode::executable);
   return digits;
+}
+
+const std::string& EngineArchive::digest_of(const fs::path& file) const {
+  auto& known = digests_[file];
+  std::error_code no_time;
+  std::error_code no_size;
+  const Version now{fs::last_write_time(file, no_time), fs::file_size(file, no_size)};
+  const bool same = !no_time && !no_size && known.version == now && !known.sha256.empty();
+  if (!same) known = {now, sha256_hex(read_file(file).value_or(""))};  // throws for what is no file
+  return known.sha256;
+}
+
+// Of the names and contents of libraries; empty without any.
+std::string EngineArchive::digits_of(const std::vector<SharedLibrary>& libraries) const {
+  std::string all;
+  for (const auto& library : libraries) {
+    all += library.name + " " + digest_of(library.file) + "\n";
+  }
+  return all.empty() ? "" : first_digits(all);
+}
+
+std::string EngineArchive::problem_of_libraries(const fs::path& folder, const std::string& digits) const {
+  if (!are_digits(digits)) return "the archive's record of its libraries is damaged: '" + digits + "' names none";
+  std::vector<SharedLibrary> found;
+  for (const auto& file : entries(folder)) found.push_back({file.filename().string(), file});
+  try {
+    if (digits_of(found) == digits) return "";
+  } catch (const RunDirectoryError& e) {
+    return e.what();
+  }
+  return "its archived libraries in " + folder.string() + (found.empty() ? " are gone" : " were changed");
 }
 
 // Under another name first: a folder that is there is whole.

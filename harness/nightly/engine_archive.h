@@ -12,9 +12,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/nightly/computing_libraries.h"
 
 namespace perfbench::harness {
 
@@ -45,8 +51,18 @@ class EngineArchive {
   std::string add(const std::filesystem::path& engine) const;
   std::string add_libraries(const std::filesystem::path& engine) const;
   std::optional<ArchivedEngine> named_by(const std::filesystem::path& file) const;
+  std::string digits_of(const std::vector<SharedLibrary>& libraries) const;
+  std::string problem_of_libraries(const std::filesystem::path& folder, const std::string& digits) const;
+  const std::string& digest_of(const std::filesystem::path& file) const;
 
   std::filesystem::path folder_;
+  // Of libraries as they were read last: a night asks for the same ones many times.
+  using Version = std::pair<std::filesystem::file_time_type, std::uintmax_t>;
+  struct Digest {
+    Version version;
+    std::string sha256;
+  };
+  mutable std::map<std::filesystem::path, Digest> digests_;
 };
 
 }  // namespace perfbench::harness

@@ -163,6 +163,9 @@ TEST_F(ArchiveOfLibraries, AreForgottenWithTheirLastNightAndMissedWhenTheyAreGon
   EXPECT_EQ(archive_.of_night("night2")->problem, "");
   write_text(second / "libopenblas_example.so", "another");
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("were changed"));
+  fs::remove(second / "libopenblas_example.so");
+  fs::create_directory(second / "libopenblas_example.so");
+  EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("libopenblas_example.so"));
   fs::remove_all(second);
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("are gone"));
   write_text(scratch_ / "archive/nights/night2", archive_.of_night("night2")->file.filename().string() + " ../..");

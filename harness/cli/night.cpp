@@ -301,13 +301,10 @@ void Night::note_changes(const HistoryResult& seen) {
 
 // One that failed and was measured lately vanished, which is a finding; of one that fails every night nothing is known.
 void Night::note_cells_without_numbers(const HistoryResult& seen) {
-  const auto tonight =
-      load_tonight(store_.db(), {.matrix = report_.matrix, .night = NightSweeps{sweep_id_, control_id_}});
-  for (const auto& cell : tonight.cells) {
-    const bool planned_only = cell.state == "infeasible" || cell.state == "excluded";
+  for (const auto& cell : seen.tonight) {
     const bool vanished = std::any_of(seen.vanished.begin(), seen.vanished.end(),
                                       [&](const AlertFinding& found) { return found.series.cell == cell.cell; });
-    if (cell.state == "ok" || planned_only || vanished) continue;
+    if (cell.state == "ok" || cell.only_planned() || vanished) continue;
     report_.unseen.push_back({cell.cell, {}, "it did not run: " + cell.state + ", " + cell.reason});
   }
 }

@@ -42,6 +42,7 @@ HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, c
   const auto tonight = load_tonight(db, query);
   HistoryResult out{.metric = query.metric,
                     .series = screen_series(series, rule),
+                    .tonight = tonight.cells,
                     .vanished = vanished_cells(series, tonight),
                     .future = load_future_nights(db, query),
                     .earlier = earlier_nights(series, tonight)};

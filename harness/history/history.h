@@ -13,6 +13,7 @@ namespace perfbench::harness {
 struct HistoryResult {
   std::string metric;
   std::vector<ScreenedSeries> series;  // of the newest night, or the query's, by matrix, cell, run
+  std::vector<TonightCell> tonight;    // cells of the newest night of each matrix, or of the query's
   std::vector<AlertFinding> vanished;
   std::vector<AlertNight> future;  // not looked at
   // Of every cell that was measured at all, the nights before the newest of its matrix, whatever the machine, oldest

@@ -314,7 +314,7 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
     if (!absent && cell->state == "ok") continue;
     const auto& had_it = absent ? recent.at(s.matrix).of_selection : recent.at(s.matrix).all;
     // What this machine cannot run, another of the same store may.
-    const bool planned_only = !absent && (cell->state == "infeasible" || cell->state == "excluded");
+    const bool planned_only = !absent && cell->only_planned();
     const auto& here = machines.at(s.matrix);
     const auto measured = std::find_if(s.nights.rbegin(), s.nights.rend(), [&](const NightPoint& point) {
       const bool elsewhere = planned_only && !here.empty() && !here.contains(point.machine);

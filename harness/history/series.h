@@ -64,6 +64,8 @@ struct TonightCell {
   std::string cell;
   std::string state;
   std::string reason;
+
+  bool only_planned() const { return state == "infeasible" || state == "excluded"; }
 };
 struct Tonight {
   std::map<std::string, AlertNight> night;       // by matrix

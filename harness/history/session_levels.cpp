@@ -4,6 +4,7 @@
 #include <set>
 
 namespace perfbench::harness {
+
 SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
   SessionLevels out;
   for (const auto& one : series) {

@@ -40,7 +40,7 @@ void AbProgress::begin(const ExecutedPair& pair, const std::string& label, std::
 }
 
 void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells) {
-  const double took_s = static_cast<double>(pair.a.wall_ns + pair.b.wall_ns) * 1e-9;
+  const double took_s = static_cast<double>(pair.wall_ns()) * 1e-9;
   executed_s_ += took_s;
   ++executed_;
   const auto left = pairs_left(cells, looks_);

@@ -1,6 +1,7 @@
 // What a comparison of two sides is made of: process runs, two to a pair.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,8 @@ struct ExecutedPair {
   const SideRun& of(Side side) const { return side == Side::a ? a : b; }
   SideRun& of(Side side) { return side == Side::a ? a : b; }
   bool kept() const { return discard == Discard::none; }
+  // How long the pair took: in turns both runs are alive at once, else one follows the other.
+  std::int64_t wall_ns() const { return in_turns ? std::max(a.wall_ns, b.wall_ns) : a.wall_ns + b.wall_ns; }
 };
 
 // Neither an outcome of measuring (ok) nor of circumstances (quarantined, cancelled): the engine did not finish.

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
 #include "harness/ab/ab_progress.h"
 #include "harness/compare/pair_order.h"
 #include "tests/harness/ab/made_up_runs.h"
@@ -195,6 +199,25 @@ TEST(PairsLeft, CountToTheNextLookAndToTheLast) {
   const auto left = pairs_left(cells, {4, 8, 16});
   EXPECT_EQ(left.to_next_look, 3U);
   EXPECT_EQ(left.at_most, 11U);
+}
+
+std::string progress_after(const ExecutedPair& pair) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  AbProgress(out, SweepProgress::Style::lines, {4}).end(pair, {{.label = "open", .pairs_used = 1, .next_look = 4}});
+  std::fclose(out);
+  const std::unique_ptr<char, void (*)(void*)> owned(text, std::free);
+  return {text, size};
+}
+
+TEST(AbProgress, OfAPairInTurnsCountsItsRunsOnceAsBothAreAliveAtOnce) {
+  ExecutedPair pair;
+  pair.a.wall_ns = 2'000'000'000;
+  pair.b.wall_ns = 3'000'000'000;
+  EXPECT_THAT(progress_after(pair), HasSubstr("in 5.0 s, about 15 s to the next looks"));
+  pair.in_turns = true;
+  EXPECT_THAT(progress_after(pair), HasSubstr("in 3.0 s, about 9 s to the next looks"));
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ Json side_json(const AbSide& side) {
   return {{"asked", side.asked},
           {"kind", spec::enum_name(side.kind)},
           {"commit", side.commit},
-          {"engine", side.engine.string()},
+          {"engine", side.engine.file.string()},
           {"set", side.set}};
 }
 

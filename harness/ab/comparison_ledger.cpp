@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "harness/matrix/run_id.h"
-#include "harness/run/run_directory.h"
+#include "harness/run/attempt_execution.h"
 #include "harness/run/utc.h"
 #include "harness/store/ingest.h"
 #include "harness/store/keys.h"
@@ -15,10 +15,9 @@ namespace perfbench::harness {
 namespace {
 
 void add_side(Connection& db, std::int64_t comparison, Side name, const AbSide& side) {
-  const auto binary = read_file(side.engine);
   Statement(db, "INSERT INTO ab_sides VALUES (?, ?, ?, ?, ?, ?, ?)")
-      .run(comparison, spec::enum_name(name), side.asked, spec::enum_name(side.kind), side.commit, side.engine.string(),
-           binary ? sha256_hex(*binary) : std::string());
+      .run(comparison, spec::enum_name(name), side.asked, spec::enum_name(side.kind), side.commit,
+           side.engine.file.string(), engine_sha256(side.engine.file));
 }
 
 std::optional<std::int64_t> optional_integer(const Statement& row, int column) {

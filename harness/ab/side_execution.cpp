@@ -17,7 +17,6 @@ ExecutionSettings settings_of(const SideExecution& execution, Side side) {
   const auto& what = side == Side::a ? execution.a : execution.b;
   auto settings = execution.settings;
   settings.launcher.engine = what.engine;
-  settings.launcher.libraries = what.libraries;
   settings.launcher.engine_arguments = what.engine_arguments;
   return settings;
 }

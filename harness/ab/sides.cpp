@@ -55,9 +55,9 @@ std::string why_not(const Cell& cell) {
 
 // Asks the engine, which alone knows them, before anything runs.
 void check_faults(const AbSide& side) {
-  std::vector<std::string> command{side.engine.string(), "check"};
-  command.insert(command.end(), side.engine_arguments.begin(), side.engine_arguments.end());
-  const auto end = run_process({.command = command}, {.time_limit = kLongestCheck});
+  std::vector<std::string> arguments{"check"};
+  arguments.insert(arguments.end(), side.engine_arguments.begin(), side.engine_arguments.end());
+  const auto end = run_process(side.engine.request(arguments), {.time_limit = kLongestCheck});
   if (end.succeeded()) return;
   const auto said = end.error_output.substr(0, end.error_output.find('\n'));
   throw InputError(fmt::format("[compare] {}: {}", side.asked,
@@ -81,7 +81,7 @@ AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& curre
     throw InputError(fmt::format("[compare] a fault needs {}, which is not there: it is built and installed beside {}",
                                  engine.string(), kEngineName));
   }
-  AbSide side{.kind = SideKind::fault, .engine = std::move(engine)};
+  AbSide side{.kind = SideKind::fault, .engine = {std::move(engine)}};
   for (const auto& fault : faults) {
     side.asked += (side.asked.empty() ? "" : " ") + std::string(kFaultPrefix) + fault;
     side.engine_arguments.insert(side.engine_arguments.end(), {"--inject", fault});
@@ -92,13 +92,13 @@ AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& curre
 
 AbSide parse_side(const std::string& text, const fs::path& current_engine,
                   const std::function<std::string(const std::string&)>& commit_of) {
-  if (text == "current") return {.asked = text, .kind = SideKind::current, .engine = current_engine};
+  if (text == "current") return {.asked = text, .kind = SideKind::current, .engine = {current_engine}};
   if (text.starts_with(kSetPrefix)) {
-    return {.asked = text, .kind = SideKind::settings, .engine = current_engine, .set = settings_of(text)};
+    return {.asked = text, .kind = SideKind::settings, .engine = {current_engine}, .set = settings_of(text)};
   }
   if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
   if (const auto engine = engine_at(text); !engine.empty()) {
-    return {.asked = text, .kind = SideKind::binary, .engine = fs::absolute(engine).lexically_normal()};
+    return {.asked = text, .kind = SideKind::binary, .engine = {fs::absolute(engine).lexically_normal()}};
   }
   if (looks_like_a_path(text)) {
     throw InputError("[compare] '" + text + "' is no " + kEngineName + " and holds no bin/" + kEngineName);

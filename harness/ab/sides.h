@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/ab/executed_pair.h"
+#include "harness/launch/engine_program.h"
 #include "harness/matrix/matrix.h"
 
 namespace perfbench::harness {
@@ -19,8 +20,7 @@ struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
   SideKind kind = SideKind::current;
   std::string commit = {};                         // of a revision, 40 digits
-  std::filesystem::path engine = {};               // what is started; of a revision once it is built
-  std::filesystem::path libraries = {};            // Launcher
+  EngineProgram engine = {};                       // what is started; of a revision once it is built
   std::vector<std::string> set = {};               // "attention=flash", for every cell
   std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
 };

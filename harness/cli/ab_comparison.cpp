@@ -17,8 +17,9 @@
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/run_id.h"
+#include "harness/matrix/sha256.h"
+#include "harness/run/attempt_execution.h"
 #include "harness/run/interruption.h"
-#include "harness/run/run_directory.h"
 #include "harness/store/database.h"
 #include "reports/format/print.h"
 
@@ -92,10 +93,10 @@ class Preflight {
 };
 
 std::string identity(const AbSide& side) {
-  const auto binary = read_file(side.engine);
-  auto out = fmt::format("{} {}", spec::enum_name(side.kind), binary ? sha256_hex(*binary) : side.engine.string());
+  const auto digest = engine_sha256(side.engine.file);
+  auto out = fmt::format("{} {}", spec::enum_name(side.kind), digest.empty() ? side.engine.file.string() : digest);
   for (const auto& words : side.set) out += " " + words;
-  if (!side.libraries.empty()) out += " libraries " + side.libraries.filename().string();
+  if (!side.engine.libraries.empty()) out += " libraries " + side.engine.libraries.filename().string();
   for (const auto& words : side.engine_arguments) out += " " + words;
   return out;
 }
@@ -208,7 +209,7 @@ AbSide ready_revision(const std::string& commit, const GitHistory& history, cons
   return {.asked = short_commit(commit),
           .kind = SideKind::revision,
           .commit = commit,
-          .engine = build_engine(history, commit, settings)};
+          .engine = {build_engine(history, commit, settings)}};
 }
 
 AbSide ready_side(const std::string& text, const AbOptions& options, const CommandContext& context,

@@ -22,7 +22,7 @@ void print_table(const std::vector<Finding>& findings) {
 }
 
 ExitCode doctor(const std::string& format, const CommandContext& context) {
-  const auto findings = diagnose(collect_facts({.engine = context.engine}));
+  const auto findings = diagnose(collect_facts({.engine = {context.engine}}));
   if (format == "json") {
     reports::print_text(stdout, reports::json_text(spec::value_to_json(findings, spec::Written::whole), 1));
   } else {

@@ -8,8 +8,6 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/launch/node_limits.h"
-#include "harness/matrix/sha256.h"
-#include "harness/run/run_directory.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
@@ -40,21 +38,12 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
                                      const CommandContext& context) {
   const std::chrono::duration<double> limit(options.timeout_s);
   return {.runs = std::move(runs),
-          .launcher = {.engine = context.engine, .mpirun = find_mpirun(), .cores = allowed_cores()},
+          .launcher = {.engine = {context.engine}, .mpirun = find_mpirun(), .cores = allowed_cores()},
           .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
           .memory_limit_bytes = static_cast<std::int64_t>(options.memory_limit_gib * 0x1p30),
           .sweep_id = new_sweep_id(),
           .sweep_kind = kind,
           .perfbench_version = PERFBENCH_VERSION};
-}
-
-std::string engine_sha256(const std::filesystem::path& engine) {
-  try {
-    const auto bytes = read_file(engine);
-    return bytes ? sha256_hex(*bytes) : std::string();
-  } catch (const RunDirectoryError&) {
-    return {};
-  }
 }
 
 }  // namespace perfbench::harness

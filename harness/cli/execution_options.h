@@ -19,7 +19,4 @@ void add_execution_options(CLI::App& command, ExecutionOptions& options);
 ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,
                                      const CommandContext& context);
 
-// AttemptRecord::engine_sha256; empty where the file cannot be read.
-std::string engine_sha256(const std::filesystem::path& engine);
-
 }  // namespace perfbench::harness

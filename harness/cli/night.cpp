@@ -114,8 +114,7 @@ Night::Night(NightOptions options, const CommandContext& context, Interruption& 
 ExecutionSettings Night::settings(const AbSide& side, SweepKind kind) const {
   auto out = execution_settings(options_.ab.execution, kind, options_.runs_folder(), context_);
   out.launcher.engine = side.engine;
-  out.launcher.libraries = side.libraries;
-  out.engine_sha256 = engine_sha256(side.engine);
+  out.engine_sha256 = engine_sha256(side.engine.file);
   out.launcher.engine_arguments = side.engine_arguments;
   if (kind != SweepKind::control) out.sweep_id = sweep_id_;
   out.selection = options_.ab.matrix.selection();
@@ -158,7 +157,7 @@ void Night::simulate_history(const PlannedWork& work) {
   for (const auto& folder : write_simulated_nights(folders, options_.runs_folder(), how)) {
     const auto attempt = read_attempt(folder);
     if (std::exchange(night, attempt->sweep_id) != attempt->sweep_id) {
-      archive_.keep(night, attempt->matrix, engine_.engine);
+      archive_.keep(night, attempt->matrix, engine_.engine.file);
     }
     store_.ingest(folder);
   }
@@ -203,7 +202,7 @@ void Night::measure_control(const PlannedWork& work) {
   }
   say("the control: " + cell->label);
   const PlannedWork control{.cells = {*cell}, .plans = work.plans};
-  const auto execution = settings({.engine = engine->file, .libraries = engine->libraries}, SweepKind::control);
+  const auto execution = settings({.engine = engine->program}, SweepKind::control);
   control_id_ = execution.sweep_id;
   const auto summary = run_planned(control, {.execution = execution}, store_, interruption_);
   cancelled_ = cancelled_ || summary.cancelled;
@@ -235,7 +234,7 @@ void Night::keep_demonstrations_apart() {
 void Night::measure() {
   // These throw for what cannot work, before anything runs.
   options_.ab.rule();
-  engine_ = {.asked = "tonight's", .engine = context_.engine};
+  engine_ = {.asked = "tonight's", .engine = {context_.engine}};
   if (is_demonstration()) {
     engine_ = faulty_side({kDemonstrationClock}, context_.engine);
     faulty_side({options_.fault}, context_.engine);
@@ -251,8 +250,8 @@ void Night::measure() {
   }
   const auto work = plan_work(std::move(expansion.cells), context_, catalog_, interruption_.fd());
   keep_demonstrations_apart();  // opens it, too: that it cannot be is better said now than after an hour
-  archive_.keep(sweep_id_, report_.matrix, engine_.engine);
-  if (const auto kept = archive_.of_night(sweep_id_)) tonights_libraries_ = kept->libraries;
+  archive_.keep(sweep_id_, report_.matrix, engine_.engine.file);
+  if (const auto kept = archive_.of_night(sweep_id_)) tonights_libraries_ = kept->program.libraries;
   if (is_demonstration()) {
     simulate_history(work);
     if (!cancelled_) measure_with_planted_fault(work);
@@ -342,8 +341,8 @@ void Night::choose_engine(const AlertFinding& asked, EngineGroups& engines, NoPa
   } else if (!engine) {
     no_pairs[question] = {Confirmation::unconfirmed,
                           "the engine of the last good night, " + asked.last_good.sweep_id + ", is not in the archive"};
-  } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->file, bad.engine) &&
-             (engine->libraries.empty() || engine->libraries == tonights_libraries_)) {
+  } else if (bad.engine_arguments == engine_.engine_arguments && same_file(engine->program.file, bad.engine.file) &&
+             (engine->program.libraries.empty() || engine->program.libraries == tonights_libraries_)) {
     no_pairs[question] = {Confirmation::refuted,
                           "the engine of the last good night is tonight's, bit for bit: the code did not change"};
   } else if (!engine->problem.empty()) {
@@ -351,7 +350,7 @@ void Night::choose_engine(const AlertFinding& asked, EngineGroups& engines, NoPa
     engines.unusable.insert("The engine of the last good night did not run: " + engine->problem);
   } else {
     auto group = std::find_if(engines.groups.begin(), engines.groups.end(), [&](const GoodEngine& g) {
-      return g.good.file == engine->file && g.good.libraries == engine->libraries && g.bad.asked == bad.asked;
+      return g.good.program == engine->program && g.bad.asked == bad.asked;
     });
     if (group == engines.groups.end()) {
       group = engines.groups.insert(group, GoodEngine{.good = *engine, .bad = bad, .cells = {}, .answers = {}});
@@ -411,8 +410,7 @@ void Night::confirm() {
     if (cancelled_) break;
     const AbSide last_good{.asked = "the last good",
                            .kind = SideKind::binary,
-                           .engine = good.good.file,
-                           .libraries = good.good.libraries,
+                           .engine = good.good.program,
                            .engine_arguments = engine_.engine_arguments};
     try {
       comparisons.push_back(compare(last_good, good.bad, good.cells, AbPurpose::confirm));
@@ -466,7 +464,7 @@ void Night::compare_with_anchor() {
   if (!anchor || !since) return;
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor, report_.started_utc);
   if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
-  if (!anchor->problem.empty() || same_file(anchor->file, context_.engine)) return;  // the control has said why
+  if (!anchor->problem.empty() || same_file(anchor->program.file, context_.engine)) return;  // the control has said why
   say("once a month: pairs of the control's engine, the anchor, and tonight's");
   for (auto& series : measured_) {
     series.last_good = *since;
@@ -477,8 +475,7 @@ void Night::compare_with_anchor() {
     report_.notes.push_back(
         fmt::format("Not compared with the anchor of {}: {}", since->started_utc.substr(0, 10), e.what()));
   };
-  const AbSide then{
-      .asked = "the anchor", .kind = SideKind::binary, .engine = anchor->file, .libraries = anchor->libraries};
+  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = anchor->program};
   try {
     auto crept = weigh_anchor(measured_, compare(then, engine_, {}, AbPurpose::anchor), report_.findings);
     report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",

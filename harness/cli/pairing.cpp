@@ -16,8 +16,8 @@ namespace {
 // Asks the engine, as one of an earlier revision may not know them.
 bool knows_turns(const AbSide& side, int cancel_fd) {
   constexpr auto kLongest = std::chrono::minutes(1);
-  const auto end = run_process({.command = {side.engine.string(), "check", "--turns"}},
-                               {.time_limit = kLongest, .cancel_fd = cancel_fd});
+  const auto end =
+      run_process(side.engine.request({"check", "--turns"}), {.time_limit = kLongest, .cancel_fd = cancel_fd});
   if (end.cancel_seen) throw Cancelled("[compare] cancelled; nothing was run");
   return end.succeeded();
 }

@@ -37,7 +37,7 @@ Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
 ExitCode plan(const PlanOptions& options, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir());
   auto expansion = load_matrix(options.matrix, catalog, context.data_dir());
-  PlanRequest request{.engine = context.engine, .catalog = &catalog};
+  PlanRequest request{.engine = {context.engine}, .catalog = &catalog};
   std::vector<PlannedCell> planned;
   if (options.details.empty()) {
     planned = plan_cells(std::move(expansion.cells), request);

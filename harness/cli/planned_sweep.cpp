@@ -25,9 +25,9 @@ Connection& SweepStore::db() {
 PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, const ModelCatalog& catalog,
                       int cancel_fd) {
   PlannedWork work;
-  RunnableCheck here(context.engine, cancel_fd);
+  RunnableCheck here({context.engine}, cancel_fd);
   for (auto& planned :
-       plan_cells(std::move(cells), {.engine = context.engine, .catalog = &catalog, .cancel_fd = cancel_fd})) {
+       plan_cells(std::move(cells), {.engine = {context.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
     CellPlan plan;
     if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
     if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);

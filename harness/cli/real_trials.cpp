@@ -36,7 +36,7 @@ RealRates run_real_trials(const RealTrials& what, const CommandContext& context,
   auto options = what.ab;
   options.metrics = {kMetric};
   const auto rule = options.rule();
-  const AbSide itself{.asked = "current", .engine = context.engine};
+  const AbSide itself{.asked = "current", .engine = {context.engine}};
   std::vector<AbSide> sides{itself};
   for (const auto& fault : what.faults) sides.push_back(faulty_side({fault}, context.engine));
   std::vector<Verdicts> verdicts(sides.size());

@@ -9,7 +9,7 @@
 
 namespace perfbench::harness {
 
-RunnableCheck::RunnableCheck(std::filesystem::path engine, int cancel_fd)
+RunnableCheck::RunnableCheck(EngineProgram engine, int cancel_fd)
     : engine_(std::move(engine)), cancel_fd_(cancel_fd), mpirun_(find_mpirun().has_value()) {}
 
 std::optional<std::string> RunnableCheck::obstacle(const PlannedCell& planned) {

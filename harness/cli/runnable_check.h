@@ -1,7 +1,6 @@
 // Whether this machine can execute the cells that an engine has planned.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -14,13 +13,13 @@ namespace perfbench::harness {
 class RunnableCheck {
  public:
   // Throws Cancelled, later, once a byte can be read from `cancel_fd`.
-  RunnableCheck(std::filesystem::path engine, int cancel_fd);
+  RunnableCheck(EngineProgram engine, int cancel_fd);
 
   // Why not, in one line; nothing if it can. `planned` is feasible.
   std::optional<std::string> obstacle(const PlannedCell& planned);
 
  private:
-  const std::filesystem::path engine_;
+  const EngineProgram engine_;
   const int cancel_fd_;
   const bool mpirun_;
   std::optional<EngineAnswer> answer_;  // asked when the first cell comes that depends on it

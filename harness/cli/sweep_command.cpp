@@ -82,7 +82,7 @@ ResumedSweep resumed_sweep(const Connection& db, const std::string& matrix, cons
     out.obstacle = fmt::format(
         "[sweep] --resume: another engine began the sweep {} (SHA-256 {}; {} is {}), and one table would show the two "
         "as one: go on with that engine, or begin a new sweep without --resume",
-        *sweep_id, fmt::join(begun.engines, ", "), execution.launcher.engine.string(), execution.engine_sha256);
+        *sweep_id, fmt::join(begun.engines, ", "), execution.launcher.engine.file.string(), execution.engine_sha256);
   }
   return out;
 }
@@ -100,7 +100,7 @@ SweepOptions sweep_options(const SweepArguments& args, const CommandContext& con
 // Asked for by hand, a device that is not there is an error; in a matrix it is a cell that is only planned.
 void require_device(const std::string& device, const CommandContext& context) {
   if (device != spec::enum_name(spec::Device::cuda)) return;
-  const auto answer = ask_engine_environment(context.engine);
+  const auto answer = ask_engine_environment({context.engine});
   if (!answer.facts) throw InputError("[sweep] --device cuda: " + answer.error);
   if (const auto why_not = no_gpus_for(1, *answer.facts)) throw InputError("[sweep] --device cuda: " + *why_not);
 }
@@ -111,7 +111,7 @@ ExitCode sweep(SweepArguments args, const CommandContext& context) {
   if (!args.device.empty()) args.matrix.overrides.set.push_back("device=" + args.device);
   auto expansion = load_matrix(args.matrix, catalog, context.data_dir());
   if (args.dry_run) {
-    const auto planned = plan_cells(std::move(expansion.cells), {.engine = context.engine, .catalog = &catalog});
+    const auto planned = plan_cells(std::move(expansion.cells), {.engine = {context.engine}, .catalog = &catalog});
     write_plan(expansion.name, planned, PlanFormat::table,
                [](std::string_view part) { reports::print_text(stdout, part); });
     return ExitCode::fine;

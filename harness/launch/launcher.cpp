@@ -17,8 +17,6 @@ namespace {
 // five times slower as soon as anything else runs on the cores; on idle cores 2000 costs a few percent of a 40 ms step.
 constexpr const char* kSpinCount = "2000";
 
-constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";  // of the dynamic loader
-
 // OpenMPI's options: more ranks than cores are allowed (they yield to each other), and ranks are not bound, because
 // each would be bound to one core while it computes with several threads.
 std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ranks,
@@ -65,6 +63,7 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
   const auto threads = threads_per_rank(run);
   ProcessRequest request;
   request.output_file = attempt_dir / kLogFile;
+  request.environment = engine.environment();
   request.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   request.environment["OMP_DYNAMIC"] = "false";
   // Threads stay free to move: bound ones wait for whatever else runs on their core, and ranks that each bind from the
@@ -76,10 +75,6 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
   } else {
     set_default(request.environment, "GOMP_SPINCOUNT", kSpinCount);
   }
-  if (!libraries.empty()) {
-    const char* others = std::getenv(kLibraryPath);
-    request.environment[kLibraryPath] = libraries.string() + (others == nullptr ? "" : ":" + std::string(others));
-  }
   if (ranks > 1) {
     if (!mpirun) {
       throw LaunchError(
@@ -89,7 +84,7 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
     }
     request.command = mpirun_command(*mpirun, ranks, request.environment);
   }
-  request.command.insert(request.command.end(), {engine.string(), "run", "--dir", attempt_dir.string()});
+  request.command.insert(request.command.end(), {engine.file.string(), "run", "--dir", attempt_dir.string()});
   request.command.insert(request.command.end(), engine_arguments.begin(), engine_arguments.end());
   return request;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/launch/engine_program.h"
 #include "harness/launch/process.h"
 #include "workloads/spec/run_spec.h"
 
@@ -19,10 +20,9 @@ std::optional<std::filesystem::path> find_mpirun();
 std::optional<std::filesystem::path> find_in_path(const std::string& name);
 
 struct Launcher {
-  std::filesystem::path engine;
+  EngineProgram engine;
   std::optional<std::filesystem::path> mpirun;
   std::int64_t cores = 1;                          // to share among the ranks
-  std::filesystem::path libraries = {};            // where the engine finds shared libraries first; empty: as it may
   std::vector<std::string> engine_arguments = {};  // after those of every run: --inject of engine/faults/faults.h
 
   // spec.threads_per_rank, or an even share of the cores.

@@ -162,11 +162,11 @@ std::optional<ArchivedEngine> EngineArchive::named_by(const fs::path& file) cons
   const auto record = read_file(file);
   if (!record) return std::nullopt;
   const auto named = parse_record(*record);
-  ArchivedEngine out{.file = fs::absolute(folder_ / named.engine)};
-  out.problem = problem_of(out.file, named.engine);
+  ArchivedEngine out{.program = {.file = fs::absolute(folder_ / named.engine)}};
+  out.problem = problem_of(out.program.file, named.engine);
   if (named.libraries.empty()) return out;
-  out.libraries = fs::absolute(folder_ / kLibraries / named.libraries);
-  if (out.problem.empty()) out.problem = problem_of_libraries(out.libraries, named.libraries);
+  out.program.libraries = fs::absolute(folder_ / kLibraries / named.libraries);
+  if (out.problem.empty()) out.problem = problem_of_libraries(out.program.libraries, named.libraries);
   return out;
 }
 

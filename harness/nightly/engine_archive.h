@@ -20,13 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include "harness/launch/engine_program.h"
 #include "harness/nightly/computing_libraries.h"
 
 namespace perfbench::harness {
 
 struct ArchivedEngine {
-  std::filesystem::path file;
-  std::filesystem::path libraries = {};  // folder for LD_LIBRARY_PATH; empty: none were kept
+  EngineProgram program;     // without libraries: none were kept
   std::string problem = {};  // why it must not be run as what was kept: gone, not executable, changed; empty: it may
 };
 

@@ -48,10 +48,10 @@ void write_text(const fs::path& file, const std::string& text) {
 
 class DrySession {
  public:
-  DrySession(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
+  DrySession(const EngineProgram& engine, const std::vector<const spec::RunSpec*>& runs,
              std::optional<std::size_t> most_groups, const std::function<void(DryAnswer)>& take,
              const DryLimits& limits)
-      : engine_(fs::absolute(engine)),
+      : engine_{fs::absolute(engine.file), engine.libraries},
         runs_(runs),
         most_groups_(most_groups),
         take_(take),
@@ -150,26 +150,25 @@ class DrySession {
     for (std::size_t i = first; i < end; ++i) text += spec::canonical_json(*runs_[i]) + "\n";
     const auto file = "runs." + std::to_string(worker);
     write_text(folder_.path() / file, text);
-    std::vector<std::string> command{engine_.string(), "dry", "--lines"};
-    if (most_groups_) command.insert(command.end(), {"--largest", std::to_string(*most_groups_)});
-    command.push_back(file);
-    return request(std::move(command), output);
+    std::vector<std::string> arguments{"dry", "--lines"};
+    if (most_groups_) arguments.insert(arguments.end(), {"--largest", std::to_string(*most_groups_)});
+    arguments.push_back(file);
+    return request(arguments, output);
   }
 
   // One of before --lines, asked in the way that every engine knows: it may name every tensor.
   ProcessRequest request_of_older_engine(std::size_t worker, std::size_t first, std::size_t end,
                                          const fs::path& output) const {
-    std::vector<std::string> command{engine_.string(), "dry"};
+    std::vector<std::string> arguments{"dry"};
     for (std::size_t i = first; i < end; ++i) {
-      command.push_back(fmt::format("{}.{}.json", worker, i - first));
-      write_text(folder_.path() / command.back(), spec::canonical_json(*runs_[i]));
+      arguments.push_back(fmt::format("{}.{}.json", worker, i - first));
+      write_text(folder_.path() / arguments.back(), spec::canonical_json(*runs_[i]));
     }
-    return request(std::move(command), output);
+    return request(arguments, output);
   }
 
-  ProcessRequest request(std::vector<std::string> command, const fs::path& output) const {
-    ProcessRequest request;
-    request.command = std::move(command);
+  ProcessRequest request(const std::vector<std::string>& arguments, const fs::path& output) const {
+    auto request = engine_.request(arguments);
     request.working_dir = folder_.path();
     request.output_file = output;
     request.largest_file_bytes = limits_.output_bytes;
@@ -235,7 +234,7 @@ class DrySession {
     take_(std::move(answer));
   }
 
-  const fs::path engine_;
+  const EngineProgram engine_;
   const std::vector<const spec::RunSpec*>& runs_;
   const std::optional<std::size_t> most_groups_;
   std::atomic<bool> takes_lines_ = true;
@@ -254,7 +253,7 @@ class DrySession {
 
 }  // namespace
 
-void ask_dry_engine(const fs::path& engine, const std::vector<const spec::RunSpec*>& runs,
+void ask_dry_engine(const EngineProgram& engine, const std::vector<const spec::RunSpec*>& runs,
                     std::optional<std::size_t> most_groups, const std::function<void(DryAnswer)>& take, int cancel_fd,
                     const DryLimits& limits) {
   if (!runs.empty()) DrySession(engine, runs, most_groups, take, limits).ask_all(cancel_fd);

@@ -3,12 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/launch/engine_program.h"
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/run_spec.h"
 
@@ -31,7 +31,7 @@ struct DryLimits {
 // without a single report ends the asking: what has no answer yet is answered with that failure. Throws LaunchError
 // when the engine cannot be started, Cancelled once a byte can be read from `cancel_fd` (-1: none; a second byte skips
 // the grace).
-void ask_dry_engine(const std::filesystem::path& engine, const std::vector<const spec::RunSpec*>& runs,
+void ask_dry_engine(const EngineProgram& engine, const std::vector<const spec::RunSpec*>& runs,
                     std::optional<std::size_t> most_groups, const std::function<void(DryAnswer)>& take,
                     int cancel_fd = -1, const DryLimits& limits = {});
 

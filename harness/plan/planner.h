@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/launch/engine_program.h"
 #include "harness/matrix/cell.h"
 #include "harness/plan/dry_engine.h"
 #include "workloads/spec/dry_counts.h"
@@ -35,7 +36,7 @@ struct PlannedCell {
 enum class TensorList { drop, keep };
 
 struct PlanRequest {
-  std::filesystem::path engine;  // perfbench-engine
+  EngineProgram engine;
   const ModelCatalog* catalog = nullptr;
   TensorList tensors = TensorList::drop;
   int cancel_fd = -1;  // -1: none

@@ -57,14 +57,13 @@ std::vector<double> probe_times(const std::string& output) {
   return times;
 }
 
-void ask_engine(const fs::path& engine, MachineFacts& facts) {
+void ask_engine(const EngineProgram& engine, MachineFacts& facts) {
   auto answer = ask_engine_environment(engine);
   facts.engine = std::move(answer.facts);
   facts.engine_error = std::move(answer.error);
   if (!facts.engine) return;
   try {
-    const auto probe =
-        run_process({.command = {engine.string(), "probe", "--count", "30"}}, {.time_limit = kEngineTime});
+    const auto probe = run_process(engine.request({"probe", "--count", "30"}), {.time_limit = kEngineTime});
     if (probe.succeeded()) facts.probe_ns = probe_times(probe.output);
   } catch (const LaunchError& e) {
     facts.engine_error = e.what();
@@ -73,18 +72,17 @@ void ask_engine(const fs::path& engine, MachineFacts& facts) {
 
 }  // namespace
 
-EngineAnswer ask_engine_environment(const fs::path& engine, int cancel_fd) {
+EngineAnswer ask_engine_environment(const EngineProgram& engine, int cancel_fd) {
   try {
-    const auto answer =
-        run_process({.command = {engine.string(), "env"}}, {.time_limit = kEngineTime, .cancel_fd = cancel_fd});
+    const auto answer = run_process(engine.request({"env"}), {.time_limit = kEngineTime, .cancel_fd = cancel_fd});
     if (answer.cause == EndCause::cancelled)
       throw Cancelled("[doctor] cancelled while the engine was asked about this machine");
     if (answer.succeeded()) return {spec::parse_environment(answer.output), ""};
-    return {{}, "'" + engine.string() + " env' ended with exit code " + std::to_string(answer.exit_code)};
+    return {{}, "'" + engine.file.string() + " env' ended with exit code " + std::to_string(answer.exit_code)};
   } catch (const LaunchError& e) {
     return {{}, e.what()};
   } catch (const spec::SpecError& e) {
-    return {{}, "'" + engine.string() + " env' printed something else: " + e.what()};
+    return {{}, "'" + engine.file.string() + " env' printed something else: " + e.what()};
   }
 }
 

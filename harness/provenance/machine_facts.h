@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/launch/engine_program.h"
 #include "harness/provenance/cpu_activity.h"
 #include "workloads/spec/environment.h"
 
@@ -34,10 +35,10 @@ struct EngineAnswer {
   std::string error;  // why there are none
 };
 // What `perfbench-engine env` prints. Throws Cancelled once a byte can be read from `cancel_fd` (-1: none).
-EngineAnswer ask_engine_environment(const std::filesystem::path& engine, int cancel_fd = -1);
+EngineAnswer ask_engine_environment(const EngineProgram& engine, int cancel_fd = -1);
 
 struct FactQuery {
-  std::filesystem::path engine;
+  EngineProgram engine;
   std::filesystem::path disk = ".";  // where run directories will be
   std::filesystem::path root = "/";  // tests put made-up /proc and /sys below another folder
 };

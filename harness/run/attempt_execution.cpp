@@ -8,6 +8,7 @@
 
 #include "harness/launch/classify.h"
 #include "harness/launch/log_tail.h"
+#include "harness/matrix/sha256.h"
 #include "harness/run/attempt_json.h"
 #include "harness/run/evidence_file.h"
 #include "harness/run/finiteness_of_steps.h"
@@ -186,6 +187,15 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
 }
 
 }  // namespace
+
+std::string engine_sha256(const fs::path& engine) {
+  try {
+    const auto bytes = read_file(engine);
+    return bytes ? sha256_hex(*bytes) : std::string();
+  } catch (const RunDirectoryError&) {
+    return {};
+  }
+}
 
 FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
   const auto directory = prepare(cell, settings);

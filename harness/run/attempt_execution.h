@@ -35,6 +35,9 @@ struct FinishedAttempt {
   bool cancel_seen = false;  // an interruption arrived meanwhile, whatever ended the attempt
 };
 
+// AttemptRecord::engine_sha256; empty where the file cannot be read.
+std::string engine_sha256(const std::filesystem::path& engine);
+
 // Called several times a second with the steps that rank 0 has finished.
 using StepsListener = std::function<void(std::int64_t steps)>;
 

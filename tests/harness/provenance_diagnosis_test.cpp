@@ -152,6 +152,14 @@ TEST_F(CpuActivityOfFiles, NamesWhoKeptCoresBusyAndWhatWasStolen) {
   EXPECT_DOUBLE_EQ(activity.busy[1].cores, 0.5);
 }
 
+TEST(EngineAnswer, IsOfAnEngineWithItsOwnLibraries) {
+  const auto engine = testing::TempDir() + "engine_that_tells_its_libraries.sh";
+  std::ofstream(engine) << "#!/bin/sh\n[ \"$LD_LIBRARY_PATH\" = /kept ] && exit 3\nexit 4\n";
+  fs::permissions(engine, fs::perms::all);
+  EXPECT_THAT(ask_engine_environment({engine}).error, HasSubstr("exit code 4"));
+  EXPECT_THAT(ask_engine_environment({engine, "/kept"}).error, HasSubstr("exit code 3"));
+}
+
 TEST(MachineFacts, AreReadFromTheFilesOfAnyRootAndAMissingEngineIsAFact) {
   const fs::path root = fs::path(testing::TempDir()) / "facts_root";
   const auto put = [&root](const char* path, const char* text) {
@@ -164,7 +172,7 @@ TEST(MachineFacts, AreReadFromTheFilesOfAnyRootAndAMissingEngineIsAFact) {
   put("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
   put("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
   put("dev/nvidia0", "");
-  const auto facts = collect_facts({.engine = root / "absent-engine", .disk = root, .root = root});
+  const auto facts = collect_facts({.engine = {root / "absent-engine"}, .disk = root, .root = root});
   EXPECT_EQ(facts.swap_used_bytes, 6 * 1024);
   EXPECT_DOUBLE_EQ(facts.load_1m, 1.5);
   EXPECT_TRUE(facts.virtual_machine);

@@ -99,7 +99,7 @@ TEST_F(Revisions, ASideIsCurrentSettingsABinaryOrARevision) {
   const auto parse = [](const std::string& text) {
     return parse_side(text, "/current", [](const std::string& revision) { return "commit of " + revision; });
   };
-  EXPECT_EQ(parse("current").engine, "/current");
+  EXPECT_EQ(parse("current").engine.file, "/current");
   EXPECT_THAT(parse("set:remat=full,attention=flash").set, ElementsAre("remat=full", "attention=flash"));
   EXPECT_EQ(parse("HEAD~1").commit, "commit of HEAD~1");
   fs::create_directories(scratch_ / "installed/bin");
@@ -109,7 +109,7 @@ TEST_F(Revisions, ASideIsCurrentSettingsABinaryOrARevision) {
   fs::permissions(scratch_ / "installed/bin/perfbench-engine", fs::perms::all);
   const auto installed = parse((scratch_ / "installed").string());
   EXPECT_EQ(installed.kind, SideKind::binary);
-  EXPECT_EQ(installed.engine, scratch_ / "installed/bin/perfbench-engine");
+  EXPECT_EQ(installed.engine.file, scratch_ / "installed/bin/perfbench-engine");
   EXPECT_THAT(error_of([&] { parse("./nothing"); }), HasSubstr("'./nothing'"));
   EXPECT_THAT(error_of([&] { parse("set:"); }), HasSubstr("set:KEY=VALUE"));
 }

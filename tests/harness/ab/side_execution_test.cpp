@@ -36,7 +36,7 @@ class SideExecutionTest : public testing::Test {
     cell_.b = cell_.a;
     cell_.b.run.seed = static_cast<std::int64_t>(fake::FakeBehaviour::failed);
     cell_.b.run_id = run_id(cell_.b.run);
-    execution_.a.engine = execution_.b.engine = PERFBENCH_FAKE_ENGINE;
+    execution_.a.engine.file = execution_.b.engine.file = PERFBENCH_FAKE_ENGINE;
   }
   SideRun execute(Side side) { return execute_side(execution_, cell_, side); }
 
@@ -66,7 +66,7 @@ TEST_F(SideExecutionTest, StoresEachRunAndGivesItsMetricsAndInstructions) {
 }
 
 TEST_F(SideExecutionTest, AnEngineThatIsNotThereFailsItsRun) {
-  execution_.b.engine = scratch_ / "nothing";
+  execution_.b.engine.file = scratch_ / "nothing";
   const auto b = execute(Side::b);
   EXPECT_TRUE(is_failed_run(b));
   EXPECT_THAT(b.reason, HasSubstr("nothing"));
@@ -77,7 +77,7 @@ TEST_F(SideExecutionTest, RecordsOfAnUnknownKindAreNamedWithTheSide) {
   write_text(scratch_ / "odd.sh", "#!/bin/sh\n" + std::string(PERFBENCH_FAKE_ENGINE) +
                                       " \"$@\"\necho '{\"colour\": 1}' > \"$3/env.json\"\n");
   std::filesystem::permissions(scratch_ / "odd.sh", std::filesystem::perms::all);
-  execution_.a = {.asked = "v0", .engine = scratch_ / "odd.sh"};
+  execution_.a = {.asked = "v0", .engine = {scratch_ / "odd.sh"}};
   try {
     execute(Side::a);
     FAIL() << "taken in";
@@ -103,7 +103,7 @@ TEST_F(SideExecutionTest, FindsTheLibrariesOfItsSideFirst) {
   write_text(scratch_ / "engine.sh", "#!/bin/sh\necho \"$LD_LIBRARY_PATH\" >\"$3/path\"\nexec " +
                                          std::string(PERFBENCH_FAKE_ENGINE) + " \"$@\"\n");
   std::filesystem::permissions(scratch_ / "engine.sh", std::filesystem::perms::all);
-  execution_.a = {.asked = "then", .engine = scratch_ / "engine.sh", .libraries = "/kept/libraries"};
+  execution_.a = {.asked = "then", .engine = {scratch_ / "engine.sh", "/kept/libraries"}};
   std::filesystem::path directory;
   EXPECT_EQ(execute_side(execution_, cell_, Side::a, &directory).state, AttemptState::ok);
   EXPECT_THAT(read_text(directory / "path"), testing::StartsWith("/kept/libraries"));
@@ -124,7 +124,7 @@ TEST_F(SideExecutionTest, OneThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
 
 TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s", .seed = 9};
-  comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
+  comparison.a.engine.file = comparison.b.engine.file = PERFBENCH_FAKE_ENGINE;
   begin_comparison(db_, comparison);
   ExecutedPair pair{.cell = 0, .number = 1, .first = Side::b, .a = execute(Side::a), .b = execute(Side::b)};
   pair.a.load = {.steal_fraction = 0.25, .foreign_fraction = 0.5};

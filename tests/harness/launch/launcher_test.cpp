@@ -24,7 +24,7 @@ spec::RunSpec with_ranks(std::int64_t ranks) {
 }
 
 Launcher on_eight_cores() {
-  return {.engine = "/opt/perfbench-engine", .mpirun = "/usr/bin/mpirun", .cores = 8};
+  return {.engine = {"/opt/perfbench-engine"}, .mpirun = "/usr/bin/mpirun", .cores = 8};
 }
 
 TEST(Launcher, StartsOneRankWithoutMpi) {
@@ -64,7 +64,7 @@ TEST(Launcher, LeavesAPersonsOwnThreadSettingsAlone) {
 TEST(Launcher, PutsLibrariesBeforeThoseOfThePersonOnEveryRank) {
   auto launcher = on_eight_cores();
   EXPECT_FALSE(launcher.request(with_ranks(1), "/runs/001").environment.contains("LD_LIBRARY_PATH"));
-  launcher.libraries = "/kept";
+  launcher.engine.libraries = "/kept";
   EXPECT_EQ(launcher.request(with_ranks(1), "/runs/001").environment.at("LD_LIBRARY_PATH"), "/kept");
   setenv("LD_LIBRARY_PATH", "/mine", 1);
   const auto request = launcher.request(with_ranks(2), "/runs/001");

@@ -38,13 +38,13 @@ TEST_F(Archive, FindsTheEngineOfANight) {
   archive_.keep("night2", "m", engine("two"));
   archive_.keep("night3", "m", engine("one"));
   ASSERT_TRUE(archive_.of_night("night1"));
-  EXPECT_EQ(read_text(archive_.of_night("night1")->file), "one");
-  EXPECT_EQ(read_text(archive_.of_night("night2")->file), "two");
-  EXPECT_EQ(archive_.of_night("night1")->file, archive_.of_night("night3")->file);
-  EXPECT_TRUE(archive_.of_night("night1")->file.is_absolute());
+  EXPECT_EQ(read_text(archive_.of_night("night1")->program.file), "one");
+  EXPECT_EQ(read_text(archive_.of_night("night2")->program.file), "two");
+  EXPECT_EQ(archive_.of_night("night1")->program.file, archive_.of_night("night3")->program.file);
+  EXPECT_TRUE(archive_.of_night("night1")->program.file.is_absolute());
   EXPECT_EQ(archive_.of_night("night1")->problem, "");
   EXPECT_EQ(kept_engines(), 2U);
-  const auto permissions = fs::status(archive_.of_night("night1")->file).permissions();
+  const auto permissions = fs::status(archive_.of_night("night1")->program.file).permissions();
   EXPECT_NE(permissions & fs::perms::owner_exec, fs::perms::none);
   EXPECT_FALSE(archive_.of_night("night4"));
 }
@@ -56,9 +56,9 @@ TEST_F(Archive, TheControlStaysWhileNightsPass) {
     archive_.keep("night" + std::to_string(night), "m", engine(std::to_string(night)));
   }
   archive_.prune(2);
-  EXPECT_EQ(read_text(archive_.control()->file), "fixed");
+  EXPECT_EQ(read_text(archive_.control()->program.file), "fixed");
   EXPECT_FALSE(archive_.of_night("night2"));
-  EXPECT_EQ(read_text(archive_.of_night("night3")->file), "3");
+  EXPECT_EQ(read_text(archive_.of_night("night3")->program.file), "3");
   EXPECT_EQ(kept_engines(), 3U);
   archive_.prune(2);
   EXPECT_EQ(kept_engines(), 3U);
@@ -93,7 +93,7 @@ TEST_F(Archive, AnArchiveThatKnowsNoMatricesIsPrunedAsOne) {
 
 TEST_F(Archive, SaysWhyAnEngineIsNotFitToRun) {
   archive_.keep("night1", "m", engine("one"));
-  const auto file = archive_.of_night("night1")->file;
+  const auto file = archive_.of_night("night1")->program.file;
   fs::permissions(file, fs::perms::owner_read);
   EXPECT_THAT(archive_.of_night("night1")->problem, HasSubstr(file.string() + " cannot be executed"));
   write_text(file, "another");
@@ -109,7 +109,7 @@ TEST_F(Archive, SaysWhyAnEngineIsNotFitToRun) {
 
 TEST_F(Archive, AControlThatIsNamedAnewIsMended) {
   archive_.set_control(engine("fixed"));
-  fs::permissions(archive_.control()->file, fs::perms::owner_read);
+  fs::permissions(archive_.control()->program.file, fs::perms::owner_read);
   EXPECT_NE(archive_.control()->problem, "");
   archive_.set_control(engine("fixed"));
   EXPECT_EQ(archive_.control()->problem, "");
@@ -126,9 +126,8 @@ class ArchiveOfLibraries : public Archive {
   void install(const fs::path& library) {
     fs::copy_file(library, program_.parent_path() / "libopenblas_example.so", fs::copy_options::overwrite_existing);
   }
-  static std::string says(const fs::path& engine, const fs::path& libraries) {
-    const auto end =
-        run_process({.command = {engine.string()}, .environment = {{"LD_LIBRARY_PATH", libraries.string()}}});
+  static std::string says(const EngineProgram& program) {
+    const auto end = run_process(program.request({}));
     EXPECT_TRUE(end.succeeded()) << end.error_output;
     return end.output;
   }
@@ -143,23 +142,23 @@ TEST_F(ArchiveOfLibraries, AnEngineRunsWithThoseOfItsOwnNight) {
   archive_.keep("night3", "m", program_);
   const auto first = *archive_.of_night("night1");
   const auto second = *archive_.of_night("night2");
-  EXPECT_EQ(first.file, second.file) << "the engine is the same";
-  EXPECT_EQ(says(first.file, first.libraries), "version 1\n");
-  EXPECT_EQ(says(second.file, second.libraries), "version 2\n");
-  EXPECT_EQ(says(program_, ""), "version 2\n") << "what the machine has now";
-  EXPECT_EQ(archive_.of_night("night3")->libraries, second.libraries) << "kept once";
+  EXPECT_EQ(first.program.file, second.program.file) << "the engine is the same";
+  EXPECT_EQ(says(first.program), "version 1\n");
+  EXPECT_EQ(says(second.program), "version 2\n");
+  EXPECT_EQ(says({program_}), "version 2\n") << "what the machine has now";
+  EXPECT_EQ(archive_.of_night("night3")->program.libraries, second.program.libraries) << "kept once";
   archive_.set_control(program_);
-  EXPECT_EQ(archive_.control()->libraries, second.libraries);
+  EXPECT_EQ(archive_.control()->program.libraries, second.program.libraries);
 }
 
 TEST_F(ArchiveOfLibraries, AreForgottenWithTheirLastNightAndMissedWhenTheyAreGone) {
   archive_.keep("night1", "m", program_);
-  const auto first = archive_.of_night("night1")->libraries;
+  const auto first = archive_.of_night("night1")->program.libraries;
   install(PERFBENCH_EXAMPLE_LIBRARY_2);
   archive_.keep("night2", "m", program_);
   archive_.prune(1);
   EXPECT_FALSE(fs::exists(first));
-  const auto second = archive_.of_night("night2")->libraries;
+  const auto second = archive_.of_night("night2")->program.libraries;
   EXPECT_EQ(archive_.of_night("night2")->problem, "");
   write_text(second / "libopenblas_example.so", "another");
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("were changed"));
@@ -168,13 +167,14 @@ TEST_F(ArchiveOfLibraries, AreForgottenWithTheirLastNightAndMissedWhenTheyAreGon
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("libopenblas_example.so"));
   fs::remove_all(second);
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("are gone"));
-  write_text(scratch_ / "archive/nights/night2", archive_.of_night("night2")->file.filename().string() + " ../..");
+  write_text(scratch_ / "archive/nights/night2",
+             archive_.of_night("night2")->program.file.filename().string() + " ../..");
   EXPECT_THAT(archive_.of_night("night2")->problem, HasSubstr("is damaged: '../..' names none"));
 }
 
 TEST_F(ArchiveOfLibraries, WhatWasKeptWithoutThemHasNone) {
   archive_.keep("night1", "m", engine("no program"));
-  EXPECT_EQ(archive_.of_night("night1")->libraries, "");
+  EXPECT_EQ(archive_.of_night("night1")->program.libraries, "");
   EXPECT_EQ(archive_.of_night("night1")->problem, "");
 }
 

@@ -31,7 +31,7 @@ std::string comment_of(const std::filesystem::path& matrix) {
 std::vector<PlannedCell> plan_of(const std::filesystem::path& matrix, const Overrides& overrides = {}) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
   auto cells = expand(YamlDocument::load(matrix, "matrix"), catalog, overrides).cells;
-  return plan_cells(std::move(cells), {.engine = PERFBENCH_ENGINE_FILE, .catalog = &catalog});
+  return plan_cells(std::move(cells), {.engine = {PERFBENCH_ENGINE_FILE}, .catalog = &catalog});
 }
 
 TEST(MatrixStatements, WhereLlamasLargestModelFits) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/cancelled.h"
@@ -28,7 +29,7 @@ const std::string kMatrix =
     "defaults: {model: tiny-llama, seq_len: 40, global_batch: 8}\n";
 
 std::vector<PlannedCell> plan_text(const std::string& text, TensorList tensors = TensorList::drop,
-                                   const std::string& engine = PERFBENCH_FAKE_DRY_ENGINE) {
+                                   const EngineProgram& engine = {PERFBENCH_FAKE_DRY_ENGINE}) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
   auto expansion = expand(YamlDocument::parse(text, "matrix", "m.yaml"), catalog, {});
   return plan_cells(std::move(expansion.cells), {.engine = engine, .catalog = &catalog, .tensors = tensors});
@@ -44,6 +45,16 @@ TEST(Plan, HoldsTheEnginesCountsOfEachCellInTheMatrixsOrder) {
   EXPECT_EQ(plan[3].counts->peak.total_bytes, (2 * 80 + 2) << 20);
   EXPECT_THAT(plan[1].counts->traffic, SizeIs(1));
   EXPECT_GT(plan[0].memory_available_bytes, plan[1].memory_available_bytes) << "two ranks share this machine";
+}
+
+// An engine of another night, which does not start with the libraries of this one.
+TEST(Plan, AsksAnEngineWithItsOwnLibraries) {
+  const auto engine = testing::TempDir() + "engine_of_another_night.sh";
+  std::ofstream(engine) << "#!/bin/sh\n[ \"$LD_LIBRARY_PATH\" = /kept ] || exit 127\nexec " PERFBENCH_FAKE_DRY_ENGINE
+                           " \"$@\"\n";
+  std::filesystem::permissions(engine, std::filesystem::perms::all);
+  EXPECT_EQ(plan_text(kMatrix, TensorList::drop, {engine}).at(0).state, PlanState::failed);
+  EXPECT_EQ(plan_text(kMatrix, TensorList::drop, {engine, "/kept"}).at(0).state, PlanState::feasible);
 }
 
 TEST(Plan, AnswersManyCellsInOrderAlthoughSeveralProcessesCount) {
@@ -72,7 +83,7 @@ TEST(Plan, IsCancelledByAByteAlthoughEveryEngineHangs) {
   ASSERT_EQ(pipe(fds), 0);
   ASSERT_EQ(write(fds[1], "x", 1), 1);
   EXPECT_THROW(plan_cells(std::move(expansion.cells),
-                          {.engine = PERFBENCH_FAKE_DRY_ENGINE, .catalog = &catalog, .cancel_fd = fds[0]}),
+                          {.engine = {PERFBENCH_FAKE_DRY_ENGINE}, .catalog = &catalog, .cancel_fd = fds[0]}),
                Cancelled);
   close(fds[0]);
   close(fds[1]);
@@ -127,7 +138,7 @@ std::vector<PlannedCell> plan_within(const DryLimits& limits, const std::string&
                           "matrix", "m.yaml"),
       catalog, {});
   return plan_cells(std::move(expansion.cells),
-                    {.engine = PERFBENCH_FAKE_DRY_ENGINE, .catalog = &catalog, .limits = limits});
+                    {.engine = {PERFBENCH_FAKE_DRY_ENGINE}, .catalog = &catalog, .limits = limits});
 }
 
 // 600 cells of three processes: it would hang on each of them.
@@ -167,7 +178,7 @@ TEST(Plan, CellsOfEqualCountsAreAskedAboutOnce) {
       plan_text(kMatrix +
                     "axes: {steps: [1, 2, 3], seed: [4, 5], optimizer.learning_rate: [0.1, 0.2], seq_len: [40, 80],\n"
                     "       memory_limit_bytes: [104857600]}\n",
-                TensorList::drop, engine.string());
+                TensorList::drop, {engine});
   ASSERT_THAT(plan, SizeIs(24));
   EXPECT_EQ(read_text(scratch / "asked"), "dry\n--lines\n--largest\n3\nruns.0\n");
   for (const auto& planned : plan) {
@@ -186,14 +197,14 @@ TEST(Plan, AnOlderEngineThatNamesEveryTensorIsUnderstood) {
              "exec " PERFBENCH_FAKE_DRY_ENGINE " \"$@\"\n");
   std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
   const auto matrix = kMatrix + "axes: {seq_len: [40, 80]}\n";
-  const auto plan = plan_text(matrix, TensorList::drop, engine.string());
+  const auto plan = plan_text(matrix, TensorList::drop, {engine});
   ASSERT_EQ(render_plan("m", plan, PlanFormat::json), render_plan("m", plan_text(matrix), PlanFormat::json));
   EXPECT_THAT(plan.at(0).counts->largest, SizeIs(2));
   EXPECT_THAT(plan.at(0).counts->live_at_peak, SizeIs(0));
 }
 
 TEST(Plan, AnEngineThatIsNotThereIsAnErrorOfItsOwn) {
-  EXPECT_THROW(plan_text(kMatrix, TensorList::drop, "/nonexistent/perfbench-engine"), LaunchError);
+  EXPECT_THROW(plan_text(kMatrix, TensorList::drop, {"/nonexistent/perfbench-engine"}), LaunchError);
 }
 
 TEST(Plan, TableHasAlignedColumnsAndReadableUnits) {

@@ -31,7 +31,7 @@ class HostileEngine : public testing::Test {
     write_text(engine, "#!/bin/sh\n" + std::string(PERFBENCH_FAKE_ENGINE) + " \"$@\"\ncode=$?\ncd \"$3\" || exit 9\n" +
                            commands + "\nexit $code\n");
     fs::permissions(engine, fs::perms::all);
-    return execute_attempt(cell_, {.runs = scratch_ / "runs", .launcher = {.engine = engine, .cores = 1}},
+    return execute_attempt(cell_, {.runs = scratch_ / "runs", .launcher = {.engine = {engine}, .cores = 1}},
                            [](std::int64_t) {});
   }
   static std::string in_place_of(const std::string& file, Damage damage) {

@@ -52,7 +52,7 @@ class SweepOverFakeEngine : public ::testing::Test {
  protected:
   void SetUp() override {
     options_.execution.runs = scratch_ / "runs";
-    options_.execution.launcher = {.engine = PERFBENCH_FAKE_ENGINE, .mpirun = find_mpirun(), .cores = 2};
+    options_.execution.launcher = {.engine = {PERFBENCH_FAKE_ENGINE}, .mpirun = find_mpirun(), .cores = 2};
     options_.execution.sweep_id = "test";
   }
 

@@ -110,7 +110,8 @@ Markdown pairing_text(const std::vector<CellVerdict>& cells) {
   if (in_turns > 0) {
     out += Markdown::format(
         "in turns, a step of A and a step of B, each with the caches as the other left them: the pairs of {} of {} "
-        "cells; their step times are held together turn by turn\n",
+        "cells; their step times are held together turn by turn, and twice the steps a pair find what twice the pairs "
+        "would\n",
         in_turns, cells.size());
   }
   for (const auto& [why, count] : apart) {

@@ -2,9 +2,8 @@
 // control: one that stays the same while everything else changes.
 //
 //   FOLDER/<first 16 digits of the SHA-256>   an executable
-//   FOLDER/libraries/<digits>/<name>          the libraries that it computed with (computing_libraries.h); the digits
-//   are
-//                                             of their names and contents
+//   FOLDER/libraries/<digits>/<name>          the libraries that it computed with (computing_libraries.h); the
+//                                             digits are of their names and contents
 //   FOLDER/nights/<sweep id>                  its digits, and those of its libraries: the engine of that night; older
 //                                             archives have no libraries
 //   FOLDER/matrices/<sweep id>                the matrix of that night; older archives have none

@@ -62,6 +62,7 @@ TEST(Launcher, LeavesAPersonsOwnThreadSettingsAlone) {
 }
 
 TEST(Launcher, PutsLibrariesBeforeThoseOfThePersonOnEveryRank) {
+  unsetenv("LD_LIBRARY_PATH");  // of whoever runs this
   auto launcher = on_eight_cores();
   EXPECT_FALSE(launcher.request(with_ranks(1), "/runs/001").environment.contains("LD_LIBRARY_PATH"));
   launcher.engine.libraries = "/kept";

@@ -1,5 +1,7 @@
 #include "engine/main/backend.h"
 
+#include "engine/train/trainer.h"
+
 namespace perfbench::engine {
 namespace {
 
@@ -8,14 +10,16 @@ Backend make_cpu_backend(const spec::RunSpec& run, Processes* processes) {
   backend.device_memory = make_cpu_backing();
   backend.host_memory = make_cpu_backing();
   backend.ops = make_cpu_ops();
-  backend.collectives =
-      processes == nullptr ? make_single_collectives() : processes->make_collectives(Mesh(run.mesh, processes->rank()));
+  backend.collectives = processes == nullptr
+                            ? make_single_collectives()
+                            : processes->make_collectives(Mesh(run.mesh, processes->rank()), communicated_axes());
   return backend;
 }
 
 }  // namespace
 
 Backend make_backend(const spec::RunSpec& run, Processes* processes) {
+  if (processes != nullptr) require_nodes(Mesh(run.mesh, processes->rank()), *processes);
   return run.device == spec::Device::cuda ? make_cuda_backend(run, processes) : make_cpu_backend(run, processes);
 }
 

@@ -7,7 +7,7 @@
 #include "engine/core/timeline.h"
 #include "engine/metrics/gpu_telemetry.h"
 #include "engine/ops/ops.h"
-#include "engine/parallel/collectives.h"
+#include "engine/parallel/processes.h"
 #include "engine/trace/device_tracer.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/run_spec.h"

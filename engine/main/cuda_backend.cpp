@@ -11,6 +11,7 @@
 #include "engine/parallel/nccl_collectives.h"
 #include "engine/parallel/own_gpus.h"
 #include "engine/train/dry_walk.h"
+#include "engine/train/trainer.h"
 
 namespace perfbench::engine {
 namespace {
@@ -43,8 +44,8 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   backend.host_memory = make_cuda_host_backing(extents.host_bytes);
   backend.ops = cuda::make_cuda_ops(*device, {.precision = run.precision, .summation = summation_of(run)});
   backend.collectives = processes == nullptr ? make_single_collectives()
-                                             : make_nccl_collectives(Mesh(run.mesh, rank), *device, *processes,
-                                                                     {.registered = registered});
+                                             : make_nccl_collectives(Mesh(run.mesh, rank), communicated_axes(), *device,
+                                                                     *processes, {.registered = registered});
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);
   if (run.trace_steps > 0) backend.tracer = make_device_tracer();

@@ -6,7 +6,7 @@
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/ops/cpu/cpu_libraries.h"
-#include "engine/parallel/collectives.h"
+#include "engine/parallel/processes.h"
 #include "engine/trace/nvtx_ranges.h"
 #include "workloads/build_info/build_info.h"
 

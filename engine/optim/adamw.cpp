@@ -29,9 +29,9 @@ void AdamwOptimizer::sum_squares(Fsdp& fsdp) {
   for (const auto& unit : fsdp.units()) gradients.push_back(unit.gradient);
   context_.ops.sum_of_squares(square_sum_, gradients, Write::overwrite);
   // Shards of one replica add up to the whole; replicas hold the same.
-  if (context_.collectives.mesh().size(MeshAxis::fsdp) > 1) {
+  if (context_.collectives.mesh().size(Axis::fsdp) > 1) {
     PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-    context_.collectives.all_reduce(MeshAxis::fsdp, square_sum_).wait();
+    context_.collectives.all_reduce(Axis::fsdp, square_sum_).wait();
   }
 }
 
@@ -48,7 +48,7 @@ void AdamwOptimizer::update(Fsdp& fsdp) {
 
 void AdamwOptimizer::append_tensors(const UnitState& unit, std::vector<AdamwTensor>& tensors) const {
   const auto& layout = unit.layout;
-  const std::int64_t shard_first = context_.collectives.mesh().index(MeshAxis::fsdp) * layout.shard_elements;
+  const std::int64_t shard_first = context_.collectives.mesh().index(Axis::fsdp) * layout.shard_elements;
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;
     const Shape shape{range.count};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "engine/core/error.h"
 
@@ -13,10 +14,10 @@ std::string shown(const TensorView& t) {
   return std::string(dtype_name(t.dtype)) + to_string(t.shape);
 }
 
-[[noreturn]] void mismatch(std::string_view call, std::string_view rule, const Mesh& mesh, MeshAxis axis,
+[[noreturn]] void mismatch(std::string_view call, std::string_view rule, const Mesh& mesh, AxisSet axes,
                            std::initializer_list<TensorView> buffers) {
-  std::string text = std::string(call) + ": " + std::string(rule) + "; " + std::string(axis_name(axis)) + " has " +
-                     std::to_string(mesh.size(axis)) + " ranks, found";
+  std::string text = std::string(call) + ": " + std::string(rule) + "; " + axes_name(axes) + " has " +
+                     std::to_string(mesh.size(axes)) + " ranks, found";
   for (const auto& buffer : buffers) text += " " + shown(buffer);
   throw LogicFault(text);
 }
@@ -25,65 +26,142 @@ std::string called(std::string_view collective, const LayoutChange& change) {
   return std::string(collective) + "(\"" + std::string(change.text()) + "\")";
 }
 
+// The second was submitted after the first and runs after it, so that whoever waits for both waits once.
+class Both final : public Pending::State {
+ public:
+  Both(Pending first, Pending second) : first_(std::move(first)), second_(std::move(second)) {}
+  void wait() override {
+    second_.wait();
+    first_.wait();
+  }
+
+ private:
+  Pending first_;
+  Pending second_;
+};
+
+Pending both(Pending first, Pending second) {
+  return Pending(std::make_unique<Both>(std::move(first), std::move(second)));
+}
+
 }  // namespace
 
+Collectives::Collectives(const Mesh& mesh, std::span<const AxisSet> declared)
+    : mesh_(mesh), declared_(declared.begin(), declared.end()) {
+  for (const auto& axes : declared_) {
+    for (const auto& group : mesh_.groups(axes)) {
+      if (std::find(groups_.begin(), groups_.end(), group) == groups_.end()) groups_.push_back(group);
+    }
+  }
+  for (const auto& group : groups_) names_.push_back(group.name());
+}
+
+std::string_view Collectives::name_of(const MeshGroup& group) const {
+  return names_[static_cast<std::size_t>(std::find(groups_.begin(), groups_.end(), group) - groups_.begin())];
+}
+
+std::vector<MeshGroup> Collectives::declared_groups(AxisSet axes) const {
+  auto groups = mesh_.groups(axes);
+  if (!groups.empty() && std::find(declared_.begin(), declared_.end(), axes) == declared_.end()) {
+    throw LogicFault("communication along " + axes_name(axes) + ", which was not declared");
+  }
+  return groups;
+}
+
+TensorView Collectives::block(const MeshGroup& group, TensorView full) const {
+  const std::int64_t elements = full.elements() / mesh_.size(group);
+  return full.slice(mesh_.index(group) * elements, Shape{elements});
+}
+
+Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView shard) {
+  const AxisSet axes = change.axis();
+  const auto call = [&] { return called("all_gather", change); };
+  if (!change.gathers()) mismatch(call(), "its change must gather", mesh_, axes, {full, shard});
+  if (full.dtype != shard.dtype || full.elements() != mesh_.size(axes) * shard.elements()) {
+    mismatch(call(), "full holds one shard per rank, of one type", mesh_, axes, {full, shard});
+  }
+  const auto groups = declared_groups(axes);
+  if (groups.empty()) return Pending(do_copy(full, shard));
+  if (groups.size() == 1) return gather(groups[0], full, shard);
+  const auto& node = groups[0];
+  const auto& across = groups[1];
+  const auto part = block(node, full);
+  auto first = gather(across, part, shard);
+  return both(std::move(first), gather(node, full, part));
+}
+
+Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, TensorView full) {
+  const AxisSet axes = change.axis();
+  const auto call = [&] { return called("reduce_scatter", change); };
+  if (change.gathers()) mismatch(call(), "its change must scatter", mesh_, axes, {shard, full});
+  if (full.elements() != mesh_.size(axes) * shard.elements()) {
+    mismatch(call(), "full holds one shard per rank", mesh_, axes, {shard, full});
+  }
+  if (full.dtype != DType::f32 || shard.dtype != DType::f32) {
+    mismatch(call(), "sums are of f32", mesh_, axes, {shard, full});
+  }
+  const auto groups = declared_groups(axes);
+  if (groups.empty()) return Pending(do_copy(shard, full));
+  if (groups.size() == 1) return reduce(groups[0], shard, full);
+  const auto& node = groups[0];
+  const auto& across = groups[1];
+  const auto part = block(node, full);
+  auto first = reduce(node, part, full);
+  return both(std::move(first), reduce(across, shard, part));
+}
+
+Pending Collectives::all_reduce(AxisSet axes, TensorView buffer) {
+  if (buffer.dtype != DType::f32 && buffer.dtype != DType::f64) {
+    mismatch("all_reduce", "sums are of f32 or f64", mesh_, axes, {buffer});
+  }
+  const auto groups = declared_groups(axes);
+  if (groups.empty()) return {};
+  if (groups.size() == 1) return sum(groups[0], buffer);
+  const auto& node = groups[0];
+  const auto& across = groups[1];
+  if (buffer.dtype != DType::f32 || buffer.elements() % mesh_.size(node) != 0) {
+    auto first = sum(node, buffer);
+    return both(std::move(first), sum(across, buffer));
+  }
+  const auto part = block(node, buffer);
+  auto scattered = reduce(node, part, buffer);
+  auto summed = sum(across, part);
+  auto first = both(std::move(scattered), std::move(summed));
+  return both(std::move(first), gather(node, buffer, part));
+}
+
+// A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both.
+// See "Performance reported by NCCL tests", bus bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
 template <class Start>
-Pending Collectives::hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start) {
-  if (trace_ == nullptr || mesh_.size(axis) == 1) return Pending(start());
+Pending Collectives::hand_over(std::string_view name, const MeshGroup& group, std::int64_t payload_bytes,
+                               std::int64_t ring_passes, const Start& start) {
+  const std::int64_t ranks = mesh_.size(group);
+  auto& total = row(name_of(group), name);
+  total.messages += 1;
+  total.payload_bytes += payload_bytes;
+  total.sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
+  if (trace_ == nullptr) return Pending(start());
   handed_over_ = {.kind = spec::TraceKind::collective,
                   .name = name,
-                  .axis = axis_name(axis),
+                  .axis = name_of(group),
                   .correlation = handed_over_.correlation + 1,
-                  .bytes = bytes};
+                  .bytes = payload_bytes};
   TraceSpan submit = handed_over_;
   submit.kind = spec::TraceKind::submit;
   const ScopedSpan span(trace_, TraceLane::schedule, submit);
   return Pending(start());
 }
 
-Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView shard) {
-  const MeshAxis axis = change.axis();
-  const auto call = [&] { return called("all_gather", change); };
-  if (!change.gathers()) mismatch(call(), "its change must gather", mesh_, axis, {full, shard});
-  if (full.dtype != shard.dtype || full.elements() != mesh_.size(axis) * shard.elements()) {
-    mismatch(call(), "full holds one shard per rank, of one type", mesh_, axis, {full, shard});
-  }
-  count(axis, "all_gather", full.bytes(), 1);
-  return hand_over("all_gather", axis, full.bytes(), [&] { return do_all_gather(axis, full, shard); });
+Pending Collectives::gather(const MeshGroup& group, TensorView full, TensorView shard) {
+  return hand_over("all_gather", group, full.bytes(), 1, [&] { return do_all_gather(group, full, shard); });
 }
 
-Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, TensorView full) {
-  const MeshAxis axis = change.axis();
-  const auto call = [&] { return called("reduce_scatter", change); };
-  if (change.gathers()) mismatch(call(), "its change must scatter", mesh_, axis, {shard, full});
-  if (full.elements() != mesh_.size(axis) * shard.elements()) {
-    mismatch(call(), "full holds one shard per rank", mesh_, axis, {shard, full});
-  }
-  if (full.dtype != DType::f32 || shard.dtype != DType::f32) {
-    mismatch(call(), "sums are of f32", mesh_, axis, {shard, full});
-  }
-  count(axis, "reduce_scatter", full.bytes(), 1);
-  return hand_over("reduce_scatter", axis, full.bytes(), [&] { return do_reduce_scatter(axis, shard, full); });
+Pending Collectives::reduce(const MeshGroup& group, TensorView shard, TensorView full) {
+  return hand_over("reduce_scatter", group, full.bytes(), 1, [&] { return do_reduce_scatter(group, shard, full); });
 }
 
-Pending Collectives::all_reduce(MeshAxis axis, TensorView buffer) {
-  if (buffer.dtype != DType::f32 && buffer.dtype != DType::f64) {
-    mismatch("all_reduce", "sums are of f32 or f64", mesh_, axis, {buffer});
-  }
-  count(axis, "all_reduce", buffer.bytes(), 2);
-  return hand_over("all_reduce", axis, buffer.bytes(), [&] { return do_all_reduce(axis, buffer); });
-}
-
-// A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both.
-// See "Performance reported by NCCL tests", bus bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
-void Collectives::count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes,
-                        std::int64_t ring_passes) {
-  const std::int64_t ranks = mesh_.size(axis);
-  if (ranks == 1) return;  // nothing leaves the rank
-  auto& total = row(axis_name(axis), collective);
-  total.messages += 1;
-  total.payload_bytes += payload_bytes;
-  total.sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
+Pending Collectives::sum(const MeshGroup& group, TensorView buffer) {
+  return hand_over("all_reduce", group, buffer.bytes(), 2, [&] { return do_all_reduce(group, buffer); });
 }
 
 spec::AxisTraffic& Collectives::row(std::string_view axis, std::string_view collective) {

@@ -3,9 +3,12 @@
 //
 // A call states the layout before and after, as in "U/fsdp -> U": dims, and after a slash the mesh axis a dim is
 // sharded over. It is parsed when the program is compiled and checked against the buffers when it runs.
+//
+// Along axes that span both levels of the mesh a collective has one part on each, so that what crosses nodes is as
+// little as can be: a gathering first brings together what the ranks at one place of each node hold, then what the
+// ranks of a node hold; a reduction goes the other way, and a sum for all does both.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,15 +31,15 @@ class Collectives {
 
   const Mesh& mesh() const { return mesh_; }
 
-  // change: "U/fsdp -> U". full holds size(axis) times shard's elements, in rank order. Any type.
+  // change: "U/fsdp -> U". full holds size(axis) times shard's elements, by index (mesh.h). Any type.
   Pending all_gather(LayoutChange change, TensorView full, TensorView shard);
   // change: "U -> U/fsdp". shard[i] = sum over ranks of full[index*shard.elements() + i]; f32. The sum's order is fixed
-  // by the ranks' indices, so that the bits repeat.
+  // by the ranks' indices, so that the bits repeat. What full holds afterwards is of no use: parts are summed in place.
   Pending reduce_scatter(LayoutChange change, TensorView shard, TensorView full);
-  // In place sum over the axis; f32 or f64. Equal bits on every rank.
-  Pending all_reduce(MeshAxis axis, TensorView buffer);
+  // In place sum over the axes; f32 or f64. Equal bits on every rank.
+  Pending all_reduce(AxisSet axes, TensorView buffer);
 
-  // Since the last reset, in the order of first use. An axis of one rank has no traffic.
+  // By group of ranks, so by axis and level, since the last reset, in the order of first use.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
   // Of collectives that were not called one by one: a replayed recording's.
@@ -50,23 +53,42 @@ class Collectives {
   void set_trace(TraceSink* sink) { trace_ = sink; }
 
  protected:
-  explicit Collectives(const Mesh& mesh) : mesh_(mesh) {}
+  // `declared`: all that will be communicated along.
+  Collectives(const Mesh& mesh, std::span<const AxisSet> declared);
 
-  virtual std::unique_ptr<Pending::State> do_all_gather(MeshAxis axis, TensorView full, TensorView shard) = 0;
-  virtual std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis axis, TensorView shard, TensorView full) = 0;
-  virtual std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) = 0;
+  // Of the axes that were declared, each once.
+  const std::vector<MeshGroup>& groups() const { return groups_; }
+  std::string_view name_of(const MeshGroup& group) const;
+
+  // Within the group, which has several ranks; `shard` may lie at its own place in `full`.
+  virtual std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) = 0;
+  virtual std::unique_ptr<Pending::State> do_reduce_scatter(const MeshGroup& group, TensorView shard,
+                                                            TensorView full) = 0;
+  virtual std::unique_ptr<Pending::State> do_all_reduce(const MeshGroup& group, TensorView buffer) = 0;
+  // What a gathering or a reduction of one rank comes to.
+  virtual std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) = 0;
 
   // For the do_* functions: null unless traced, and the span of the collective that is being handed over.
   TraceSink* trace() const { return trace_; }
   const TraceSpan& handed_over() const { return handed_over_; }
 
  private:
+  std::vector<MeshGroup> declared_groups(AxisSet axes) const;
+  Pending gather(const MeshGroup& group, TensorView full, TensorView shard);
+  Pending reduce(const MeshGroup& group, TensorView shard, TensorView full);
+  Pending sum(const MeshGroup& group, TensorView buffer);
+  // The part of `full` that this rank's peers on the other level hold a shard of each, too.
+  TensorView block(const MeshGroup& group, TensorView full) const;
+  // Counts, and hands over to `start`.
   template <class Start>
-  Pending hand_over(std::string_view name, MeshAxis axis, std::int64_t bytes, const Start& start);
+  Pending hand_over(std::string_view name, const MeshGroup& group, std::int64_t payload_bytes, std::int64_t ring_passes,
+                    const Start& start);
   spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
-  void count(MeshAxis axis, std::string_view collective, std::int64_t payload_bytes, std::int64_t ring_passes);
 
   Mesh mesh_;
+  std::vector<AxisSet> declared_;
+  std::vector<MeshGroup> groups_;
+  std::vector<std::string> names_;  // of groups_; spans of a trace point at them
   std::vector<spec::AxisTraffic> traffic_;
   TraceSink* trace_ = nullptr;
   TraceSpan handed_over_;
@@ -75,36 +97,6 @@ class Collectives {
 // Copies within one rank.
 std::unique_ptr<Collectives> make_single_collectives();
 // Counts, moves nothing; any rank of any mesh.
-std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh);
-
-// One process per rank under mpirun. What it makes must go before it. Destroyed by an exception, it ends all ranks: to
-// part in good order takes every rank, and the others wait for this one.
-class Processes {
- public:
-  virtual ~Processes() = default;
-  virtual std::int64_t rank() const = 0;
-  virtual std::int64_t size() const = 0;
-  virtual std::int64_t ranks_on_node() const = 0;
-  virtual std::int64_t rank_on_node() const = 0;
-  // all = own of every rank, in their order; a few bytes, by which ranks introduce themselves to other libraries.
-  virtual void all_gather(std::span<std::byte> all, std::span<const std::byte> own) = 0;
-  virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) = 0;
-  // Ends all ranks of the run at once.
-  [[noreturn]] virtual void abort(int exit_code) = 0;
-};
-
-// With how many ranks a launcher of MPI started this process, by its environment: OMPI_COMM_WORLD_SIZE (Open MPI),
-// PMI_SIZE (MPICH, srun --mpi=pmi2), SLURM_STEP_NUM_TASKS beside PMIX_RANK (srun --mpi=pmix). 1 without a launcher.
-std::int64_t launched_ranks();
-// How ranks of one node exchange data: through memory they share, or by messages as ranks of different nodes must.
-enum class OnNode { shared_memory, messages };
-struct MpiOptions {
-  OnNode on_node = OnNode::shared_memory;
-  std::int64_t largest_message_bytes = std::int64_t{1} << 30;  // MPI counts in int
-};
-// Initialises MPI. Throws EngineError when the engine was built without it.
-std::unique_ptr<Processes> make_mpi_processes(MpiOptions options = {});
-// Name and version of the MPI library, or "absent".
-std::string mpi_version();
+std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh, std::span<const AxisSet> declared);
 
 }  // namespace perfbench::engine

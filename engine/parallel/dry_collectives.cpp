@@ -5,18 +5,20 @@ namespace {
 
 class DryCollectives : public Collectives {
  public:
-  explicit DryCollectives(const Mesh& mesh) : Collectives(mesh) {}
+  DryCollectives(const Mesh& mesh, std::span<const AxisSet> declared) : Collectives(mesh, declared) {}
 
  private:
-  std::unique_ptr<Pending::State> do_all_gather(MeshAxis, TensorView, TensorView) override { return nullptr; }
-  std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis, TensorView, TensorView) override { return nullptr; }
-  std::unique_ptr<Pending::State> do_all_reduce(MeshAxis, TensorView) override { return nullptr; }
+  using Nothing = std::unique_ptr<Pending::State>;
+  Nothing do_all_gather(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_reduce_scatter(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_all_reduce(const MeshGroup&, TensorView) override { return nullptr; }
+  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 };
 
 }  // namespace
 
-std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh) {
-  return std::make_unique<DryCollectives>(mesh);
+std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh, std::span<const AxisSet> declared) {
+  return std::make_unique<DryCollectives>(mesh, declared);
 }
 
 }  // namespace perfbench::engine

@@ -29,21 +29,19 @@ class LayoutChange {
   }
 
   constexpr std::string_view text() const { return text_; }
-  constexpr MeshAxis axis() const { return axis_; }
+  constexpr Axis axis() const { return axis_; }
   constexpr bool gathers() const { return gathers_; }
 
  private:
-  static consteval MeshAxis parse_axis(std::string_view name) {
-    if (name == "dp") return MeshAxis::dp;
-    if (name == "fsdp") return MeshAxis::fsdp;
-    if (name == "tp") return MeshAxis::tp;
-    if (name == "ep") return MeshAxis::ep;
-    if (name == "pp") return MeshAxis::pp;
-    throw "an axis is dp, fsdp, tp, ep or pp";
+  static consteval Axis parse_axis(std::string_view name) {
+    for (const auto axis : kAxes) {
+      if (name == axis_name(axis)) return axis;
+    }
+    throw "an axis is pp, dp, fsdp, ep or tp";
   }
 
   std::string_view text_;
-  MeshAxis axis_ = MeshAxis::fsdp;
+  Axis axis_ = Axis::fsdp;
   bool gathers_ = false;
 };
 

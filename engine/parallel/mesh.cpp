@@ -1,130 +1,108 @@
 #include "engine/parallel/mesh.h"
 
-#include <array>
-#include <string>
-
 #include "engine/core/error.h"
 
 namespace perfbench::engine {
 namespace {
 
-// The axes from farthest to nearest, as mesh_spec.h orders them within a level.
-constexpr std::array kOrder{MeshAxis::pp, MeshAxis::dp, MeshAxis::fsdp, MeshAxis::ep, MeshAxis::tp};
-constexpr std::size_t kAxes = kOrder.size();
-
-using Digits = std::array<std::int64_t, kAxes>;  // one number per axis, in kOrder
-
-struct Coordinates {
-  Digits dcn{};
-  Digits ici{};
-};
-
-Digits sizes(const spec::MeshAxes& axes) {
-  return {axes.pp, axes.dp, axes.fsdp, axes.ep, axes.tp};
-}
-
-Digits split(std::int64_t number, const Digits& radix) {
-  Digits digits{};
-  for (std::size_t i = kAxes; i-- > 0;) {
-    digits[i] = number % radix[i];
-    number /= radix[i];
+// The axes of the set, joined, each with `prefix`.
+std::string joined(AxisSet axes, std::string_view prefix) {
+  std::string out;
+  for (const auto axis : kAxes) {
+    if (!axes.has(axis)) continue;
+    if (!out.empty()) out += "+";
+    out += std::string(prefix) + std::string(axis_name(axis));
   }
-  return digits;
-}
-
-std::int64_t join(const Digits& digits, const Digits& radix) {
-  std::int64_t number = 0;
-  for (std::size_t i = 0; i < kAxes; ++i) number = number * radix[i] + digits[i];
-  return number;
-}
-
-Coordinates coordinates(const spec::MeshSpec& spec, std::int64_t rank) {
-  return {split(rank / spec.ici.size(), sizes(spec.dcn)), split(rank % spec.ici.size(), sizes(spec.ici))};
-}
-
-std::int64_t rank_at(const spec::MeshSpec& spec, const Coordinates& at) {
-  return join(at.dcn, sizes(spec.dcn)) * spec.ici.size() + join(at.ici, sizes(spec.ici));
-}
-
-// Whether `part` varies within a group along `axis`.
-bool belongs(MeshAxis part, MeshAxis axis) {
-  if (axis != MeshAxis::data) return part == axis;
-  return part == MeshAxis::dp || part == MeshAxis::fsdp || part == MeshAxis::ep;
-}
-
-// Index of `at` along the axis: its parts row-major in kOrder, each with dcn outside and ici inside.
-std::int64_t index_along(const spec::MeshSpec& spec, const Coordinates& at, MeshAxis axis) {
-  const Digits dcn = sizes(spec.dcn);
-  const Digits ici = sizes(spec.ici);
-  std::int64_t index = 0;
-  for (std::size_t i = 0; i < kAxes; ++i) {
-    if (belongs(kOrder[i], axis)) index = index * dcn[i] * ici[i] + at.dcn[i] * ici[i] + at.ici[i];
-  }
-  return index;
-}
-
-// Moves `at` to another index along the axis: the inverse of index_along.
-void move_along(const spec::MeshSpec& spec, Coordinates& at, MeshAxis axis, std::int64_t index) {
-  const Digits dcn = sizes(spec.dcn);
-  const Digits ici = sizes(spec.ici);
-  for (std::size_t i = kAxes; i-- > 0;) {
-    if (!belongs(kOrder[i], axis)) continue;
-    const std::int64_t along = index % (dcn[i] * ici[i]);
-    index /= dcn[i] * ici[i];
-    at.dcn[i] = along / ici[i];
-    at.ici[i] = along % ici[i];
-  }
+  return out;
 }
 
 }  // namespace
 
-std::string_view axis_name(MeshAxis axis) {
-  switch (axis) {
-    case MeshAxis::dp:
-      return "dp";
-    case MeshAxis::fsdp:
-      return "fsdp";
-    case MeshAxis::tp:
-      return "tp";
-    case MeshAxis::ep:
-      return "ep";
-    case MeshAxis::pp:
-      return "pp";
-    case MeshAxis::data:
-      return "data";
-  }
-  return "?";
+std::string axes_name(AxisSet axes) {
+  return joined(axes, "");
 }
 
-Mesh::Mesh(const spec::MeshSpec& spec, std::int64_t rank) : spec_(spec), rank_(rank) {
-  if (rank < 0 || rank >= spec.devices()) {
-    throw LogicFault("rank " + std::to_string(rank) + " is outside a mesh of " + std::to_string(spec.devices()) +
-                     " devices");
+std::string MeshGroup::name() const {
+  return joined(axes, level == Level::dcn ? "dcn_" : "");
+}
+
+Mesh::Extents Mesh::extents(const spec::MeshAxes& axes, std::int64_t stride) {
+  Extents out{.sizes = {axes.pp, axes.dp, axes.fsdp, axes.ep, axes.tp}, .strides = {}};
+  for (std::size_t i = kAxes.size(); i-- > 0;) {
+    out.strides[i] = stride;
+    stride *= out.sizes[i];
+  }
+  return out;
+}
+
+Mesh::Mesh(const spec::MeshSpec& spec, std::int64_t rank)
+    : rank_(rank), devices_(spec.devices()), ici_(extents(spec.ici, 1)), dcn_(extents(spec.dcn, spec.ici.size())) {
+  if (rank < 0 || rank >= devices_) {
+    throw LogicFault("rank " + std::to_string(rank) + " is outside a mesh of " + std::to_string(devices_) + " devices");
   }
 }
 
-std::int64_t Mesh::size(MeshAxis axis) const {
-  const Digits dcn = sizes(spec_.dcn);
-  const Digits ici = sizes(spec_.ici);
+std::int64_t Mesh::size(AxisSet axes, Level level) const {
   std::int64_t size = 1;
-  for (std::size_t i = 0; i < kAxes; ++i) {
-    if (belongs(kOrder[i], axis)) size *= dcn[i] * ici[i];
+  for (std::size_t i = 0; i < kAxes.size(); ++i) {
+    if (axes.has(kAxes[i])) size *= on(level).sizes[i];
   }
   return size;
 }
 
-std::int64_t Mesh::index(MeshAxis axis) const {
-  return index_along(spec_, coordinates(spec_, rank_), axis);
+std::int64_t Mesh::index(AxisSet axes, Level level) const {
+  const auto& [sizes, strides] = on(level);
+  std::int64_t index = 0;
+  for (std::size_t i = 0; i < kAxes.size(); ++i) {
+    if (axes.has(kAxes[i])) index = index * sizes[i] + rank_ / strides[i] % sizes[i];
+  }
+  return index;
 }
 
-std::vector<std::int64_t> Mesh::group(MeshAxis axis) const {
-  Coordinates at = coordinates(spec_, rank_);
-  std::vector<std::int64_t> ranks;
-  for (std::int64_t i = 0; i < size(axis); ++i) {
-    move_along(spec_, at, axis, i);
-    ranks.push_back(rank_at(spec_, at));
+std::int64_t Mesh::distance(AxisSet axes, Level level, std::int64_t index) const {
+  const auto& [sizes, strides] = on(level);
+  std::int64_t distance = 0;
+  for (std::size_t i = kAxes.size(); i-- > 0;) {
+    if (!axes.has(kAxes[i])) continue;
+    distance += index % sizes[i] * strides[i];
+    index /= sizes[i];
   }
-  return ranks;
+  return distance;
+}
+
+std::int64_t Mesh::size(AxisSet axes) const {
+  return size(axes, Level::ici) * size(axes, Level::dcn);
+}
+
+std::int64_t Mesh::index(AxisSet axes) const {
+  return index(axes, Level::ici) * size(axes, Level::dcn) + index(axes, Level::dcn);
+}
+
+std::vector<MeshGroup> Mesh::groups(AxisSet axes) const {
+  std::vector<MeshGroup> out;
+  for (const auto level : {Level::ici, Level::dcn}) {
+    MeshGroup group{.axes = {}, .level = level};
+    for (std::size_t i = 0; i < kAxes.size(); ++i) {
+      if (axes.has(kAxes[i]) && on(level).sizes[i] > 1) group.axes = group.axes.with(kAxes[i]);
+    }
+    if (group.axes != AxisSet{}) out.push_back(group);
+  }
+  return out;
+}
+
+std::int64_t Mesh::size(const MeshGroup& group) const {
+  return size(group.axes, group.level);
+}
+
+std::int64_t Mesh::index(const MeshGroup& group) const {
+  return index(group.axes, group.level);
+}
+
+std::vector<std::int64_t> Mesh::ranks(const MeshGroup& group) const {
+  const std::int64_t first = rank_ - distance(group.axes, group.level, index(group));
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 0; i < size(group); ++i) out.push_back(first + distance(group.axes, group.level, i));
+  return out;
 }
 
 }  // namespace perfbench::engine

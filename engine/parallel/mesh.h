@@ -1,8 +1,13 @@
-// A rank's place in the mesh and the groups it communicates with.
+// A rank's place in the mesh and the groups it communicates with. A mesh is an ordered set of axes on two levels:
+// inside a node (ici) and across nodes (dcn).
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,11 +15,51 @@
 
 namespace perfbench::engine {
 
-// data: every rank with different sequences (dp x fsdp x ep), for scalars of the whole batch.
-enum class MeshAxis { dp, fsdp, tp, ep, pp, data };
-inline constexpr std::array kMeshAxes{MeshAxis::dp, MeshAxis::fsdp, MeshAxis::tp,
-                                      MeshAxis::ep, MeshAxis::pp,   MeshAxis::data};
-std::string_view axis_name(MeshAxis axis);
+// From farthest to nearest, as mesh_spec.h orders them within a level.
+enum class Axis { pp, dp, fsdp, ep, tp };
+inline constexpr std::array kAxes{Axis::pp, Axis::dp, Axis::fsdp, Axis::ep, Axis::tp};
+constexpr std::string_view axis_name(Axis axis) {
+  constexpr std::array<std::string_view, kAxes.size()> kNames{"pp", "dp", "fsdp", "ep", "tp"};
+  return kNames[static_cast<std::size_t>(axis)];
+}
+
+enum class Level { ici, dcn };
+
+// The ranks that differ along these axes, and along no other, belong together.
+class AxisSet {
+ public:
+  constexpr AxisSet(Axis axis) : AxisSet({axis}) {}  // NOLINT(google-explicit-constructor): a set of one
+  constexpr AxisSet(std::initializer_list<Axis> axes) {
+    for (const auto axis : axes) bits_ |= bit(axis);
+  }
+  constexpr bool has(Axis axis) const { return (bits_ & bit(axis)) != 0; }
+  constexpr AxisSet with(Axis axis) const {
+    AxisSet out = *this;
+    out.bits_ |= bit(axis);
+    return out;
+  }
+  auto operator<=>(const AxisSet&) const = default;
+
+ private:
+  static constexpr unsigned bit(Axis axis) { return 1U << static_cast<unsigned>(axis); }
+  unsigned bits_ = 0;
+};
+
+// Ranks with different sequences.
+inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
+
+// The ranks along axes on one level; each of the axes has several there. Axes of which only one rank is there are left
+// out, so that a group has one name whatever it is asked for.
+struct MeshGroup {
+  AxisSet axes;
+  Level level = Level::ici;
+
+  auto operator<=>(const MeshGroup&) const = default;
+  // As a matrix names the axes: "fsdp", "dcn_dp", "dp+fsdp".
+  std::string name() const;
+};
+// "dp+fsdp+ep".
+std::string axes_name(AxisSet axes);
 
 class Mesh {
  public:
@@ -22,17 +67,41 @@ class Mesh {
   Mesh(const spec::MeshSpec& spec, std::int64_t rank);
 
   std::int64_t rank() const { return rank_; }
-  std::int64_t devices() const { return spec_.devices(); }
-  // Ranks along an axis, both levels: dcn outside, ici inside.
-  std::int64_t size(MeshAxis axis) const;
-  // This rank's index along the axis.
-  std::int64_t index(MeshAxis axis) const;
-  // Global ranks of this rank's group along the axis, in the order of their index.
-  std::vector<std::int64_t> group(MeshAxis axis) const;
+  std::int64_t devices() const { return devices_; }
+  // The mesh's node: the product of all axes inside one.
+  std::int64_t ranks_on_node() const { return ici_.strides[0] * ici_.sizes[0]; }
+
+  // Ranks along the axes, on both levels.
+  std::int64_t size(AxisSet axes) const;
+  // This rank's index among them: index(ici) * size(dcn) + index(dcn). Nodes count fastest, so that what the ranks at
+  // one place in each node hold together is one run of elements (collectives.h).
+  std::int64_t index(AxisSet axes) const;
+
+  // Where communication along the axes takes place: no group where this rank is alone, two (ici, then dcn) where the
+  // axes span both levels.
+  std::vector<MeshGroup> groups(AxisSet axes) const;
+  std::int64_t size(const MeshGroup& group) const;
+  std::int64_t index(const MeshGroup& group) const;
+  // Global ranks in the order of their index, this one among them.
+  std::vector<std::int64_t> ranks(const MeshGroup& group) const;
 
  private:
-  spec::MeshSpec spec_;
+  // Of one level, in kAxes: ranks along each axis, and how far apart neighbours along it are.
+  struct Extents {
+    std::array<std::int64_t, kAxes.size()> sizes;
+    std::array<std::int64_t, kAxes.size()> strides;
+  };
+  static Extents extents(const spec::MeshAxes& axes, std::int64_t stride);
+  const Extents& on(Level level) const { return level == Level::ici ? ici_ : dcn_; }
+  std::int64_t size(AxisSet axes, Level level) const;
+  std::int64_t index(AxisSet axes, Level level) const;
+  // How far this rank's neighbour at that index is from the one at index 0.
+  std::int64_t distance(AxisSet axes, Level level, std::int64_t index) const;
+
   std::int64_t rank_;
+  std::int64_t devices_;
+  Extents ici_;
+  Extents dcn_;
 };
 
 }  // namespace perfbench::engine

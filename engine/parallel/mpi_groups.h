@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "engine/parallel/collectives.h"
 #include "engine/parallel/mpi_error.h"
+#include "engine/parallel/processes.h"
 #include "engine/parallel/rank_group.h"
 
 namespace perfbench::engine {

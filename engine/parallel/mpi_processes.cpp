@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/parallel/communication_thread.h"
-#include "engine/parallel/mpi_collectives.h"
+#include "engine/parallel/host_collectives.h"
 #include "engine/parallel/mpi_error.h"
 #include "engine/parallel/mpi_groups.h"
 
@@ -34,6 +34,8 @@ class MpiProcesses : public Processes {
               "MPI_Comm_split_type");
     mpi_check(MPI_Comm_size(node, &ranks_on_node_), "MPI_Comm_size");
     mpi_check(MPI_Comm_rank(node, &rank_on_node_), "MPI_Comm_rank");
+    first_on_node_ = rank_;
+    mpi_check(MPI_Bcast(&first_on_node_, 1, MPI_INT, 0, node), "MPI_Bcast");
     mpi_check(MPI_Comm_free(&node), "MPI_Comm_free");
   }
 
@@ -52,6 +54,7 @@ class MpiProcesses : public Processes {
   std::int64_t size() const override { return size_; }
   std::int64_t ranks_on_node() const override { return ranks_on_node_; }
   std::int64_t rank_on_node() const override { return rank_on_node_; }
+  std::int64_t first_on_node() const override { return first_on_node_; }
 
   void all_gather(std::span<std::byte> all, std::span<const std::byte> own) override {
     if (all.size() != own.size() * static_cast<std::size_t>(size_)) {
@@ -65,17 +68,19 @@ class MpiProcesses : public Processes {
     });
   }
 
-  std::unique_ptr<Collectives> make_collectives(const Mesh& mesh) override {
+  std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const AxisSet> declared) override {
     if (mesh.devices() != size_ || mesh.rank() != rank_) {
       throw LogicFault("a mesh of " + std::to_string(mesh.devices()) + " devices seen by rank " +
                        std::to_string(mesh.rank()) + " needs as many processes; this is rank " + std::to_string(rank_) +
                        " of " + std::to_string(size_));
     }
-    AxisGroups groups;
-    for (const auto axis : kMeshAxes) {
-      if (mesh.size(axis) > 1) groups[axis] = group_along(mesh, axis);
+    RankGroups groups;
+    for (const auto& axes : declared) {
+      for (const auto& group : mesh.groups(axes)) {
+        if (!groups.contains(group)) groups[group] = make_group(mesh, group);
+      }
     }
-    return make_mpi_collectives(mesh, std::move(groups), thread_.get());
+    return make_host_collectives(mesh, declared, std::move(groups), thread_.get());
   }
 
   void abort(int exit_code) override {
@@ -91,13 +96,13 @@ class MpiProcesses : public Processes {
   }
 
   // Called by all ranks: an axis has one size everywhere.
-  RankGroup* group_along(const Mesh& mesh, MeshAxis axis) {
+  RankGroup* make_group(const Mesh& mesh, const MeshGroup& group) {
     if (!thread_) thread_ = std::make_unique<CommunicationThread>();
     std::unique_ptr<RankGroup> made;
     on_mpi_thread([&] {
       MPI_Comm comm = MPI_COMM_NULL;
-      const int colour = static_cast<int>(mesh.group(axis).front());
-      mpi_check(MPI_Comm_split(MPI_COMM_WORLD, colour, static_cast<int>(mesh.index(axis)), &comm), "MPI_Comm_split");
+      const int colour = static_cast<int>(mesh.ranks(group).front());
+      mpi_check(MPI_Comm_split(MPI_COMM_WORLD, colour, static_cast<int>(mesh.index(group)), &comm), "MPI_Comm_split");
       made = make_rank_group(comm, options_);
     });
     return groups_.emplace_back(std::move(made)).get();
@@ -108,6 +113,7 @@ class MpiProcesses : public Processes {
   int size_ = 1;
   int ranks_on_node_ = 1;
   int rank_on_node_ = 0;
+  int first_on_node_ = 0;
   std::vector<std::unique_ptr<RankGroup>> groups_;  // freed together, by all ranks, before MPI_Finalize
   std::unique_ptr<CommunicationThread> thread_;
 };

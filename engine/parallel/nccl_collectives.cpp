@@ -33,11 +33,10 @@ ncclDataType_t nccl_type(DType dtype) {
 
 class NcclCollectives final : public Collectives {
  public:
-  NcclCollectives(const Mesh& mesh, const CudaDevice& device, Processes& processes, const NcclOptions& options)
-      : Collectives(mesh), device_(device), processes_(processes) {
-    for (const auto axis : kMeshAxes) {
-      if (mesh.size(axis) > 1) join(axis, processes, options);
-    }
+  NcclCollectives(const Mesh& mesh, std::span<const AxisSet> declared, const CudaDevice& device, Processes& processes,
+                  const NcclOptions& options)
+      : Collectives(mesh, declared), device_(device), processes_(processes) {
+    for (const auto& group : groups()) join(group, processes, options);
     if (communicators_.empty()) return;
     watchdog_ = std::make_unique<Watchdog>(Watchdog::Options{
         .timeout = options.timeout,
@@ -72,30 +71,25 @@ class NcclCollectives final : public Collectives {
 
  private:
   // The first rank of a group makes its id; an id that nobody uses would keep a thread and a socket.
-  void join(MeshAxis axis, Processes& processes, const NcclOptions& options) {
+  void join(const MeshGroup& group, Processes& processes, const NcclOptions& options) {
     ncclUniqueId own{};
-    if (mesh().index(axis) == 0) nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
+    if (mesh().index(group) == 0) nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
     std::vector<std::byte> all(sizeof(own) * static_cast<std::size_t>(processes.size()));
     processes.all_gather(all, std::as_bytes(std::span(&own, 1)));
-    NcclCommunicator::Options place{.ranks = mesh().size(axis),
-                                    .index = mesh().index(axis),
+    NcclCommunicator::Options place{.ranks = mesh().size(group),
+                                    .index = mesh().index(group),
                                     .registered = options.registered,
                                     .timeout = options.timeout};
-    std::memcpy(&place.id, all.data() + static_cast<std::size_t>(mesh().group(axis).front()) * sizeof(own),
+    std::memcpy(&place.id, all.data() + static_cast<std::size_t>(mesh().ranks(group).front()) * sizeof(own),
                 sizeof(own));
-    communicators_.emplace(axis, std::make_unique<NcclCommunicator>(place));
+    communicators_.emplace(group, std::make_unique<NcclCommunicator>(place));
   }
 
   std::optional<std::string> fault() const {
-    for (const auto& [axis, communicator] : communicators_) {
-      if (auto wrong = communicator->fault()) return std::string(axis_name(axis)) + ": " + *wrong;
+    for (const auto& [group, communicator] : communicators_) {
+      if (auto wrong = communicator->fault()) return group.name() + ": " + *wrong;
     }
     return std::nullopt;
-  }
-
-  NcclCommunicator* along(MeshAxis axis) const {
-    const auto found = communicators_.find(axis);
-    return found == communicators_.end() ? nullptr : found->second.get();
   }
 
   // A collective's end. Waiting holds the compute stream, not the host.
@@ -110,11 +104,11 @@ class NcclCollectives final : public Collectives {
   };
 
   template <class Call>
-  std::unique_ptr<Pending::State> submit(NcclCommunicator& communicator, const std::string& name, const Call& call) {
+  std::unique_ptr<Pending::State> submit(const MeshGroup& group, const std::string& name, const Call& call) {
     CudaEvent ready;
     ready.record(device_.compute());
     ready.hold(device_.communication());
-    communicator.enqueue(name, [&](ncclComm_t comm) { return call(comm, device_.communication()); });
+    communicators_.at(group)->enqueue(name, [&](ncclComm_t comm) { return call(comm, device_.communication()); });
     auto ended = std::make_shared<CudaEvent>();
     ended->record(device_.communication());
     // An event of a recording marks no point in time that could be asked for: its replays are watched as a whole.
@@ -127,7 +121,12 @@ class NcclCollectives final : public Collectives {
                       .name = name});
   }
 
-  std::unique_ptr<Pending::State> within(TensorView to, TensorView from) const {
+  std::string named(const char* collective, const MeshGroup& group, const TensorView& full) const {
+    return std::string(collective) + " over " + std::string(name_of(group)) + ", " + std::to_string(full.bytes()) +
+           " bytes,";
+  }
+
+  std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) override {
     if (to.data != from.data) {
       cuda_check(cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(from.bytes()), cudaMemcpyDeviceToDevice,
                                  device_.compute()),
@@ -136,33 +135,23 @@ class NcclCollectives final : public Collectives {
     return nullptr;
   }
 
-  static std::string named(const char* collective, MeshAxis axis, const TensorView& full) {
-    return std::string(collective) + " over " + std::string(axis_name(axis)) + ", " + std::to_string(full.bytes()) +
-           " bytes,";
-  }
-
-  std::unique_ptr<Pending::State> do_all_gather(MeshAxis axis, TensorView full, TensorView shard) override {
-    NcclCommunicator* group = along(axis);
-    if (group == nullptr) return within(full, shard);
-    return submit(*group, named("all_gather", axis, full), [&](ncclComm_t comm, cudaStream_t stream) {
+  std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) override {
+    return submit(group, named("all_gather", group, full), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllGather(shard.data, full.data, static_cast<std::size_t>(shard.elements()), nccl_type(shard.dtype),
                            comm, stream);
     });
   }
 
-  std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis axis, TensorView shard, TensorView full) override {
-    NcclCommunicator* group = along(axis);
-    if (group == nullptr) return within(shard, full);
-    return submit(*group, named("reduce_scatter", axis, full), [&](ncclComm_t comm, cudaStream_t stream) {
+  std::unique_ptr<Pending::State> do_reduce_scatter(const MeshGroup& group, TensorView shard,
+                                                    TensorView full) override {
+    return submit(group, named("reduce_scatter", group, full), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclReduceScatter(full.data, shard.data, static_cast<std::size_t>(shard.elements()),
                                nccl_type(shard.dtype), ncclSum, comm, stream);
     });
   }
 
-  std::unique_ptr<Pending::State> do_all_reduce(MeshAxis axis, TensorView buffer) override {
-    NcclCommunicator* group = along(axis);
-    if (group == nullptr) return nullptr;
-    return submit(*group, named("all_reduce", axis, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
+  std::unique_ptr<Pending::State> do_all_reduce(const MeshGroup& group, TensorView buffer) override {
+    return submit(group, named("all_reduce", group, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllReduce(buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()),
                            nccl_type(buffer.dtype), ncclSum, comm, stream);
     });
@@ -170,15 +159,16 @@ class NcclCollectives final : public Collectives {
 
   const CudaDevice& device_;
   Processes& processes_;
-  std::map<MeshAxis, std::unique_ptr<NcclCommunicator>> communicators_;
+  std::map<MeshGroup, std::unique_ptr<NcclCommunicator>> communicators_;
   std::unique_ptr<Watchdog> watchdog_;  // goes first: it asks the communicators
 };
 
 }  // namespace
 
-std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, const CudaDevice& device, Processes& processes,
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
+                                                   const CudaDevice& device, Processes& processes,
                                                    const NcclOptions& options) {
-  return std::make_unique<NcclCollectives>(mesh, device, processes, options);
+  return std::make_unique<NcclCollectives>(mesh, declared, device, processes, options);
 }
 
 std::string nccl_version() {

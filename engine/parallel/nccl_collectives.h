@@ -7,8 +7,8 @@
 #include <string>
 
 #include "engine/core/cuda_device.h"
-#include "engine/parallel/collectives.h"
 #include "engine/parallel/nccl_buffers.h"
+#include "engine/parallel/processes.h"
 
 namespace perfbench::engine {
 
@@ -20,9 +20,10 @@ struct NcclOptions {
   NcclMemory registered = {};  // with every communicator, where there is any; other memory can be communicated as well
 };
 
-// For a mesh of several GPUs; axes of one rank copy within the device. `processes` must outlive the result. Throws
-// EngineError (infeasible) in a build without NCCL.
-std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, const CudaDevice& device, Processes& processes,
+// For a mesh of several GPUs, with a communicator for each group along the declared axes. `processes` must outlive the
+// result. Throws EngineError (infeasible) in a build without NCCL.
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
+                                                   const CudaDevice& device, Processes& processes,
                                                    const NcclOptions& options = {});
 // "2.28.9", or "absent".
 std::string nccl_version();

@@ -1,4 +1,4 @@
-// The ranks of one axis, as NCCL knows them. Its calls do not block: a rank that dies during one is noticed here, not
+// The ranks of one group, as NCCL knows them. Its calls do not block: a rank that dies during one is noticed here, not
 // waited for. Source: NCCL documentation, "Fault Tolerance".
 #pragma once
 

@@ -1,6 +1,6 @@
-// The absent twin of mpi_processes.cpp and mpi_collectives.cpp.
+// The absent twin of mpi_processes.cpp.
 #include "engine/core/error.h"
-#include "engine/parallel/collectives.h"
+#include "engine/parallel/processes.h"
 
 namespace perfbench::engine {
 

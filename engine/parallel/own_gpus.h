@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/core/cuda_device.h"
-#include "engine/parallel/collectives.h"
+#include "engine/parallel/processes.h"
 
 namespace perfbench::engine {
 

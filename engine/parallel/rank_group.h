@@ -1,5 +1,5 @@
-// The ranks along one mesh axis, and how bytes get from one to another. Every call is made by all ranks of the group in
-// the same order and returns when this rank's buffers are ready and may be reused.
+// The ranks of a group of the mesh, and how bytes get from one to another. Every call is made by all ranks of the group
+// in the same order and returns when this rank's buffers are ready and may be reused.
 #pragma once
 
 #include <algorithm>

@@ -48,7 +48,7 @@ TensorView GradientTarget::gradient(std::string_view suffix) const {
 
 Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const Rules& rules)
     : context_(context),
-      shards_(context.collectives.mesh().size(MeshAxis::fsdp)),
+      shards_(context.collectives.mesh().size(Axis::fsdp)),
       open_reductions_(rules.overlap == ReductionOverlap::next_unit ? 1 : 0),
       cast_(rules.cast) {
   if (cast_.rounding == spec::Rounding::stochastic) {
@@ -95,7 +95,7 @@ void Fsdp::initialise(UnitState& unit, const InitRule& init) {
 }
 
 std::int64_t Fsdp::first_element(const UnitLayout& layout) const {
-  return context_.collectives.mesh().index(MeshAxis::fsdp) * layout.shard_elements;
+  return context_.collectives.mesh().index(Axis::fsdp) * layout.shard_elements;
 }
 
 void Fsdp::begin_step(std::int64_t step) {
@@ -205,8 +205,8 @@ void Fsdp::settle_oldest() {
 }
 
 void Fsdp::reduce_over_dp(std::size_t index) {
-  if (microbatch_ != Microbatch::last || context_.collectives.mesh().size(MeshAxis::dp) == 1) return;
-  dp_reductions_.push_back(context_.collectives.all_reduce(MeshAxis::dp, units_[index].gradient));
+  if (microbatch_ != Microbatch::last || context_.collectives.mesh().size(Axis::dp) == 1) return;
+  dp_reductions_.push_back(context_.collectives.all_reduce(Axis::dp, units_[index].gradient));
 }
 
 void Fsdp::finish_gradients() {

@@ -15,7 +15,7 @@ struct DryRun {
   DryRun(const spec::RunSpec& run, std::int64_t rank, LedgerLog log)
       : memory(make_dry_backing(), make_dry_backing(), {.log = log}),
         ops(make_dry_ops()),
-        collectives(make_dry_collectives(Mesh(run.mesh, rank))),
+        collectives(make_dry_collectives(Mesh(run.mesh, rank), communicated_axes())),
         context{*ops, memory, *collectives, clock, compute_dtype(run.precision)},
         trainer(context, run, init_rule(run), nullptr) {}
 

@@ -1,5 +1,7 @@
 #include "engine/train/trainer.h"
 
+#include <array>
+
 #include "engine/core/error.h"
 #include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
@@ -39,6 +41,11 @@ InitRule init_rule(const spec::RunSpec& run) {
   return {.seed = static_cast<std::uint64_t>(run.seed), .matrix_std = run.model.init_std};
 }
 
+std::span<const AxisSet> communicated_axes() {
+  static constexpr std::array<AxisSet, 3> kAll{Axis::fsdp, Axis::dp, kDataAxes};
+  return kAll;
+}
+
 Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens)
     : context_(context),
       run_(run),
@@ -58,7 +65,7 @@ void Trainer::load(std::int64_t step) {
   PhaseClock::Scope scope(context_.clock, Phase::data);
   if (source_ != nullptr) {
     const auto count = static_cast<std::size_t>(microbatch_tokens());
-    const std::int64_t shard = context_.collectives.mesh().index(MeshAxis::data);
+    const std::int64_t shard = context_.collectives.mesh().index(kDataAxes);
     for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
       const auto first = static_cast<std::size_t>(m) * count;
       source_->read({.step = step, .microbatch = m, .shard = shard}, std::span(host_tokens_).subspan(first, count),
@@ -87,9 +94,9 @@ void Trainer::train() {
 }
 
 void Trainer::sum_loss() {
-  if (context_.collectives.mesh().size(MeshAxis::data) == 1) return;
+  if (context_.collectives.mesh().size(kDataAxes) == 1) return;
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-  context_.collectives.all_reduce(MeshAxis::data, loss_sum_).wait();
+  context_.collectives.all_reduce(kDataAxes, loss_sum_).wait();
 }
 
 spec::StepRecord Trainer::step(std::int64_t step) {

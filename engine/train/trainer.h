@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/data/token_source.h"
@@ -15,6 +16,8 @@ namespace perfbench::engine {
 // The type of weights and activations in products.
 DType compute_dtype(spec::Precision precision);
 InitRule init_rule(const spec::RunSpec& run);
+// All that a step communicates along.
+std::span<const AxisSet> communicated_axes();
 
 class Trainer {
  public:

@@ -97,24 +97,28 @@ TEST_F(RecordedWorkTest, ThatIsTracedIsRecordedApart) {
   EXPECT_EQ(ops_.replayed, RecordingSlot::step);
 }
 
+constexpr std::array<AxisSet, 1> kDp{Axis::dp};
+
 // Collectives of several ranks, which note what they are asked to watch and communicate nothing.
 class WatchedCollectives final : public Collectives {
  public:
-  explicit WatchedCollectives(const Mesh& mesh) : Collectives(mesh) {}
+  explicit WatchedCollectives(const Mesh& mesh) : Collectives(mesh, kDp) {}
   int watched = 0;
   void watch_replay() override { ++watched; }
 
  private:
-  std::unique_ptr<Pending::State> do_all_gather(MeshAxis, TensorView, TensorView) override { return nullptr; }
-  std::unique_ptr<Pending::State> do_reduce_scatter(MeshAxis, TensorView, TensorView) override { return nullptr; }
-  std::unique_ptr<Pending::State> do_all_reduce(MeshAxis, TensorView) override { return nullptr; }
+  using Nothing = std::unique_ptr<Pending::State>;
+  Nothing do_all_gather(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_reduce_scatter(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_all_reduce(const MeshGroup&, TensorView) override { return nullptr; }
+  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 };
 
 TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
   WatchedCollectives collectives(Mesh({.ici = {.dp = 2}}, 0));
   Context context{ops_, memory_, collectives, clock_};
   RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
-  const auto run_step = [&] { step.run(context, [&] { collectives.all_reduce(MeshAxis::dp, product_).wait(); }); };
+  const auto run_step = [&] { step.run(context, [&] { collectives.all_reduce(Axis::dp, product_).wait(); }); };
   run_step();
   EXPECT_EQ(collectives.watched, 0);  // as it was called, each collective is watched by itself
   run_step();
@@ -127,7 +131,7 @@ TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
 }
 
 TEST(Collectives, AddTheTrafficOfAReplay) {
-  const auto collectives = make_dry_collectives(Mesh({.ici = {.dp = 2}}, 0));
+  const auto collectives = make_dry_collectives(Mesh({.ici = {.dp = 2}}, 0), kDp);
   const std::vector<spec::AxisTraffic> rows{{"dp", "all_reduce", 1, 100, 100}, {"fsdp", "all_gather", 2, 8, 4}};
   collectives->add_traffic(rows);
   collectives->add_traffic(rows);

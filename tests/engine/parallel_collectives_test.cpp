@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <array>
 #include <vector>
 
 #include "engine/core/error.h"
@@ -19,18 +19,19 @@ TensorView view(std::vector<float>& values) {
 TensorView dry(std::int64_t elements, DType dtype = DType::f32) {
   return {nullptr, dtype, Shape{elements}};
 }
-Mesh mesh_of(std::int64_t dp, std::int64_t fsdp, std::int64_t rank = 0) {
-  spec::MeshSpec spec;
-  spec.ici.dp = dp;
-  spec.ici.fsdp = fsdp;
-  return Mesh(spec, rank);
+std::unique_ptr<Collectives> dry_collectives_of(const spec::MeshSpec& spec, std::int64_t rank = 0) {
+  constexpr std::array<AxisSet, 3> kDeclared{Axis::dp, Axis::fsdp, kDataAxes};
+  return make_dry_collectives(Mesh(spec, rank), kDeclared);
+}
+std::unique_ptr<Collectives> dry_collectives_of(std::int64_t dp, std::int64_t fsdp, std::int64_t rank = 0) {
+  return dry_collectives_of({.ici = {.dp = dp, .fsdp = fsdp}}, rank);
 }
 
 TEST(LayoutChange, ReadsAxisAndDirection) {
   constexpr LayoutChange gather("U/fsdp -> U");
-  static_assert(gather.axis() == MeshAxis::fsdp && gather.gathers());
+  static_assert(gather.axis() == Axis::fsdp && gather.gathers());
   constexpr LayoutChange scatter("N -> N/tp");
-  static_assert(scatter.axis() == MeshAxis::tp && !scatter.gathers());
+  static_assert(scatter.axis() == Axis::tp && !scatter.gathers());
   EXPECT_EQ(gather.text(), "U/fsdp -> U");
 }
 
@@ -55,14 +56,14 @@ TEST(SingleCollectives, MayBeGivenOneBufferAsBoth) {
   const auto collectives = make_single_collectives();
   collectives->all_gather("U/fsdp -> U", view(values), view(values)).wait();
   collectives->reduce_scatter("U -> U/dp", view(values), view(values)).wait();
-  collectives->all_reduce(MeshAxis::data, view(values)).wait();
+  collectives->all_reduce(kDataAxes, view(values)).wait();
   EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
 }
 
 TEST(SingleCollectives, CausesNoTraffic) {
   std::vector<float> values{1};
   const auto collectives = make_single_collectives();
-  collectives->all_reduce(MeshAxis::data, view(values)).wait();
+  collectives->all_reduce(kDataAxes, view(values)).wait();
   EXPECT_TRUE(collectives->traffic().empty());
 }
 
@@ -75,12 +76,12 @@ std::int64_t bytes_passed_on_by_a_ring(std::int64_t ranks, std::int64_t payload_
 }
 
 TEST(DryCollectives, CountWhatARingWouldSend) {
-  const auto collectives = make_dry_collectives(mesh_of(4, 8, 5));
+  const auto collectives = dry_collectives_of(4, 8, 5);
   collectives->all_gather("U/fsdp -> U", dry(1024, DType::bf16), dry(128, DType::bf16)).wait();
   collectives->all_gather("U/fsdp -> U", dry(2048), dry(256)).wait();
   collectives->reduce_scatter("U -> U/fsdp", dry(128), dry(1024)).wait();
-  collectives->all_reduce(MeshAxis::dp, dry(64)).wait();
-  collectives->all_reduce(MeshAxis::data, dry(32, DType::f64)).wait();
+  collectives->all_reduce(Axis::dp, dry(64)).wait();
+  collectives->all_reduce(kDataAxes, dry(32, DType::f64)).wait();
 
   const auto& traffic = collectives->traffic();
   ASSERT_EQ(traffic.size(), 4U);
@@ -95,35 +96,69 @@ TEST(DryCollectives, CountWhatARingWouldSend) {
   EXPECT_EQ(traffic[2].collective, "all_reduce");
   EXPECT_EQ(traffic[2].payload_bytes, 64 * 4);
   EXPECT_EQ(traffic[2].sent_bytes, 2 * bytes_passed_on_by_a_ring(4, 64 * 4));
-  EXPECT_EQ(traffic[3].axis, "data");
+  EXPECT_EQ(traffic[3].axis, "dp+fsdp");
   EXPECT_EQ(traffic[3].sent_bytes, 2 * bytes_passed_on_by_a_ring(32, 32 * 8));
 }
 
+// 3 nodes of 4 ranks: a fourth of what is inside a node crosses nodes.
+TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
+  const auto collectives = dry_collectives_of({.ici = {.fsdp = 4}, .dcn = {.fsdp = 3}}, 7);
+  collectives->all_gather("U/fsdp -> U", dry(1200), dry(100)).wait();
+  collectives->reduce_scatter("U -> U/fsdp", dry(100), dry(1200)).wait();
+  collectives->all_reduce(Axis::fsdp, dry(40)).wait();
+  collectives->all_reduce(Axis::fsdp, dry(1, DType::f64)).wait();
+  const auto sent = [&](std::string_view axis, std::string_view collective) {
+    std::int64_t bytes = 0;
+    for (const auto& row : collectives->traffic()) {
+      if (row.axis == axis && row.collective == collective) bytes += row.sent_bytes;
+    }
+    return bytes;
+  };
+  const std::int64_t inside = bytes_passed_on_by_a_ring(4, 4800);
+  const std::int64_t across = bytes_passed_on_by_a_ring(3, 1200);
+  EXPECT_EQ(sent("fsdp", "all_gather"), inside + bytes_passed_on_by_a_ring(4, 160));
+  EXPECT_EQ(sent("dcn_fsdp", "all_gather"), across);
+  EXPECT_EQ(sent("fsdp", "reduce_scatter"), inside + bytes_passed_on_by_a_ring(4, 160));
+  EXPECT_EQ(sent("dcn_fsdp", "reduce_scatter"), across);
+  // A quarter of 40 sums crosses nodes; one alone cannot be cut, and is summed on both levels whole.
+  EXPECT_EQ(sent("dcn_fsdp", "all_reduce"), 2 * 2 * 40 / 3 + 2 * 2 * 8 / 3);
+  EXPECT_EQ(sent("fsdp", "all_reduce"), 2 * bytes_passed_on_by_a_ring(4, 8));
+}
+
 TEST(DryCollectives, ForgetTheirCountsOnReset) {
-  const auto collectives = make_dry_collectives(mesh_of(2, 1));
-  collectives->all_reduce(MeshAxis::dp, dry(64)).wait();
+  const auto collectives = dry_collectives_of(2, 1);
+  collectives->all_reduce(Axis::dp, dry(64)).wait();
   collectives->reset_traffic();
   EXPECT_TRUE(collectives->traffic().empty());
 }
 
 TEST(Collectives, RefuseBuffersThatDoNotFitTheMesh) {
-  const auto collectives = make_dry_collectives(mesh_of(1, 4));
+  const auto collectives = dry_collectives_of(1, 4);
   EXPECT_THAT([&] { collectives->all_gather("U/fsdp -> U", dry(12), dry(4)); },
               ThrowsMessage<LogicFault>(HasSubstr("fsdp has 4 ranks, found f32[12] f32[4]")));
   EXPECT_THROW(collectives->reduce_scatter("U -> U/fsdp", dry(4), dry(12)), LogicFault);
 }
 
+TEST(Collectives, RefuseAxesThatWereNotDeclared) {
+  constexpr std::array<AxisSet, 1> kFsdp{Axis::fsdp};
+  const auto collectives = make_dry_collectives(Mesh({.ici = {.dp = 2, .fsdp = 2}}, 0), kFsdp);
+  collectives->all_reduce(Axis::fsdp, dry(4)).wait();
+  collectives->all_reduce(Axis::tp, dry(4)).wait();  // this rank is alone there
+  EXPECT_THAT([&] { collectives->all_reduce(kDataAxes, dry(4)); },
+              ThrowsMessage<LogicFault>(HasSubstr("along dp+fsdp+ep, which was not declared")));
+}
+
 TEST(Collectives, RefuseAChangeInTheWrongDirection) {
-  const auto collectives = make_dry_collectives(mesh_of(1, 4));
+  const auto collectives = dry_collectives_of(1, 4);
   EXPECT_THAT([&] { collectives->all_gather("U -> U/fsdp", dry(16), dry(4)); },
               ThrowsMessage<LogicFault>(HasSubstr("all_gather(\"U -> U/fsdp\")")));
   EXPECT_THROW(collectives->reduce_scatter("U/fsdp -> U", dry(4), dry(16)), LogicFault);
 }
 
 TEST(Collectives, SumOnlyTypesThatHoldASum) {
-  const auto collectives = make_dry_collectives(mesh_of(2, 2));
-  EXPECT_THROW(collectives->all_reduce(MeshAxis::dp, dry(4, DType::bf16)), LogicFault);
-  EXPECT_THROW(collectives->all_reduce(MeshAxis::dp, dry(4, DType::i32)), LogicFault);
+  const auto collectives = dry_collectives_of(2, 2);
+  EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::bf16)), LogicFault);
+  EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::i32)), LogicFault);
   EXPECT_THROW(collectives->reduce_scatter("U -> U/fsdp", dry(4, DType::bf16), dry(8, DType::bf16)), LogicFault);
   EXPECT_THROW(collectives->all_gather("U/fsdp -> U", dry(8, DType::f32), dry(4, DType::bf16)), LogicFault);
 }

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "engine/parallel/collectives.h"
+#include "engine/parallel/processes.h"
 
 namespace perfbench::engine {
 namespace {

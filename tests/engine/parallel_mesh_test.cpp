@@ -1,14 +1,18 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "engine/core/error.h"
 #include "engine/parallel/mesh.h"
+#include "engine/parallel/processes.h"
 
 namespace perfbench::engine {
 namespace {
 
-constexpr std::array kEveryAxis{MeshAxis::dp, MeshAxis::fsdp, MeshAxis::tp, MeshAxis::ep, MeshAxis::pp, MeshAxis::data};
+constexpr std::array<AxisSet, 8> kSets{Axis::pp, Axis::dp,  Axis::fsdp,           Axis::ep,
+                                       Axis::tp, kDataAxes, {Axis::dp, Axis::tp}, {Axis::pp, Axis::ep, Axis::tp}};
 
 // A different size on each of the ten axes would need 10! ranks; these have every neighbour pair in it.
 spec::MeshSpec mixed() {
@@ -20,10 +24,10 @@ spec::MeshSpec mixed() {
 
 TEST(Mesh, OneDeviceIsAloneOnEveryAxis) {
   const Mesh mesh(spec::MeshSpec{}, 0);
-  for (const auto axis : kEveryAxis) {
-    EXPECT_EQ(mesh.size(axis), 1);
-    EXPECT_EQ(mesh.index(axis), 0);
-    EXPECT_EQ(mesh.group(axis), std::vector<std::int64_t>{0});
+  for (const auto& axes : kSets) {
+    EXPECT_EQ(mesh.size(axes), 1);
+    EXPECT_EQ(mesh.index(axes), 0);
+    EXPECT_TRUE(mesh.groups(axes).empty());
   }
 }
 
@@ -38,51 +42,78 @@ TEST(Mesh, NumbersRanksAsTheSpecWritesThem) {
           for (std::int64_t ici_ep = 0; ici_ep < spec.ici.ep; ++ici_ep)
             for (std::int64_t ici_tp = 0; ici_tp < spec.ici.tp; ++ici_tp, ++rank) {
               const Mesh mesh(spec, rank);
-              EXPECT_EQ(mesh.index(MeshAxis::pp), dcn_pp);
-              EXPECT_EQ(mesh.index(MeshAxis::dp), dcn_dp);
-              EXPECT_EQ(mesh.index(MeshAxis::fsdp), dcn_fsdp * 2 + ici_fsdp);
-              EXPECT_EQ(mesh.index(MeshAxis::ep), ici_ep);
-              EXPECT_EQ(mesh.index(MeshAxis::tp), ici_tp);
-              EXPECT_EQ(mesh.index(MeshAxis::data), (dcn_dp * 6 + dcn_fsdp * 2 + ici_fsdp) * 2 + ici_ep);
+              EXPECT_EQ(mesh.index(Axis::pp), dcn_pp);
+              EXPECT_EQ(mesh.index(Axis::dp), dcn_dp);
+              EXPECT_EQ(mesh.index(Axis::fsdp), ici_fsdp * 3 + dcn_fsdp);
+              EXPECT_EQ(mesh.index(Axis::ep), ici_ep);
+              EXPECT_EQ(mesh.index(Axis::tp), ici_tp);
+              EXPECT_EQ(mesh.index(kDataAxes), (ici_fsdp * 2 + ici_ep) * 6 + dcn_dp * 3 + dcn_fsdp);
             }
   EXPECT_EQ(rank, spec.devices());
+}
+
+// Over all ranks that differ along the axes alone, the index counts each number once.
+TEST(Mesh, AnIndexIsThatOfOneRankAlongTheAxes) {
+  const auto spec = mixed();
+  for (const auto& axes : kSets) {
+    AxisSet others{};
+    for (const auto axis : kAxes) {
+      if (!axes.has(axis)) others = others.with(axis);
+    }
+    std::set<std::pair<std::int64_t, std::int64_t>> places;
+    for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
+      const Mesh mesh(spec, rank);
+      EXPECT_LT(mesh.index(axes), mesh.size(axes));
+      places.insert({mesh.index(axes), mesh.index(others)});
+    }
+    EXPECT_EQ(places.size(), static_cast<std::size_t>(spec.devices())) << axes_name(axes);
+  }
 }
 
 TEST(Mesh, AGroupHoldsTheRankAtItsIndexAndIsTheSameForItsMembers) {
   const auto spec = mixed();
   for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
     const Mesh mesh(spec, rank);
-    for (const auto axis : kEveryAxis) {
-      const auto group = mesh.group(axis);
-      ASSERT_EQ(static_cast<std::int64_t>(group.size()), mesh.size(axis));
-      EXPECT_EQ(group[static_cast<std::size_t>(mesh.index(axis))], rank);
-      EXPECT_EQ(std::set(group.begin(), group.end()).size(), group.size());
-      for (const auto member : group) EXPECT_EQ(Mesh(spec, member).group(axis), group);
+    for (const auto& axes : kSets) {
+      for (const auto& group : mesh.groups(axes)) {
+        const auto ranks = mesh.ranks(group);
+        ASSERT_EQ(static_cast<std::int64_t>(ranks.size()), mesh.size(group));
+        EXPECT_GT(ranks.size(), 1U);
+        EXPECT_EQ(ranks[static_cast<std::size_t>(mesh.index(group))], rank);
+        EXPECT_EQ(std::set(ranks.begin(), ranks.end()).size(), ranks.size());
+        for (const auto member : ranks) EXPECT_EQ(Mesh(spec, member).ranks(group), ranks);
+      }
     }
   }
 }
 
-TEST(Mesh, TheGroupsOfAnAxisCoverAllRanksOnce) {
+// What a collective of two parts relies on (collectives.h): the group across nodes holds consecutive indices, and the
+// group inside the node has the run of one's own at its index.
+TEST(Mesh, NodesCountFastestInAnIndexOverBothLevels) {
   const auto spec = mixed();
-  for (const auto axis : kEveryAxis) {
-    std::set<std::vector<std::int64_t>> groups;
-    for (std::int64_t rank = 0; rank < spec.devices(); ++rank) groups.insert(Mesh(spec, rank).group(axis));
-    std::set<std::int64_t> covered;
-    std::size_t members = 0;
-    for (const auto& group : groups) {
-      covered.insert(group.begin(), group.end());
-      members += group.size();
-    }
-    EXPECT_EQ(members, static_cast<std::size_t>(spec.devices())) << axis_name(axis);
-    EXPECT_EQ(covered.size(), members) << axis_name(axis);
+  for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
+    const Mesh mesh(spec, rank);
+    const auto groups = mesh.groups(Axis::fsdp);
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[0].level, Level::ici);
+    EXPECT_EQ(groups[1].level, Level::dcn);
+    EXPECT_EQ(mesh.index(Axis::fsdp), mesh.index(groups[0]) * 3 + mesh.index(groups[1]));
   }
+}
+
+TEST(Mesh, NamesAGroupByTheAxesThatHaveSeveralRanksThere) {
+  const Mesh mesh(mixed(), 0);
+  std::vector<std::string> names;
+  for (const auto& group : mesh.groups(kDataAxes)) names.push_back(group.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"fsdp+ep", "dcn_dp+dcn_fsdp"}));
+  EXPECT_EQ(axes_name(kDataAxes), "dp+fsdp+ep");
+  EXPECT_EQ(Mesh({.ici = {.fsdp = 2}}, 0).groups(kDataAxes), Mesh({.ici = {.fsdp = 2}}, 0).groups(Axis::fsdp));
 }
 
 TEST(Mesh, NeighboursAlongTpAreNextToEachOther) {
-  spec::MeshSpec spec;
-  spec.ici = {.fsdp = 2, .tp = 2};
-  EXPECT_EQ(Mesh(spec, 2).group(MeshAxis::tp), (std::vector<std::int64_t>{2, 3}));
-  EXPECT_EQ(Mesh(spec, 2).group(MeshAxis::fsdp), (std::vector<std::int64_t>{0, 2}));
+  const Mesh mesh({.ici = {.fsdp = 2, .tp = 2}}, 2);
+  EXPECT_EQ(mesh.ranks(mesh.groups(Axis::tp).at(0)), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(mesh.ranks(mesh.groups(Axis::fsdp).at(0)), (std::vector<std::int64_t>{0, 2}));
 }
 
 TEST(Mesh, RefusesARankOutsideOfIt) {
@@ -90,6 +121,19 @@ TEST(Mesh, RefusesARankOutsideOfIt) {
   spec.ici.dp = 4;
   EXPECT_THROW(Mesh(spec, 4), LogicFault);
   EXPECT_THROW(Mesh(spec, -1), LogicFault);
+}
+
+// Ranks by the first rank of their node: two nodes of four.
+TEST(Misplaced, IsAMeshWhoseAxesInsideANodeHaveRanksOfSeveral) {
+  const Mesh two_by_four({.ici = {.fsdp = 4}, .dcn = {.fsdp = 2}}, 0);
+  EXPECT_FALSE(misplaced(two_by_four, std::array<std::int64_t, 8>{0, 0, 0, 0, 4, 4, 4, 4}).has_value());
+  EXPECT_FALSE(misplaced(two_by_four, std::array<std::int64_t, 8>{}).has_value()) << "all on one node";
+  const auto in_turns = misplaced(two_by_four, std::array<std::int64_t, 8>{0, 1, 0, 1, 0, 1, 0, 1});
+  ASSERT_TRUE(in_turns.has_value());
+  EXPECT_NE(in_turns->find("ranks 0 to 3 share a node, but rank 1 runs on another than rank 0"), std::string::npos);
+  const auto too_wide = misplaced(Mesh({.ici = {.dp = 8}}, 0), std::array<std::int64_t, 8>{0, 0, 0, 0, 4, 4, 4, 4});
+  ASSERT_TRUE(too_wide.has_value());
+  EXPECT_NE(too_wide->find("ranks 0 to 7 share a node, but rank 4"), std::string::npos);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "engine/ops/cuda/recordings.h"
 #include "engine/parallel/nccl_collectives.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
-#include "tests/engine/one_of_two_ranks.h"
+#include "tests/engine/one_of_several_ranks.h"
 
 namespace perfbench::engine {
 namespace {
@@ -24,6 +24,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
+
+constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, kDataAxes};
 
 class NcclCollectivesTest : public testing::Test {
  protected:
@@ -37,31 +39,42 @@ class NcclCollectivesTest : public testing::Test {
   }
   std::unique_ptr<Collectives> make(std::int64_t rank, const NcclOptions& options) {
     processes_.emplace(rank);
-    return make_nccl_collectives(Mesh({.ici = {.fsdp = 2}}, rank), *device_, *processes_, options);
+    return make_nccl_collectives(Mesh({.ici = {.fsdp = 2}}, rank), kDeclared, *device_, *processes_, options);
   }
   std::unique_ptr<Collectives> make() { return make(0, {.timeout = 1h, .period = 1ms}); }
   Pending reduce(Collectives& collectives) {
-    return collectives.all_reduce(MeshAxis::fsdp, {values_.data(), DType::f32, Shape{4}});
+    return collectives.all_reduce(Axis::fsdp, {values_.data(), DType::f32, Shape{4}});
   }
 
   std::optional<CudaDevice> device_;
-  std::optional<OneOfTwoRanks> processes_;
+  std::optional<OneOfSeveralRanks> processes_;
   std::array<float, 4> values_{};
 };
 
-// An fsdp axis of two ranks, and the axis of all data.
+// The data axes of which fsdp alone has two ranks are the group of fsdp.
 TEST_F(NcclCollectivesTest, UseTheIdThatTheFirstRankOfTheGroupMade) {
   make(0, {});
-  EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 2U);
+  EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 1U);
   const auto first = calls({"ncclCommInitRankConfig"});
   begin();
   make(1, {});
   EXPECT_THAT(calls({"ncclGetUniqueId"}), IsEmpty());
   const auto second = calls({"ncclCommInitRankConfig"});
-  ASSERT_EQ(first.size(), 2U);
-  ASSERT_EQ(second.size(), 2U);
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_EQ(second.size(), 1U);
   EXPECT_EQ(first[0].value, 7);  // the fake's ids
-  EXPECT_EQ(second[0].value, OneOfTwoRanks::kIdOfOthers);
+  EXPECT_EQ(second[0].value, OneOfSeveralRanks::kIdOfOthers);
+}
+
+TEST_F(NcclCollectivesTest, HaveACommunicatorOnEachLevelAndUseThemOneAfterTheOther) {
+  processes_.emplace(1, 4);
+  const Mesh mesh({.ici = {.fsdp = 2}, .dcn = {.fsdp = 2}}, 1);
+  const auto collectives = make_nccl_collectives(mesh, kDeclared, *device_, *processes_);
+  EXPECT_EQ(calls({"ncclCommInitRankConfig"}).size(), 2U);
+  reduce(*collectives).wait();
+  std::vector<std::string> order;
+  for (const auto& call : calls({"ncclReduceScatter", "ncclAllReduce", "ncclAllGather"})) order.push_back(call.name);
+  EXPECT_THAT(order, ElementsAre("ncclReduceScatter", "ncclAllReduce", "ncclAllGather"));
 }
 
 TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {
@@ -92,7 +105,7 @@ TEST_F(NcclCollectivesTest, WaitUntilTheyAreHandedOver) {
   fake_cuda::answers().questions_in_progress = 5;
   auto collectives = make(0, {.timeout = 1h, .period = 1h});
   const auto questions = calls({"ncclCommGetAsyncError"}).size();
-  EXPECT_EQ(questions, 5U + 2U);  // two communicators
+  EXPECT_EQ(questions, 5U + 1U);
   fake_cuda::answers().questions_in_progress = 5;
   reduce(*collectives).wait();
   EXPECT_EQ(calls({"ncclCommGetAsyncError"}).size(), questions + 6);
@@ -119,7 +132,7 @@ TEST_F(NcclCollectivesTest, PartWhenAllRanksDo) {
   processes_->on_gather = [&] { gone_when_meeting.push_back(calls({"ncclCommAbort"}).size()); };
   collectives.reset();
   EXPECT_THAT(gone_when_meeting, ElementsAre(0U));
-  EXPECT_EQ(calls({"ncclCommAbort"}).size(), 2U);
+  EXPECT_EQ(calls({"ncclCommAbort"}).size(), 1U);
 }
 
 TEST_F(NcclCollectivesTest, WaitForNobodyAfterAnError) {
@@ -129,7 +142,7 @@ TEST_F(NcclCollectivesTest, WaitForNobodyAfterAnError) {
     const auto last_owner = std::move(collectives);
     throw OutOfMemory("in the middle of a step");
   } catch (const OutOfMemory&) {
-    EXPECT_EQ(calls({"ncclCommAbort"}).size(), 2U);
+    EXPECT_EQ(calls({"ncclCommAbort"}).size(), 1U);
   }
 }
 

@@ -5,7 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/parallel/own_gpus.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
-#include "tests/engine/one_of_two_ranks.h"
+#include "tests/engine/one_of_several_ranks.h"
 
 namespace perfbench::engine {
 namespace {
@@ -27,7 +27,7 @@ class OwnGpus : public testing::Test {
     const CudaDevice device(ordinal);
     require_own_gpus(device, processes_);
   }
-  OneOfTwoRanks processes_{1};
+  OneOfSeveralRanks processes_{1};
 };
 
 TEST_F(OwnGpus, AreNamedAsTheDriverNamesThem) {
@@ -42,7 +42,7 @@ TEST_F(OwnGpus, ArePassed) {
 
 // CUDA_VISIBLE_DEVICES=0 for all ranks: each sees one GPU, number 0.
 TEST_F(OwnGpus, ThatAreOneAreRefusedWithTheRanksAndTheGpu) {
-  processes_.other_says_the_same = true;
+  processes_.others_say_the_same = true;
   const auto shared = [&] { require(1); };
   EXPECT_THAT(shared, Throws<EngineError>(Property(&EngineError::exit, EngineExit::infeasible)));
   EXPECT_THAT(shared, ThrowsMessage<EngineError>(AllOf(HasSubstr("found ranks 0, 1 on one, GPU-a1a2a3a4-"),
@@ -51,7 +51,7 @@ TEST_F(OwnGpus, ThatAreOneAreRefusedWithTheRanksAndTheGpu) {
 
 TEST_F(OwnGpus, ThatTheDriverDoesNotTellApartArePassed) {
   fake_cuda::answers().gpus_have_uuids = false;
-  processes_.other_says_the_same = true;
+  processes_.others_say_the_same = true;
   EXPECT_NO_THROW(require(0));
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "engine/metrics/phase_clock.h"
-#include "engine/parallel/mpi_collectives.h"
+#include "engine/parallel/host_collectives.h"
 
 namespace perfbench::engine {
 namespace {
@@ -110,7 +110,9 @@ TEST(CollectivesTrace, ACollectiveHasItsOwnSpanOnTheLaneOfTheThreadThatRunsIt) {
   CommunicationThread thread;
   spec::MeshSpec mesh;
   mesh.ici.fsdp = 2;
-  const auto collectives = make_mpi_collectives(Mesh(mesh, 0), {{MeshAxis::fsdp, &group}}, &thread);
+  constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, Axis::dp};
+  const auto collectives =
+      make_host_collectives(Mesh(mesh, 0), kDeclared, {{{Axis::fsdp, Level::ici}, &group}}, &thread);
   std::vector<float> full(8);
   std::vector<float> shard(4);
   const TensorView full_view{full.data(), DType::f32, Shape{8}};
@@ -120,7 +122,7 @@ TEST(CollectivesTrace, ACollectiveHasItsOwnSpanOnTheLaneOfTheThreadThatRunsIt) {
   collectives->set_trace(&recorder);
   Pending gathered = collectives->all_gather("U/fsdp -> U", full_view, shard_view);
   Pending reduced = collectives->reduce_scatter("U -> U/fsdp", shard_view, full_view);
-  collectives->all_reduce(MeshAxis::dp, full_view).wait();  // one rank: nothing is handed over
+  collectives->all_reduce(Axis::dp, full_view).wait();  // one rank: nothing is handed over
   gathered.wait();
   reduced.wait();
   const auto events = recorder.take(0, 0);

@@ -17,6 +17,11 @@ spec::MeshSpec all_fsdp() {
   return mesh;
 }
 
+std::unique_ptr<Collectives> collectives_of(const spec::MeshSpec& mesh) {
+  constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, Axis::dp};
+  return world().make_collectives(Mesh(mesh, world().rank()), kDeclared);
+}
+
 // Whole numbers: their sums are exact in any order, so the expected value needs no tolerance.
 float value_of(std::int64_t rank, std::int64_t i) {
   return static_cast<float>(
@@ -31,7 +36,7 @@ const std::vector<std::int64_t> kSizes{16, 48, 4096, 300'016};
 
 TEST(MpiCollectives, AllGatherPutsShardsInRankOrder) {
   const auto n = world().size();
-  const auto collectives = world().make_collectives(Mesh(all_fsdp(), world().rank()));
+  const auto collectives = collectives_of(all_fsdp());
   for (const auto size : kSizes) {
     std::vector<float> shard(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i) shard[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
@@ -47,7 +52,7 @@ TEST(MpiCollectives, AllGatherPutsShardsInRankOrder) {
 
 TEST(MpiCollectives, ReduceScatterSumsOverRanks) {
   const auto n = world().size();
-  const auto collectives = world().make_collectives(Mesh(all_fsdp(), world().rank()));
+  const auto collectives = collectives_of(all_fsdp());
   for (const auto size : kSizes) {
     std::vector<float> full(static_cast<std::size_t>(size * n));
     for (std::int64_t i = 0; i < size * n; ++i) full[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
@@ -65,27 +70,97 @@ TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
   const auto n = world().size();
   spec::MeshSpec mesh;
   mesh.ici.dp = n;
-  const auto collectives = world().make_collectives(Mesh(mesh, world().rank()));
+  const auto collectives = collectives_of(mesh);
   // Values whose sum depends on its order: equal bits are not a matter of luck.
   std::vector<float> values(100'003);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = value_of(world().rank(), static_cast<std::int64_t>(i)) * 1.000123F / 3.0F;
   }
   const auto original = values;
-  collectives->all_reduce(MeshAxis::dp, view(values)).wait();
+  collectives->all_reduce(Axis::dp, view(values)).wait();
   auto again = original;
-  collectives->all_reduce(MeshAxis::dp, view(again)).wait();
+  collectives->all_reduce(Axis::dp, view(again)).wait();
   EXPECT_EQ(values, again);
   spec::MeshSpec gather_mesh = all_fsdp();
-  const auto gatherer = world().make_collectives(Mesh(gather_mesh, world().rank()));
+  const auto gatherer = collectives_of(gather_mesh);
   std::vector<float> everybody(values.size() * static_cast<std::size_t>(n));
   gatherer->all_gather("U/fsdp -> U", view(everybody), view(values)).wait();
   for (std::size_t i = 0; i < everybody.size(); ++i) ASSERT_EQ(everybody[i], values[i % values.size()]);
 }
 
+// Two levels, as ranks of two nodes would have them: a part inside the node and one across.
+class MpiCollectivesOverTwoLevels : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (world().size() < 4) GTEST_SKIP() << "needs four ranks";
+    collectives_ = collectives_of(spec_);
+  }
+  // The rank at each index along fsdp.
+  std::vector<std::int64_t> ranks_by_index() const {
+    std::vector<std::int64_t> ranks(static_cast<std::size_t>(world().size()));
+    for (std::int64_t rank = 0; rank < world().size(); ++rank) {
+      ranks[static_cast<std::size_t>(Mesh(spec_, rank).index(Axis::fsdp))] = rank;
+    }
+    return ranks;
+  }
+
+  const spec::MeshSpec spec_{.ici = {.fsdp = world().size() / 2}, .dcn = {.fsdp = 2}};
+  std::unique_ptr<Collectives> collectives_;
+};
+
+TEST_F(MpiCollectivesOverTwoLevels, GatherByIndex) {
+  for (const auto size : kSizes) {
+    std::vector<float> shard(static_cast<std::size_t>(size));
+    for (std::int64_t i = 0; i < size; ++i) shard[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
+    std::vector<float> full(static_cast<std::size_t>(size * world().size()));
+    collectives_->all_gather("U/fsdp -> U", view(full), view(shard)).wait();
+    std::vector<float> expected;
+    for (const auto rank : ranks_by_index()) {
+      for (std::int64_t i = 0; i < size; ++i) expected.push_back(value_of(rank, i));
+    }
+    ASSERT_EQ(full, expected);
+  }
+}
+
+TEST_F(MpiCollectivesOverTwoLevels, ReduceByIndex) {
+  const std::int64_t index = Mesh(spec_, world().rank()).index(Axis::fsdp);
+  for (const auto size : kSizes) {
+    std::vector<float> full(static_cast<std::size_t>(size * world().size()));
+    for (std::size_t i = 0; i < full.size(); ++i) full[i] = value_of(world().rank(), static_cast<std::int64_t>(i));
+    std::vector<float> shard(static_cast<std::size_t>(size));
+    collectives_->reduce_scatter("U -> U/fsdp", view(shard), view(full)).wait();
+    std::vector<float> expected(static_cast<std::size_t>(size));
+    for (std::int64_t i = 0; i < size; ++i) {
+      for (std::int64_t r = 0; r < world().size(); ++r) {
+        expected[static_cast<std::size_t>(i)] += value_of(r, index * size + i);
+      }
+    }
+    ASSERT_EQ(shard, expected);
+  }
+}
+
+// Of sizes that divide over the ranks of a node and of others.
+TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
+  for (const std::int64_t size : {1, 3, 16, 4099, 300'016}) {
+    std::vector<float> values(static_cast<std::size_t>(size));
+    std::vector<double> doubles(static_cast<std::size_t>(size));
+    std::vector<float> expected(static_cast<std::size_t>(size));
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      values[at] = value_of(world().rank(), i);
+      doubles[at] = values[at];
+      for (std::int64_t r = 0; r < world().size(); ++r) expected[at] += value_of(r, i);
+    }
+    collectives_->all_reduce(Axis::fsdp, view(values)).wait();
+    collectives_->all_reduce(Axis::fsdp, {doubles.data(), DType::f64, Shape{size}}).wait();
+    ASSERT_EQ(values, expected);
+    ASSERT_EQ(std::vector<float>(doubles.begin(), doubles.end()), expected);
+  }
+}
+
 TEST(MpiCollectives, SubmittedOnesRunInOrderBesideEachOther) {
   const auto n = world().size();
-  const auto collectives = world().make_collectives(Mesh(all_fsdp(), world().rank()));
+  const auto collectives = collectives_of(all_fsdp());
   constexpr std::size_t kAtOnce = 8;
   constexpr std::int64_t kSize = 4096;
   std::vector<std::vector<float>> shards(kAtOnce);

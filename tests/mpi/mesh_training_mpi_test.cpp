@@ -36,6 +36,10 @@ std::vector<MeshCase> meshes() {
   return all;
 }
 
+std::unique_ptr<Collectives> collectives_of(const spec::RunSpec& run) {
+  return world().make_collectives(Mesh(run.mesh, world().rank()), communicated_axes());
+}
+
 // Ranks sum their parts of a gradient in another order than one rank does: a relative error of gamma_n = n u / (1 - n
 // u), u = 2^-24, of the sum of magnitudes (Higham, "Accuracy and Stability", 4.2), n at most the 128 tokens of a step
 // plus the ranks. AdamW's early steps have the size of the learning rate whatever the gradient's size, so that an error
@@ -65,7 +69,7 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   auto alone = run;
   alone.mesh = {};
   TrainingRun reference(alone);
-  TrainingRun training(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+  TrainingRun training(run, init_rule(run), collectives_of(run));
   for (std::int64_t i = 0; i < run.steps; ++i) {
     const auto expected = reference.step();
     training.collectives().reset_traffic();
@@ -120,9 +124,8 @@ TEST(MeshTraining, AccumulationAndRematHoldOnAMesh) {
 TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = world().size();
-  const auto rank = world().rank();
-  TrainingRun traced(run, init_rule(run), world().make_collectives(Mesh(run.mesh, rank)));
-  TrainingRun plain(run, init_rule(run), world().make_collectives(Mesh(run.mesh, rank)));
+  TrainingRun traced(run, init_rule(run), collectives_of(run));
+  TrainingRun plain(run, init_rule(run), collectives_of(run));
   const auto file = std::filesystem::path(testing::TempDir()) / ("mesh." + std::to_string(::getpid()) + ".jsonl");
   ASSERT_EQ(run_traced_steps(traced.context(), traced.trainer(), run, {.first = 0, .count = 1}, file), "");
   plain.step();
@@ -166,11 +169,11 @@ TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
     auto run = llama_tiny();
     run.precision = spec::Precision::bf16;
     run.mesh = mesh.mesh;
-    TrainingRun cast(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+    TrainingRun cast(run, init_rule(run), collectives_of(run));
     const auto expected = cast.all_steps();
     run.bf16_weights = spec::Bf16Weights::kept;
     expect_one_ranks_training(run, std::string("bf16 kept ") + mesh.name);
-    TrainingRun kept(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank())));
+    TrainingRun kept(run, init_rule(run), collectives_of(run));
     const auto steps = kept.all_steps();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       EXPECT_EQ(steps[i].loss, expected[i].loss) << mesh.name << " step " << i;

@@ -1,7 +1,7 @@
 // The processes of this test run, made once by main.
 #pragma once
 
-#include "engine/parallel/collectives.h"
+#include "engine/parallel/processes.h"
 
 namespace perfbench::engine {
 

@@ -1,7 +1,5 @@
 // Collectives between the ranks of one node, by payload: mpirun -n 2 perfbench-micro-collectives [messages]. With
 // `messages` ranks talk as those of different nodes do, else through memory they share. Rank 0 reports.
-#include "engine/parallel/collectives.h"
-
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -11,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/parallel/processes.h"
+
 namespace perfbench::micro {
 namespace {
 
+using engine::Axis;
 using engine::Collectives;
 using engine::DType;
-using engine::MeshAxis;
 using engine::Processes;
 using engine::Shape;
 using engine::TensorView;
@@ -31,7 +31,7 @@ std::int64_t iterations(std::int64_t bytes) {
 }
 
 void collective(benchmark::State& state, Collectives& collectives, Kind kind) {
-  const std::int64_t ranks = collectives.mesh().size(MeshAxis::fsdp);
+  const std::int64_t ranks = collectives.mesh().size(Axis::fsdp);
   const std::int64_t shard_elements = state.range(0) / 4 / ranks;
   std::vector<float> full(static_cast<std::size_t>(shard_elements * ranks), 1.0F);
   std::vector<float> shard(static_cast<std::size_t>(shard_elements), 1.0F);
@@ -44,7 +44,7 @@ void collective(benchmark::State& state, Collectives& collectives, Kind kind) {
       case Kind::reduce_scatter:
         return collectives.reduce_scatter("U -> U/fsdp", shard_view, full_view).wait();
       case Kind::all_reduce:
-        return collectives.all_reduce(MeshAxis::fsdp, full_view).wait();
+        return collectives.all_reduce(Axis::fsdp, full_view).wait();
     }
   };
   once();  // makes the buffers that ranks share
@@ -62,7 +62,7 @@ class Silence : public benchmark::BenchmarkReporter {
 void run(Processes& processes) {
   spec::MeshSpec mesh;
   mesh.ici.fsdp = processes.size();
-  const auto collectives = processes.make_collectives(engine::Mesh(mesh, processes.rank()));
+  const auto collectives = processes.make_collectives(engine::Mesh(mesh, processes.rank()), {{Axis::fsdp}});
   for (const auto& [kind, name] : kKinds) {
     // 64 KiB, and what a layer of 7 M and of 200 M parameters holds in f32.
     for (const std::int64_t bytes : {std::int64_t{1} << 16, std::int64_t{28} << 20, std::int64_t{800} << 20}) {

@@ -117,7 +117,8 @@ struct FlopCounts {
   }
 };
 
-// Of one step on one rank, by mesh axis ("dp", "fsdp", ...) and collective.
+// Of one step on one rank, by the axes and the level that it went along, as a matrix names them ("fsdp", "dcn_dp",
+// "dp+fsdp"), and by collective.
 struct AxisTraffic {
   std::string axis;
   std::string collective;  // all_gather, reduce_scatter, all_reduce
@@ -127,7 +128,7 @@ struct AxisTraffic {
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
-    f(Field{"axis", "mesh axis"}, self.axis);
+    f(Field{"axis", "mesh axes of one level, as \"fsdp\", \"dcn_dp\", \"dp+fsdp\""}, self.axis);
     f(Field{"collective", "kind of collective"}, self.collective);
     f(Field{"messages", "collectives issued", 0}, self.messages);
     f(Field{"payload_bytes", "bytes of the full buffers", 0}, self.payload_bytes);

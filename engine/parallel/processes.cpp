@@ -1,9 +1,12 @@
+#include "engine/parallel/processes.h"
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
-#include "engine/parallel/collectives.h"
+#include "engine/core/error.h"
 
 namespace perfbench::engine {
 namespace {
@@ -17,6 +20,27 @@ std::int64_t positive_number(const char* text) {
 }
 
 }  // namespace
+
+std::optional<std::string> misplaced(const Mesh& mesh, std::span<const std::int64_t> first_on_node) {
+  const std::int64_t together = mesh.ranks_on_node();
+  for (std::int64_t rank = 0; rank < mesh.devices(); ++rank) {
+    const std::int64_t first = rank / together * together;
+    if (first_on_node[static_cast<std::size_t>(rank)] == first_on_node[static_cast<std::size_t>(first)]) continue;
+    return "mesh.ici says that ranks " + std::to_string(first) + " to " + std::to_string(first + together - 1) +
+           " share a node, but rank " + std::to_string(rank) + " runs on another than rank " + std::to_string(first) +
+           "; number the ranks of a node one after another (mpirun --map-by slot), or give what crosses nodes a size "
+           "in "
+           "mesh.dcn (dcn_dp, dcn_fsdp, ...)";
+  }
+  return std::nullopt;
+}
+
+void require_nodes(const Mesh& mesh, Processes& processes) {
+  const std::int64_t own = processes.first_on_node();
+  std::vector<std::int64_t> all(static_cast<std::size_t>(processes.size()));
+  processes.all_gather(std::as_writable_bytes(std::span(all)), std::as_bytes(std::span(&own, 1)));
+  if (const auto why = misplaced(mesh, all)) throw EngineError(EngineExit::infeasible, *why);
+}
 
 std::int64_t launched_ranks() {
   constexpr std::array kSizes{

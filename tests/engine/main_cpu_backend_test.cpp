@@ -1,0 +1,26 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/core/error.h"
+#include "engine/main/backend.h"
+#include "tests/engine/example_runs.h"
+#include "tests/engine/one_of_several_ranks.h"
+
+namespace perfbench::engine {
+namespace {
+
+TEST(CpuBackend, IsRefusedWhereRanksOfOneNodeOfTheMeshRunOnSeveral) {
+  auto run = llama_tiny();
+  run.mesh.ici.fsdp = 2;
+  OneOfSeveralRanks processes(0);  // the other one names another node
+  EXPECT_THAT([&] { make_backend(run, &processes); },
+              testing::ThrowsMessage<EngineError>(testing::HasSubstr("rank 1 runs on another than rank 0")));
+  processes.others_say_the_same = true;
+  EXPECT_NO_THROW(make_backend(run, &processes));
+  run.mesh = {.dcn = {.fsdp = 2}};
+  processes.others_say_the_same = false;
+  EXPECT_NO_THROW(make_backend(run, &processes));
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -17,6 +17,7 @@
 #include "harness/alerts/alert_ledger.h"
 #include "harness/detect/statistics.h"
 #include "harness/history/history.h"
+#include "harness/history/session_levels.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
@@ -77,6 +78,12 @@ void measure(const std::filesystem::path& path) {
   select("one attempt", "attempt:" + run.substr(0, 16) + "/5");
   time_query("attempts of a baseline", path, [](const Connection& c) {
     return load_attempts(c, find_baseline(c, "main", "2027-01-01T00:00:00Z")->attempt_keys).size();
+  });
+  time_query("comparison with a baseline: sessions", path, [](const Connection& c) {
+    const auto known = find_baseline(c, "main", "2027-01-01T00:00:00Z")->attempt_keys;
+    const auto cells = group_by_run(load_attempts(c, known));
+    load_known_sessions(c, cells, {"step_time_s"});
+    return cells.size();
   });
   time_query("newest sweep of a matrix", path,
              [](const Connection& c) { return newest_sweep(c, "by-hand").value().size(); });

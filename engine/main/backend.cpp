@@ -1,7 +1,5 @@
 #include "engine/main/backend.h"
 
-#include "engine/train/trainer.h"
-
 namespace perfbench::engine {
 namespace {
 

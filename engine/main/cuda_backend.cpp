@@ -11,7 +11,6 @@
 #include "engine/parallel/nccl_collectives.h"
 #include "engine/parallel/own_gpus.h"
 #include "engine/train/dry_walk.h"
-#include "engine/train/trainer.h"
 
 namespace perfbench::engine {
 namespace {

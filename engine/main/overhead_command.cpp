@@ -42,13 +42,9 @@ EngineExit overhead_command(const std::vector<std::string>& args) {
   if (run.mesh.devices() != 1) throw BadInput("overhead is measured on one rank, the mesh of the run has several");
   omp_set_num_threads(static_cast<int>(resolved_threads(run.threads_per_rank, 1)));
   run.trace_steps = 1;  // or the backend makes no tracer
-  Backend backend = make_backend(run, nullptr);
-  Memory memory(std::move(backend.device_memory), std::move(backend.host_memory), {});
-  const auto tokens = make_token_source(run);
-  PhaseClock clock = backend.timeline ? PhaseClock(backend.timeline.get()) : PhaseClock();
-  Context context{*backend.ops, memory, *backend.collectives, clock, compute_dtype(run.precision)};
-  Trainer trainer(context, run, init_rule(run), tokens.get());
-  run_watched_steps(context, trainer, run, {.device = backend.tracer.get(), .telemetry = backend.telemetry.get()},
+  Assembly assembly(run, make_backend(run, nullptr), {.tokens = make_token_source(run)});
+  run_watched_steps(assembly.context(), assembly.trainer(), run,
+                    {.device = assembly.backend().tracer.get(), .telemetry = assembly.backend().telemetry.get()},
                     rounds, print);
   return EngineExit::ok;
 }

@@ -83,10 +83,11 @@ class GpuSampleFile {
   std::optional<LineFile> file_;
 };
 
-void trace(const fs::path& dir, const spec::RunSpec& run, Context& context, Trainer& trainer, DeviceTracer* device) {
-  const std::int64_t rank = context.collectives.mesh().rank();
+void trace(const fs::path& dir, const spec::RunSpec& run, Assembly& assembly) {
+  const std::int64_t rank = assembly.context().collectives.mesh().rank();
   const auto problem =
-      run_traced_steps(context, trainer, run, {.first = run.steps, .count = run.trace_steps, .device = device},
+      run_traced_steps(assembly.context(), assembly.trainer(), run,
+                       {.first = run.steps, .count = run.trace_steps, .device = assembly.backend().tracer.get()},
                        dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
   if (problem.empty()) return;
   std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
@@ -126,24 +127,20 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
     write_whole_file(dir / "env.json", spec::to_json_line(machine_facts(ranks.size, threads)) + "\n");
   }
   Backend backend = make_backend(run, ranks.processes.get());
-  Memory memory(std::move(backend.device_memory), std::move(backend.host_memory),
-                {.limit_bytes = run.memory_limit_bytes});
-  const auto tokens = make_token_source(run);
-  RunClock* const own_clock = faults ? faults->clock() : nullptr;  // of a demonstration
-  PhaseClock clock = own_clock != nullptr ? PhaseClock([own_clock] { return own_clock->now(); })
-                     : backend.timeline   ? PhaseClock(backend.timeline.get())
-                                          : PhaseClock();
   if (faults) {
     if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
   }
-  Context context{*backend.ops, memory, *backend.collectives, clock, compute_dtype(run.precision)};
-  Trainer trainer(context, run, init_rule(run), tokens.get());
+  Assembly::Options options{.memory = {.limit_bytes = run.memory_limit_bytes}, .tokens = make_token_source(run)};
+  RunClock* const own_clock = faults ? faults->clock() : nullptr;  // of a demonstration
+  if (own_clock != nullptr) options.clock = [own_clock] { return own_clock->now(); };
+  Assembly assembly(run, std::move(backend), std::move(options));
+  Context& context = assembly.context();
   LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
-  GpuSampleFile gpu(backend.telemetry.get(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  GpuSampleFile gpu(assembly.backend().telemetry.get(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
   const auto ranges = nvtx_wanted_in_timed_steps() ? make_nvtx_ranges(nullptr) : nullptr;
   Tensor held_by_fault;
   if (faults) {
-    held_by_fault = faults->begin(memory, context.ops);
+    held_by_fault = faults->begin(context.memory, context.ops);
     context.filter = faults.get();
   }
   context.set_trace(ranges.get());
@@ -155,7 +152,7 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
     context.ops.reset_flops();
     context.collectives.reset_traffic();
     gpu.begin_step(i);
-    auto record = trainer.step(i);
+    auto record = assembly.trainer().step(i);
     gpu.end_step();
     record.probe_ns = probe_ns;
     steps.append(spec::to_json_line(record));
@@ -167,7 +164,7 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   }
   // After the result is safe: what is traced is neither timed nor summed up.
-  if (run.trace_steps > 0) trace(dir, run, context, trainer, backend.tracer.get());
+  if (run.trace_steps > 0) trace(dir, run, assembly);
 }
 
 // Tells the harness what ended this rank, as far as the disk still takes it.

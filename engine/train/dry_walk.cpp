@@ -3,28 +3,27 @@
 #include <string>
 #include <utility>
 
-#include "engine/train/trainer.h"
+#include "engine/train/assembly.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::engine {
 namespace {
 
-// One rank's run with a memory, operations and collectives that only count.
-struct DryRun {
-  DryRun(const spec::RunSpec& run, std::int64_t rank, LedgerLog log)
-      : memory(make_dry_backing(), make_dry_backing(), {.log = log}),
-        ops(make_dry_ops()),
-        collectives(make_dry_collectives(Mesh(run.mesh, rank), communicated_axes())),
-        context{*ops, memory, *collectives, clock, compute_dtype(run.precision)},
-        trainer(context, run, init_rule(run), nullptr) {}
+// Memory, operations and collectives that only count.
+Backend dry_backend(const spec::RunSpec& run, std::int64_t rank) {
+  Backend backend;
+  backend.device_memory = make_dry_backing();
+  backend.host_memory = make_dry_backing();
+  backend.ops = make_dry_ops();
+  backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communicated_axes());
+  return backend;
+}
 
-  Memory memory;
-  std::unique_ptr<Ops> ops;
-  std::unique_ptr<Collectives> collectives;
-  PhaseClock clock;
-  Context context;
-  Trainer trainer;
+class DryRun : public Assembly {
+ public:
+  DryRun(const spec::RunSpec& run, std::int64_t rank, LedgerLog log)
+      : Assembly(run, dry_backend(run, rank), {.memory = {.log = log}}) {}
 };
 
 template <class Report>
@@ -53,13 +52,13 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
     return report;
   }
   DryRun dry(run, rank, LedgerLog::on);
-  dry.collectives->reset_traffic();
-  dry.trainer.step(0);
-  report.peak = dry.memory.ledger().peaks();
-  report.arena_bytes = dry.memory.device_extent_bytes();
-  report.live_at_peak = dry.memory.ledger().live_at_peak();
-  report.flops = dry.ops->flops();
-  report.traffic = dry.collectives->traffic();
+  dry.context().collectives.reset_traffic();
+  dry.trainer().step(0);
+  report.peak = dry.memory().ledger().peaks();
+  report.arena_bytes = dry.memory().device_extent_bytes();
+  report.live_at_peak = dry.memory().ledger().live_at_peak();
+  report.flops = dry.context().ops.flops();
+  report.traffic = dry.context().collectives.traffic();
   hold_to_limit(report, run, report.arena_bytes);
   return report;
 }
@@ -73,24 +72,24 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
   }
   DryRun dry(run, rank, LedgerLog::off);
   OperationTable table;
-  dry.ops->set_table(&table);
-  dry.trainer.step(0);
+  dry.context().ops.set_table(&table);
+  dry.trainer().step(0);
   for (const auto& [operation, work] : table) report.operations.push_back(work);
-  hold_to_limit(report, run, dry.memory.device_extent_bytes());
+  hold_to_limit(report, run, dry.memory().device_extent_bytes());
   return report;
 }
 
 ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank, LedgerLog::off);
-  dry.trainer.step(0);
-  return {dry.memory.device_extent_bytes(), dry.memory.host_extent_bytes()};
+  dry.trainer().step(0);
+  return {dry.memory().device_extent_bytes(), dry.memory().host_extent_bytes()};
 }
 
 SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank, LedgerLog::off);
   SpanCounter counter;
-  dry.context.set_trace(&counter);
-  dry.trainer.step(0);
+  dry.context().set_trace(&counter);
+  dry.trainer().step(0);
   return counter.counts();
 }
 

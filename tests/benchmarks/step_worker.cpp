@@ -13,7 +13,7 @@
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
-#include "engine/train/trainer.h"
+#include "engine/train/assembly.h"
 #include "tests/benchmarks/floor_ops.h"
 #include "workloads/spec/run_spec_json.h"
 
@@ -39,22 +39,21 @@ std::string phases(const spec::StepRecord& r) {
 
 int serve(const spec::RunSpec& run, bool floor) {
   const int threads = omp_get_max_threads();
-  Memory memory(floor ? make_dry_backing() : make_cpu_backing(), floor ? make_dry_backing() : make_cpu_backing(), {});
-  const auto ops = floor ? make_floor_ops() : make_cpu_ops();
-  const auto collectives = make_single_collectives();
-  const auto tokens = floor ? nullptr : make_synthetic_tokens(run);
-  PhaseClock clock;
-  Context context{*ops, memory, *collectives, clock, compute_dtype(run.precision)};
-  Trainer trainer(context, run, init_rule(run), tokens.get());
+  Backend backend;
+  backend.device_memory = floor ? make_dry_backing() : make_cpu_backing();
+  backend.host_memory = floor ? make_dry_backing() : make_cpu_backing();
+  backend.collectives = make_single_collectives();
+  backend.ops = floor ? make_floor_ops() : make_cpu_ops();
+  Assembly assembly(run, std::move(backend), {.tokens = floor ? nullptr : make_synthetic_tokens(run)});
   std::printf("ready {\"threads\":%d}\n", threads);
   std::fflush(stdout);
   std::int64_t step = 0;
   for (std::string line; std::getline(std::cin, line) && line == "step"; ++step) {
     const auto probe_ns = probe_noise(threads);
-    const auto record = trainer.step(step);
+    const auto record = assembly.trainer().step(step);
     answer("{\"step_ns\":" + std::to_string(record.wall_ns) + "," + phases(record) + ",\"probe_ns\":" +
            std::to_string(probe_ns) + ",\"peak_rss_bytes\":" + std::to_string(peak_resident_bytes()) +
-           ",\"model_flops\":" + std::to_string(ops->flops().model_flops() / (step + 1)) + "}");
+           ",\"model_flops\":" + std::to_string(assembly.context().ops.flops().model_flops() / (step + 1)) + "}");
   }
   return 0;
 }

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/train/trainer.h"
 #include "tests/engine/training_backend.h"
 
 namespace perfbench::engine {
@@ -20,17 +19,12 @@ class TrainingRun {
  public:
   TrainingRun(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives)
       : run_(on_device_under_test(run)),
-        backend_(make_training_backend(run_)),
-        memory_(std::move(backend_.device_memory), std::move(backend_.host_memory), {}),
-        collectives_(std::move(collectives)),
-        tokens_(make_token_source(run_)),
-        clock_(backend_.timeline ? PhaseClock(backend_.timeline.get()) : PhaseClock()),
-        context_{*backend_.ops, memory_, *collectives_, clock_, compute_dtype(run_.precision)},
-        trainer_(context_, run_, init, tokens_.get()) {}
+        assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .tokens = make_token_source(run_)}) {
+  }
 
   explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, init_rule(run), make_single_collectives()) {}
 
-  spec::StepRecord step() { return trainer_.step(next_++); }
+  spec::StepRecord step() { return trainer().step(next_++); }
 
   std::vector<TrainedStep> all_steps() {
     std::vector<TrainedStep> steps;
@@ -47,7 +41,7 @@ class TrainingRun {
   // The shard of every unit, one behind the other.
   std::vector<float> all_gradients() {
     std::vector<float> all;
-    for (const auto& unit : trainer_.fsdp().units()) {
+    for (const auto& unit : trainer().fsdp().units()) {
       const auto shard = to_host(unit.gradient);
       all.insert(all.end(), shard.begin(), shard.end());
     }
@@ -55,20 +49,25 @@ class TrainingRun {
   }
 
   const spec::RunSpec& run() const { return run_; }
-  const MemoryLedger& ledger() const { return memory_.ledger(); }
-  std::int64_t arena_bytes() const { return memory_.device_extent_bytes(); }
-  const spec::FlopCounts& flops() const { return backend_.ops->flops(); }
-  Collectives& collectives() { return *collectives_; }
-  Trainer& trainer() { return trainer_; }
-  Context& context() { return context_; }
+  const MemoryLedger& ledger() { return assembly_.memory().ledger(); }
+  std::int64_t arena_bytes() { return assembly_.memory().device_extent_bytes(); }
+  const spec::FlopCounts& flops() { return context().ops.flops(); }
+  Collectives& collectives() { return context().collectives; }
+  Trainer& trainer() { return assembly_.trainer(); }
+  Context& context() { return assembly_.context(); }
 
  private:
   static spec::RunSpec on_device_under_test(spec::RunSpec run) {
     run.device = device_under_test();
     return run;
   }
+  static Backend backend_with(const spec::RunSpec& run, std::unique_ptr<Collectives> collectives) {
+    Backend backend = make_training_backend(run);
+    backend.collectives = std::move(collectives);
+    return backend;
+  }
   std::vector<float> values(const std::string& name, Tensor UnitState::*state) {
-    for (const auto& unit : trainer_.fsdp().units()) {
+    for (const auto& unit : trainer().fsdp().units()) {
       for (const auto& p : unit.layout.parameters) {
         if (p.spec.name != name) continue;
         return to_host((unit.*state).view().slice(p.offset, Shape{p.spec.elements()}));
@@ -78,13 +77,7 @@ class TrainingRun {
   }
 
   spec::RunSpec run_;
-  TrainingBackend backend_;
-  Memory memory_;
-  std::unique_ptr<Collectives> collectives_;
-  std::unique_ptr<TokenSource> tokens_;
-  PhaseClock clock_;
-  Context context_;
-  Trainer trainer_;
+  Assembly assembly_;
   std::int64_t next_ = 0;
 };
 

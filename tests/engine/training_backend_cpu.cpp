@@ -10,8 +10,12 @@ spec::Device device_under_test() {
   return spec::Device::cpu;
 }
 
-TrainingBackend make_training_backend(const spec::RunSpec&) {
-  return {make_cpu_backing(), make_cpu_backing(), make_cpu_ops(), nullptr};
+Backend make_training_backend(const spec::RunSpec&) {
+  Backend backend;
+  backend.device_memory = make_cpu_backing();
+  backend.host_memory = make_cpu_backing();
+  backend.ops = make_cpu_ops();
+  return backend;
 }
 
 std::vector<float> to_host(const TensorView& values) {

@@ -26,10 +26,14 @@ spec::Device device_under_test() {
 }
 
 // As much memory as the dry walk plans and no byte more.
-TrainingBackend make_training_backend(const spec::RunSpec& run) {
+Backend make_training_backend(const spec::RunSpec& run) {
   const auto extents = arena_extents(run, 0);
-  return {make_cuda_backing(gpu(), extents.device_bytes), make_cuda_host_backing(extents.host_bytes),
-          cuda::make_cuda_ops(gpu(), {.precision = run.precision}), make_cuda_timeline(gpu())};
+  Backend backend;
+  backend.device_memory = make_cuda_backing(gpu(), extents.device_bytes);
+  backend.host_memory = make_cuda_host_backing(extents.host_bytes);
+  backend.ops = cuda::make_cuda_ops(gpu(), {.precision = run.precision});
+  backend.timeline = make_cuda_timeline(gpu());
+  return backend;
 }
 
 std::vector<float> to_host(const TensorView& values) {

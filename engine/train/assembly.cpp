@@ -1,0 +1,23 @@
+#include "engine/train/assembly.h"
+
+#include <utility>
+
+namespace perfbench::engine {
+namespace {
+
+PhaseClock clock_of(const Backend& backend, std::function<std::int64_t()> own) {
+  if (own) return PhaseClock(std::move(own));
+  return backend.timeline ? PhaseClock(backend.timeline.get()) : PhaseClock();
+}
+
+}  // namespace
+
+Assembly::Assembly(const spec::RunSpec& run, Backend backend, Options options)
+    : backend_(std::move(backend)),
+      memory_(std::move(backend_.device_memory), std::move(backend_.host_memory), options.memory),
+      tokens_(std::move(options.tokens)),
+      clock_(clock_of(backend_, std::move(options.clock))),
+      context_{*backend_.ops, memory_, *backend_.collectives, clock_, compute_dtype(run.precision)},
+      trainer_(context_, run, options.init.value_or(init_rule(run)), tokens_.get()) {}
+
+}  // namespace perfbench::engine

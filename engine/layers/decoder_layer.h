@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/remat/layer_values.h"
-#include "engine/sharding/fsdp.h"
+#include "engine/sharding/unit_gatherer.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/sharding/fsdp.h"
+#include "engine/sharding/unit_gatherer.h"
 
 namespace perfbench::engine {
 

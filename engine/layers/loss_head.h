@@ -2,7 +2,7 @@
 // loss_chunk_tokens rows of logits exist and their gradient takes their place.
 #pragma once
 
-#include "engine/sharding/fsdp.h"
+#include "engine/sharding/unit_gatherer.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {

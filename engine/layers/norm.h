@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/sharding/fsdp.h"
+#include "engine/sharding/unit_gatherer.h"
 #include "workloads/spec/model_spec.h"
 
 namespace perfbench::engine {

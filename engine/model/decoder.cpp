@@ -20,15 +20,12 @@ Tensor make_rope_table(Context& context, const spec::RunSpec& run) {
 
 }  // namespace
 
-Decoder::Decoder(Context& context, const spec::RunSpec& run, const InitRule& init)
+Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store)
     : context_(context),
       run_(run),
-      fsdp_(context, run.model,
-            {.init = init,
-             .cast = {.rounding = run.rounding,
-                      .seed = static_cast<std::uint64_t>(run.seed),
-                      .weights = run.bf16_weights},
-             .overlap = prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none}),
+      store_(store),
+      gatherer_(context, store, {.rounding = run.rounding, .seed = static_cast<std::uint64_t>(run.seed)},
+                prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none),
       rope_cos_sin_TD_(make_rope_table(context, run)),
       shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view()} {
   layers_.reserve(static_cast<std::size_t>(run.model.layers));
@@ -36,7 +33,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, const InitRule& ini
 }
 
 void Decoder::train(const Microbatch& batch) {
-  fsdp_.begin_microbatch(batch.index, batch.kind);
+  gatherer_.begin_microbatch(batch.index, batch.kind);
   Tensor dx_NM;
   {
     PhaseClock::Scope forward(context_.clock, Phase::forward);
@@ -57,8 +54,8 @@ void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& bo
 }
 
 Tensor Decoder::embed(const Microbatch& batch) {
-  const RangeSpan range = range_of(fsdp_.embedding_unit());
-  GatheredUnit weights = fsdp_.gather(fsdp_.embedding_unit());
+  const RangeSpan range = range_of(store_.embedding());
+  GatheredUnit weights = gatherer_.gather(store_.embedding());
   weights.wait(context_.clock);
   Tensor x_NM = context_.activation("layers.0.layer_input", Shape{batch.tokens_N.shape[0], run_.model.d_model});
   context_.ops.embedding_forward({.x_NM = x_NM,
@@ -70,12 +67,12 @@ Tensor Decoder::embed(const Microbatch& batch) {
 }
 
 Tensor Decoder::layers_forward(Tensor x_NM) {
-  GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(0));
+  GatheredUnit next = gatherer_.gather(store_.layer(0));
   for (std::int64_t i = 0; i < run_.model.layers; ++i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const bool more = i + 1 < run_.model.layers;
-    const RangeSpan range = range_of(fsdp_.layer_unit(i));
-    if (more && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
+    const RangeSpan range = range_of(store_.layer(i));
+    if (more && prefetches()) next = gatherer_.gather(store_.layer(i + 1));
     weights.wait(context_.clock);
     run_layer(layer_forward_, [&] {
       x_NM = layer(i).forward(weights, std::move(x_NM));
@@ -83,21 +80,21 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
     });
     weights = GatheredUnit();
     if (i > 0) layer(i - 1).finish_offload();
-    if (more && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i + 1));
+    if (more && !prefetches()) next = gatherer_.gather(store_.layer(i + 1));
   }
   layers_.back().finish_offload();
   return x_NM;
 }
 
 Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
-  const RangeSpan range = range_of(fsdp_.head_unit());
+  const RangeSpan range = range_of(store_.head());
   const bool tied = run_.model.tied_embedding;
-  GatheredUnit head = fsdp_.gather(fsdp_.head_unit());
-  GatheredUnit embedding = tied ? fsdp_.gather(fsdp_.embedding_unit()) : GatheredUnit();
+  GatheredUnit head = gatherer_.gather(store_.head());
+  GatheredUnit embedding = tied ? gatherer_.gather(store_.embedding()) : GatheredUnit();
   head.wait(context_.clock);
   if (tied) embedding.wait(context_.clock);
-  GradientTarget head_gradients = fsdp_.open_gradient(fsdp_.head_unit());
-  GradientTarget embedding_gradients = tied ? fsdp_.open_gradient(fsdp_.embedding_unit()) : GradientTarget();
+  GradientTarget head_gradients = gatherer_.open_gradient(store_.head());
+  GradientTarget embedding_gradients = tied ? gatherer_.open_gradient(store_.embedding()) : GradientTarget();
   Tensor dx_NM = loss_head({.context = context_,
                             .run = run_,
                             .head = head,
@@ -113,35 +110,35 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
     // The lookup of positions has not contributed yet; its rows must not hold another buffer's old values.
     const TensorView dposition = embedding_gradients.gradient("position_embedding");
     if (dposition.defined() && embedding_gradients.first_write() == Write::overwrite) context_.ops.fill(dposition, 0.0);
-    fsdp_.close_gradient(std::move(embedding_gradients), Fsdp::Contribution::more_follow);
+    gatherer_.close_gradient(std::move(embedding_gradients), UnitGatherer::Contribution::more_follow);
   }
-  fsdp_.close_gradient(std::move(head_gradients), Fsdp::Contribution::final_one);
+  gatherer_.close_gradient(std::move(head_gradients), UnitGatherer::Contribution::final_one);
   return dx_NM;
 }
 
 Tensor Decoder::layers_backward(Tensor dx_NM) {
   const std::int64_t last = run_.model.layers - 1;
-  GatheredUnit next = fsdp_.gather(fsdp_.layer_unit(last));
+  GatheredUnit next = gatherer_.gather(store_.layer(last));
   layers_.back().begin_fetch();
   for (std::int64_t i = last; i >= 0; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
-    const RangeSpan range = range_of(fsdp_.layer_unit(i));
-    if (i > 0 && prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
+    const RangeSpan range = range_of(store_.layer(i));
+    if (i > 0 && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
     weights.wait(context_.clock);
-    GradientTarget gradients = fsdp_.open_gradient(fsdp_.layer_unit(i));
+    GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
     if (i > 0) layer(i - 1).begin_fetch();
     layer(i).finish_fetch();
     run_layer(layer_backward_, [&] { dx_NM = layer(i).backward(weights, gradients, std::move(dx_NM)); });
     weights = GatheredUnit();
-    fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);
-    if (i > 0 && !prefetches()) next = fsdp_.gather(fsdp_.layer_unit(i - 1));
+    gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
+    if (i > 0 && !prefetches()) next = gatherer_.gather(store_.layer(i - 1));
   }
   return dx_NM;
 }
 
 void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
-  const RangeSpan range = range_of(fsdp_.embedding_unit());
-  GradientTarget gradients = fsdp_.open_gradient(fsdp_.embedding_unit());
+  const RangeSpan range = range_of(store_.embedding());
+  GradientTarget gradients = gatherer_.open_gradient(store_.embedding());
   const TensorView dtable_VM = gradients.gradient("token_embedding");
   const TensorView dposition_TM = gradients.gradient("position_embedding");
   if (gradients.first_write() == Write::overwrite) {
@@ -153,7 +150,7 @@ void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
                                    .dx_NM = dx_NM,
                                    .tokens_N = batch.tokens_N,
                                    .seq_len = run_.seq_len});
-  fsdp_.close_gradient(std::move(gradients), Fsdp::Contribution::final_one);
+  gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
 }
 
 }  // namespace perfbench::engine

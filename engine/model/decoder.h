@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "engine/layers/decoder_layer.h"
-#include "engine/sharding/fsdp.h"
 #include "engine/sharding/recorded_work.h"
+#include "engine/sharding/unit_gatherer.h"
 
 namespace perfbench::engine {
 
 class Decoder {
  public:
-  Decoder(Context& context, const spec::RunSpec& run, const InitRule& init);
+  // `store` has the model's parameters.
+  Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store);
 
   // Forward and backward of one microbatch. Gradients are added to the units', losses to loss_sum (f64 [1]).
   struct Microbatch {
@@ -22,11 +23,11 @@ class Decoder {
     TensorView targets_N;
     TensorView loss_sum;
     std::int64_t index = 0;
-    Fsdp::Microbatch kind = Fsdp::Microbatch::last;
+    UnitGatherer::Microbatch kind = UnitGatherer::Microbatch::last;
   };
   void train(const Microbatch& batch);
 
-  Fsdp& fsdp() { return fsdp_; }
+  UnitGatherer& gatherer() { return gatherer_; }
 
  private:
   Tensor embed(const Microbatch& batch);
@@ -35,7 +36,7 @@ class Decoder {
   Tensor layers_backward(Tensor dx_NM);
   void embed_backward(const Microbatch& batch, const Tensor& dx_NM);
   // What is done with a unit carries its name in a trace.
-  RangeSpan range_of(std::size_t unit) { return {context_.trace, fsdp_.units()[unit].layout.name}; }
+  RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
   DecoderLayer& layer(std::int64_t i) { return layers_[static_cast<std::size_t>(i)]; }
   // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
   // within it or outside of it.
@@ -45,7 +46,8 @@ class Decoder {
 
   Context& context_;
   const spec::RunSpec& run_;
-  Fsdp fsdp_;
+  ParameterStore& store_;
+  UnitGatherer gatherer_;
   RecordedWork layer_forward_{RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses};
   RecordedWork layer_backward_{RecordingSlot::layer_backward, RecordedWork::Operands::new_addresses};
   Tensor rope_cos_sin_TD_;

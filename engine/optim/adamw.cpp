@@ -24,9 +24,9 @@ void AdamwOptimizer::begin(std::int64_t step) {
   context_.ops.upload(factors_, factors.data());
 }
 
-void AdamwOptimizer::sum_squares(Fsdp& fsdp) {
+void AdamwOptimizer::sum_squares(ParameterStore& store) {
   std::vector<TensorView> gradients;
-  for (const auto& unit : fsdp.units()) gradients.push_back(unit.gradient);
+  for (const auto& unit : store.units()) gradients.push_back(unit.gradient);
   context_.ops.sum_of_squares(square_sum_, gradients, Write::overwrite);
   // Shards of one replica add up to the whole; replicas hold the same.
   if (context_.collectives.mesh().size(Axis::fsdp) > 1) {
@@ -35,20 +35,21 @@ void AdamwOptimizer::sum_squares(Fsdp& fsdp) {
   }
 }
 
-void AdamwOptimizer::update(Fsdp& fsdp) {
+void AdamwOptimizer::update(ParameterStore& store) {
   PhaseClock::Scope scope(context_.clock, Phase::optimizer);
-  sum_squares(fsdp);
+  sum_squares(store);
   const auto scale_at = static_cast<std::int64_t>(index(AdamwFactor::gradient_scale));
   context_.ops.clip_scale(factors_.view().slice(scale_at, Shape{1}), square_sum_, spec_.clip_norm);
   std::vector<AdamwTensor> tensors;
-  for (const auto& unit : fsdp.units()) append_tensors(unit, tensors);
+  for (const auto& unit : store.units()) append_tensors(store, unit, tensors);
   context_.ops.adamw(
       {.tensors = tensors, .factors = factors_, .beta1 = spec_.beta1, .beta2 = spec_.beta2, .eps = spec_.eps});
 }
 
-void AdamwOptimizer::append_tensors(const UnitState& unit, std::vector<AdamwTensor>& tensors) const {
+void AdamwOptimizer::append_tensors(const ParameterStore& store, const UnitState& unit,
+                                    std::vector<AdamwTensor>& tensors) const {
   const auto& layout = unit.layout;
-  const std::int64_t shard_first = context_.collectives.mesh().index(Axis::fsdp) * layout.shard_elements;
+  const std::int64_t shard_first = store.first_element(layout);
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;
     const Shape shape{range.count};

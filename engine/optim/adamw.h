@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/sharding/fsdp.h"
+#include "engine/sharding/parameter_store.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
@@ -17,14 +17,14 @@ class AdamwOptimizer {
   void begin(std::int64_t step);
   // Enqueues norm, clipping and AdamW; waits for nothing but collectives. Gradients hold the sum over all ranks of
   // d(mean loss).
-  void update(Fsdp& fsdp);
+  void update(ParameterStore& store);
   // Of the last update: global, before clipping. Waits for it.
   double grad_norm();
 
  private:
-  void sum_squares(Fsdp& fsdp);
+  void sum_squares(ParameterStore& store);
   // This rank's parts of a unit, each with one rule of weight decay.
-  void append_tensors(const UnitState& unit, std::vector<AdamwTensor>& tensors) const;
+  void append_tensors(const ParameterStore& store, const UnitState& unit, std::vector<AdamwTensor>& tensors) const;
 
   Context& context_;
   const spec::OptimizerSpec& spec_;

@@ -22,6 +22,10 @@ Tensor make_workspace(Context& context, const spec::RunSpec& run) {
   return made;
 }
 
+bool keeps_bf16_weights(const Context& context, const spec::RunSpec& run) {
+  return context.compute == DType::bf16 && run.bf16_weights == spec::Bf16Weights::kept;
+}
+
 }  // namespace
 
 DType compute_dtype(spec::Precision precision) {
@@ -51,7 +55,8 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       run_(run),
       source_(tokens),
       workspace_(make_workspace(context, run)),
-      decoder_(context, run, init),
+      store_(context, run.model, init, keeps_bf16_weights(context, run)),
+      decoder_(context, run, store_),
       optimizer_(context, run.optimizer),
       tokens_(token_buffer(context, "tokens", run.grad_accum * microbatch_tokens())),
       targets_(token_buffer(context, "targets", run.grad_accum * microbatch_tokens())),
@@ -82,14 +87,15 @@ void Trainer::train() {
   context_.ops.fill(loss_sum_, 0.0);
   const Shape microbatch{microbatch_tokens()};
   for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
-    decoder_.train({.tokens_N = tokens_.view().slice(m * microbatch_tokens(), microbatch),
-                    .targets_N = targets_.view().slice(m * microbatch_tokens(), microbatch),
-                    .loss_sum = loss_sum_,
-                    .index = m,
-                    .kind = m + 1 == run_.grad_accum ? Fsdp::Microbatch::last : Fsdp::Microbatch::middle});
+    decoder_.train(
+        {.tokens_N = tokens_.view().slice(m * microbatch_tokens(), microbatch),
+         .targets_N = targets_.view().slice(m * microbatch_tokens(), microbatch),
+         .loss_sum = loss_sum_,
+         .index = m,
+         .kind = m + 1 == run_.grad_accum ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle});
   }
-  decoder_.fsdp().finish_gradients();
-  optimizer_.update(decoder_.fsdp());
+  decoder_.gatherer().finish_gradients();
+  optimizer_.update(store_);
   sum_loss();
 }
 
@@ -103,7 +109,7 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   PhaseClock& clock = context_.clock;
   clock.start();
   load(step);
-  decoder_.fsdp().begin_step(step);
+  decoder_.gatherer().begin_step(step);
   optimizer_.begin(step);
   if (run_.device_graphs && !run_.scan) {
     work_.run(context_, [this] { train(); });

@@ -27,7 +27,8 @@ class Trainer {
   // One optimizer step; `step` counts from 0. The record's probe_ns is left to the caller.
   spec::StepRecord step(std::int64_t step);
 
-  Fsdp& fsdp() { return decoder_.fsdp(); }
+  ParameterStore& parameters() { return store_; }
+  UnitGatherer& gatherer() { return decoder_.gatherer(); }
 
  private:
   std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
@@ -39,6 +40,7 @@ class Trainer {
   const spec::RunSpec& run_;
   TokenSource* source_;
   Tensor workspace_;  // of the operations, where the backend needs one
+  ParameterStore store_;
   Decoder decoder_;
   AdamwOptimizer optimizer_;
   RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};

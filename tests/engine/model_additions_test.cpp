@@ -44,18 +44,20 @@ void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
   const auto collectives = make_single_collectives();
   PhaseClock clock;
   Context context{ops, memory, *collectives, clock};
-  Decoder decoder(context, run, {});
+  ParameterStore store(context, run.model, {}, false);
+  Decoder decoder(context, run, store);
   const Shape microbatch{run.microbatch() * run.seq_len};
   Tensor tokens(memory, {"tokens", MemoryScope::activations, DType::i32, microbatch});
   Tensor loss(memory, {"loss", MemoryScope::workspace, DType::f64, Shape{1}});
   const std::vector<std::int32_t> zeros(static_cast<std::size_t>(microbatch.elements()));
   ops.upload(tokens, zeros.data());
   for (std::int64_t m = 0; m < run.grad_accum; ++m) {
-    decoder.train({.tokens_N = tokens,
-                   .targets_N = tokens,
-                   .loss_sum = loss,
-                   .index = m,
-                   .kind = m + 1 == run.grad_accum ? Fsdp::Microbatch::last : Fsdp::Microbatch::middle});
+    decoder.train(
+        {.tokens_N = tokens,
+         .targets_N = tokens,
+         .loss_sum = loss,
+         .index = m,
+         .kind = m + 1 == run.grad_accum ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle});
   }
 }
 

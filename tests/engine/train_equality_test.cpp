@@ -118,9 +118,10 @@ TEST_F(Training, StochasticRoundingDrawsAnewInEveryStep) {
   run.precision = spec::Precision::bf16;
   run.rounding = spec::Rounding::stochastic;
   TrainingRun training(run);
-  auto& fsdp = training.trainer().fsdp();
+  auto& gatherer = training.trainer().gatherer();
+  const auto unit_index = training.trainer().parameters().layer(1);
   const auto gathered = [&] {
-    GatheredUnit unit = fsdp.gather(fsdp.layer_unit(1));
+    GatheredUnit unit = gatherer.gather(unit_index);
     unit.wait(training.context().clock);
     const TensorView weight = unit.weight("up.weight");
     return to_host({weight.data, DType::f32, Shape{weight.elements() / 2}});  // the bits of two at a time
@@ -129,9 +130,9 @@ TEST_F(Training, StochasticRoundingDrawsAnewInEveryStep) {
   training.step();
   const auto of_step = gathered();
   EXPECT_TRUE(same_bits(gathered(), of_step));
-  fsdp.begin_step(2);
+  gatherer.begin_step(2);
   EXPECT_FALSE(same_bits(gathered(), of_step));
-  fsdp.begin_step(1);
+  gatherer.begin_step(1);
   EXPECT_TRUE(same_bits(gathered(), of_step));
 }
 

@@ -41,7 +41,7 @@ class TrainingRun {
   // The shard of every unit, one behind the other.
   std::vector<float> all_gradients() {
     std::vector<float> all;
-    for (const auto& unit : trainer().fsdp().units()) {
+    for (const auto& unit : trainer().parameters().units()) {
       const auto shard = to_host(unit.gradient);
       all.insert(all.end(), shard.begin(), shard.end());
     }
@@ -67,7 +67,7 @@ class TrainingRun {
     return backend;
   }
   std::vector<float> values(const std::string& name, Tensor UnitState::*state) {
-    for (const auto& unit : trainer().fsdp().units()) {
+    for (const auto& unit : trainer().parameters().units()) {
       for (const auto& p : unit.layout.parameters) {
         if (p.spec.name != name) continue;
         return to_host((unit.*state).view().slice(p.offset, Shape{p.spec.elements()}));

@@ -1,8 +1,7 @@
-#include "engine/sharding/fsdp.h"
+#include "engine/sharding/unit_gatherer.h"
 
 #include <algorithm>
-
-#include "engine/core/error.h"
+#include <utility>
 
 namespace perfbench::engine {
 namespace {
@@ -25,11 +24,6 @@ TensorView view_of(const TensorView& whole, const UnitLayout& layout, std::strin
   return whole.slice(p->offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]});
 }
 
-Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, MemoryScope scope,
-                  DType dtype = DType::f32) {
-  return Tensor(memory, {layout.name + "." + what, scope, dtype, Shape{layout.shard_elements}});
-}
-
 }  // namespace
 
 void GatheredUnit::wait(PhaseClock& clock) {
@@ -46,65 +40,26 @@ TensorView GradientTarget::gradient(std::string_view suffix) const {
   return view_of(whole_, *layout_, suffix);
 }
 
-Fsdp::Fsdp(Context& context, const spec::ModelSpec& model, const Rules& rules)
+UnitGatherer::UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast,
+                           ReductionOverlap overlap)
     : context_(context),
+      store_(store),
       shards_(context.collectives.mesh().size(Axis::fsdp)),
-      open_reductions_(rules.overlap == ReductionOverlap::next_unit ? 1 : 0),
-      cast_(rules.cast) {
+      open_reductions_(overlap == ReductionOverlap::next_unit ? 1 : 0),
+      cast_(cast),
+      has_gradient_(store.units().size(), 0) {
   if (cast_.rounding == spec::Rounding::stochastic) {
     rounding_step_ = Tensor(context.memory, {"rounding_step", MemoryScope::workspace, DType::i32, Shape{1}});
   }
-  for (auto& layout : unit_layouts(model, shards_)) {
-    UnitState unit;
-    unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
-    if (keeps_bf16_weights()) {
-      unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
-    }
-    unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
-    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
-    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
-    unit.layout = std::move(layout);
-    initialise(unit, rules.init);
-    units_.push_back(std::move(unit));
-  }
-  has_gradient_.assign(units_.size(), 0);
 }
 
-Fsdp::~Fsdp() = default;
-
-void Fsdp::initialise(UnitState& unit, const InitRule& init) {
-  for (const auto* state : {&unit.weight, &unit.gradient, &unit.first_moment, &unit.second_moment}) {
-    context_.ops.fill(*state, 0.0);
-  }
-  const std::int64_t shard_first = first_element(unit.layout);
-  const std::int64_t shard_end = shard_first + unit.layout.shard_elements;
-  for (const auto& p : unit.layout.parameters) {
-    const std::int64_t begin = std::max(shard_first, p.offset);
-    const std::int64_t end = std::min(shard_end, p.offset + p.spec.elements());
-    if (begin >= end) continue;
-    const bool matrix = p.spec.shape.size() >= 2;
-    const bool scale = p.spec.kind == spec::ParameterKind::norm && p.spec.name.ends_with(".weight");
-    context_.ops.fill_normal({.out = unit.weight.view().slice(begin - shard_first, Shape{end - begin}),
-                              .seed = init.seed,
-                              .stream = p.spec.name,
-                              .first_index = begin - p.offset,
-                              .mean = scale ? 1.0 : 0.0,
-                              .std = matrix ? init.matrix_std : init.norm_and_bias_std});
-  }
-  if (unit.bf16_weight.defined()) context_.ops.copy(unit.bf16_weight, unit.weight);
-}
-
-std::int64_t Fsdp::first_element(const UnitLayout& layout) const {
-  return context_.collectives.mesh().index(Axis::fsdp) * layout.shard_elements;
-}
-
-void Fsdp::begin_step(std::int64_t step) {
+void UnitGatherer::begin_step(std::int64_t step) {
   if (!rounding_step_.defined()) return;
   const auto number = static_cast<std::int32_t>(step);
   context_.ops.upload(rounding_step_, &number);
 }
 
-void Fsdp::cast(TensorView out, const UnitState& unit) {
+void UnitGatherer::cast(TensorView out, const UnitState& unit) {
   if (!rounding_step_.defined()) {
     context_.ops.copy(out, unit.weight);
     return;
@@ -115,11 +70,11 @@ void Fsdp::cast(TensorView out, const UnitState& unit) {
                                 .step = rounding_step_,
                                 .seed = cast_.seed,
                                 .stream = stream,
-                                .first_index = first_element(unit.layout)});
+                                .first_index = store_.first_element(unit.layout)});
 }
 
-GatheredUnit Fsdp::gather(std::size_t index) {
-  const UnitState& unit = units_[index];
+GatheredUnit UnitGatherer::gather(std::size_t index) {
+  const UnitState& unit = store_.unit(index);
   GatheredUnit gathered;
   gathered.layout_ = &unit.layout;
   TensorView shard = unit.weight;
@@ -143,13 +98,13 @@ GatheredUnit Fsdp::gather(std::size_t index) {
   return gathered;
 }
 
-void Fsdp::begin_microbatch(std::int64_t index, Microbatch kind) {
+void UnitGatherer::begin_microbatch(std::int64_t index, Microbatch kind) {
   if (index == 0) std::fill(has_gradient_.begin(), has_gradient_.end(), 0);
   microbatch_ = kind;
 }
 
-GradientTarget Fsdp::open_gradient(std::size_t index) {
-  const UnitState& unit = units_[index];
+GradientTarget UnitGatherer::open_gradient(std::size_t index) {
+  const UnitState& unit = store_.unit(index);
   GradientTarget target;
   target.unit_ = index;
   target.layout_ = &unit.layout;
@@ -170,7 +125,7 @@ GradientTarget Fsdp::open_gradient(std::size_t index) {
   return target;
 }
 
-void Fsdp::close_gradient(GradientTarget target, Contribution contribution) {
+void UnitGatherer::close_gradient(GradientTarget target, Contribution contribution) {
   const std::size_t index = target.unit_;
   const bool first = has_gradient_[index] == 0;
   has_gradient_[index] = 1;
@@ -180,10 +135,10 @@ void Fsdp::close_gradient(GradientTarget target, Contribution contribution) {
   }
   Reduction reduction{.unit = index, .contribution = contribution};
   reduction.whole = std::move(target.buffer_);
-  TensorView into = units_[index].gradient;
+  TensorView into = store_.unit(index).gradient;
   if (!first) {
-    reduction.shard = Tensor(context_.memory, {units_[index].layout.name + ".gradient_reduced", MemoryScope::gathered,
-                                               DType::f32, into.shape});
+    reduction.shard = Tensor(context_.memory, {store_.unit(index).layout.name + ".gradient_reduced",
+                                               MemoryScope::gathered, DType::f32, into.shape});
     into = reduction.shard;
   }
   reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole);
@@ -192,24 +147,24 @@ void Fsdp::close_gradient(GradientTarget target, Contribution contribution) {
   while (reductions_.size() > open_reductions_) settle_oldest();
 }
 
-void Fsdp::settle_oldest() {
+void UnitGatherer::settle_oldest() {
   Reduction reduction = std::move(reductions_.front());
   reductions_.pop_front();
   {
     PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
     reduction.pending.wait();
   }
-  const TensorView gradient = units_[reduction.unit].gradient;
+  const TensorView gradient = store_.unit(reduction.unit).gradient;
   if (reduction.shard.defined()) context_.ops.add(gradient, gradient, reduction.shard);
   if (reduction.contribution == Contribution::final_one) reduce_over_dp(reduction.unit);
 }
 
-void Fsdp::reduce_over_dp(std::size_t index) {
+void UnitGatherer::reduce_over_dp(std::size_t index) {
   if (microbatch_ != Microbatch::last || context_.collectives.mesh().size(Axis::dp) == 1) return;
-  dp_reductions_.push_back(context_.collectives.all_reduce(Axis::dp, units_[index].gradient));
+  dp_reductions_.push_back(context_.collectives.all_reduce(Axis::dp, store_.unit(index).gradient));
 }
 
-void Fsdp::finish_gradients() {
+void UnitGatherer::finish_gradients() {
   while (!reductions_.empty()) settle_oldest();
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
   for (auto& pending : dp_reductions_) pending.wait();

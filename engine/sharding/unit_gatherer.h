@@ -1,6 +1,5 @@
-// Sharded parameters: what a rank keeps of every unit, and how a unit's weights are gathered for use and its gradients
-// reduced. With one rank along fsdp the whole unit is the shard, and in f32, or in bf16 that is kept, "gathering" is
-// looking at it.
+// How a unit's weights are gathered for use and its gradients reduced. With one rank along fsdp the whole unit is the
+// shard, and in f32, or in bf16 that is kept, "gathering" is looking at it.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/sharding/context.h"
-#include "engine/sharding/unit.h"
+#include "engine/sharding/parameter_store.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
-
-// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight.
-struct UnitState {
-  UnitLayout layout;
-  Tensor weight;
-  Tensor bf16_weight;  // weight, rounded to nearest even, where the run keeps it; whoever writes weight writes it too
-  Tensor gradient;
-  Tensor first_moment;
-  Tensor second_moment;
-};
-
-// How parameters begin: matrices and embeddings normal(0, init_std), norm weights 1, biases 0.
-// `norm_and_bias_std` spreads the last two: tests use it so that no gradient is trivially right.
-struct InitRule {
-  std::uint64_t seed = 0;
-  double matrix_std = 0.02;
-  double norm_and_bias_std = 0.0;
-};
 
 // How master weights become weights of the compute type.
 struct CastRule {
   spec::Rounding rounding = spec::Rounding::nearest;
   std::uint64_t seed = 0;
-  spec::Bf16Weights weights = spec::Bf16Weights::cast;
 };
 
 // A unit's whole weights in the compute type. Usable after wait().
@@ -48,7 +27,7 @@ class GatheredUnit {
   TensorView weight(std::string_view suffix) const;
 
  private:
-  friend class Fsdp;
+  friend class UnitGatherer;
   const UnitLayout* layout_ = nullptr;
   TensorView whole_;   // [U]
   Tensor buffer_;      // behind whole_, unless that is a unit's own weights
@@ -66,7 +45,7 @@ class GradientTarget {
   Additions additions() const { return additions_; }
 
  private:
-  friend class Fsdp;
+  friend class UnitGatherer;
   std::size_t unit_ = 0;
   const UnitLayout* layout_ = nullptr;
   TensorView whole_;
@@ -79,22 +58,9 @@ class GradientTarget {
 // whole gradient, or is waited for at once.
 enum class ReductionOverlap { none, next_unit };
 
-class Fsdp {
+class UnitGatherer {
  public:
-  struct Rules {
-    InitRule init;
-    CastRule cast;
-    ReductionOverlap overlap = ReductionOverlap::none;
-  };
-  Fsdp(Context& context, const spec::ModelSpec& model, const Rules& rules);
-  ~Fsdp();
-  Fsdp(const Fsdp&) = delete;
-  Fsdp& operator=(const Fsdp&) = delete;
-
-  std::vector<UnitState>& units() { return units_; }
-  std::size_t embedding_unit() const { return 0; }
-  std::size_t layer_unit(std::int64_t layer) const { return static_cast<std::size_t>(layer) + 1; }
-  std::size_t head_unit() const { return units_.size() - 1; }
+  UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast, ReductionOverlap overlap);
 
   // Before the gatherings of `step`, which counts from 0.
   void begin_step(std::int64_t step);
@@ -121,22 +87,16 @@ class Fsdp {
     Contribution contribution = Contribution::final_one;
   };
 
-  bool keeps_bf16_weights() const {
-    return context_.compute == DType::bf16 && cast_.weights == spec::Bf16Weights::kept;
-  }
-  void initialise(UnitState& unit, const InitRule& init);
-  // The first element of this rank's shard, in its unit.
-  std::int64_t first_element(const UnitLayout& layout) const;
   void cast(TensorView out, const UnitState& unit);
   void settle_oldest();
   void reduce_over_dp(std::size_t unit);
 
-  Context& context_;
+  const Context& context_;
+  ParameterStore& store_;
   std::int64_t shards_;
   std::size_t open_reductions_;  // that may run beside computation
   CastRule cast_;
-  Tensor rounding_step_;  // i32 [1], where casts draw
-  std::vector<UnitState> units_;
+  Tensor rounding_step_;            // i32 [1], where casts draw
   std::vector<char> has_gradient_;  // of this step, by unit
   Microbatch microbatch_ = Microbatch::last;
   std::deque<Reduction> reductions_;

@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "engine/layers/linear.h"
-#include "engine/layers/norm.h"
-
 namespace perfbench::engine {
 namespace {
 
@@ -24,8 +21,20 @@ class RecomputePass {
 
 }  // namespace
 
-DecoderLayer::DecoderLayer(const Shared& shared, std::int64_t index)
-    : shared_(shared), model_(shared.run.model), name_("layers." + std::to_string(index)) {}
+DecoderLayer::Parameters::Parameters(const UnitLayout& unit, const spec::ModelSpec& model)
+    : attention_norm(unit, "attention_norm"),
+      query(unit, "query"),
+      key(unit, "key"),
+      value(unit, "value"),
+      out(unit, "out"),
+      mlp_norm(unit, "mlp_norm"),
+      up(unit, "up"),
+      down(unit, "down") {
+  if (spec::is_gated(model.activation)) gate.emplace(unit, "gate");
+}
+
+DecoderLayer::DecoderLayer(const Shared& shared, const UnitLayout& unit)
+    : shared_(shared), model_(shared.run.model), parameters_(unit, model_), name_(unit.name) {}
 
 AttentionDims DecoderLayer::attention_dims() const {
   return {.batch = shared_.run.microbatch(),
@@ -62,7 +71,7 @@ Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_NM) {
   put_away(LayerTensor::gate, v);
   put_away(LayerTensor::up, v);
   Tensor y_NM = context.activation(named("layer_output"), Shape{tokens(), model_.d_model});
-  linear_forward(context, weights, "down", y_NM, product_NF, kFeedForward);
+  linear_forward(context, weights, parameters_.down, y_NM, product_NF, kFeedForward);
   // The norm that follows is the next layer's, with weights of another unit and a recording of its own, and the sum's
   // place is this layer's policy's to choose: here the sum takes a pass of its own.
   context.ops.add(y_NM, v[LayerTensor::residual], y_NM);
@@ -77,17 +86,17 @@ void DecoderLayer::compute_attention(const GatheredUnit& weights, LayerValues& v
   if (!v.has(LayerTensor::attention_statistics) || missing_projection) {
     Tensor normed_NM = context.workspace(named("attention_norm"), Shape{n, model_.d_model});
     if (v.has(LayerTensor::attention_statistics)) {
-      context.ops.norm_apply(norm_forward_args(model_, weights, "attention_norm", normed_NM,
+      context.ops.norm_apply(norm_forward_args(model_, weights, parameters_.attention_norm, normed_NM,
                                                v[LayerTensor::attention_statistics], v[LayerTensor::layer_input]));
     } else {
       v[LayerTensor::attention_statistics] = norm_statistics(context, model_, named("attention_statistics"), n);
-      context.ops.norm_forward(norm_forward_args(model_, weights, "attention_norm", normed_NM,
+      context.ops.norm_forward(norm_forward_args(model_, weights, parameters_.attention_norm, normed_NM,
                                                  v[LayerTensor::attention_statistics], v[LayerTensor::layer_input]));
     }
-    const auto project = [&](LayerTensor tensor, const char* name, std::int64_t heads) {
+    const auto project = [&](LayerTensor tensor, const char* name, const Linear& linear, std::int64_t heads) {
       if (v.has(tensor)) return;
       v[tensor] = context.activation(named(name), Shape{n, heads * model_.head_dim});
-      linear_forward(context, weights, name, v[tensor], normed_NM, kProjection);
+      linear_forward(context, weights, linear, v[tensor], normed_NM, kProjection);
       if (tensor == LayerTensor::value || !shared_.rope_cos_sin_TD.defined()) return;
       context.ops.rope({.x = v[tensor],
                         .cos_sin_TD = shared_.rope_cos_sin_TD,
@@ -95,9 +104,9 @@ void DecoderLayer::compute_attention(const GatheredUnit& weights, LayerValues& v
                         .layout = model_.position.rope_layout,
                         .direction = Direction::forward});
     };
-    project(LayerTensor::query, "query", model_.n_heads);
-    project(LayerTensor::key, "key", model_.n_kv_heads);
-    project(LayerTensor::value, "value", model_.n_kv_heads);
+    project(LayerTensor::query, "query", parameters_.query, model_.n_heads);
+    project(LayerTensor::key, "key", parameters_.key, model_.n_kv_heads);
+    project(LayerTensor::value, "value", parameters_.value, model_.n_kv_heads);
   }
   const auto d = attention_dims();
   const bool dot_product = shared_.run.attention == spec::AttentionKind::dot_product;
@@ -130,7 +139,7 @@ TensorView DecoderLayer::compute_out_projection(const GatheredUnit& weights, Lay
   if (v.has(LayerTensor::residual)) return {};
   const Context& context = shared_.context;
   v[LayerTensor::residual] = context.activation(named("out_proj"), Shape{tokens(), model_.d_model});
-  linear_forward(context, weights, "out", v[LayerTensor::residual], v[LayerTensor::context], kProjection);
+  linear_forward(context, weights, parameters_.out, v[LayerTensor::residual], v[LayerTensor::context], kProjection);
   return v[LayerTensor::layer_input];
 }
 
@@ -148,7 +157,7 @@ Tensor DecoderLayer::compute_mlp_norm(const GatheredUnit& weights, LayerValues& 
   Tensor normed_NM = context.workspace(named("mlp_norm"), Shape{n, model_.d_model});
   if (!has_statistics) v[LayerTensor::mlp_statistics] = norm_statistics(context, model_, named("mlp_statistics"), n);
   NormForwardArgs args =
-      norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics], residual_NM);
+      norm_forward_args(model_, weights, parameters_.mlp_norm, normed_NM, v[LayerTensor::mlp_statistics], residual_NM);
   args.residual_NM = missing_NM;
   if (has_statistics) {
     context.ops.norm_apply(args);
@@ -167,15 +176,15 @@ Tensor DecoderLayer::compute_feed_forward(const GatheredUnit& weights, LayerValu
     return true;
   };
   if (gated && missing(LayerTensor::gate, "mlpwi_0")) {
-    linear_forward(context, weights, "gate", v[LayerTensor::gate], normed_NM, kFeedForward);
+    linear_forward(context, weights, *parameters_.gate, v[LayerTensor::gate], normed_NM, kFeedForward);
   }
   if (!missing(LayerTensor::up, gated ? "mlpwi_1" : "mlpwi_0")) return {};
   if (!fuses_activation()) {
-    linear_forward(context, weights, "up", v[LayerTensor::up], normed_NM, kFeedForward);
+    linear_forward(context, weights, parameters_.up, v[LayerTensor::up], normed_NM, kFeedForward);
     return {};
   }
   Tensor product_NF = feed_forward_buffer();
-  linear_gelu_forward(context, weights, "up", product_NF, v[LayerTensor::up], normed_NM, kFeedForward);
+  linear_gelu_forward(context, weights, parameters_.up, product_NF, v[LayerTensor::up], normed_NM, kFeedForward);
   return product_NF;
 }
 
@@ -214,13 +223,13 @@ void DecoderLayer::feed_forward_backward(const GatheredUnit& weights, const Grad
                                          Tensor product_NF, const Tensor& dy_NM) const {
   const Context& context = shared_.context;
   const bool gated = spec::is_gated(model_.activation);
-  linear_backward_weight(context, gradients, "down", dy_NM, product_NF, kFeedForward);
+  linear_backward_weight(context, gradients, parameters_.down, dy_NM, product_NF, kFeedForward);
   // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
   if (fuses_activation()) {
-    linear_gelu_backward_input(context, weights, "down", product_NF, v[LayerTensor::up], dy_NM, kFeedForward);
+    linear_gelu_backward_input(context, weights, parameters_.down, product_NF, v[LayerTensor::up], dy_NM, kFeedForward);
     v[LayerTensor::up] = std::move(product_NF);
   } else {
-    linear_backward_input(context, weights, "down", product_NF, dy_NM, Write::overwrite, kFeedForward);
+    linear_backward_input(context, weights, parameters_.down, product_NF, dy_NM, Write::overwrite, kFeedForward);
     context.ops.activation_backward({.gate_NF = v[LayerTensor::gate],
                                      .up_NF = v[LayerTensor::up],
                                      .dproduct_NF = product_NF,
@@ -230,17 +239,18 @@ void DecoderLayer::feed_forward_backward(const GatheredUnit& weights, const Grad
   const TensorView dgate_NF = v[LayerTensor::gate];
   const TensorView dup_NF = v[LayerTensor::up];
   Tensor normed_NM = context.workspace(named("mlp_norm"), Shape{tokens(), model_.d_model});
-  context.ops.norm_apply(norm_forward_args(model_, weights, "mlp_norm", normed_NM, v[LayerTensor::mlp_statistics],
-                                           v[LayerTensor::residual]));
-  if (gated) linear_backward_weight(context, gradients, "gate", dgate_NF, normed_NM, kFeedForward);
-  linear_backward_weight(context, gradients, "up", dup_NF, normed_NM, kFeedForward);
+  context.ops.norm_apply(norm_forward_args(model_, weights, parameters_.mlp_norm, normed_NM,
+                                           v[LayerTensor::mlp_statistics], v[LayerTensor::residual]));
+  if (gated) linear_backward_weight(context, gradients, *parameters_.gate, dgate_NF, normed_NM, kFeedForward);
+  linear_backward_weight(context, gradients, parameters_.up, dup_NF, normed_NM, kFeedForward);
   const TensorView dnormed_NM = normed_NM;
-  linear_backward_input(context, weights, "up", dnormed_NM, dup_NF, Write::overwrite, kFeedForward);
-  if (gated) linear_backward_input(context, weights, "gate", dnormed_NM, dgate_NF, Write::accumulate, kFeedForward);
+  linear_backward_input(context, weights, parameters_.up, dnormed_NM, dup_NF, Write::overwrite, kFeedForward);
+  if (gated)
+    linear_backward_input(context, weights, *parameters_.gate, dnormed_NM, dgate_NF, Write::accumulate, kFeedForward);
   v[LayerTensor::gate].reset();
   v[LayerTensor::up].reset();
   norm_backward(
-      context, model_, weights, gradients, "mlp_norm",
+      context, model_, weights, gradients, parameters_.mlp_norm,
       {.dx = dy_NM, .dy = dnormed_NM, .x = v[LayerTensor::residual], .statistics = v[LayerTensor::mlp_statistics]},
       Write::accumulate);
   v[LayerTensor::residual].reset();
@@ -253,13 +263,13 @@ void DecoderLayer::attention_backward(const GatheredUnit& weights, const Gradien
   const Context& context = shared_.context;
   const Shape query_shape = v[LayerTensor::query].view().shape;
   const Shape kv_shape = v[LayerTensor::key].view().shape;
-  linear_backward_weight(context, gradients, "out", dx_NM, v[LayerTensor::context], kProjection);
+  linear_backward_weight(context, gradients, parameters_.out, dx_NM, v[LayerTensor::context], kProjection);
   Tensor dquery = context.workspace(named("dquery"), query_shape);
   Tensor dkey = context.workspace(named("dkey"), kv_shape);
   Tensor dvalue = context.workspace(named("dvalue"), kv_shape);
   {
     Tensor dcontext = context.workspace(named("dcontext"), query_shape);
-    linear_backward_input(context, weights, "out", dcontext, dx_NM, Write::overwrite, kProjection);
+    linear_backward_input(context, weights, parameters_.out, dcontext, dx_NM, Write::overwrite, kProjection);
     Tensor dweights_BHTT;
     if (v.has(LayerTensor::attention_weights)) {
       dweights_BHTT = context.workspace(named("dattention_weights"), v[LayerTensor::attention_weights].view().shape);
@@ -288,16 +298,16 @@ void DecoderLayer::attention_backward(const GatheredUnit& weights, const Gradien
     }
   }
   Tensor normed_NM = context.workspace(named("attention_norm"), Shape{tokens(), model_.d_model});
-  context.ops.norm_apply(norm_forward_args(model_, weights, "attention_norm", normed_NM,
+  context.ops.norm_apply(norm_forward_args(model_, weights, parameters_.attention_norm, normed_NM,
                                            v[LayerTensor::attention_statistics], v[LayerTensor::layer_input]));
-  linear_backward_weight(context, gradients, "query", dquery, normed_NM, kProjection);
-  linear_backward_weight(context, gradients, "key", dkey, normed_NM, kProjection);
-  linear_backward_weight(context, gradients, "value", dvalue, normed_NM, kProjection);
+  linear_backward_weight(context, gradients, parameters_.query, dquery, normed_NM, kProjection);
+  linear_backward_weight(context, gradients, parameters_.key, dkey, normed_NM, kProjection);
+  linear_backward_weight(context, gradients, parameters_.value, dvalue, normed_NM, kProjection);
   const TensorView dnormed_NM = normed_NM;
-  linear_backward_input(context, weights, "query", dnormed_NM, dquery, Write::overwrite, kProjection);
-  linear_backward_input(context, weights, "key", dnormed_NM, dkey, Write::accumulate, kProjection);
-  linear_backward_input(context, weights, "value", dnormed_NM, dvalue, Write::accumulate, kProjection);
-  norm_backward(context, model_, weights, gradients, "attention_norm",
+  linear_backward_input(context, weights, parameters_.query, dnormed_NM, dquery, Write::overwrite, kProjection);
+  linear_backward_input(context, weights, parameters_.key, dnormed_NM, dkey, Write::accumulate, kProjection);
+  linear_backward_input(context, weights, parameters_.value, dnormed_NM, dvalue, Write::accumulate, kProjection);
+  norm_backward(context, model_, weights, gradients, parameters_.attention_norm,
                 {.dx = dx_NM,
                  .dy = dnormed_NM,
                  .x = v[LayerTensor::layer_input],

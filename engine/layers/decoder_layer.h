@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "engine/layers/linear.h"
+#include "engine/layers/norm.h"
 #include "engine/remat/layer_values.h"
 #include "engine/sharding/unit_gatherer.h"
 #include "workloads/spec/run_spec.h"
@@ -18,7 +21,7 @@ class DecoderLayer {
     spec::RematPlan remat;
     TensorView rope_cos_sin_TD;  // undefined without rotary positions
   };
-  DecoderLayer(const Shared& shared, std::int64_t index);
+  DecoderLayer(const Shared& shared, const UnitLayout& unit);
 
   // y_NM from x_NM. What the policy keeps waits inside.
   Tensor forward(const GatheredUnit& weights, Tensor x_NM);
@@ -32,6 +35,21 @@ class DecoderLayer {
   Tensor backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_NM);
 
  private:
+  // Where each lies in the layer's unit.
+  struct Parameters {
+    Parameters(const UnitLayout& unit, const spec::ModelSpec& model);
+
+    Norm attention_norm;
+    Linear query;
+    Linear key;
+    Linear value;
+    Linear out;
+    Norm mlp_norm;
+    std::optional<Linear> gate;  // gated kinds only
+    Linear up;
+    Linear down;
+  };
+
   // Computes every value that is missing, in the order of the forward pass. The forward pass itself is this on a layer
   // of which only the input is there, so that what is computed again has the same bits.
   void compute_attention(const GatheredUnit& weights, LayerValues& v) const;
@@ -58,6 +76,7 @@ class DecoderLayer {
 
   const Shared& shared_;
   const spec::ModelSpec& model_;
+  const Parameters parameters_;
   std::string name_;
   SavedLayer saved_;
 };

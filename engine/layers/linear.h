@@ -1,62 +1,72 @@
 // A linear layer's three products. Weights are [out, in].
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/sharding/unit_gatherer.h"
 
 namespace perfbench::engine {
 
+// Where its parameters lie in their unit.
+struct Linear {
+  Linear(const UnitLayout& unit, const std::string& name)
+      : weight(unit.place(name + ".weight")), bias(unit.place_if_any(name + ".bias")) {}
+
+  ParameterPlace weight;
+  std::optional<ParameterPlace> bias;
+};
+
 // y[N, out] = x[N, in] W^T (+ bias).
-inline void linear_forward(const Context& context, const GatheredUnit& weights, const std::string& name, TensorView y,
+inline void linear_forward(const Context& context, const GatheredUnit& weights, const Linear& linear, TensorView y,
                            TensorView x, FlopPart part) {
   context.ops.matmul({.a = x,
-                      .b = weights.weight(name + ".weight"),
+                      .b = weights.weight(linear.weight),
                       .c = y,
                       .transpose_b = Transpose::yes,
                       .part = part,
-                      .bias_n = weights.weight(name + ".bias")});
+                      .bias_n = weights.weight(linear.bias)});
 }
 
 // y[N, out] = gelu(preactivation), preactivation = x W^T (+ bias); gelu in its tanh form.
-inline void linear_gelu_forward(const Context& context, const GatheredUnit& weights, const std::string& name,
-                                TensorView y, TensorView preactivation, TensorView x, FlopPart part) {
+inline void linear_gelu_forward(const Context& context, const GatheredUnit& weights, const Linear& linear, TensorView y,
+                                TensorView preactivation, TensorView x, FlopPart part) {
   context.ops.matmul({.a = x,
-                      .b = weights.weight(name + ".weight"),
+                      .b = weights.weight(linear.weight),
                       .c = y,
                       .transpose_b = Transpose::yes,
                       .part = part,
-                      .bias_n = weights.weight(name + ".bias"),
+                      .bias_n = weights.weight(linear.bias),
                       .epilogue = Epilogue::gelu_tanh,
                       .preactivation = preactivation});
 }
 
 // dW[out, in] (+)= dy^T x, dbias likewise.
-inline void linear_backward_weight(const Context& context, const GradientTarget& gradients, const std::string& name,
+inline void linear_backward_weight(const Context& context, const GradientTarget& gradients, const Linear& linear,
                                    TensorView dy, TensorView x, FlopPart part) {
   context.ops.matmul({.a = dy,
                       .b = x,
-                      .c = gradients.gradient(name + ".weight"),
+                      .c = gradients.gradient(linear.weight),
                       .transpose_a = Transpose::yes,
                       .write = gradients.first_write(),
                       .additions = gradients.additions(),
                       .part = part});
-  const TensorView dbias = gradients.gradient(name + ".bias");
+  const TensorView dbias = gradients.gradient(linear.bias);
   if (dbias.defined()) context.ops.bias_backward(dbias, dy, gradients.first_write());
 }
 
 // dx[N, in] (+)= dy W.
-inline void linear_backward_input(const Context& context, const GatheredUnit& weights, const std::string& name,
+inline void linear_backward_input(const Context& context, const GatheredUnit& weights, const Linear& linear,
                                   TensorView dx, TensorView dy, Write write, FlopPart part) {
-  context.ops.matmul({.a = dy, .b = weights.weight(name + ".weight"), .c = dx, .write = write, .part = part});
+  context.ops.matmul({.a = dy, .b = weights.weight(linear.weight), .c = dx, .write = write, .part = part});
 }
 
 // The gradient by the pre-activation that was the input of gelu before this layer: (dy W) * gelu'(preactivation).
-inline void linear_gelu_backward_input(const Context& context, const GatheredUnit& weights, const std::string& name,
+inline void linear_gelu_backward_input(const Context& context, const GatheredUnit& weights, const Linear& linear,
                                        TensorView dpreactivation, TensorView preactivation, TensorView dy,
                                        FlopPart part) {
   context.ops.matmul({.a = dy,
-                      .b = weights.weight(name + ".weight"),
+                      .b = weights.weight(linear.weight),
                       .c = dpreactivation,
                       .part = part,
                       .epilogue = Epilogue::gelu_tanh_gradient,

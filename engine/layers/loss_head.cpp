@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/layers/norm.h"
-
 namespace perfbench::engine {
 
 Tensor loss_head(const LossHeadArgs& args) {
@@ -14,9 +12,9 @@ Tensor loss_head(const LossHeadArgs& args) {
   const std::int64_t chunk = std::min(args.run.loss_chunk_tokens, n);
   Tensor statistics = norm_statistics(context, model, "head.statistics", n);
   Tensor normed_NM = context.activation("head.final_norm", Shape{n, m});
-  context.ops.norm_forward(norm_forward_args(model, args.head, "final_norm", normed_NM, statistics, args.x_NM));
-  const TensorView weight_VM = args.unembedding.weight(args.unembedding_name);
-  const TensorView dweight_VM = args.unembedding_gradients.gradient(args.unembedding_name);
+  context.ops.norm_forward(norm_forward_args(model, args.head, args.final_norm, normed_NM, statistics, args.x_NM));
+  const TensorView weight_VM = args.unembedding.weight(args.unembedding_VM);
+  const TensorView dweight_VM = args.unembedding_gradients.gradient(args.unembedding_VM);
   {
     Tensor logits = context.activation("head.logits", Shape{chunk, model.vocab_size});
     Tensor losses = context.activation_f32("head.losses", Shape{chunk});
@@ -54,7 +52,7 @@ Tensor loss_head(const LossHeadArgs& args) {
   }
   PhaseClock::Scope backward(context.clock, Phase::backward);
   Tensor dx_NM = context.activation("head.dx", Shape{n, m});
-  norm_backward(context, model, args.head, args.head_gradients, "final_norm",
+  norm_backward(context, model, args.head, args.head_gradients, args.final_norm,
                 {.dx = dx_NM, .dy = normed_NM, .x = args.x_NM, .statistics = statistics}, Write::overwrite);
   return dx_NM;
 }

@@ -2,6 +2,7 @@
 // loss_chunk_tokens rows of logits exist and their gradient takes their place.
 #pragma once
 
+#include "engine/layers/norm.h"
 #include "engine/sharding/unit_gatherer.h"
 #include "workloads/spec/run_spec.h"
 
@@ -10,9 +11,10 @@ namespace perfbench::engine {
 struct LossHeadArgs {
   const Context& context;
   const spec::RunSpec& run;
-  const GatheredUnit& head;                      // final_norm, and unembedding when untied
-  const GatheredUnit& unembedding;               // the unit that holds `unembedding_name`
-  const char* unembedding_name = "unembedding";  // or token_embedding
+  const GatheredUnit& head;  // holds final_norm
+  const Norm& final_norm;
+  const GatheredUnit& unembedding;  // holds unembedding_VM
+  ParameterPlace unembedding_VM;
   const GradientTarget& head_gradients;
   const GradientTarget& unembedding_gradients;
   TensorView x_NM;              // the last layer's output

@@ -1,12 +1,22 @@
-// A norm with its parameters taken from a unit by name.
+// A norm and its backward pass.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/sharding/unit_gatherer.h"
 #include "workloads/spec/model_spec.h"
 
 namespace perfbench::engine {
+
+// Where its parameters lie in their unit.
+struct Norm {
+  Norm(const UnitLayout& unit, const std::string& name)
+      : weight(unit.place(name + ".weight")), bias(unit.place_if_any(name + ".bias")) {}
+
+  ParameterPlace weight;
+  std::optional<ParameterPlace> bias;
+};
 
 // [2, N] for layernorm (mean, reciprocal standard deviation), [1, N] for rmsnorm; f32 always.
 inline Tensor norm_statistics(const Context& context, const spec::ModelSpec& model, std::string name,
@@ -15,13 +25,13 @@ inline Tensor norm_statistics(const Context& context, const spec::ModelSpec& mod
   return context.activation_f32(std::move(name), Shape{rows, tokens});
 }
 
-inline NormForwardArgs norm_forward_args(const spec::ModelSpec& model, const GatheredUnit& weights,
-                                         const std::string& name, TensorView y, TensorView statistics, TensorView x) {
+inline NormForwardArgs norm_forward_args(const spec::ModelSpec& model, const GatheredUnit& weights, const Norm& norm,
+                                         TensorView y, TensorView statistics, TensorView x) {
   return {.y_NM = y,
           .statistics = statistics,
           .x_NM = x,
-          .weight_M = weights.weight(name + ".weight"),
-          .bias_M = weights.weight(name + ".bias"),
+          .weight_M = weights.weight(norm.weight),
+          .bias_M = weights.weight(norm.bias),
           .kind = model.norm,
           .eps = model.norm_eps};
 }
@@ -34,15 +44,15 @@ struct NormGradients {
 };
 
 inline void norm_backward(const Context& context, const spec::ModelSpec& model, const GatheredUnit& weights,
-                          const GradientTarget& gradients, const std::string& name, const NormGradients& values,
+                          const GradientTarget& gradients, const Norm& norm, const NormGradients& values,
                           Write write_dx) {
   context.ops.norm_backward({.dx_NM = values.dx,
-                             .dweight_M = gradients.gradient(name + ".weight"),
-                             .dbias_M = gradients.gradient(name + ".bias"),
+                             .dweight_M = gradients.gradient(norm.weight),
+                             .dbias_M = gradients.gradient(norm.bias),
                              .dy_NM = values.dy,
                              .x_NM = values.x,
                              .statistics = values.statistics,
-                             .weight_M = weights.weight(name + ".weight"),
+                             .weight_M = weights.weight(norm.weight),
                              .kind = model.norm,
                              .write_dx = write_dx,
                              .write_parameters = gradients.first_write()});

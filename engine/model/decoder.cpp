@@ -20,16 +20,23 @@ Tensor make_rope_table(Context& context, const spec::RunSpec& run) {
 
 }  // namespace
 
+Decoder::Outer::Outer(ParameterStore& store, bool tied)
+    : token_embedding(store.unit(store.embedding()).layout.place("token_embedding")),
+      position_embedding(store.unit(store.embedding()).layout.place_if_any("position_embedding")),
+      final_norm(store.unit(store.head()).layout, "final_norm"),
+      unembedding(tied ? token_embedding : store.unit(store.head()).layout.place("unembedding")) {}
+
 Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store)
     : context_(context),
       run_(run),
       store_(store),
       gatherer_(context, store, {.rounding = run.rounding, .seed = static_cast<std::uint64_t>(run.seed)},
                 prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none),
+      outer_(store, run.model.tied_embedding),
       rope_cos_sin_TD_(make_rope_table(context, run)),
       shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view()} {
   layers_.reserve(static_cast<std::size_t>(run.model.layers));
-  for (std::int64_t i = 0; i < run.model.layers; ++i) layers_.emplace_back(shared_, i);
+  for (std::int64_t i = 0; i < run.model.layers; ++i) layers_.emplace_back(shared_, store.unit(store.layer(i)).layout);
 }
 
 void Decoder::train(const Microbatch& batch) {
@@ -60,8 +67,8 @@ Tensor Decoder::embed(const Microbatch& batch) {
   Tensor x_NM = context_.activation("layers.0.layer_input", Shape{batch.tokens_N.shape[0], run_.model.d_model});
   context_.ops.embedding_forward({.x_NM = x_NM,
                                   .tokens_N = batch.tokens_N,
-                                  .table_VM = weights.weight("token_embedding"),
-                                  .position_TM = weights.weight("position_embedding"),
+                                  .table_VM = weights.weight(outer_.token_embedding),
+                                  .position_TM = weights.weight(outer_.position_embedding),
                                   .seq_len = run_.seq_len});
   return x_NM;
 }
@@ -98,8 +105,9 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
   Tensor dx_NM = loss_head({.context = context_,
                             .run = run_,
                             .head = head,
+                            .final_norm = outer_.final_norm,
                             .unembedding = tied ? embedding : head,
-                            .unembedding_name = tied ? "token_embedding" : "unembedding",
+                            .unembedding_VM = outer_.unembedding,
                             .head_gradients = head_gradients,
                             .unembedding_gradients = tied ? embedding_gradients : head_gradients,
                             .x_NM = x_NM,
@@ -108,7 +116,7 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
                             .gradient_scale = 1.0 / static_cast<double>(run_.global_batch * run_.seq_len)});
   if (tied) {
     // The lookup of positions has not contributed yet; its rows must not hold another buffer's old values.
-    const TensorView dposition = embedding_gradients.gradient("position_embedding");
+    const TensorView dposition = embedding_gradients.gradient(outer_.position_embedding);
     if (dposition.defined() && embedding_gradients.first_write() == Write::overwrite) context_.ops.fill(dposition, 0.0);
     gatherer_.close_gradient(std::move(embedding_gradients), UnitGatherer::Contribution::more_follow);
   }
@@ -139,8 +147,8 @@ Tensor Decoder::layers_backward(Tensor dx_NM) {
 void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
   const RangeSpan range = range_of(store_.embedding());
   GradientTarget gradients = gatherer_.open_gradient(store_.embedding());
-  const TensorView dtable_VM = gradients.gradient("token_embedding");
-  const TensorView dposition_TM = gradients.gradient("position_embedding");
+  const TensorView dtable_VM = gradients.gradient(outer_.token_embedding);
+  const TensorView dposition_TM = gradients.gradient(outer_.position_embedding);
   if (gradients.first_write() == Write::overwrite) {
     context_.ops.fill(dtable_VM, 0.0);
     if (dposition_TM.defined()) context_.ops.fill(dposition_TM, 0.0);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/layers/decoder_layer.h"
@@ -30,6 +31,16 @@ class Decoder {
   UnitGatherer& gatherer() { return gatherer_; }
 
  private:
+  // Where each lies in its unit: the embedding's, and the head's.
+  struct Outer {
+    Outer(ParameterStore& store, bool tied);
+
+    ParameterPlace token_embedding;
+    std::optional<ParameterPlace> position_embedding;
+    Norm final_norm;
+    ParameterPlace unembedding;  // tied: of the embedding's unit
+  };
+
   Tensor embed(const Microbatch& batch);
   Tensor layers_forward(Tensor x_NM);
   Tensor loss(const Microbatch& batch, const Tensor& x_NM);
@@ -48,6 +59,7 @@ class Decoder {
   const spec::RunSpec& run_;
   ParameterStore& store_;
   UnitGatherer gatherer_;
+  const Outer outer_;
   RecordedWork layer_forward_{RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses};
   RecordedWork layer_backward_{RecordingSlot::layer_backward, RecordedWork::Operands::new_addresses};
   Tensor rope_cos_sin_TD_;

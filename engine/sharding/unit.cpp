@@ -28,11 +28,20 @@ UnitLayout lay_out(std::string name, const std::vector<spec::ParameterSpec>& par
 
 }  // namespace
 
-const UnitParameter& UnitLayout::parameter(std::string_view full_name) const {
+std::optional<ParameterPlace> UnitLayout::place_if_any(std::string_view name_in_unit) const {
   for (const auto& p : parameters) {
-    if (p.spec.name == full_name) return p;
+    std::string_view own = p.spec.name;
+    if (p.spec.layer >= 0) own.remove_prefix(name.size() + 1);  // "layers.3."
+    if (own != name_in_unit) continue;
+    const auto& shape = p.spec.shape;
+    return ParameterPlace{p.offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]}};
   }
-  throw LogicFault("unit " + name + " has no parameter " + std::string(full_name));
+  return std::nullopt;
+}
+
+ParameterPlace UnitLayout::place(std::string_view name_in_unit) const {
+  if (const auto found = place_if_any(name_in_unit)) return *found;
+  throw LogicFault("unit " + name + " has no parameter " + std::string(name_in_unit));
 }
 
 std::vector<DecayRange> UnitLayout::padding() const {

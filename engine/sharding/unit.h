@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/core/shape.h"
 #include "workloads/spec/parameter_table.h"
 
 namespace perfbench::engine {
@@ -14,6 +17,12 @@ namespace perfbench::engine {
 struct UnitParameter {
   spec::ParameterSpec spec;
   std::int64_t offset = 0;  // elements from the start of the unit, a multiple of 16 (64 bytes of f32)
+};
+
+// Where a parameter lies in its unit.
+struct ParameterPlace {
+  std::int64_t offset = 0;
+  Shape shape;
 };
 
 // A run of elements with one rule of weight decay.
@@ -29,7 +38,10 @@ struct UnitLayout {
   std::int64_t elements = 0;        // with the padding that makes it divide over fsdp
   std::int64_t shard_elements = 0;  // elements / fsdp
 
-  const UnitParameter& parameter(std::string_view full_name) const;
+  // By the name within the unit, "query.weight" in every layer. Throws LogicFault for one that the unit does not have.
+  ParameterPlace place(std::string_view name_in_unit) const;
+  // Nothing where the model has none, as a bias.
+  std::optional<ParameterPlace> place_if_any(std::string_view name_in_unit) const;
   // Whole-unit ranges that hold no parameter.
   std::vector<DecayRange> padding() const;
   // The unit's [first, first + count) by weight decay; padding joins its neighbour.

@@ -4,40 +4,11 @@
 #include <utility>
 
 namespace perfbench::engine {
-namespace {
-
-// Layer parameters are called "layers.3.query.weight"; code asks its unit for "query.weight".
-const UnitParameter* find(const UnitLayout& layout, std::string_view suffix) {
-  for (const auto& p : layout.parameters) {
-    const std::string_view name = p.spec.name;
-    if (name == suffix) return &p;
-    if (p.spec.layer >= 0 && name.size() > layout.name.size() && name.substr(layout.name.size() + 1) == suffix)
-      return &p;
-  }
-  return nullptr;
-}
-
-TensorView view_of(const TensorView& whole, const UnitLayout& layout, std::string_view suffix) {
-  const auto* p = find(layout, suffix);
-  if (p == nullptr) return {};
-  const auto& shape = p->spec.shape;
-  return whole.slice(p->offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]});
-}
-
-}  // namespace
 
 void GatheredUnit::wait(PhaseClock& clock) {
   PhaseClock::Scope scope(clock, Phase::exposed_comm);
   pending_.wait();
   cast_shard_.reset();
-}
-
-TensorView GatheredUnit::weight(std::string_view suffix) const {
-  return view_of(whole_, *layout_, suffix);
-}
-
-TensorView GradientTarget::gradient(std::string_view suffix) const {
-  return view_of(whole_, *layout_, suffix);
 }
 
 UnitGatherer::UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast,
@@ -76,7 +47,6 @@ void UnitGatherer::cast(TensorView out, const UnitState& unit) {
 GatheredUnit UnitGatherer::gather(std::size_t index) {
   const UnitState& unit = store_.unit(index);
   GatheredUnit gathered;
-  gathered.layout_ = &unit.layout;
   TensorView shard = unit.weight;
   if (unit.bf16_weight.defined()) {
     shard = unit.bf16_weight;
@@ -107,7 +77,6 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   const UnitState& unit = store_.unit(index);
   GradientTarget target;
   target.unit_ = index;
-  target.layout_ = &unit.layout;
   if (shards_ == 1) {
     target.whole_ = unit.gradient;
     const bool first = has_gradient_[index] == 0;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "engine/sharding/parameter_store.h"
@@ -23,12 +23,12 @@ class GatheredUnit {
  public:
   GatheredUnit() = default;
   void wait(PhaseClock& clock);
-  // The parameter called `suffix` of this unit ("query.weight"); shape as in the table. Undefined if there is none.
-  TensorView weight(std::string_view suffix) const;
+  TensorView weight(const ParameterPlace& at) const { return whole_.slice(at.offset, at.shape); }
+  // Undefined where the model has no such parameter.
+  TensorView weight(const std::optional<ParameterPlace>& at) const { return at ? weight(*at) : TensorView{}; }
 
  private:
   friend class UnitGatherer;
-  const UnitLayout* layout_ = nullptr;
   TensorView whole_;   // [U]
   Tensor buffer_;      // behind whole_, unless that is a unit's own weights
   Tensor cast_shard_;  // what the collective reads
@@ -38,7 +38,8 @@ class GatheredUnit {
 // Where a unit's gradients of one microbatch are written, whole and in f32.
 class GradientTarget {
  public:
-  TensorView gradient(std::string_view suffix) const;
+  TensorView gradient(const ParameterPlace& at) const { return whole_.slice(at.offset, at.shape); }
+  TensorView gradient(const std::optional<ParameterPlace>& at) const { return at ? gradient(*at) : TensorView{}; }
   // How the first contribution to each parameter is written; later ones of the same microbatch accumulate.
   Write first_write() const { return first_write_; }
   // What follows that first one: other microbatches' products of the same shape.
@@ -47,7 +48,6 @@ class GradientTarget {
  private:
   friend class UnitGatherer;
   std::size_t unit_ = 0;
-  const UnitLayout* layout_ = nullptr;
   TensorView whole_;
   Tensor buffer_;  // behind whole_, unless that is the unit's gradient itself
   Write first_write_ = Write::overwrite;

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "engine/core/error.h"
 #include "engine/sharding/unit.h"
 #include "tests/engine/example_runs.h"
 
@@ -13,6 +16,21 @@ TEST(UnitLayout, HoldsEveryParameterOfTheModelOnce) {
       for (const auto& p : unit.parameters) elements += p.spec.elements();
     }
     EXPECT_EQ(elements, spec::count_parameters(run.model).total);
+  }
+}
+
+TEST(UnitLayout, KnowsWhereAParameterLiesByItsNameInTheUnitAndRefusesOthers) {
+  const auto units = unit_layouts(gpt_tiny().model, 2);
+  const auto& layer = units.at(2);
+  const auto up = layer.place("up.weight");
+  const auto& found = *std::find_if(layer.parameters.begin(), layer.parameters.end(),
+                                    [](const UnitParameter& p) { return p.spec.name == "layers.1.up.weight"; });
+  EXPECT_EQ(up.offset, found.offset);
+  EXPECT_EQ(up.shape, (Shape{found.spec.shape[0], found.spec.shape[1]}));
+  EXPECT_EQ(units.at(0).place("token_embedding").offset, 0);
+  EXPECT_FALSE(unit_layouts(llama_tiny().model, 2).at(1).place_if_any("up.bias").has_value());
+  for (const char* wrong : {"layers.1.up.weight", "upweight", "up.weigh", ""}) {
+    EXPECT_THROW(layer.place(wrong), LogicFault) << wrong;
   }
 }
 

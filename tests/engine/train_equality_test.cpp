@@ -119,11 +119,13 @@ TEST_F(Training, StochasticRoundingDrawsAnewInEveryStep) {
   run.rounding = spec::Rounding::stochastic;
   TrainingRun training(run);
   auto& gatherer = training.trainer().gatherer();
-  const auto unit_index = training.trainer().parameters().layer(1);
+  auto& parameters = training.trainer().parameters();
+  const auto unit_index = parameters.layer(1);
+  const auto up = parameters.unit(unit_index).layout.place("up.weight");
   const auto gathered = [&] {
     GatheredUnit unit = gatherer.gather(unit_index);
     unit.wait(training.context().clock);
-    const TensorView weight = unit.weight("up.weight");
+    const TensorView weight = unit.weight(up);
     return to_host({weight.data, DType::f32, Shape{weight.elements() / 2}});  // the bits of two at a time
   };
   training.step();

@@ -26,7 +26,7 @@ std::string called(std::string_view collective, const LayoutChange& change) {
   return std::string(collective) + "(\"" + std::string(change.text()) + "\")";
 }
 
-// The second was submitted after the first and runs after it, so that whoever waits for both waits once.
+// The parts of one collective, in the order of submission. The first must be held: dropped, it would be waited for.
 class Both final : public Pending::State {
  public:
   Both(Pending first, Pending second) : first_(std::move(first)), second_(std::move(second)) {}

@@ -69,11 +69,6 @@ class MpiProcesses : public Processes {
   }
 
   std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const AxisSet> declared) override {
-    if (mesh.devices() != size_ || mesh.rank() != rank_) {
-      throw LogicFault("a mesh of " + std::to_string(mesh.devices()) + " devices seen by rank " +
-                       std::to_string(mesh.rank()) + " needs as many processes; this is rank " + std::to_string(rank_) +
-                       " of " + std::to_string(size_));
-    }
     RankGroups groups;
     for (const auto& axes : declared) {
       for (const auto& group : mesh.groups(axes)) {

@@ -36,6 +36,11 @@ std::optional<std::string> misplaced(const Mesh& mesh, std::span<const std::int6
 }
 
 void require_nodes(const Mesh& mesh, Processes& processes) {
+  if (mesh.devices() != processes.size() || mesh.rank() != processes.rank()) {
+    throw LogicFault("a mesh of " + std::to_string(mesh.devices()) + " devices seen by rank " +
+                     std::to_string(mesh.rank()) + " needs as many processes; this is rank " +
+                     std::to_string(processes.rank()) + " of " + std::to_string(processes.size()));
+  }
   const std::int64_t own = processes.first_on_node();
   std::vector<std::int64_t> all(static_cast<std::size_t>(processes.size()));
   processes.all_gather(std::as_writable_bytes(std::span(all)), std::as_bytes(std::span(&own, 1)));

@@ -25,14 +25,14 @@ class Processes {
   virtual std::int64_t first_on_node() const = 0;
   // all = own of every rank, in their order; a few bytes, by which ranks introduce themselves to other libraries.
   virtual void all_gather(std::span<std::byte> all, std::span<const std::byte> own) = 0;
-  // `declared`: what will be communicated along.
+  // `declared`: what will be communicated along. After require_nodes.
   virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const AxisSet> declared) = 0;
   // Ends all ranks of the run at once.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-// Called by all ranks. Throws EngineError (infeasible) on all of them where axes inside a node (mesh.ici) have ranks of
-// several nodes.
+// Called by all ranks. Throws LogicFault where there are not as many as the mesh has, EngineError (infeasible) on all
+// of them where axes inside a node (mesh.ici) have ranks of several nodes.
 void require_nodes(const Mesh& mesh, Processes& processes);
 // Why not, given the first rank of each rank's node; nothing where the mesh fits.
 std::optional<std::string> misplaced(const Mesh& mesh, std::span<const std::int64_t> first_on_node);

@@ -16,7 +16,7 @@ class RankGroup {
   // full[j] = rank j's shard. The shard may lie at its own place in full.
   virtual void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) = 0;
   // shard[i] = full_0[at + i] + full_1[at + i] + ... in the order of the ranks' indices, where at = index *
-  // shard.size().
+  // shard.size(). The shard may lie at its own place in full, of which nothing else is written.
   virtual void reduce_scatter(std::span<float> shard, std::span<const float> full) = 0;
   // The same sum in place, of everything, on every rank.
   virtual void all_reduce(std::span<float> buffer) = 0;

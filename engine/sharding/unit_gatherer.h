@@ -81,7 +81,7 @@ class UnitGatherer {
  private:
   struct Reduction {
     std::size_t unit = 0;
-    Tensor whole;  // read by the collective
+    Tensor whole;  // read, and in parts overwritten, by the collective
     Tensor shard;  // its result, when it is to be added to earlier ones
     Pending pending;
     Contribution contribution = Contribution::final_one;

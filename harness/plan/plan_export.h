@@ -17,7 +17,7 @@ using WritePlan = std::function<void(std::string_view)>;
 // "traffic", "largest", ...}]}, amounts raw with the unit in the key. Counts are absent where there are none.
 void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write);
 
-// One row a cell (RFC 4180), the same names; traffic as <axis>_sent_bytes.
+// One row a cell (RFC 4180), the same names; traffic as <axes>_sent_bytes ("fsdp", "dcn_dp", "dp+fsdp").
 void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write);
 
 }  // namespace perfbench::harness

@@ -103,7 +103,7 @@ std::string summary(const std::string& matrix, const std::vector<PlannedCell>& p
   for (const auto& [state, cells] : count) out += Plain::format(", {} {}", cells, spec::enum_name(state));
   return out.text() +
          ". Memory (with the allocator's gaps; the parts at their own peaks) and FLOP of one device "
-         "and step; sent: bytes per step by mesh axis.\n";
+         "and step; sent: bytes per step by mesh axes and level.\n";
 }
 
 std::string flops_text(const spec::FlopCounts& flops) {

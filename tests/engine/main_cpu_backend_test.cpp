@@ -22,5 +22,14 @@ TEST(CpuBackend, IsRefusedWhereRanksOfOneNodeOfTheMeshRunOnSeveral) {
   EXPECT_NO_THROW(make_backend(run, &processes));
 }
 
+// As where an engine built with one MPI was started by another's mpiexec.
+TEST(CpuBackend, IsRefusedWhereThereAreFewerRanksThanTheMeshHas) {
+  auto run = llama_tiny();
+  run.mesh.ici.fsdp = 8;
+  OneOfSeveralRanks processes(0);
+  EXPECT_THAT([&] { make_backend(run, &processes); },
+              testing::ThrowsMessage<LogicFault>(testing::HasSubstr("a mesh of 8 devices")));
+}
+
 }  // namespace
 }  // namespace perfbench::engine

@@ -136,7 +136,7 @@ struct TraceEvent {
   TraceKind kind = TraceKind::op;
   std::string name;         // of the engine; empty for device work that no span of it is known to have submitted
   std::string kernel_name;  // demangled
-  std::string axis;         // mesh axis of a collective
+  std::string axis;         // of a collective: mesh axes and level, as AxisTraffic
   std::string phase;        // TracePhase in which work was recorded that a later call replayed; empty elsewhere
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -153,7 +153,7 @@ struct TraceEvent {
     f(Field{"kind", "what it is a span of"}, self.kind);
     f(Field{"name", "the engine's name for it"}, self.name);
     f(Field{"kernel_name", "demangled name of a kernel"}, self.kernel_name);
-    f(Field{"axis", "mesh axis of a collective"}, self.axis);
+    f(Field{"axis", "of a collective: mesh axes of one level"}, self.axis);
     f(Field{"phase", "phase in which replayed work was recorded"}.omitted_at_default(), self.phase);
     f(Field{"start_ns", "monotonic clock", 0}, self.start_ns);
     f(Field{"end_ns", "monotonic clock, not before start_ns", 0}, self.end_ns);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "engine/core/error.h"
-
 namespace perfbench::engine {
 namespace {
 
@@ -33,15 +31,11 @@ DecoderLayer::Parameters::Parameters(const UnitLayout& unit, const spec::ModelSp
       up(unit, "up"),
       down(unit, "down") {
   if (spec::is_gated(model.activation)) gate.emplace(unit, "gate");
-  // One that is not looked up would keep another buffer's old values for a gradient.
-  std::size_t found = 2 + (attention_norm.bias ? 1U : 0U) + (mlp_norm.bias ? 1U : 0U);
+  std::size_t found = attention_norm.parameters() + mlp_norm.parameters();
   for (const auto* linear : {&query, &key, &value, &out, gate ? &*gate : nullptr, &up, &down}) {
-    if (linear != nullptr) found += linear->bias ? 2 : 1;
+    if (linear != nullptr) found += linear->parameters();
   }
-  if (found != unit.parameters.size()) {
-    throw LogicFault("unit " + unit.name + " has " + std::to_string(unit.parameters.size()) +
-                     " parameters, its layer uses " + std::to_string(found));
-  }
+  unit.require_found(found);
 }
 
 DecoderLayer::DecoderLayer(const Shared& shared, const UnitLayout& unit)

@@ -1,6 +1,7 @@
 // A linear layer's three products. Weights are [out, in].
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace perfbench::engine {
 struct Linear {
   Linear(const UnitLayout& unit, const std::string& name)
       : weight(unit.place(name + ".weight")), bias(unit.place_if_any(name + ".bias")) {}
+  std::size_t parameters() const { return bias ? 2 : 1; }
 
   ParameterPlace weight;
   std::optional<ParameterPlace> bias;

@@ -1,6 +1,7 @@
 // A norm and its backward pass.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@ namespace perfbench::engine {
 struct Norm {
   Norm(const UnitLayout& unit, const std::string& name)
       : weight(unit.place(name + ".weight")), bias(unit.place_if_any(name + ".bias")) {}
+  std::size_t parameters() const { return bias ? 2 : 1; }
 
   ParameterPlace weight;
   std::optional<ParameterPlace> bias;

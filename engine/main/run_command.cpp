@@ -87,7 +87,7 @@ void trace(const fs::path& dir, const spec::RunSpec& run, Assembly& assembly) {
   const std::int64_t rank = assembly.context().collectives.mesh().rank();
   const auto problem =
       run_traced_steps(assembly.context(), assembly.trainer(), run,
-                       {.first = run.steps, .count = run.trace_steps, .device = assembly.backend().tracer.get()},
+                       {.first = run.steps, .count = run.trace_steps, .device = assembly.tracer()},
                        dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
   if (problem.empty()) return;
   std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
@@ -136,7 +136,7 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   Assembly assembly(run, std::move(backend), std::move(options));
   Context& context = assembly.context();
   LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
-  GpuSampleFile gpu(assembly.backend().telemetry.get(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  GpuSampleFile gpu(assembly.telemetry(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
   const auto ranges = nvtx_wanted_in_timed_steps() ? make_nvtx_ranges(nullptr) : nullptr;
   Tensor held_by_fault;
   if (faults) {

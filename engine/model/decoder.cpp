@@ -24,7 +24,10 @@ Decoder::Outer::Outer(ParameterStore& store, bool tied)
     : token_embedding(store.unit(store.embedding()).layout.place("token_embedding")),
       position_embedding(store.unit(store.embedding()).layout.place_if_any("position_embedding")),
       final_norm(store.unit(store.head()).layout, "final_norm"),
-      unembedding(tied ? token_embedding : store.unit(store.head()).layout.place("unembedding")) {}
+      unembedding(tied ? token_embedding : store.unit(store.head()).layout.place("unembedding")) {
+  store.unit(store.embedding()).layout.require_found(position_embedding ? 2 : 1);
+  store.unit(store.head()).layout.require_found(final_norm.parameters() + (tied ? 0 : 1));
+}
 
 Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store)
     : context_(context),

@@ -49,23 +49,25 @@ Pending both(Pending first, Pending second) {
 Collectives::Collectives(const Mesh& mesh, std::span<const AxisSet> declared)
     : mesh_(mesh), declared_(declared.begin(), declared.end()) {
   for (const auto& axes : declared_) {
-    for (const auto& group : mesh_.groups(axes)) {
-      if (std::find(groups_.begin(), groups_.end(), group) == groups_.end()) groups_.push_back(group);
+    const auto [ici, dcn] = mesh_.group(axes);
+    for (const auto& group : {MeshGroup{.ici = ici}, MeshGroup{.dcn = dcn}, MeshGroup{ici, dcn}}) {
+      if (group != MeshGroup{}) names_.try_emplace(group, group.name());
     }
   }
-  for (const auto& group : groups_) names_.push_back(group.name());
 }
 
-std::string_view Collectives::name_of(const MeshGroup& group) const {
-  return names_[static_cast<std::size_t>(std::find(groups_.begin(), groups_.end(), group) - groups_.begin())];
+std::vector<MeshGroup> Collectives::groups() const {
+  std::vector<MeshGroup> out;
+  for (const auto& [group, name] : names_) out.push_back(group);
+  return out;
 }
 
-std::vector<MeshGroup> Collectives::declared_groups(AxisSet axes) const {
-  auto groups = mesh_.groups(axes);
-  if (!groups.empty() && std::find(declared_.begin(), declared_.end(), axes) == declared_.end()) {
+MeshGroup Collectives::declared_group(AxisSet axes) const {
+  const auto group = mesh_.group(axes);
+  if (group != MeshGroup{} && std::find(declared_.begin(), declared_.end(), axes) == declared_.end()) {
     throw LogicFault("communication along " + axes_name(axes) + ", which was not declared");
   }
-  return groups;
+  return group;
 }
 
 TensorView Collectives::block(const MeshGroup& group, TensorView full) const {
@@ -80,11 +82,11 @@ Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView
   if (full.dtype != shard.dtype || full.elements() != mesh_.size(axes) * shard.elements()) {
     mismatch(call(), "full holds one shard per rank, of one type", mesh_, axes, {full, shard});
   }
-  const auto groups = declared_groups(axes);
-  if (groups.empty()) return Pending(do_copy(full, shard));
-  if (groups.size() == 1) return gather(groups[0], full, shard);
-  const auto& node = groups[0];
-  const auto& across = groups[1];
+  const auto group = declared_group(axes);
+  if (group == MeshGroup{}) return Pending(do_copy(full, shard));
+  if (!group.on_both_levels()) return gather(group, full, shard);
+  const MeshGroup node{.ici = group.ici};
+  const MeshGroup across{.dcn = group.dcn};
   const auto part = block(node, full);
   auto first = gather(across, part, shard);
   return both(std::move(first), gather(node, full, part));
@@ -100,11 +102,11 @@ Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, Tenso
   if (full.dtype != DType::f32 || shard.dtype != DType::f32) {
     mismatch(call(), "sums are of f32", mesh_, axes, {shard, full});
   }
-  const auto groups = declared_groups(axes);
-  if (groups.empty()) return Pending(do_copy(shard, full));
-  if (groups.size() == 1) return reduce(groups[0], shard, full);
-  const auto& node = groups[0];
-  const auto& across = groups[1];
+  const auto group = declared_group(axes);
+  if (group == MeshGroup{}) return Pending(do_copy(shard, full));
+  if (!group.on_both_levels()) return reduce(group, shard, full);
+  const MeshGroup node{.ici = group.ici};
+  const MeshGroup across{.dcn = group.dcn};
   const auto part = block(node, full);
   auto first = reduce(node, part, full);
   return both(std::move(first), reduce(across, shard, part));
@@ -114,15 +116,12 @@ Pending Collectives::all_reduce(AxisSet axes, TensorView buffer) {
   if (buffer.dtype != DType::f32 && buffer.dtype != DType::f64) {
     mismatch("all_reduce", "sums are of f32 or f64", mesh_, axes, {buffer});
   }
-  const auto groups = declared_groups(axes);
-  if (groups.empty()) return {};
-  if (groups.size() == 1) return sum(groups[0], buffer);
-  const auto& node = groups[0];
-  const auto& across = groups[1];
-  if (buffer.dtype != DType::f32 || buffer.elements() % mesh_.size(node) != 0) {
-    auto first = sum(node, buffer);
-    return both(std::move(first), sum(across, buffer));
-  }
+  const auto group = declared_group(axes);
+  if (group == MeshGroup{}) return {};
+  const MeshGroup node{.ici = group.ici};
+  const MeshGroup across{.dcn = group.dcn};
+  const bool cut = buffer.dtype == DType::f32 && buffer.elements() % mesh_.size(node) == 0;
+  if (!group.on_both_levels() || !cut) return sum(group, buffer);
   const auto part = block(node, buffer);
   auto scattered = reduce(node, part, buffer);
   auto summed = sum(across, part);

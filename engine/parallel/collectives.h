@@ -6,10 +6,13 @@
 //
 // Along axes that span both levels of the mesh a collective has one part on each, so that what crosses nodes is as
 // little as can be: a gathering first brings together what the ranks at one place of each node hold, then what the
-// ranks of a node hold; a reduction goes the other way, and a sum for all does both.
+// ranks of a node hold; a reduction goes the other way, and a sum for all does both. A sum of what is no f32, or does not
+// divide over the ranks of a node, goes over all ranks at once: summed over the nodes from each place of a node apart,
+// its bits could differ from place to place.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,7 +42,7 @@ class Collectives {
   // In place sum over the axes; f32 or f64. Equal bits on every rank.
   Pending all_reduce(AxisSet axes, TensorView buffer);
 
-  // By group of ranks, so by axis and level, since the last reset, in the order of first use.
+  // By group of ranks, so by axes and level, since the last reset, in the order of first use.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
   // Of collectives that were not called one by one: a replayed recording's.
@@ -57,8 +60,8 @@ class Collectives {
   Collectives(const Mesh& mesh, std::span<const AxisSet> declared);
 
   // Of the axes that were declared, each once.
-  const std::vector<MeshGroup>& groups() const { return groups_; }
-  std::string_view name_of(const MeshGroup& group) const;
+  std::vector<MeshGroup> groups() const;
+  std::string_view name_of(const MeshGroup& group) const { return names_.at(group); }
 
   // Within the group, which has several ranks; `shard` may lie at its own place in `full`.
   virtual std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) = 0;
@@ -73,7 +76,8 @@ class Collectives {
   const TraceSpan& handed_over() const { return handed_over_; }
 
  private:
-  std::vector<MeshGroup> declared_groups(AxisSet axes) const;
+  // All ranks along the axes. Throws LogicFault where they were not declared.
+  MeshGroup declared_group(AxisSet axes) const;
   Pending gather(const MeshGroup& group, TensorView full, TensorView shard);
   Pending reduce(const MeshGroup& group, TensorView shard, TensorView full);
   Pending sum(const MeshGroup& group, TensorView buffer);
@@ -87,8 +91,7 @@ class Collectives {
 
   Mesh mesh_;
   std::vector<AxisSet> declared_;
-  std::vector<MeshGroup> groups_;
-  std::vector<std::string> names_;  // of groups_; spans of a trace point at them
+  std::map<MeshGroup, std::string> names_;  // spans of a trace point at them
   std::vector<spec::AxisTraffic> traffic_;
   TraceSink* trace_ = nullptr;
   TraceSpan handed_over_;

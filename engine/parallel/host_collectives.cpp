@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
-#include <functional>
+#include <map>
 #include <span>
 
 namespace perfbench::engine {
@@ -29,22 +29,25 @@ std::span<T> values(const TensorView& t) {
 
 class HostCollectives : public Collectives {
  public:
-  HostCollectives(const Mesh& mesh, std::span<const AxisSet> declared, RankGroups groups, CommunicationThread* thread)
-      : Collectives(mesh, declared), groups_(std::move(groups)), thread_(thread) {}
+  HostCollectives(const Mesh& mesh, std::span<const AxisSet> declared, const MakeGroup& make,
+                  CommunicationThread* thread)
+      : Collectives(mesh, declared), thread_(thread) {
+    for (const auto& group : groups()) ranks_[group] = make(group);
+  }
 
  private:
   std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) override {
-    return submit([ranks = groups_.at(group), full, shard] { ranks->all_gather(raw(full), raw(shard)); });
+    return submit([ranks = ranks_.at(group), full, shard] { ranks->all_gather(raw(full), raw(shard)); });
   }
 
   std::unique_ptr<Pending::State> do_reduce_scatter(const MeshGroup& group, TensorView shard,
                                                     TensorView full) override {
     return submit(
-        [ranks = groups_.at(group), full, shard] { ranks->reduce_scatter(values<float>(shard), values<float>(full)); });
+        [ranks = ranks_.at(group), full, shard] { ranks->reduce_scatter(values<float>(shard), values<float>(full)); });
   }
 
   std::unique_ptr<Pending::State> do_all_reduce(const MeshGroup& group, TensorView buffer) override {
-    return submit([ranks = groups_.at(group), buffer] {
+    return submit([ranks = ranks_.at(group), buffer] {
       if (buffer.dtype == DType::f64) {
         ranks->all_reduce(values<double>(buffer));
       } else {
@@ -68,15 +71,15 @@ class HostCollectives : public Collectives {
     return std::make_unique<Submitted>(*thread_, thread_->submit(std::move(operation)));
   }
 
-  RankGroups groups_;
+  std::map<MeshGroup, RankGroup*> ranks_;
   CommunicationThread* thread_;
 };
 
 }  // namespace
 
 std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
-                                                   RankGroups groups, CommunicationThread* thread) {
-  return std::make_unique<HostCollectives>(mesh, declared, std::move(groups), thread);
+                                                   const MakeGroup& make, CommunicationThread* thread) {
+  return std::make_unique<HostCollectives>(mesh, declared, make, thread);
 }
 
 std::unique_ptr<Collectives> make_single_collectives() {

@@ -2,7 +2,7 @@
 // build: tests give it other groups.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -12,11 +12,12 @@
 
 namespace perfbench::engine {
 
-// Every group along the declared axes.
-using RankGroups = std::map<MeshGroup, RankGroup*>;
+// By group, whose ranks all ask for it at the same time; owned by who made them.
+using MakeGroup = std::function<RankGroup*(const MeshGroup&)>;
 
-// Neither owns `thread` (nullptr when there are no groups) nor the groups.
+// `make` is called for every group along the declared axes, in one order on all ranks. `thread`, which is not owned, may
+// be null where there are no groups.
 std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
-                                                   RankGroups groups, CommunicationThread* thread);
+                                                   const MakeGroup& make, CommunicationThread* thread);
 
 }  // namespace perfbench::engine

@@ -23,7 +23,7 @@ std::string axes_name(AxisSet axes) {
 }
 
 std::string MeshGroup::name() const {
-  return joined(axes, level == Level::dcn ? "dcn_" : "");
+  return joined(ici, "") + (on_both_levels() ? "+" : "") + joined(dcn, "dcn_");
 }
 
 Mesh::Extents Mesh::extents(const spec::MeshAxes& axes, std::int64_t stride) {
@@ -42,66 +42,67 @@ Mesh::Mesh(const spec::MeshSpec& spec, std::int64_t rank)
   }
 }
 
-std::int64_t Mesh::size(AxisSet axes, Level level) const {
+std::int64_t Mesh::size(AxisSet axes, const Extents& level) {
   std::int64_t size = 1;
   for (std::size_t i = 0; i < kAxes.size(); ++i) {
-    if (axes.has(kAxes[i])) size *= on(level).sizes[i];
+    if (axes.has(kAxes[i])) size *= level.sizes[i];
   }
   return size;
 }
 
-std::int64_t Mesh::index(AxisSet axes, Level level) const {
-  const auto& [sizes, strides] = on(level);
+std::int64_t Mesh::index(AxisSet axes, const Extents& level) const {
   std::int64_t index = 0;
   for (std::size_t i = 0; i < kAxes.size(); ++i) {
-    if (axes.has(kAxes[i])) index = index * sizes[i] + rank_ / strides[i] % sizes[i];
+    if (axes.has(kAxes[i])) index = index * level.sizes[i] + rank_ / level.strides[i] % level.sizes[i];
   }
   return index;
 }
 
-std::int64_t Mesh::distance(AxisSet axes, Level level, std::int64_t index) const {
-  const auto& [sizes, strides] = on(level);
+std::int64_t Mesh::distance(AxisSet axes, const Extents& level, std::int64_t index) {
   std::int64_t distance = 0;
   for (std::size_t i = kAxes.size(); i-- > 0;) {
     if (!axes.has(kAxes[i])) continue;
-    distance += index % sizes[i] * strides[i];
-    index /= sizes[i];
+    distance += index % level.sizes[i] * level.strides[i];
+    index /= level.sizes[i];
   }
   return distance;
 }
 
 std::int64_t Mesh::size(AxisSet axes) const {
-  return size(axes, Level::ici) * size(axes, Level::dcn);
+  return size(MeshGroup{axes, axes});
 }
 
 std::int64_t Mesh::index(AxisSet axes) const {
-  return index(axes, Level::ici) * size(axes, Level::dcn) + index(axes, Level::dcn);
+  return index(MeshGroup{axes, axes});
 }
 
-std::vector<MeshGroup> Mesh::groups(AxisSet axes) const {
-  std::vector<MeshGroup> out;
-  for (const auto level : {Level::ici, Level::dcn}) {
-    MeshGroup group{.axes = {}, .level = level};
-    for (std::size_t i = 0; i < kAxes.size(); ++i) {
-      if (axes.has(kAxes[i]) && on(level).sizes[i] > 1) group.axes = group.axes.with(kAxes[i]);
+MeshGroup Mesh::group(AxisSet axes) const {
+  const auto several = [&](const Extents& level) {
+    AxisSet out{};
+    for (const auto axis : kAxes) {
+      if (axes.has(axis) && size(axis, level) > 1) out = out.with(axis);
     }
-    if (group.axes != AxisSet{}) out.push_back(group);
-  }
-  return out;
+    return out;
+  };
+  return {several(ici_), several(dcn_)};
 }
 
 std::int64_t Mesh::size(const MeshGroup& group) const {
-  return size(group.axes, group.level);
+  return size(group.ici, ici_) * size(group.dcn, dcn_);
 }
 
 std::int64_t Mesh::index(const MeshGroup& group) const {
-  return index(group.axes, group.level);
+  return index(group.ici, ici_) * size(group.dcn, dcn_) + index(group.dcn, dcn_);
 }
 
 std::vector<std::int64_t> Mesh::ranks(const MeshGroup& group) const {
-  const std::int64_t first = rank_ - distance(group.axes, group.level, index(group));
+  const auto from_first = [&](std::int64_t index) {
+    const std::int64_t nodes = size(group.dcn, dcn_);
+    return distance(group.ici, ici_, index / nodes) + distance(group.dcn, dcn_, index % nodes);
+  };
+  const std::int64_t first = rank_ - from_first(index(group));
   std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < size(group); ++i) out.push_back(first + distance(group.axes, group.level, i));
+  for (std::int64_t i = 0; i < size(group); ++i) out.push_back(first + from_first(i));
   return out;
 }
 

@@ -23,8 +23,6 @@ constexpr std::string_view axis_name(Axis axis) {
   return kNames[static_cast<std::size_t>(axis)];
 }
 
-enum class Level { ici, dcn };
-
 // The ranks that differ along these axes, and along no other, belong together.
 class AxisSet {
  public:
@@ -48,14 +46,15 @@ class AxisSet {
 // Ranks with different sequences.
 inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
 
-// The ranks along axes on one level; each of the axes has several there. Axes of which only one rank is there are left
+// The ranks along axes of a level, or of both; each axis has several there. Axes of which only one rank is there are left
 // out, so that a group has one name whatever it is asked for.
 struct MeshGroup {
-  AxisSet axes;
-  Level level = Level::ici;
+  AxisSet ici;
+  AxisSet dcn;
 
   auto operator<=>(const MeshGroup&) const = default;
-  // As a matrix names the axes: "fsdp", "dcn_dp", "dp+fsdp".
+  bool on_both_levels() const { return ici != AxisSet{} && dcn != AxisSet{}; }
+  // As a matrix names the axes: "fsdp", "dcn_dp", "dp+fsdp", "fsdp+dcn_fsdp".
   std::string name() const;
 };
 // "dp+fsdp+ep".
@@ -77,10 +76,10 @@ class Mesh {
   // one place in each node hold together is one run of elements (collectives.h).
   std::int64_t index(AxisSet axes) const;
 
-  // Where communication along the axes takes place: no group where this rank is alone, two (ici, then dcn) where the
-  // axes span both levels.
-  std::vector<MeshGroup> groups(AxisSet axes) const;
+  // All ranks along the axes.
+  MeshGroup group(AxisSet axes) const;
   std::int64_t size(const MeshGroup& group) const;
+  // As of axes.
   std::int64_t index(const MeshGroup& group) const;
   // Global ranks in the order of their index, this one among them.
   std::vector<std::int64_t> ranks(const MeshGroup& group) const;
@@ -92,11 +91,11 @@ class Mesh {
     std::array<std::int64_t, kAxes.size()> strides;
   };
   static Extents extents(const spec::MeshAxes& axes, std::int64_t stride);
-  const Extents& on(Level level) const { return level == Level::ici ? ici_ : dcn_; }
-  std::int64_t size(AxisSet axes, Level level) const;
-  std::int64_t index(AxisSet axes, Level level) const;
+  // Ranks along the axes on one level.
+  static std::int64_t size(AxisSet axes, const Extents& level);
+  std::int64_t index(AxisSet axes, const Extents& level) const;
   // How far this rank's neighbour at that index is from the one at index 0.
-  std::int64_t distance(AxisSet axes, Level level, std::int64_t index) const;
+  static std::int64_t distance(AxisSet axes, const Extents& level, std::int64_t index);
 
   std::int64_t rank_;
   std::int64_t devices_;

@@ -1,5 +1,5 @@
 // Ranks as MPI processes. All calls of MPI after the start are made by one thread at a time (MPI_THREAD_SERIALIZED):
-// the communication thread, which exists once a mesh has a group of more than one rank.
+// the communication thread, which exists once a mesh has several ranks.
 #include <array>
 #include <cstdlib>
 #include <exception>
@@ -69,13 +69,10 @@ class MpiProcesses : public Processes {
   }
 
   std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const AxisSet> declared) override {
-    RankGroups groups;
-    for (const auto& axes : declared) {
-      for (const auto& group : mesh.groups(axes)) {
-        if (!groups.contains(group)) groups[group] = make_group(mesh, group);
-      }
-    }
-    return make_host_collectives(mesh, declared, std::move(groups), thread_.get());
+    // Groups are made on the thread that will use them.
+    if (mesh.devices() > 1 && !thread_) thread_ = std::make_unique<CommunicationThread>();
+    return make_host_collectives(
+        mesh, declared, [&](const MeshGroup& group) { return make_group(mesh, group); }, thread_.get());
   }
 
   void abort(int exit_code) override {
@@ -92,7 +89,6 @@ class MpiProcesses : public Processes {
 
   // Called by all ranks: an axis has one size everywhere.
   RankGroup* make_group(const Mesh& mesh, const MeshGroup& group) {
-    if (!thread_) thread_ = std::make_unique<CommunicationThread>();
     std::unique_ptr<RankGroup> made;
     on_mpi_thread([&] {
       MPI_Comm comm = MPI_COMM_NULL;

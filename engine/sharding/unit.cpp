@@ -44,6 +44,12 @@ ParameterPlace UnitLayout::place(std::string_view name_in_unit) const {
   throw LogicFault("unit " + name + " has no parameter " + std::string(name_in_unit));
 }
 
+void UnitLayout::require_found(std::size_t parameters_found) const {
+  if (parameters_found == parameters.size()) return;
+  throw LogicFault("unit " + name + " has " + std::to_string(parameters.size()) + " parameters, its user found " +
+                   std::to_string(parameters_found));
+}
+
 std::vector<DecayRange> UnitLayout::padding() const {
   std::vector<DecayRange> gaps;
   std::int64_t end = 0;

@@ -42,7 +42,8 @@ class Assembly {
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
-  Backend& backend() { return backend_; }
+  DeviceTracer* tracer() { return backend_.tracer.get(); }
+  GpuTelemetry* telemetry() { return backend_.telemetry.get(); }
   Memory& memory() { return memory_; }
   Context& context() { return context_; }
   Trainer& trainer() { return trainer_; }

@@ -120,9 +120,10 @@ TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
   EXPECT_EQ(sent("dcn_fsdp", "all_gather"), across);
   EXPECT_EQ(sent("fsdp", "reduce_scatter"), inside + bytes_passed_on_by_a_ring(4, 160));
   EXPECT_EQ(sent("dcn_fsdp", "reduce_scatter"), across);
-  // A quarter of 40 sums crosses nodes; one alone cannot be cut, and is summed on both levels whole.
-  EXPECT_EQ(sent("dcn_fsdp", "all_reduce"), 2 * 2 * 40 / 3 + 2 * 2 * 8 / 3);
-  EXPECT_EQ(sent("fsdp", "all_reduce"), 2 * bytes_passed_on_by_a_ring(4, 8));
+  // A quarter of 40 sums crosses nodes; one alone cannot be cut, and is summed over all ranks at once.
+  EXPECT_EQ(sent("dcn_fsdp", "all_reduce"), 2 * 2 * 40 / 3);
+  EXPECT_EQ(sent("fsdp", "all_reduce"), 0);
+  EXPECT_EQ(sent("fsdp+dcn_fsdp", "all_reduce"), 2 * 11 * 8 / 12);
 }
 
 TEST(DryCollectives, ForgetTheirCountsOnReset) {

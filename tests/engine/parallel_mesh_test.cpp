@@ -27,7 +27,7 @@ TEST(Mesh, OneDeviceIsAloneOnEveryAxis) {
   for (const auto& axes : kSets) {
     EXPECT_EQ(mesh.size(axes), 1);
     EXPECT_EQ(mesh.index(axes), 0);
-    EXPECT_TRUE(mesh.groups(axes).empty());
+    EXPECT_EQ(mesh.group(axes), MeshGroup{});
   }
 }
 
@@ -75,7 +75,9 @@ TEST(Mesh, AGroupHoldsTheRankAtItsIndexAndIsTheSameForItsMembers) {
   for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
     const Mesh mesh(spec, rank);
     for (const auto& axes : kSets) {
-      for (const auto& group : mesh.groups(axes)) {
+      const auto [ici, dcn] = mesh.group(axes);
+      for (const auto& group : {MeshGroup{.ici = ici}, MeshGroup{.dcn = dcn}, MeshGroup{ici, dcn}}) {
+        if (group == MeshGroup{}) continue;
         const auto ranks = mesh.ranks(group);
         ASSERT_EQ(static_cast<std::int64_t>(ranks.size()), mesh.size(group));
         EXPECT_GT(ranks.size(), 1U);
@@ -93,27 +95,40 @@ TEST(Mesh, NodesCountFastestInAnIndexOverBothLevels) {
   const auto spec = mixed();
   for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
     const Mesh mesh(spec, rank);
-    const auto groups = mesh.groups(Axis::fsdp);
-    ASSERT_EQ(groups.size(), 2U);
-    EXPECT_EQ(groups[0].level, Level::ici);
-    EXPECT_EQ(groups[1].level, Level::dcn);
-    EXPECT_EQ(mesh.index(Axis::fsdp), mesh.index(groups[0]) * 3 + mesh.index(groups[1]));
+    const auto group = mesh.group(Axis::fsdp);
+    ASSERT_TRUE(group.on_both_levels());
+    const std::int64_t in_node = mesh.index(MeshGroup{.ici = group.ici});
+    const std::int64_t node = mesh.index(MeshGroup{.dcn = group.dcn});
+    EXPECT_EQ(mesh.index(Axis::fsdp), in_node * 3 + node);
+    EXPECT_EQ(mesh.index(group), in_node * 3 + node);
   }
+}
+
+// By number: 3 nodes of 4 ranks, dp and fsdp inside, fsdp across.
+TEST(Mesh, GroupsByNumber) {
+  using Ranks = std::vector<std::int64_t>;
+  const Mesh mesh({.ici = {.dp = 2, .fsdp = 2}, .dcn = {.fsdp = 3}}, 5);
+  EXPECT_EQ(mesh.ranks({.dcn = Axis::fsdp}), (Ranks{1, 5, 9}));
+  EXPECT_EQ(mesh.ranks({.ici = Axis::fsdp}), (Ranks{4, 5}));
+  EXPECT_EQ(mesh.ranks({.ici = {Axis::dp, Axis::fsdp}}), (Ranks{4, 5, 6, 7}));
+  EXPECT_EQ(mesh.ranks({.ici = Axis::fsdp, .dcn = Axis::fsdp}), (Ranks{0, 4, 8, 1, 5, 9}));
+  EXPECT_EQ(mesh.ranks({.ici = Axis::dp, .dcn = Axis::fsdp}), (Ranks{1, 5, 9, 3, 7, 11}));
 }
 
 TEST(Mesh, NamesAGroupByTheAxesThatHaveSeveralRanksThere) {
   const Mesh mesh(mixed(), 0);
-  std::vector<std::string> names;
-  for (const auto& group : mesh.groups(kDataAxes)) names.push_back(group.name());
-  EXPECT_EQ(names, (std::vector<std::string>{"fsdp+ep", "dcn_dp+dcn_fsdp"}));
+  const auto group = mesh.group(kDataAxes);
+  EXPECT_EQ(MeshGroup{.ici = group.ici}.name(), "fsdp+ep");
+  EXPECT_EQ(MeshGroup{.dcn = group.dcn}.name(), "dcn_dp+dcn_fsdp");
+  EXPECT_EQ(group.name(), "fsdp+ep+dcn_dp+dcn_fsdp");
   EXPECT_EQ(axes_name(kDataAxes), "dp+fsdp+ep");
-  EXPECT_EQ(Mesh({.ici = {.fsdp = 2}}, 0).groups(kDataAxes), Mesh({.ici = {.fsdp = 2}}, 0).groups(Axis::fsdp));
+  EXPECT_EQ(Mesh({.ici = {.fsdp = 2}}, 0).group(kDataAxes), Mesh({.ici = {.fsdp = 2}}, 0).group(Axis::fsdp));
 }
 
 TEST(Mesh, NeighboursAlongTpAreNextToEachOther) {
   const Mesh mesh({.ici = {.fsdp = 2, .tp = 2}}, 2);
-  EXPECT_EQ(mesh.ranks(mesh.groups(Axis::tp).at(0)), (std::vector<std::int64_t>{2, 3}));
-  EXPECT_EQ(mesh.ranks(mesh.groups(Axis::fsdp).at(0)), (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(mesh.ranks(mesh.group(Axis::tp)), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(mesh.ranks(mesh.group(Axis::fsdp)), (std::vector<std::int64_t>{0, 2}));
 }
 
 TEST(Mesh, RefusesARankOutsideOfIt) {

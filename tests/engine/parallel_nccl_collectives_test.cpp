@@ -66,15 +66,63 @@ TEST_F(NcclCollectivesTest, UseTheIdThatTheFirstRankOfTheGroupMade) {
   EXPECT_EQ(second[0].value, OneOfSeveralRanks::kIdOfOthers);
 }
 
-TEST_F(NcclCollectivesTest, HaveACommunicatorOnEachLevelAndUseThemOneAfterTheOther) {
-  processes_.emplace(1, 4);
-  const Mesh mesh({.ici = {.fsdp = 2}, .dcn = {.fsdp = 2}}, 1);
-  const auto collectives = make_nccl_collectives(mesh, kDeclared, *device_, *processes_);
-  EXPECT_EQ(calls({"ncclCommInitRankConfig"}).size(), 2U);
-  reduce(*collectives).wait();
-  std::vector<std::string> order;
-  for (const auto& call : calls({"ncclReduceScatter", "ncclAllReduce", "ncclAllGather"})) order.push_back(call.name);
-  EXPECT_THAT(order, ElementsAre("ncclReduceScatter", "ncclAllReduce", "ncclAllGather"));
+// Three nodes of two ranks.
+class NcclOverTwoLevels : public NcclCollectivesTest {
+ protected:
+  void SetUp() override {
+    NcclCollectivesTest::SetUp();
+    processes_.emplace(1, 6);
+    const Mesh mesh({.ici = {.fsdp = 2}, .dcn = {.fsdp = 3}}, 1);
+    collectives_ = make_nccl_collectives(mesh, kDeclared, *device_, *processes_, {.timeout = 1h, .period = 1h});
+  }
+  TensorView floats(std::int64_t elements) { return {values_.data(), DType::f32, Shape{elements}}; }
+  // "what elements/ranks" of each collective since the last question.
+  std::vector<std::string> asked() {
+    std::vector<std::string> out;
+    for (const auto& call : calls({"ncclReduceScatter", "ncclAllReduce", "ncclAllGather"})) {
+      out.push_back(call.name.substr(4) + " " + std::to_string(call.value) + "/" + std::to_string(call.ranks));
+    }
+    out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known_));
+    known_ += out.size();
+    return out;
+  }
+
+  std::array<float, 24> values_{};
+  std::unique_ptr<Collectives> collectives_;
+
+ private:
+  std::size_t known_ = 0;
+};
+
+TEST_F(NcclOverTwoLevels, HaveACommunicatorOnEachAndOneOverBoth) {
+  EXPECT_EQ(calls({"ncclCommInitRankConfig"}).size(), 3U);
+}
+
+TEST_F(NcclOverTwoLevels, CollectOnOneAfterTheOther) {
+  collectives_->all_gather("U/fsdp -> U", floats(24), floats(4)).wait();
+  EXPECT_THAT(asked(), ElementsAre("AllGather 4/3", "AllGather 12/2"));
+  collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24)).wait();
+  EXPECT_THAT(asked(), ElementsAre("ReduceScatter 12/2", "ReduceScatter 4/3"));
+  collectives_->all_reduce(Axis::fsdp, floats(24)).wait();
+  EXPECT_THAT(asked(), ElementsAre("ReduceScatter 12/2", "AllReduce 12/3", "AllGather 12/2"));
+}
+
+TEST_F(NcclOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
+  collectives_->all_reduce(Axis::fsdp, floats(23)).wait();
+  collectives_->all_reduce(Axis::fsdp, {values_.data(), DType::f64, Shape{2}}).wait();
+  EXPECT_THAT(asked(), ElementsAre("AllReduce 23/6", "AllReduce 2/6"));
+}
+
+TEST_F(NcclOverTwoLevels, AreRecordedWithBothCommunicators) {
+  cuda::Recordings recordings(device_->compute());
+  recordings.begin();
+  collectives_->all_gather("U/fsdp -> U", floats(24), floats(4)).wait();
+  recordings.end(RecordingSlot::step);
+  EXPECT_THAT(asked(), ElementsAre("AllGather 4/3", "AllGather 12/2"));
+  collectives_.reset();
+  std::vector<std::int64_t> held_by;
+  for (const auto& call : calls({"ncclCommAbort"})) held_by.push_back(call.value);
+  EXPECT_THAT(held_by, testing::UnorderedElementsAre(1, 1, 0));
 }
 
 TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {

@@ -112,7 +112,7 @@ TEST(CollectivesTrace, ACollectiveHasItsOwnSpanOnTheLaneOfTheThreadThatRunsIt) {
   mesh.ici.fsdp = 2;
   constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, Axis::dp};
   const auto collectives =
-      make_host_collectives(Mesh(mesh, 0), kDeclared, {{{Axis::fsdp, Level::ici}, &group}}, &thread);
+      make_host_collectives(Mesh(mesh, 0), kDeclared, [&](const MeshGroup&) { return &group; }, &thread);
   std::vector<float> full(8);
   std::vector<float> shard(4);
   const TensorView full_view{full.data(), DType::f32, Shape{8}};

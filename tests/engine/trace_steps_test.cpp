@@ -294,30 +294,30 @@ class RecordedStepsTest : public TracedStepsTest {
     explicit Training(bool device_graphs) : run(llama_tiny()) {
       run.scan = false;
       run.device_graphs = device_graphs;
+      Backend backend{.device_memory = make_cpu_backing(), .host_memory = make_cpu_backing()};
+      backend.collectives = make_single_collectives();
+      backend.ops = std::make_unique<NotingOps>(log);
+      assembly.emplace(run, std::move(backend), Assembly::Options{.tokens = make_token_source(run)});
     }
+    Context& context() { return assembly->context(); }
+    Trainer& trainer() { return assembly->trainer(); }
 
     Log log;
     spec::RunSpec run;
-    NotingOps ops{log};
-    Memory memory{make_cpu_backing(), make_cpu_backing(), {}};
-    std::unique_ptr<Collectives> collectives = make_single_collectives();
-    std::unique_ptr<TokenSource> tokens = make_token_source(run);
-    PhaseClock clock;
-    Context context{ops, memory, *collectives, clock};
-    Trainer trainer{context, run, init_rule(run), tokens.get()};
+    std::optional<Assembly> assembly;
   };
 
   // Two timed steps, then two traced ones.
   Log log_of(bool device_graphs, bool learns) {
     Training training(device_graphs);
-    training.trainer.step(0);
-    training.trainer.step(1);
+    training.trainer().step(0);
+    training.trainer().step(1);
     training.log.clear();
     NotingDevice device(training.log, learns);
-    EXPECT_EQ(run_traced_steps(training.context, training.trainer, training.run,
+    EXPECT_EQ(run_traced_steps(training.context(), training.trainer(), training.run,
                                {.first = 2, .count = 2, .device = &device}, file_),
               "");
-    EXPECT_EQ(training.context.recordings, Recordings::used);
+    EXPECT_EQ(training.context().recordings, Recordings::used);
     return training.log;
   }
 };
@@ -339,7 +339,7 @@ TEST_F(RecordedStepsTest, ThatNobodyTracesReplayWhatWasRecordedWithoutTheTracer)
   Training training(true);
   NotingDevice device(training.log, true);
   std::int64_t reported = 0;
-  run_watched_steps(training.context, training.trainer, training.run, {.device = &device}, 2,
+  run_watched_steps(training.context(), training.trainer(), training.run, {.device = &device}, 2,
                     [&](const WatchedStep&) { ++reported; });
   EXPECT_EQ(reported, 6);
   const Log preparation(training.log.begin(), training.log.begin() + 4);

@@ -189,7 +189,9 @@ TEST(MpiProcesses, GatherWhatEachRankSaysOfItself) {
     EXPECT_EQ(all[2 * r], std::byte(r));
     EXPECT_EQ(all[2 * r + 1], std::byte(100 + r));
   }
-  EXPECT_EQ(world().rank_on_node(), world().rank());  // all ranks of this test run on one node
+  // All ranks of this test run on one node.
+  EXPECT_EQ(world().rank_on_node(), world().rank());
+  EXPECT_EQ(world().first_on_node(), 0);
   std::vector<std::byte> short_one(1);
   EXPECT_THROW(world().all_gather(short_one, own), LogicFault);
 }

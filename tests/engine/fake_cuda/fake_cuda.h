@@ -18,8 +18,9 @@ struct Call {
   int device = 0;  // the current one of the thread
   std::thread::id thread;
   // Of cudaGraphInstantiate the flags; of ncclCommAbort the graphs that hold the communicator; of cublasLtMatmul the
-  // algorithm, negative where it adds to its result.
+  // algorithm, negative where it adds to its result; of a collective how many elements it was told.
   std::int64_t value = 0;
+  int ranks = 0;  // of a collective's communicator
 };
 
 struct Answers {

@@ -9,6 +9,7 @@
 
 // As the toolkit and NCCL name them.
 struct ncclComm {
+  int ranks = 0;
   std::atomic<int> within = 0;   // calls that have begun and not ended
   std::atomic<int> held_by = 0;  // graphs, one for each collective in them
 };
@@ -29,7 +30,7 @@ struct CUevent_st {
 
 namespace perfbench::engine::fake_cuda {
 
-void note(const char* name, std::int64_t value = 0);
+void note(const char* name, std::int64_t value = 0, int ranks = 0);
 void note_overlap();
 void turn_clock(double by_ms);
 

@@ -26,16 +26,18 @@ class WithinCall {
 };
 
 // Kept to the end: a graph may outlive the communicator that it holds, which is what tests look for.
-ncclComm* new_communicator() {
+ncclComm* new_communicator(int ranks) {
   static std::mutex mutex;
   static std::vector<std::unique_ptr<ncclComm>> all;
   const std::scoped_lock lock(mutex);
-  return all.emplace_back(std::make_unique<ncclComm>()).get();
+  all.push_back(std::make_unique<ncclComm>());
+  all.back()->ranks = ranks;
+  return all.back().get();
 }
 
-ncclResult_t collective(const char* name, ncclComm* communicator, cudaStream_t stream) {
+ncclResult_t collective(const char* name, std::size_t elements, ncclComm* communicator, cudaStream_t stream) {
   const WithinCall within(communicator);
-  note(name);
+  note(name, static_cast<std::int64_t>(elements), communicator->ranks);
   if (stream->captured != nullptr) {
     stream->captured->held.push_back(communicator);
     ++communicator->held_by;
@@ -62,9 +64,9 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   id->internal[0] = 7;
   return ncclSuccess;
 }
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int, ncclUniqueId id, int, ncclConfig_t*) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int ranks, ncclUniqueId id, int, ncclConfig_t*) {
   note("ncclCommInitRankConfig", id.internal[0]);
-  *communicator = new_communicator();
+  *communicator = new_communicator(ranks);
   return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state) {
@@ -77,16 +79,17 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   note("ncclCommAbort", communicator->held_by);
   return ncclSuccess;
 }
-ncclResult_t ncclAllGather(const void*, void*, std::size_t, ncclDataType_t, ncclComm_t comm, cudaStream_t stream) {
-  return collective("ncclAllGather", comm, stream);
-}
-ncclResult_t ncclReduceScatter(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
-                               cudaStream_t stream) {
-  return collective("ncclReduceScatter", comm, stream);
-}
-ncclResult_t ncclAllReduce(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
+ncclResult_t ncclAllGather(const void*, void*, std::size_t count, ncclDataType_t, ncclComm_t comm,
                            cudaStream_t stream) {
-  return collective("ncclAllReduce", comm, stream);
+  return collective("ncclAllGather", count, comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void*, void*, std::size_t count, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return collective("ncclReduceScatter", count, comm, stream);
+}
+ncclResult_t ncclAllReduce(const void*, void*, std::size_t count, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return collective("ncclAllReduce", count, comm, stream);
 }
 
 }  // extern "C"

@@ -1,0 +1,120 @@
+// What is handed over to groups of ranks, in which order, and what becomes of it when something fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/parallel/host_collectives.h"
+#include "engine/trace/trace_recorder.h"
+
+namespace perfbench::engine {
+namespace {
+
+using testing::ElementsAre;
+
+using Log = std::vector<std::string>;
+
+// Notes "what elements/name".
+class NotingGroup : public RankGroup {
+ public:
+  NotingGroup(std::string name, Log& log) : name_(std::move(name)), log_(log) {}
+  void all_gather(std::span<std::byte> full, std::span<const std::byte>) override {
+    note("gather", full.size() / sizeof(float));
+  }
+  void reduce_scatter(std::span<float>, std::span<const float> full) override { note("scatter", full.size()); }
+  void all_reduce(std::span<float> buffer) override { note("sum", buffer.size()); }
+  void all_reduce(std::span<double> buffer) override { note("sum", buffer.size()); }
+
+  const std::string& name() const { return name_; }
+
+  std::string failing;  // the call that throws
+
+ private:
+  void note(const std::string& what, std::size_t elements) {
+    log_.push_back(what + " " + std::to_string(elements) + "/" + name_);
+    if (what == failing) throw std::runtime_error(what + " over " + name_ + " fails");
+  }
+
+  std::string name_;
+  Log& log_;
+};
+
+// Three nodes of two ranks.
+class HostCollectivesOverTwoLevels : public testing::Test {
+ protected:
+  HostCollectivesOverTwoLevels()
+      : collectives_(make_host_collectives(
+            Mesh({.ici = {.fsdp = 2}, .dcn = {.fsdp = 3}}, 1), kDeclared,
+            [this](const MeshGroup& group) { return &groups_.emplace_back(group.name(), log_); }, &thread_)) {}
+  NotingGroup& group(const std::string& name) {
+    return *std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name() == name; });
+  }
+  TensorView floats(std::int64_t elements) { return {values_.data(), DType::f32, Shape{elements}}; }
+  Pending gather() { return collectives_->all_gather("U/fsdp -> U", floats(24), floats(4)); }
+  Pending reduce() { return collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24)); }
+  Pending sum() { return collectives_->all_reduce(Axis::fsdp, floats(24)); }
+
+  static constexpr std::array<AxisSet, 1> kDeclared{Axis::fsdp};
+  std::array<float, 24> values_{};
+  Log log_;
+  std::list<NotingGroup> groups_;
+  CommunicationThread thread_;
+  std::unique_ptr<Collectives> collectives_;
+};
+
+TEST_F(HostCollectivesOverTwoLevels, GatherAcrossNodesFirst) {
+  gather().wait();
+  EXPECT_THAT(log_, ElementsAre("gather 12/dcn_fsdp", "gather 24/fsdp"));
+}
+
+TEST_F(HostCollectivesOverTwoLevels, ReduceInsideTheNodeFirst) {
+  reduce().wait();
+  EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "scatter 12/dcn_fsdp"));
+}
+
+TEST_F(HostCollectivesOverTwoLevels, SumAPartOfTheNodeAcrossNodes) {
+  sum().wait();
+  EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp", "gather 24/fsdp"));
+}
+
+TEST_F(HostCollectivesOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
+  collectives_->all_reduce(Axis::fsdp, floats(23)).wait();
+  EXPECT_THAT(log_, ElementsAre("sum 23/fsdp+dcn_fsdp"));
+}
+
+TEST_F(HostCollectivesOverTwoLevels, HaveEndedWhenTheyAreDroppedUnwaited) {
+  { const Pending dropped = sum(); }
+  EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp", "gather 24/fsdp"));
+}
+
+// Ranks that are no longer in step communicate no more, and whoever waits learns why.
+TEST_F(HostCollectivesOverTwoLevels, EndAtAFailingPart) {
+  group("dcn_fsdp").failing = "sum";
+  Pending failed = sum();
+  Pending later = gather();
+  EXPECT_THROW(failed.wait(), std::runtime_error);
+  EXPECT_THROW(later.wait(), std::runtime_error);
+  EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp"));
+}
+
+TEST_F(HostCollectivesOverTwoLevels, AreTracedPartByPart) {
+  TraceRecorder recorder({8, 8});
+  collectives_->set_trace(&recorder);
+  gather().wait();
+  std::vector<std::string> handed_over;
+  std::vector<std::string> ran;
+  for (const auto& event : recorder.take(0, 0)) {
+    (event.kind == spec::TraceKind::submit ? handed_over : ran)
+        .push_back(event.axis + " " + std::to_string(event.bytes) + " #" + std::to_string(event.correlation));
+  }
+  EXPECT_THAT(handed_over, ElementsAre("dcn_fsdp 48 #1", "fsdp 96 #2"));
+  EXPECT_EQ(ran, handed_over);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -43,7 +43,7 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   backend.host_memory = make_cuda_host_backing(extents.host_bytes);
   backend.ops = cuda::make_cuda_ops(*device, {.precision = run.precision, .summation = summation_of(run)});
   backend.collectives = processes == nullptr ? make_single_collectives()
-                                             : make_nccl_collectives(Mesh(run.mesh, rank), communicated_axes(), *device,
+                                             : make_nccl_collectives(Mesh(run.mesh, rank), communication(), *device,
                                                                      *processes, {.registered = registered});
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);

@@ -31,7 +31,7 @@ void AdamwOptimizer::sum_squares(ParameterStore& store) {
   // Shards of one replica add up to the whole; replicas hold the same.
   if (context_.collectives.mesh().size(Axis::fsdp) > 1) {
     PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-    context_.collectives.all_reduce(Axis::fsdp, square_sum_).wait();
+    context_.collectives.all_reduce(Axis::fsdp, square_sum_, Lane::in_line).wait();
   }
 }
 

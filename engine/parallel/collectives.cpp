@@ -46,26 +46,27 @@ Pending both(Pending first, Pending second) {
 
 }  // namespace
 
-Collectives::Collectives(const Mesh& mesh, std::span<const AxisSet> declared)
+Collectives::Collectives(const Mesh& mesh, std::span<const Declared> declared)
     : mesh_(mesh), declared_(declared.begin(), declared.end()) {
-  for (const auto& axes : declared_) {
+  for (const auto& [axes, lane] : declared_) {
     const auto [ici, dcn] = mesh_.group(axes);
     for (const auto& group : {MeshGroup{.ici = ici}, MeshGroup{.dcn = dcn}, MeshGroup{ici, dcn}}) {
-      if (group != MeshGroup{}) names_.try_emplace(group, group.name());
+      if (group != MeshGroup{}) names_.try_emplace(Channel{group, lane}, group.name());
     }
   }
 }
 
-std::vector<MeshGroup> Collectives::groups() const {
-  std::vector<MeshGroup> out;
-  for (const auto& [group, name] : names_) out.push_back(group);
+std::vector<Channel> Collectives::channels() const {
+  std::vector<Channel> out;
+  for (const auto& [channel, name] : names_) out.push_back(channel);
   return out;
 }
 
-MeshGroup Collectives::declared_group(AxisSet axes) const {
+MeshGroup Collectives::declared_group(AxisSet axes, Lane lane) const {
   const auto group = mesh_.group(axes);
-  if (group != MeshGroup{} && std::find(declared_.begin(), declared_.end(), axes) == declared_.end()) {
-    throw LogicFault("communication along " + axes_name(axes) + ", which was not declared");
+  if (group != MeshGroup{} && std::find(declared_.begin(), declared_.end(), Declared{axes, lane}) == declared_.end()) {
+    throw LogicFault("communication along " + axes_name(axes) + " " +
+                     (lane == Lane::in_line ? "in line" : "in the background") + ", which was not declared");
   }
   return group;
 }
@@ -75,24 +76,24 @@ TensorView Collectives::block(const MeshGroup& group, TensorView full) const {
   return full.slice(mesh_.index(group) * elements, Shape{elements});
 }
 
-Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView shard) {
+Pending Collectives::all_gather(LayoutChange change, TensorView full, TensorView shard, Lane lane) {
   const AxisSet axes = change.axis();
   const auto call = [&] { return called("all_gather", change); };
   if (!change.gathers()) mismatch(call(), "its change must gather", mesh_, axes, {full, shard});
   if (full.dtype != shard.dtype || full.elements() != mesh_.size(axes) * shard.elements()) {
     mismatch(call(), "full holds one shard per rank, of one type", mesh_, axes, {full, shard});
   }
-  const auto group = declared_group(axes);
+  const auto group = declared_group(axes, lane);
   if (group == MeshGroup{}) return Pending(do_copy(full, shard));
-  if (!group.on_both_levels()) return gather(group, full, shard);
-  const MeshGroup node{.ici = group.ici};
-  const MeshGroup across{.dcn = group.dcn};
-  const auto part = block(node, full);
+  if (!group.on_both_levels()) return gather({group, lane}, full, shard);
+  const Channel node{{.ici = group.ici}, lane};
+  const Channel across{{.dcn = group.dcn}, lane};
+  const auto part = block(node.group, full);
   auto first = gather(across, part, shard);
   return both(std::move(first), gather(node, full, part));
 }
 
-Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, TensorView full) {
+Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, TensorView full, Lane lane) {
   const AxisSet axes = change.axis();
   const auto call = [&] { return called("reduce_scatter", change); };
   if (change.gathers()) mismatch(call(), "its change must scatter", mesh_, axes, {shard, full});
@@ -102,27 +103,27 @@ Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, Tenso
   if (full.dtype != DType::f32 || shard.dtype != DType::f32) {
     mismatch(call(), "sums are of f32", mesh_, axes, {shard, full});
   }
-  const auto group = declared_group(axes);
+  const auto group = declared_group(axes, lane);
   if (group == MeshGroup{}) return Pending(do_copy(shard, full));
-  if (!group.on_both_levels()) return reduce(group, shard, full);
-  const MeshGroup node{.ici = group.ici};
-  const MeshGroup across{.dcn = group.dcn};
-  const auto part = block(node, full);
+  if (!group.on_both_levels()) return reduce({group, lane}, shard, full);
+  const Channel node{{.ici = group.ici}, lane};
+  const Channel across{{.dcn = group.dcn}, lane};
+  const auto part = block(node.group, full);
   auto first = reduce(node, part, full);
   return both(std::move(first), reduce(across, shard, part));
 }
 
-Pending Collectives::all_reduce(AxisSet axes, TensorView buffer) {
+Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
   if (buffer.dtype != DType::f32 && buffer.dtype != DType::f64) {
     mismatch("all_reduce", "sums are of f32 or f64", mesh_, axes, {buffer});
   }
-  const auto group = declared_group(axes);
+  const auto group = declared_group(axes, lane);
   if (group == MeshGroup{}) return {};
-  const MeshGroup node{.ici = group.ici};
-  const MeshGroup across{.dcn = group.dcn};
-  const bool cut = buffer.dtype == DType::f32 && buffer.elements() % mesh_.size(node) == 0;
-  if (!group.on_both_levels() || !cut) return sum(group, buffer);
-  const auto part = block(node, buffer);
+  const Channel node{{.ici = group.ici}, lane};
+  const Channel across{{.dcn = group.dcn}, lane};
+  const bool cut = buffer.dtype == DType::f32 && buffer.elements() % mesh_.size(node.group) == 0;
+  if (!group.on_both_levels() || !cut) return sum({group, lane}, buffer);
+  const auto part = block(node.group, buffer);
   auto scattered = reduce(node, part, buffer);
   auto summed = sum(across, part);
   auto first = both(std::move(scattered), std::move(summed));
@@ -132,17 +133,17 @@ Pending Collectives::all_reduce(AxisSet axes, TensorView buffer) {
 // A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both.
 // See "Performance reported by NCCL tests", bus bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
 template <class Start>
-Pending Collectives::hand_over(std::string_view name, const MeshGroup& group, std::int64_t payload_bytes,
+Pending Collectives::hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes,
                                std::int64_t ring_passes, const Start& start) {
-  const std::int64_t ranks = mesh_.size(group);
-  auto& total = row(name_of(group), name);
+  const std::int64_t ranks = mesh_.size(channel.group);
+  auto& total = row(name_of(channel), name);
   total.messages += 1;
   total.payload_bytes += payload_bytes;
   total.sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
   if (trace_ == nullptr) return Pending(start());
   handed_over_ = {.kind = spec::TraceKind::collective,
                   .name = name,
-                  .axis = name_of(group),
+                  .axis = name_of(channel),
                   .correlation = handed_over_.correlation + 1,
                   .bytes = payload_bytes};
   TraceSpan submit = handed_over_;
@@ -151,16 +152,16 @@ Pending Collectives::hand_over(std::string_view name, const MeshGroup& group, st
   return Pending(start());
 }
 
-Pending Collectives::gather(const MeshGroup& group, TensorView full, TensorView shard) {
-  return hand_over("all_gather", group, full.bytes(), 1, [&] { return do_all_gather(group, full, shard); });
+Pending Collectives::gather(const Channel& channel, TensorView full, TensorView shard) {
+  return hand_over("all_gather", channel, full.bytes(), 1, [&] { return do_all_gather(channel, full, shard); });
 }
 
-Pending Collectives::reduce(const MeshGroup& group, TensorView shard, TensorView full) {
-  return hand_over("reduce_scatter", group, full.bytes(), 1, [&] { return do_reduce_scatter(group, shard, full); });
+Pending Collectives::reduce(const Channel& channel, TensorView shard, TensorView full) {
+  return hand_over("reduce_scatter", channel, full.bytes(), 1, [&] { return do_reduce_scatter(channel, shard, full); });
 }
 
-Pending Collectives::sum(const MeshGroup& group, TensorView buffer) {
-  return hand_over("all_reduce", group, buffer.bytes(), 2, [&] { return do_all_reduce(group, buffer); });
+Pending Collectives::sum(const Channel& channel, TensorView buffer) {
+  return hand_over("all_reduce", channel, buffer.bytes(), 2, [&] { return do_all_reduce(channel, buffer); });
 }
 
 spec::AxisTraffic& Collectives::row(std::string_view axis, std::string_view collective) {

@@ -1,5 +1,5 @@
-// Communication between ranks. Collectives are submitted and run in the order of submission, beside the computation;
-// `wait` makes their result usable. Every rank of a group submits the same sequence.
+// Communication between ranks. A collective is submitted to a lane, which runs what it is given in that order; `wait`
+// makes its result usable. Every rank of a group submits the same sequence to a lane.
 //
 // A call states the layout before and after, as in "U/fsdp -> U": dims, and after a slash the mesh axis a dim is
 // sharded over. It is parsed when the program is compiled and checked against the buffers when it runs.
@@ -28,6 +28,24 @@
 
 namespace perfbench::engine {
 
+// in_line: where the computation runs, at its place between the operations; what is waited for at once has nothing to
+// gain elsewhere, and would wait behind what was submitted for later. background: beside the computation.
+enum class Lane { in_line, background };
+
+// Ranks that communicate in one order: collectives of one group on two lanes do not wait for one another.
+struct Channel {
+  MeshGroup group;
+  Lane lane = Lane::background;
+  auto operator<=>(const Channel&) const = default;
+};
+
+// What a program says beforehand that it will communicate along.
+struct Declared {
+  AxisSet axes;
+  Lane lane = Lane::background;
+  auto operator<=>(const Declared&) const = default;
+};
+
 class Collectives {
  public:
   virtual ~Collectives() = default;
@@ -35,12 +53,12 @@ class Collectives {
   const Mesh& mesh() const { return mesh_; }
 
   // change: "U/fsdp -> U". full holds size(axis) times shard's elements, by index (mesh.h). Any type.
-  Pending all_gather(LayoutChange change, TensorView full, TensorView shard);
+  Pending all_gather(LayoutChange change, TensorView full, TensorView shard, Lane lane);
   // change: "U -> U/fsdp". shard[i] = sum over ranks of full[index*shard.elements() + i]; f32. The sum's order is fixed
   // by the ranks' indices, so that the bits repeat. What full holds afterwards is of no use: parts are summed in place.
-  Pending reduce_scatter(LayoutChange change, TensorView shard, TensorView full);
+  Pending reduce_scatter(LayoutChange change, TensorView shard, TensorView full, Lane lane);
   // In place sum over the axes; f32 or f64. Equal bits on every rank.
-  Pending all_reduce(AxisSet axes, TensorView buffer);
+  Pending all_reduce(AxisSet axes, TensorView buffer, Lane lane);
 
   // By group of ranks, so by axes and level, since the last reset, in the order of first use.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
@@ -51,23 +69,23 @@ class Collectives {
   // Call when a recording that holds collectives was enqueued: they were not called, and yet are not to hang for ever.
   virtual void watch_replay() {}
 
-  // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, on the
-  // lane of the thread that runs it. Set it while none is under way.
+  // Every collective along an axis of several ranks is handed over in a span of `sink`, and runs in another, within it
+  // or on the lane of the thread that runs it. Set it while none is under way.
   void set_trace(TraceSink* sink) { trace_ = sink; }
 
  protected:
   // `declared`: all that will be communicated along.
-  Collectives(const Mesh& mesh, std::span<const AxisSet> declared);
+  Collectives(const Mesh& mesh, std::span<const Declared> declared);
 
-  // Of the axes that were declared, each once.
-  std::vector<MeshGroup> groups() const;
-  std::string_view name_of(const MeshGroup& group) const { return names_.at(group); }
+  // Of what was declared, each once, in an order that is the same on all ranks.
+  std::vector<Channel> channels() const;
+  std::string_view name_of(const Channel& channel) const { return names_.at(channel); }
 
-  // Within the group, which has several ranks; `shard` may lie at its own place in `full`.
-  virtual std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) = 0;
-  virtual std::unique_ptr<Pending::State> do_reduce_scatter(const MeshGroup& group, TensorView shard,
+  // Within the channel's group, which has several ranks; `shard` may lie at its own place in `full`.
+  virtual std::unique_ptr<Pending::State> do_all_gather(const Channel& channel, TensorView full, TensorView shard) = 0;
+  virtual std::unique_ptr<Pending::State> do_reduce_scatter(const Channel& channel, TensorView shard,
                                                             TensorView full) = 0;
-  virtual std::unique_ptr<Pending::State> do_all_reduce(const MeshGroup& group, TensorView buffer) = 0;
+  virtual std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) = 0;
   // What a gathering or a reduction of one rank comes to.
   virtual std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) = 0;
 
@@ -76,22 +94,22 @@ class Collectives {
   const TraceSpan& handed_over() const { return handed_over_; }
 
  private:
-  // All ranks along the axes. Throws LogicFault where they were not declared.
-  MeshGroup declared_group(AxisSet axes) const;
-  Pending gather(const MeshGroup& group, TensorView full, TensorView shard);
-  Pending reduce(const MeshGroup& group, TensorView shard, TensorView full);
-  Pending sum(const MeshGroup& group, TensorView buffer);
+  // All ranks along the axes. Throws LogicFault where they were not declared on the lane.
+  MeshGroup declared_group(AxisSet axes, Lane lane) const;
+  Pending gather(const Channel& channel, TensorView full, TensorView shard);
+  Pending reduce(const Channel& channel, TensorView shard, TensorView full);
+  Pending sum(const Channel& channel, TensorView buffer);
   // The part of `full` that this rank's peers on the other level hold a shard of each, too.
   TensorView block(const MeshGroup& group, TensorView full) const;
   // Counts, and hands over to `start`.
   template <class Start>
-  Pending hand_over(std::string_view name, const MeshGroup& group, std::int64_t payload_bytes, std::int64_t ring_passes,
-                    const Start& start);
+  Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes,
+                    std::int64_t ring_passes, const Start& start);
   spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
 
   Mesh mesh_;
-  std::vector<AxisSet> declared_;
-  std::map<MeshGroup, std::string> names_;  // spans of a trace point at them
+  std::vector<Declared> declared_;
+  std::map<Channel, std::string> names_;  // spans of a trace point at them
   std::vector<spec::AxisTraffic> traffic_;
   TraceSink* trace_ = nullptr;
   TraceSpan handed_over_;
@@ -100,6 +118,6 @@ class Collectives {
 // Copies within one rank.
 std::unique_ptr<Collectives> make_single_collectives();
 // Counts, moves nothing; any rank of any mesh.
-std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh, std::span<const AxisSet> declared);
+std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh, std::span<const Declared> declared);
 
 }  // namespace perfbench::engine

@@ -5,19 +5,26 @@ namespace {
 
 class DryCollectives : public Collectives {
  public:
-  DryCollectives(const Mesh& mesh, std::span<const AxisSet> declared) : Collectives(mesh, declared) {}
+  DryCollectives(const Mesh& mesh, std::span<const Declared> declared) : Collectives(mesh, declared) {}
 
  private:
   using Nothing = std::unique_ptr<Pending::State>;
-  Nothing do_all_gather(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_reduce_scatter(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_all_reduce(const MeshGroup&, TensorView) override { return nullptr; }
+  Nothing do_all_gather(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
+  Nothing do_reduce_scatter(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
+  Nothing do_all_reduce(const Channel& channel, TensorView) override { return ran(channel); }
   Nothing do_copy(TensorView, TensorView) override { return nullptr; }
+
+  // A span where ranks of a host would have one.
+  Nothing ran(const Channel& channel) const {
+    const bool in_line = channel.lane == Lane::in_line;
+    const ScopedSpan running(trace(), in_line ? TraceLane::schedule : TraceLane::communication, handed_over());
+    return nullptr;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh, std::span<const AxisSet> declared) {
+std::unique_ptr<Collectives> make_dry_collectives(const Mesh& mesh, std::span<const Declared> declared) {
   return std::make_unique<DryCollectives>(mesh, declared);
 }
 

@@ -29,29 +29,29 @@ std::span<T> values(const TensorView& t) {
 
 class HostCollectives : public Collectives {
  public:
-  HostCollectives(const Mesh& mesh, std::span<const AxisSet> declared, const MakeGroup& make,
-                  CommunicationThread* thread)
-      : Collectives(mesh, declared), thread_(thread) {
-    for (const auto& group : groups()) ranks_[group] = make(group);
+  HostCollectives(const Mesh& mesh, std::span<const Declared> declared, const MakeGroup& make,
+                  CommunicationThread* background)
+      : Collectives(mesh, declared), background_(background) {
+    for (const auto& channel : channels()) ranks_[channel] = make(channel);
   }
 
  private:
-  std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) override {
-    return submit([ranks = ranks_.at(group), full, shard] { ranks->all_gather(raw(full), raw(shard)); });
+  std::unique_ptr<Pending::State> do_all_gather(const Channel& channel, TensorView full, TensorView shard) override {
+    return submit(channel, [full, shard](RankGroup& ranks) { ranks.all_gather(raw(full), raw(shard)); });
   }
 
-  std::unique_ptr<Pending::State> do_reduce_scatter(const MeshGroup& group, TensorView shard,
+  std::unique_ptr<Pending::State> do_reduce_scatter(const Channel& channel, TensorView shard,
                                                     TensorView full) override {
-    return submit(
-        [ranks = ranks_.at(group), full, shard] { ranks->reduce_scatter(values<float>(shard), values<float>(full)); });
+    return submit(channel,
+                  [full, shard](RankGroup& ranks) { ranks.reduce_scatter(values<float>(shard), values<float>(full)); });
   }
 
-  std::unique_ptr<Pending::State> do_all_reduce(const MeshGroup& group, TensorView buffer) override {
-    return submit([ranks = ranks_.at(group), buffer] {
+  std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) override {
+    return submit(channel, [buffer](RankGroup& ranks) {
       if (buffer.dtype == DType::f64) {
-        ranks->all_reduce(values<double>(buffer));
+        ranks.all_reduce(values<double>(buffer));
       } else {
-        ranks->all_reduce(values<float>(buffer));
+        ranks.all_reduce(values<float>(buffer));
       }
     });
   }
@@ -61,25 +61,30 @@ class HostCollectives : public Collectives {
     return nullptr;
   }
 
-  std::unique_ptr<Pending::State> submit(std::function<void()> operation) {
-    if (trace() != nullptr) {
-      operation = [sink = trace(), span = handed_over(), untraced = std::move(operation)] {
-        const ScopedSpan running(sink, TraceLane::communication, span);
-        untraced();
-      };
+  template <class Operation>
+  std::unique_ptr<Pending::State> submit(const Channel& channel, const Operation& operation) {
+    RankGroup& ranks = *ranks_.at(channel);
+    if (channel.lane == Lane::in_line) {
+      const ScopedSpan running(trace(), TraceLane::schedule, handed_over());
+      operation(ranks);
+      return nullptr;
     }
-    return std::make_unique<Submitted>(*thread_, thread_->submit(std::move(operation)));
+    return std::make_unique<Submitted>(
+        *background_, background_->submit([operation, &ranks, sink = trace(), span = handed_over()] {
+          const ScopedSpan running(sink, TraceLane::communication, span);
+          operation(ranks);
+        }));
   }
 
-  std::map<MeshGroup, RankGroup*> ranks_;
-  CommunicationThread* thread_;
+  std::map<Channel, RankGroup*> ranks_;
+  CommunicationThread* background_;
 };
 
 }  // namespace
 
-std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
-                                                   const MakeGroup& make, CommunicationThread* thread) {
-  return std::make_unique<HostCollectives>(mesh, declared, make, thread);
+std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const Declared> declared,
+                                                   const MakeGroup& make, CommunicationThread* background) {
+  return std::make_unique<HostCollectives>(mesh, declared, make, background);
 }
 
 std::unique_ptr<Collectives> make_single_collectives() {

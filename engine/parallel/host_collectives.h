@@ -1,4 +1,4 @@
-// Collectives by groups of ranks on a thread of their own. Knows of a transport as RankGroup only, and so is in every
+// Collectives by groups of ranks, in line or on a thread of their own. Knows of a transport as RankGroup only, and so is in every
 // build: tests give it other groups.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace perfbench::engine {
 
-// By group, whose ranks all ask for it at the same time; owned by who made them.
-using MakeGroup = std::function<RankGroup*(const MeshGroup&)>;
+// A channel's ranks, who all ask for it at the same time; owned by who made them.
+using MakeGroup = std::function<RankGroup*(const Channel&)>;
 
-// `make` is called for every group along the declared axes, in one order on all ranks. `thread`, which is not owned, may
-// be null where there are no groups.
-std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
-                                                   const MakeGroup& make, CommunicationThread* thread);
+// `make` is called for every channel of what is declared, in one order on all ranks. `background` runs that lane; it is
+// not owned, and may be null where there are no groups.
+std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const Declared> declared,
+                                                   const MakeGroup& make, CommunicationThread* background);
 
 }  // namespace perfbench::engine

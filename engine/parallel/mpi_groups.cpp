@@ -3,6 +3,7 @@
 #include <array>
 #include <climits>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "engine/parallel/ordered_sum.h"
@@ -92,8 +93,12 @@ class WindowGroup : public RankGroup {
 // index, chunk k while chunk k+1 is under way.
 class MessageGroup : public RankGroup {
  public:
-  MessageGroup(MPI_Comm group, std::int64_t largest_message_bytes)
-      : comm_(group), ranks_(size_of(group)), index_(rank_in(group)), largest_message_bytes_(largest_message_bytes) {}
+  MessageGroup(MPI_Comm group, MpiAccess& mpi, std::int64_t largest_message_bytes)
+      : mpi_(mpi),
+        comm_(group),
+        ranks_(size_of(group)),
+        index_(rank_in(group)),
+        largest_message_bytes_(largest_message_bytes) {}
   ~MessageGroup() override { MPI_Comm_free(&comm_); }
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
@@ -103,8 +108,7 @@ class MessageGroup : public RankGroup {
     std::byte* own_place = full.data() + index_ * bytes;
     if (own_place != shard.data()) std::memmove(own_place, shard.data(), shard.size());
     if (static_cast<std::int64_t>(full.size()) <= largest_message_bytes_) {
-      mpi_check(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, full.data(), static_cast<int>(bytes), MPI_BYTE, comm_),
-                "MPI_Allgather");
+      gather_whole(MPI_IN_PLACE, full.data(), bytes);
       return;
     }
     gather_pieces(full.data(), static_cast<std::int64_t>(full.size()), bytes);
@@ -129,18 +133,29 @@ class MessageGroup : public RankGroup {
   void send(const void* data, std::int64_t bytes, std::int64_t to, std::vector<MPI_Request>& requests) {
     if (bytes == 0) return;
     requests.emplace_back();
-    mpi_check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), kTag, comm_, &requests.back()),
-              "MPI_Isend");
+    mpi_.call([&] {
+      mpi_check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), kTag, comm_, &requests.back()),
+                "MPI_Isend");
+    });
   }
   void receive(void* data, std::int64_t bytes, std::int64_t from, std::vector<MPI_Request>& requests) {
     if (bytes == 0) return;
     requests.emplace_back();
-    mpi_check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(from), kTag, comm_, &requests.back()),
-              "MPI_Irecv");
+    mpi_.call([&] {
+      mpi_check(
+          MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(from), kTag, comm_, &requests.back()),
+          "MPI_Irecv");
+    });
   }
-  static void finish(std::vector<MPI_Request>& requests) {
-    mpi_check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    requests.clear();
+
+  // all = own, which may be MPI_IN_PLACE, of every rank; in one message each.
+  void gather_whole(const void* own, void* all, std::int64_t bytes) {
+    std::vector<MPI_Request> requests(1);
+    const auto count = static_cast<int>(bytes);
+    mpi_.call([&] {
+      mpi_check(MPI_Iallgather(own, count, MPI_BYTE, all, count, MPI_BYTE, comm_, &requests.front()), "MPI_Iallgather");
+    });
+    mpi_.finish(requests);
   }
 
   // Every rank's piece of `full` to every other rank; this rank's own is in place.
@@ -157,7 +172,7 @@ class MessageGroup : public RankGroup {
       for (std::int64_t step = 1; step < ranks_; ++step) {
         send(full + index_ * piece_bytes + at, part(index_), (index_ + step) % ranks_, requests);
       }
-      finish(requests);
+      mpi_.finish(requests);
     }
   }
 
@@ -190,7 +205,7 @@ class MessageGroup : public RankGroup {
     for (std::int64_t at = 0, k = 0; at < piece; at += chunk, ++k) {
       Exchange<T>& now = exchanges[static_cast<std::size_t>(k % 2)];
       if (at + chunk < piece) start(exchanges[static_cast<std::size_t>((k + 1) % 2)], at + chunk);
-      finish(now.requests);
+      mpi_.finish(now.requests);
       for (std::int64_t rank = 0; rank < ranks_; ++rank) {
         sources[static_cast<std::size_t>(rank)] =
             rank == index_ ? full + index_ * piece + at : now.received.data() + rank * chunk;
@@ -205,9 +220,7 @@ class MessageGroup : public RankGroup {
     const auto bytes = static_cast<std::int64_t>(buffer.size_bytes());
     if (bytes <= kSmallBytes && bytes * ranks_ <= largest_message_bytes_) {
       std::vector<T> all(buffer.size() * static_cast<std::size_t>(ranks_));
-      mpi_check(MPI_Allgather(buffer.data(), static_cast<int>(bytes), MPI_BYTE, all.data(), static_cast<int>(bytes),
-                              MPI_BYTE, comm_),
-                "MPI_Allgather");
+      gather_whole(buffer.data(), all.data(), bytes);
       std::vector<const T*> sources;
       for (std::int64_t rank = 0; rank < ranks_; ++rank) sources.push_back(all.data() + rank * elements);
       ordered_sum<T>(buffer.data(), sources, elements);
@@ -221,6 +234,7 @@ class MessageGroup : public RankGroup {
   static constexpr std::int64_t kChunkBytes = std::int64_t{1} << 18;
   static constexpr std::int64_t kSmallBytes = 16384;
 
+  MpiAccess& mpi_;
   MPI_Comm comm_;
   std::int64_t ranks_;
   std::int64_t index_;
@@ -229,10 +243,21 @@ class MessageGroup : public RankGroup {
 
 }  // namespace
 
-std::unique_ptr<RankGroup> make_rank_group(MPI_Comm group, const MpiOptions& options) {
+void MpiAccess::finish(std::vector<MPI_Request>& requests) {
+  for (int ended = 0; ended == 0;) {
+    call([&] {
+      mpi_check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &ended, MPI_STATUSES_IGNORE),
+                "MPI_Testall");
+    });
+    if (ended == 0) std::this_thread::yield();
+  }
+  requests.clear();
+}
+
+std::unique_ptr<RankGroup> make_rank_group(MPI_Comm group, MpiAccess& mpi, const MpiOptions& options) {
   mpi_check(MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   if (options.on_node == OnNode::shared_memory && on_one_node(group)) return std::make_unique<WindowGroup>(group);
-  return std::make_unique<MessageGroup>(group, options.largest_message_bytes);
+  return std::make_unique<MessageGroup>(group, mpi, options.largest_message_bytes);
 }
 
 }  // namespace perfbench::engine

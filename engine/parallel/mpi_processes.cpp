@@ -1,9 +1,8 @@
-// Ranks as MPI processes. All calls of MPI after the start are made by one thread at a time (MPI_THREAD_SERIALIZED):
-// the communication thread, which exists once a mesh has several ranks.
+// Ranks as MPI processes. MPI is called by one thread at a time (MPI_THREAD_SERIALIZED): the computation's, and that of
+// the background lane, which exists once a mesh has several ranks.
 #include <array>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,7 +42,7 @@ class MpiProcesses : public Processes {
     if (std::uncaught_exceptions() > 0 && size_ > 1) {
       MPI_Abort(MPI_COMM_WORLD, static_cast<int>(EngineExit::failed));
     }
-    thread_.reset();
+    background_.reset();
     groups_.clear();
     MPI_Finalize();
   }
@@ -62,17 +61,19 @@ class MpiProcesses : public Processes {
                        " ranks into " + std::to_string(all.size()));
     }
     const auto bytes = static_cast<int>(own.size());
-    on_mpi_thread([&] {
-      mpi_check(MPI_Allgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD),
-                "MPI_Allgather");
+    std::vector<MPI_Request> requests(1);
+    mpi_.call([&] {
+      mpi_check(MPI_Iallgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD,
+                               &requests.front()),
+                "MPI_Iallgather");
     });
+    mpi_.finish(requests);
   }
 
-  std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const AxisSet> declared) override {
-    // Groups are made on the thread that will use them.
-    if (mesh.devices() > 1 && !thread_) thread_ = std::make_unique<CommunicationThread>();
+  std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const Declared> declared) override {
+    if (mesh.devices() > 1 && !background_) background_ = std::make_unique<CommunicationThread>();
     return make_host_collectives(
-        mesh, declared, [&](const MeshGroup& group) { return make_group(mesh, group); }, thread_.get());
+        mesh, declared, [&](const Channel& channel) { return make_group(mesh, channel.group); }, background_.get());
   }
 
   void abort(int exit_code) override {
@@ -81,32 +82,25 @@ class MpiProcesses : public Processes {
   }
 
  private:
-  // One thread at a time may call MPI.
-  void on_mpi_thread(const std::function<void()>& call) {
-    if (!thread_) return call();
-    thread_->wait(thread_->submit(call));
-  }
-
-  // Called by all ranks: an axis has one size everywhere.
   RankGroup* make_group(const Mesh& mesh, const MeshGroup& group) {
-    std::unique_ptr<RankGroup> made;
-    on_mpi_thread([&] {
+    mpi_.call([&] {
       MPI_Comm comm = MPI_COMM_NULL;
       const int colour = static_cast<int>(mesh.ranks(group).front());
       mpi_check(MPI_Comm_split(MPI_COMM_WORLD, colour, static_cast<int>(mesh.index(group)), &comm), "MPI_Comm_split");
-      made = make_rank_group(comm, options_);
+      groups_.push_back(make_rank_group(comm, mpi_, options_));
     });
-    return groups_.emplace_back(std::move(made)).get();
+    return groups_.back().get();
   }
 
   MpiOptions options_;
+  MpiAccess mpi_;
   int rank_ = 0;
   int size_ = 1;
   int ranks_on_node_ = 1;
   int rank_on_node_ = 0;
   int first_on_node_ = 0;
   std::vector<std::unique_ptr<RankGroup>> groups_;  // freed together, by all ranks, before MPI_Finalize
-  std::unique_ptr<CommunicationThread> thread_;
+  std::unique_ptr<CommunicationThread> background_;
 };
 
 }  // namespace

@@ -33,10 +33,10 @@ ncclDataType_t nccl_type(DType dtype) {
 
 class NcclCollectives final : public Collectives {
  public:
-  NcclCollectives(const Mesh& mesh, std::span<const AxisSet> declared, const CudaDevice& device, Processes& processes,
+  NcclCollectives(const Mesh& mesh, std::span<const Declared> declared, const CudaDevice& device, Processes& processes,
                   const NcclOptions& options)
       : Collectives(mesh, declared), device_(device), processes_(processes) {
-    for (const auto& group : groups()) join(group, processes, options);
+    for (const auto& channel : channels()) join(channel, processes, options);
     if (communicators_.empty()) return;
     watchdog_ = std::make_unique<Watchdog>(Watchdog::Options{
         .timeout = options.timeout,
@@ -71,7 +71,8 @@ class NcclCollectives final : public Collectives {
 
  private:
   // The first rank of a group makes its id; an id that nobody uses would keep a thread and a socket.
-  void join(const MeshGroup& group, Processes& processes, const NcclOptions& options) {
+  void join(const Channel& channel, Processes& processes, const NcclOptions& options) {
+    const auto& group = channel.group;
     ncclUniqueId own{};
     if (mesh().index(group) == 0) nccl_check(ncclGetUniqueId(&own), "ncclGetUniqueId");
     std::vector<std::byte> all(sizeof(own) * static_cast<std::size_t>(processes.size()));
@@ -82,12 +83,12 @@ class NcclCollectives final : public Collectives {
                                     .timeout = options.timeout};
     std::memcpy(&place.id, all.data() + static_cast<std::size_t>(mesh().ranks(group).front()) * sizeof(own),
                 sizeof(own));
-    communicators_.emplace(group, std::make_unique<NcclCommunicator>(place));
+    communicators_.emplace(channel, std::make_unique<NcclCommunicator>(place));
   }
 
   std::optional<std::string> fault() const {
-    for (const auto& [group, communicator] : communicators_) {
-      if (auto wrong = communicator->fault()) return group.name() + ": " + *wrong;
+    for (const auto& [channel, communicator] : communicators_) {
+      if (auto wrong = communicator->fault()) return std::string(name_of(channel)) + ": " + *wrong;
     }
     return std::nullopt;
   }
@@ -103,16 +104,22 @@ class NcclCollectives final : public Collectives {
     cudaStream_t compute_;
   };
 
+  // In line on the compute stream, else on the communication stream, after what the compute stream was given before.
   template <class Call>
-  std::unique_ptr<Pending::State> submit(const MeshGroup& group, const std::string& name, const Call& call) {
-    CudaEvent ready;
-    ready.record(device_.compute());
-    ready.hold(device_.communication());
-    communicators_.at(group)->enqueue(name, [&](ncclComm_t comm) { return call(comm, device_.communication()); });
+  std::unique_ptr<Pending::State> submit(const Channel& channel, const std::string& name, const Call& call) {
+    const bool in_line = channel.lane == Lane::in_line;
+    const cudaStream_t stream = in_line ? device_.compute() : device_.communication();
+    if (!in_line) {
+      CudaEvent ready;
+      ready.record(device_.compute());
+      ready.hold(stream);
+    }
+    communicators_.at(channel)->enqueue(name, [&](ncclComm_t comm) { return call(comm, stream); });
     auto ended = std::make_shared<CudaEvent>();
-    ended->record(device_.communication());
+    ended->record(stream);
     // An event of a recording marks no point in time that could be asked for: its replays are watched as a whole.
-    if (!is_captured(device_.communication())) watch(ended, name);
+    if (!is_captured(stream)) watch(ended, name);
+    if (in_line) return nullptr;
     return std::make_unique<Submitted>(std::move(ended), device_.compute());
   }
 
@@ -121,8 +128,8 @@ class NcclCollectives final : public Collectives {
                       .name = name});
   }
 
-  std::string named(const char* collective, const MeshGroup& group, const TensorView& full) const {
-    return std::string(collective) + " over " + std::string(name_of(group)) + ", " + std::to_string(full.bytes()) +
+  std::string named(const char* collective, const Channel& channel, const TensorView& full) const {
+    return std::string(collective) + " over " + std::string(name_of(channel)) + ", " + std::to_string(full.bytes()) +
            " bytes,";
   }
 
@@ -135,23 +142,23 @@ class NcclCollectives final : public Collectives {
     return nullptr;
   }
 
-  std::unique_ptr<Pending::State> do_all_gather(const MeshGroup& group, TensorView full, TensorView shard) override {
-    return submit(group, named("all_gather", group, full), [&](ncclComm_t comm, cudaStream_t stream) {
+  std::unique_ptr<Pending::State> do_all_gather(const Channel& channel, TensorView full, TensorView shard) override {
+    return submit(channel, named("all_gather", channel, full), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllGather(shard.data, full.data, static_cast<std::size_t>(shard.elements()), nccl_type(shard.dtype),
                            comm, stream);
     });
   }
 
-  std::unique_ptr<Pending::State> do_reduce_scatter(const MeshGroup& group, TensorView shard,
+  std::unique_ptr<Pending::State> do_reduce_scatter(const Channel& channel, TensorView shard,
                                                     TensorView full) override {
-    return submit(group, named("reduce_scatter", group, full), [&](ncclComm_t comm, cudaStream_t stream) {
+    return submit(channel, named("reduce_scatter", channel, full), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclReduceScatter(full.data, shard.data, static_cast<std::size_t>(shard.elements()),
                                nccl_type(shard.dtype), ncclSum, comm, stream);
     });
   }
 
-  std::unique_ptr<Pending::State> do_all_reduce(const MeshGroup& group, TensorView buffer) override {
-    return submit(group, named("all_reduce", group, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
+  std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) override {
+    return submit(channel, named("all_reduce", channel, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllReduce(buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()),
                            nccl_type(buffer.dtype), ncclSum, comm, stream);
     });
@@ -159,13 +166,13 @@ class NcclCollectives final : public Collectives {
 
   const CudaDevice& device_;
   Processes& processes_;
-  std::map<MeshGroup, std::unique_ptr<NcclCommunicator>> communicators_;
+  std::map<Channel, std::unique_ptr<NcclCommunicator>> communicators_;
   std::unique_ptr<Watchdog> watchdog_;  // goes first: it asks the communicators
 };
 
 }  // namespace
 
-std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const Declared> declared,
                                                    const CudaDevice& device, Processes& processes,
                                                    const NcclOptions& options) {
   return std::make_unique<NcclCollectives>(mesh, declared, device, processes, options);

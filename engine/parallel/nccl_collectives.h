@@ -1,5 +1,5 @@
 // Collectives between GPUs. NCCL is told of the mesh by MPI, then exchanges everything itself, on the device's
-// communication stream. nccl_collectives.cpp, or no_nccl.cpp in a build without NCCL.
+// stream of the lane. nccl_collectives.cpp, or no_nccl.cpp in a build without NCCL.
 #pragma once
 
 #include <chrono>
@@ -20,9 +20,9 @@ struct NcclOptions {
   NcclMemory registered = {};  // with every communicator, where there is any; other memory can be communicated as well
 };
 
-// For a mesh of several GPUs, with a communicator for each group along the declared axes. `processes` must outlive the
+// For a mesh of several GPUs, with a communicator for each channel of what is declared. `processes` must outlive the
 // result. Throws EngineError (infeasible) in a build without NCCL.
-std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const AxisSet> declared,
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const Declared> declared,
                                                    const CudaDevice& device, Processes& processes,
                                                    const NcclOptions& options = {});
 // "2.28.9", or "absent".

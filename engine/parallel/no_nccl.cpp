@@ -4,7 +4,7 @@
 
 namespace perfbench::engine {
 
-std::unique_ptr<Collectives> make_nccl_collectives(const Mesh&, std::span<const AxisSet>, const CudaDevice&, Processes&,
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh&, std::span<const Declared>, const CudaDevice&, Processes&,
                                                    const NcclOptions&) {
   throw EngineError(
       EngineExit::infeasible,

@@ -26,7 +26,7 @@ class Processes {
   // all = own of every rank, in their order; a few bytes, by which ranks introduce themselves to other libraries.
   virtual void all_gather(std::span<std::byte> all, std::span<const std::byte> own) = 0;
   // `declared`: what will be communicated along. After require_nodes.
-  virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const AxisSet> declared) = 0;
+  virtual std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const Declared> declared) = 0;
   // Ends all ranks of the run at once.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

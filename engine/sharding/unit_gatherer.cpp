@@ -64,7 +64,7 @@ GatheredUnit UnitGatherer::gather(std::size_t index) {
   gathered.buffer_ = Tensor(context_.memory, {unit.layout.name + ".weight_gathered", MemoryScope::gathered,
                                               context_.compute, Shape{unit.layout.elements}});
   gathered.whole_ = gathered.buffer_;
-  gathered.pending_ = context_.collectives.all_gather("U/fsdp -> U", gathered.whole_, shard);
+  gathered.pending_ = context_.collectives.all_gather("U/fsdp -> U", gathered.whole_, shard, Lane::background);
   return gathered;
 }
 
@@ -110,7 +110,7 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
                                                MemoryScope::gathered, DType::f32, into.shape});
     into = reduction.shard;
   }
-  reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole);
+  reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole, Lane::background);
   reductions_.push_back(std::move(reduction));
   // A reduction older than the next layer's computation would only hold its memory.
   while (reductions_.size() > open_reductions_) settle_oldest();
@@ -130,7 +130,8 @@ void UnitGatherer::settle_oldest() {
 
 void UnitGatherer::reduce_over_dp(std::size_t index) {
   if (microbatch_ != Microbatch::last || context_.collectives.mesh().size(Axis::dp) == 1) return;
-  dp_reductions_.push_back(context_.collectives.all_reduce(Axis::dp, store_.unit(index).gradient));
+  dp_reductions_.push_back(
+      context_.collectives.all_reduce(Axis::dp, store_.unit(index).gradient, Lane::background));
 }
 
 void UnitGatherer::finish_gradients() {

@@ -60,10 +60,8 @@ std::int64_t TraceRecorder::dropped() const {
   return all;
 }
 
-void SpanCounter::begin(TraceLane lane, const TraceSpan& span, std::int64_t) {
+void SpanCounter::begin(TraceLane lane, const TraceSpan&, std::int64_t) {
   ++counts_[static_cast<std::size_t>(lane)];
-  // What is handed over runs on the other lane.
-  if (span.kind == spec::TraceKind::submit) ++counts_[static_cast<std::size_t>(TraceLane::communication)];
 }
 
 }  // namespace perfbench::engine

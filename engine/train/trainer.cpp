@@ -45,8 +45,11 @@ InitRule init_rule(const spec::RunSpec& run) {
   return {.seed = static_cast<std::uint64_t>(run.seed), .matrix_std = run.model.init_std};
 }
 
-std::span<const AxisSet> communicated_axes() {
-  static constexpr std::array<AxisSet, 3> kAll{Axis::fsdp, Axis::dp, kDataAxes};
+std::span<const Declared> communication() {
+  static constexpr std::array<Declared, 4> kAll{{{Axis::fsdp, Lane::background},   // weights and gradients
+                                                 {Axis::dp, Lane::background},     // gradients
+                                                 {Axis::fsdp, Lane::in_line},      // the gradient's norm
+                                                 {kDataAxes, Lane::in_line}}};     // the loss
   return kAll;
 }
 
@@ -102,7 +105,7 @@ void Trainer::train() {
 void Trainer::sum_loss() {
   if (context_.collectives.mesh().size(kDataAxes) == 1) return;
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-  context_.collectives.all_reduce(kDataAxes, loss_sum_).wait();
+  context_.collectives.all_reduce(kDataAxes, loss_sum_, Lane::in_line).wait();
 }
 
 spec::StepRecord Trainer::step(std::int64_t step) {

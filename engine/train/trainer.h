@@ -17,7 +17,7 @@ namespace perfbench::engine {
 DType compute_dtype(spec::Precision precision);
 InitRule init_rule(const spec::RunSpec& run);
 // All that a step communicates along.
-std::span<const AxisSet> communicated_axes();
+std::span<const Declared> communication();
 
 class Trainer {
  public:

@@ -28,7 +28,7 @@ class OneOfSeveralRanks final : public Processes {
       std::copy(own.begin(), own.end(), all.begin() + rank * static_cast<std::ptrdiff_t>(own.size()));
     }
   }
-  std::unique_ptr<Collectives> make_collectives(const Mesh&, std::span<const AxisSet>) override { return nullptr; }
+  std::unique_ptr<Collectives> make_collectives(const Mesh&, std::span<const Declared>) override { return nullptr; }
   void abort(int exit_code) override { std::_Exit(exit_code); }
 
   std::function<void()> on_gather;

@@ -20,7 +20,7 @@ TensorView dry(std::int64_t elements, DType dtype = DType::f32) {
   return {nullptr, dtype, Shape{elements}};
 }
 std::unique_ptr<Collectives> dry_collectives_of(const spec::MeshSpec& spec, std::int64_t rank = 0) {
-  constexpr std::array<AxisSet, 3> kDeclared{Axis::dp, Axis::fsdp, kDataAxes};
+  constexpr std::array<Declared, 3> kDeclared{{{Axis::dp}, {Axis::fsdp}, {kDataAxes}}};
   return make_dry_collectives(Mesh(spec, rank), kDeclared);
 }
 std::unique_ptr<Collectives> dry_collectives_of(std::int64_t dp, std::int64_t fsdp, std::int64_t rank = 0) {
@@ -39,7 +39,7 @@ TEST(SingleCollectives, GatheringFromOneRankCopies) {
   std::vector<float> shard{1, 2, 3};
   std::vector<float> full(3);
   const auto collectives = make_single_collectives();
-  collectives->all_gather("U/fsdp -> U", view(full), view(shard)).wait();
+  collectives->all_gather("U/fsdp -> U", view(full), view(shard), Lane::background).wait();
   EXPECT_EQ(full, shard);
 }
 
@@ -47,23 +47,23 @@ TEST(SingleCollectives, ScatteringToOneRankCopies) {
   std::vector<float> full{4, 5};
   std::vector<float> shard(2);
   const auto collectives = make_single_collectives();
-  collectives->reduce_scatter("U -> U/fsdp", view(shard), view(full)).wait();
+  collectives->reduce_scatter("U -> U/fsdp", view(shard), view(full), Lane::background).wait();
   EXPECT_EQ(shard, full);
 }
 
 TEST(SingleCollectives, MayBeGivenOneBufferAsBoth) {
   std::vector<float> values{1, 2, 3};
   const auto collectives = make_single_collectives();
-  collectives->all_gather("U/fsdp -> U", view(values), view(values)).wait();
-  collectives->reduce_scatter("U -> U/dp", view(values), view(values)).wait();
-  collectives->all_reduce(kDataAxes, view(values)).wait();
+  collectives->all_gather("U/fsdp -> U", view(values), view(values), Lane::background).wait();
+  collectives->reduce_scatter("U -> U/dp", view(values), view(values), Lane::background).wait();
+  collectives->all_reduce(kDataAxes, view(values), Lane::background).wait();
   EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
 }
 
 TEST(SingleCollectives, CausesNoTraffic) {
   std::vector<float> values{1};
   const auto collectives = make_single_collectives();
-  collectives->all_reduce(kDataAxes, view(values)).wait();
+  collectives->all_reduce(kDataAxes, view(values), Lane::background).wait();
   EXPECT_TRUE(collectives->traffic().empty());
 }
 
@@ -77,11 +77,11 @@ std::int64_t bytes_passed_on_by_a_ring(std::int64_t ranks, std::int64_t payload_
 
 TEST(DryCollectives, CountWhatARingWouldSend) {
   const auto collectives = dry_collectives_of(4, 8, 5);
-  collectives->all_gather("U/fsdp -> U", dry(1024, DType::bf16), dry(128, DType::bf16)).wait();
-  collectives->all_gather("U/fsdp -> U", dry(2048), dry(256)).wait();
-  collectives->reduce_scatter("U -> U/fsdp", dry(128), dry(1024)).wait();
-  collectives->all_reduce(Axis::dp, dry(64)).wait();
-  collectives->all_reduce(kDataAxes, dry(32, DType::f64)).wait();
+  collectives->all_gather("U/fsdp -> U", dry(1024, DType::bf16), dry(128, DType::bf16), Lane::background).wait();
+  collectives->all_gather("U/fsdp -> U", dry(2048), dry(256), Lane::background).wait();
+  collectives->reduce_scatter("U -> U/fsdp", dry(128), dry(1024), Lane::background).wait();
+  collectives->all_reduce(Axis::dp, dry(64), Lane::background).wait();
+  collectives->all_reduce(kDataAxes, dry(32, DType::f64), Lane::background).wait();
 
   const auto& traffic = collectives->traffic();
   ASSERT_EQ(traffic.size(), 4U);
@@ -103,10 +103,10 @@ TEST(DryCollectives, CountWhatARingWouldSend) {
 // 3 nodes of 4 ranks: a fourth of what is inside a node crosses nodes.
 TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
   const auto collectives = dry_collectives_of({.ici = {.fsdp = 4}, .dcn = {.fsdp = 3}}, 7);
-  collectives->all_gather("U/fsdp -> U", dry(1200), dry(100)).wait();
-  collectives->reduce_scatter("U -> U/fsdp", dry(100), dry(1200)).wait();
-  collectives->all_reduce(Axis::fsdp, dry(40)).wait();
-  collectives->all_reduce(Axis::fsdp, dry(1, DType::f64)).wait();
+  collectives->all_gather("U/fsdp -> U", dry(1200), dry(100), Lane::background).wait();
+  collectives->reduce_scatter("U -> U/fsdp", dry(100), dry(1200), Lane::background).wait();
+  collectives->all_reduce(Axis::fsdp, dry(40), Lane::background).wait();
+  collectives->all_reduce(Axis::fsdp, dry(1, DType::f64), Lane::background).wait();
   const auto sent = [&](std::string_view axis, std::string_view collective) {
     std::int64_t bytes = 0;
     for (const auto& row : collectives->traffic()) {
@@ -128,40 +128,42 @@ TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
 
 TEST(DryCollectives, ForgetTheirCountsOnReset) {
   const auto collectives = dry_collectives_of(2, 1);
-  collectives->all_reduce(Axis::dp, dry(64)).wait();
+  collectives->all_reduce(Axis::dp, dry(64), Lane::background).wait();
   collectives->reset_traffic();
   EXPECT_TRUE(collectives->traffic().empty());
 }
 
 TEST(Collectives, RefuseBuffersThatDoNotFitTheMesh) {
   const auto collectives = dry_collectives_of(1, 4);
-  EXPECT_THAT([&] { collectives->all_gather("U/fsdp -> U", dry(12), dry(4)); },
+  EXPECT_THAT([&] { collectives->all_gather("U/fsdp -> U", dry(12), dry(4), Lane::background); },
               ThrowsMessage<LogicFault>(HasSubstr("fsdp has 4 ranks, found f32[12] f32[4]")));
-  EXPECT_THROW(collectives->reduce_scatter("U -> U/fsdp", dry(4), dry(12)), LogicFault);
+  EXPECT_THROW(collectives->reduce_scatter("U -> U/fsdp", dry(4), dry(12), Lane::background), LogicFault);
 }
 
 TEST(Collectives, RefuseAxesThatWereNotDeclared) {
-  constexpr std::array<AxisSet, 1> kFsdp{Axis::fsdp};
+  constexpr std::array<Declared, 1> kFsdp{{{Axis::fsdp, Lane::background}}};
   const auto collectives = make_dry_collectives(Mesh({.ici = {.dp = 2, .fsdp = 2}}, 0), kFsdp);
-  collectives->all_reduce(Axis::fsdp, dry(4)).wait();
-  collectives->all_reduce(Axis::tp, dry(4)).wait();  // this rank is alone there
-  EXPECT_THAT([&] { collectives->all_reduce(kDataAxes, dry(4)); },
-              ThrowsMessage<LogicFault>(HasSubstr("along dp+fsdp+ep, which was not declared")));
+  collectives->all_reduce(Axis::fsdp, dry(4), Lane::background).wait();
+  collectives->all_reduce(Axis::tp, dry(4), Lane::background).wait();  // this rank is alone there
+  EXPECT_THAT([&] { collectives->all_reduce(kDataAxes, dry(4), Lane::background); },
+              ThrowsMessage<LogicFault>(HasSubstr("along dp+fsdp+ep in the background, which was not declared")));
+  EXPECT_THAT([&] { collectives->all_reduce(Axis::fsdp, dry(4), Lane::in_line); },
+              ThrowsMessage<LogicFault>(HasSubstr("along fsdp in line, which was not declared")));
 }
 
 TEST(Collectives, RefuseAChangeInTheWrongDirection) {
   const auto collectives = dry_collectives_of(1, 4);
-  EXPECT_THAT([&] { collectives->all_gather("U -> U/fsdp", dry(16), dry(4)); },
+  EXPECT_THAT([&] { collectives->all_gather("U -> U/fsdp", dry(16), dry(4), Lane::background); },
               ThrowsMessage<LogicFault>(HasSubstr("all_gather(\"U -> U/fsdp\")")));
-  EXPECT_THROW(collectives->reduce_scatter("U/fsdp -> U", dry(4), dry(16)), LogicFault);
+  EXPECT_THROW(collectives->reduce_scatter("U/fsdp -> U", dry(4), dry(16), Lane::background), LogicFault);
 }
 
 TEST(Collectives, SumOnlyTypesThatHoldASum) {
   const auto collectives = dry_collectives_of(2, 2);
-  EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::bf16)), LogicFault);
-  EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::i32)), LogicFault);
-  EXPECT_THROW(collectives->reduce_scatter("U -> U/fsdp", dry(4, DType::bf16), dry(8, DType::bf16)), LogicFault);
-  EXPECT_THROW(collectives->all_gather("U/fsdp -> U", dry(8, DType::f32), dry(4, DType::bf16)), LogicFault);
+  EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::bf16), Lane::background), LogicFault);
+  EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::i32), Lane::background), LogicFault);
+  EXPECT_THROW(collectives->reduce_scatter("U -> U/fsdp", dry(4, DType::bf16), dry(8, DType::bf16), Lane::background), LogicFault);
+  EXPECT_THROW(collectives->all_gather("U/fsdp -> U", dry(8, DType::f32), dry(4, DType::bf16), Lane::background), LogicFault);
 }
 
 class CountingState : public Pending::State {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <list>
 #include <stdexcept>
 #include <string>
@@ -50,16 +51,20 @@ class HostCollectivesOverTwoLevels : public testing::Test {
   HostCollectivesOverTwoLevels()
       : collectives_(make_host_collectives(
             Mesh({.ici = {.fsdp = 2}, .dcn = {.fsdp = 3}}, 1), kDeclared,
-            [this](const MeshGroup& group) { return &groups_.emplace_back(group.name(), log_); }, &thread_)) {}
+            [this](const Channel& channel) { return &groups_.emplace_back(name_of(channel), log_); }, &thread_)) {}
   NotingGroup& group(const std::string& name) {
     return *std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name() == name; });
   }
   TensorView floats(std::int64_t elements) { return {values_.data(), DType::f32, Shape{elements}}; }
-  Pending gather() { return collectives_->all_gather("U/fsdp -> U", floats(24), floats(4)); }
-  Pending reduce() { return collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24)); }
-  Pending sum() { return collectives_->all_reduce(Axis::fsdp, floats(24)); }
+  Pending gather() { return collectives_->all_gather("U/fsdp -> U", floats(24), floats(4), Lane::background); }
+  Pending reduce() { return collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24), Lane::background); }
+  Pending sum() { return collectives_->all_reduce(Axis::fsdp, floats(24), Lane::background); }
 
-  static constexpr std::array<AxisSet, 1> kDeclared{Axis::fsdp};
+  static std::string name_of(const Channel& channel) {
+    return channel.group.name() + (channel.lane == Lane::in_line ? " in line" : "");
+  }
+
+  static constexpr std::array<Declared, 2> kDeclared{{{Axis::fsdp, Lane::background}, {Axis::fsdp, Lane::in_line}}};
   std::array<float, 24> values_{};
   Log log_;
   std::list<NotingGroup> groups_;
@@ -83,7 +88,7 @@ TEST_F(HostCollectivesOverTwoLevels, SumAPartOfTheNodeAcrossNodes) {
 }
 
 TEST_F(HostCollectivesOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
-  collectives_->all_reduce(Axis::fsdp, floats(23)).wait();
+  collectives_->all_reduce(Axis::fsdp, floats(23), Lane::background).wait();
   EXPECT_THAT(log_, ElementsAre("sum 23/fsdp+dcn_fsdp"));
 }
 
@@ -100,6 +105,38 @@ TEST_F(HostCollectivesOverTwoLevels, EndAtAFailingPart) {
   EXPECT_THROW(failed.wait(), std::runtime_error);
   EXPECT_THROW(later.wait(), std::runtime_error);
   EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp", "sum 12/dcn_fsdp"));
+}
+
+// With ranks of its own, by who calls, and before what waits in the background.
+TEST_F(HostCollectivesOverTwoLevels, InLineHaveEndedWhenTheyReturn) {
+  std::promise<void> busy;
+  thread_.submit([until = busy.get_future().share()] { until.wait(); });
+  Pending background = gather();
+  const Pending in_line = collectives_->all_reduce(Axis::fsdp, floats(24), Lane::in_line);
+  EXPECT_THAT(log_, ElementsAre("scatter 24/fsdp in line", "sum 12/dcn_fsdp in line", "gather 24/fsdp in line"));
+  busy.set_value();
+  background.wait();
+  EXPECT_EQ(log_.size(), 5U);
+}
+
+TEST_F(HostCollectivesOverTwoLevels, InLineThrowAtOnce) {
+  group("fsdp in line").failing = "scatter";
+  EXPECT_THROW(collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24), Lane::in_line), std::runtime_error);
+  gather().wait();
+}
+
+TEST_F(HostCollectivesOverTwoLevels, InLineAreTracedWithinTheirSubmission) {
+  TraceRecorder recorder({8, 8});
+  collectives_->set_trace(&recorder);
+  collectives_->all_reduce(Axis::fsdp, floats(1), Lane::in_line).wait();
+  const auto events = recorder.take(0, 0);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].kind, spec::TraceKind::submit);
+  EXPECT_EQ(events[1].kind, spec::TraceKind::collective);
+  EXPECT_EQ(events[0].lane, events[1].lane);
+  EXPECT_EQ(events[0].correlation, events[1].correlation);
+  EXPECT_LE(events[0].start_ns, events[1].start_ns);
+  EXPECT_GE(events[0].end_ns, events[1].end_ns);
 }
 
 TEST_F(HostCollectivesOverTwoLevels, AreTracedPartByPart) {

@@ -25,7 +25,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
 
-constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, kDataAxes};
+constexpr std::array<Declared, 2> kDeclared{{{Axis::fsdp}, {kDataAxes}}};
+constexpr std::array<Declared, 2> kBothLanes{{{Axis::fsdp, Lane::background}, {Axis::fsdp, Lane::in_line}}};
 
 class NcclCollectivesTest : public testing::Test {
  protected:
@@ -43,7 +44,7 @@ class NcclCollectivesTest : public testing::Test {
   }
   std::unique_ptr<Collectives> make() { return make(0, {.timeout = 1h, .period = 1ms}); }
   Pending reduce(Collectives& collectives) {
-    return collectives.all_reduce(Axis::fsdp, {values_.data(), DType::f32, Shape{4}});
+    return collectives.all_reduce(Axis::fsdp, {values_.data(), DType::f32, Shape{4}}, Lane::background);
   }
 
   std::optional<CudaDevice> device_;
@@ -99,30 +100,43 @@ TEST_F(NcclOverTwoLevels, HaveACommunicatorOnEachAndOneOverBoth) {
 }
 
 TEST_F(NcclOverTwoLevels, CollectOnOneAfterTheOther) {
-  collectives_->all_gather("U/fsdp -> U", floats(24), floats(4)).wait();
+  collectives_->all_gather("U/fsdp -> U", floats(24), floats(4), Lane::background).wait();
   EXPECT_THAT(asked(), ElementsAre("AllGather 4/3", "AllGather 12/2"));
-  collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24)).wait();
+  collectives_->reduce_scatter("U -> U/fsdp", floats(4), floats(24), Lane::background).wait();
   EXPECT_THAT(asked(), ElementsAre("ReduceScatter 12/2", "ReduceScatter 4/3"));
-  collectives_->all_reduce(Axis::fsdp, floats(24)).wait();
+  collectives_->all_reduce(Axis::fsdp, floats(24), Lane::background).wait();
   EXPECT_THAT(asked(), ElementsAre("ReduceScatter 12/2", "AllReduce 12/3", "AllGather 12/2"));
 }
 
 TEST_F(NcclOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
-  collectives_->all_reduce(Axis::fsdp, floats(23)).wait();
-  collectives_->all_reduce(Axis::fsdp, {values_.data(), DType::f64, Shape{2}}).wait();
+  collectives_->all_reduce(Axis::fsdp, floats(23), Lane::background).wait();
+  collectives_->all_reduce(Axis::fsdp, {values_.data(), DType::f64, Shape{2}}, Lane::background).wait();
   EXPECT_THAT(asked(), ElementsAre("AllReduce 23/6", "AllReduce 2/6"));
 }
 
 TEST_F(NcclOverTwoLevels, AreRecordedWithBothCommunicators) {
   cuda::Recordings recordings(device_->compute());
   recordings.begin();
-  collectives_->all_gather("U/fsdp -> U", floats(24), floats(4)).wait();
+  collectives_->all_gather("U/fsdp -> U", floats(24), floats(4), Lane::background).wait();
   recordings.end(RecordingSlot::step);
   EXPECT_THAT(asked(), ElementsAre("AllGather 4/3", "AllGather 12/2"));
   collectives_.reset();
   std::vector<std::int64_t> held_by;
   for (const auto& call : calls({"ncclCommAbort"})) held_by.push_back(call.value);
   EXPECT_THAT(held_by, testing::UnorderedElementsAre(1, 1, 0));
+}
+
+TEST_F(NcclCollectivesTest, RunOnTheStreamOfTheirLaneWithACommunicatorOfItsOwn) {
+  processes_.emplace(0);
+  const auto collectives =
+      make_nccl_collectives(Mesh({.ici = {.fsdp = 2}}, 0), kBothLanes, *device_, *processes_, {.period = 1h});
+  EXPECT_EQ(calls({"ncclCommInitRankConfig"}).size(), 2U);
+  const TensorView values{values_.data(), DType::f32, Shape{4}};
+  for (const auto lane : {Lane::background, Lane::in_line}) collectives->all_reduce(Axis::fsdp, values, lane).wait();
+  const auto sums = calls({"ncclAllReduce"});
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(sums[0].stream, device_->communication());
+  EXPECT_EQ(sums[1].stream, device_->compute());
 }
 
 TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {

@@ -110,19 +110,19 @@ TEST(CollectivesTrace, ACollectiveHasItsOwnSpanOnTheLaneOfTheThreadThatRunsIt) {
   CommunicationThread thread;
   spec::MeshSpec mesh;
   mesh.ici.fsdp = 2;
-  constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, Axis::dp};
+  constexpr std::array<Declared, 2> kDeclared{{{Axis::fsdp}, {Axis::dp}}};
   const auto collectives =
-      make_host_collectives(Mesh(mesh, 0), kDeclared, [&](const MeshGroup&) { return &group; }, &thread);
+      make_host_collectives(Mesh(mesh, 0), kDeclared, [&](const Channel&) { return &group; }, &thread);
   std::vector<float> full(8);
   std::vector<float> shard(4);
   const TensorView full_view{full.data(), DType::f32, Shape{8}};
   const TensorView shard_view{shard.data(), DType::f32, Shape{4}};
-  collectives->all_gather("U/fsdp -> U", full_view, shard_view).wait();  // not traced
+  collectives->all_gather("U/fsdp -> U", full_view, shard_view, Lane::background).wait();  // not traced
   TraceRecorder recorder({8, 8});
   collectives->set_trace(&recorder);
-  Pending gathered = collectives->all_gather("U/fsdp -> U", full_view, shard_view);
-  Pending reduced = collectives->reduce_scatter("U -> U/fsdp", shard_view, full_view);
-  collectives->all_reduce(Axis::dp, full_view).wait();  // one rank: nothing is handed over
+  Pending gathered = collectives->all_gather("U/fsdp -> U", full_view, shard_view, Lane::background);
+  Pending reduced = collectives->reduce_scatter("U -> U/fsdp", shard_view, full_view, Lane::background);
+  collectives->all_reduce(Axis::dp, full_view, Lane::background).wait();  // one rank: nothing is handed over
   gathered.wait();
   reduced.wait();
   const auto events = recorder.take(0, 0);

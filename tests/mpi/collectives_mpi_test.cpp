@@ -18,7 +18,10 @@ spec::MeshSpec all_fsdp() {
 }
 
 std::unique_ptr<Collectives> collectives_of(const spec::MeshSpec& mesh) {
-  constexpr std::array<AxisSet, 2> kDeclared{Axis::fsdp, Axis::dp};
+  constexpr std::array<Declared, 4> kDeclared{{{Axis::fsdp, Lane::background},
+                                               {Axis::fsdp, Lane::in_line},
+                                               {Axis::dp, Lane::background},
+                                               {Axis::dp, Lane::in_line}}};
   return world().make_collectives(Mesh(mesh, world().rank()), kDeclared);
 }
 
@@ -41,7 +44,7 @@ TEST(MpiCollectives, AllGatherPutsShardsInRankOrder) {
     std::vector<float> shard(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i) shard[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
     std::vector<float> full(static_cast<std::size_t>(size * n));
-    collectives->all_gather("U/fsdp -> U", view(full), view(shard)).wait();
+    collectives->all_gather("U/fsdp -> U", view(full), view(shard), Lane::background).wait();
     for (std::int64_t r = 0; r < n; ++r) {
       for (std::int64_t i = 0; i < size; ++i) {
         ASSERT_EQ(full[static_cast<std::size_t>(r * size + i)], value_of(r, i)) << "rank " << r << " of " << n;
@@ -57,7 +60,7 @@ TEST(MpiCollectives, ReduceScatterSumsOverRanks) {
     std::vector<float> full(static_cast<std::size_t>(size * n));
     for (std::int64_t i = 0; i < size * n; ++i) full[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
     std::vector<float> shard(static_cast<std::size_t>(size));
-    collectives->reduce_scatter("U -> U/fsdp", view(shard), view(full)).wait();
+    collectives->reduce_scatter("U -> U/fsdp", view(shard), view(full), Lane::background).wait();
     for (std::int64_t i = 0; i < size; ++i) {
       float expected = 0;
       for (std::int64_t r = 0; r < n; ++r) expected += value_of(r, world().rank() * size + i);
@@ -77,14 +80,14 @@ TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
     values[i] = value_of(world().rank(), static_cast<std::int64_t>(i)) * 1.000123F / 3.0F;
   }
   const auto original = values;
-  collectives->all_reduce(Axis::dp, view(values)).wait();
+  collectives->all_reduce(Axis::dp, view(values), Lane::background).wait();
   auto again = original;
-  collectives->all_reduce(Axis::dp, view(again)).wait();
+  collectives->all_reduce(Axis::dp, view(again), Lane::background).wait();
   EXPECT_EQ(values, again);
   spec::MeshSpec gather_mesh = all_fsdp();
   const auto gatherer = collectives_of(gather_mesh);
   std::vector<float> everybody(values.size() * static_cast<std::size_t>(n));
-  gatherer->all_gather("U/fsdp -> U", view(everybody), view(values)).wait();
+  gatherer->all_gather("U/fsdp -> U", view(everybody), view(values), Lane::background).wait();
   for (std::size_t i = 0; i < everybody.size(); ++i) ASSERT_EQ(everybody[i], values[i % values.size()]);
 }
 
@@ -113,7 +116,7 @@ TEST_F(MpiCollectivesOverTwoLevels, GatherByIndex) {
     std::vector<float> shard(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i) shard[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
     std::vector<float> full(static_cast<std::size_t>(size * world().size()));
-    collectives_->all_gather("U/fsdp -> U", view(full), view(shard)).wait();
+    collectives_->all_gather("U/fsdp -> U", view(full), view(shard), Lane::background).wait();
     std::vector<float> expected;
     for (const auto rank : ranks_by_index()) {
       for (std::int64_t i = 0; i < size; ++i) expected.push_back(value_of(rank, i));
@@ -128,7 +131,7 @@ TEST_F(MpiCollectivesOverTwoLevels, ReduceByIndex) {
     std::vector<float> full(static_cast<std::size_t>(size * world().size()));
     for (std::size_t i = 0; i < full.size(); ++i) full[i] = value_of(world().rank(), static_cast<std::int64_t>(i));
     std::vector<float> shard(static_cast<std::size_t>(size));
-    collectives_->reduce_scatter("U -> U/fsdp", view(shard), view(full)).wait();
+    collectives_->reduce_scatter("U -> U/fsdp", view(shard), view(full), Lane::background).wait();
     std::vector<float> expected(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i) {
       for (std::int64_t r = 0; r < world().size(); ++r) {
@@ -151,8 +154,8 @@ TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
       doubles[at] = values[at];
       for (std::int64_t r = 0; r < world().size(); ++r) expected[at] += value_of(r, i);
     }
-    collectives_->all_reduce(Axis::fsdp, view(values)).wait();
-    collectives_->all_reduce(Axis::fsdp, {doubles.data(), DType::f64, Shape{size}}).wait();
+    collectives_->all_reduce(Axis::fsdp, view(values), Lane::background).wait();
+    collectives_->all_reduce(Axis::fsdp, {doubles.data(), DType::f64, Shape{size}}, Lane::background).wait();
     ASSERT_EQ(values, expected);
     ASSERT_EQ(std::vector<float>(doubles.begin(), doubles.end()), expected);
   }
@@ -169,13 +172,35 @@ TEST(MpiCollectives, SubmittedOnesRunInOrderBesideEachOther) {
   for (std::size_t c = 0; c < kAtOnce; ++c) {
     shards[c].assign(kSize, static_cast<float>(world().rank() * 100) + static_cast<float>(c));
     fulls[c].resize(static_cast<std::size_t>(kSize * n));
-    pending.push_back(collectives->all_gather("U/fsdp -> U", view(fulls[c]), view(shards[c])));
+    pending.push_back(collectives->all_gather("U/fsdp -> U", view(fulls[c]), view(shards[c]), Lane::background));
   }
   for (auto& p : pending) p.wait();
   for (std::size_t c = 0; c < kAtOnce; ++c) {
     for (std::int64_t r = 0; r < n; ++r) {
       ASSERT_EQ(fulls[c][static_cast<std::size_t>(r * kSize)], static_cast<float>(r * 100) + static_cast<float>(c));
     }
+  }
+}
+
+// One whose ranks come to it in different order would wait for ever, had the lanes one order between them.
+TEST(MpiCollectives, InLineWaitForNothingInTheBackground) {
+  const auto n = world().size();
+  const auto collectives = collectives_of(all_fsdp());
+  constexpr std::int64_t kSize = 100'000;
+  std::vector<float> shard(kSize, static_cast<float>(world().rank() + 1));
+  std::vector<float> full(static_cast<std::size_t>(kSize * n));
+  const auto ranks = static_cast<double>(n);
+  for (int round = 0; round < 20; ++round) {
+    double sum = static_cast<double>(world().rank() + 1);
+    const TensorView sum_view{&sum, DType::f64, Shape{1}};
+    Pending gathered;
+    const bool gather_first = world().rank() % 2 == 0;
+    if (gather_first) gathered = collectives->all_gather("U/fsdp -> U", view(full), view(shard), Lane::background);
+    collectives->all_reduce(Axis::fsdp, sum_view, Lane::in_line).wait();
+    if (!gather_first) gathered = collectives->all_gather("U/fsdp -> U", view(full), view(shard), Lane::background);
+    gathered.wait();
+    ASSERT_EQ(sum, ranks * (ranks + 1) / 2);
+    for (std::int64_t r = 0; r < n; ++r) ASSERT_EQ(full[static_cast<std::size_t>(r * kSize)], static_cast<float>(r + 1));
   }
 }
 

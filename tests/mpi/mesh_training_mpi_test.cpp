@@ -37,7 +37,7 @@ std::vector<MeshCase> meshes() {
 }
 
 std::unique_ptr<Collectives> collectives_of(const spec::RunSpec& run) {
-  return world().make_collectives(Mesh(run.mesh, world().rank()), communicated_axes());
+  return world().make_collectives(Mesh(run.mesh, world().rank()), communication());
 }
 
 // Ranks sum their parts of a gradient in another order than one rank does: a relative error of gamma_n = n u / (1 - n

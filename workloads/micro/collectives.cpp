@@ -16,6 +16,7 @@ namespace {
 
 using engine::Axis;
 using engine::Collectives;
+using engine::Lane;
 using engine::DType;
 using engine::Processes;
 using engine::Shape;
@@ -40,11 +41,11 @@ void collective(benchmark::State& state, Collectives& collectives, Kind kind) {
   const auto once = [&] {
     switch (kind) {
       case Kind::all_gather:
-        return collectives.all_gather("U/fsdp -> U", full_view, shard_view).wait();
+        return collectives.all_gather("U/fsdp -> U", full_view, shard_view, Lane::background).wait();
       case Kind::reduce_scatter:
-        return collectives.reduce_scatter("U -> U/fsdp", shard_view, full_view).wait();
+        return collectives.reduce_scatter("U -> U/fsdp", shard_view, full_view, Lane::background).wait();
       case Kind::all_reduce:
-        return collectives.all_reduce(Axis::fsdp, full_view).wait();
+        return collectives.all_reduce(Axis::fsdp, full_view, Lane::background).wait();
     }
   };
   once();  // makes the buffers that ranks share
@@ -62,7 +63,8 @@ class Silence : public benchmark::BenchmarkReporter {
 void run(Processes& processes) {
   spec::MeshSpec mesh;
   mesh.ici.fsdp = processes.size();
-  const auto collectives = processes.make_collectives(engine::Mesh(mesh, processes.rank()), {{Axis::fsdp}});
+  constexpr std::array<engine::Declared, 1> kDeclared{{{Axis::fsdp, Lane::background}}};
+  const auto collectives = processes.make_collectives(engine::Mesh(mesh, processes.rank()), kDeclared);
   for (const auto& [kind, name] : kKinds) {
     // 64 KiB, and what a layer of 7 M and of 200 M parameters holds in f32.
     for (const std::int64_t bytes : {std::int64_t{1} << 16, std::int64_t{28} << 20, std::int64_t{800} << 20}) {

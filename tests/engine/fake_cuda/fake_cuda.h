@@ -20,7 +20,8 @@ struct Call {
   // Of cudaGraphInstantiate the flags; of ncclCommAbort the graphs that hold the communicator; of cublasLtMatmul the
   // algorithm, negative where it adds to its result; of a collective how many elements it was told.
   std::int64_t value = 0;
-  int ranks = 0;  // of a collective's communicator
+  int ranks = 0;                 // of a collective's communicator
+  const void* stream = nullptr;  // of a collective
 };
 
 struct Answers {

@@ -30,7 +30,7 @@ struct CUevent_st {
 
 namespace perfbench::engine::fake_cuda {
 
-void note(const char* name, std::int64_t value = 0, int ranks = 0);
+void note(const char* name, std::int64_t value = 0, int ranks = 0, const void* stream = nullptr);
 void note_overlap();
 void turn_clock(double by_ms);
 

@@ -37,7 +37,7 @@ ncclComm* new_communicator(int ranks) {
 
 ncclResult_t collective(const char* name, std::size_t elements, ncclComm* communicator, cudaStream_t stream) {
   const WithinCall within(communicator);
-  note(name, static_cast<std::int64_t>(elements), communicator->ranks);
+  note(name, static_cast<std::int64_t>(elements), communicator->ranks, stream);
   if (stream->captured != nullptr) {
     stream->captured->held.push_back(communicator);
     ++communicator->held_by;

@@ -67,9 +67,9 @@ void begin() {
   answers().questions_in_progress = 0;
 }
 
-void note(const char* name, std::int64_t value, int ranks) {
+void note(const char* name, std::int64_t value, int ranks, const void* stream) {
   const std::scoped_lock lock(log().mutex);
-  log().calls.push_back({name, current_device, std::this_thread::get_id(), value, ranks});
+  log().calls.push_back({name, current_device, std::this_thread::get_id(), value, ranks, stream});
   log().grown.notify_all();
 }
 

@@ -409,7 +409,8 @@ void Ops::fill(TensorView out, double value) {
 }
 
 void Ops::fill_normal(const NormalArgs& args) {
-  require(args.out.dtype == DType::f32, "fill_normal", "out is f32", {args.out});
+  require(args.out.dtype == DType::f32 && args.skip >= 0 && args.run > 0, "fill_normal", "out is f32, of runs of draws",
+          {args.out});
   const OpSpan span = begin(spec::TraceOp::fill_normal, {.written_bytes = bytes_of(args.out)});
   do_fill_normal(args);
 }

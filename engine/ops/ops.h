@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -285,12 +286,16 @@ class Ops {
   // ended, and what is enqueued after wait() follows it.
   Pending transfer(TensorView out, TensorView in);
   void fill(TensorView out, double value);
-  // out[i] = f32(mean + std * stream.normal(first_index + i)).
+  // out[i] = f32(mean + std * stream.normal(index(i))), where index(i) = first_index + j / run * stride + j % run with
+  // j = skip + i: a part of a matrix is runs of neighbours, one stride after the other.
   struct NormalArgs {
     TensorView out;  // f32
     std::uint64_t seed = 0;
     std::string_view stream;
     std::int64_t first_index = 0;
+    std::int64_t skip = 0;
+    std::int64_t run = std::numeric_limits<std::int64_t>::max();
+    std::int64_t stride = 0;
     double mean = 0;
     double std = 1;
   };

@@ -24,15 +24,26 @@ void AdamwOptimizer::begin(std::int64_t step) {
   context_.ops.upload(factors_, factors.data());
 }
 
+// Each element of the model once: shards, and slices over tp and ep, add up; of what several ranks hold the first one's
+// counts; data replicas hold the same.
 void AdamwOptimizer::sum_squares(ParameterStore& store) {
+  const Mesh& mesh = context_.collectives.mesh();
   std::vector<TensorView> gradients;
-  for (const auto& unit : store.units()) gradients.push_back(unit.gradient);
-  context_.ops.sum_of_squares(square_sum_, gradients, Write::overwrite);
-  // Shards of one replica add up to the whole; replicas hold the same.
-  if (context_.collectives.mesh().size(Axis::fsdp) > 1) {
-    PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-    context_.collectives.all_reduce(Axis::fsdp, square_sum_, Lane::in_line).wait();
+  for (const auto& unit : store.units()) {
+    const std::int64_t shard_first = store.first_element(unit.layout);
+    for (const auto& range : unit.layout.replica_ranges(shard_first, unit.layout.shard_elements)) {
+      if (mesh.index(range.replicas) != 0) continue;
+      gradients.push_back(unit.gradient.view().slice(range.first - shard_first, Shape{range.count}));
+    }
   }
+  if (gradients.empty()) {
+    context_.ops.fill(square_sum_, 0.0);
+  } else {
+    context_.ops.sum_of_squares(square_sum_, gradients, Write::overwrite);
+  }
+  if (mesh.size(kModelAxes) == 1) return;
+  PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
+  context_.collectives.all_reduce(kModelAxes, square_sum_, Lane::in_line).wait();
 }
 
 void AdamwOptimizer::update(ParameterStore& store) {

@@ -31,20 +31,20 @@ class AxisSet {
     for (const auto axis : axes) bits_ |= bit(axis);
   }
   constexpr bool has(Axis axis) const { return (bits_ & bit(axis)) != 0; }
-  constexpr AxisSet with(Axis axis) const {
-    AxisSet out = *this;
-    out.bits_ |= bit(axis);
-    return out;
-  }
+  constexpr AxisSet with(AxisSet axes) const { return AxisSet(bits_ | axes.bits_); }
+  constexpr AxisSet without(AxisSet axes) const { return AxisSet(bits_ & ~axes.bits_); }
   auto operator<=>(const AxisSet&) const = default;
 
  private:
+  explicit constexpr AxisSet(unsigned bits) : bits_(bits) {}
   static constexpr unsigned bit(Axis axis) { return 1U << static_cast<unsigned>(axis); }
   unsigned bits_ = 0;
 };
 
 // Ranks with different sequences.
 inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
+// Ranks that hold one copy of the model, or of a stage of it, between them.
+inline constexpr AxisSet kModelAxes{Axis::fsdp, Axis::ep, Axis::tp};
 
 // The ranks along axes of a level, or of both; each axis has several there. Axes of which only one rank is there are left
 // out, so that a group has one name whatever it is asked for.

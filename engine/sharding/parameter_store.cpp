@@ -16,7 +16,7 @@ Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, Me
 ParameterStore::ParameterStore(const Context& context, const spec::ModelSpec& model, const InitRule& init,
                                bool bf16_weights)
     : shard_(context.collectives.mesh().index(Axis::fsdp)) {
-  for (auto& layout : unit_layouts(model, context.collectives.mesh().size(Axis::fsdp))) {
+  for (auto& layout : unit_layouts(model, context.collectives.mesh())) {
     UnitState unit;
     unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
     if (bf16_weights) {
@@ -39,14 +39,17 @@ void ParameterStore::initialise(const Context& context, UnitState& unit, const I
   const std::int64_t shard_end = shard_first + unit.layout.shard_elements;
   for (const auto& p : unit.layout.parameters) {
     const std::int64_t begin = std::max(shard_first, p.offset);
-    const std::int64_t end = std::min(shard_end, p.offset + p.spec.elements());
+    const std::int64_t end = std::min(shard_end, p.offset + p.slice.elements());
     if (begin >= end) continue;
     const bool matrix = p.spec.shape.size() >= 2;
     const bool scale = p.spec.kind == spec::ParameterKind::norm && p.spec.name.ends_with(".weight");
     context.ops.fill_normal({.out = unit.weight.view().slice(begin - shard_first, Shape{end - begin}),
                              .seed = init.seed,
                              .stream = p.spec.name,
-                             .first_index = begin - p.offset,
+                             .first_index = p.slice.first,
+                             .skip = begin - p.offset,
+                             .run = p.slice.run,
+                             .stride = p.slice.stride,
                              .mean = scale ? 1.0 : 0.0,
                              .std = matrix ? init.matrix_std : init.norm_and_bias_std});
   }

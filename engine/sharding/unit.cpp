@@ -13,17 +13,43 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-UnitLayout lay_out(std::string name, const std::vector<spec::ParameterSpec>& parameters, std::int64_t fsdp) {
+// What several ranks hold lies together.
+UnitLayout lay_out(std::string name, const std::vector<spec::ParameterSpec>& parameters, const spec::ModelSpec& model,
+                   const Mesh& mesh) {
   UnitLayout unit;
   unit.name = std::move(name);
+  for (const auto& parameter : parameters) unit.parameters.push_back({parameter, slice_of(parameter, model, mesh)});
+  std::stable_sort(unit.parameters.begin(), unit.parameters.end(),
+                   [](const auto& a, const auto& b) { return a.slice.replicas > b.slice.replicas; });
   std::int64_t end = 0;
-  for (const auto& parameter : parameters) {
-    unit.parameters.push_back({parameter, end});
-    end += rounded_up(parameter.elements(), kParameterAlignment);
+  for (auto& parameter : unit.parameters) {
+    parameter.offset = end;
+    end += rounded_up(parameter.slice.largest_elements, kParameterAlignment);
   }
-  unit.elements = rounded_up(end, kParameterAlignment * fsdp);
-  unit.shard_elements = unit.elements / fsdp;
+  const std::int64_t shards = mesh.size(Axis::fsdp);
+  unit.elements = rounded_up(end, kParameterAlignment * shards);
+  unit.shard_elements = unit.elements / shards;
   return unit;
+}
+
+// Neighbours of one value become one range.
+template <class Range, class Value, class ValueOf>
+std::vector<Range> merged_ranges(const UnitLayout& unit, std::int64_t first, std::int64_t count, Value Range::*value,
+                                 const ValueOf& value_of) {
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
+    const bool last = i + 1 == unit.parameters.size();
+    const std::int64_t begin = std::max(first, unit.parameters[i].offset);
+    const std::int64_t end = std::min(first + count, last ? unit.elements : unit.parameters[i + 1].offset);
+    if (begin >= end) continue;
+    const Value found = value_of(unit.parameters[i]);
+    if (!ranges.empty() && ranges.back().*value == found) {
+      ranges.back().count += end - begin;
+    } else {
+      ranges.push_back({begin, end - begin, found});
+    }
+  }
+  return ranges;
 }
 
 }  // namespace
@@ -33,7 +59,7 @@ std::optional<ParameterPlace> UnitLayout::place_if_any(std::string_view name_in_
     std::string_view own = p.spec.name;
     if (p.spec.layer >= 0) own.remove_prefix(name.size() + 1);  // "layers.3."
     if (own != name_in_unit) continue;
-    const auto& shape = p.spec.shape;
+    const auto& shape = p.slice.shape;
     return ParameterPlace{p.offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]}};
   }
   return std::nullopt;
@@ -50,35 +76,28 @@ void UnitLayout::require_found(std::size_t parameters_found) const {
                    std::to_string(parameters_found));
 }
 
-std::vector<DecayRange> UnitLayout::padding() const {
-  std::vector<DecayRange> gaps;
+std::vector<UnitLayout::Gap> UnitLayout::padding() const {
+  std::vector<Gap> gaps;
   std::int64_t end = 0;
   for (const auto& p : parameters) {
-    if (p.offset > end) gaps.push_back({end, p.offset - end, false});
-    end = p.offset + p.spec.elements();
+    if (p.offset > end) gaps.push_back({end, p.offset - end});
+    end = p.offset + p.slice.elements();
   }
-  if (elements > end) gaps.push_back({end, elements - end, false});
+  if (elements > end) gaps.push_back({end, elements - end});
   return gaps;
 }
 
 std::vector<DecayRange> UnitLayout::decay_ranges(std::int64_t first, std::int64_t count) const {
-  std::vector<DecayRange> ranges;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const bool last = i + 1 == parameters.size();
-    const std::int64_t begin = std::max(first, parameters[i].offset);
-    const std::int64_t end = std::min(first + count, last ? elements : parameters[i + 1].offset);
-    if (begin >= end) continue;
-    const bool decays = parameters[i].spec.shape.size() >= 2;
-    if (!ranges.empty() && ranges.back().decays == decays) {
-      ranges.back().count += end - begin;
-    } else {
-      ranges.push_back({begin, end - begin, decays});
-    }
-  }
-  return ranges;
+  return merged_ranges<DecayRange>(*this, first, count, &DecayRange::decays,
+                                   [](const UnitParameter& p) { return p.spec.shape.size() >= 2; });
 }
 
-std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, std::int64_t fsdp) {
+std::vector<ReplicaRange> UnitLayout::replica_ranges(std::int64_t first, std::int64_t count) const {
+  return merged_ranges<ReplicaRange>(*this, first, count, &ReplicaRange::replicas,
+                                     [](const UnitParameter& p) { return p.slice.replicas; });
+}
+
+std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh) {
   std::vector<spec::ParameterSpec> embedding;
   std::vector<spec::ParameterSpec> head;
   for (auto& parameter : spec::outer_parameters(model)) {
@@ -87,11 +106,11 @@ std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, std::int64_t 
     (looked_up ? embedding : head).push_back(std::move(parameter));
   }
   std::vector<UnitLayout> units;
-  units.push_back(lay_out("embedding", embedding, fsdp));
+  units.push_back(lay_out("embedding", embedding, model, mesh));
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    units.push_back(lay_out("layers." + std::to_string(layer), spec::layer_parameters(model, layer), fsdp));
+    units.push_back(lay_out("layers." + std::to_string(layer), spec::layer_parameters(model, layer), model, mesh));
   }
-  units.push_back(lay_out("head", head, fsdp));
+  units.push_back(lay_out("head", head, model, mesh));
   return units;
 }
 

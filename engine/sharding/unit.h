@@ -1,6 +1,6 @@
-// A unit is what fully sharded data parallelism gathers at once: the embeddings, one layer, or the head. Its parameters
-// lie one behind the other in one flat buffer "U", which is cut into equal shards over the fsdp axis ("U/fsdp"); a
-// parameter may straddle two shards.
+// A unit is what fully sharded data parallelism gathers at once: the embeddings, one layer, or the head. This rank's
+// slices of its parameters (over tp and ep) lie one behind the other in one flat buffer "U", which is cut into equal
+// shards over the fsdp axis ("U/fsdp"); a parameter may straddle two shards.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "engine/core/shape.h"
-#include "workloads/spec/parameter_table.h"
+#include "engine/sharding/parameter_slice.h"
 
 namespace perfbench::engine {
 
 struct UnitParameter {
   spec::ParameterSpec spec;
+  ParameterSlice slice;
   std::int64_t offset = 0;  // elements from the start of the unit, a multiple of 16 (64 bytes of f32)
 };
 
@@ -25,11 +26,16 @@ struct ParameterPlace {
   Shape shape;
 };
 
-// A run of elements with one rule of weight decay.
+// Runs of elements that are treated alike. Padding joins its neighbour.
 struct DecayRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
-  bool decays = false;  // parameters of two or more dims do
+  bool decays = false;  // by weight decay: parameters of two or more dims do
+};
+struct ReplicaRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  AxisSet replicas = {};  // of tp and ep: their ranks hold the same, each with its own part of the gradient
 };
 
 struct UnitLayout {
@@ -46,12 +52,17 @@ struct UnitLayout {
   // would keep another buffer's old values for a gradient.
   void require_found(std::size_t parameters_found) const;
   // Whole-unit ranges that hold no parameter.
-  std::vector<DecayRange> padding() const;
-  // The unit's [first, first + count) by weight decay; padding joins its neighbour.
+  struct Gap {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+  std::vector<Gap> padding() const;
+  // The unit's [first, first + count).
   std::vector<DecayRange> decay_ranges(std::int64_t first, std::int64_t count) const;
+  std::vector<ReplicaRange> replica_ranges(std::int64_t first, std::int64_t count) const;
 };
 
-// "embedding", "layers.0" ... "layers.L-1", "head".
-std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, std::int64_t fsdp);
+// "embedding", "layers.0" ... "layers.L-1", "head"; of the same size, with the same offsets, on every rank.
+std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh);
 
 }  // namespace perfbench::engine

@@ -99,7 +99,7 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   const bool first = has_gradient_[index] == 0;
   has_gradient_[index] = 1;
   if (shards_ == 1) {
-    if (contribution == Contribution::final_one) reduce_over_dp(index);
+    if (contribution == Contribution::final_one) reduce_over_replicas(index);
     return;
   }
   Reduction reduction{.unit = index, .contribution = contribution};
@@ -125,20 +125,26 @@ void UnitGatherer::settle_oldest() {
   }
   const TensorView gradient = store_.unit(reduction.unit).gradient;
   if (reduction.shard.defined()) context_.ops.add(gradient, gradient, reduction.shard);
-  if (reduction.contribution == Contribution::final_one) reduce_over_dp(reduction.unit);
+  if (reduction.contribution == Contribution::final_one) reduce_over_replicas(reduction.unit);
 }
 
-void UnitGatherer::reduce_over_dp(std::size_t index) {
-  if (microbatch_ != Microbatch::last || context_.collectives.mesh().size(Axis::dp) == 1) return;
-  dp_reductions_.push_back(
-      context_.collectives.all_reduce(Axis::dp, store_.unit(index).gradient, Lane::background));
+void UnitGatherer::reduce_over_replicas(std::size_t index) {
+  if (microbatch_ != Microbatch::last) return;
+  const auto& unit = store_.unit(index);
+  const std::int64_t shard_first = store_.first_element(unit.layout);
+  for (const auto& range : unit.layout.replica_ranges(shard_first, unit.layout.shard_elements)) {
+    const AxisSet axes = range.replicas.with(Axis::dp);
+    if (context_.collectives.mesh().size(axes) == 1) continue;
+    const TensorView gradient = unit.gradient.view().slice(range.first - shard_first, Shape{range.count});
+    replica_reductions_.push_back(context_.collectives.all_reduce(axes, gradient, Lane::background));
+  }
 }
 
 void UnitGatherer::finish_gradients() {
   while (!reductions_.empty()) settle_oldest();
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-  for (auto& pending : dp_reductions_) pending.wait();
-  dp_reductions_.clear();
+  for (auto& pending : replica_reductions_) pending.wait();
+  replica_reductions_.clear();
 }
 
 }  // namespace perfbench::engine

@@ -67,7 +67,7 @@ class UnitGatherer {
   // Submits the gathering of a unit.
   GatheredUnit gather(std::size_t unit);
 
-  // At the start of each microbatch; the last one's gradients are also summed over dp.
+  // At the start of each microbatch; the last one's gradients are also summed over all who hold the same weights.
   enum class Microbatch { middle, last };
   void begin_microbatch(std::int64_t index, Microbatch kind);
   GradientTarget open_gradient(std::size_t unit);
@@ -89,7 +89,7 @@ class UnitGatherer {
 
   void cast(TensorView out, const UnitState& unit);
   void settle_oldest();
-  void reduce_over_dp(std::size_t unit);
+  void reduce_over_replicas(std::size_t unit);
 
   const Context& context_;
   ParameterStore& store_;
@@ -100,7 +100,7 @@ class UnitGatherer {
   std::vector<char> has_gradient_;  // of this step, by unit
   Microbatch microbatch_ = Microbatch::last;
   std::deque<Reduction> reductions_;
-  std::vector<Pending> dp_reductions_;
+  std::vector<Pending> replica_reductions_;
 };
 
 }  // namespace perfbench::engine

@@ -46,10 +46,15 @@ InitRule init_rule(const spec::RunSpec& run) {
 }
 
 std::span<const Declared> communication() {
-  static constexpr std::array<Declared, 4> kAll{{{Axis::fsdp, Lane::background},   // weights and gradients
-                                                 {Axis::dp, Lane::background},     // gradients
-                                                 {Axis::fsdp, Lane::in_line},      // the gradient's norm
-                                                 {kDataAxes, Lane::in_line}}};     // the loss
+  using enum Axis;
+  static constexpr std::array<Declared, 7> kAll{{{fsdp, Lane::background},  // weights and gradients
+                                                 // gradients of weights that several ranks hold
+                                                 {dp, Lane::background},
+                                                 {{dp, tp}, Lane::background},
+                                                 {{dp, ep}, Lane::background},
+                                                 {{dp, ep, tp}, Lane::background},
+                                                 {kModelAxes, Lane::in_line},  // the gradient's norm
+                                                 {kDataAxes, Lane::in_line}}};  // the loss
   return kAll;
 }
 

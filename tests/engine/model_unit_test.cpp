@@ -9,10 +9,14 @@
 namespace perfbench::engine {
 namespace {
 
+Mesh fsdp(std::int64_t shards) {
+  return Mesh({.ici = {.fsdp = shards}}, 0);
+}
+
 TEST(UnitLayout, HoldsEveryParameterOfTheModelOnce) {
   for (const auto& run : {gpt_tiny(), llama_tiny()}) {
     std::int64_t elements = 0;
-    for (const auto& unit : unit_layouts(run.model, 4)) {
+    for (const auto& unit : unit_layouts(run.model, fsdp(4))) {
       for (const auto& p : unit.parameters) elements += p.spec.elements();
     }
     EXPECT_EQ(elements, spec::count_parameters(run.model).total);
@@ -20,7 +24,7 @@ TEST(UnitLayout, HoldsEveryParameterOfTheModelOnce) {
 }
 
 TEST(UnitLayout, KnowsWhereAParameterLiesByItsNameInTheUnitAndRefusesOthers) {
-  const auto units = unit_layouts(gpt_tiny().model, 2);
+  const auto units = unit_layouts(gpt_tiny().model, fsdp(2));
   const auto& layer = units.at(2);
   const auto up = layer.place("up.weight");
   const auto& found = *std::find_if(layer.parameters.begin(), layer.parameters.end(),
@@ -28,16 +32,18 @@ TEST(UnitLayout, KnowsWhereAParameterLiesByItsNameInTheUnitAndRefusesOthers) {
   EXPECT_EQ(up.offset, found.offset);
   EXPECT_EQ(up.shape, (Shape{found.spec.shape[0], found.spec.shape[1]}));
   EXPECT_EQ(units.at(0).place("token_embedding").offset, 0);
-  EXPECT_FALSE(unit_layouts(llama_tiny().model, 2).at(1).place_if_any("up.bias").has_value());
+  EXPECT_FALSE(unit_layouts(llama_tiny().model, fsdp(2)).at(1).place_if_any("up.bias").has_value());
+  EXPECT_NO_THROW(layer.require_found(layer.parameters.size()));
+  EXPECT_THROW(layer.require_found(layer.parameters.size() - 1), LogicFault);
   for (const char* wrong : {"layers.1.up.weight", "upweight", "up.weigh", ""}) {
     EXPECT_THROW(layer.place(wrong), LogicFault) << wrong;
   }
 }
 
 TEST(UnitLayout, DividesOverTheShardsAndAlignsEveryParameter) {
-  for (const std::int64_t fsdp : {1, 2, 3, 8, 512}) {
-    for (const auto& unit : unit_layouts(gpt_tiny().model, fsdp)) {
-      EXPECT_EQ(unit.shard_elements * fsdp, unit.elements);
+  for (const std::int64_t shards : {1, 2, 3, 8, 512}) {
+    for (const auto& unit : unit_layouts(gpt_tiny().model, fsdp(shards))) {
+      EXPECT_EQ(unit.shard_elements * shards, unit.elements);
       EXPECT_EQ(unit.shard_elements % 16, 0);
       for (const auto& p : unit.parameters) EXPECT_EQ(p.offset % 16, 0);
     }
@@ -45,7 +51,7 @@ TEST(UnitLayout, DividesOverTheShardsAndAlignsEveryParameter) {
 }
 
 TEST(UnitLayout, ParametersAndPaddingTileTheUnit) {
-  for (const auto& unit : unit_layouts(gpt_tiny().model, 8)) {
+  for (const auto& unit : unit_layouts(gpt_tiny().model, fsdp(8))) {
     std::vector<int> covered(static_cast<std::size_t>(unit.elements), 0);
     const auto cover = [&](std::int64_t first, std::int64_t count) {
       for (std::int64_t i = first; i < first + count; ++i) ++covered[static_cast<std::size_t>(i)];
@@ -58,7 +64,7 @@ TEST(UnitLayout, ParametersAndPaddingTileTheUnit) {
 
 TEST(UnitLayout, DecayRangesOfAllShardsTileTheUnitAndSpareVectors) {
   constexpr std::int64_t kShards = 8;
-  for (const auto& unit : unit_layouts(gpt_tiny().model, kShards)) {
+  for (const auto& unit : unit_layouts(gpt_tiny().model, fsdp(kShards))) {
     std::vector<char> decays(static_cast<std::size_t>(unit.elements), 2);
     for (std::int64_t shard = 0; shard < kShards; ++shard) {
       std::int64_t next = shard * unit.shard_elements;

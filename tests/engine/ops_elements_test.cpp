@@ -350,5 +350,31 @@ TEST_F(FillNormal, EqualsTheStreamWithinOneUnitOfF32AndDependsOnTheIndexAlone) {
   }
 }
 
+// Columns 30 to 66 of a matrix with 100, from the middle of a row on: rows that begin and end inside a vector, and more
+// of them than one thread fills.
+TEST_F(FillNormal, TakesAPartOfAMatrixFromTheSameDraws) {
+  constexpr std::int64_t kColumns = 100;
+  constexpr std::int64_t kFirst = 30;
+  constexpr std::int64_t kRun = 37;
+  constexpr std::int64_t kSkip = 50;
+  constexpr std::int64_t kRows = 2000;
+  const Operand all(DType::f32, Shape{kRows * kColumns});
+  ops_->fill_normal({.out = all, .seed = 7, .stream = "w"});
+  const Operand part(DType::f32, Shape{kRows * kRun - kSkip});
+  ops_->fill_normal({.out = part,
+                     .seed = 7,
+                     .stream = "w",
+                     .first_index = kFirst,
+                     .skip = kSkip,
+                     .run = kRun,
+                     .stride = kColumns});
+  wait_for_ops();
+  for (std::int64_t i = 0; i < kRows * kRun - kSkip; ++i) {
+    const std::int64_t row = (kSkip + i) / kRun;
+    const std::int64_t column = kFirst + (kSkip + i) % kRun;
+    ASSERT_EQ(part.view().as<float>()[i], all.view().as<float>()[row * kColumns + column]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace perfbench::engine

@@ -1,5 +1,6 @@
 #include "workloads/spec/parameter_table.h"
 
+#include <algorithm>
 #include <array>
 
 namespace perfbench::spec {
@@ -43,9 +44,9 @@ bool has_experts(const ModelSpec& model, std::int64_t layer) {
 
 void dense_ffn(TableBuilder& table, const ModelSpec& model) {
   const bool bias = model.bias == BiasKind::all;
-  if (is_gated(model.activation)) table.linear("gate", model.d_ff, model.d_model, "d_ff", "d_model", bias);
-  table.linear("up", model.d_ff, model.d_model, "d_ff", "d_model", bias);
-  table.linear("down", model.d_model, model.d_ff, "d_model", "d_ff", bias);
+  if (is_gated(model.activation)) table.linear("gate", model.d_ff, model.d_model, "d_ff/tp", "d_model", bias);
+  table.linear("up", model.d_ff, model.d_model, "d_ff/tp", "d_model", bias);
+  table.linear("down", model.d_model, model.d_ff, "d_model", "d_ff/tp", bias);
 }
 
 void expert_ffn(TableBuilder& table, const ModelSpec& model) {
@@ -53,10 +54,10 @@ void expert_ffn(TableBuilder& table, const ModelSpec& model) {
   table.linear("router", moe.n_experts, model.d_model, "experts", "d_model", false);
   const std::vector<std::int64_t> in_shape{moe.n_experts, moe.d_ff, model.d_model};
   if (is_gated(moe.activation)) {
-    table.add("experts.gate.weight", in_shape, "experts d_ff d_model", ParameterKind::expert);
+    table.add("experts.gate.weight", in_shape, "experts/ep d_ff/tp d_model", ParameterKind::expert);
   }
-  table.add("experts.up.weight", in_shape, "experts d_ff d_model", ParameterKind::expert);
-  table.add("experts.down.weight", {moe.n_experts, model.d_model, moe.d_ff}, "experts d_model d_ff",
+  table.add("experts.up.weight", in_shape, "experts/ep d_ff/tp d_model", ParameterKind::expert);
+  table.add("experts.down.weight", {moe.n_experts, model.d_model, moe.d_ff}, "experts/ep d_model d_ff/tp",
             ParameterKind::expert);
 }
 
@@ -80,19 +81,30 @@ std::int64_t matmul_active(const ParameterSpec& parameter, const ModelSpec& mode
 
 }  // namespace
 
+std::vector<std::string_view> ParameterSpec::axes() const {
+  std::vector<std::string_view> out;
+  for (std::string_view rest = dims; !rest.empty();) {
+    const auto dim = rest.substr(0, rest.find(' '));
+    const auto slash = dim.find('/');
+    out.push_back(slash == std::string_view::npos ? std::string_view() : dim.substr(slash + 1));
+    rest.remove_prefix(std::min(rest.size(), dim.size() + 1));
+  }
+  return out;
+}
+
 std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t layer) {
   TableBuilder table(model, layer);
   const bool qkv_bias = model.bias != BiasKind::none;
   const auto width_q = model.n_heads * model.head_dim;
   const auto width_kv = model.n_kv_heads * model.head_dim;
   table.norm("attention_norm");
-  table.linear("query", width_q, model.d_model, "heads*head_dim", "d_model", qkv_bias);
-  table.linear("key", width_kv, model.d_model, "kv_heads*head_dim", "d_model", qkv_bias);
-  table.linear("value", width_kv, model.d_model, "kv_heads*head_dim", "d_model", qkv_bias);
+  table.linear("query", width_q, model.d_model, "heads*head_dim/tp", "d_model", qkv_bias);
+  table.linear("key", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias);
+  table.linear("value", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias);
   if (model.position.kind == PositionKind::t5_relative_bias) {  // a table of its own in each layer, as in GLaM
-    table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads", ParameterKind::position);
+    table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads/tp", ParameterKind::position);
   }
-  table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim", model.bias == BiasKind::all);
+  table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim/tp", model.bias == BiasKind::all);
   table.norm("mlp_norm");
   if (has_experts(model, layer)) {
     expert_ffn(table, model);
@@ -104,13 +116,13 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
 
 std::vector<ParameterSpec> outer_parameters(const ModelSpec& model) {
   TableBuilder table(model, -1);
-  table.add("token_embedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::embedding);
+  table.add("token_embedding", {model.vocab_size, model.d_model}, "vocab/tp d_model", ParameterKind::embedding);
   if (model.position.kind == PositionKind::learned) {
     table.add("position_embedding", {model.max_seq_len, model.d_model}, "position d_model", ParameterKind::position);
   }
   table.norm("final_norm");
   if (!model.tied_embedding) {
-    table.add("unembedding", {model.vocab_size, model.d_model}, "vocab d_model", ParameterKind::unembedding);
+    table.add("unembedding", {model.vocab_size, model.d_model}, "vocab/tp d_model", ParameterKind::unembedding);
   }
   return table.take();
 }

@@ -1,9 +1,12 @@
 // The inventory of a model's trainable tensors: the one list from which parameters are counted, allocated, initialised
-// and sharded. Linear weights are [out, in], row-major.
+// and sharded. Linear weights are [out, in], row-major. Where ranks work on one layer together, a weight says along which
+// axis of the mesh which of its dims is divided: "d_ff/tp d_model". Products with a divided output need the whole input,
+// those with a divided input leave sums to be added over the axis (Shoeybi et al., "Megatron-LM", arXiv:1909.08053).
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/spec/model_spec.h"
@@ -23,7 +26,7 @@ enum class ParameterKind {
 struct ParameterSpec {
   std::string name;                 // "layers.3.query.weight"
   std::vector<std::int64_t> shape;  // global, unsharded
-  std::string dims;                 // the legend's names of the shape: "heads*head_dim d_model"
+  std::string dims;                 // the legend's names of the shape, with axes: "heads*head_dim/tp d_model"
   ParameterKind kind = ParameterKind::matmul;
   std::int64_t layer = -1;  // -1: outside the layers
 
@@ -32,6 +35,8 @@ struct ParameterSpec {
     for (const auto d : shape) n *= d;
     return n;
   }
+  // By dim: "tp", "ep", or nothing where it stays whole.
+  std::vector<std::string_view> axes() const;
 };
 
 std::vector<ParameterSpec> parameter_table(const ModelSpec& model);

@@ -3,6 +3,7 @@
 // the last place of f64 of it, hence equal after rounding to f32 except where that lands within 2^-27 of a rounding
 // boundary, and never further than one unit of f32 off. A pure function of the index: lanes are computed alike whatever
 // range is asked for.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -95,6 +96,15 @@ struct Normals {
       out[i] = static_cast<float>(mean + std * (std::sqrt(-2.0 * log_positive(u1[i])) * cos_turns(u2[i])));
     }
   }
+
+  void fill(std::uint64_t first, float* out, std::int64_t count) const {
+    std::int64_t i = 0;
+    for (; i + kWide <= count; i += kWide) eight(first + static_cast<std::uint64_t>(i), out + i);
+    if (i == count) return;
+    float last[kWide];
+    eight(first + static_cast<std::uint64_t>(i), last);
+    std::memcpy(out + i, last, static_cast<std::size_t>(count - i) * sizeof(float));
+  }
 };
 
 }  // namespace
@@ -123,15 +133,15 @@ void CpuOps::do_cast_stochastic(const StochasticCastArgs& args) {
 
 void CpuOps::do_fill_normal(const NormalArgs& args) {
   const Normals normals{RngStream(args.seed, args.stream), args.mean, args.std};
-  const auto first = static_cast<std::uint64_t>(args.first_index);
+  float* const out = args.out.as<float>();
   for_ranges(args.out.elements(), [&](std::int64_t begin, std::int64_t end) {
-    float* const out = args.out.as<float>();
-    std::int64_t i = begin;
-    for (; i + kWide <= end; i += kWide) normals.eight(first + static_cast<std::uint64_t>(i), out + i);
-    if (i < end) {
-      float last[kWide];
-      normals.eight(first + static_cast<std::uint64_t>(i), last);
-      std::memcpy(out + i, last, static_cast<std::size_t>(end - i) * sizeof(float));
+    while (begin < end) {
+      const std::int64_t at = args.skip + begin;
+      const std::int64_t in_run = at % args.run;
+      const std::int64_t count = std::min(end - begin, args.run - in_run);
+      const std::int64_t index = args.first_index + at / args.run * args.stride + in_run;
+      normals.fill(static_cast<std::uint64_t>(index), out + begin, count);
+      begin += count;
     }
   });
 }

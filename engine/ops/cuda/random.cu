@@ -20,15 +20,27 @@ __device__ inline double normal(const RngStream& stream, std::uint64_t index) {
   return sqrt(-2.0 * log(unit(b >> 32))) * cospi(2.0 * unit(b & 0xFFFFFFFFULL));
 }
 
-__global__ void normal_kernel(float* out, std::int64_t elements, RngStream stream, std::uint64_t first_index,
-                              double mean, double std, Access access) {
+// As Ops::NormalArgs.
+struct Runs {
+  std::int64_t first_index;
+  std::int64_t skip;
+  std::int64_t run;
+  std::int64_t stride;
+
+  __device__ std::uint64_t index(std::int64_t i) const {
+    const std::int64_t j = skip + i;
+    return static_cast<std::uint64_t>(first_index + j / run * stride + j % run);
+  }
+};
+
+__global__ void normal_kernel(float* out, std::int64_t elements, RngStream stream, Runs runs, double mean, double std,
+                              Access access) {
   constexpr int N = kVector<float>;
   for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
     float v[N];
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      const std::uint64_t index = first_index + static_cast<std::uint64_t>(first + i);
-      v[i] = static_cast<float>(mean + std * normal(stream, index));
+      v[i] = static_cast<float>(mean + std * normal(stream, runs.index(first + i)));
     }
     store(out + first, count, access, v);
   });
@@ -71,7 +83,7 @@ void CudaOps::do_cast_stochastic(const StochasticCastArgs& args) {
 void CudaOps::do_fill_normal(const NormalArgs& args) {
   const std::int64_t elements = args.out.elements();
   launch("fill_normal", normal_kernel, flat_shape(elements, kVector<float>, stream()), args.out.as<float>(), elements,
-         RngStream(args.seed, args.stream), static_cast<std::uint64_t>(args.first_index), args.mean, args.std,
+         RngStream(args.seed, args.stream), Runs{args.first_index, args.skip, args.run, args.stride}, args.mean, args.std,
          access_of({args.out.data}, 0, 1));
 }
 

@@ -1,0 +1,39 @@
+// What a rank holds of a parameter where ranks work on one layer together (tp, ep), before it is flattened over fsdp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/parallel/mesh.h"
+#include "workloads/spec/model_spec.h"
+#include "workloads/spec/parameter_table.h"
+
+namespace perfbench::engine {
+
+// One rank's part of a dim. Where ranks do not divide it, parts differ by one.
+struct DimPart {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+constexpr DimPart dim_part(std::int64_t dim, std::int64_t ranks, std::int64_t index) {
+  const std::int64_t begin = index * dim / ranks;
+  return {begin, (index + 1) * dim / ranks - begin};
+}
+
+struct ParameterSlice {
+  std::vector<std::int64_t> shape;
+  // Of any rank's slice, so that all ranks lay a unit out alike.
+  std::int64_t largest_elements = 0;
+  // Element i of the slice is element first + i / run * stride + i % run of the whole parameter.
+  std::int64_t first = 0;
+  std::int64_t run = 1;
+  std::int64_t stride = 0;
+  AxisSet replicas{};  // of tp and ep, along which other ranks hold the same
+
+  std::int64_t elements() const;
+};
+
+// By the axes that the parameter names. Key and value heads that tp does not divide stay whole on every rank.
+ParameterSlice slice_of(const spec::ParameterSpec& parameter, const spec::ModelSpec& model, const Mesh& mesh);
+
+}  // namespace perfbench::engine

@@ -113,6 +113,15 @@ Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, Tenso
   return both(std::move(first), reduce(across, shard, part));
 }
 
+Pending Collectives::all_to_all(AxisSet axes, TensorView out, TensorView in, Lane lane) {
+  if (out.dtype != in.dtype || out.elements() != in.elements() || in.elements() % mesh_.size(axes) != 0) {
+    mismatch("all_to_all", "one type, as many elements, in equal parts", mesh_, axes, {out, in});
+  }
+  const Channel channel{declared_group(axes, lane), lane};
+  if (channel.group == MeshGroup{}) return Pending(do_copy(out, in));
+  return hand_over("all_to_all", channel, in.bytes(), 1, [&] { return do_all_to_all(channel, out, in); });
+}
+
 Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
   if (buffer.dtype != DType::f32 && buffer.dtype != DType::f64) {
     mismatch("all_reduce", "sums are of f32 or f64", mesh_, axes, {buffer});
@@ -130,7 +139,8 @@ Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
   return both(std::move(first), gather(node, buffer, part));
 }
 
-// A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both.
+// A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both; so
+// much of what a rank exchanges with all others leaves it, too.
 // See "Performance reported by NCCL tests", bus bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
 template <class Start>
 Pending Collectives::hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes,

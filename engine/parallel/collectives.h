@@ -57,6 +57,9 @@ class Collectives {
   // change: "U -> U/fsdp". shard[i] = sum over ranks of full[index*shard.elements() + i]; f32. The sum's order is fixed
   // by the ranks' indices, so that the bits repeat. What full holds afterwards is of no use: parts are summed in place.
   Pending reduce_scatter(LayoutChange change, TensorView shard, TensorView full, Lane lane);
+  // Of size(axes) equal parts, part j of `in` goes to the rank at index j, part j of `out` comes from it. One type; the
+  // two do not overlap. Over both levels at once: each part has one way to go.
+  Pending all_to_all(AxisSet axes, TensorView out, TensorView in, Lane lane);
   // In place sum over the axes; f32 or f64. Equal bits on every rank.
   Pending all_reduce(AxisSet axes, TensorView buffer, Lane lane);
 
@@ -85,6 +88,7 @@ class Collectives {
   virtual std::unique_ptr<Pending::State> do_all_gather(const Channel& channel, TensorView full, TensorView shard) = 0;
   virtual std::unique_ptr<Pending::State> do_reduce_scatter(const Channel& channel, TensorView shard,
                                                             TensorView full) = 0;
+  virtual std::unique_ptr<Pending::State> do_all_to_all(const Channel& channel, TensorView out, TensorView in) = 0;
   virtual std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) = 0;
   // What a gathering or a reduction of one rank comes to.
   virtual std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) = 0;

@@ -11,6 +11,7 @@ class DryCollectives : public Collectives {
   using Nothing = std::unique_ptr<Pending::State>;
   Nothing do_all_gather(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
   Nothing do_reduce_scatter(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
+  Nothing do_all_to_all(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
   Nothing do_all_reduce(const Channel& channel, TensorView) override { return ran(channel); }
   Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 

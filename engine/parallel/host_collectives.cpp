@@ -46,6 +46,10 @@ class HostCollectives : public Collectives {
                   [full, shard](RankGroup& ranks) { ranks.reduce_scatter(values<float>(shard), values<float>(full)); });
   }
 
+  std::unique_ptr<Pending::State> do_all_to_all(const Channel& channel, TensorView out, TensorView in) override {
+    return submit(channel, [out, in](RankGroup& ranks) { ranks.all_to_all(raw(out), raw(in)); });
+  }
+
   std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) override {
     return submit(channel, [buffer](RankGroup& ranks) {
       if (buffer.dtype == DType::f64) {

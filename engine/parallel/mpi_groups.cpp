@@ -75,6 +75,7 @@ class WindowGroup : public RankGroup {
   void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) override {
     group_->all_gather(full, shard);
   }
+  void all_to_all(std::span<std::byte> out, std::span<const std::byte> in) override { group_->all_to_all(out, in); }
   void reduce_scatter(std::span<float> shard, std::span<const float> full) override {
     group_->reduce_scatter(shard, full);
   }
@@ -112,6 +113,24 @@ class MessageGroup : public RankGroup {
       return;
     }
     gather_pieces(full.data(), static_cast<std::int64_t>(full.size()), bytes);
+  }
+
+  void all_to_all(std::span<std::byte> out, std::span<const std::byte> in) override {
+    const std::int64_t part = static_cast<std::int64_t>(in.size()) / ranks_;
+    std::memcpy(out.data() + index_ * part, in.data() + index_ * part, static_cast<std::size_t>(part));
+    std::vector<MPI_Request> requests;
+    for (std::int64_t at = 0; at < part; at += largest_message_bytes_) {
+      const std::int64_t size = std::min(part - at, largest_message_bytes_);
+      for (std::int64_t step = 1; step < ranks_; ++step) {
+        const std::int64_t from = (index_ + ranks_ - step) % ranks_;
+        receive(out.data() + from * part + at, size, from, requests);
+      }
+      for (std::int64_t step = 1; step < ranks_; ++step) {
+        const std::int64_t to = (index_ + step) % ranks_;
+        send(in.data() + to * part + at, size, to, requests);
+      }
+      mpi_.finish(requests);
+    }
   }
 
   void reduce_scatter(std::span<float> shard, std::span<const float> full) override {

@@ -15,6 +15,8 @@ class RankGroup {
 
   // full[j] = rank j's shard. The shard may lie at its own place in full.
   virtual void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) = 0;
+  // Equal parts by rank: part j of `in` goes to rank j, part j of `out` comes from it. The two do not overlap.
+  virtual void all_to_all(std::span<std::byte> out, std::span<const std::byte> in) = 0;
   // shard[i] = full_0[at + i] + full_1[at + i] + ... in the order of the ranks' indices, where at = index *
   // shard.size(). The shard may lie at its own place in full, of which nothing else is written.
   virtual void reduce_scatter(std::span<float> shard, std::span<const float> full) = 0;

@@ -98,8 +98,7 @@ void SharedMemoryGroup::publish_and_meet() {
 // out = the sum over all ranks of this rank's piece. Pieces are `piece_elements` long but for the last ones.
 template <class T>
 void SharedMemoryGroup::reduce_pieces(T* out, const T* full, std::int64_t elements, std::int64_t piece_elements) {
-  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t chunk = kSlotBytes / static_cast<std::int64_t>(sizeof(T)) / ranks() / kLine * kLine;
+  const std::int64_t chunk = chunk_bytes() / static_cast<std::int64_t>(sizeof(T));
   const auto piece = [&](std::int64_t rank) {
     return Piece{rank * piece_elements, std::clamp(elements - rank * piece_elements, std::int64_t{0}, piece_elements)};
   };
@@ -162,6 +161,25 @@ void SharedMemoryGroup::reduce_everywhere(std::span<T> buffer) {
 void SharedMemoryGroup::all_gather(std::span<std::byte> full, std::span<const std::byte> shard) {
   gather_pieces(full.data(), shard.data(), static_cast<std::int64_t>(full.size()),
                 static_cast<std::int64_t>(shard.size()));
+}
+
+void SharedMemoryGroup::all_to_all(std::span<std::byte> out, std::span<const std::byte> in) {
+  const std::int64_t part_bytes = static_cast<std::int64_t>(in.size()) / ranks();
+  std::memcpy(out.data() + index_ * part_bytes, in.data() + index_ * part_bytes, unsigned_size(part_bytes));
+  const std::int64_t chunk = chunk_bytes();
+  for (std::int64_t at = 0; at < part_bytes; at += chunk) {
+    const std::size_t size = unsigned_size(part(part_bytes, at, chunk));
+    for (std::int64_t step = 1; step < ranks(); ++step) {
+      const std::int64_t to = (index_ + step) % ranks();
+      std::memcpy(slot(index_) + to * chunk, in.data() + to * part_bytes + at, size);
+    }
+    publish_and_meet();
+    for (std::int64_t step = 1; step < ranks(); ++step) {
+      const std::int64_t from = (index_ + step) % ranks();
+      std::memcpy(out.data() + from * part_bytes + at, slot(from) + index_ * chunk, size);
+    }
+    next_slot();
+  }
 }
 
 void SharedMemoryGroup::reduce_scatter(std::span<float> shard, std::span<const float> full) {

@@ -24,6 +24,7 @@ class SharedMemoryGroup : public RankGroup {
   SharedMemoryGroup(std::vector<std::byte*> areas, std::int64_t index);
 
   void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) override;
+  void all_to_all(std::span<std::byte> out, std::span<const std::byte> in) override;
   void reduce_scatter(std::span<float> shard, std::span<const float> full) override;
   void all_reduce(std::span<float> buffer) override { reduce_everywhere(buffer); }
   void all_reduce(std::span<double> buffer) override { reduce_everywhere(buffer); }
@@ -37,6 +38,8 @@ class SharedMemoryGroup : public RankGroup {
   std::int64_t ranks() const { return static_cast<std::int64_t>(areas_.size()); }
   Header& header(std::int64_t rank) const;
   std::byte* slot(std::int64_t rank) const;
+  // A slot holds a chunk for each rank: whole cache lines.
+  std::int64_t chunk_bytes() const { return kSlotBytes / ranks() / 64 * 64; }
 
   template <class T>
   void reduce_pieces(T* out, const T* full, std::int64_t elements, std::int64_t piece_elements);

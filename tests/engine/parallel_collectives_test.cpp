@@ -126,6 +126,16 @@ TEST(DryCollectives, CountWhatCrossesNodesApartAndAsLittleAsCanBe) {
   EXPECT_EQ(sent("fsdp+dcn_fsdp", "all_reduce"), 2 * 11 * 8 / 12);
 }
 
+TEST(DryCollectives, CountWhatAnExchangeSendsToOthers) {
+  const auto collectives = dry_collectives_of(1, 4);
+  collectives->all_to_all(Axis::fsdp, dry(40, DType::bf16), dry(40, DType::bf16), Lane::background).wait();
+  ASSERT_EQ(collectives->traffic().size(), 1U);
+  EXPECT_EQ(collectives->traffic()[0].collective, "all_to_all");
+  EXPECT_EQ(collectives->traffic()[0].sent_bytes, 3 * 10 * 2);
+  EXPECT_THROW(collectives->all_to_all(Axis::fsdp, dry(42), dry(42), Lane::background), LogicFault);
+  EXPECT_THROW(collectives->all_to_all(Axis::fsdp, dry(44), dry(40), Lane::background), LogicFault);
+}
+
 TEST(DryCollectives, ForgetTheirCountsOnReset) {
   const auto collectives = dry_collectives_of(2, 1);
   collectives->all_reduce(Axis::dp, dry(64), Lane::background).wait();

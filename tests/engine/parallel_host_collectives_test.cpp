@@ -27,6 +27,9 @@ class NotingGroup : public RankGroup {
   void all_gather(std::span<std::byte> full, std::span<const std::byte>) override {
     note("gather", full.size() / sizeof(float));
   }
+  void all_to_all(std::span<std::byte>, std::span<const std::byte> in) override {
+    note("exchange", in.size() / sizeof(float));
+  }
   void reduce_scatter(std::span<float>, std::span<const float> full) override { note("scatter", full.size()); }
   void all_reduce(std::span<float> buffer) override { note("sum", buffer.size()); }
   void all_reduce(std::span<double> buffer) override { note("sum", buffer.size()); }
@@ -90,6 +93,13 @@ TEST_F(HostCollectivesOverTwoLevels, SumAPartOfTheNodeAcrossNodes) {
 TEST_F(HostCollectivesOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
   collectives_->all_reduce(Axis::fsdp, floats(23), Lane::background).wait();
   EXPECT_THAT(log_, ElementsAre("sum 23/fsdp+dcn_fsdp"));
+}
+
+TEST_F(HostCollectivesOverTwoLevels, ExchangeAmongAllRanksAtOnce) {
+  std::array<float, 24> out{};
+  const TensorView out_view{out.data(), DType::f32, Shape{24}};
+  collectives_->all_to_all(Axis::fsdp, out_view, floats(24), Lane::background).wait();
+  EXPECT_THAT(log_, ElementsAre("exchange 24/fsdp+dcn_fsdp"));
 }
 
 TEST_F(HostCollectivesOverTwoLevels, HaveEndedWhenTheyAreDroppedUnwaited) {

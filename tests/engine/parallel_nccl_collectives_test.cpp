@@ -114,6 +114,21 @@ TEST_F(NcclOverTwoLevels, SumOverAllRanksAtOnceWhatCannotBeCut) {
   EXPECT_THAT(asked(), ElementsAre("AllReduce 23/6", "AllReduce 2/6"));
 }
 
+// With every rank, itself among them, in one group of calls: one after the other they would wait for each other.
+TEST_F(NcclOverTwoLevels, ExchangeInOneGroupOfCalls) {
+  std::array<float, 24> out{};
+  const TensorView out_view{out.data(), DType::f32, Shape{24}};
+  collectives_->all_to_all(Axis::fsdp, out_view, floats(24), Lane::background).wait();
+  const auto exchanged = calls({"ncclGroupStart", "ncclSend", "ncclRecv", "ncclGroupEnd"});
+  ASSERT_EQ(exchanged.size(), 14U);
+  EXPECT_EQ(exchanged.front().name, "ncclGroupStart");
+  EXPECT_EQ(exchanged.back().name, "ncclGroupEnd");
+  for (std::size_t i = 1; i + 1 < exchanged.size(); ++i) {
+    EXPECT_EQ(exchanged[i].value, 16);  // bytes
+    EXPECT_EQ(exchanged[i].ranks, 6);
+  }
+}
+
 TEST_F(NcclOverTwoLevels, AreRecordedWithBothCommunicators) {
   cuda::Recordings recordings(device_->compute());
   recordings.begin();

@@ -69,6 +69,24 @@ TEST(MpiCollectives, ReduceScatterSumsOverRanks) {
   }
 }
 
+TEST(MpiCollectives, AllToAllGivesEachRankItsPartOfEverybodys) {
+  const auto n = world().size();
+  const auto collectives = collectives_of(all_fsdp());
+  for (const auto size : kSizes) {
+    std::vector<float> in(static_cast<std::size_t>(size * n));
+    for (std::int64_t i = 0; i < size * n; ++i) in[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
+    for (const auto lane : {Lane::background, Lane::in_line}) {
+      std::vector<float> out(in.size());
+      collectives->all_to_all(Axis::fsdp, view(out), view(in), lane).wait();
+      for (std::int64_t r = 0; r < n; ++r) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          ASSERT_EQ(out[static_cast<std::size_t>(r * size + i)], value_of(r, world().rank() * size + i));
+        }
+      }
+    }
+  }
+}
+
 TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
   const auto n = world().size();
   spec::MeshSpec mesh;

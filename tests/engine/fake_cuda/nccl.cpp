@@ -92,6 +92,21 @@ ncclResult_t ncclAllReduce(const void*, void*, std::size_t count, ncclDataType_t
   return collective("ncclAllReduce", count, comm, stream);
 }
 
+ncclResult_t ncclGroupStart() {
+  note("ncclGroupStart");
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  note("ncclGroupEnd");
+  return ncclInProgress;
+}
+ncclResult_t ncclSend(const void*, std::size_t count, ncclDataType_t, int, ncclComm_t comm, cudaStream_t stream) {
+  return collective("ncclSend", count, comm, stream);
+}
+ncclResult_t ncclRecv(void*, std::size_t count, ncclDataType_t, int, ncclComm_t comm, cudaStream_t stream) {
+  return collective("ncclRecv", count, comm, stream);
+}
+
 }  // extern "C"
 
 }  // namespace perfbench::engine::fake_cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -14,20 +15,31 @@ struct Linear {
   Linear(const UnitLayout& unit, const std::string& name)
       : weight(unit.place(name + ".weight")), bias(unit.place_if_any(name + ".bias")) {}
   std::size_t parameters() const { return bias ? 2 : 1; }
+  std::int64_t outputs() const { return weight.shape[0]; }
+  // Some of its outputs.
+  Linear rows(std::int64_t first, std::int64_t count) const {
+    Linear some = *this;
+    some.weight = {weight.offset + first * weight.shape[1], Shape{count, weight.shape[1]}};
+    if (bias) some.bias = {bias->offset + first, Shape{count}};
+    return some;
+  }
 
   ParameterPlace weight;
   std::optional<ParameterPlace> bias;
 };
 
+// Where ranks each make a part of a sum, one of them adds the bias.
+enum class Bias { here, elsewhere };
+
 // y[N, out] = x[N, in] W^T (+ bias).
 inline void linear_forward(const Context& context, const GatheredUnit& weights, const Linear& linear, TensorView y,
-                           TensorView x, FlopPart part) {
+                           TensorView x, FlopPart part, Bias bias = Bias::here) {
   context.ops.matmul({.a = x,
                       .b = weights.weight(linear.weight),
                       .c = y,
                       .transpose_b = Transpose::yes,
                       .part = part,
-                      .bias_n = weights.weight(linear.bias)});
+                      .bias_n = bias == Bias::here ? weights.weight(linear.bias) : TensorView{}});
 }
 
 // y[N, out] = gelu(preactivation), preactivation = x W^T (+ bias); gelu in its tanh form.
@@ -43,9 +55,9 @@ inline void linear_gelu_forward(const Context& context, const GatheredUnit& weig
                       .preactivation = preactivation});
 }
 
-// dW[out, in] (+)= dy^T x, dbias likewise.
+// dW[out, in] (+)= dy^T x, dbias likewise, where the bias was added.
 inline void linear_backward_weight(const Context& context, const GradientTarget& gradients, const Linear& linear,
-                                   TensorView dy, TensorView x, FlopPart part) {
+                                   TensorView dy, TensorView x, FlopPart part, Bias bias = Bias::here) {
   context.ops.matmul({.a = dy,
                       .b = x,
                       .c = gradients.gradient(linear.weight),
@@ -54,7 +66,18 @@ inline void linear_backward_weight(const Context& context, const GradientTarget&
                       .additions = gradients.additions(),
                       .part = part});
   const TensorView dbias = gradients.gradient(linear.bias);
-  if (dbias.defined()) context.ops.bias_backward(dbias, dy, gradients.first_write());
+  if (!dbias.defined()) return;
+  if (bias == Bias::here) {
+    context.ops.bias_backward(dbias, dy, gradients.first_write());
+  } else if (gradients.first_write() == Write::overwrite) {
+    context.ops.fill(dbias, 0.0);
+  }
+}
+
+// Of a layer of which this rank computes some outputs: the gradients of the others.
+inline void zero_gradient(const Context& context, const GradientTarget& gradients, const Linear& linear) {
+  context.ops.fill(gradients.gradient(linear.weight), 0.0);
+  if (linear.bias) context.ops.fill(gradients.gradient(linear.bias), 0.0);
 }
 
 // dx[N, in] (+)= dy W.

@@ -3,58 +3,101 @@
 #include <algorithm>
 
 namespace perfbench::engine {
+namespace {
+
+// Losses, and the gradient in the logits' place.
+void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView targets_C, TensorView losses_C) {
+  const Context& context = args.shared.context;
+  const auto& tp = args.shared.tensor_parallel;
+  if (tp.ranks() == 1) {
+    context.ops.cross_entropy({.losses_N = losses_C,
+                               .logits_NV = logits_CV,
+                               .targets_N = targets_C,
+                               .gradient_scale = args.gradient_scale});
+    return;
+  }
+  const std::int64_t rows = logits_CV.shape[0];
+  const Tensor own = context.activation_f32("head.own_statistics", Shape{kCrossEntropyStatistics, rows});
+  const Tensor all = context.activation_f32("head.statistics_of_ranks", Shape{tp.ranks(), kCrossEntropyStatistics, rows});
+  context.ops.cross_entropy_part({.statistics_3N = own,
+                                  .logits_NV = logits_CV,
+                                  .targets_N = targets_C,
+                                  .range = args.shared.tokens});
+  {
+    PhaseClock::Scope scope(context.clock, Phase::exposed_comm);
+    context.collectives.all_gather("S/tp -> S", all, own, Lane::in_line).wait();
+  }
+  context.ops.cross_entropy_whole({.losses_N = losses_C,
+                                   .logits_NV = logits_CV,
+                                   .statistics_R3N = all,
+                                   .targets_N = targets_C,
+                                   .range = args.shared.tokens,
+                                   .gradient_scale = args.gradient_scale});
+}
+
+// The rows of the buffer become the gradient by them.
+void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView dnormed_NM) {
+  const Context& context = args.shared.context;
+  const std::int64_t n = normed_NM.shape[0];
+  const std::int64_t m = normed_NM.shape[1];
+  const std::int64_t chunk = std::min(args.shared.run.loss_chunk_tokens, n);
+  const TensorView weight_VM = args.unembedding.weight(args.unembedding_VM);
+  const std::int64_t vocabulary = weight_VM.shape[0];  // of this rank
+  const TensorView dweight_VM = args.unembedding_gradients.gradient(args.unembedding_VM);
+  Tensor logits = context.activation("head.logits", Shape{chunk, vocabulary});
+  Tensor losses = context.activation_f32("head.losses", Shape{chunk});
+  Write write = args.unembedding_gradients.first_write();
+  Additions additions = args.unembedding_gradients.additions();
+  if (write == Write::overwrite && n > chunk) additions = Additions::follow;
+  for (std::int64_t first = 0; first < n; first += chunk) {
+    const std::int64_t rows = std::min(chunk, n - first);
+    const TensorView logits_CV = logits.view().reshaped(Shape{rows, vocabulary});
+    const TensorView losses_C = losses.view().reshaped(Shape{rows});
+    const TensorView normed_CM = normed_NM.slice(first * m, Shape{rows, m});
+    context.ops.matmul({.a = normed_CM,
+                        .b = weight_VM,
+                        .c = logits_CV,
+                        .transpose_b = Transpose::yes,
+                        .part = FlopPart::unembedding});
+    cross_entropy(args, logits_CV, args.targets_N.slice(first, Shape{rows}), losses_C);
+    context.ops.sum(args.loss_sum, losses_C, Write::accumulate);
+    PhaseClock::Scope backward(context.clock, Phase::backward);
+    context.ops.matmul({.a = logits_CV,
+                        .b = normed_CM,
+                        .c = dweight_VM,
+                        .transpose_a = Transpose::yes,
+                        .write = write,
+                        .additions = additions,
+                        .part = FlopPart::unembedding});
+    write = Write::accumulate;
+    additions = Additions::none;
+    // The chunk of the norm's output has been read for the last time: its rows take their gradient.
+    context.ops.matmul({.a = logits_CV,
+                        .b = weight_VM,
+                        .c = dnormed_NM.slice(first * m, Shape{rows, m}),
+                        .part = FlopPart::unembedding});
+  }
+}
+
+}  // namespace
 
 Tensor loss_head(const LossHeadArgs& args) {
-  const Context& context = args.context;
-  const auto& model = args.run.model;
-  const std::int64_t n = args.x_NM.shape[0];
-  const std::int64_t m = model.d_model;
-  const std::int64_t chunk = std::min(args.run.loss_chunk_tokens, n);
-  Tensor statistics = norm_statistics(context, model, "head.statistics", n);
-  Tensor normed_NM = context.activation("head.final_norm", Shape{n, m});
-  context.ops.norm_forward(norm_forward_args(model, args.head, args.final_norm, normed_NM, statistics, args.x_NM));
-  const TensorView weight_VM = args.unembedding.weight(args.unembedding_VM);
-  const TensorView dweight_VM = args.unembedding_gradients.gradient(args.unembedding_VM);
-  {
-    Tensor logits = context.activation("head.logits", Shape{chunk, model.vocab_size});
-    Tensor losses = context.activation_f32("head.losses", Shape{chunk});
-    Write write = args.unembedding_gradients.first_write();
-    Additions additions = args.unembedding_gradients.additions();
-    if (write == Write::overwrite && n > chunk) additions = Additions::follow;
-    for (std::int64_t first = 0; first < n; first += chunk) {
-      const std::int64_t rows = std::min(chunk, n - first);
-      const TensorView logits_CV = logits.view().reshaped(Shape{rows, model.vocab_size});
-      const TensorView losses_C = losses.view().reshaped(Shape{rows});
-      const TensorView normed_CM = normed_NM.view().slice(first * m, Shape{rows, m});
-      context.ops.matmul({.a = normed_CM,
-                          .b = weight_VM,
-                          .c = logits_CV,
-                          .transpose_b = Transpose::yes,
-                          .part = FlopPart::unembedding});
-      context.ops.cross_entropy({.losses_N = losses_C,
-                                 .logits_NV = logits_CV,
-                                 .targets_N = args.targets_N.slice(first, Shape{rows}),
-                                 .gradient_scale = args.gradient_scale});
-      context.ops.sum(args.loss_sum, losses_C, Write::accumulate);
-      PhaseClock::Scope backward(context.clock, Phase::backward);
-      context.ops.matmul({.a = logits_CV,
-                          .b = normed_CM,
-                          .c = dweight_VM,
-                          .transpose_a = Transpose::yes,
-                          .write = write,
-                          .additions = additions,
-                          .part = FlopPart::unembedding});
-      write = Write::accumulate;
-      additions = Additions::none;
-      // The chunk of the norm's output has been read for the last time: its rows take their gradient.
-      context.ops.matmul({.a = logits_CV, .b = weight_VM, .c = normed_CM, .part = FlopPart::unembedding});
-    }
-  }
+  const Context& context = args.shared.context;
+  const auto& model = args.shared.run.model;
+  const auto& tp = args.shared.tensor_parallel;
+  Tensor statistics = norm_statistics(context, model, "head.statistics", tp.rows());
+  Tensor normed = context.activation("head.final_norm", Shape{tp.ranks() * tp.rows(), model.d_model});
+  const TensorView rows_RM = tp.rows_of(normed);
+  context.ops.norm_forward(norm_forward_args(model, args.head, args.final_norm, rows_RM, statistics, args.x_RM));
+  const TensorView normed_NM = tp.gather(normed.view());
+  PartialSums sums(context, tp, "head.dfinal_norm", rows_RM, normed);
+  unembed_and_back(args, normed_NM, sums.tokens_NM());
   PhaseClock::Scope backward(context.clock, Phase::backward);
-  Tensor dx_NM = context.activation("head.dx", Shape{n, m});
+  sums.finish();
+  Tensor dx_RM = context.activation("head.dx", Shape{tp.rows(), model.d_model});
   norm_backward(context, model, args.head, args.head_gradients, args.final_norm,
-                {.dx = dx_NM, .dy = normed_NM, .x = args.x_NM, .statistics = statistics}, Write::overwrite);
-  return dx_NM;
+                {.dx = dx_RM, .dy = rows_RM, .x = args.x_RM, .statistics = statistics}, Write::overwrite);
+  return dx_RM;
 }
 
 }  // namespace perfbench::engine

@@ -1,29 +1,29 @@
-// Final norm, unembedding and cross-entropy, forward and backward at once and in chunks of rows, so that only
-// loss_chunk_tokens rows of logits exist and their gradient takes their place.
+// Final norm, unembedding and cross-entropy, forward and backward at once and in chunks of tokens, so that only
+// loss_chunk_tokens rows of logits exist and their gradient takes their place. Of several ranks along tp each has the
+// logits of its part of the vocabulary; what they tell one another is three numbers a token.
 #pragma once
 
+#include "engine/layers/layer_shared.h"
 #include "engine/layers/norm.h"
 #include "engine/sharding/unit_gatherer.h"
-#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 
 struct LossHeadArgs {
-  const Context& context;
-  const spec::RunSpec& run;
+  const LayerShared& shared;
   const GatheredUnit& head;  // holds final_norm
   const Norm& final_norm;
   const GatheredUnit& unembedding;  // holds unembedding_VM
   ParameterPlace unembedding_VM;
   const GradientTarget& head_gradients;
   const GradientTarget& unembedding_gradients;
-  TensorView x_NM;              // the last layer's output
+  TensorView x_RM;              // the last layer's output
   TensorView targets_N;         // i32
   TensorView loss_sum;          // f64 [1], accumulated
   double gradient_scale = 1.0;  // 1 / tokens of the global batch
 };
 
-// dx_NM. The time of the backward products is booked to Phase::backward.
+// dx_RM. The time of the backward products is booked to Phase::backward.
 Tensor loss_head(const LossHeadArgs& args);
 
 }  // namespace perfbench::engine

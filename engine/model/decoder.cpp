@@ -18,6 +18,11 @@ Tensor make_rope_table(Context& context, const spec::RunSpec& run) {
   return table;
 }
 
+TokenRange tokens_of_rank(const spec::ModelSpec& model, const Mesh& mesh) {
+  const auto part = dim_part(model.vocab_size, mesh.size(Axis::tp), mesh.index(Axis::tp));
+  return {.first = part.begin, .all = model.vocab_size};
+}
+
 }  // namespace
 
 Decoder::Outer::Outer(ParameterStore& store, bool tied)
@@ -37,22 +42,25 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
                 prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none),
       outer_(store, run.model.tied_embedding),
       rope_cos_sin_TD_(make_rope_table(context, run)),
-      shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view()} {
+      shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view(),
+              TensorParallel(context, run.microbatch() * run.seq_len, run.model.d_model),
+              tokens_of_rank(run.model, context.collectives.mesh())},
+      states_(static_cast<std::size_t>(run.model.layers)) {
   layers_.reserve(static_cast<std::size_t>(run.model.layers));
   for (std::int64_t i = 0; i < run.model.layers; ++i) layers_.emplace_back(shared_, store.unit(store.layer(i)).layout);
 }
 
 void Decoder::train(const Microbatch& batch) {
   gatherer_.begin_microbatch(batch.index, batch.kind);
-  Tensor dx_NM;
+  Tensor dx_RM;
   {
     PhaseClock::Scope forward(context_.clock, Phase::forward);
-    Tensor x_NM = layers_forward(embed(batch));
-    dx_NM = loss(batch, x_NM);
+    Tensor x_RM = layers_forward(embed(batch));
+    dx_RM = loss(batch, x_RM);
   }
   PhaseClock::Scope backward(context_.clock, Phase::backward);
-  dx_NM = layers_backward(std::move(dx_NM));
-  embed_backward(batch, dx_NM);
+  dx_RM = layers_backward(std::move(dx_RM));
+  embed_backward(batch, dx_RM);
 }
 
 void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& body) {
@@ -63,20 +71,26 @@ void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& bo
   }
 }
 
+// A rank looks up the tokens whose rows it holds; the first adds the positions.
 Tensor Decoder::embed(const Microbatch& batch) {
   const RangeSpan range = range_of(store_.embedding());
+  const auto& tp = shared_.tensor_parallel;
   GatheredUnit weights = gatherer_.gather(store_.embedding());
   weights.wait(context_.clock);
-  Tensor x_NM = context_.activation("layers.0.layer_input", Shape{batch.tokens_N.shape[0], run_.model.d_model});
-  context_.ops.embedding_forward({.x_NM = x_NM,
-                                  .tokens_N = batch.tokens_N,
-                                  .table_VM = weights.weight(outer_.token_embedding),
-                                  .position_TM = weights.weight(outer_.position_embedding),
-                                  .seq_len = run_.seq_len});
-  return x_NM;
+  Tensor x_RM = context_.activation("layers.0.layer_input", Shape{tp.rows(), run_.model.d_model});
+  PartialSums sums(context_, tp, "embedding_parts", x_RM);
+  context_.ops.embedding_forward(
+      {.x_NM = sums.tokens_NM(),
+       .tokens_N = batch.tokens_N,
+       .table_VM = weights.weight(outer_.token_embedding),
+       .range = shared_.tokens,
+       .position_TM = tp.first() ? weights.weight(outer_.position_embedding) : TensorView{},
+       .seq_len = run_.seq_len});
+  sums.finish();
+  return x_RM;
 }
 
-Tensor Decoder::layers_forward(Tensor x_NM) {
+Tensor Decoder::layers_forward(Tensor x_RM) {
   GatheredUnit next = gatherer_.gather(store_.layer(0));
   for (std::int64_t i = 0; i < run_.model.layers; ++i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
@@ -85,18 +99,18 @@ Tensor Decoder::layers_forward(Tensor x_NM) {
     if (more && prefetches()) next = gatherer_.gather(store_.layer(i + 1));
     weights.wait(context_.clock);
     run_layer(layer_forward_, [&] {
-      x_NM = layer(i).forward(weights, std::move(x_NM));
-      if (records_layers()) layer(i).finish_offload();
+      x_RM = layer(i).forward(weights, std::move(x_RM), state(i));
+      if (records_layers()) state(i).finish_offload();
     });
     weights = GatheredUnit();
-    if (i > 0) layer(i - 1).finish_offload();
+    if (i > 0) state(i - 1).finish_offload();
     if (more && !prefetches()) next = gatherer_.gather(store_.layer(i + 1));
   }
-  layers_.back().finish_offload();
-  return x_NM;
+  states_.back().finish_offload();
+  return x_RM;
 }
 
-Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
+Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
   const RangeSpan range = range_of(store_.head());
   const bool tied = run_.model.tied_embedding;
   GatheredUnit head = gatherer_.gather(store_.head());
@@ -105,15 +119,14 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
   if (tied) embedding.wait(context_.clock);
   GradientTarget head_gradients = gatherer_.open_gradient(store_.head());
   GradientTarget embedding_gradients = tied ? gatherer_.open_gradient(store_.embedding()) : GradientTarget();
-  Tensor dx_NM = loss_head({.context = context_,
-                            .run = run_,
+  Tensor dx_RM = loss_head({.shared = shared_,
                             .head = head,
                             .final_norm = outer_.final_norm,
                             .unembedding = tied ? embedding : head,
                             .unembedding_VM = outer_.unembedding,
                             .head_gradients = head_gradients,
                             .unembedding_gradients = tied ? embedding_gradients : head_gradients,
-                            .x_NM = x_NM,
+                            .x_RM = x_RM,
                             .targets_N = batch.targets_N,
                             .loss_sum = batch.loss_sum,
                             .gradient_scale = 1.0 / static_cast<double>(run_.global_batch * run_.seq_len)});
@@ -124,31 +137,32 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_NM) {
     gatherer_.close_gradient(std::move(embedding_gradients), UnitGatherer::Contribution::more_follow);
   }
   gatherer_.close_gradient(std::move(head_gradients), UnitGatherer::Contribution::final_one);
-  return dx_NM;
+  return dx_RM;
 }
 
-Tensor Decoder::layers_backward(Tensor dx_NM) {
+Tensor Decoder::layers_backward(Tensor dx_RM) {
   const std::int64_t last = run_.model.layers - 1;
   GatheredUnit next = gatherer_.gather(store_.layer(last));
-  layers_.back().begin_fetch();
+  layer(last).begin_fetch(state(last));
   for (std::int64_t i = last; i >= 0; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const RangeSpan range = range_of(store_.layer(i));
     if (i > 0 && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
-    if (i > 0) layer(i - 1).begin_fetch();
-    layer(i).finish_fetch();
-    run_layer(layer_backward_, [&] { dx_NM = layer(i).backward(weights, gradients, std::move(dx_NM)); });
+    if (i > 0) layer(i - 1).begin_fetch(state(i - 1));
+    state(i).finish_fetch();
+    run_layer(layer_backward_, [&] { dx_RM = layer(i).backward(weights, gradients, std::move(dx_RM), state(i)); });
     weights = GatheredUnit();
     gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
     if (i > 0 && !prefetches()) next = gatherer_.gather(store_.layer(i - 1));
   }
-  return dx_NM;
+  return dx_RM;
 }
 
-void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
+void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_RM) {
   const RangeSpan range = range_of(store_.embedding());
+  const auto& tp = shared_.tensor_parallel;
   GradientTarget gradients = gatherer_.open_gradient(store_.embedding());
   const TensorView dtable_VM = gradients.gradient(outer_.token_embedding);
   const TensorView dposition_TM = gradients.gradient(outer_.position_embedding);
@@ -156,11 +170,15 @@ void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_NM) {
     context_.ops.fill(dtable_VM, 0.0);
     if (dposition_TM.defined()) context_.ops.fill(dposition_TM, 0.0);
   }
-  context_.ops.embedding_backward({.dtable_VM = dtable_VM,
-                                   .dposition_TM = dposition_TM,
-                                   .dx_NM = dx_NM,
-                                   .tokens_N = batch.tokens_N,
-                                   .seq_len = run_.seq_len});
+  {
+    Tensor gathered;
+    context_.ops.embedding_backward({.dtable_VM = dtable_VM,
+                                     .range = shared_.tokens,
+                                     .dposition_TM = tp.first() ? dposition_TM : TensorView{},
+                                     .dx_NM = tp.gather(dx_RM, gathered, "embedding_dx"),
+                                     .tokens_N = batch.tokens_N,
+                                     .seq_len = run_.seq_len});
+  }
   gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
 }
 

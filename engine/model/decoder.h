@@ -42,13 +42,15 @@ class Decoder {
   };
 
   Tensor embed(const Microbatch& batch);
-  Tensor layers_forward(Tensor x_NM);
-  Tensor loss(const Microbatch& batch, const Tensor& x_NM);
-  Tensor layers_backward(Tensor dx_NM);
-  void embed_backward(const Microbatch& batch, const Tensor& dx_NM);
+  // The residual stream and its gradient, by this rank's rows.
+  Tensor layers_forward(Tensor x_RM);
+  Tensor loss(const Microbatch& batch, const Tensor& x_RM);
+  Tensor layers_backward(Tensor dx_RM);
+  void embed_backward(const Microbatch& batch, const Tensor& dx_RM);
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
-  DecoderLayer& layer(std::int64_t i) { return layers_[static_cast<std::size_t>(i)]; }
+  const DecoderLayer& layer(std::int64_t i) const { return layers_[static_cast<std::size_t>(i)]; }
+  LayerState& state(std::int64_t i) { return states_[static_cast<std::size_t>(i)]; }
   // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
   // within it or outside of it.
   bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
@@ -63,8 +65,9 @@ class Decoder {
   RecordedWork layer_forward_{RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses};
   RecordedWork layer_backward_{RecordingSlot::layer_backward, RecordedWork::Operands::new_addresses};
   Tensor rope_cos_sin_TD_;
-  DecoderLayer::Shared shared_;
+  LayerShared shared_;
   std::vector<DecoderLayer> layers_;
+  std::vector<LayerState> states_;  // of the microbatch between its two passes
 };
 
 }  // namespace perfbench::engine

@@ -5,6 +5,7 @@
 // (cuda/attention.cpp).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,17 @@ namespace perfbench::engine {
 enum class Summation { same_bits, any_order };
 constexpr Summation summation_of(const spec::RunSpec& run) {
   return run.deterministic ? Summation::same_bits : Summation::any_order;
+}
+
+// A microbatch's attention on one rank. Where the ranks along tp have more than one rank for a key/value head, each of
+// them has that head.
+inline AttentionDims attention_of_rank(const spec::RunSpec& run) {
+  const auto& model = run.model;
+  return {.batch = run.microbatch(),
+          .seq_len = run.seq_len,
+          .n_heads = model.n_heads / run.mesh.tp(),
+          .n_kv_heads = std::max<std::int64_t>(1, model.n_kv_heads / run.mesh.tp()),
+          .head_dim = model.head_dim};
 }
 
 // Several whole sequences of the batch, or some key/value heads, with their query heads, of one sequence.

@@ -141,6 +141,10 @@ std::int64_t looked_up_bytes(const TensorView& table_VM, const TensorView& posit
   return (of_tokens + of_positions) * columns(table_VM) * size_bytes(table_VM.dtype);
 }
 
+bool holds(const TokenRange& range, std::int64_t tokens) {
+  return range.first >= 0 && (range.all == 0 ? range.first == 0 : range.first + tokens <= range.all);
+}
+
 }  // namespace
 
 OpSpan Ops::begin(spec::TraceOp op, const OperationCost& cost) {
@@ -317,6 +321,8 @@ void Ops::embedding_forward(const EmbeddingForwardArgs& args) {
                                   rows(position) >= args.seq_len && position.dtype == x.dtype),
           "embedding_forward", "positions are [at least T, M]", {x, position});
   require(args.seq_len > 0 && rows(x) % args.seq_len == 0, "embedding_forward", "N is a multiple of seq_len", {x});
+  require(holds(args.range, rows(args.table_VM)), "embedding_forward", "rows are tokens of the vocabulary",
+          {args.table_VM});
   const std::int64_t looked_up = looked_up_bytes(args.table_VM, position, args.tokens_N, args.seq_len);
   const OpSpan span = begin(spec::TraceOp::embedding_forward,
                             {.read_bytes = bytes_of(args.tokens_N) + looked_up, .written_bytes = bytes_of(x)});
@@ -332,6 +338,8 @@ void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
               (columns(args.dposition_TM) == columns(dx) && rows(args.dposition_TM) >= args.seq_len),
           "embedding_backward", "dposition is f32 [at least T, M]", {dx, args.dposition_TM});
   require(args.seq_len > 0 && rows(dx) % args.seq_len == 0, "embedding_backward", "N is a multiple of seq_len", {dx});
+  require(holds(args.range, rows(args.dtable_VM)), "embedding_backward", "rows are tokens of the vocabulary",
+          {args.dtable_VM});
   const std::int64_t added_to = looked_up_bytes(args.dtable_VM, args.dposition_TM, args.tokens_N, args.seq_len);
   const OpSpan span = begin(spec::TraceOp::embedding_backward,
                             {.read_bytes = bytes_of(dx, args.tokens_N) + added_to, .written_bytes = added_to});
@@ -347,6 +355,37 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
   const OpSpan span = begin(spec::TraceOp::cross_entropy, {.read_bytes = bytes_of(logits, args.targets_N),
                                                            .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy(args);
+}
+
+void Ops::cross_entropy_part(const CrossEntropyPartArgs& args) {
+  const auto& logits = args.logits_NV;
+  require(logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} &&
+              args.targets_N.dtype == DType::i32 && args.statistics_3N.dtype == DType::f32 &&
+              args.statistics_3N.shape == Shape{kCrossEntropyStatistics, rows(logits)},
+          "cross_entropy_part", "logits are [N, V], targets i32 [N], statistics f32 [3, N]",
+          {logits, args.targets_N, args.statistics_3N});
+  require(holds(args.range, columns(logits)), "cross_entropy_part", "columns are tokens of the vocabulary", {logits});
+  const OpSpan span =
+      begin(spec::TraceOp::cross_entropy_part,
+            {.read_bytes = bytes_of(logits, args.targets_N), .written_bytes = bytes_of(args.statistics_3N)});
+  do_cross_entropy_part(args);
+}
+
+void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
+  const auto& logits = args.logits_NV;
+  const auto& statistics = args.statistics_R3N;
+  require(
+      logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
+          args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32 &&
+          statistics.dtype == DType::f32 && statistics.shape.rank() == 3 &&
+          statistics.shape == Shape{statistics.shape[0], kCrossEntropyStatistics, rows(logits)},
+      "cross_entropy_whole", "logits are [N, V], targets i32 [N], losses f32 [N], statistics f32 [ranks, 3, N]",
+      {logits, args.targets_N, args.losses_N, statistics});
+  require(holds(args.range, columns(logits)), "cross_entropy_whole", "columns are tokens of the vocabulary", {logits});
+  const OpSpan span =
+      begin(spec::TraceOp::cross_entropy_whole, {.read_bytes = bytes_of(logits, args.targets_N, statistics),
+                                                 .written_bytes = bytes_of(logits, args.losses_N)});
+  do_cross_entropy_whole(args);
 }
 
 void Ops::adamw(const AdamwArgs& args) {
@@ -378,6 +417,15 @@ void Ops::add(TensorView out, TensorView a, TensorView b) {
   require(same(out, a) && same(out, b), "add", "one shape and type", {out, a, b});
   const OpSpan span = begin(spec::TraceOp::add, {.read_bytes = bytes_of(a, b), .written_bytes = bytes_of(out)});
   do_add(out, a, b);
+}
+
+void Ops::sum_parts(TensorView out, TensorView parts) {
+  require(out.dtype == parts.dtype && is_float(out.dtype) && out.elements() > 0 &&
+              parts.elements() % out.elements() == 0 && parts.elements() > 0,
+          "sum_parts", "parts of the size and type of their sum", {out, parts});
+  const OpSpan span =
+      begin(spec::TraceOp::sum_parts, {.read_bytes = bytes_of(parts), .written_bytes = bytes_of(out)});
+  do_sum_parts(out, parts);
 }
 
 void Ops::copy(TensorView out, TensorView in) {

@@ -19,6 +19,7 @@
 #include "engine/core/pending.h"
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
+#include "engine/ops/operation_list.h"
 #include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/operation_work.h"
@@ -167,11 +168,19 @@ struct ActivationBackwardArgs {
   spec::Activation kind = spec::Activation::swiglu;
 };
 
-// x[r] = table[token[r]] (+ position[r % T]).
+// Which tokens the rows of a table, or the columns of logits, stand for: those from `first` on, of `all`. Where `all` is
+// 0, every token has its own.
+struct TokenRange {
+  std::int64_t first = 0;
+  std::int64_t all = 0;
+};
+
+// x[r] = table[token[r]] (+ position[r % T]). Of a token that has no row in the table: 0 (+ position).
 struct EmbeddingForwardArgs {
   TensorView x_NM;
   TensorView tokens_N;  // i32
   TensorView table_VM;
+  TokenRange range = {};        // of the table
   TensorView position_TM = {};  // optional
   std::int64_t seq_len = 0;
 };
@@ -179,6 +188,7 @@ struct EmbeddingForwardArgs {
 // dtable and dposition always accumulate, f32; rows of one token are added in the order of r.
 struct EmbeddingBackwardArgs {
   TensorView dtable_VM;
+  TokenRange range = {};         // of the table
   TensorView dposition_TM = {};  // optional
   TensorView dx_NM;
   TensorView tokens_N;
@@ -191,6 +201,25 @@ struct CrossEntropyArgs {
   TensorView losses_N;   // f32
   TensorView logits_NV;  // in and out
   TensorView targets_N;  // i32
+  double gradient_scale = 1.0;
+};
+
+// The same by ranks that have some of the columns each: what a row's own columns tell the others (the maximum, the sum
+// of exp(x - maximum), the target's logit, or 0 where it is elsewhere), and losses and gradients once that of all ranks
+// is there.
+inline constexpr std::int64_t kCrossEntropyStatistics = 3;
+struct CrossEntropyPartArgs {
+  TensorView statistics_3N;  // f32
+  TensorView logits_NV;
+  TensorView targets_N;  // i32
+  TokenRange range;      // of the columns
+};
+struct CrossEntropyWholeArgs {
+  TensorView losses_N;         // f32
+  TensorView logits_NV;        // in and out
+  TensorView statistics_R3N;   // f32, of all ranks
+  TensorView targets_N;        // i32
+  TokenRange range;            // of the columns
   double gradient_scale = 1.0;
 };
 
@@ -262,6 +291,8 @@ class Ops {
   void embedding_forward(const EmbeddingForwardArgs& args);
   void embedding_backward(const EmbeddingBackwardArgs& args);
   void cross_entropy(const CrossEntropyArgs& args);
+  void cross_entropy_part(const CrossEntropyPartArgs& args);
+  void cross_entropy_whole(const CrossEntropyWholeArgs& args);
   void adamw(const AdamwArgs& args);
   // scale[1] = min(1, clip_norm / (sqrt(square_sum[1]) + kClipNormFloor)), f64: what brings the norm of a gradient with
   // that sum of squares down to clip_norm. 1 when clip_norm is 0.
@@ -269,6 +300,8 @@ class Ops {
 
   // out = a + b, elementwise, one type; out may be a or b.
   void add(TensorView out, TensorView a, TensorView b);
+  // out = parts[0] + parts[1] + ..., which lie one behind the other; in f32, in this order, rounded once. One type.
+  void sum_parts(TensorView out, TensorView parts);
   // Same shape, same or another type (round to nearest even).
   void copy(TensorView out, TensorView in);
   // out[i] = in[i], rounded to bf16 by the draw of element first_index + i at `step` in the stream
@@ -340,32 +373,12 @@ class Ops {
   virtual std::vector<spec::AttentionKernel> attention_kernels() const { return {}; }
 
  protected:
-  virtual void do_matmul(const MatmulArgs& args) = 0;
-  virtual void do_bias_backward(TensorView dbias, TensorView dy, Write write) = 0;
-  virtual void do_norm_forward(const NormForwardArgs& args) = 0;
-  virtual void do_norm_apply(const NormForwardArgs& args) = 0;
-  virtual void do_norm_backward(const NormBackwardArgs& args) = 0;
-  virtual void do_rope(const RopeArgs& args) = 0;
-  virtual void do_attention_forward(const AttentionForwardArgs& args) = 0;
-  virtual void do_attention_backward(const AttentionBackwardArgs& args) = 0;
-  virtual void do_activation_forward(const ActivationForwardArgs& args) = 0;
-  virtual void do_activation_backward(const ActivationBackwardArgs& args) = 0;
-  virtual void do_embedding_forward(const EmbeddingForwardArgs& args) = 0;
-  virtual void do_embedding_backward(const EmbeddingBackwardArgs& args) = 0;
-  virtual void do_cross_entropy(const CrossEntropyArgs& args) = 0;
-  virtual void do_adamw(const AdamwArgs& args) = 0;
-  virtual void do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) = 0;
-  virtual void do_add(TensorView out, TensorView a, TensorView b) = 0;
-  virtual void do_copy(TensorView out, TensorView in) = 0;
-  virtual void do_cast_stochastic(const StochasticCastArgs& args) = 0;
+#define PERFBENCH_DECLARE(name, arguments) virtual void do_##name arguments = 0;
+  PERFBENCH_OPERATIONS(PERFBENCH_DECLARE)
+#undef PERFBENCH_DECLARE
   // nullptr: already done.
   virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
-  virtual void do_fill(TensorView out, double value) = 0;
-  virtual void do_fill_normal(const NormalArgs& args) = 0;
-  virtual void do_sum(TensorView out_f64, TensorView x, Write write) = 0;
-  virtual void do_sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) = 0;
   virtual double do_read_f64(TensorView scalar) = 0;
-  virtual void do_upload(TensorView out, const void* from) = 0;
 
  private:
   void count(FlopPart part, std::int64_t flops);

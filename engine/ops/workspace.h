@@ -73,11 +73,7 @@ constexpr std::int64_t library_forward_bytes(const AttentionDims& d) {
 
 // The forward pass is in it, so what the own kernels need is too.
 inline std::int64_t attention_bytes(const spec::RunSpec& run) {
-  const AttentionDims dims{.batch = run.microbatch(),
-                           .seq_len = run.seq_len,
-                           .n_heads = run.model.n_heads,
-                           .n_kv_heads = run.model.n_kv_heads,
-                           .head_dim = run.model.head_dim};
+  const AttentionDims dims = attention_of_rank(run);
   if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
   // Libraries compute it in bf16 alone (cuda/attention.cpp).
   if (run.precision != spec::Precision::bf16) return flash_bytes(dims);
@@ -89,7 +85,9 @@ inline std::int64_t bytes(const spec::RunSpec& run) {
   if (run.device != spec::Device::cuda) return 0;
   const auto& model = run.model;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
-  const std::int64_t widest_bias = std::max({model.d_model, model.d_ff, model.n_heads * model.head_dim});
+  const std::int64_t ranks = run.mesh.tp();
+  const std::int64_t hidden = (model.d_ff + ranks - 1) / ranks;
+  const std::int64_t widest_bias = std::max({model.d_model, hidden, model.n_heads / ranks * model.head_dim});
   return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
                    norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens), attention_bytes(run)});
 }

@@ -33,7 +33,10 @@ TracePart part_of(spec::TraceOp op) {
     case TraceOp::embedding_forward:
     case TraceOp::embedding_backward:
     case TraceOp::cross_entropy:
+    case TraceOp::cross_entropy_part:
+    case TraceOp::cross_entropy_whole:
     case TraceOp::add:
+    case TraceOp::sum_parts:
     case TraceOp::cast:
     case TraceOp::fill_normal:
     case TraceOp::sum:

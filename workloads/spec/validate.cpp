@@ -1,5 +1,6 @@
 #include "workloads/spec/validate.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "workloads/spec/flops.h"
@@ -54,6 +55,22 @@ void check_countable(const RunSpec& run) {
     reject("/global_batch", number(run.sequences_per_rank()) + " sequences of " + number(run.seq_len) +
                                 " tokens per rank are more work than can be counted exactly (4e18 FLOP a step); use a "
                                 "smaller global_batch or seq_len, or more dp, fsdp, tp or pp");
+  }
+}
+
+// Heads are not cut, and a rank's query heads read key/value heads of its own or share one.
+void check_tensor_parallel(const RunSpec& run) {
+  const std::int64_t tp = run.mesh.tp();
+  const auto& model = run.model;
+  const auto require = [&](bool divides, const char* name, std::int64_t found) {
+    if (!divides) reject("/mesh/ici/tp", std::string(name) + " " + number(found) + " do not divide over tp " + number(tp));
+  };
+  require(model.n_heads % tp == 0, "n_heads", model.n_heads);
+  require(model.n_kv_heads % tp == 0 || tp % model.n_kv_heads == 0, "n_kv_heads", model.n_kv_heads);
+  const auto widest = std::min(model.vocab_size, model.d_ff);
+  if (widest < tp) {
+    reject("/mesh/ici/tp", "tp " + number(tp) + " is more ranks than vocab_size " + number(model.vocab_size) +
+                               " or d_ff " + number(model.d_ff) + " has parts for");
   }
 }
 
@@ -116,10 +133,7 @@ void validate(const RunSpec& run) {
     reject("/grad_accum", number(run.sequences_per_rank()) + " sequences per rank do not divide into " +
                               number(run.grad_accum) + " microbatches");
   }
-  if (run.model.n_kv_heads % run.mesh.tp() != 0) {
-    reject("/mesh/ici/tp",
-           "n_kv_heads " + number(run.model.n_kv_heads) + " do not divide over tp " + number(run.mesh.tp()));
-  }
+  check_tensor_parallel(run);
   if (run.model.layers % run.mesh.pp() != 0) {
     reject("/mesh/ici/pp", number(run.model.layers) + " layers do not divide over pp " + number(run.mesh.pp()));
   }
@@ -151,7 +165,6 @@ std::optional<std::string> unsupported(const RunSpec& run) {
   const auto& mesh = run.mesh;
   if (run.model.moe.n_experts > 0) return "experts (moe) have no layers in this engine";
   if (run.model.position.kind == PositionKind::t5_relative_bias) return "T5 relative bias has no kernel in this engine";
-  if (mesh.tp() > 1) return "tensor parallelism (tp > 1) has no schedule in this engine";
   if (mesh.ep() > 1) return "expert parallelism (ep > 1) has no schedule in this engine";
   if (mesh.pp() > 1) return "pipeline parallelism (pp > 1) has no schedule in this engine";
   if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";

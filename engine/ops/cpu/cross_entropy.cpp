@@ -1,5 +1,6 @@
 // Loss and its gradient in the place of the logits. A row is read from memory once: block by block its maximum is taken
 // and the exponentials are kept, which a second pass, in cache, only scales.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -88,7 +89,92 @@ void check_targets(const TensorView& targets, std::int64_t vocabulary) {
   }
 }
 
+// The whole vocabulary, of which the logits may be a part.
+std::int64_t vocabulary(const TokenRange& range, const TensorView& logits) {
+  return range.all > 0 ? range.all : logits.shape[1];
+}
+
+// Of all ranks' parts of a row.
+struct WholeRow {
+  double maximum = std::numeric_limits<double>::lowest();
+  double sum = 0.0;  // of exp(x - maximum)
+  double target = 0.0;
+};
+
+WholeRow join(const float* statistics_R3N, std::int64_t ranks, std::int64_t rows, std::int64_t row) {
+  const auto of = [&](std::int64_t rank, std::int64_t which) {
+    return static_cast<double>(statistics_R3N[(rank * kCrossEntropyStatistics + which) * rows + row]);
+  };
+  WholeRow whole;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) whole.maximum = std::max(whole.maximum, of(rank, 0));
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    whole.sum += of(rank, 1) * std::exp(of(rank, 0) - whole.maximum);
+    whole.target += of(rank, 2);
+  }
+  return whole;
+}
+
 }  // namespace
+
+void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
+  const std::int64_t rows = args.logits_NV.shape[0];
+  const std::int64_t width = args.logits_NV.shape[1];
+  check_targets(args.targets_N, vocabulary(args.range, args.logits_NV));
+  const auto* const targets = args.targets_N.as<const std::int32_t>();
+  auto* const statistics = args.statistics_3N.as<float>();
+  const std::int64_t blocks = (width + kMaximumBlock - 1) / kMaximumBlock;
+  const std::int64_t floats = round_up(blocks, kLanes) + round_up(width, kLanes);
+  scratch_.prepare(omp_get_max_threads());
+  with_element_type(args.logits_NV.dtype, [&]<class T>() {
+    for_ranges(
+        rows,
+        [&](std::int64_t begin, std::int64_t end) {
+          float* const maxima = scratch_.of_thread(omp_get_thread_num(), floats);
+          for (std::int64_t r = begin; r < end; ++r) {
+            const T* const logits = args.logits_NV.as<const T>() + r * width;
+            SoftmaxRow row{
+                .exponentials = maxima + round_up(blocks, kLanes), .maxima = maxima, .maximum = 0, .sum = 0};
+            exponentiate(logits, width, row);
+            const std::int64_t target = targets[r] - args.range.first;
+            statistics[r] = row.maximum;
+            statistics[rows + r] = static_cast<float>(row.sum);
+            statistics[2 * rows + r] = target >= 0 && target < width ? to_f32(logits[target]) : 0.0F;
+          }
+        },
+        width);
+  });
+}
+
+void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
+  const std::int64_t rows = args.logits_NV.shape[0];
+  const std::int64_t width = args.logits_NV.shape[1];
+  const std::int64_t ranks = args.statistics_R3N.shape[0];
+  const auto* const targets = args.targets_N.as<const std::int32_t>();
+  with_element_type(args.logits_NV.dtype, [&]<class T>() {
+    for_ranges(
+        rows,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            T* const logits = args.logits_NV.as<T>() + r * width;
+            const WholeRow row = join(args.statistics_R3N.as<const float>(), ranks, rows, r);
+            const double above_target = row.maximum - row.target;
+            args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
+            const auto maximum = static_cast<float>(row.maximum);  // as it was sent
+            const auto scale = static_cast<float>(args.gradient_scale / row.sum);
+            for (std::int64_t i = 0; i < width; i += kLanes) {
+              const std::int64_t n = std::min(kLanes, width - i);
+              store_up_to(logits + i, exp(load_up_to(logits + i, n) - maximum) * scale, n);
+            }
+            const std::int64_t target = targets[r] - args.range.first;
+            if (target < 0 || target >= width) continue;
+            // p - 1 from the exact p: no cancellation on top of the polynomial's error.
+            const double probability = std::exp(-above_target) / row.sum;
+            logits[target] = from_f32<T>(static_cast<float>((probability - 1.0) * args.gradient_scale));
+          }
+        },
+        width);
+  });
+}
 
 void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
   const std::int64_t rows = args.logits_NV.shape[0];

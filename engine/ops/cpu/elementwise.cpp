@@ -1,4 +1,4 @@
-// add, copy and conversion, fill, upload.
+// add, sums of parts, copy and conversion, fill, upload.
 #include <cstring>
 
 #include "engine/core/error.h"
@@ -43,6 +43,23 @@ void CpuOps::do_add(TensorView out, TensorView a, TensorView b) {
           [&](std::int64_t i, std::int64_t part) {
             store_part(sum + i, load_part(x + i, part) + load_part(y + i, part), part);
           });
+    });
+  });
+}
+
+void CpuOps::do_sum_parts(TensorView out, TensorView parts) {
+  const std::int64_t elements = out.elements();
+  const std::int64_t count = parts.elements() / elements;
+  with_element_type(out.dtype, [&]<class T>() {
+    for_ranges(elements, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; i += kLanes) {
+        const std::int64_t n = std::min(kLanes, end - i);
+        Vec sum = load_up_to(parts.as<const T>() + i, n);
+        for (std::int64_t part = 1; part < count; ++part) {
+          sum += load_up_to(parts.as<const T>() + part * elements + i, n);
+        }
+        store_up_to(out.as<T>() + i, sum, n);
+      }
     });
   });
 }

@@ -23,7 +23,8 @@ void check_tokens(const TensorView& tokens, std::int64_t vocabulary) {
 }  // namespace
 
 void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
-  check_tokens(args.tokens_N, args.table_VM.shape[0]);
+  const std::int64_t known = args.table_VM.shape[0];
+  check_tokens(args.tokens_N, args.range.all > 0 ? args.range.all : known);
   const std::int64_t rows = args.x_NM.shape[0];
   const std::int64_t width = args.x_NM.shape[1];
   const auto* const tokens = args.tokens_N.as<const std::int32_t>();
@@ -33,12 +34,21 @@ void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
             T* const x = args.x_NM.as<T>() + r * width;
-            const T* const table = args.table_VM.as<const T>() + tokens[r] * width;
-            if (!args.position_TM.defined()) {
-              std::memcpy(static_cast<void*>(x), table, static_cast<std::size_t>(width) * sizeof(T));
+            const std::int64_t row = tokens[r] - args.range.first;
+            const bool here = row >= 0 && row < known;
+            const T* const table = here ? args.table_VM.as<const T>() + row * width : nullptr;
+            const T* const position =
+                args.position_TM.defined() ? args.position_TM.as<const T>() + r % args.seq_len * width : nullptr;
+            if (table == nullptr || position == nullptr) {
+              const auto bytes = static_cast<std::size_t>(width) * sizeof(T);
+              const T* const only = table != nullptr ? table : position;
+              if (only != nullptr) {
+                std::memcpy(static_cast<void*>(x), only, bytes);
+              } else {
+                std::memset(static_cast<void*>(x), 0, bytes);
+              }
               continue;
             }
-            const T* const position = args.position_TM.as<const T>() + r % args.seq_len * width;
             for (std::int64_t i = 0; i < width; i += kLanes) {
               const std::int64_t n = std::min(kLanes, width - i);
               store_up_to(x + i, load_up_to(table + i, n) + load_up_to(position + i, n), n);
@@ -51,7 +61,8 @@ void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
 
 // Threads divide the columns, so that each adds the rows of a token in the order of r.
 void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
-  check_tokens(args.tokens_N, args.dtable_VM.shape[0]);
+  const std::int64_t known = args.dtable_VM.shape[0];
+  check_tokens(args.tokens_N, args.range.all > 0 ? args.range.all : known);
   const std::int64_t rows = args.dx_NM.shape[0];
   const std::int64_t width = args.dx_NM.shape[1];
   const auto* const tokens = args.tokens_N.as<const std::int32_t>();
@@ -70,7 +81,8 @@ void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
           const std::int64_t end = std::min(width, last * kLanes);
           for (std::int64_t r = 0; r < rows; ++r) {
             const T* const dx = args.dx_NM.as<const T>() + r * width;
-            add_row(args.dtable_VM.as<float>() + tokens[r] * width, dx, begin, end);
+            const std::int64_t row = tokens[r] - args.range.first;
+            if (row >= 0 && row < known) add_row(args.dtable_VM.as<float>() + row * width, dx, begin, end);
             if (args.dposition_TM.defined()) {
               add_row(args.dposition_TM.as<float>() + r % args.seq_len * width, dx, begin, end);
             }

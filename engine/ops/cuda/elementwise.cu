@@ -1,4 +1,4 @@
-// add, copy and conversion, fill, upload.
+// add, sums of parts, copy and conversion, fill, upload.
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/flat.cuh"
 
@@ -16,6 +16,22 @@ __global__ void add_kernel(T* out, const T* a, const T* b, std::int64_t elements
 #pragma unroll
     for (int i = 0; i < N; ++i) x[i] += y[i];
     store(out + first, count, access, x);
+  });
+}
+
+template <class T>
+__global__ void sum_parts_kernel(T* out, const T* parts, std::int64_t elements, std::int64_t count, Access access) {
+  constexpr int N = kVector<T>;
+  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t left) {
+    float sum[N];
+    load(parts + first, left, access, sum);
+    for (std::int64_t part = 1; part < count; ++part) {
+      float x[N];
+      load(parts + part * elements + first, left, access, x);
+#pragma unroll
+      for (int i = 0; i < N; ++i) sum[i] += x[i];
+    }
+    store(out + first, left, access, sum);
   });
 }
 
@@ -56,6 +72,15 @@ void CudaOps::do_add(TensorView out, TensorView a, TensorView b) {
   with_element_type(out.dtype, [&]<class T>() {
     launch("add", add_kernel<T>, flat_shape(out.elements(), kVector<T>, stream()), out.as<T>(), a.as<const T>(),
            b.as<const T>(), out.elements(), access_of({out.data, a.data, b.data}, 0, 1));
+  });
+}
+
+void CudaOps::do_sum_parts(TensorView out, TensorView parts) {
+  const std::int64_t elements = out.elements();
+  with_element_type(out.dtype, [&]<class T>() {
+    launch("sum_parts", sum_parts_kernel<T>, flat_shape(elements, kVector<T>, stream()), out.as<T>(),
+           parts.as<const T>(), elements, parts.elements() / elements,
+           access_of({out.data, parts.data}, elements, kVector<T>));
   });
 }
 

@@ -16,8 +16,23 @@ struct Tokens {
   const std::int32_t* ids;
   std::int64_t count;
   std::int64_t vocabulary;
+  std::int64_t first;  // of the table
+  std::int64_t rows;   // of the table
   BadToken* bad_token;
+
+  __device__ bool have_row(std::int64_t row) const { return row >= 0 && row < rows; }
 };
+
+Tokens tokens_of(const TensorView& tokens, const TensorView& table, const TokenRange& range, HostMailbox& mailbox) {
+  const std::int64_t rows = table.shape[0];
+  const std::int64_t vocabulary = range.all > 0 ? range.all : rows;
+  return {.ids = tokens.as<const std::int32_t>(),
+          .count = tokens.elements(),
+          .vocabulary = vocabulary,
+          .first = range.first,
+          .rows = rows,
+          .bad_token = mailbox.bad_token(HostMailbox::Reader::embedding, vocabulary)};
+}
 
 template <class T>
 __global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* position, std::int64_t seq_len,
@@ -27,13 +42,15 @@ __global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* pos
     const std::int32_t token = tokens.ids[row];
     const bool known = is_in(tokens.vocabulary, token);
     if (!known && threadIdx.x == 0) report_token(tokens.bad_token, row, token);
+    const std::int64_t of_table = token - tokens.first;
     for (std::int64_t first = threadIdx.x * N; first < width; first += static_cast<std::int64_t>(blockDim.x) * N) {
       float v[N];
-      if (known) {
-        load(table + token * width + first, width - first, access, v);
+      if (known && tokens.have_row(of_table)) {
+        load(table + of_table * width + first, width - first, access, v);
       } else {
+        const float nothing = known ? 0.0F : __uint_as_float(0x7FC00000U);  // a NaN: what follows must not look sound
 #pragma unroll
-        for (int i = 0; i < N; ++i) v[i] = __uint_as_float(0x7FC00000U);  // a NaN: what follows must not look sound
+        for (int i = 0; i < N; ++i) v[i] = nothing;
       }
       if (position != nullptr) {
         float p[N];
@@ -46,7 +63,7 @@ __global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* pos
   }
 }
 
-// Unknown tokens get the key behind all others, whose rows are left out.
+// Keys are rows of the table. Tokens that have none get the key behind all others, whose rows are left out.
 __global__ void number_tokens_kernel(std::uint32_t* keys, std::int32_t* places, Tokens tokens) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; row < tokens.count;
@@ -54,7 +71,8 @@ __global__ void number_tokens_kernel(std::uint32_t* keys, std::int32_t* places, 
     const std::int32_t token = tokens.ids[row];
     const bool known = is_in(tokens.vocabulary, token);
     if (!known) report_token(tokens.bad_token, row, token);
-    keys[row] = static_cast<std::uint32_t>(known ? token : tokens.vocabulary);
+    const std::int64_t of_table = token - tokens.first;
+    keys[row] = static_cast<std::uint32_t>(known && tokens.have_row(of_table) ? of_table : tokens.rows);
     places[row] = static_cast<std::int32_t>(row);
   }
 }
@@ -85,7 +103,7 @@ __global__ void table_kernel(float* dtable, const T* dx, SortedPairs sorted, Tok
   for (std::int64_t begin = blockIdx.x; begin < tokens.count; begin += gridDim.x) {
     const std::uint32_t token = sorted.keys[begin];
     if (begin > 0 && sorted.keys[begin - 1] == token) continue;
-    if (token == tokens.vocabulary) continue;
+    if (token == tokens.rows) continue;
     for_each_column_vector<N>(width, [&](std::int64_t first, std::int64_t count) {
       float* const out = dtable + token * width + first;
       float sum[N];
@@ -126,11 +144,7 @@ __global__ void position_kernel(float* dposition, const T* dx, std::int64_t rows
 
 void CudaOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
   const std::int64_t width = args.x_NM.shape[1];
-  const std::int64_t vocabulary = args.table_VM.shape[0];
-  const Tokens tokens{.ids = args.tokens_N.as<const std::int32_t>(),
-                      .count = args.x_NM.shape[0],
-                      .vocabulary = vocabulary,
-                      .bad_token = mailbox_.bad_token(HostMailbox::Reader::embedding, vocabulary)};
+  const Tokens tokens = tokens_of(args.tokens_N, args.table_VM, args.range, mailbox_);
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     launch("embedding_forward", forward_kernel<T>,
            {.grid = row_blocks(tokens.count), .block = row_threads(width, kVector<T>, 256), .stream = stream()},
@@ -141,18 +155,14 @@ void CudaOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
 
 void CudaOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
   const std::int64_t width = args.dx_NM.shape[1];
-  const std::int64_t vocabulary = args.dtable_VM.shape[0];
-  const Tokens tokens{.ids = args.tokens_N.as<const std::int32_t>(),
-                      .count = args.dx_NM.shape[0],
-                      .vocabulary = vocabulary,
-                      .bad_token = mailbox_.bad_token(HostMailbox::Reader::embedding, vocabulary)};
+  const Tokens tokens = tokens_of(args.tokens_N, args.dtable_VM, args.range, mailbox_);
   const std::int64_t n = tokens.count;
   auto* const keys = static_cast<std::uint32_t*>(workspace(workspace::embedding_sort_bytes(n), "embedding_backward"));
   auto* const places = reinterpret_cast<std::int32_t*>(keys + 2 * n);
   const SortPairs pairs{.keys = {keys, keys + n},
                         .values = {places, places + n},
                         .count = n,
-                        .key_bits = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(vocabulary))),
+                        .key_bits = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(tokens.rows))),
                         .scratch = places + 2 * n,
                         .scratch_bytes = workspace::embedding_sort_bytes(n) - 4 * n * size_bytes(DType::i32)};
   launch("number_tokens", number_tokens_kernel, {.grid = flat_blocks(n, 1), .block = kFlatThreads, .stream = stream()},

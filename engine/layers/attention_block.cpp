@@ -1,0 +1,203 @@
+#include "engine/layers/attention_block.h"
+
+#include <utility>
+
+#include "engine/ops/attention_parts.h"
+
+namespace perfbench::engine {
+namespace {
+
+constexpr auto kPart = FlopPart::attention_projection;
+using V = AttentionValue;
+
+spec::Saved saved_name(AttentionValue value) {
+  using spec::Saved;
+  switch (value) {
+    case V::input:
+      return Saved::layer_input;
+    case V::statistics:
+      return Saved::norm_statistics;
+    case V::query:
+      return Saved::query_proj;
+    case V::key:
+      return Saved::key_proj;
+    case V::value:
+      return Saved::value_proj;
+    case V::weights:
+      return Saved::attention_weights;
+    case V::context:
+    case V::logsumexp:
+    case V::count:
+      return Saved::context;
+  }
+  return Saved::context;
+}
+
+}  // namespace
+
+AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit)
+    : shared_(shared),
+      model_(shared.run.model),
+      name_(unit.name),
+      dims_(attention_of_rank(shared.run)),
+      norm_(unit, "attention_norm"),
+      query_(unit, "query"),
+      key_(unit, "key"),
+      value_(unit, "value"),
+      out_(unit, "out") {
+  const std::int64_t ranks = shared.tensor_parallel.ranks();
+  if (model_.n_kv_heads % ranks == 0) return;
+  // Fewer key and value heads than ranks: this rank's query heads read one of them.
+  all_keys_ = key_;
+  all_values_ = value_;
+  const std::int64_t head = shared.tensor_parallel.index() * model_.n_kv_heads / ranks;
+  key_ = key_.rows(head * model_.head_dim, model_.head_dim);
+  value_ = value_.rows(head * model_.head_dim, model_.head_dim);
+}
+
+std::size_t AttentionBlock::parameters() const {
+  return norm_.parameters() + query_.parameters() + key_.parameters() + value_.parameters() + out_.parameters();
+}
+
+void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const {
+  for (const auto name : names) {
+    saved.put_away(name, std::move(v[name]), shared_.remat[saved_name(name)], shared_.context, name_);
+  }
+}
+
+// All tokens of the normalised input, in the buffer.
+TensorView AttentionBlock::normalised(const GatheredUnit& weights, Values& v, TensorView buffer) const {
+  const Context& context = shared_.context;
+  const TensorView rows_RM = shared_.tensor_parallel.rows_of(buffer);
+  if (v.has(V::statistics)) {
+    context.ops.norm_apply(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
+  } else {
+    v[V::statistics] =
+        norm_statistics(context, model_, named("attention_statistics"), shared_.tensor_parallel.rows());
+    context.ops.norm_forward(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
+  }
+  return shared_.tensor_parallel.gather(buffer);
+}
+
+void AttentionBlock::rotate(TensorView x, Direction direction) const {
+  if (!shared_.rope_cos_sin_TD.defined()) return;
+  shared_.context.ops.rope({.x = x,
+                            .cos_sin_TD = shared_.rope_cos_sin_TD,
+                            .head_dim = model_.head_dim,
+                            .layout = model_.position.rope_layout,
+                            .direction = direction});
+}
+
+void AttentionBlock::compute_projections(const GatheredUnit& weights, Values& v) const {
+  if (v.has(V::statistics) && v.has(V::query) && v.has(V::key) && v.has(V::value)) return;
+  const Context& context = shared_.context;
+  const Tensor buffer = shared_.tensor_parallel.buffer(named("attention_norm"));
+  const TensorView normed_NM = normalised(weights, v, buffer);
+  const auto project = [&](AttentionValue which, const char* name, const Linear& linear, std::int64_t heads) {
+    if (v.has(which)) return;
+    v[which] = context.activation(named(name), Shape{shared_.tensor_parallel.tokens(), heads * dims_.head_dim});
+    linear_forward(context, weights, linear, v[which], normed_NM, kPart);
+    if (which != V::value) rotate(v[which], Direction::forward);
+  };
+  project(V::query, "query", query_, dims_.n_heads);
+  project(V::key, "key", key_, dims_.n_kv_heads);
+  project(V::value, "value", value_, dims_.n_kv_heads);
+}
+
+void AttentionBlock::compute(const GatheredUnit& weights, Values& v) const {
+  compute_projections(weights, v);
+  const Context& context = shared_.context;
+  const auto& d = dims_;
+  const bool missing_weights = shared_.run.attention == spec::AttentionKind::dot_product && !v.has(V::weights);
+  if (v.has(V::context) && v.has(V::logsumexp) && !missing_weights) return;
+  // The parts of attention come out of one operation; those that are there are written again with the same bits.
+  if (!v.has(V::context)) v[V::context] = context.activation(named("context"), v[V::query].view().shape);
+  if (!v.has(V::logsumexp)) {
+    v[V::logsumexp] = context.activation_f32(named("logsumexp"), Shape{d.batch, d.n_heads, d.seq_len});
+  }
+  if (missing_weights) {
+    v[V::weights] = context.activation(named("attention_weights"), Shape{d.batch, d.n_heads, d.seq_len, d.seq_len});
+  }
+  context.ops.attention_forward({.context = v[V::context],
+                                     .logsumexp_BHT = v[V::logsumexp],
+                                     .weights_BHTT = v[V::weights],
+                                     .query = v[V::query],
+                                     .key = v[V::key],
+                                     .value = v[V::value],
+                                     .dims = d,
+                                     .kind = shared_.run.attention});
+}
+
+Tensor AttentionBlock::project(const GatheredUnit& weights, const Values& v) const {
+  const auto& tp = shared_.tensor_parallel;
+  Tensor out_RM = shared_.context.activation(named("out_proj"), Shape{tp.rows(), model_.d_model});
+  PartialSums sums(shared_.context, tp, named("out_parts"), out_RM);
+  linear_forward(shared_.context, weights, out_, sums.tokens_NM(), v[V::context], kPart, bias_of(tp));
+  sums.finish();
+  return out_RM;
+}
+
+void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+                              TensorView dx_RM) const {
+  const Context& context = shared_.context;
+  const auto& tp = shared_.tensor_parallel;
+  const Shape query_shape = v[V::query].view().shape;
+  const Shape kv_shape = v[V::key].view().shape;
+  Tensor gathered_dx;
+  const TensorView dx_NM = tp.gather(dx_RM, gathered_dx, named("dout_proj"));
+  linear_backward_weight(context, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
+  Tensor dquery = context.workspace(named("dquery"), query_shape);
+  Tensor dkey = context.workspace(named("dkey"), kv_shape);
+  Tensor dvalue = context.workspace(named("dvalue"), kv_shape);
+  {
+    Tensor dcontext = context.workspace(named("dcontext"), query_shape);
+    linear_backward_input(context, weights, out_, dcontext, dx_NM, Write::overwrite, kPart);
+    gathered_dx.reset();
+    Tensor dweights_BHTT;
+    if (v.has(V::weights)) {
+      dweights_BHTT = context.workspace(named("dattention_weights"), v[V::weights].view().shape);
+    }
+    context.ops.attention_backward({.dquery = dquery,
+                                        .dkey = dkey,
+                                        .dvalue = dvalue,
+                                        .dcontext = dcontext,
+                                        .query = v[V::query],
+                                        .key = v[V::key],
+                                        .value = v[V::value],
+                                        .context = v[V::context],
+                                        .logsumexp_BHT = v[V::logsumexp],
+                                        .weights_BHTT = v[V::weights],
+                                        .dweights_BHTT = dweights_BHTT,
+                                        .dims = dims_,
+                                        .kind = shared_.run.attention});
+  }
+  rotate(dquery, Direction::backward);
+  rotate(dkey, Direction::backward);
+  backward_projections(weights, gradients, v, {dquery, dkey, dvalue}, dx_RM);
+}
+
+void AttentionBlock::backward_projections(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+                                          const Projections& d, TensorView dx_RM) const {
+  const Context& context = shared_.context;
+  const auto& tp = shared_.tensor_parallel;
+  Tensor buffer = tp.buffer(named("attention_norm"));
+  const TensorView normed_NM = normalised(weights, v, buffer);
+  if (all_keys_ && gradients.first_write() == Write::overwrite) {
+    zero_gradient(context, gradients, *all_keys_);
+    zero_gradient(context, gradients, *all_values_);
+  }
+  linear_backward_weight(context, gradients, query_, d.query, normed_NM, kPart);
+  linear_backward_weight(context, gradients, key_, d.key, normed_NM, kPart);
+  linear_backward_weight(context, gradients, value_, d.value, normed_NM, kPart);
+  // The normalised input has been read for the last time: its rows take their gradient.
+  const TensorView dnormed_RM = tp.rows_of(buffer);
+  PartialSums sums(context, tp, named("dattention_norm"), dnormed_RM, buffer);
+  linear_backward_input(context, weights, query_, sums.tokens_NM(), d.query, Write::overwrite, kPart);
+  linear_backward_input(context, weights, key_, sums.tokens_NM(), d.key, Write::accumulate, kPart);
+  linear_backward_input(context, weights, value_, sums.tokens_NM(), d.value, Write::accumulate, kPart);
+  sums.finish();
+  norm_backward(context, model_, weights, gradients, norm_,
+                {.dx = dx_RM, .dy = dnormed_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);
+}
+
+}  // namespace perfbench::engine

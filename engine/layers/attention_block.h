@@ -1,0 +1,74 @@
+// The first half of a decoder layer: what attention adds to the residual stream. Letters as in ops.h, H and K the heads
+// of this rank; R its rows of the residual stream (tensor_parallel.h).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "engine/layers/block_values.h"
+#include "engine/layers/layer_shared.h"
+#include "engine/layers/linear.h"
+#include "engine/layers/norm.h"
+
+namespace perfbench::engine {
+
+enum class AttentionValue {
+  input,       // x [R, M]
+  statistics,  // [1 or 2, R]
+  query,       // [N, H*D], after RoPE
+  key,         // [N, K*D], after RoPE
+  value,       // [N, K*D]
+  weights,     // [B, H, T, T], dot_product only
+  context,     // [N, H*D]
+  logsumexp,   // [B, H, T]
+  count
+};
+
+class AttentionBlock {
+ public:
+  using Values = BlockValues<AttentionValue>;
+  using Saved = SavedValues<AttentionValue>;
+
+  AttentionBlock(const LayerShared& shared, const UnitLayout& unit);
+  std::size_t parameters() const;
+
+  // Every value that is missing, in the order of the forward pass. The forward pass itself is this on values of which
+  // only the input is there, so that what is computed again has the same bits.
+  void compute(const GatheredUnit& weights, Values& v) const;
+  // The output projection [R, M]: the input is still to be added.
+  Tensor project(const GatheredUnit& weights, const Values& v) const;
+  void put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const;
+  // dx_RM comes as the gradient by the residual sum and becomes the gradient by the block's input.
+  void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, TensorView dx_RM) const;
+
+ private:
+  TensorView normalised(const GatheredUnit& weights, Values& v, TensorView buffer) const;
+  void compute_projections(const GatheredUnit& weights, Values& v) const;
+  void rotate(TensorView x, Direction direction) const;
+  // Gradients by what the projections give.
+  struct Projections {
+    TensorView query;
+    TensorView key;
+    TensorView value;
+  };
+  void backward_projections(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+                            const Projections& d, TensorView dx_RM) const;
+  std::string named(const char* what) const { return name_ + "." + what; }
+
+  const LayerShared& shared_;
+  const spec::ModelSpec& model_;
+  std::string name_;
+  AttentionDims dims_;  // of this rank's heads
+  Norm norm_;
+  Linear query_;
+  Linear key_;  // of this rank's heads, where every rank holds all
+  Linear value_;
+  Linear out_;
+  // Where every rank holds all key and value heads: whole, else absent.
+  std::optional<Linear> all_keys_;
+  std::optional<Linear> all_values_;
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,99 @@
+// The intermediates of one block of a layer that its backward pass reads, and what a policy does with each between the
+// two passes. A block names its own, by an enumeration `Value` whose last member is `count`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "engine/sharding/context.h"
+#include "workloads/spec/remat_policy.h"
+
+namespace perfbench::engine {
+
+template <class Value>
+inline constexpr std::size_t kValues = static_cast<std::size_t>(Value::count);
+
+template <class Value>
+class BlockValues {
+ public:
+  Tensor& operator[](Value v) { return values_[static_cast<std::size_t>(v)]; }
+  const Tensor& operator[](Value v) const { return values_[static_cast<std::size_t>(v)]; }
+  bool has(Value v) const { return (*this)[v].defined(); }
+
+ private:
+  std::array<Tensor, kValues<Value>> values_;
+};
+
+// What a block keeps of one microbatch from its forward to its backward pass.
+template <class Value>
+class SavedValues {
+ public:
+  // The value is no longer read by the forward pass: held, on its way to the host, or dropped.
+  void put_away(Value name, Tensor&& value, spec::SavePlace place, const Context& context, const std::string& layer) {
+    Tensor owned = std::move(value);
+    if (!owned.defined() || place == spec::SavePlace::remat) return;
+    if (place == spec::SavePlace::device) {
+      device_[name] = std::move(owned);
+      return;
+    }
+    const TensorView view = owned;
+    Tensor host(context.memory, {layer + ".host", MemoryScope::host, view.dtype, view.shape});
+    auto& moving = moving_[static_cast<std::size_t>(name)];
+    moving.pending = context.ops.transfer(host, view);
+    moving.device = std::move(owned);
+    host_[name] = std::move(host);
+  }
+
+  // Waits for what is on its way to the host and gives its device memory back. A layer later, so that the transfer runs
+  // beside that layer's computation.
+  void finish_offload() {
+    for (auto& moving : moving_) {
+      moving.pending.wait();
+      moving.device.reset();
+    }
+  }
+
+  // Starts to bring back what is on the host. A layer early, for the same reason.
+  void begin_fetch(const Context& context, const std::string& layer) {
+    for (std::size_t i = 0; i < kValues<Value>; ++i) {
+      const Tensor& host = host_[static_cast<Value>(i)];
+      if (!host.defined()) continue;
+      const TensorView view = host;
+      Tensor back(context.memory, {layer + ".fetched", MemoryScope::activations, view.dtype, view.shape});
+      moving_[i].pending = context.ops.transfer(back, view);
+      moving_[i].device = std::move(back);
+    }
+  }
+
+  // What is enqueued from now on follows the transfers of begin_fetch.
+  void finish_fetch() {
+    for (auto& moving : moving_) moving.pending.wait();
+  }
+
+  // Everything that was kept, on the device. What was dropped stays undefined. After finish_fetch.
+  BlockValues<Value> take() {
+    BlockValues<Value> values = std::exchange(device_, {});
+    for (std::size_t i = 0; i < kValues<Value>; ++i) {
+      const auto name = static_cast<Value>(i);
+      if (!moving_[i].device.defined()) continue;
+      values[name] = std::move(moving_[i].device);
+      host_[name].reset();
+    }
+    return values;
+  }
+
+ private:
+  // Goes in or out of this block's host copy. The order matters: who waits goes first.
+  struct Moving {
+    Tensor device;
+    Pending pending;
+  };
+
+  BlockValues<Value> device_;
+  BlockValues<Value> host_;
+  std::array<Moving, kValues<Value>> moving_;
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,37 @@
+// What all layers of a model share.
+#pragma once
+
+#include "engine/layers/linear.h"
+#include "engine/layers/tensor_parallel.h"
+#include "workloads/spec/remat_policy.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+struct LayerShared {
+  const Context& context;
+  const spec::RunSpec& run;
+  spec::RematPlan remat;
+  TensorView rope_cos_sin_TD;  // undefined without rotary positions
+  TensorParallel tensor_parallel;
+  TokenRange tokens;          // of this rank's rows of the embedding and columns of the logits
+};
+
+// The bias of a product of which the ranks along tp each make a part.
+inline Bias bias_of(const TensorParallel& ranks) {
+  return ranks.first() ? Bias::here : Bias::elsewhere;
+}
+
+// Marks what is computed again for the backward pass.
+class RecomputePass {
+ public:
+  explicit RecomputePass(Ops& ops) : ops_(ops) { ops_.set_pass(Pass::recompute); }
+  ~RecomputePass() { ops_.set_pass(Pass::first); }
+  RecomputePass(const RecomputePass&) = delete;
+  RecomputePass& operator=(const RecomputePass&) = delete;
+
+ private:
+  Ops& ops_;
+};
+
+}  // namespace perfbench::engine

@@ -1,0 +1,194 @@
+// Operations of ranks that have a part of the vocabulary each: put together they are the operation on all of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/core/error.h"
+#include "tests/engine/ops_under_test.h"
+#include "tests/engine/oracle/expect_within.h"
+#include "tests/engine/oracle/rows.h"
+
+namespace perfbench::engine {
+namespace {
+
+using oracle::expect_within;
+using oracle::gamma;
+using oracle::kUnitF32;
+using oracle::Operand;
+using oracle::random_ids;
+using oracle::random_operand;
+using oracle::RowsShape;
+using oracle::Values;
+
+class Vocabulary : public OpsTest, public testing::WithParamInterface<DType> {};
+INSTANTIATE_TEST_SUITE_P(Storage, Vocabulary, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& name) { return std::string(dtype_name(name.param)); });
+
+// The ranks' parts of a dim, of different sizes.
+struct Part {
+  std::int64_t begin;
+  std::int64_t size;
+};
+std::vector<Part> parts_of(std::int64_t whole, std::int64_t ranks) {
+  std::vector<Part> parts;
+  for (std::int64_t r = 0; r < ranks; ++r) parts.push_back({r * whole / ranks, (r + 1) * whole / ranks - r * whole / ranks});
+  return parts;
+}
+
+Values slice(const Values& all, std::int64_t first, std::int64_t count) {
+  return {all.begin() + first, all.begin() + first + count};
+}
+
+TEST_P(Vocabulary, ARankLooksUpTheTokensWhoseRowsItHas) {
+  const std::int64_t vocabulary = 11, width = 37, seq_len = 5, rows = 15;
+  const auto table = random_operand(GetParam(), Shape{vocabulary, width}, 1);
+  const auto position = random_operand(GetParam(), Shape{seq_len, width}, 2);
+  const auto tokens = random_ids(Shape{rows}, vocabulary, 3);
+  const auto ids = tokens.values();
+  for (const bool positions : {false, true}) {
+    for (const auto& part : parts_of(vocabulary, 3)) {
+      const Operand own(GetParam(), Shape{part.size, width}, slice(table.values(), part.begin * width, part.size * width));
+      const Operand x(GetParam(), Shape{rows, width}, Values(oracle::index(rows * width), 7.0));
+      ops_->embedding_forward({.x_NM = x,
+                               .tokens_N = tokens,
+                               .table_VM = own,
+                               .range = {.first = part.begin, .all = vocabulary},
+                               .position_TM = positions ? position.view() : TensorView{},
+                               .seq_len = seq_len});
+      Values want(x.size());
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const auto row = static_cast<std::int64_t>(ids[oracle::index(r)]) - part.begin;
+        for (std::int64_t i = 0; i < width; ++i) {
+          double& value = want[oracle::index(r * width + i)];
+          if (row >= 0 && row < part.size) value += own.values()[oracle::index(row * width + i)];
+          if (positions) value += position.values()[oracle::index(r % seq_len * width + i)];
+        }
+      }
+      expect_within(
+          x, want, [](std::size_t) { return 0.0; }, "x");
+    }
+  }
+}
+
+TEST_P(Vocabulary, ARankSumsTheGradientsOfItsRows) {
+  const std::int64_t vocabulary = 11, width = 37, seq_len = 5, rows = 40;
+  const auto tokens = random_ids(Shape{rows}, vocabulary, 3);
+  const auto dx = random_operand(GetParam(), Shape{rows, width}, 4);
+  const Operand whole(DType::f32, Shape{vocabulary, width});
+  ops_->embedding_backward({.dtable_VM = whole, .dx_NM = dx, .tokens_N = tokens, .seq_len = seq_len});
+  for (const auto& part : parts_of(vocabulary, 3)) {
+    const Operand own(DType::f32, Shape{part.size, width});
+    ops_->embedding_backward({.dtable_VM = own,
+                              .range = {.first = part.begin, .all = vocabulary},
+                              .dx_NM = dx,
+                              .tokens_N = tokens,
+                              .seq_len = seq_len});
+    EXPECT_EQ(own.values(), slice(whole.values(), part.begin * width, part.size * width));
+  }
+}
+
+// The fused operation's bound (ops_rows_test.cpp), two more roundings for each of a rank's three numbers, and gamma_ranks
+// for their sums.
+TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
+  constexpr std::int64_t kRanks = 3;
+  for (const RowsShape shape : {RowsShape{1, 3}, {3, 17}, {5, 1024}, {4, 3001}, {2, 50257}}) {
+    SCOPED_TRACE(shape.width);
+    const auto logits = random_operand(GetParam(), Shape{shape.rows, shape.width}, 1, 30.0);
+    const auto targets = random_ids(Shape{shape.rows}, static_cast<std::int32_t>(shape.width), 2);
+    constexpr double kScale = 0.125;
+    const auto want = oracle::cross_entropy(logits.values(), targets.values(), shape, kScale);
+    const Operand statistics(DType::f32, Shape{kRanks, kCrossEntropyStatistics, shape.rows});
+    const auto parts = parts_of(shape.width, kRanks);
+    std::vector<Operand> columns;
+    for (std::int64_t rank = 0; rank < kRanks; ++rank) {
+      const auto& part = parts[oracle::index(rank)];
+      Values own;
+      for (std::int64_t r = 0; r < shape.rows; ++r) {
+        const auto row = slice(logits.values(), r * shape.width + part.begin, part.size);
+        own.insert(own.end(), row.begin(), row.end());
+      }
+      columns.emplace_back(GetParam(), Shape{shape.rows, part.size}, own);
+      ops_->cross_entropy_part(
+          {.statistics_3N = statistics.view().slice(rank * kCrossEntropyStatistics * shape.rows,
+                                                    Shape{kCrossEntropyStatistics, shape.rows}),
+           .logits_NV = columns.back(),
+           .targets_N = targets,
+           .range = {.first = part.begin, .all = shape.width}});
+    }
+    constexpr double kArgument = 2.0 * 16.0 * kUnitF32;  // logits lie within 16 of the maximum
+    const double relative = gamma(64.0 + 16.0 + 8.0 + 2.0 * kCrossEntropyStatistics + kRanks) + kArgument;
+    for (std::int64_t rank = 0; rank < kRanks; ++rank) {
+      const auto& part = parts[oracle::index(rank)];
+      const Operand losses(DType::f32, Shape{shape.rows});
+      ops_->cross_entropy_whole({.losses_N = losses,
+                                 .logits_NV = columns[oracle::index(rank)],
+                                 .statistics_R3N = statistics,
+                                 .targets_N = targets,
+                                 .range = {.first = part.begin, .all = shape.width},
+                                 .gradient_scale = kScale});
+      expect_within(
+          losses, want.losses, [&](std::size_t) { return relative; }, "losses");
+      Values dlogits;
+      for (std::int64_t r = 0; r < shape.rows; ++r) {
+        const auto row = slice(want.dlogits, r * shape.width + part.begin, part.size);
+        dlogits.insert(dlogits.end(), row.begin(), row.end());
+      }
+      expect_within(
+          columns[oracle::index(rank)], dlogits,
+          [&](std::size_t i) { return relative * std::abs(dlogits[i]) + relative * 1e-9; }, "dlogits");
+    }
+  }
+}
+
+TEST_P(Vocabulary, ATokenOutsideTheWholeVocabularyIsBadInput) {
+  const Operand table(GetParam(), Shape{4, 8});
+  const Operand x(GetParam(), Shape{2, 8});
+  const Operand value(DType::f64, Shape{1});
+  const Operand statistics(DType::f32, Shape{kCrossEntropyStatistics, 2});
+  constexpr TokenRange kRange{.first = 4, .all = 10};
+  const auto use = [&](double token) {
+    const Operand tokens(DType::i32, Shape{2}, {3, token});
+    ops_->embedding_forward({.x_NM = x, .tokens_N = tokens, .table_VM = table, .range = kRange, .seq_len = 2});
+    ops_->read_f64(value);
+    ops_->cross_entropy_part({.statistics_3N = statistics, .logits_NV = x.view().slice(0, Shape{2, 4}), .targets_N = tokens, .range = kRange});
+    ops_->read_f64(value);
+  };
+  EXPECT_NO_THROW(use(9.0));
+  EXPECT_THROW(use(10.0), BadInput);
+  EXPECT_THROW(use(-1.0), BadInput);
+  const Operand tokens(DType::i32, Shape{2}, {3, 10});
+  EXPECT_THROW(
+      {
+        ops_->cross_entropy_part({.statistics_3N = statistics, .logits_NV = x.view().slice(0, Shape{2, 4}), .targets_N = tokens, .range = kRange});
+        ops_->read_f64(value);
+      },
+      BadInput);
+  EXPECT_THROW(ops_->embedding_forward({.x_NM = x,
+                                        .tokens_N = tokens,
+                                        .table_VM = table,
+                                        .range = {.first = 8, .all = 10},
+                                        .seq_len = 2}),
+               LogicFault);
+}
+
+// In f32, in their order, rounded once: the bits are known.
+TEST_P(Vocabulary, SumsOfPartsAreRoundedOnce) {
+  for (const std::int64_t n : {1, 7, 1003, 4096}) {
+    const std::int64_t count = 5;
+    const auto parts = random_operand(GetParam(), Shape{count, n}, 1, 3.0);
+    const Operand out(GetParam(), Shape{n});
+    ops_->sum_parts(out, parts);
+    const auto values = parts.values();
+    Values want(oracle::index(n));
+    for (std::int64_t i = 0; i < n; ++i) {
+      float sum = static_cast<float>(values[oracle::index(i)]);
+      for (std::int64_t part = 1; part < count; ++part) sum += static_cast<float>(values[oracle::index(part * n + i)]);
+      want[oracle::index(i)] = static_cast<double>(sum);
+    }
+    EXPECT_EQ(out.values(), Operand(GetParam(), Shape{n}, want).values());
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine

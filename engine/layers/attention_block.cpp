@@ -5,12 +5,8 @@
 #include "engine/ops/attention_parts.h"
 
 namespace perfbench::engine {
-namespace {
 
-constexpr auto kPart = FlopPart::attention_projection;
-using V = AttentionValue;
-
-spec::Saved saved_name(AttentionValue value) {
+spec::Saved AttentionBlock::saved_name(AttentionValue value) {
   using spec::Saved;
   switch (value) {
     case V::input:
@@ -32,8 +28,6 @@ spec::Saved saved_name(AttentionValue value) {
   }
   return Saved::context;
 }
-
-}  // namespace
 
 AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit)
     : shared_(shared),

@@ -44,6 +44,10 @@ class AttentionBlock {
   void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, TensorView dx_RM) const;
 
  private:
+  using V = AttentionValue;
+  static constexpr auto kPart = FlopPart::attention_projection;
+
+  static spec::Saved saved_name(AttentionValue value);
   TensorView normalised(const GatheredUnit& weights, Values& v, TensorView buffer) const;
   void compute_projections(const GatheredUnit& weights, Values& v) const;
   void rotate(TensorView x, Direction direction) const;

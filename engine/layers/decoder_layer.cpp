@@ -3,12 +3,6 @@
 #include <utility>
 
 namespace perfbench::engine {
-namespace {
-
-using A = AttentionValue;
-using F = FeedForwardValue;
-
-}  // namespace
 
 DecoderLayer::DecoderLayer(const LayerShared& shared, const UnitLayout& unit)
     : shared_(shared), name_(unit.name), attention_(shared, unit), feed_forward_(shared, unit) {
@@ -18,13 +12,13 @@ DecoderLayer::DecoderLayer(const LayerShared& shared, const UnitLayout& unit)
 Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_RM, LayerState& state) const {
   AttentionBlock::Values a;
   FeedForwardBlock::Values f;
-  a[A::input] = std::move(x_RM);
+  a[AttentionValue::input] = std::move(x_RM);
   attention_.compute(weights, a);
-  attention_.put_away({A::statistics, A::query, A::key, A::value, A::weights, A::logsumexp}, a, state.attention);
-  f[F::input] = attention_.project(weights, a);
-  attention_.put_away({A::context}, a, state.attention);
-  Tensor normed = feed_forward_.normalise(weights, f, a[A::input]);
-  attention_.put_away({A::input}, a, state.attention);
+  attention_.put_away({AttentionValue::statistics, AttentionValue::query, AttentionValue::key, AttentionValue::value, AttentionValue::weights, AttentionValue::logsumexp}, a, state.attention);
+  f[FeedForwardValue::input] = attention_.project(weights, a);
+  attention_.put_away({AttentionValue::context}, a, state.attention);
+  Tensor normed = feed_forward_.normalise(weights, f, a[AttentionValue::input]);
+  attention_.put_away({AttentionValue::input}, a, state.attention);
   Tensor product_NF = feed_forward_.compute(weights, f, std::move(normed));
   return feed_forward_.finish(weights, f, std::move(product_NF), state.feed_forward);
 }
@@ -39,9 +33,9 @@ Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget&
     RecomputePass recompute(shared_.context.ops);
     attention_.compute(weights, a);
     TensorView missing_RM;
-    if (!f.has(F::input)) {
-      f[F::input] = attention_.project(weights, a);
-      missing_RM = a[A::input];
+    if (!f.has(FeedForwardValue::input)) {
+      f[FeedForwardValue::input] = attention_.project(weights, a);
+      missing_RM = a[AttentionValue::input];
     }
     product_NF = feed_forward_.compute(weights, f, feed_forward_.normalise(weights, f, missing_RM));
   }

@@ -3,12 +3,6 @@
 #include <utility>
 
 namespace perfbench::engine {
-namespace {
-
-constexpr auto kPart = FlopPart::feed_forward;
-using V = FeedForwardValue;
-
-}  // namespace
 
 FeedForwardBlock::FeedForwardBlock(const LayerShared& shared, const UnitLayout& unit)
     : shared_(shared),

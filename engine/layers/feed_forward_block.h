@@ -42,6 +42,9 @@ class FeedForwardBlock {
                 TensorView dy_RM) const;
 
  private:
+  using V = FeedForwardValue;
+  static constexpr auto kPart = FlopPart::feed_forward;
+
   // Products whose activation is their epilogue.
   bool fuses_activation() const { return model_.activation == spec::Activation::gelu_tanh; }
   Tensor activated(const Values& v, Tensor product_NF) const;

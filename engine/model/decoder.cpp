@@ -44,22 +44,21 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
       rope_cos_sin_TD_(make_rope_table(context, run)),
       shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view(),
               TensorParallel(context, run.microbatch() * run.seq_len, run.model.d_model),
-              tokens_of_rank(run.model, context.collectives.mesh())},
-      states_(static_cast<std::size_t>(run.model.layers)) {
+              tokens_of_rank(run.model, context.collectives.mesh())} {
   layers_.reserve(static_cast<std::size_t>(run.model.layers));
   for (std::int64_t i = 0; i < run.model.layers; ++i) layers_.emplace_back(shared_, store.unit(store.layer(i)).layout);
 }
 
-void Decoder::train(const Microbatch& batch) {
-  gatherer_.begin_microbatch(batch.index, batch.kind);
-  Tensor dx_RM;
-  {
-    PhaseClock::Scope forward(context_.clock, Phase::forward);
-    Tensor x_RM = layers_forward(embed(batch));
-    dx_RM = loss(batch, x_RM);
-  }
+void Decoder::forward(const Microbatch& batch, State& state) {
+  PhaseClock::Scope forward(context_.clock, Phase::forward);
+  gatherer_.begin_microbatch(batch.index, batch.kind);  // the loss has gradients already
+  Tensor x_RM = layers_forward(embed(batch), state);
+  state.dx_RM = loss(batch, x_RM);
+}
+
+void Decoder::backward(const Microbatch& batch, State& state) {
   PhaseClock::Scope backward(context_.clock, Phase::backward);
-  dx_RM = layers_backward(std::move(dx_RM));
+  Tensor dx_RM = layers_backward(std::move(state.dx_RM), state);
   embed_backward(batch, dx_RM);
 }
 
@@ -90,7 +89,8 @@ Tensor Decoder::embed(const Microbatch& batch) {
   return x_RM;
 }
 
-Tensor Decoder::layers_forward(Tensor x_RM) {
+Tensor Decoder::layers_forward(Tensor x_RM, State& state) {
+  const auto of_layer = [&](std::int64_t i) -> LayerState& { return state.layers[static_cast<std::size_t>(i)]; };
   GatheredUnit next = gatherer_.gather(store_.layer(0));
   for (std::int64_t i = 0; i < run_.model.layers; ++i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
@@ -99,14 +99,14 @@ Tensor Decoder::layers_forward(Tensor x_RM) {
     if (more && prefetches()) next = gatherer_.gather(store_.layer(i + 1));
     weights.wait(context_.clock);
     run_layer(layer_forward_, [&] {
-      x_RM = layer(i).forward(weights, std::move(x_RM), state(i));
-      if (records_layers()) state(i).finish_offload();
+      x_RM = layer(i).forward(weights, std::move(x_RM), of_layer(i));
+      if (records_layers()) of_layer(i).finish_offload();
     });
     weights = GatheredUnit();
-    if (i > 0) state(i - 1).finish_offload();
+    if (i > 0) of_layer(i - 1).finish_offload();
     if (more && !prefetches()) next = gatherer_.gather(store_.layer(i + 1));
   }
-  states_.back().finish_offload();
+  state.layers.back().finish_offload();
   return x_RM;
 }
 
@@ -140,19 +140,20 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
   return dx_RM;
 }
 
-Tensor Decoder::layers_backward(Tensor dx_RM) {
+Tensor Decoder::layers_backward(Tensor dx_RM, State& state) {
+  const auto of_layer = [&](std::int64_t i) -> LayerState& { return state.layers[static_cast<std::size_t>(i)]; };
   const std::int64_t last = run_.model.layers - 1;
   GatheredUnit next = gatherer_.gather(store_.layer(last));
-  layer(last).begin_fetch(state(last));
+  layer(last).begin_fetch(of_layer(last));
   for (std::int64_t i = last; i >= 0; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const RangeSpan range = range_of(store_.layer(i));
     if (i > 0 && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
-    if (i > 0) layer(i - 1).begin_fetch(state(i - 1));
-    state(i).finish_fetch();
-    run_layer(layer_backward_, [&] { dx_RM = layer(i).backward(weights, gradients, std::move(dx_RM), state(i)); });
+    if (i > 0) layer(i - 1).begin_fetch(of_layer(i - 1));
+    of_layer(i).finish_fetch();
+    run_layer(layer_backward_, [&] { dx_RM = layer(i).backward(weights, gradients, std::move(dx_RM), of_layer(i)); });
     weights = GatheredUnit();
     gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
     if (i > 0 && !prefetches()) next = gatherer_.gather(store_.layer(i - 1));

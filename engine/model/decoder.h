@@ -18,7 +18,7 @@ class Decoder {
   // `store` has the model's parameters.
   Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store);
 
-  // Forward and backward of one microbatch. Gradients are added to the units', losses to loss_sum (f64 [1]).
+  // One microbatch: losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back.
   struct Microbatch {
     TensorView tokens_N;
     TensorView targets_N;
@@ -26,7 +26,14 @@ class Decoder {
     std::int64_t index = 0;
     UnitGatherer::Microbatch kind = UnitGatherer::Microbatch::last;
   };
-  void train(const Microbatch& batch);
+  // What waits between the two.
+  struct State {
+    std::vector<LayerState> layers;
+    Tensor dx_RM;  // from the loss
+  };
+  State new_state() const { return {.layers = std::vector<LayerState>(layers_.size()), .dx_RM = {}}; }
+  void forward(const Microbatch& batch, State& state);
+  void backward(const Microbatch& batch, State& state);
 
   UnitGatherer& gatherer() { return gatherer_; }
 
@@ -43,14 +50,13 @@ class Decoder {
 
   Tensor embed(const Microbatch& batch);
   // The residual stream and its gradient, by this rank's rows.
-  Tensor layers_forward(Tensor x_RM);
+  Tensor layers_forward(Tensor x_RM, State& state);
   Tensor loss(const Microbatch& batch, const Tensor& x_RM);
-  Tensor layers_backward(Tensor dx_RM);
+  Tensor layers_backward(Tensor dx_RM, State& state);
   void embed_backward(const Microbatch& batch, const Tensor& dx_RM);
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
   const DecoderLayer& layer(std::int64_t i) const { return layers_[static_cast<std::size_t>(i)]; }
-  LayerState& state(std::int64_t i) { return states_[static_cast<std::size_t>(i)]; }
   // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
   // within it or outside of it.
   bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
@@ -67,7 +73,6 @@ class Decoder {
   Tensor rope_cos_sin_TD_;
   LayerShared shared_;
   std::vector<DecoderLayer> layers_;
-  std::vector<LayerState> states_;  // of the microbatch between its two passes
 };
 
 }  // namespace perfbench::engine

@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
+#include "engine/train/pipeline_schedule.h"
 
 namespace perfbench::engine {
 namespace {
@@ -65,6 +66,7 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       workspace_(make_workspace(context, run)),
       store_(context, run.model, init, keeps_bf16_weights(context, run)),
       decoder_(context, run, store_),
+      state_(decoder_.new_state()),
       optimizer_(context, run.optimizer),
       tokens_(token_buffer(context, "tokens", run.grad_accum * microbatch_tokens())),
       targets_(token_buffer(context, "targets", run.grad_accum * microbatch_tokens())),
@@ -89,18 +91,23 @@ void Trainer::load(std::int64_t step) {
   context_.ops.upload(targets_, host_targets_.data());
 }
 
+Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
+  const Shape shape{microbatch_tokens()};
+  const bool last = index + 1 == run_.grad_accum;
+  return {.tokens_N = tokens_.view().slice(index * microbatch_tokens(), shape),
+          .targets_N = targets_.view().slice(index * microbatch_tokens(), shape),
+          .loss_sum = loss_sum_,
+          .index = index,
+          .kind = last ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle};
+}
+
 // From here to the end of the update the host tells the device nothing that differs from step to step and waits for
 // nothing that it computes, so a device may run behind it.
 void Trainer::train() {
   context_.ops.fill(loss_sum_, 0.0);
-  const Shape microbatch{microbatch_tokens()};
-  for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
-    decoder_.train(
-        {.tokens_N = tokens_.view().slice(m * microbatch_tokens(), microbatch),
-         .targets_N = targets_.view().slice(m * microbatch_tokens(), microbatch),
-         .loss_sum = loss_sum_,
-         .index = m,
-         .kind = m + 1 == run_.grad_accum ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle});
+  for (const auto& action : pipeline_actions({.microbatches = run_.grad_accum}, 0)) {
+    if (action.kind == PipelineAction::Kind::forward) decoder_.forward(microbatch(action.microbatch), state_);
+    if (action.kind == PipelineAction::Kind::backward) decoder_.backward(microbatch(action.microbatch), state_);
   }
   decoder_.gatherer().finish_gradients();
   optimizer_.update(store_);

@@ -33,6 +33,7 @@ class Trainer {
  private:
   std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
   void load(std::int64_t step);
+  Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
   void sum_loss();
 
@@ -42,6 +43,7 @@ class Trainer {
   Tensor workspace_;  // of the operations, where the backend needs one
   ParameterStore store_;
   Decoder decoder_;
+  Decoder::State state_;  // of the microbatch between its two passes
   AdamwOptimizer optimizer_;
   RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other

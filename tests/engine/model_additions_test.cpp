@@ -51,13 +51,16 @@ void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
   Tensor loss(memory, {"loss", MemoryScope::workspace, DType::f64, Shape{1}});
   const std::vector<std::int32_t> zeros(static_cast<std::size_t>(microbatch.elements()));
   ops.upload(tokens, zeros.data());
+  auto state = decoder.new_state();
   for (std::int64_t m = 0; m < run.grad_accum; ++m) {
-    decoder.train(
-        {.tokens_N = tokens,
-         .targets_N = tokens,
-         .loss_sum = loss,
-         .index = m,
-         .kind = m + 1 == run.grad_accum ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle});
+    const Decoder::Microbatch batch{
+        .tokens_N = tokens,
+        .targets_N = tokens,
+        .loss_sum = loss,
+        .index = m,
+        .kind = m + 1 == run.grad_accum ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle};
+    decoder.forward(batch, state);
+    decoder.backward(batch, state);
   }
 }
 

@@ -1,5 +1,5 @@
 perfbench_test(engine_train_tests
-  SOURCES main_cpu_backend_test.cpp ops_costs_test.cpp train_dry_walk_test.cpp train_operations_test.cpp
+  SOURCES main_cpu_backend_test.cpp ops_costs_test.cpp train_dry_walk_test.cpp train_pipeline_schedule_test.cpp train_operations_test.cpp
     ${PROJECT_SOURCE_DIR}/engine/main/backend.cpp ${PROJECT_SOURCE_DIR}/engine/main/no_cuda.cpp
   DEPENDS perfbench_train perfbench_ops_cpu)
 if(TARGET perfbench-engine)

@@ -215,9 +215,9 @@ TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
 
 TEST(DryWalk, SaysWhyARunIsInfeasible) {
   auto run = llama_tiny();
-  run.mesh.ici.tp = 2;
+  run.mesh.ici.pp = 3;
   EXPECT_FALSE(dry_walk(run, 0).feasible);
-  EXPECT_NE(dry_walk(run, 0).reason.find("tensor parallelism"), std::string::npos);
+  EXPECT_NE(dry_walk(run, 0).reason.find("pipeline parallelism"), std::string::npos);
   run = llama_tiny();
   run.memory_limit_bytes = 1000;
   EXPECT_FALSE(dry_walk(run, 0).feasible);

@@ -113,7 +113,9 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   auto run = sound_run();
   EXPECT_FALSE(unsupported(run).has_value());
   run.mesh.ici.tp = 2;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("tensor parallelism"));
+  EXPECT_FALSE(unsupported(run).has_value());
+  run.mesh.ici.pp = 2;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("pipeline parallelism"));
   run = sound_run();
   run.model.moe.n_experts = 8;
   EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("experts"));

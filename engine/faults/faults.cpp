@@ -28,6 +28,11 @@ class WrongGradient : public cpu::CpuOps {
     wrong.gradient_scale = -args.gradient_scale;
     CpuOps::do_cross_entropy(wrong);
   }
+  void do_cross_entropy_whole(const CrossEntropyWholeArgs& args) override {
+    auto wrong = args;
+    wrong.gradient_scale = -args.gradient_scale;
+    CpuOps::do_cross_entropy_whole(wrong);
+  }
 };
 
 struct Wanted {

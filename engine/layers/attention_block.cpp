@@ -66,8 +66,7 @@ TensorView AttentionBlock::normalised(const GatheredUnit& weights, Values& v, Te
   if (v.has(V::statistics)) {
     context.ops.norm_apply(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
   } else {
-    v[V::statistics] =
-        norm_statistics(context, model_, named("attention_statistics"), shared_.tensor_parallel.rows());
+    v[V::statistics] = norm_statistics(context, model_, named("attention_statistics"), shared_.tensor_parallel.rows());
     context.ops.norm_forward(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
   }
   return shared_.tensor_parallel.gather(buffer);
@@ -113,13 +112,13 @@ void AttentionBlock::compute(const GatheredUnit& weights, Values& v) const {
     v[V::weights] = context.activation(named("attention_weights"), Shape{d.batch, d.n_heads, d.seq_len, d.seq_len});
   }
   context.ops.attention_forward({.context = v[V::context],
-                                     .logsumexp_BHT = v[V::logsumexp],
-                                     .weights_BHTT = v[V::weights],
-                                     .query = v[V::query],
-                                     .key = v[V::key],
-                                     .value = v[V::value],
-                                     .dims = d,
-                                     .kind = shared_.run.attention});
+                                 .logsumexp_BHT = v[V::logsumexp],
+                                 .weights_BHTT = v[V::weights],
+                                 .query = v[V::query],
+                                 .key = v[V::key],
+                                 .value = v[V::value],
+                                 .dims = d,
+                                 .kind = shared_.run.attention});
 }
 
 Tensor AttentionBlock::project(const GatheredUnit& weights, const Values& v) const {
@@ -152,18 +151,18 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
       dweights_BHTT = context.workspace(named("dattention_weights"), v[V::weights].view().shape);
     }
     context.ops.attention_backward({.dquery = dquery,
-                                        .dkey = dkey,
-                                        .dvalue = dvalue,
-                                        .dcontext = dcontext,
-                                        .query = v[V::query],
-                                        .key = v[V::key],
-                                        .value = v[V::value],
-                                        .context = v[V::context],
-                                        .logsumexp_BHT = v[V::logsumexp],
-                                        .weights_BHTT = v[V::weights],
-                                        .dweights_BHTT = dweights_BHTT,
-                                        .dims = dims_,
-                                        .kind = shared_.run.attention});
+                                    .dkey = dkey,
+                                    .dvalue = dvalue,
+                                    .dcontext = dcontext,
+                                    .query = v[V::query],
+                                    .key = v[V::key],
+                                    .value = v[V::value],
+                                    .context = v[V::context],
+                                    .logsumexp_BHT = v[V::logsumexp],
+                                    .weights_BHTT = v[V::weights],
+                                    .dweights_BHTT = dweights_BHTT,
+                                    .dims = dims_,
+                                    .kind = shared_.run.attention});
   }
   rotate(dquery, Direction::backward);
   rotate(dkey, Direction::backward);

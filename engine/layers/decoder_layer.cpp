@@ -14,7 +14,9 @@ Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_RM, LayerStat
   FeedForwardBlock::Values f;
   a[AttentionValue::input] = std::move(x_RM);
   attention_.compute(weights, a);
-  attention_.put_away({AttentionValue::statistics, AttentionValue::query, AttentionValue::key, AttentionValue::value, AttentionValue::weights, AttentionValue::logsumexp}, a, state.attention);
+  attention_.put_away({AttentionValue::statistics, AttentionValue::query, AttentionValue::key, AttentionValue::value,
+                       AttentionValue::weights, AttentionValue::logsumexp},
+                      a, state.attention);
   f[FeedForwardValue::input] = attention_.project(weights, a);
   attention_.put_away({AttentionValue::context}, a, state.attention);
   Tensor normed = feed_forward_.normalise(weights, f, a[AttentionValue::input]);

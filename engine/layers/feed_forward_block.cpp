@@ -53,8 +53,7 @@ Tensor FeedForwardBlock::normalise(const GatheredUnit& weights, Values& v, Tenso
   }
   Tensor normed = tp.buffer(named("mlp_norm"));
   if (!has_statistics) v[V::statistics] = norm_statistics(context, model_, named("mlp_statistics"), tp.rows());
-  NormForwardArgs args =
-      norm_forward_args(model_, weights, norm_, tp.rows_of(normed), v[V::statistics], input_RM);
+  NormForwardArgs args = norm_forward_args(model_, weights, norm_, tp.rows_of(normed), v[V::statistics], input_RM);
   args.residual_NM = missing_RM;
   if (has_statistics) {
     context.ops.norm_apply(args);
@@ -135,10 +134,8 @@ void FeedForwardBlock::backward(const GatheredUnit& weights, const GradientTarge
     }
   }
   if (!fuses_activation()) {
-    context.ops.activation_backward({.gate_NF = v[V::gate],
-                                     .up_NF = v[V::up],
-                                     .dproduct_NF = product_NF,
-                                     .kind = model_.activation});
+    context.ops.activation_backward(
+        {.gate_NF = v[V::gate], .up_NF = v[V::up], .dproduct_NF = product_NF, .kind = model_.activation});
     product_NF.reset();
   }
   backward_up(weights, gradients, v, dy_RM);

@@ -14,7 +14,7 @@ struct LayerShared {
   spec::RematPlan remat;
   TensorView rope_cos_sin_TD;  // undefined without rotary positions
   TensorParallel tensor_parallel;
-  TokenRange tokens;          // of this rank's rows of the embedding and columns of the logits
+  TokenRange tokens;  // of this rank's rows of the embedding and columns of the logits
 };
 
 // The bias of a product of which the ranks along tp each make a part.

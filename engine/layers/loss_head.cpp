@@ -10,19 +10,16 @@ void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView ta
   const Context& context = args.shared.context;
   const auto& tp = args.shared.tensor_parallel;
   if (tp.ranks() == 1) {
-    context.ops.cross_entropy({.losses_N = losses_C,
-                               .logits_NV = logits_CV,
-                               .targets_N = targets_C,
-                               .gradient_scale = args.gradient_scale});
+    context.ops.cross_entropy(
+        {.losses_N = losses_C, .logits_NV = logits_CV, .targets_N = targets_C, .gradient_scale = args.gradient_scale});
     return;
   }
   const std::int64_t rows = logits_CV.shape[0];
   const Tensor own = context.activation_f32("head.own_statistics", Shape{kCrossEntropyStatistics, rows});
-  const Tensor all = context.activation_f32("head.statistics_of_ranks", Shape{tp.ranks(), kCrossEntropyStatistics, rows});
-  context.ops.cross_entropy_part({.statistics_3N = own,
-                                  .logits_NV = logits_CV,
-                                  .targets_N = targets_C,
-                                  .range = args.shared.tokens});
+  const Tensor all =
+      context.activation_f32("head.statistics_of_ranks", Shape{tp.ranks(), kCrossEntropyStatistics, rows});
+  context.ops.cross_entropy_part(
+      {.statistics_3N = own, .logits_NV = logits_CV, .targets_N = targets_C, .range = args.shared.tokens});
   {
     PhaseClock::Scope scope(context.clock, Phase::exposed_comm);
     context.collectives.all_gather("S/tp -> S", all, own, Lane::in_line).wait();
@@ -54,11 +51,8 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
     const TensorView logits_CV = logits.view().reshaped(Shape{rows, vocabulary});
     const TensorView losses_C = losses.view().reshaped(Shape{rows});
     const TensorView normed_CM = normed_NM.slice(first * m, Shape{rows, m});
-    context.ops.matmul({.a = normed_CM,
-                        .b = weight_VM,
-                        .c = logits_CV,
-                        .transpose_b = Transpose::yes,
-                        .part = FlopPart::unembedding});
+    context.ops.matmul(
+        {.a = normed_CM, .b = weight_VM, .c = logits_CV, .transpose_b = Transpose::yes, .part = FlopPart::unembedding});
     cross_entropy(args, logits_CV, args.targets_N.slice(first, Shape{rows}), losses_C);
     context.ops.sum(args.loss_sum, losses_C, Write::accumulate);
     PhaseClock::Scope backward(context.clock, Phase::backward);

@@ -1,10 +1,11 @@
-// How the ranks along tp share a layer: the residual stream, and what is done to each of its rows alone, is cut by rows;
-// in the products between, a rank has all tokens and a part of the heads or of the hidden width. The rows are gathered
-// before, the partial sums added and cut after (Korthikanti et al., "Reducing Activation Recomputation in Large
-// Transformer Models", arXiv:2205.05198, 4.2.2). With one rank there is nothing to do, and nothing is allocated for it.
+// How the ranks along tp share a layer: the residual stream, and what is done to each of its rows alone, is cut by
+// rows; in the products between, a rank has all tokens and a part of the heads or of the hidden width. The rows are
+// gathered before, the partial sums added and cut after (Korthikanti et al., "Reducing Activation Recomputation in
+// Large Transformer Models", arXiv:2205.05198, 4.2.2). With one rank there is nothing to do, and nothing is allocated
+// for it.
 //
-// R rows of a rank: N tokens over the ranks, rounded up. Rows beyond the N tokens, which are the last rank's, hold
-// nothing: their sums are zero, and so are their gradients.
+// R rows of a rank: N tokens over the ranks, rounded up. Rows beyond the N tokens hold nothing: their sums are zero,
+// and so are their gradients.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,7 @@ class PartialSums {
               TensorView buffer = {});
   // To be written, and added to: this rank's part.
   TensorView tokens_NM() const { return ranks_.tokens_of(parts_); }
-  // Once the part is complete. In f32, and rounded once, whatever the type.
+  // Once the part is complete. Parts have the type of the sum, and are added in f32.
   void finish();
 
  private:

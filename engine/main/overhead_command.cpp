@@ -44,8 +44,7 @@ EngineExit overhead_command(const std::vector<std::string>& args) {
   run.trace_steps = 1;  // or the backend makes no tracer
   Assembly assembly(run, make_backend(run, nullptr), {.tokens = make_token_source(run)});
   run_watched_steps(assembly.context(), assembly.trainer(), run,
-                    {.device = assembly.tracer(), .telemetry = assembly.telemetry()},
-                    rounds, print);
+                    {.device = assembly.tracer(), .telemetry = assembly.telemetry()}, rounds, print);
   return EngineExit::ok;
 }
 

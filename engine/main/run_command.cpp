@@ -85,10 +85,9 @@ class GpuSampleFile {
 
 void trace(const fs::path& dir, const spec::RunSpec& run, Assembly& assembly) {
   const std::int64_t rank = assembly.context().collectives.mesh().rank();
-  const auto problem =
-      run_traced_steps(assembly.context(), assembly.trainer(), run,
-                       {.first = run.steps, .count = run.trace_steps, .device = assembly.tracer()},
-                       dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
+  const auto problem = run_traced_steps(assembly.context(), assembly.trainer(), run,
+                                        {.first = run.steps, .count = run.trace_steps, .device = assembly.tracer()},
+                                        dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
   if (problem.empty()) return;
   std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
                problem.c_str());

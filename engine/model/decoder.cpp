@@ -42,7 +42,10 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
                 prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none),
       outer_(store, run.model.tied_embedding),
       rope_cos_sin_TD_(make_rope_table(context, run)),
-      shared_{context, run, spec::resolve_remat(run), rope_cos_sin_TD_.view(),
+      shared_{context,
+              run,
+              spec::resolve_remat(run),
+              rope_cos_sin_TD_.view(),
               TensorParallel(context, run.microbatch() * run.seq_len, run.model.d_model),
               tokens_of_rank(run.model, context.collectives.mesh())} {
   layers_.reserve(static_cast<std::size_t>(run.model.layers));
@@ -78,13 +81,12 @@ Tensor Decoder::embed(const Microbatch& batch) {
   weights.wait(context_.clock);
   Tensor x_RM = context_.activation("layers.0.layer_input", Shape{tp.rows(), run_.model.d_model});
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
-  context_.ops.embedding_forward(
-      {.x_NM = sums.tokens_NM(),
-       .tokens_N = batch.tokens_N,
-       .table_VM = weights.weight(outer_.token_embedding),
-       .range = shared_.tokens,
-       .position_TM = tp.first() ? weights.weight(outer_.position_embedding) : TensorView{},
-       .seq_len = run_.seq_len});
+  context_.ops.embedding_forward({.x_NM = sums.tokens_NM(),
+                                  .tokens_N = batch.tokens_N,
+                                  .table_VM = weights.weight(outer_.token_embedding),
+                                  .range = shared_.tokens,
+                                  .position_TM = tp.first() ? weights.weight(outer_.position_embedding) : TensorView{},
+                                  .seq_len = run_.seq_len});
   sums.finish();
   return x_RM;
 }

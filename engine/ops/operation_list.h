@@ -3,30 +3,30 @@
 // its name (ops.h). Those that return something stand beside the list.
 #pragma once
 
-#define PERFBENCH_OPERATIONS(OPERATION) \
-  OPERATION(matmul, (const MatmulArgs&)) \
-  OPERATION(bias_backward, (TensorView, TensorView, Write)) \
-  OPERATION(norm_forward, (const NormForwardArgs&)) \
-  OPERATION(norm_apply, (const NormForwardArgs&)) \
-  OPERATION(norm_backward, (const NormBackwardArgs&)) \
-  OPERATION(rope, (const RopeArgs&)) \
-  OPERATION(attention_forward, (const AttentionForwardArgs&)) \
-  OPERATION(attention_backward, (const AttentionBackwardArgs&)) \
-  OPERATION(activation_forward, (const ActivationForwardArgs&)) \
-  OPERATION(activation_backward, (const ActivationBackwardArgs&)) \
-  OPERATION(embedding_forward, (const EmbeddingForwardArgs&)) \
-  OPERATION(embedding_backward, (const EmbeddingBackwardArgs&)) \
-  OPERATION(cross_entropy, (const CrossEntropyArgs&)) \
-  OPERATION(cross_entropy_part, (const CrossEntropyPartArgs&)) \
-  OPERATION(cross_entropy_whole, (const CrossEntropyWholeArgs&)) \
-  OPERATION(adamw, (const AdamwArgs&)) \
-  OPERATION(clip_scale, (TensorView, TensorView, double)) \
-  OPERATION(add, (TensorView, TensorView, TensorView)) \
-  OPERATION(sum_parts, (TensorView, TensorView)) \
-  OPERATION(copy, (TensorView, TensorView)) \
-  OPERATION(cast_stochastic, (const StochasticCastArgs&)) \
-  OPERATION(fill, (TensorView, double)) \
-  OPERATION(fill_normal, (const NormalArgs&)) \
-  OPERATION(sum, (TensorView, TensorView, Write)) \
+#define PERFBENCH_OPERATIONS(OPERATION)                                       \
+  OPERATION(matmul, (const MatmulArgs&))                                      \
+  OPERATION(bias_backward, (TensorView, TensorView, Write))                   \
+  OPERATION(norm_forward, (const NormForwardArgs&))                           \
+  OPERATION(norm_apply, (const NormForwardArgs&))                             \
+  OPERATION(norm_backward, (const NormBackwardArgs&))                         \
+  OPERATION(rope, (const RopeArgs&))                                          \
+  OPERATION(attention_forward, (const AttentionForwardArgs&))                 \
+  OPERATION(attention_backward, (const AttentionBackwardArgs&))               \
+  OPERATION(activation_forward, (const ActivationForwardArgs&))               \
+  OPERATION(activation_backward, (const ActivationBackwardArgs&))             \
+  OPERATION(embedding_forward, (const EmbeddingForwardArgs&))                 \
+  OPERATION(embedding_backward, (const EmbeddingBackwardArgs&))               \
+  OPERATION(cross_entropy, (const CrossEntropyArgs&))                         \
+  OPERATION(cross_entropy_part, (const CrossEntropyPartArgs&))                \
+  OPERATION(cross_entropy_whole, (const CrossEntropyWholeArgs&))              \
+  OPERATION(adamw, (const AdamwArgs&))                                        \
+  OPERATION(clip_scale, (TensorView, TensorView, double))                     \
+  OPERATION(add, (TensorView, TensorView, TensorView))                        \
+  OPERATION(sum_parts, (TensorView, TensorView))                              \
+  OPERATION(copy, (TensorView, TensorView))                                   \
+  OPERATION(cast_stochastic, (const StochasticCastArgs&))                     \
+  OPERATION(fill, (TensorView, double))                                       \
+  OPERATION(fill_normal, (const NormalArgs&))                                 \
+  OPERATION(sum, (TensorView, TensorView, Write))                             \
   OPERATION(sum_of_squares, (TensorView, std::span<const TensorView>, Write)) \
   OPERATION(upload, (TensorView, const void*))

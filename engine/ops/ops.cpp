@@ -365,26 +365,24 @@ void Ops::cross_entropy_part(const CrossEntropyPartArgs& args) {
           "cross_entropy_part", "logits are [N, V], targets i32 [N], statistics f32 [3, N]",
           {logits, args.targets_N, args.statistics_3N});
   require(holds(args.range, columns(logits)), "cross_entropy_part", "columns are tokens of the vocabulary", {logits});
-  const OpSpan span =
-      begin(spec::TraceOp::cross_entropy_part,
-            {.read_bytes = bytes_of(logits, args.targets_N), .written_bytes = bytes_of(args.statistics_3N)});
+  const OpSpan span = begin(spec::TraceOp::cross_entropy_part, {.read_bytes = bytes_of(logits, args.targets_N),
+                                                                .written_bytes = bytes_of(args.statistics_3N)});
   do_cross_entropy_part(args);
 }
 
 void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
   const auto& logits = args.logits_NV;
   const auto& statistics = args.statistics_R3N;
-  require(
-      logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
-          args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32 &&
-          statistics.dtype == DType::f32 && statistics.shape.rank() == 3 &&
-          statistics.shape == Shape{statistics.shape[0], kCrossEntropyStatistics, rows(logits)},
-      "cross_entropy_whole", "logits are [N, V], targets i32 [N], losses f32 [N], statistics f32 [ranks, 3, N]",
-      {logits, args.targets_N, args.losses_N, statistics});
+  require(logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} &&
+              args.targets_N.dtype == DType::i32 && args.losses_N.shape == Shape{rows(logits)} &&
+              args.losses_N.dtype == DType::f32 && statistics.dtype == DType::f32 && statistics.shape.rank() == 3 &&
+              statistics.shape == Shape{statistics.shape[0], kCrossEntropyStatistics, rows(logits)},
+          "cross_entropy_whole", "logits are [N, V], targets i32 [N], losses f32 [N], statistics f32 [ranks, 3, N]",
+          {logits, args.targets_N, args.losses_N, statistics});
   require(holds(args.range, columns(logits)), "cross_entropy_whole", "columns are tokens of the vocabulary", {logits});
-  const OpSpan span =
-      begin(spec::TraceOp::cross_entropy_whole, {.read_bytes = bytes_of(logits, args.targets_N, statistics),
-                                                 .written_bytes = bytes_of(logits, args.losses_N)});
+  const OpSpan span = begin(
+      spec::TraceOp::cross_entropy_whole,
+      {.read_bytes = bytes_of(logits, args.targets_N, statistics), .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy_whole(args);
 }
 
@@ -423,8 +421,7 @@ void Ops::sum_parts(TensorView out, TensorView parts) {
   require(out.dtype == parts.dtype && is_float(out.dtype) && out.elements() > 0 &&
               parts.elements() % out.elements() == 0 && parts.elements() > 0,
           "sum_parts", "parts of the size and type of their sum", {out, parts});
-  const OpSpan span =
-      begin(spec::TraceOp::sum_parts, {.read_bytes = bytes_of(parts), .written_bytes = bytes_of(out)});
+  const OpSpan span = begin(spec::TraceOp::sum_parts, {.read_bytes = bytes_of(parts), .written_bytes = bytes_of(out)});
   do_sum_parts(out, parts);
 }
 

@@ -168,8 +168,8 @@ struct ActivationBackwardArgs {
   spec::Activation kind = spec::Activation::swiglu;
 };
 
-// Which tokens the rows of a table, or the columns of logits, stand for: those from `first` on, of `all`. Where `all` is
-// 0, every token has its own.
+// Which tokens the rows of a table, or the columns of logits, stand for: those from `first` on, of `all`. Where `all`
+// is 0, every token has its own.
 struct TokenRange {
   std::int64_t first = 0;
   std::int64_t all = 0;
@@ -215,11 +215,11 @@ struct CrossEntropyPartArgs {
   TokenRange range;      // of the columns
 };
 struct CrossEntropyWholeArgs {
-  TensorView losses_N;         // f32
-  TensorView logits_NV;        // in and out
-  TensorView statistics_R3N;   // f32, of all ranks
-  TensorView targets_N;        // i32
-  TokenRange range;            // of the columns
+  TensorView losses_N;        // f32
+  TensorView logits_NV;       // in and out
+  TensorView statistics_R3N;  // f32, of all ranks
+  TensorView targets_N;       // i32
+  TokenRange range;           // of the columns
   double gradient_scale = 1.0;
 };
 

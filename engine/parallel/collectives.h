@@ -6,9 +6,9 @@
 //
 // Along axes that span both levels of the mesh a collective has one part on each, so that what crosses nodes is as
 // little as can be: a gathering first brings together what the ranks at one place of each node hold, then what the
-// ranks of a node hold; a reduction goes the other way, and a sum for all does both. A sum of what is no f32, or does not
-// divide over the ranks of a node, goes over all ranks at once: summed over the nodes from each place of a node apart,
-// its bits could differ from place to place.
+// ranks of a node hold; a reduction goes the other way, and a sum for all does both. A sum of what is no f32, or does
+// not divide over the ranks of a node, goes over all ranks at once: summed over the nodes from each place of a node
+// apart, its bits could differ from place to place.
 #pragma once
 
 #include <cstdint>
@@ -107,8 +107,8 @@ class Collectives {
   TensorView block(const MeshGroup& group, TensorView full) const;
   // Counts, and hands over to `start`.
   template <class Start>
-  Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes,
-                    std::int64_t ring_passes, const Start& start);
+  Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes, std::int64_t ring_passes,
+                    const Start& start);
   spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
 
   Mesh mesh_;

@@ -73,11 +73,11 @@ class HostCollectives : public Collectives {
       operation(ranks);
       return nullptr;
     }
-    return std::make_unique<Submitted>(
-        *background_, background_->submit([operation, &ranks, sink = trace(), span = handed_over()] {
-          const ScopedSpan running(sink, TraceLane::communication, span);
-          operation(ranks);
-        }));
+    return std::make_unique<Submitted>(*background_,
+                                       background_->submit([operation, &ranks, sink = trace(), span = handed_over()] {
+                                         const ScopedSpan running(sink, TraceLane::communication, span);
+                                         operation(ranks);
+                                       }));
   }
 
   std::map<Channel, RankGroup*> ranks_;

@@ -1,5 +1,5 @@
-// Collectives by groups of ranks, in line or on a thread of their own. Knows of a transport as RankGroup only, and so is in every
-// build: tests give it other groups.
+// Collectives by groups of ranks, in line or on a thread of their own. Knows of a transport as RankGroup only, and so
+// is in every build: tests give it other groups.
 #pragma once
 
 #include <functional>

@@ -46,8 +46,8 @@ inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
 // Ranks that hold one copy of the model, or of a stage of it, between them.
 inline constexpr AxisSet kModelAxes{Axis::fsdp, Axis::ep, Axis::tp};
 
-// The ranks along axes of a level, or of both; each axis has several there. Axes of which only one rank is there are left
-// out, so that a group has one name whatever it is asked for.
+// The ranks along axes of a level, or of both; each axis has several there. Axes of which only one rank is there are
+// left out, so that a group has one name whatever it is asked for.
 struct MeshGroup {
   AxisSet ici;
   AxisSet dcn;

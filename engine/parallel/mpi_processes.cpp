@@ -63,9 +63,9 @@ class MpiProcesses : public Processes {
     const auto bytes = static_cast<int>(own.size());
     std::vector<MPI_Request> requests(1);
     mpi_.call([&] {
-      mpi_check(MPI_Iallgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD,
-                               &requests.front()),
-                "MPI_Iallgather");
+      mpi_check(
+          MPI_Iallgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD, &requests.front()),
+          "MPI_Iallgather");
     });
     mpi_.finish(requests);
   }

@@ -4,8 +4,8 @@
 
 namespace perfbench::engine {
 
-std::unique_ptr<Collectives> make_nccl_collectives(const Mesh&, std::span<const Declared>, const CudaDevice&, Processes&,
-                                                   const NcclOptions&) {
+std::unique_ptr<Collectives> make_nccl_collectives(const Mesh&, std::span<const Declared>, const CudaDevice&,
+                                                   Processes&, const NcclOptions&) {
   throw EngineError(
       EngineExit::infeasible,
       "device cuda: this perfbench-engine was built without NCCL and runs on one GPU only; install NCCL's "

@@ -10,14 +10,14 @@
 
 namespace perfbench::engine {
 
-// One rank's part of a dim. Where ranks do not divide it, parts differ by one.
+// One rank's part of a dim. Where ranks do not divide it, the first ones have one more: none has more than rank 0.
 struct DimPart {
   std::int64_t begin = 0;
   std::int64_t size = 0;
 };
 constexpr DimPart dim_part(std::int64_t dim, std::int64_t ranks, std::int64_t index) {
-  const std::int64_t begin = index * dim / ranks;
-  return {begin, (index + 1) * dim / ranks - begin};
+  const std::int64_t rest = dim % ranks;
+  return {index * (dim / ranks) + (index < rest ? index : rest), dim / ranks + (index < rest ? 1 : 0)};
 }
 
 struct ParameterSlice {

@@ -48,8 +48,8 @@ struct UnitLayout {
   ParameterPlace place(std::string_view name_in_unit) const;
   // Nothing where the model has none, as a bias.
   std::optional<ParameterPlace> place_if_any(std::string_view name_in_unit) const;
-  // Who looks parameters up has found all of them: throws LogicFault unless there are as many. One that is not looked up
-  // would keep another buffer's old values for a gradient.
+  // Who looks parameters up has found all of them: throws LogicFault unless there are as many. One that is not looked
+  // up would keep another buffer's old values for a gradient.
   void require_found(std::size_t parameters_found) const;
   // Whole-unit ranges that hold no parameter.
   struct Gap {

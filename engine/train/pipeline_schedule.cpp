@@ -43,8 +43,7 @@ std::vector<PipelineAction> computations_of(const PipelineShape& shape, std::int
 
 void check(const PipelineShape& shape, std::int64_t stage) {
   const bool possible = shape.stages > 0 && shape.chunks_per_stage > 0 && shape.microbatches > 0 && stage >= 0 &&
-                        stage < shape.stages &&
-                        (shape.chunks_per_stage == 1 || shape.microbatches % shape.stages == 0);
+                        stage < shape.stages && (shape.chunks_per_stage == 1 || shape.microbatches % shape.stages == 0);
   if (possible) return;
   throw LogicFault("no schedule for stage " + std::to_string(stage) + " of " + std::to_string(shape.stages) + " with " +
                    std::to_string(shape.chunks_per_stage) + " chunks each and " + std::to_string(shape.microbatches) +

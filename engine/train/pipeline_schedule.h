@@ -1,7 +1,7 @@
-// Which part of the model a stage of a pipeline computes when: one forward, one backward (Narayanan et al., "PipeDream",
-// 2019), and the same with several chunks of layers a stage, interleaved (Narayanan et al., "Efficient Large-Scale
-// Language Model Training on GPU Clusters", 2021, 2.2). A pure function: a dry walk and a run execute the same list, and
-// without a pipeline it is forward and backward of one microbatch after the other.
+// Which part of the model a stage of a pipeline computes when: one forward, one backward (Narayanan et al.,
+// "PipeDream", 2019), and the same with several chunks of layers a stage, interleaved (Narayanan et al., "Efficient
+// Large-Scale Language Model Training on GPU Clusters", 2021, 2.2). A pure function: a dry walk and a run execute the
+// same list, and without a pipeline it is forward and backward of one microbatch after the other.
 #pragma once
 
 #include <cstdint>

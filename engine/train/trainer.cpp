@@ -48,14 +48,16 @@ InitRule init_rule(const spec::RunSpec& run) {
 
 std::span<const Declared> communication() {
   using enum Axis;
-  static constexpr std::array<Declared, 7> kAll{{{fsdp, Lane::background},  // weights and gradients
-                                                 // gradients of weights that several ranks hold
-                                                 {dp, Lane::background},
-                                                 {{dp, tp}, Lane::background},
-                                                 {{dp, ep}, Lane::background},
-                                                 {{dp, ep, tp}, Lane::background},
-                                                 {kModelAxes, Lane::in_line},  // the gradient's norm
-                                                 {kDataAxes, Lane::in_line}}};  // the loss
+  static constexpr std::array<Declared, 8> kAll{
+      {{fsdp, Lane::background},  // weights and gradients
+                                  // gradients of weights that several ranks hold
+       {dp, Lane::background},
+       {{dp, tp}, Lane::background},
+       {{dp, ep}, Lane::background},
+       {{dp, ep, tp}, Lane::background},
+       {tp, Lane::in_line},           // rows of the residual stream, and sums that ranks have parts of
+       {kModelAxes, Lane::in_line},   // the gradient's norm
+       {kDataAxes, Lane::in_line}}};  // the loss
   return kAll;
 }
 

@@ -28,7 +28,7 @@ class RecordingOps : public cpu::CpuOps {
   cuda::Recordings recordings_;
 };
 
-constexpr std::array<AxisSet, 1> kFsdp{Axis::fsdp};
+constexpr std::array<Declared, 1> kFsdp{{{Axis::fsdp, Lane::background}}};
 
 class BackendTest : public testing::Test {
  protected:
@@ -40,7 +40,7 @@ class BackendTest : public testing::Test {
     backend_->ops = std::make_unique<RecordingOps>(*device);
     backend_->collectives = make_nccl_collectives(Mesh({.ici = {.fsdp = 2}}, 0), kFsdp, *device, processes_);
     backend_->ops->begin_recording();
-    backend_->collectives->all_reduce(Axis::fsdp, {values_.data(), DType::f32, Shape{4}}).wait();
+    backend_->collectives->all_reduce(Axis::fsdp, {values_.data(), DType::f32, Shape{4}}, Lane::background).wait();
   }
   // NCCL waits in ncclCommAbort until no graph holds the communicator.
   static void expect_no_hang() {

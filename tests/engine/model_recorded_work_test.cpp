@@ -97,7 +97,7 @@ TEST_F(RecordedWorkTest, ThatIsTracedIsRecordedApart) {
   EXPECT_EQ(ops_.replayed, RecordingSlot::step);
 }
 
-constexpr std::array<AxisSet, 1> kDp{Axis::dp};
+constexpr std::array<Declared, 1> kDp{{{Axis::dp, Lane::background}}};
 
 // Collectives of several ranks, which note what they are asked to watch and communicate nothing.
 class WatchedCollectives final : public Collectives {
@@ -108,9 +108,10 @@ class WatchedCollectives final : public Collectives {
 
  private:
   using Nothing = std::unique_ptr<Pending::State>;
-  Nothing do_all_gather(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_reduce_scatter(const MeshGroup&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_all_reduce(const MeshGroup&, TensorView) override { return nullptr; }
+  Nothing do_all_gather(const Channel&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_reduce_scatter(const Channel&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_all_reduce(const Channel&, TensorView) override { return nullptr; }
   Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 };
 
@@ -118,7 +119,9 @@ TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
   WatchedCollectives collectives(Mesh({.ici = {.dp = 2}}, 0));
   Context context{ops_, memory_, collectives, clock_};
   RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
-  const auto run_step = [&] { step.run(context, [&] { collectives.all_reduce(Axis::dp, product_).wait(); }); };
+  const auto run_step = [&] {
+    step.run(context, [&] { collectives.all_reduce(Axis::dp, product_, Lane::background).wait(); });
+  };
   run_step();
   EXPECT_EQ(collectives.watched, 0);  // as it was called, each collective is watched by itself
   run_step();

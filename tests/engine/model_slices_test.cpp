@@ -17,7 +17,7 @@ spec::ModelSpec with_experts() {
   spec::ModelSpec model = llama_tiny().model;
   model.n_heads = 12;
   model.n_kv_heads = 2;
-  model.moe = {.n_experts = 5, .top_k = 2, .d_ff = 44, .layer_stride = 2};
+  model.moe = {.n_experts = 5, .top_k = 2, .layer_stride = 2, .d_ff = 44};
   return model;
 }
 
@@ -34,7 +34,8 @@ std::vector<spec::ParameterSpec> parameters() {
 // Global elements of a slice.
 std::vector<std::int64_t> elements_of(const ParameterSlice& slice) {
   std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < slice.elements(); ++i) out.push_back(slice.first + i / slice.run * slice.stride + i % slice.run);
+  for (std::int64_t i = 0; i < slice.elements(); ++i)
+    out.push_back(slice.first + i / slice.run * slice.stride + i % slice.run);
   return out;
 }
 
@@ -49,9 +50,14 @@ std::vector<std::int64_t> expected_elements(const spec::ParameterSpec& p, const 
     if (!whole && axes[d] == "ep") ranks = mesh.size(Axis::ep), index = mesh.index(Axis::ep);
     std::vector<std::int64_t> next;
     for (const auto outer : out) {
-      for (std::int64_t i = index * p.shape[d] / ranks; i < (index + 1) * p.shape[d] / ranks; ++i) {
-        next.push_back(outer * p.shape[d] + i);
+      // Dealt out one by one, the first ranks have one more where they do not divide.
+      std::int64_t first = 0;
+      std::int64_t size = 0;
+      for (std::int64_t i = 0; i < p.shape[d]; ++i) {
+        if (i % ranks < index) ++first;
+        if (i % ranks == index) ++size;
       }
+      for (std::int64_t i = first; i < first + size; ++i) next.push_back(outer * p.shape[d] + i);
     }
     out = next;
   }
@@ -105,7 +111,7 @@ TEST(UnitLayout, IsLaidOutAlikeOnEveryRankWithWhatSeveralHoldInFront) {
 
 // The weights of every rank's shard, by parameter and global element.
 std::map<std::string, std::map<std::int64_t, float>> weights_of(const spec::ModelSpec& model,
-                                                                 const spec::MeshSpec& mesh_spec) {
+                                                                const spec::MeshSpec& mesh_spec) {
   std::map<std::string, std::map<std::int64_t, float>> all;
   for (std::int64_t rank = 0; rank < mesh_spec.devices(); ++rank) {
     cpu::CpuOps ops;

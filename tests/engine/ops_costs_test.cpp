@@ -167,7 +167,8 @@ TEST(OperationCosts, Embeddings) {
 TEST(OperationCosts, LossAndOptimizer) {
   expect_cost(TraceOp::sum_parts, {0, 3 * 24 + 24}, [](Ops& ops) { ops.sum_parts(bf16({12}), bf16({3, 12})); });
   expect_cost(TraceOp::cross_entropy_part, {0, 120 + 24 + 72}, [](Ops& ops) {
-    ops.cross_entropy_part({.statistics_3N = f32({3, 6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6}), .range = {10, 30}});
+    ops.cross_entropy_part(
+        {.statistics_3N = f32({3, 6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6}), .range = {10, 30}});
   });
   expect_cost(TraceOp::cross_entropy_whole, {0, 120 + 24 + 144 + 120 + 24}, [](Ops& ops) {
     ops.cross_entropy_whole({.losses_N = f32({6}),

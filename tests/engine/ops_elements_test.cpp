@@ -361,13 +361,8 @@ TEST_F(FillNormal, TakesAPartOfAMatrixFromTheSameDraws) {
   const Operand all(DType::f32, Shape{kRows * kColumns});
   ops_->fill_normal({.out = all, .seed = 7, .stream = "w"});
   const Operand part(DType::f32, Shape{kRows * kRun - kSkip});
-  ops_->fill_normal({.out = part,
-                     .seed = 7,
-                     .stream = "w",
-                     .first_index = kFirst,
-                     .skip = kSkip,
-                     .run = kRun,
-                     .stride = kColumns});
+  ops_->fill_normal(
+      {.out = part, .seed = 7, .stream = "w", .first_index = kFirst, .skip = kSkip, .run = kRun, .stride = kColumns});
   wait_for_ops();
   for (std::int64_t i = 0; i < kRows * kRun - kSkip; ++i) {
     const std::int64_t row = (kSkip + i) / kRun;

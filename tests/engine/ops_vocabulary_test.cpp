@@ -32,7 +32,8 @@ struct Part {
 };
 std::vector<Part> parts_of(std::int64_t whole, std::int64_t ranks) {
   std::vector<Part> parts;
-  for (std::int64_t r = 0; r < ranks; ++r) parts.push_back({r * whole / ranks, (r + 1) * whole / ranks - r * whole / ranks});
+  for (std::int64_t r = 0; r < ranks; ++r)
+    parts.push_back({r * whole / ranks, (r + 1) * whole / ranks - r * whole / ranks});
   return parts;
 }
 
@@ -48,7 +49,8 @@ TEST_P(Vocabulary, ARankLooksUpTheTokensWhoseRowsItHas) {
   const auto ids = tokens.values();
   for (const bool positions : {false, true}) {
     for (const auto& part : parts_of(vocabulary, 3)) {
-      const Operand own(GetParam(), Shape{part.size, width}, slice(table.values(), part.begin * width, part.size * width));
+      const Operand own(GetParam(), Shape{part.size, width},
+                        slice(table.values(), part.begin * width, part.size * width));
       const Operand x(GetParam(), Shape{rows, width}, Values(oracle::index(rows * width), 7.0));
       ops_->embedding_forward({.x_NM = x,
                                .tokens_N = tokens,
@@ -88,8 +90,8 @@ TEST_P(Vocabulary, ARankSumsTheGradientsOfItsRows) {
   }
 }
 
-// The fused operation's bound (ops_rows_test.cpp), two more roundings for each of a rank's three numbers, and gamma_ranks
-// for their sums.
+// The fused operation's bound (ops_rows_test.cpp), two more roundings for each of a rank's three numbers, and
+// gamma_ranks for their sums.
 TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
   constexpr std::int64_t kRanks = 3;
   for (const RowsShape shape : {RowsShape{1, 3}, {3, 17}, {5, 1024}, {4, 3001}, {2, 50257}}) {
@@ -109,12 +111,11 @@ TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
         own.insert(own.end(), row.begin(), row.end());
       }
       columns.emplace_back(GetParam(), Shape{shape.rows, part.size}, own);
-      ops_->cross_entropy_part(
-          {.statistics_3N = statistics.view().slice(rank * kCrossEntropyStatistics * shape.rows,
-                                                    Shape{kCrossEntropyStatistics, shape.rows}),
-           .logits_NV = columns.back(),
-           .targets_N = targets,
-           .range = {.first = part.begin, .all = shape.width}});
+      ops_->cross_entropy_part({.statistics_3N = statistics.view().slice(rank * kCrossEntropyStatistics * shape.rows,
+                                                                         Shape{kCrossEntropyStatistics, shape.rows}),
+                                .logits_NV = columns.back(),
+                                .targets_N = targets,
+                                .range = {.first = part.begin, .all = shape.width}});
     }
     constexpr double kArgument = 2.0 * 16.0 * kUnitF32;  // logits lie within 16 of the maximum
     const double relative = gamma(64.0 + 16.0 + 8.0 + 2.0 * kCrossEntropyStatistics + kRanks) + kArgument;
@@ -151,7 +152,10 @@ TEST_P(Vocabulary, ATokenOutsideTheWholeVocabularyIsBadInput) {
     const Operand tokens(DType::i32, Shape{2}, {3, token});
     ops_->embedding_forward({.x_NM = x, .tokens_N = tokens, .table_VM = table, .range = kRange, .seq_len = 2});
     ops_->read_f64(value);
-    ops_->cross_entropy_part({.statistics_3N = statistics, .logits_NV = x.view().slice(0, Shape{2, 4}), .targets_N = tokens, .range = kRange});
+    ops_->cross_entropy_part({.statistics_3N = statistics,
+                              .logits_NV = x.view().slice(0, Shape{2, 4}),
+                              .targets_N = tokens,
+                              .range = kRange});
     ops_->read_f64(value);
   };
   EXPECT_NO_THROW(use(9.0));
@@ -160,15 +164,15 @@ TEST_P(Vocabulary, ATokenOutsideTheWholeVocabularyIsBadInput) {
   const Operand tokens(DType::i32, Shape{2}, {3, 10});
   EXPECT_THROW(
       {
-        ops_->cross_entropy_part({.statistics_3N = statistics, .logits_NV = x.view().slice(0, Shape{2, 4}), .targets_N = tokens, .range = kRange});
+        ops_->cross_entropy_part({.statistics_3N = statistics,
+                                  .logits_NV = x.view().slice(0, Shape{2, 4}),
+                                  .targets_N = tokens,
+                                  .range = kRange});
         ops_->read_f64(value);
       },
       BadInput);
-  EXPECT_THROW(ops_->embedding_forward({.x_NM = x,
-                                        .tokens_N = tokens,
-                                        .table_VM = table,
-                                        .range = {.first = 8, .all = 10},
-                                        .seq_len = 2}),
+  EXPECT_THROW(ops_->embedding_forward(
+                   {.x_NM = x, .tokens_N = tokens, .table_VM = table, .range = {.first = 8, .all = 10}, .seq_len = 2}),
                LogicFault);
 }
 

@@ -1,4 +1,5 @@
-// Every stage's list, run against those of its neighbours: nothing waits for ever, every message finds who waits for it.
+// Every stage's list, run against those of its neighbours: nothing waits for ever, every message finds who waits for
+// it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

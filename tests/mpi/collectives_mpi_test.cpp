@@ -218,7 +218,8 @@ TEST(MpiCollectives, InLineWaitForNothingInTheBackground) {
     if (!gather_first) gathered = collectives->all_gather("U/fsdp -> U", view(full), view(shard), Lane::background);
     gathered.wait();
     ASSERT_EQ(sum, ranks * (ranks + 1) / 2);
-    for (std::int64_t r = 0; r < n; ++r) ASSERT_EQ(full[static_cast<std::size_t>(r * kSize)], static_cast<float>(r + 1));
+    for (std::int64_t r = 0; r < n; ++r)
+      ASSERT_EQ(full[static_cast<std::size_t>(r * kSize)], static_cast<float>(r + 1));
   }
 }
 

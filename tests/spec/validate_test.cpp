@@ -109,6 +109,28 @@ TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
               StartsWith("/global_batch: 1000000000 sequences"));
 }
 
+TEST(Validate, WantsWholeHeadsOnEveryRankAlongTp) {
+  const auto over = [](std::int64_t tp, std::int64_t heads, std::int64_t kv_heads) {
+    return mistake([=](RunSpec& r) {
+      r.model.n_heads = heads;
+      r.model.n_kv_heads = kv_heads;
+      r.mesh.ici.tp = tp;
+    });
+  };
+  EXPECT_EQ(over(4, 8, 8), "no error");
+  EXPECT_EQ(over(4, 8, 2), "no error");  // each held by two ranks
+  EXPECT_EQ(over(3, 6, 1), "no error");
+  EXPECT_THAT(over(3, 8, 8), StartsWith("/mesh/ici/tp: n_heads 8 do not divide over tp 3"));
+  EXPECT_THAT(over(3, 6, 2), StartsWith("/mesh/ici/tp: n_kv_heads 2 do not divide over tp 3"));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.n_heads = 64;
+                r.model.n_kv_heads = 64;
+                r.model.vocab_size = 30;
+                r.mesh.ici.tp = 32;
+              }),
+              StartsWith("/mesh/ici/tp: tp 32 is more ranks than vocab_size 30"));
+}
+
 TEST(Unsupported, SaysWhatTheEngineLacks) {
   auto run = sound_run();
   EXPECT_FALSE(unsupported(run).has_value());

@@ -16,8 +16,8 @@ namespace {
 
 using engine::Axis;
 using engine::Collectives;
-using engine::Lane;
 using engine::DType;
+using engine::Lane;
 using engine::Processes;
 using engine::Shape;
 using engine::TensorView;

@@ -1,7 +1,8 @@
 // The inventory of a model's trainable tensors: the one list from which parameters are counted, allocated, initialised
-// and sharded. Linear weights are [out, in], row-major. Where ranks work on one layer together, a weight says along which
-// axis of the mesh which of its dims is divided: "d_ff/tp d_model". Products with a divided output need the whole input,
-// those with a divided input leave sums to be added over the axis (Shoeybi et al., "Megatron-LM", arXiv:1909.08053).
+// and sharded. Linear weights are [out, in], row-major. Where ranks work on one layer together, a weight says along
+// which axis of the mesh which of its dims is divided: "d_ff/tp d_model". Products with a divided output need the whole
+// input, those with a divided input leave sums to be added over the axis (Shoeybi et al., "Megatron-LM",
+// arXiv:1909.08053).
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ enum class TraceOp {
   embedding_forward,
   embedding_backward,
   cross_entropy,
-  cross_entropy_part,   // by a rank that has a part of the vocabulary
+  cross_entropy_part,  // by a rank that has a part of the vocabulary
   cross_entropy_whole,
   adamw,
   clip_scale,

@@ -63,7 +63,8 @@ void check_tensor_parallel(const RunSpec& run) {
   const std::int64_t tp = run.mesh.tp();
   const auto& model = run.model;
   const auto require = [&](bool divides, const char* name, std::int64_t found) {
-    if (!divides) reject("/mesh/ici/tp", std::string(name) + " " + number(found) + " do not divide over tp " + number(tp));
+    if (!divides)
+      reject("/mesh/ici/tp", std::string(name) + " " + number(found) + " do not divide over tp " + number(tp));
   };
   require(model.n_heads % tp == 0, "n_heads", model.n_heads);
   require(model.n_kv_heads % tp == 0 || tp % model.n_kv_heads == 0, "n_kv_heads", model.n_kv_heads);

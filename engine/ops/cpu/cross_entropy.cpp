@@ -132,8 +132,7 @@ void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
           float* const maxima = scratch_.of_thread(omp_get_thread_num(), floats);
           for (std::int64_t r = begin; r < end; ++r) {
             const T* const logits = args.logits_NV.as<const T>() + r * width;
-            SoftmaxRow row{
-                .exponentials = maxima + round_up(blocks, kLanes), .maxima = maxima, .maximum = 0, .sum = 0};
+            SoftmaxRow row{.exponentials = maxima + round_up(blocks, kLanes), .maxima = maxima, .maximum = 0, .sum = 0};
             exponentiate(logits, width, row);
             const std::int64_t target = targets[r] - args.range.first;
             statistics[r] = row.maximum;

@@ -53,7 +53,9 @@ class CudaOps final : public Ops {
 
   // `bytes` of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/workspace.h) holds less.
   void* workspace(std::int64_t bytes, std::string_view op) const;
-  cudaStream_t stream() const { return device_.compute(); }
+  cudaStream_t stream() const {
+    return device_.compute();
+  }
   DotProductTools dot_product_tools(const AttentionDims& dims);
   template <class Args>
   AttentionProvider::Refusal by_provider(Direction direction, const Args& args) const;

@@ -83,8 +83,8 @@ void CudaOps::do_cast_stochastic(const StochasticCastArgs& args) {
 void CudaOps::do_fill_normal(const NormalArgs& args) {
   const std::int64_t elements = args.out.elements();
   launch("fill_normal", normal_kernel, flat_shape(elements, kVector<float>, stream()), args.out.as<float>(), elements,
-         RngStream(args.seed, args.stream), Runs{args.first_index, args.skip, args.run, args.stride}, args.mean, args.std,
-         access_of({args.out.data}, 0, 1));
+         RngStream(args.seed, args.stream), Runs{args.first_index, args.skip, args.run, args.stride}, args.mean,
+         args.std, access_of({args.out.data}, 0, 1));
 }
 
 }  // namespace perfbench::engine::cuda

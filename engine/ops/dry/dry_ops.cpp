@@ -13,8 +13,12 @@ class DryOps final : public Ops {
   void do_##name arguments override {}
   PERFBENCH_OPERATIONS(PERFBENCH_LEAVE_OUT)
 #undef PERFBENCH_LEAVE_OUT
-  std::unique_ptr<Pending::State> do_transfer(TensorView, TensorView) override { return nullptr; }
-  double do_read_f64(TensorView) override { return 0.0; }
+  std::unique_ptr<Pending::State> do_transfer(TensorView, TensorView) override {
+    return nullptr;
+  }
+  double do_read_f64(TensorView) override {
+    return 0.0;
+  }
 };
 
 }  // namespace

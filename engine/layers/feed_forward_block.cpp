@@ -128,12 +128,13 @@ void FeedForwardBlock::backward(const GatheredUnit& weights, const GradientTarge
     // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
     if (fuses_activation()) {
       linear_gelu_backward_input(context, weights, down_, product_NF, v[V::up], dy_NM, kPart);
-      v[V::up] = std::move(product_NF);
     } else {
       linear_backward_input(context, weights, down_, product_NF, dy_NM, Write::overwrite, kPart);
     }
   }
-  if (!fuses_activation()) {
+  if (fuses_activation()) {
+    v[V::up] = std::move(product_NF);
+  } else {
     context.ops.activation_backward(
         {.gate_NF = v[V::gate], .up_NF = v[V::up], .dproduct_NF = product_NF, .kind = model_.activation});
     product_NF.reset();

@@ -36,14 +36,14 @@ enum class Lane { in_line, background };
 struct Channel {
   MeshGroup group;
   Lane lane = Lane::background;
-  auto operator<=>(const Channel&) const = default;
+  auto operator<=>(const Channel&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 
 // What a program says beforehand that it will communicate along.
 struct Declared {
   AxisSet axes;
   Lane lane = Lane::background;
-  auto operator<=>(const Declared&) const = default;
+  auto operator<=>(const Declared&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 
 class Collectives {

@@ -33,7 +33,7 @@ class AxisSet {
   constexpr bool has(Axis axis) const { return (bits_ & bit(axis)) != 0; }
   constexpr AxisSet with(AxisSet axes) const { return AxisSet(bits_ | axes.bits_); }
   constexpr AxisSet without(AxisSet axes) const { return AxisSet(bits_ & ~axes.bits_); }
-  auto operator<=>(const AxisSet&) const = default;
+  auto operator<=>(const AxisSet&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 
  private:
   explicit constexpr AxisSet(unsigned bits) : bits_(bits) {}
@@ -52,7 +52,7 @@ struct MeshGroup {
   AxisSet ici;
   AxisSet dcn;
 
-  auto operator<=>(const MeshGroup&) const = default;
+  auto operator<=>(const MeshGroup&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
   bool on_both_levels() const { return ici != AxisSet{} && dcn != AxisSet{}; }
   // As a matrix names the axes: "fsdp", "dcn_dp", "dp+fsdp", "fsdp+dcn_fsdp".
   std::string name() const;

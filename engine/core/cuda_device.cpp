@@ -69,20 +69,9 @@ CudaDevice::CudaDevice(std::int64_t ordinal) : ordinal_(static_cast<int>(ordinal
   }
   select();
   cuda_check(cudaGetDeviceProperties(&properties_, ordinal_), "cudaGetDeviceProperties");
-  int least = 0;
-  int greatest = 0;
-  cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  cuda_check(cudaStreamCreateWithPriority(&compute_, cudaStreamNonBlocking, least), "cudaStreamCreateWithPriority");
-  // What others wait for gets free multiprocessors first.
-  cuda_check(cudaStreamCreateWithPriority(&communication_, cudaStreamNonBlocking, greatest),
-             "cudaStreamCreateWithPriority");
-  cuda_check(cudaStreamCreateWithPriority(&copies_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
-}
-
-CudaDevice::~CudaDevice() {
-  for (cudaStream_t stream : {compute_, communication_, copies_}) {
-    if (stream != nullptr) cudaStreamDestroy(stream);
-  }
+  compute_ = CudaStream(CudaPriority::least);
+  communication_ = CudaStream(CudaPriority::greatest);
+  copies_ = CudaStream(CudaPriority::greatest);
 }
 
 void CudaDevice::select() const {
@@ -90,7 +79,7 @@ void CudaDevice::select() const {
 }
 
 void CudaDevice::synchronize() const {
-  for (cudaStream_t stream : {copies_, communication_, compute_}) {
+  for (const cudaStream_t stream : {copies(), communication(), compute()}) {
     cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/core/cuda_stream.h"
+
 namespace perfbench::engine {
 
 // Number of GPUs that this process may use, and why there are none: no driver, a driver too old for the toolkit.
@@ -31,7 +33,6 @@ class CudaDevice {
  public:
   // Selects it for the calling thread. Throws EngineError (infeasible) when there is none.
   explicit CudaDevice(std::int64_t ordinal);
-  ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
@@ -45,18 +46,18 @@ class CudaDevice {
   // As nvidia-smi -L names it: "GPU-6f6b6a1c-...". Empty where the driver tells none.
   std::string uuid() const;
   // The program's order is that of the compute stream; the others join it by events.
-  cudaStream_t compute() const { return compute_; }
-  cudaStream_t communication() const { return communication_; }
-  cudaStream_t copies() const { return copies_; }
+  cudaStream_t compute() const { return compute_.get(); }
+  cudaStream_t communication() const { return communication_.get(); }
+  cudaStream_t copies() const { return copies_.get(); }
   // Until everything that was enqueued has run. Throws what a kernel failed with.
   void synchronize() const;
 
  private:
   int ordinal_ = 0;
   cudaDeviceProp properties_{};
-  cudaStream_t compute_ = nullptr;
-  cudaStream_t communication_ = nullptr;
-  cudaStream_t copies_ = nullptr;
+  CudaStream compute_;
+  CudaStream communication_;
+  CudaStream copies_;
 };
 
 }  // namespace perfbench::engine

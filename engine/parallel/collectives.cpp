@@ -2,6 +2,7 @@
 #include "engine/parallel/collectives.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -40,11 +41,35 @@ class Both final : public Pending::State {
   Pending second_;
 };
 
+class WaitedMessage final : public Pending::State {
+ public:
+  WaitedMessage(std::unique_ptr<Pending::State> message, TraceSink* sink, const TraceSpan& span)
+      : message_(std::move(message)), sink_(sink), span_(span) {}
+  void wait() override {
+    const ScopedSpan waiting(sink_, TraceLane::schedule, span_);
+    message_.wait();
+  }
+
+ private:
+  Pending message_;
+  TraceSink* sink_;
+  TraceSpan span_;
+};
+
 Pending both(Pending first, Pending second) {
   return Pending(std::make_unique<Both>(std::move(first), std::move(second)));
 }
 
 }  // namespace
+
+std::vector<Axis> rings_of(const Mesh& mesh, std::span<const Declared> declared) {
+  std::vector<Axis> out;
+  for (const auto axis : kAxes) {
+    const bool named = std::find(declared.begin(), declared.end(), Declared{axis, Lane::messages}) != declared.end();
+    if (named && mesh.size(axis) > 1) out.push_back(axis);
+  }
+  return out;
+}
 
 Collectives::Collectives(const Mesh& mesh, std::span<const Declared> declared)
     : mesh_(mesh), declared_(declared.begin(), declared.end()) {
@@ -58,15 +83,24 @@ Collectives::Collectives(const Mesh& mesh, std::span<const Declared> declared)
 
 std::vector<Channel> Collectives::channels() const {
   std::vector<Channel> out;
-  for (const auto& [channel, name] : names_) out.push_back(channel);
+  for (const auto& [channel, name] : names_) {
+    if (channel.lane != Lane::messages) out.push_back(channel);
+  }
   return out;
+}
+
+Channel Collectives::ring_channel(Axis axis, const MeshGroup& way) const {
+  declared_group(axis, Lane::messages);
+  if (mesh_.size(axis) == 1) throw LogicFault("a message along " + axes_name(axis) + ", which has one rank");
+  return {way, Lane::messages};
 }
 
 MeshGroup Collectives::declared_group(AxisSet axes, Lane lane) const {
   const auto group = mesh_.group(axes);
   if (group != MeshGroup{} && std::find(declared_.begin(), declared_.end(), Declared{axes, lane}) == declared_.end()) {
-    throw LogicFault("communication along " + axes_name(axes) + " " +
-                     (lane == Lane::in_line ? "in line" : "in the background") + ", which was not declared");
+    constexpr std::array<std::string_view, 3> kLanes{" in line", " in the background", " by messages"};
+    throw LogicFault("communication along " + axes_name(axes) + std::string(kLanes[static_cast<std::size_t>(lane)]) +
+                     ", which was not declared");
   }
   return group;
 }
@@ -119,7 +153,8 @@ Pending Collectives::all_to_all(AxisSet axes, TensorView out, TensorView in, Lan
   }
   const Channel channel{declared_group(axes, lane), lane};
   if (channel.group == MeshGroup{}) return Pending(do_copy(out, in));
-  return hand_over("all_to_all", channel, in.bytes(), 1, [&] { return do_all_to_all(channel, out, in); });
+  return hand_over("all_to_all", channel, in.bytes(), ring_bytes(channel, in.bytes(), 1),
+                   [&] { return do_all_to_all(channel, out, in); });
 }
 
 Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
@@ -139,17 +174,36 @@ Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
   return both(std::move(first), gather(node, buffer, part));
 }
 
+Pending Collectives::send(Axis axis, Heading heading, TensorView buffer) {
+  const auto channel = ring_channel(axis, mesh_.way(axis, heading));
+  return hand_over("send", channel, buffer.bytes(), buffer.bytes(), [&] { return do_send(axis, heading, buffer); });
+}
+
+Pending Collectives::receive(Axis axis, Heading heading, TensorView buffer) {
+  const auto channel = ring_channel(axis, mesh_.way(axis, opposite(heading)));
+  return hand_over("receive", channel, buffer.bytes(), 0, [&] { return do_receive(axis, heading, buffer); });
+}
+
+std::unique_ptr<Pending::State> Collectives::waited_for(std::unique_ptr<Pending::State> message) const {
+  if (trace_ == nullptr) return message;
+  return std::make_unique<WaitedMessage>(std::move(message), trace_, handed_over_);
+}
+
 // A ring of n ranks passes (n-1)/n of the payload through each rank, once to gather or scatter, twice to do both; so
 // much of what a rank exchanges with all others leaves it, too.
 // See "Performance reported by NCCL tests", bus bandwidth, in NVIDIA/nccl-tests doc/PERFORMANCE.md.
+std::int64_t Collectives::ring_bytes(const Channel& channel, std::int64_t payload_bytes, std::int64_t passes) const {
+  const std::int64_t ranks = mesh_.size(channel.group);
+  return passes * (ranks - 1) * payload_bytes / ranks;
+}
+
 template <class Start>
 Pending Collectives::hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes,
-                               std::int64_t ring_passes, const Start& start) {
-  const std::int64_t ranks = mesh_.size(channel.group);
+                               std::int64_t sent_bytes, const Start& start) {
   auto& total = row(name_of(channel), name);
   total.messages += 1;
   total.payload_bytes += payload_bytes;
-  total.sent_bytes += ring_passes * (ranks - 1) * payload_bytes / ranks;
+  total.sent_bytes += sent_bytes;
   if (trace_ == nullptr) return Pending(start());
   handed_over_ = {.kind = spec::TraceKind::collective,
                   .name = name,
@@ -163,15 +217,18 @@ Pending Collectives::hand_over(std::string_view name, const Channel& channel, st
 }
 
 Pending Collectives::gather(const Channel& channel, TensorView full, TensorView shard) {
-  return hand_over("all_gather", channel, full.bytes(), 1, [&] { return do_all_gather(channel, full, shard); });
+  return hand_over("all_gather", channel, full.bytes(), ring_bytes(channel, full.bytes(), 1),
+                   [&] { return do_all_gather(channel, full, shard); });
 }
 
 Pending Collectives::reduce(const Channel& channel, TensorView shard, TensorView full) {
-  return hand_over("reduce_scatter", channel, full.bytes(), 1, [&] { return do_reduce_scatter(channel, shard, full); });
+  return hand_over("reduce_scatter", channel, full.bytes(), ring_bytes(channel, full.bytes(), 1),
+                   [&] { return do_reduce_scatter(channel, shard, full); });
 }
 
 Pending Collectives::sum(const Channel& channel, TensorView buffer) {
-  return hand_over("all_reduce", channel, buffer.bytes(), 2, [&] { return do_all_reduce(channel, buffer); });
+  return hand_over("all_reduce", channel, buffer.bytes(), ring_bytes(channel, buffer.bytes(), 2),
+                   [&] { return do_all_reduce(channel, buffer); });
 }
 
 spec::AxisTraffic& Collectives::row(std::string_view axis, std::string_view collective) {

@@ -29,8 +29,9 @@
 namespace perfbench::engine {
 
 // in_line: where the computation runs, at its place between the operations; what is waited for at once has nothing to
-// gain elsewhere, and would wait behind what was submitted for later. background: beside the computation.
-enum class Lane { in_line, background };
+// gain elsewhere, and would wait behind what was submitted for later. background: beside the computation. messages:
+// between neighbours along one axis; each direction is in order by itself, so that messages pass each other.
+enum class Lane { in_line, background, messages };
 
 // Ranks that communicate in one order: collectives of one group on two lanes do not wait for one another.
 struct Channel {
@@ -45,6 +46,9 @@ struct Declared {
   Lane lane = Lane::background;
   auto operator<=>(const Declared&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
+
+// The axes of several ranks along which neighbours exchange messages.
+std::vector<Axis> rings_of(const Mesh& mesh, std::span<const Declared> declared);
 
 class Collectives {
  public:
@@ -63,6 +67,11 @@ class Collectives {
   // In place sum over the axes; f32 or f64. Equal bits on every rank.
   Pending all_reduce(AxisSet axes, TensorView buffer, Lane lane);
 
+  // To the neighbour in that direction, and what the other neighbour sent in it; any type, the same size on both sides.
+  // A message may wait for its receiver, who receives in the order in which it was sent.
+  Pending send(Axis axis, Heading heading, TensorView buffer);
+  Pending receive(Axis axis, Heading heading, TensorView buffer);
+
   // By group of ranks, so by axes and level, since the last reset, in the order of first use.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
@@ -80,8 +89,9 @@ class Collectives {
   // `declared`: all that will be communicated along.
   Collectives(const Mesh& mesh, std::span<const Declared> declared);
 
-  // Of what was declared, each once, in an order that is the same on all ranks.
+  // Of what was declared, each once, in an order that is the same on all ranks; and the axes of messages.
   std::vector<Channel> channels() const;
+  std::vector<Axis> rings() const { return rings_of(mesh_, declared_); }
   std::string_view name_of(const Channel& channel) const { return names_.at(channel); }
 
   // Within the channel's group, which has several ranks; `shard` may lie at its own place in `full`.
@@ -90,8 +100,14 @@ class Collectives {
                                                             TensorView full) = 0;
   virtual std::unique_ptr<Pending::State> do_all_to_all(const Channel& channel, TensorView out, TensorView in) = 0;
   virtual std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) = 0;
+  // Along one of the rings.
+  virtual std::unique_ptr<Pending::State> do_send(Axis axis, Heading heading, TensorView buffer) = 0;
+  virtual std::unique_ptr<Pending::State> do_receive(Axis axis, Heading heading, TensorView buffer) = 0;
   // What a gathering or a reduction of one rank comes to.
   virtual std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) = 0;
+
+  // What a message that the host waits for comes to where it is traced: its wait is a span.
+  std::unique_ptr<Pending::State> waited_for(std::unique_ptr<Pending::State> message) const;
 
   // For the do_* functions: null unless traced, and the span of the collective that is being handed over.
   TraceSink* trace() const { return trace_; }
@@ -107,8 +123,10 @@ class Collectives {
   TensorView block(const MeshGroup& group, TensorView full) const;
   // Counts, and hands over to `start`.
   template <class Start>
-  Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes, std::int64_t ring_passes,
+  Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes, std::int64_t sent_bytes,
                     const Start& start);
+  std::int64_t ring_bytes(const Channel& channel, std::int64_t payload_bytes, std::int64_t passes) const;
+  Channel ring_channel(Axis axis, const MeshGroup& way) const;
   spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
 
   Mesh mesh_;

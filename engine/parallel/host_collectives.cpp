@@ -30,8 +30,8 @@ std::span<T> values(const TensorView& t) {
 class HostCollectives : public Collectives {
  public:
   HostCollectives(const Mesh& mesh, std::span<const Declared> declared, const MakeGroup& make,
-                  CommunicationThread* background)
-      : Collectives(mesh, declared), background_(background) {
+                  CommunicationThread* background, Messages* messages)
+      : Collectives(mesh, declared), background_(background), messages_(messages) {
     for (const auto& channel : channels()) ranks_[channel] = make(channel);
   }
 
@@ -60,6 +60,15 @@ class HostCollectives : public Collectives {
     });
   }
 
+  std::unique_ptr<Pending::State> do_send(Axis axis, Heading heading, TensorView buffer) override {
+    return waited_for(messages_->send(mesh().neighbour(axis, heading), tag(axis, heading), raw(buffer)));
+  }
+
+  std::unique_ptr<Pending::State> do_receive(Axis axis, Heading heading, TensorView buffer) override {
+    return waited_for(messages_->receive(mesh().neighbour(axis, opposite(heading)), tag(axis, heading), raw(buffer)));
+  }
+  static int tag(Axis axis, Heading heading) { return 2 * static_cast<int>(axis) + static_cast<int>(heading); }
+
   std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) override {
     if (to.data != from.data) std::memmove(to.data, from.data, static_cast<std::size_t>(from.bytes()));
     return nullptr;
@@ -82,17 +91,19 @@ class HostCollectives : public Collectives {
 
   std::map<Channel, RankGroup*> ranks_;
   CommunicationThread* background_;
+  Messages* messages_;
 };
 
 }  // namespace
 
 std::unique_ptr<Collectives> make_host_collectives(const Mesh& mesh, std::span<const Declared> declared,
-                                                   const MakeGroup& make, CommunicationThread* background) {
-  return std::make_unique<HostCollectives>(mesh, declared, make, background);
+                                                   const MakeGroup& make, CommunicationThread* background,
+                                                   Messages* messages) {
+  return std::make_unique<HostCollectives>(mesh, declared, make, background, messages);
 }
 
 std::unique_ptr<Collectives> make_single_collectives() {
-  return make_host_collectives(Mesh(spec::MeshSpec{}, 0), {}, {}, nullptr);
+  return make_host_collectives(Mesh(spec::MeshSpec{}, 0), {}, {}, nullptr, nullptr);
 }
 
 }  // namespace perfbench::engine

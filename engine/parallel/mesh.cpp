@@ -106,4 +106,23 @@ std::vector<std::int64_t> Mesh::ranks(const MeshGroup& group) const {
   return out;
 }
 
+std::int64_t Mesh::place(Axis axis) const {
+  return index(axis, dcn_) * size(axis, ici_) + index(axis, ici_);
+}
+
+std::int64_t Mesh::neighbour(Axis axis, Heading heading) const {
+  const std::int64_t inside = size(axis, ici_);
+  const std::int64_t ranks = inside * size(axis, dcn_);
+  const auto from_first = [&](std::int64_t place) {
+    return distance(axis, ici_, place % inside) + distance(axis, dcn_, place / inside);
+  };
+  const std::int64_t to = (place(axis) + (heading == Heading::onward ? 1 : ranks - 1)) % ranks;
+  return rank_ - from_first(place(axis)) + from_first(to);
+}
+
+MeshGroup Mesh::way(Axis axis, Heading heading) const {
+  const bool in_node = neighbour(axis, heading) / ranks_on_node() == rank_ / ranks_on_node();
+  return in_node ? MeshGroup{.ici = axis} : MeshGroup{.dcn = axis};
+}
+
 }  // namespace perfbench::engine

@@ -43,8 +43,8 @@ class AxisSet {
 
 // Ranks with different sequences.
 inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
-// Ranks that hold one copy of the model, or of a stage of it, between them.
-inline constexpr AxisSet kModelAxes{Axis::fsdp, Axis::ep, Axis::tp};
+// Ranks that hold one copy of the model between them.
+inline constexpr AxisSet kModelAxes{Axis::pp, Axis::fsdp, Axis::ep, Axis::tp};
 
 // The ranks along axes of a level, or of both; each axis has several there. Axes of which only one rank is there are
 // left out, so that a group has one name whatever it is asked for.
@@ -59,6 +59,12 @@ struct MeshGroup {
 };
 // "dp+fsdp+ep".
 std::string axes_name(AxisSet axes);
+
+// Around the ring of the ranks along an axis: to the next one, and after the last to the first; or the other way.
+enum class Heading { onward, back };
+constexpr Heading opposite(Heading heading) {
+  return heading == Heading::onward ? Heading::back : Heading::onward;
+}
 
 class Mesh {
  public:
@@ -83,6 +89,12 @@ class Mesh {
   std::int64_t index(const MeshGroup& group) const;
   // Global ranks in the order of their index, this one among them.
   std::vector<std::int64_t> ranks(const MeshGroup& group) const;
+
+  // Along one axis as a ring, whose ranks of one node follow each other: index(dcn) * size(ici) + index(ici).
+  std::int64_t place(Axis axis) const;
+  // The global rank that a message in this direction goes to, and the group that it goes along: of one level.
+  std::int64_t neighbour(Axis axis, Heading heading) const;
+  MeshGroup way(Axis axis, Heading heading) const;
 
  private:
   // Of one level, in kAxes: ranks along each axis, and how far apart neighbours along it are.

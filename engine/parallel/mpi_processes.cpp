@@ -1,5 +1,5 @@
-// Ranks as MPI processes. MPI is called by one thread at a time (MPI_THREAD_SERIALIZED): the computation's, and that of
-// the background lane, which exists once a mesh has several ranks.
+// Ranks as MPI processes. MPI is called by one thread at a time (MPI_THREAD_SERIALIZED): the computation's, that of the
+// background lane, which exists once a mesh has several ranks, and that of messages, once it has a pipeline.
 #include <array>
 #include <cstdlib>
 #include <exception>
@@ -10,6 +10,7 @@
 #include "engine/parallel/host_collectives.h"
 #include "engine/parallel/mpi_error.h"
 #include "engine/parallel/mpi_groups.h"
+#include "engine/parallel/mpi_messages.h"
 
 namespace perfbench::engine {
 namespace {
@@ -43,6 +44,7 @@ class MpiProcesses : public Processes {
       MPI_Abort(MPI_COMM_WORLD, static_cast<int>(EngineExit::failed));
     }
     background_.reset();
+    messages_.reset();
     groups_.clear();
     MPI_Finalize();
   }
@@ -72,8 +74,10 @@ class MpiProcesses : public Processes {
 
   std::unique_ptr<Collectives> make_collectives(const Mesh& mesh, std::span<const Declared> declared) override {
     if (mesh.devices() > 1 && !background_) background_ = std::make_unique<CommunicationThread>();
+    if (!rings_of(mesh, declared).empty() && !messages_) make_messages();
     return make_host_collectives(
-        mesh, declared, [&](const Channel& channel) { return make_group(mesh, channel.group); }, background_.get());
+        mesh, declared, [&](const Channel& channel) { return make_group(mesh, channel.group); }, background_.get(),
+        messages_.get());
   }
 
   void abort(int exit_code) override {
@@ -82,6 +86,15 @@ class MpiProcesses : public Processes {
   }
 
  private:
+  void make_messages() {
+    MPI_Comm all = MPI_COMM_NULL;
+    mpi_.call([&] {
+      mpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
+      mpi_check(MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    });
+    messages_ = std::make_unique<MpiMessages>(all, mpi_, options_.largest_message_bytes);
+  }
+
   RankGroup* make_group(const Mesh& mesh, const MeshGroup& group) {
     mpi_.call([&] {
       MPI_Comm comm = MPI_COMM_NULL;
@@ -101,6 +114,7 @@ class MpiProcesses : public Processes {
   int first_on_node_ = 0;
   std::vector<std::unique_ptr<RankGroup>> groups_;  // freed together, by all ranks, before MPI_Finalize
   std::unique_ptr<CommunicationThread> background_;
+  std::unique_ptr<MpiMessages> messages_;
 };
 
 }  // namespace

@@ -20,8 +20,9 @@ struct NcclOptions {
   NcclMemory registered = {};  // with every communicator, where there is any; other memory can be communicated as well
 };
 
-// For a mesh of several GPUs, with a communicator for each channel of what is declared. `processes` must outlive the
-// result. Throws EngineError (infeasible) in a build without NCCL.
+// For a mesh of several GPUs, with a communicator for each channel of what is declared, and for each direction between
+// neighbours who exchange messages. `processes` must outlive the result. Throws EngineError (infeasible) in a build
+// without NCCL.
 std::unique_ptr<Collectives> make_nccl_collectives(const Mesh& mesh, std::span<const Declared> declared,
                                                    const CudaDevice& device, Processes& processes,
                                                    const NcclOptions& options = {});

@@ -18,17 +18,24 @@ Watchdog::~Watchdog() {
 
 void Watchdog::watch(Watched operation) {
   const std::scoped_lock lock(mutex_);
-  entries_.push_back({std::move(operation), Clock::now()});
+  queues_[operation.queue].push_back({std::move(operation), Clock::now()});
 }
 
 std::optional<std::string> Watchdog::look(Clock::time_point now) {
   if (auto fault = options_.fault()) return fault;
-  while (!entries_.empty() && entries_.front().operation.ended()) {
-    entries_.pop_front();
-    if (!entries_.empty()) entries_.front().since = std::max(entries_.front().since, now);
+  for (auto& [id, queue] : queues_) {
+    if (auto wrong = look(queue, now)) return wrong;
   }
-  if (entries_.empty() || now - entries_.front().since < options_.timeout) return std::nullopt;
-  return has_not_ended(entries_.front().operation.name, now - entries_.front().since);
+  return std::nullopt;
+}
+
+std::optional<std::string> Watchdog::look(std::deque<Entry>& queue, Clock::time_point now) const {
+  while (!queue.empty() && queue.front().operation.ended()) {
+    queue.pop_front();
+    if (!queue.empty()) queue.front().since = std::max(queue.front().since, now);
+  }
+  if (queue.empty() || now - queue.front().since < options_.timeout) return std::nullopt;
+  return has_not_ended(queue.front().operation.name, now - queue.front().since);
 }
 
 void Watchdog::run() {

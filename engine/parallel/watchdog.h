@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,7 +20,8 @@ class Watchdog {
   struct Watched {
     // Whether the operation has ended. Asked by the watchdog's thread.
     std::function<bool()> ended;
-    std::string name;  // "all_gather over fsdp, 104857600 bytes"
+    std::string name;             // "all_gather over fsdp, 104857600 bytes"
+    const void* queue = nullptr;  // a stream
   };
   struct Options {
     std::chrono::milliseconds timeout{600'000};
@@ -36,7 +38,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Operations end in the order they were given; each is timed from the end of the one before it, or from now.
+  // Operations of a queue end in the order they were given; each is timed from the end of the one before it, or from
+  // now.
   void watch(Watched operation);
 
  private:
@@ -47,12 +50,13 @@ class Watchdog {
   void run();
   // What is wrong now, if anything.
   std::optional<std::string> look(Clock::time_point now);
+  std::optional<std::string> look(std::deque<Entry>& queue, Clock::time_point now) const;
 
   Options options_;
   std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;
-  std::deque<Entry> entries_;
+  std::map<const void*, std::deque<Entry>> queues_;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -112,6 +112,8 @@ class WatchedCollectives final : public Collectives {
   Nothing do_reduce_scatter(const Channel&, TensorView, TensorView) override { return nullptr; }
   Nothing do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
   Nothing do_all_reduce(const Channel&, TensorView) override { return nullptr; }
+  Nothing do_send(Axis, Heading, TensorView) override { return nullptr; }
+  Nothing do_receive(Axis, Heading, TensorView) override { return nullptr; }
   Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 };
 

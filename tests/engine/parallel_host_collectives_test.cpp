@@ -6,10 +6,12 @@
 #include <array>
 #include <future>
 #include <list>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "engine/core/error.h"
 #include "engine/parallel/host_collectives.h"
 #include "engine/trace/trace_recorder.h"
 
@@ -17,6 +19,7 @@ namespace perfbench::engine {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 using Log = std::vector<std::string>;
 
@@ -54,7 +57,8 @@ class HostCollectivesOverTwoLevels : public testing::Test {
   HostCollectivesOverTwoLevels()
       : collectives_(make_host_collectives(
             Mesh({.ici = {.fsdp = 2}, .dcn = {.fsdp = 3}}, 1), kDeclared,
-            [this](const Channel& channel) { return &groups_.emplace_back(name_of(channel), log_); }, &thread_)) {}
+            [this](const Channel& channel) { return &groups_.emplace_back(name_of(channel), log_); }, &thread_,
+            nullptr)) {}
   NotingGroup& group(const std::string& name) {
     return *std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name() == name; });
   }
@@ -161,6 +165,60 @@ TEST_F(HostCollectivesOverTwoLevels, AreTracedPartByPart) {
   }
   EXPECT_THAT(handed_over, ElementsAre("dcn_fsdp 48 #1", "fsdp 96 #2"));
   EXPECT_EQ(ran, handed_over);
+}
+
+// Who is asked to send what to whom.
+class NotingMessages : public Messages {
+ public:
+  std::unique_ptr<Pending::State> send(std::int64_t to, int tag, std::span<const std::byte> bytes) override {
+    return note("send", to, tag, bytes.size());
+  }
+  std::unique_ptr<Pending::State> receive(std::int64_t from, int tag, std::span<std::byte> bytes) override {
+    return note("receive", from, tag, bytes.size());
+  }
+  Log log;
+  std::set<int> tags;
+
+ private:
+  std::unique_ptr<Pending::State> note(const std::string& what, std::int64_t peer, int tag, std::size_t bytes) {
+    log.push_back(what + " " + std::to_string(bytes) + "/" + std::to_string(peer));
+    tags.insert(tag);
+    return nullptr;
+  }
+};
+
+constexpr std::array<Declared, 1> kRing{{{Axis::pp, Lane::messages}}};
+
+// Two nodes of two stages with two ranks each: rank 2 is of the second stage of the first node, rank 4 of the third.
+TEST(HostMessages, GoAroundTheAxisStagesOfANodeAfterEachOther) {
+  NotingMessages messages;
+  const auto collectives =
+      make_host_collectives(Mesh({.ici = {.fsdp = 2, .pp = 2}, .dcn = {.pp = 2}}, 2), kRing, {}, nullptr, &messages);
+  std::array<float, 3> values{};
+  const TensorView view{values.data(), DType::f32, Shape{3}};
+  collectives->send(Axis::pp, Heading::onward, view).wait();
+  collectives->send(Axis::pp, Heading::back, view).wait();
+  collectives->receive(Axis::pp, Heading::onward, view).wait();
+  collectives->receive(Axis::pp, Heading::back, view).wait();
+  EXPECT_THAT(messages.log, ElementsAre("send 12/4", "send 12/0", "receive 12/0", "receive 12/4"));
+  EXPECT_EQ(messages.tags.size(), 2U);
+  std::vector<std::string> sent;
+  for (const auto& t : collectives->traffic()) {
+    sent.push_back(t.axis + " " + t.collective + " " + std::to_string(t.payload_bytes) + " " +
+                   std::to_string(t.sent_bytes));
+  }
+  EXPECT_THAT(sent, ElementsAre("dcn_pp send 12 12", "pp send 12 12", "pp receive 12 0", "dcn_pp receive 12 0"));
+}
+
+TEST(HostMessages, NeedANeighbourWhoWasDeclared) {
+  NotingMessages messages;
+  std::array<float, 3> values{};
+  const TensorView view{values.data(), DType::f32, Shape{3}};
+  const auto alone = make_host_collectives(Mesh({}, 0), kRing, {}, nullptr, &messages);
+  EXPECT_THROW(alone->send(Axis::pp, Heading::onward, view), LogicFault);
+  const auto undeclared = make_host_collectives(Mesh({.ici = {.pp = 2}}, 0), {}, {}, nullptr, &messages);
+  EXPECT_THROW(undeclared->receive(Axis::pp, Heading::onward, view), LogicFault);
+  EXPECT_THAT(messages.log, IsEmpty());
 }
 
 }  // namespace

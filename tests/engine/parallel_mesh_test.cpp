@@ -151,5 +151,35 @@ TEST(Misplaced, IsAMeshWhoseAxesInsideANodeHaveRanksOfSeveral) {
   EXPECT_NE(too_wide->find("ranks 0 to 7 share a node, but rank 4"), std::string::npos);
 }
 
+// Along each axis the ring visits every rank that differs along it alone, and leaves a node only when it has been to
+// all of the node's.
+TEST(Mesh, ARingVisitsTheRanksOfANodeAfterEachOther) {
+  auto spec = mixed();
+  spec.ici.pp = 2;
+  for (const auto axis : kAxes) {
+    for (std::int64_t rank = 0; rank < spec.devices(); ++rank) {
+      const Mesh mesh(spec, rank);
+      const auto group = mesh.group(axis);
+      const std::int64_t inside = mesh.size(MeshGroup{.ici = group.ici});
+      EXPECT_EQ(
+          mesh.neighbour(axis, Heading::onward),
+          mesh.ranks(
+              {axis, axis})[static_cast<std::size_t>(Mesh(spec, mesh.neighbour(axis, Heading::onward)).index(axis))]);
+      std::int64_t at = rank;
+      for (std::int64_t step = 0; step < mesh.size(axis); ++step) {
+        const Mesh here(spec, at);
+        EXPECT_EQ(here.place(axis), (mesh.place(axis) + step) % mesh.size(axis));
+        const Mesh next(spec, here.neighbour(axis, Heading::onward));
+        EXPECT_EQ(next.neighbour(axis, Heading::back), at);
+        const bool crosses = here.place(axis) % inside + 1 == inside && mesh.size(axis) > inside;
+        EXPECT_EQ(here.way(axis, Heading::onward), (crosses ? MeshGroup{.dcn = axis} : MeshGroup{.ici = axis}));
+        EXPECT_EQ(next.way(axis, Heading::back), here.way(axis, Heading::onward));
+        at = next.rank();
+      }
+      EXPECT_EQ(at, rank);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace perfbench::engine

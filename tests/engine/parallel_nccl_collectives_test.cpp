@@ -6,7 +6,9 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "engine/core/error.h"
 #include "engine/ops/cuda/recordings.h"
@@ -152,6 +154,35 @@ TEST_F(NcclCollectivesTest, RunOnTheStreamOfTheirLaneWithACommunicatorOfItsOwn) 
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].stream, device_->communication());
   EXPECT_EQ(sums[1].stream, device_->compute());
+}
+
+// Messages of each direction, in and out, pass those of the others.
+TEST_F(NcclCollectivesTest, GiveMessagesOfEachDirectionAStreamAndACommunicator) {
+  constexpr std::array<Declared, 1> kRing{{{Axis::pp, Lane::messages}}};
+  for (const std::int64_t stages : {2, 3, 4}) {
+    begin();
+    processes_.emplace(1, stages);
+    const auto collectives =
+        make_nccl_collectives(Mesh({.ici = {.pp = stages}}, 1), kRing, *device_, *processes_, {.period = 1h});
+    EXPECT_EQ(calls({"ncclCommInitRankConfig"}).size(), 4U);
+    EXPECT_EQ(calls({"ncclGetUniqueId"}).size(), 2U);  // of those that it sends by
+    const TensorView values{values_.data(), DType::f32, Shape{4}};
+    for (const auto heading : {Heading::onward, Heading::back}) {
+      collectives->send(Axis::pp, heading, values).wait();
+      collectives->receive(Axis::pp, heading, values).wait();
+    }
+    std::map<const void*, std::vector<std::int64_t>> bytes;
+    for (const auto& call : calls({"ncclSend", "ncclRecv"})) {
+      EXPECT_EQ(call.ranks, 2);
+      bytes[call.stream].push_back(call.value);
+    }
+    // Connected by a first message, before any of a step.
+    EXPECT_THAT(bytes, testing::Each(testing::Pair(testing::_, ElementsAre(1, 16))));
+    for (const void* const own : {device_->compute(), device_->communication(), device_->copies()}) {
+      EXPECT_FALSE(bytes.contains(own));
+    }
+    EXPECT_EQ(bytes.size(), 4U);
+  }
 }
 
 TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {

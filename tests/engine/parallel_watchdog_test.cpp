@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <future>
+#include <memory>
+#include <thread>
+#include <utility>
 
 #include "engine/parallel/watchdog.h"
 
@@ -40,6 +44,23 @@ TEST(Watchdog, ReportsWhatTheLibrarySays) {
   EXPECT_EQ(watch.why.get_future().get(), "NCCL reports: remote process exited");
 }
 
+// What waits on one stream, and may, hides nothing that hangs on another.
+TEST(Watchdog, TimesEachQueueByItself) {
+  std::array<char, 2> queues{};
+  std::atomic<int> asked = 0;
+  Watch watch(1h);
+  for (auto& queue : queues) {
+    watch.watchdog.watch({.ended =
+                              [&asked, once = std::make_shared<bool>(false)] {
+                                if (!std::exchange(*once, true)) ++asked;
+                                return false;
+                              },
+                          .name = "receive",
+                          .queue = &queue});
+  }
+  while (asked < 2) std::this_thread::yield();
+}
+
 TEST(Watchdog, ForgetsWhatHasEndedAndNamesTheFirstThatHasNot) {
   std::promise<void> second_asked;
   std::atomic<bool> asked = false;
@@ -52,7 +73,7 @@ TEST(Watchdog, ForgetsWhatHasEndedAndNamesTheFirstThatHasNot) {
                                 return false;
                               },
                           .name = "second"});
-    second_asked.get_future().wait();  // only the front is asked: the first one is gone
+    second_asked.get_future().wait();  // only the front of a queue is asked: the first one is gone
     watch.library_failed = true;
     EXPECT_EQ(watch.why.get_future().get(), "NCCL reports: remote process exited");
   }

@@ -113,7 +113,7 @@ TEST(CollectivesTrace, ACollectiveHasItsOwnSpanOnTheLaneOfTheThreadThatRunsIt) {
   mesh.ici.fsdp = 2;
   constexpr std::array<Declared, 2> kDeclared{{{Axis::fsdp}, {Axis::dp}}};
   const auto collectives = make_host_collectives(
-      Mesh(mesh, 0), kDeclared, [&](const Channel&) { return &group; }, &thread);
+      Mesh(mesh, 0), kDeclared, [&](const Channel&) { return &group; }, &thread, nullptr);
   std::vector<float> full(8);
   std::vector<float> shard(4);
   const TensorView full_view{full.data(), DType::f32, Shape{8}};

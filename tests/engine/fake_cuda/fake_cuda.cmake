@@ -15,6 +15,7 @@ perfbench_library(perfbench_fake_cuda
     ${CMAKE_CURRENT_LIST_DIR}/nccl.cpp
     ${CMAKE_CURRENT_LIST_DIR}/runtime.cpp
     ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
+    ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
     ${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul_provider.cpp
     ${PROJECT_SOURCE_DIR}/engine/ops/cuda/recordings.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/collectives.cpp

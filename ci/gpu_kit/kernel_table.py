@@ -7,7 +7,7 @@ import subprocess
 
 HARDWARE = pathlib.Path(__file__).resolve().parents[2] / "workloads" / "hardware"
 
-PHASE = re.compile(r"^(data|forward|backward|exposed_comm|optimizer) ")  # "backward matmul"
+PHASE = re.compile(r"^(data|forward|backward|exposed_comm|bubble|optimizer) ")  # "backward matmul"
 
 
 def hardware_file(gpu_model, assumed):

@@ -49,7 +49,8 @@ bool names(const std::string& name) {
                      [&](const auto& entry) { return entry.second == name; });
 }
 
-constexpr std::array kOtherSpans{"ops", "step", "all_gather", "reduce_scatter", "all_reduce"};
+constexpr std::array kOtherSpans{"ops",        "step",       "all_gather", "reduce_scatter",
+                                 "all_to_all", "all_reduce", "send",       "receive"};
 
 bool is_span(const std::string& name) {
   return names<spec::TraceOp>(name) || names<spec::TracePhase>(name) ||

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 #include "engine/faults/faults.h"
@@ -21,9 +22,9 @@ namespace perfbench::engine {
 namespace {
 
 // What `walk` says of the run, or why there is none. `place` is the file, with the line where it has several.
-template <class Report>
-Report walk_text(const std::string& text, const std::string& place, std::int64_t rank,
-                 Report (*walk)(const spec::RunSpec&, std::int64_t)) {
+template <class Walk>
+auto walk_text(const std::string& text, const std::string& place, std::int64_t rank, const Walk& walk) {
+  using Report = std::invoke_result_t<Walk, const spec::RunSpec&, std::int64_t>;
   try {
     const auto run = spec::parse_run_json(text);
     if (rank >= run.mesh.devices()) {
@@ -45,7 +46,7 @@ void print_line(const std::string& line) {
 }
 
 struct DryOptions {
-  std::int64_t rank = 0;
+  std::optional<std::int64_t> rank;  // absent: the one that needs most
   std::optional<std::int64_t> largest;
   bool operations = false;
   bool lines = false;  // a file has a run on each
@@ -78,10 +79,12 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
 
 void print_walk(const std::string& text, const std::string& place, const DryOptions& options) {
   if (options.operations) {
-    print_line(spec::to_json_line(walk_text(text, place, options.rank, count_operations)));
+    print_line(spec::to_json_line(walk_text(text, place, options.rank.value_or(0), count_operations)));
     return;
   }
-  auto report = walk_text(text, place, options.rank, dry_walk);
+  auto report = walk_text(text, place, options.rank.value_or(0), [&](const spec::RunSpec& run, std::int64_t rank) {
+    return options.rank ? dry_walk(run, rank) : dry_walk_of_worst(run);
+  });
   print_line(options.largest
                  ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*options.largest)))
                  : spec::to_json_line(report));

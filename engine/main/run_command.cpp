@@ -1,10 +1,14 @@
 // run: the life of one training run on one rank.
 #include <omp.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 #include "engine/faults/faults.h"
 #include "engine/main/backend.h"
@@ -18,6 +22,7 @@
 #include "engine/trace/nvtx_ranges.h"
 #include "engine/train/traced_steps.h"
 #include "engine/train/trainer.h"
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/record_json.h"
 
@@ -49,19 +54,65 @@ Ranks join_ranks(const spec::RunSpec& run) {
   return ranks;
 }
 
-spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context) {
+// What ranks tell each other of themselves, as bytes.
+struct RankFacts {
+  spec::RankMemory memory;
+  spec::FlopCounts flops;
+};
+static_assert(std::is_trivially_copyable_v<RankFacts>);
+
+// Called by all ranks.
+std::vector<RankFacts> facts_of_ranks(const Ranks& ranks, const Context& context) {
+  const RankFacts own{.memory = {.rank = ranks.rank,
+                                 .peak = context.memory.ledger().peaks(),
+                                 .arena_bytes = context.memory.device_extent_bytes(),
+                                 .resident_bytes = peak_resident_bytes()},
+                      .flops = context.ops.flops()};
+  std::vector<RankFacts> all(static_cast<std::size_t>(ranks.size), own);
+  if (ranks.processes) {
+    ranks.processes->all_gather(std::as_writable_bytes(std::span(all)), std::as_bytes(std::span(&own, 1)));
+  }
+  return all;
+}
+
+spec::FlopCounts mean_flops(const std::vector<RankFacts>& ranks) {
+  const auto each = [](spec::FlopCounts counts, auto change) {
+    spec::FlopCounts::fields(counts, [&](const spec::Field&, std::int64_t& flops) { flops = change(flops); });
+    return counts;
+  };
+  // By the differences to the first, which stay far below 2^63 where the sum of all ranks may not.
+  const auto less = each(ranks.front().flops, [](std::int64_t flops) { return -flops; });
+  spec::FlopCounts differences;
+  for (const auto& rank : ranks) {
+    spec::add(differences, rank.flops);
+    spec::add(differences, less);
+  }
+  const auto count = static_cast<std::int64_t>(ranks.size());
+  auto mean = each(differences, [count](std::int64_t flops) { return flops / count; });
+  spec::add(mean, ranks.front().flops);
+  return mean;
+}
+
+spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context, const std::vector<RankFacts>& ranks) {
+  const auto& most = *std::max_element(ranks.begin(), ranks.end(), [&](const auto& a, const auto& b) {
+    return spec::needed_bytes(run, a.memory) < spec::needed_bytes(run, b.memory);
+  });
+  std::vector<spec::RankMemory> memory;
+  for (const auto& rank : ranks) memory.push_back(rank.memory);
+  if (ranks.size() == 1) memory.clear();
   const auto counts = spec::count_parameters(run.model);
   return {.status = "ok",
           .steps = run.steps,
-          .peak = context.memory.ledger().peaks(),
-          .arena_bytes = context.memory.device_extent_bytes(),
-          .resident_bytes = peak_resident_bytes(),
+          .peak = most.memory.peak,
+          .arena_bytes = most.memory.arena_bytes,
+          .resident_bytes = most.memory.resident_bytes,
           .emulated = context.ops.emulates(run.precision),
-          .flops = context.ops.flops(),
+          .flops = mean_flops(ranks),
           .traffic = context.collectives.traffic(),
           .parameters = counts.total,
           .matmul_parameters = counts.matmul_active,
-          .attention_kernels = context.ops.attention_kernels()};
+          .attention_kernels = context.ops.attention_kernels(),
+          .ranks = std::move(memory)};
 }
 
 // What the GPU says of itself during the steps. Nothing for a device that says nothing.
@@ -117,37 +168,54 @@ Arguments parse_arguments(const std::vector<std::string>& args) {
   return out;
 }
 
-void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
-  const auto& dir = arguments.dir;
-  const auto faults = make_faults(arguments.inject, run.device);
-  const std::int64_t threads = resolved_threads(run.threads_per_rank, ranks.on_node);
-  omp_set_num_threads(static_cast<int>(threads));
-  if (ranks.rank == 0) {
-    write_whole_file(dir / "env.json", spec::to_json_line(machine_facts(ranks.size, threads)) + "\n");
+// Tells the harness what ended this rank, as far as the disk still takes it.
+void write_failure(const fs::path& dir, EngineExit exit, const std::string& message) {
+  try {
+    const spec::RunSummary summary{.status = std::string(spec::enum_name(exit)), .message = message};
+    write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "perfbench-engine: %s\n", e.what());
   }
-  Backend backend = make_backend(run, ranks.processes.get());
-  if (faults) {
-    if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
-  }
-  Assembly::Options options{.memory = {.limit_bytes = run.memory_limit_bytes}, .tokens = make_token_source(run)};
-  RunClock* const own_clock = faults ? faults->clock() : nullptr;  // of a demonstration
-  if (own_clock != nullptr) options.clock = [own_clock] { return own_clock->now(); };
-  Assembly assembly(run, std::move(backend), std::move(options));
+}
+
+// Of several ranks ends all: no other can go on.
+EngineExit fail(const fs::path& dir, const Ranks& ranks, EngineExit exit, const char* message) {
+  std::fprintf(stderr, "perfbench-engine: rank %lld: %s\n", static_cast<long long>(ranks.rank), message);
+  write_failure(dir, exit, message);
+  if (ranks.processes) ranks.processes->abort(static_cast<int>(exit));
+  return exit;
+}
+
+// What a rank trains with, and what is injected into it.
+struct Setup {
+  const Arguments& arguments;
+  const spec::RunSpec& run;
+  const Ranks& ranks;
+  Faults* faults = nullptr;
+  std::int64_t threads = 1;
+  std::int64_t started_ns = 0;
+};
+
+void take_steps(const Setup& setup, Assembly& assembly) {
+  const auto& dir = setup.arguments.dir;
+  const auto& run = setup.run;
   Context& context = assembly.context();
-  LineFile steps(dir / ("steps.rank" + std::to_string(ranks.rank) + ".jsonl"));
-  GpuSampleFile gpu(assembly.telemetry(), dir / ("gpu.rank" + std::to_string(ranks.rank) + ".jsonl"));
+  LineFile steps(dir / ("steps.rank" + std::to_string(setup.ranks.rank) + ".jsonl"));
+  GpuSampleFile gpu(assembly.telemetry(), dir / ("gpu.rank" + std::to_string(setup.ranks.rank) + ".jsonl"));
   const auto ranges = nvtx_wanted_in_timed_steps() ? make_nvtx_ranges(nullptr) : nullptr;
   Tensor held_by_fault;
-  if (faults) {
-    held_by_fault = faults->begin(context.memory, context.ops);
-    context.filter = faults.get();
+  if (setup.faults != nullptr) {
+    held_by_fault = setup.faults->begin(context.memory, context.ops);
+    context.filter = setup.faults;
   }
   context.set_trace(ranges.get());
-  const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - started_ns;
-  Turns turns(arguments.turns, ranks.rank);
+  RunClock* const own_clock = setup.faults != nullptr ? setup.faults->clock() : nullptr;  // of a demonstration
+  const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - setup.started_ns;
+  Turns turns(setup.arguments.turns, setup.ranks.rank);
   for (std::int64_t i = 0; i < run.steps; ++i) {
     turns.wait();
-    const std::int64_t probe_ns = own_clock != nullptr ? own_clock->probe_ns() : probe_noise(static_cast<int>(threads));
+    const std::int64_t probe_ns =
+        own_clock != nullptr ? own_clock->probe_ns() : probe_noise(static_cast<int>(setup.threads));
     context.ops.reset_flops();
     context.collectives.reset_traffic();
     gpu.begin_step(i);
@@ -157,8 +225,9 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
     steps.append(spec::to_json_line(record));
   }
   turns.wait();  // its end would disturb the other's last step
-  if (ranks.rank == 0) {
-    auto summary = summary_of(run, context);
+  const auto facts = facts_of_ranks(setup.ranks, context);
+  if (setup.ranks.rank == 0) {
+    auto summary = summary_of(run, context, facts);
     summary.startup_ns = startup_ns;
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   }
@@ -166,13 +235,27 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   if (run.trace_steps > 0) trace(dir, run, assembly);
 }
 
-// Tells the harness what ended this rank, as far as the disk still takes it.
-void write_failure(const fs::path& dir, EngineExit exit, const std::string& message) {
+void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {
+  const auto faults = make_faults(arguments.inject, run.device);
+  const std::int64_t threads = resolved_threads(run.threads_per_rank, ranks.on_node);
+  omp_set_num_threads(static_cast<int>(threads));
+  if (ranks.rank == 0) {
+    write_whole_file(arguments.dir / "env.json", spec::to_json_line(machine_facts(ranks.size, threads)) + "\n");
+  }
+  Backend backend = make_backend(run, ranks.processes.get());
+  if (faults) {
+    if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
+  }
+  Assembly::Options options{.memory = {.limit_bytes = run.memory_limit_bytes}, .tokens = make_token_source(run)};
+  RunClock* const own_clock = faults ? faults->clock() : nullptr;
+  if (own_clock != nullptr) options.clock = [own_clock] { return own_clock->now(); };
+  Assembly assembly(run, std::move(backend), std::move(options));
   try {
-    const spec::RunSummary summary{.status = std::string(spec::enum_name(exit)), .message = message};
-    write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "perfbench-engine: %s\n", e.what());
+    take_steps({arguments, run, ranks, faults.get(), threads, started_ns}, assembly);
+  } catch (const EngineError& e) {
+    // Before the memory goes: messages may be under way, for which the others wait, or this rank would for ever.
+    if (ranks.processes) fail(arguments.dir, ranks, e.exit(), e.what());
+    throw;
   }
 }
 
@@ -189,10 +272,7 @@ EngineExit run_command(const std::vector<std::string>& args) {
     train(arguments, run, ranks, started_ns);
     return EngineExit::ok;
   } catch (const EngineError& e) {
-    std::fprintf(stderr, "perfbench-engine: rank %lld: %s\n", static_cast<long long>(ranks.rank), e.what());
-    write_failure(dir, e.exit(), e.what());
-    if (ranks.processes) ranks.processes->abort(static_cast<int>(e.exit()));
-    return e.exit();
+    return fail(dir, ranks, e.exit(), e.what());
   }
 }
 

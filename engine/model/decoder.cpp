@@ -1,5 +1,6 @@
 #include "engine/model/decoder.h"
 
+#include <string>
 #include <utility>
 
 #include "engine/layers/loss_head.h"
@@ -25,13 +26,14 @@ TokenRange tokens_of_rank(const spec::ModelSpec& model, const Mesh& mesh) {
 
 }  // namespace
 
-Decoder::Outer::Outer(ParameterStore& store, bool tied)
-    : token_embedding(store.unit(store.embedding()).layout.place("token_embedding")),
-      position_embedding(store.unit(store.embedding()).layout.place_if_any("position_embedding")),
-      final_norm(store.unit(store.head()).layout, "final_norm"),
-      unembedding(tied ? token_embedding : store.unit(store.head()).layout.place("unembedding")) {
-  store.unit(store.embedding()).layout.require_found(position_embedding ? 2 : 1);
-  store.unit(store.head()).layout.require_found(final_norm.parameters() + (tied ? 0 : 1));
+Decoder::Embedding::Embedding(const UnitLayout& unit)
+    : tokens(unit.place("token_embedding")), positions(unit.place_if_any("position_embedding")) {
+  unit.require_found(positions ? 2 : 1);
+}
+
+Decoder::Head::Head(const UnitLayout& unit, bool tied) : final_norm(unit, "final_norm") {
+  if (!tied) unembedding = unit.place("unembedding");
+  unit.require_found(final_norm.parameters() + (tied ? 0 : 1));
 }
 
 Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store)
@@ -39,8 +41,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
       run_(run),
       store_(store),
       gatherer_(context, store, {.rounding = run.rounding, .seed = static_cast<std::uint64_t>(run.seed)},
-                prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none),
-      outer_(store, run.model.tied_embedding),
+                prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none, run.grad_accum),
       rope_cos_sin_TD_(make_rope_table(context, run)),
       shared_{context,
               run,
@@ -48,21 +49,51 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
               rope_cos_sin_TD_.view(),
               TensorParallel(context, run.microbatch() * run.seq_len, run.model.d_model),
               tokens_of_rank(run.model, context.collectives.mesh())} {
-  layers_.reserve(static_cast<std::size_t>(run.model.layers));
-  for (std::int64_t i = 0; i < run.model.layers; ++i) layers_.emplace_back(shared_, store.unit(store.layer(i)).layout);
+  if (store.has_embedding()) embedding_.emplace(store.unit(store.embedding()).layout);
+  if (store.has_head()) head_.emplace(store.unit(store.head()).layout, run.model.tied_embedding);
+  for (const auto& part : store.chunks()) {
+    Chunk& chunk = chunks_.emplace_back(part);
+    for (std::int64_t i = part.first_layer; i <= chunk.last_layer(); ++i) {
+      chunk.layers.emplace_back(shared_, store.unit(store.layer(i)).layout);
+    }
+  }
 }
 
-void Decoder::forward(const Microbatch& batch, State& state) {
+Decoder::State Decoder::new_state(std::size_t chunk) const {
+  return {.layers = std::vector<LayerState>(chunks_[chunk].layers.size()), .dx_RM = {}};
+}
+
+Tensor Decoder::stream(std::int64_t layer, const char* name) const {
+  return context_.activation("layers." + std::to_string(layer) + "." + name,
+                             Shape{shared_.tensor_parallel.rows(), run_.model.d_model});
+}
+
+Tensor Decoder::new_input(std::size_t chunk) const {
+  return stream(chunks_[chunk].part.first_layer, "layer_input");
+}
+
+Tensor Decoder::new_output_gradient(std::size_t chunk) const {
+  return stream(chunks_[chunk].last_layer(), "dlayer_output");
+}
+
+Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM, State& state) {
   PhaseClock::Scope forward(context_.clock, Phase::forward);
-  gatherer_.begin_microbatch(batch.index, batch.kind);  // the loss has gradients already
-  Tensor x_RM = layers_forward(embed(batch), state);
+  const Chunk& chunk = chunks_[index];
+  if (chunk.part.embeds) x_RM = embed(batch);
+  x_RM = layers_forward(chunk, std::move(x_RM), state);
+  if (!chunk.part.has_head) return x_RM;
   state.dx_RM = loss(batch, x_RM);
+  return {};
 }
 
-void Decoder::backward(const Microbatch& batch, State& state) {
+Tensor Decoder::backward(std::size_t index, const Microbatch& batch, Tensor dy_RM, State& state) {
   PhaseClock::Scope backward(context_.clock, Phase::backward);
-  Tensor dx_RM = layers_backward(std::move(state.dx_RM), state);
+  const Chunk& chunk = chunks_[index];
+  if (chunk.part.has_head) dy_RM = std::move(state.dx_RM);
+  Tensor dx_RM = layers_backward(chunk, std::move(dy_RM), state);
+  if (!chunk.part.embeds) return dx_RM;
   embed_backward(batch, dx_RM);
+  return {};
 }
 
 void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& body) {
@@ -79,42 +110,43 @@ Tensor Decoder::embed(const Microbatch& batch) {
   const auto& tp = shared_.tensor_parallel;
   GatheredUnit weights = gatherer_.gather(store_.embedding());
   weights.wait(context_.clock);
-  Tensor x_RM = context_.activation("layers.0.layer_input", Shape{tp.rows(), run_.model.d_model});
+  Tensor x_RM = stream(0, "layer_input");
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
   context_.ops.embedding_forward({.x_NM = sums.tokens_NM(),
                                   .tokens_N = batch.tokens_N,
-                                  .table_VM = weights.weight(outer_.token_embedding),
+                                  .table_VM = weights.weight(embedding_->tokens),
                                   .range = shared_.tokens,
-                                  .position_TM = tp.first() ? weights.weight(outer_.position_embedding) : TensorView{},
+                                  .position_TM = tp.first() ? weights.weight(embedding_->positions) : TensorView{},
                                   .seq_len = run_.seq_len});
   sums.finish();
   return x_RM;
 }
 
-Tensor Decoder::layers_forward(Tensor x_RM, State& state) {
-  const auto of_layer = [&](std::int64_t i) -> LayerState& { return state.layers[static_cast<std::size_t>(i)]; };
-  GatheredUnit next = gatherer_.gather(store_.layer(0));
-  for (std::int64_t i = 0; i < run_.model.layers; ++i) {
+Tensor Decoder::layers_forward(const Chunk& chunk, Tensor x_RM, State& state) {
+  const std::int64_t first = chunk.part.first_layer;
+  GatheredUnit next = gatherer_.gather(store_.layer(first));
+  for (std::int64_t i = first; i <= chunk.last_layer(); ++i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
-    const bool more = i + 1 < run_.model.layers;
+    const bool more = i < chunk.last_layer();
     const RangeSpan range = range_of(store_.layer(i));
     if (more && prefetches()) next = gatherer_.gather(store_.layer(i + 1));
     weights.wait(context_.clock);
     run_layer(layer_forward_, [&] {
-      x_RM = layer(i).forward(weights, std::move(x_RM), of_layer(i));
-      if (records_layers()) of_layer(i).finish_offload();
+      x_RM = chunk.layer(i).forward(weights, std::move(x_RM), chunk.state(i, state));
+      if (records_layers()) chunk.state(i, state).finish_offload();
     });
     weights = GatheredUnit();
-    if (i > 0) of_layer(i - 1).finish_offload();
+    if (i > first) chunk.state(i - 1, state).finish_offload();
     if (more && !prefetches()) next = gatherer_.gather(store_.layer(i + 1));
   }
-  state.layers.back().finish_offload();
+  chunk.state(chunk.last_layer(), state).finish_offload();
   return x_RM;
 }
 
 Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
   const RangeSpan range = range_of(store_.head());
   const bool tied = run_.model.tied_embedding;
+  const ParameterPlace unembedding = tied ? embedding_->tokens : head_->unembedding.value();
   GatheredUnit head = gatherer_.gather(store_.head());
   GatheredUnit embedding = tied ? gatherer_.gather(store_.embedding()) : GatheredUnit();
   head.wait(context_.clock);
@@ -123,9 +155,9 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
   GradientTarget embedding_gradients = tied ? gatherer_.open_gradient(store_.embedding()) : GradientTarget();
   Tensor dx_RM = loss_head({.shared = shared_,
                             .head = head,
-                            .final_norm = outer_.final_norm,
+                            .final_norm = head_->final_norm,
                             .unembedding = tied ? embedding : head,
-                            .unembedding_VM = outer_.unembedding,
+                            .unembedding_VM = unembedding,
                             .head_gradients = head_gradients,
                             .unembedding_gradients = tied ? embedding_gradients : head_gradients,
                             .x_RM = x_RM,
@@ -134,31 +166,35 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
                             .gradient_scale = 1.0 / static_cast<double>(run_.global_batch * run_.seq_len)});
   if (tied) {
     // The lookup of positions has not contributed yet; its rows must not hold another buffer's old values.
-    const TensorView dposition = embedding_gradients.gradient(outer_.position_embedding);
+    const TensorView dposition = embedding_gradients.gradient(embedding_->positions);
     if (dposition.defined() && embedding_gradients.first_write() == Write::overwrite) context_.ops.fill(dposition, 0.0);
-    gatherer_.close_gradient(std::move(embedding_gradients), UnitGatherer::Contribution::more_follow);
+    const bool looked_up_elsewhere = store_.other_embedding().has_value();
+    gatherer_.close_gradient(std::move(embedding_gradients), looked_up_elsewhere
+                                                                 ? UnitGatherer::Contribution::final_one
+                                                                 : UnitGatherer::Contribution::more_follow);
   }
   gatherer_.close_gradient(std::move(head_gradients), UnitGatherer::Contribution::final_one);
   return dx_RM;
 }
 
-Tensor Decoder::layers_backward(Tensor dx_RM, State& state) {
-  const auto of_layer = [&](std::int64_t i) -> LayerState& { return state.layers[static_cast<std::size_t>(i)]; };
-  const std::int64_t last = run_.model.layers - 1;
+Tensor Decoder::layers_backward(const Chunk& chunk, Tensor dx_RM, State& state) {
+  const std::int64_t first = chunk.part.first_layer;
+  const std::int64_t last = chunk.last_layer();
   GatheredUnit next = gatherer_.gather(store_.layer(last));
-  layer(last).begin_fetch(of_layer(last));
-  for (std::int64_t i = last; i >= 0; --i) {
+  chunk.layer(last).begin_fetch(chunk.state(last, state));
+  for (std::int64_t i = last; i >= first; --i) {
     GatheredUnit weights = std::exchange(next, GatheredUnit());
     const RangeSpan range = range_of(store_.layer(i));
-    if (i > 0 && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
+    if (i > first && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
-    if (i > 0) layer(i - 1).begin_fetch(of_layer(i - 1));
-    of_layer(i).finish_fetch();
-    run_layer(layer_backward_, [&] { dx_RM = layer(i).backward(weights, gradients, std::move(dx_RM), of_layer(i)); });
+    if (i > first) chunk.layer(i - 1).begin_fetch(chunk.state(i - 1, state));
+    chunk.state(i, state).finish_fetch();
+    run_layer(layer_backward_,
+              [&] { dx_RM = chunk.layer(i).backward(weights, gradients, std::move(dx_RM), chunk.state(i, state)); });
     weights = GatheredUnit();
     gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
-    if (i > 0 && !prefetches()) next = gatherer_.gather(store_.layer(i - 1));
+    if (i > first && !prefetches()) next = gatherer_.gather(store_.layer(i - 1));
   }
   return dx_RM;
 }
@@ -167,8 +203,8 @@ void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_RM) {
   const RangeSpan range = range_of(store_.embedding());
   const auto& tp = shared_.tensor_parallel;
   GradientTarget gradients = gatherer_.open_gradient(store_.embedding());
-  const TensorView dtable_VM = gradients.gradient(outer_.token_embedding);
-  const TensorView dposition_TM = gradients.gradient(outer_.position_embedding);
+  const TensorView dtable_VM = gradients.gradient(embedding_->tokens);
+  const TensorView dposition_TM = gradients.gradient(embedding_->positions);
   if (gradients.first_write() == Write::overwrite) {
     context_.ops.fill(dtable_VM, 0.0);
     if (dposition_TM.defined()) context_.ops.fill(dposition_TM, 0.0);

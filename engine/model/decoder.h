@@ -1,5 +1,5 @@
-// The decoder as a schedule: embed, layers forward, loss, layers backward, embedding backward; units gathered just
-// before they are used and released just after.
+// This rank's chunks of the decoder, each forward and backward: the first of the model embeds, the last makes the loss.
+// Units are gathered just before they are used and released just after.
 #pragma once
 
 #include <functional>
@@ -18,45 +18,66 @@ class Decoder {
   // `store` has the model's parameters.
   Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store);
 
-  // One microbatch: losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back.
+  // Losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back.
   struct Microbatch {
-    TensorView tokens_N;
-    TensorView targets_N;
+    TensorView tokens_N;   // where the chunk embeds
+    TensorView targets_N;  // where it has the head
     TensorView loss_sum;
-    std::int64_t index = 0;
-    UnitGatherer::Microbatch kind = UnitGatherer::Microbatch::last;
   };
-  // What waits between the two.
+  // What waits between the two, of one chunk and microbatch.
   struct State {
     std::vector<LayerState> layers;
     Tensor dx_RM;  // from the loss
   };
-  State new_state() const { return {.layers = std::vector<LayerState>(layers_.size()), .dx_RM = {}}; }
-  void forward(const Microbatch& batch, State& state);
-  void backward(const Microbatch& batch, State& state);
+  // `chunk` counts from 0 among this rank's. Of several chunks and microbatches each has a state.
+  std::size_t chunks() const { return chunks_.size(); }
+  State new_state(std::size_t chunk) const;
+  // The chunk's output from its input: the residual stream. The first chunk of the model takes tokens, the last one
+  // returns nothing.
+  Tensor forward(std::size_t chunk, const Microbatch& batch, Tensor x_RM, State& state);
+  // The gradient by the input from that by the output, of which the last chunk takes none and the first returns none.
+  Tensor backward(std::size_t chunk, const Microbatch& batch, Tensor dy_RM, State& state);
+  // Room for an input, and for the gradient by an output, that come from elsewhere.
+  Tensor new_input(std::size_t chunk) const;
+  Tensor new_output_gradient(std::size_t chunk) const;
 
   UnitGatherer& gatherer() { return gatherer_; }
 
  private:
-  // Where each lies in its unit: the embedding's, and the head's.
-  struct Outer {
-    Outer(ParameterStore& store, bool tied);
+  // Where each lies in its unit.
+  struct Embedding {
+    explicit Embedding(const UnitLayout& unit);
 
-    ParameterPlace token_embedding;
-    std::optional<ParameterPlace> position_embedding;
+    ParameterPlace tokens;
+    std::optional<ParameterPlace> positions;
+  };
+  struct Head {
+    Head(const UnitLayout& unit, bool tied);
+
     Norm final_norm;
-    ParameterPlace unembedding;  // tied: of the embedding's unit
+    std::optional<ParameterPlace> unembedding;  // nothing where it is the embedding
+  };
+  struct Chunk {
+    ModelChunk part;
+    std::vector<DecoderLayer> layers;
+
+    // By its number in the model.
+    const DecoderLayer& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i - part.first_layer)]; }
+    LayerState& state(std::int64_t i, State& of) const {
+      return of.layers[static_cast<std::size_t>(i - part.first_layer)];
+    }
+    std::int64_t last_layer() const { return part.first_layer + part.layers - 1; }
   };
 
   Tensor embed(const Microbatch& batch);
   // The residual stream and its gradient, by this rank's rows.
-  Tensor layers_forward(Tensor x_RM, State& state);
+  Tensor layers_forward(const Chunk& chunk, Tensor x_RM, State& state);
   Tensor loss(const Microbatch& batch, const Tensor& x_RM);
-  Tensor layers_backward(Tensor dx_RM, State& state);
+  Tensor layers_backward(const Chunk& chunk, Tensor dx_RM, State& state);
   void embed_backward(const Microbatch& batch, const Tensor& dx_RM);
+  Tensor stream(std::int64_t layer, const char* name) const;
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
-  const DecoderLayer& layer(std::int64_t i) const { return layers_[static_cast<std::size_t>(i)]; }
   // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
   // within it or outside of it.
   bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
@@ -67,12 +88,13 @@ class Decoder {
   const spec::RunSpec& run_;
   ParameterStore& store_;
   UnitGatherer gatherer_;
-  const Outer outer_;
+  std::optional<Embedding> embedding_;
+  std::optional<Head> head_;
   RecordedWork layer_forward_{RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses};
   RecordedWork layer_backward_{RecordingSlot::layer_backward, RecordedWork::Operands::new_addresses};
   Tensor rope_cos_sin_TD_;
   LayerShared shared_;
-  std::vector<DecoderLayer> layers_;
+  std::vector<Chunk> chunks_;
 };
 
 }  // namespace perfbench::engine

@@ -179,13 +179,6 @@ void Ops::count(FlopPart part, std::int64_t flops) {
   }
 }
 
-void Ops::add_flops(const spec::FlopCounts& counts) {
-  std::vector<std::int64_t> added;
-  spec::FlopCounts::fields(counts, [&](const spec::Field&, std::int64_t count) { added.push_back(count); });
-  auto next = added.begin();
-  spec::FlopCounts::fields(flops_, [&](const spec::Field&, std::int64_t& count) { count += *next++; });
-}
-
 void Ops::matmul(const MatmulArgs& args) {
   const auto p = check_matmul(args);
   const std::int64_t flops = 2 * p.m * p.n * p.k;

@@ -352,7 +352,7 @@ class Ops {
   const spec::FlopCounts& flops() const { return flops_; }
   void reset_flops() { flops_ = {}; }
   // Of operations that were not called one by one: a replayed recording's.
-  void add_flops(const spec::FlopCounts& counts);
+  void add_flops(const spec::FlopCounts& counts) { spec::add(flops_, counts); }
 
   // Recordings (engine/sharding/recorded_work.h): what is enqueued between begin and end becomes one piece of work, run
   // at its end and again at each replay. A backend that computes at once has none.

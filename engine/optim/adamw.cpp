@@ -24,12 +24,14 @@ void AdamwOptimizer::begin(std::int64_t step) {
   context_.ops.upload(factors_, factors.data());
 }
 
-// Each element of the model once: shards, and slices over tp and ep, add up; of what several ranks hold the first one's
-// counts; data replicas hold the same.
+// Each element of the model once: stages, shards, and slices over tp and ep, add up; of what several ranks hold the
+// first one's counts; data replicas hold the same.
 void AdamwOptimizer::sum_squares(ParameterStore& store) {
   const Mesh& mesh = context_.collectives.mesh();
   std::vector<TensorView> gradients;
-  for (const auto& unit : store.units()) {
+  for (std::size_t i = 0; i < store.units().size(); ++i) {
+    if (!store.belongs_here(i)) continue;
+    const auto& unit = store.unit(i);
     const std::int64_t shard_first = store.first_element(unit.layout);
     for (const auto& range : unit.layout.replica_ranges(shard_first, unit.layout.shard_elements)) {
       if (mesh.index(range.replicas) != 0) continue;

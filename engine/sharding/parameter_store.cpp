@@ -1,7 +1,10 @@
 #include "engine/sharding/parameter_store.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include "engine/core/error.h"
 
 namespace perfbench::engine {
 namespace {
@@ -13,10 +16,21 @@ Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, Me
 
 }  // namespace
 
-ParameterStore::ParameterStore(const Context& context, const spec::ModelSpec& model, const InitRule& init,
+ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run, const InitRule& init,
                                bool bf16_weights)
-    : shard_(context.collectives.mesh().index(Axis::fsdp)) {
-  for (auto& layout : unit_layouts(model, context.collectives.mesh())) {
+    : shard_(context.collectives.mesh().index(Axis::fsdp)),
+      chunks_(chunks_of_stage(run, stage_of_rank(context.collectives.mesh()))) {
+  const bool first = chunks_.front().embeds;
+  const bool last = chunks_.back().has_head;
+  // Around the ring of stages the ends are neighbours.
+  if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
+  const auto here = units_of_stage(run);
+  for (auto& layout : unit_layouts(run.model, context.collectives.mesh())) {
+    if (!here[places_.size()]) {
+      places_.push_back(std::nullopt);
+      continue;
+    }
+    places_.push_back(units_.size());
     UnitState unit;
     unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
     if (bf16_weights) {
@@ -29,6 +43,21 @@ ParameterStore::ParameterStore(const Context& context, const spec::ModelSpec& mo
     initialise(context, unit, init);
     units_.push_back(std::move(unit));
   }
+}
+
+std::vector<bool> ParameterStore::units_of_stage(const spec::RunSpec& run) const {
+  std::vector<bool> here(static_cast<std::size_t>(run.model.layers) + 2);
+  for (const auto& chunk : chunks_) {
+    for (std::int64_t i = 0; i < chunk.layers; ++i) here[static_cast<std::size_t>(chunk.first_layer + i) + 1] = true;
+  }
+  here.front() = chunks_.front().embeds || other_embedding_;
+  here.back() = chunks_.back().has_head;
+  return here;
+}
+
+std::size_t ParameterStore::at(std::size_t unit_of_model) const {
+  if (const auto place = places_.at(unit_of_model)) return *place;
+  throw LogicFault("unit " + std::to_string(unit_of_model) + " of the model belongs to another stage");
 }
 
 void ParameterStore::initialise(const Context& context, UnitState& unit, const InitRule& init) const {

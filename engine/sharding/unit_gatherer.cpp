@@ -12,19 +12,21 @@ void GatheredUnit::wait(PhaseClock& clock) {
 }
 
 UnitGatherer::UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast,
-                           ReductionOverlap overlap)
+                           ReductionOverlap overlap, std::int64_t microbatches)
     : context_(context),
       store_(store),
       shards_(context.collectives.mesh().size(Axis::fsdp)),
       open_reductions_(overlap == ReductionOverlap::next_unit ? 1 : 0),
       cast_(cast),
-      has_gradient_(store.units().size(), 0) {
+      microbatches_(microbatches),
+      progress_(store.units().size()) {
   if (cast_.rounding == spec::Rounding::stochastic) {
     rounding_step_ = Tensor(context.memory, {"rounding_step", MemoryScope::workspace, DType::i32, Shape{1}});
   }
 }
 
 void UnitGatherer::begin_step(std::int64_t step) {
+  std::fill(progress_.begin(), progress_.end(), Progress{});
   if (!rounding_step_.defined()) return;
   const auto number = static_cast<std::int32_t>(step);
   context_.ops.upload(rounding_step_, &number);
@@ -68,20 +70,15 @@ GatheredUnit UnitGatherer::gather(std::size_t index) {
   return gathered;
 }
 
-void UnitGatherer::begin_microbatch(std::int64_t index, Microbatch kind) {
-  if (index == 0) std::fill(has_gradient_.begin(), has_gradient_.end(), 0);
-  microbatch_ = kind;
-}
-
 GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   const UnitState& unit = store_.unit(index);
   GradientTarget target;
   target.unit_ = index;
   if (shards_ == 1) {
     target.whole_ = unit.gradient;
-    const bool first = has_gradient_[index] == 0;
+    const bool first = !progress_[index].begun;
     target.first_write_ = first ? Write::overwrite : Write::accumulate;
-    if (first && microbatch_ == Microbatch::middle) target.additions_ = Additions::follow;
+    if (first && microbatches_ > 1) target.additions_ = Additions::follow;
     return target;
   }
   target.buffer_ = Tensor(context_.memory, {unit.layout.name + ".gradient_whole", MemoryScope::gathered, DType::f32,
@@ -96,13 +93,15 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
 
 void UnitGatherer::close_gradient(GradientTarget target, Contribution contribution) {
   const std::size_t index = target.unit_;
-  const bool first = has_gradient_[index] == 0;
-  has_gradient_[index] = 1;
+  auto& progress = progress_[index];
+  const bool first = !std::exchange(progress.begun, true);
+  if (contribution == Contribution::final_one) ++progress.microbatches;
+  const bool completes = contribution == Contribution::final_one && progress.microbatches == microbatches_;
   if (shards_ == 1) {
-    if (contribution == Contribution::final_one) reduce_over_replicas(index);
+    if (completes) reduce_over_replicas(index);
     return;
   }
-  Reduction reduction{.unit = index, .contribution = contribution};
+  Reduction reduction{.unit = index, .completes = completes};
   reduction.whole = std::move(target.buffer_);
   TensorView into = store_.unit(index).gradient;
   if (!first) {
@@ -125,11 +124,10 @@ void UnitGatherer::settle_oldest() {
   }
   const TensorView gradient = store_.unit(reduction.unit).gradient;
   if (reduction.shard.defined()) context_.ops.add(gradient, gradient, reduction.shard);
-  if (reduction.contribution == Contribution::final_one) reduce_over_replicas(reduction.unit);
+  if (reduction.completes) reduce_over_replicas(reduction.unit);
 }
 
 void UnitGatherer::reduce_over_replicas(std::size_t index) {
-  if (microbatch_ != Microbatch::last) return;
   const auto& unit = store_.unit(index);
   const std::int64_t shard_first = store_.first_element(unit.layout);
   for (const auto& range : unit.layout.replica_ranges(shard_first, unit.layout.shard_elements)) {
@@ -145,6 +143,19 @@ void UnitGatherer::finish_gradients() {
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
   for (auto& pending : replica_reductions_) pending.wait();
   replica_reductions_.clear();
+  if (store_.other_embedding()) add_other_embedding();
+}
+
+// A sum of two has one order: equal bits at both ends.
+void UnitGatherer::add_other_embedding() {
+  const auto& unit = store_.unit(store_.embedding());
+  const Heading there = *store_.other_embedding();
+  const Tensor other(context_.memory, {unit.layout.name + ".gradient_of_other_stage", MemoryScope::gathered, DType::f32,
+                                       unit.gradient.view().shape});
+  auto received = context_.collectives.receive(Axis::pp, opposite(there), other);
+  context_.collectives.send(Axis::pp, there, unit.gradient).wait();
+  received.wait();
+  context_.ops.add(unit.gradient, unit.gradient, other);
 }
 
 }  // namespace perfbench::engine

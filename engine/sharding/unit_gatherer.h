@@ -60,22 +60,22 @@ enum class ReductionOverlap { none, next_unit };
 
 class UnitGatherer {
  public:
-  UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast, ReductionOverlap overlap);
+  // Of each step's `microbatches` every unit gets a gradient each, in their order.
+  UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast, ReductionOverlap overlap,
+               std::int64_t microbatches);
 
   // Before the gatherings of `step`, which counts from 0.
   void begin_step(std::int64_t step);
   // Submits the gathering of a unit.
   GatheredUnit gather(std::size_t unit);
 
-  // At the start of each microbatch; the last one's gradients are also summed over all who hold the same weights.
-  enum class Microbatch { middle, last };
-  void begin_microbatch(std::int64_t index, Microbatch kind);
   GradientTarget open_gradient(std::size_t unit);
-  // The target's values are complete: submits their reduction. A unit may be opened and closed several times (a tied
-  // embedding is, by the head and by the lookup).
+  // The target's values are complete: submits their reduction. A unit may be opened and closed several times in a
+  // microbatch (a tied embedding is, by the head and by the lookup). What the last microbatch completes is also summed
+  // over all who hold the same weights.
   enum class Contribution { more_follow, final_one };
   void close_gradient(GradientTarget target, Contribution contribution);
-  // Waits until every unit's gradient holds the sum over all ranks.
+  // Waits until every unit's gradient holds the sum over all ranks. After the last microbatch.
   void finish_gradients();
 
  private:
@@ -84,21 +84,27 @@ class UnitGatherer {
     Tensor whole;  // read, and in parts overwritten, by the collective
     Tensor shard;  // its result, when it is to be added to earlier ones
     Pending pending;
-    Contribution contribution = Contribution::final_one;
+    bool completes = false;  // the unit's gradient of this step, on this rank
+  };
+  // Of a unit's gradient in this step.
+  struct Progress {
+    bool begun = false;
+    std::int64_t microbatches = 0;  // whose part is complete
   };
 
   void cast(TensorView out, const UnitState& unit);
   void settle_oldest();
   void reduce_over_replicas(std::size_t unit);
+  void add_other_embedding();
 
   const Context& context_;
   ParameterStore& store_;
   std::int64_t shards_;
   std::size_t open_reductions_;  // that may run beside computation
   CastRule cast_;
-  Tensor rounding_step_;            // i32 [1], where casts draw
-  std::vector<char> has_gradient_;  // of this step, by unit
-  Microbatch microbatch_ = Microbatch::last;
+  Tensor rounding_step_;  // i32 [1], where casts draw
+  std::int64_t microbatches_;
+  std::vector<Progress> progress_;  // by unit
   std::deque<Reduction> reductions_;
   std::vector<Pending> replica_reductions_;
 };

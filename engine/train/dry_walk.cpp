@@ -2,8 +2,10 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/train/assembly.h"
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/validate.h"
 
@@ -61,6 +63,31 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   report.traffic = dry.context().collectives.traffic();
   hold_to_limit(report, run, report.arena_bytes);
   return report;
+}
+
+spec::DryReport dry_walk_of_worst(const spec::RunSpec& run) {
+  auto worst = dry_walk(run, 0);
+  const auto shape = pipeline_of(run);
+  if (shape.stages == 1 || spec::unsupported(run)) return worst;
+  std::vector<spec::StageCounts> stages;
+  Mesh mesh(run.mesh, 0);
+  for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
+    auto report = stage == 0 ? worst : dry_walk(run, mesh.rank());
+    std::int64_t layers = 0;
+    for (const auto& chunk : chunks_of_stage(run, stage)) layers += chunk.layers;
+    stages.push_back({.stage = stage,
+                      .rank = report.rank,
+                      .layers = layers,
+                      .peak = report.peak,
+                      .arena_bytes = report.arena_bytes,
+                      .flops = report.flops,
+                      .traffic = report.traffic});
+    mesh = Mesh(run.mesh, mesh.neighbour(Axis::pp, Heading::onward));
+    if (spec::needed_bytes(run, report) > spec::needed_bytes(run, worst)) worst = std::move(report);
+  }
+  worst.bubble_fraction = equal_stages_bubble(shape);
+  worst.stages = std::move(stages);
+  return worst;
 }
 
 spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank) {

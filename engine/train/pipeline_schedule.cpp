@@ -52,6 +52,11 @@ void check(const PipelineShape& shape, std::int64_t stage) {
 
 }  // namespace
 
+double equal_stages_bubble(const PipelineShape& shape) {
+  const auto others = static_cast<double>(shape.stages - 1);
+  return others / (static_cast<double>(shape.chunks_per_stage * shape.microbatches) + others);
+}
+
 std::vector<PipelineAction> pipeline_actions(const PipelineShape& shape, std::int64_t stage) {
   check(shape, stage);
   const std::int64_t last = shape.chunks() - 1;

@@ -7,17 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/sharding/model_stage.h"
+
 namespace perfbench::engine {
-
-struct PipelineShape {
-  std::int64_t stages = 1;
-  std::int64_t chunks_per_stage = 1;  // above 1: stages divide the microbatches
-  std::int64_t microbatches = 1;
-
-  std::int64_t chunks() const { return stages * chunks_per_stage; }
-  // Chunks follow each other around the stages.
-  std::int64_t stage_of(std::int64_t chunk) const { return chunk % stages; }
-};
 
 struct PipelineAction {
   // begin_receive_*: from here on it may arrive; the computation of the same chunk and microbatch waits for it.
@@ -31,5 +23,9 @@ struct PipelineAction {
 // Receiving begins one computation before it is waited for, so that it runs beside that. Throws LogicFault for a shape
 // that cannot be.
 std::vector<PipelineAction> pipeline_actions(const PipelineShape& shape, std::int64_t stage);
+
+// The part of the time for which a stage waits, where all take equally long: (p - 1) / (v m + p - 1) of p stages with v
+// chunks each and m microbatches (Narayanan et al. 2021, 2.2, whose fraction is of the time without waiting).
+double equal_stages_bubble(const PipelineShape& shape);
 
 }  // namespace perfbench::engine

@@ -5,7 +5,6 @@
 #include "engine/core/error.h"
 #include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
-#include "engine/train/pipeline_schedule.h"
 
 namespace perfbench::engine {
 namespace {
@@ -22,6 +21,9 @@ Tensor make_workspace(Context& context, const spec::RunSpec& run) {
   context.ops.use_workspace(made);
   return made;
 }
+
+// Each has the loss of its sequences, in a pipeline the last stage; the others add zero.
+constexpr AxisSet kLossAxes = kDataAxes.with(Axis::pp);
 
 bool keeps_bf16_weights(const Context& context, const spec::RunSpec& run) {
   return context.compute == DType::bf16 && run.bf16_weights == spec::Bf16Weights::kept;
@@ -48,16 +50,17 @@ InitRule init_rule(const spec::RunSpec& run) {
 
 std::span<const Declared> communication() {
   using enum Axis;
-  static constexpr std::array<Declared, 8> kAll{
+  static constexpr std::array<Declared, 9> kAll{
       {{fsdp, Lane::background},  // weights and gradients
                                   // gradients of weights that several ranks hold
        {dp, Lane::background},
        {{dp, tp}, Lane::background},
        {{dp, ep}, Lane::background},
        {{dp, ep, tp}, Lane::background},
-       {tp, Lane::in_line},           // rows of the residual stream, and sums that ranks have parts of
-       {kModelAxes, Lane::in_line},   // the gradient's norm
-       {kDataAxes, Lane::in_line}}};  // the loss
+       {tp, Lane::in_line},          // rows of the residual stream, and sums that ranks have parts of
+       {kModelAxes, Lane::in_line},  // the gradient's norm
+       {kLossAxes, Lane::in_line},
+       {pp, Lane::messages}}};  // what lies between stages
   return kAll;
 }
 
@@ -66,19 +69,25 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       run_(run),
       source_(tokens),
       workspace_(make_workspace(context, run)),
-      store_(context, run.model, init, keeps_bf16_weights(context, run)),
+      store_(context, run, init, keeps_bf16_weights(context, run)),
       decoder_(context, run, store_),
-      state_(decoder_.new_state()),
+      pipeline_(context, run, decoder_),
       optimizer_(context, run.optimizer),
-      tokens_(token_buffer(context, "tokens", run.grad_accum * microbatch_tokens())),
-      targets_(token_buffer(context, "targets", run.grad_accum * microbatch_tokens())),
       loss_sum_(context.memory, {"loss_sum", MemoryScope::workspace, DType::f64, Shape{1}}) {
+  if (!reads_data()) return;
+  tokens_ = token_buffer(context, "tokens", run.grad_accum * microbatch_tokens());
+  targets_ = token_buffer(context, "targets", run.grad_accum * microbatch_tokens());
   if (source_ == nullptr) return;
   host_tokens_.resize(static_cast<std::size_t>(run.grad_accum * microbatch_tokens()));
   host_targets_.resize(host_tokens_.size());
 }
 
+bool Trainer::reads_data() const {
+  return store_.chunks().front().embeds || store_.chunks().back().has_head;
+}
+
 void Trainer::load(std::int64_t step) {
+  if (!reads_data()) return;
   PhaseClock::Scope scope(context_.clock, Phase::data);
   if (source_ != nullptr) {
     const auto count = static_cast<std::size_t>(microbatch_tokens());
@@ -94,32 +103,28 @@ void Trainer::load(std::int64_t step) {
 }
 
 Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
-  const Shape shape{microbatch_tokens()};
-  const bool last = index + 1 == run_.grad_accum;
-  return {.tokens_N = tokens_.view().slice(index * microbatch_tokens(), shape),
-          .targets_N = targets_.view().slice(index * microbatch_tokens(), shape),
-          .loss_sum = loss_sum_,
-          .index = index,
-          .kind = last ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle};
+  const auto of = [&](const Tensor& all) {
+    return all.defined() ? all.view().slice(index * microbatch_tokens(), Shape{microbatch_tokens()}) : TensorView{};
+  };
+  return {.tokens_N = of(tokens_), .targets_N = of(targets_), .loss_sum = loss_sum_};
 }
 
 // From here to the end of the update the host tells the device nothing that differs from step to step and waits for
 // nothing that it computes, so a device may run behind it.
 void Trainer::train() {
   context_.ops.fill(loss_sum_, 0.0);
-  for (const auto& action : pipeline_actions({.microbatches = run_.grad_accum}, 0)) {
-    if (action.kind == PipelineAction::Kind::forward) decoder_.forward(microbatch(action.microbatch), state_);
-    if (action.kind == PipelineAction::Kind::backward) decoder_.backward(microbatch(action.microbatch), state_);
-  }
+  pipeline_.run([this](std::int64_t m) { return microbatch(m); });
+  // Here the stages meet: who has ended early waits as it did before it could begin.
+  if (in_pipeline()) sum_loss(Phase::bubble);
   decoder_.gatherer().finish_gradients();
   optimizer_.update(store_);
-  sum_loss();
+  if (!in_pipeline()) sum_loss(Phase::exposed_comm);
 }
 
-void Trainer::sum_loss() {
-  if (context_.collectives.mesh().size(kDataAxes) == 1) return;
-  PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
-  context_.collectives.all_reduce(kDataAxes, loss_sum_, Lane::in_line).wait();
+void Trainer::sum_loss(Phase phase) {
+  if (context_.collectives.mesh().size(kLossAxes) == 1) return;
+  PhaseClock::Scope scope(context_.clock, phase);
+  context_.collectives.all_reduce(kLossAxes, loss_sum_, Lane::in_line).wait();
 }
 
 spec::StepRecord Trainer::step(std::int64_t step) {
@@ -128,7 +133,8 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   load(step);
   decoder_.gatherer().begin_step(step);
   optimizer_.begin(step);
-  if (run_.device_graphs && !run_.scan) {
+  // Stages wait for each other within a step, on streams that a graph's branches may share: not as one recording.
+  if (run_.device_graphs && !run_.scan && !in_pipeline()) {
     work_.run(context_, [this] { train(); });
   } else {
     train();
@@ -149,7 +155,8 @@ spec::StepRecord Trainer::step(std::int64_t step) {
           .loss = loss,
           .grad_norm = grad_norm,
           .learning_rate = learning_rate(run_.optimizer, step),
-          .peak = context_.memory.ledger().peaks()};
+          .peak = context_.memory.ledger().peaks(),
+          .bubble_ns = clock.phase_ns(Phase::bubble)};
 }
 
 }  // namespace perfbench::engine

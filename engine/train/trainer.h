@@ -9,6 +9,7 @@
 #include "engine/model/decoder.h"
 #include "engine/optim/adamw.h"
 #include "engine/sharding/recorded_work.h"
+#include "engine/train/pipeline.h"
 #include "workloads/spec/record.h"
 
 namespace perfbench::engine {
@@ -32,10 +33,12 @@ class Trainer {
 
  private:
   std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
+  bool in_pipeline() const { return run_.mesh.pp() > 1; }
+  bool reads_data() const;
   void load(std::int64_t step);
   Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
-  void sum_loss();
+  void sum_loss(Phase phase);
 
   Context& context_;
   const spec::RunSpec& run_;
@@ -43,10 +46,10 @@ class Trainer {
   Tensor workspace_;  // of the operations, where the backend needs one
   ParameterStore store_;
   Decoder decoder_;
-  Decoder::State state_;  // of the microbatch between its two passes
+  Pipeline pipeline_;
   AdamwOptimizer optimizer_;
   RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};
-  Tensor tokens_;  // i32, of all microbatches one behind the other
+  Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
   Tensor targets_;
   Tensor loss_sum_;  // f64 [1], of all microbatches
   std::vector<std::int32_t> host_tokens_;

@@ -42,7 +42,7 @@ CellMemory memory_of(const PlannedCell& planned) {
   const auto& run = planned.cell.run;
   if (!planned.counts || run.hardware != "host") return {};
   const auto ranks = run.mesh.devices();
-  return {needed_bytes(run, *planned.counts) * ranks, planned.memory_available_bytes * ranks};
+  return {needed_by_all(run, *planned.counts), planned.memory_available_bytes * ranks};
 }
 
 void choose_pairing(std::vector<AbCell>& cells, const AbSide& a, const AbSide& b, Pairing pairing,

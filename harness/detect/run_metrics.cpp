@@ -72,17 +72,17 @@ void append_probe(std::span<const RankSteps> steady, std::vector<MetricValue>& o
   if (slowest > 0) out.push_back({"probe_time_s", slowest});
 }
 
+double median_phase_s(std::span<const RankSteps> steady, std::int64_t StepRecord::*time) {
+  return median(series(steady, [time](const RankSteps& step) { return mean_over_ranks_s(step, time); }));
+}
+
 void append_phases(std::span<const RankSteps> steady, std::vector<MetricValue>& out) {
   const std::pair<const char*, std::int64_t StepRecord::*> phases[] = {
       {"data_time_s", &StepRecord::data_ns},           {"forward_time_s", &StepRecord::forward_ns},
       {"backward_time_s", &StepRecord::backward_ns},   {"exposed_comm_time_s", &StepRecord::exposed_comm_ns},
       {"optimizer_time_s", &StepRecord::optimizer_ns}, {"other_time_s", &StepRecord::other_ns},
   };
-  for (const auto& [metric, time] : phases) {
-    const auto member = time;
-    const auto values = series(steady, [member](const RankSteps& step) { return mean_over_ranks_s(step, member); });
-    out.push_back({metric, median(values)});
-  }
+  for (const auto& [metric, time] : phases) out.push_back({metric, median_phase_s(steady, time)});
 }
 
 }  // namespace
@@ -115,6 +115,11 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
   out.push_back({"steady_steps", static_cast<double>(found.count)});
   out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});
   append_phases(steady, out);
+  if (run.mesh.pp() > 1) {
+    const double bubble_s = median_phase_s(steady, &StepRecord::bubble_ns);
+    out.push_back({"bubble_time_s", bubble_s});
+    if (step_time_s > 0) out.push_back({"bubble_fraction", bubble_s / step_time_s});
+  }
   append_probe(steady, out);
   std::int64_t peak_bytes = 0;
   for (const auto& record : steps) peak_bytes = std::max(peak_bytes, record.peak.total_bytes);

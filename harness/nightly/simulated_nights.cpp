@@ -20,12 +20,12 @@ std::int64_t scaled(std::int64_t ns, double factor) {
 }
 
 spec::StepRecord scaled(spec::StepRecord step, double factor) {
-  for (auto* part : {&step.data_ns, &step.forward_ns, &step.backward_ns, &step.exposed_comm_ns, &step.optimizer_ns,
-                     &step.other_ns}) {
+  step.wall_ns = 0;
+  for (auto* part : {&step.data_ns, &step.forward_ns, &step.backward_ns, &step.exposed_comm_ns, &step.bubble_ns,
+                     &step.optimizer_ns, &step.other_ns}) {
     *part = scaled(*part, factor);
+    step.wall_ns += *part;
   }
-  step.wall_ns =
-      step.data_ns + step.forward_ns + step.backward_ns + step.exposed_comm_ns + step.optimizer_ns + step.other_ns;
   return step;
 }
 

@@ -25,11 +25,16 @@ Json cell_json(const PlannedCell& planned) {
   out["parameters"] = counts.parameters;
   out["matmul_parameters"] = counts.matmul_parameters;
   out["memory_available_bytes"] = planned.memory_available_bytes;
-  out["memory_needed_bytes"] = needed_bytes(cell.run, counts);
+  out["memory_needed_bytes"] = spec::needed_bytes(cell.run, counts);
   out["arena_bytes"] = counts.arena_bytes;
   out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
   out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
   out["traffic"] = spec::value_to_json(counts.traffic, spec::Written::whole);
+  if (!counts.stages.empty()) {
+    out["rank"] = counts.rank;
+    out["bubble_fraction"] = counts.bubble_fraction;
+    out["stages"] = spec::value_to_json(counts.stages, spec::Written::whole);
+  }
   out["largest"] = spec::value_to_json(counts.largest, spec::Written::whole);
   if (!counts.live_at_peak.empty())
     out["live_at_peak"] = spec::value_to_json(counts.live_at_peak, spec::Written::whole);
@@ -91,8 +96,9 @@ void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& 
 void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
   const auto axes = traffic_axes(plan);
   CsvLine heading;
-  for (const auto* name : {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "parameters",
-                           "matmul_parameters", "memory_available_bytes", "memory_needed_bytes", "arena_bytes"}) {
+  for (const auto* name :
+       {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "parameters", "matmul_parameters",
+        "memory_available_bytes", "memory_needed_bytes", "arena_bytes", "rank", "bubble_fraction"}) {
     heading << name;
   }
   write_names<spec::MemoryPeaks>(heading, "peak_");
@@ -107,15 +113,16 @@ void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& p
     if (planned.counts) {
       const auto& counts = *planned.counts;
       line << std::to_string(counts.parameters) << std::to_string(counts.matmul_parameters)
-           << std::to_string(planned.memory_available_bytes) << std::to_string(needed_bytes(cell.run, counts))
-           << std::to_string(counts.arena_bytes);
+           << std::to_string(planned.memory_available_bytes) << std::to_string(spec::needed_bytes(cell.run, counts))
+           << std::to_string(counts.arena_bytes) << std::to_string(counts.rank)
+           << spec::json_line(counts.bubble_fraction);
       write_values(line, counts.peak);
       write_values(line, counts.flops);
       std::map<std::string, std::int64_t> sent;
       for (const auto& entry : counts.traffic) sent[entry.axis] += entry.sent_bytes;
       for (const auto& axis : axes) line << std::to_string(sent[axis]);
     } else {
-      const auto empty_columns = 5 + spec::field_names<spec::MemoryPeaks>().size() +
+      const auto empty_columns = 7 + spec::field_names<spec::MemoryPeaks>().size() +
                                  spec::field_names<spec::FlopCounts>().size() + axes.size();
       for (std::size_t i = 0; i < empty_columns; ++i) line << "";
     }

@@ -81,9 +81,9 @@ Row row_of(const PlannedCell& planned) {
   if (planned.counts && planned.counts->peak.total_bytes > 0) {
     const auto& counts = *planned.counts;
     row.push_back(human_count(static_cast<double>(counts.parameters)));
-    for (const auto bytes : {needed_bytes(cell.run, counts), counts.peak.weights_bytes, counts.peak.gradients_bytes,
-                             counts.peak.optimizer_bytes, counts.peak.activations_bytes, counts.peak.gathered_bytes,
-                             counts.peak.workspace_bytes}) {
+    for (const auto bytes : {spec::needed_bytes(cell.run, counts), counts.peak.weights_bytes,
+                             counts.peak.gradients_bytes, counts.peak.optimizer_bytes, counts.peak.activations_bytes,
+                             counts.peak.gathered_bytes, counts.peak.workspace_bytes}) {
       row.push_back(human_bytes(bytes));
     }
     row.push_back(human_count(static_cast<double>(counts.flops.model_flops())));
@@ -133,6 +133,25 @@ std::string collectives_text(const std::vector<spec::AxisTraffic>& traffic) {
   return rows.size() == 1 ? "  none\n" : aligned(rows, 2);
 }
 
+std::string stages_text(const spec::RunSpec& run, const spec::DryCounts& counts) {
+  std::vector<Row> rows{
+      {"  STAGE", "RANK", "LAYERS", "MEMORY", "WEIGHTS", "ACTIVATIONS", "GATHERED", "FLOP", "RECOMPUTED", "SENT"}};
+  for (const auto& stage : counts.stages) {
+    Row row{fmt::format("  {}{}", stage.stage, stage.rank == counts.rank ? " (most)" : "")};
+    for (const auto number : {stage.rank, stage.layers}) row.push_back(std::to_string(number));
+    for (const auto bytes : {spec::needed_bytes(run, stage), stage.peak.weights_bytes, stage.peak.activations_bytes,
+                             stage.peak.gathered_bytes}) {
+      row.push_back(human_bytes(bytes));
+    }
+    for (const auto flops : {stage.flops.model_flops(), stage.flops.rematerialised_flops}) {
+      row.push_back(human_count(static_cast<double>(flops)));
+    }
+    row.push_back(traffic_text(stage.traffic));
+    rows.push_back(std::move(row));
+  }
+  return aligned(rows, 1);
+}
+
 std::string tensors_text(const std::vector<spec::TensorGroup>& groups) {
   std::vector<Row> rows{{"  SCOPE", "TENSOR", "DTYPE", "LOCAL SHAPE", "COUNT", "BYTES", ""}};
   for (const auto& group : groups) {
@@ -173,8 +192,13 @@ std::string render_plan_details(const PlannedCell& planned, PlanFormat format) {
   out += fmt::format("  {} devices, {} parameters\n", cell.run.mesh.devices(),
                      human_count(static_cast<double>(counts.parameters)));
   out += fmt::format("  {} needed per device, {} of it alive at the peak, {} available\n",
-                     human_bytes(needed_bytes(cell.run, counts)), human_bytes(counts.peak.total_bytes),
+                     human_bytes(spec::needed_bytes(cell.run, counts)), human_bytes(counts.peak.total_bytes),
                      planned.memory_available_bytes == 0 ? "unknown" : human_bytes(planned.memory_available_bytes));
+  if (!counts.stages.empty()) {
+    out += fmt::format("Stages, {:.1f} % of their time waiting were they equal; below, the one that needs most\n",
+                       100 * counts.bubble_fraction) +
+           stages_text(cell.run, counts);
+  }
   out += "Memory of one device, each scope at its own peak\n" + peaks_text(counts.peak);
   out += "FLOP of one device and step\n" + flops_text(counts.flops);
   out += "Collectives of one device and step\n" + collectives_text(counts.traffic);

@@ -47,6 +47,7 @@ std::int64_t machine_memory_bytes() {
 struct Memory {
   std::int64_t bytes = 0;  // 0: unknown
   std::string owner;       // "h100", "memory_limit_bytes"
+  bool shared = false;     // by all ranks, of whom this is one's share
 };
 
 class MemoryCheck {
@@ -69,7 +70,7 @@ class MemoryCheck {
     if (run.hardware == "host") {
       // All ranks of a run on this machine share it.
       const auto ranks = run.mesh.devices();
-      return {machine_bytes_ / ranks, fmt::format("this machine's share for one of {} ranks", ranks)};
+      return {machine_bytes_ / ranks, fmt::format("this machine's share for one of {} ranks", ranks), true};
     }
     const auto known = hardware_bytes_.find(run.hardware);
     if (known != hardware_bytes_.end()) return {known->second, run.hardware};
@@ -96,6 +97,14 @@ std::string largest_text(const std::vector<spec::TensorGroup>& groups) {
   return out;
 }
 
+// Which of several stages it is that needs most.
+std::string worst_stage_text(const spec::DryCounts& counts) {
+  for (const auto& stage : counts.stages) {
+    if (stage.rank == counts.rank) return fmt::format(" in stage {} of {}", stage.stage, counts.stages.size());
+  }
+  return "";
+}
+
 void judge(PlannedCell& planned, const Memory& memory) {
   const auto& counts = *planned.counts;
   planned.memory_available_bytes = memory.bytes;
@@ -104,11 +113,13 @@ void judge(PlannedCell& planned, const Memory& memory) {
     planned.reason = counts.reason;
     return;
   }
-  const auto needed = needed_bytes(planned.cell.run, counts);
+  const auto& run = planned.cell.run;
+  const auto needed = memory.shared ? needed_by_all(run, counts) / run.mesh.devices() : spec::needed_bytes(run, counts);
   if (memory.bytes == 0 || needed <= memory.bytes) return;
   planned.state = PlanState::infeasible;
-  planned.reason = fmt::format("needs {} per device, {} has {}; largest: {}", reports::human_bytes(needed),
-                               memory.owner, reports::human_bytes(memory.bytes), largest_text(counts.largest));
+  planned.reason = fmt::format("needs {} per device{}, {} has {}; largest: {}", reports::human_bytes(needed),
+                               memory.shared ? "" : worst_stage_text(counts), memory.owner,
+                               reports::human_bytes(memory.bytes), largest_text(counts.largest));
 }
 
 // Decides what needs no counting. Returns whether the engine is to be asked.
@@ -148,9 +159,11 @@ std::vector<std::vector<std::size_t>> different_questions(std::vector<PlannedCel
 
 }  // namespace
 
-std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts) {
-  const auto offloaded = run.device == spec::Device::cpu ? counts.peak.host_bytes : 0;
-  return std::max(counts.arena_bytes, counts.peak.total_bytes) + offloaded;
+std::int64_t needed_by_all(const spec::RunSpec& run, const spec::DryCounts& counts) {
+  if (counts.stages.empty()) return spec::needed_bytes(run, counts) * run.mesh.devices();
+  std::int64_t of_stages = 0;
+  for (const auto& stage : counts.stages) of_stages += spec::needed_bytes(run, stage);
+  return of_stages * (run.mesh.devices() / run.mesh.pp());
 }
 
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request) {

@@ -27,9 +27,10 @@ enum class PlanState {
 struct PlannedCell {
   Cell cell;
   PlanState state = PlanState::feasible;
-  std::string reason;                             // one line; empty when feasible
-  std::shared_ptr<const spec::DryCounts> counts;  // of rank 0; null where the engine was not asked or did not say
-  std::int64_t memory_available_bytes = 0;        // of one device, 0: unknown
+  std::string reason;  // one line; empty when feasible
+  std::shared_ptr<const spec::DryCounts>
+      counts;  // of the rank that needs most; null where the engine was not asked or did not say
+  std::int64_t memory_available_bytes = 0;  // of one device, 0: unknown
 };
 
 // A plan of thousands of cells need not hold every tensor of each.
@@ -43,13 +44,12 @@ struct PlanRequest {
   DryLimits limits = {};
 };
 
+// What ranks of one machine need together there: each stage of a pipeline its own.
+std::int64_t needed_by_all(const spec::RunSpec& run, const spec::DryCounts& counts);
+
 // In the order of `cells`. Throws LaunchError when the engine cannot be started, InputError for a hardware name that no
 // file describes, Cancelled once a byte can be read from cancel_fd.
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request);
-
-// Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive; on a CPU
-// what is offloaded is in the same memory. What a plan shows and holds against the device.
-std::int64_t needed_bytes(const spec::RunSpec& run, const spec::DryReport& counts);
 
 }  // namespace perfbench::harness
 

@@ -21,15 +21,15 @@ std::optional<std::string> not_runnable_here(const PlannedCell& planned, const s
   const spec::RunSpec& run = planned.cell.run;
   if (run.device == spec::Device::cuda) {
     if (const auto why_not = no_gpus_for(run.mesh.devices(), machine)) return "planned only: " + *why_not;
-    if (!planned.counts || needed_bytes(run, *planned.counts) <= machine.gpu_memory_bytes) return std::nullopt;
+    if (!planned.counts || spec::needed_bytes(run, *planned.counts) <= machine.gpu_memory_bytes) return std::nullopt;
     return fmt::format("planned only: a rank needs {}, a {} has {}",
-                       reports::human_bytes(needed_bytes(run, *planned.counts)), machine.gpu_model,
+                       reports::human_bytes(spec::needed_bytes(run, *planned.counts)), machine.gpu_model,
                        reports::human_bytes(machine.gpu_memory_bytes));
   }
   // The plan of hardware: host has already been held against this machine.
   if (run.hardware == "host" || !planned.counts || machine.memory_bytes == 0) return std::nullopt;
   const auto ranks = run.mesh.devices();
-  const auto needed = needed_bytes(run, *planned.counts);
+  const auto needed = needed_by_all(run, *planned.counts) / ranks;
   if (needed <= machine.memory_bytes / ranks) return std::nullopt;
   return fmt::format("planned only: {} ranks need {} each, this machine has {} in all", ranks,
                      reports::human_bytes(needed), reports::human_bytes(machine.memory_bytes));

@@ -44,23 +44,18 @@ void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
   const auto collectives = make_single_collectives();
   PhaseClock clock;
   Context context{ops, memory, *collectives, clock};
-  ParameterStore store(context, run.model, {}, false);
+  ParameterStore store(context, run, {}, false);
   Decoder decoder(context, run, store);
   const Shape microbatch{run.microbatch() * run.seq_len};
   Tensor tokens(memory, {"tokens", MemoryScope::activations, DType::i32, microbatch});
   Tensor loss(memory, {"loss", MemoryScope::workspace, DType::f64, Shape{1}});
   const std::vector<std::int32_t> zeros(static_cast<std::size_t>(microbatch.elements()));
   ops.upload(tokens, zeros.data());
-  auto state = decoder.new_state();
+  auto state = decoder.new_state(0);
+  const Decoder::Microbatch batch{.tokens_N = tokens, .targets_N = tokens, .loss_sum = loss};
   for (std::int64_t m = 0; m < run.grad_accum; ++m) {
-    const Decoder::Microbatch batch{
-        .tokens_N = tokens,
-        .targets_N = tokens,
-        .loss_sum = loss,
-        .index = m,
-        .kind = m + 1 == run.grad_accum ? UnitGatherer::Microbatch::last : UnitGatherer::Microbatch::middle};
-    decoder.forward(batch, state);
-    decoder.backward(batch, state);
+    decoder.forward(0, batch, {}, state);
+    decoder.backward(0, batch, {}, state);
   }
 }
 

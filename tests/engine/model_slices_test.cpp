@@ -119,7 +119,10 @@ std::map<std::string, std::map<std::int64_t, float>> weights_of(const spec::Mode
     const auto collectives = make_dry_collectives(Mesh(mesh_spec, rank), {});
     PhaseClock clock;
     const Context context{ops, memory, *collectives, clock};
-    ParameterStore store(context, model, {.seed = 3, .matrix_std = 1.0, .norm_and_bias_std = 0.5}, false);
+    spec::RunSpec run;
+    run.model = model;
+    run.mesh = mesh_spec;
+    ParameterStore store(context, run, {.seed = 3, .matrix_std = 1.0, .norm_and_bias_std = 0.5}, false);
     for (const auto& unit : store.units()) {
       const std::int64_t shard = store.first_element(unit.layout);
       for (const auto& p : unit.layout.parameters) {
@@ -140,6 +143,7 @@ std::map<std::string, std::map<std::int64_t, float>> weights_of(const spec::Mode
 TEST(ParameterStore, BeginsWithTheSameBitsOnEveryMesh) {
   const auto expected = weights_of(with_experts(), {});
   EXPECT_EQ(weights_of(with_experts(), kMesh), expected);
+  EXPECT_EQ(weights_of(with_experts(), {.ici = {.fsdp = 2, .pp = 2}}), expected);
   std::int64_t elements = 0;
   for (const auto& [name, values] : expected) elements += static_cast<std::int64_t>(values.size());
   EXPECT_EQ(elements, spec::count_parameters(with_experts()).total);

@@ -4,6 +4,7 @@
 #include <map>
 #include <type_traits>
 
+#include "engine/sharding/unit.h"
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
 #include "workloads/spec/parameter_table.h"
@@ -160,6 +161,118 @@ TEST(DryWalk, WalksEveryRankOfEveryMeshAlike) {
   }
 }
 
+// Where ranks do not divide a dim, rank 0 has the largest part, and every rank has the memory of rank 0 at most.
+TEST(DryWalk, NoRankAlongTpNeedsMoreThanTheFirst) {
+  auto run = gpt_tiny();
+  run.model.n_heads = 6;
+  run.model.n_kv_heads = 6;
+  run.mesh.ici.tp = 3;
+  run.seq_len = 11;
+  run.global_batch = 4;
+  const auto first = dry_walk(run, 0);
+  for (std::int64_t rank = 1; rank < run.mesh.devices(); ++rank) {
+    EXPECT_LE(dry_walk(run, rank).peak.total_bytes, first.peak.total_bytes);
+    EXPECT_LE(dry_walk(run, rank).arena_bytes, first.arena_bytes);
+  }
+}
+
+// Together the stages compute what one rank does, and hold each parameter once: a tied embedding twice.
+TEST(DryWalk, StagesShareTheModel) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.model.layers = 5;
+    run.grad_accum = 4;
+    const auto alone = dry_walk(run, 0);
+    for (const std::int64_t chunks : {1, 2}) {
+      run.mesh.ici.pp = 2;
+      run.pipeline_chunks = chunks;
+      std::int64_t flops = 0;
+      std::int64_t weights = 0;
+      for (std::int64_t stage = 0; stage < 2; ++stage) {
+        const auto report = dry_walk(run, stage);
+        flops += report.flops.model_flops();
+        weights += report.peak.weights_bytes;
+        EXPECT_EQ(report.parameters, alone.parameters);
+      }
+      EXPECT_EQ(flops, alone.flops.model_flops());
+      std::int64_t twice = 0;
+      if (run.model.tied_embedding) twice = unit_layouts(run.model, Mesh({}, 0)).front().elements * 4;
+      const std::int64_t tables =
+          run.model.position.kind == spec::PositionKind::rope ? rounded(run.seq_len * run.model.head_dim * 4) : 0;
+      EXPECT_EQ(weights, alone.peak.weights_bytes + rounded(twice) + tables);
+      run.mesh.ici.pp = 1;
+      run.pipeline_chunks = 1;
+    }
+  }
+}
+
+// The messages of neighbours match: what one sends in a direction the next receives.
+TEST(DryWalk, StagesReceiveWhatTheirNeighboursSend) {
+  auto run = gpt_tiny();
+  run.model.layers = 8;
+  run.global_batch = 8;
+  run.grad_accum = 8;
+  run.mesh.ici.pp = 4;
+  for (const std::int64_t chunks : {1, 2}) {
+    run.pipeline_chunks = chunks;
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+    for (std::int64_t stage = 0; stage < 4; ++stage) {
+      for (const auto& t : dry_walk(run, stage).traffic) {
+        if (t.collective == "send") sent += t.payload_bytes;
+        if (t.collective == "receive") received += t.payload_bytes;
+      }
+    }
+    const std::int64_t stream = run.microbatch() * run.seq_len * run.model.d_model * 4;
+    const std::int64_t embedding = unit_layouts(run.model, Mesh({}, 0)).front().elements * 4;
+    EXPECT_EQ(sent, 2 * run.grad_accum * (4 * chunks - 1) * stream + 2 * embedding);
+    EXPECT_EQ(received, sent);
+  }
+}
+
+// The report is of the stage that needs most, here the last one, which has the logits; each stage's is its first
+// rank's.
+TEST(DryWalk, OfTheWorstNamesTheStageThatNeedsMost) {
+  auto run = llama_tiny();
+  run.model.vocab_size = 5000;
+  run.model.layers = 7;
+  run.grad_accum = 2;
+  run.mesh.ici = {.fsdp = 2, .pp = 3};
+  const auto worst = dry_walk_of_worst(run);
+  ASSERT_EQ(worst.stages.size(), 3U);
+  EXPECT_EQ(worst.rank, 4);
+  EXPECT_EQ(worst.bubble_fraction, 0.5);  // two of four times a stage's own
+  EXPECT_EQ(worst.stages[0].layers, 3);
+  EXPECT_EQ(worst.stages[1].layers, 2);
+  for (std::size_t stage = 0; stage < 3; ++stage) {
+    const auto& counts = worst.stages[stage];
+    const auto alone = dry_walk(run, 2 * static_cast<std::int64_t>(stage));
+    EXPECT_EQ(counts.rank, alone.rank);
+    EXPECT_EQ(counts.peak.total_bytes, alone.peak.total_bytes);
+    EXPECT_EQ(counts.arena_bytes, alone.arena_bytes);
+    EXPECT_EQ(counts.flops.model_flops(), alone.flops.model_flops());
+    EXPECT_LE(counts.arena_bytes, worst.arena_bytes);
+  }
+  run.mesh.ici = {.fsdp = 2};
+  EXPECT_EQ(spec::to_json_line(dry_walk_of_worst(run)), spec::to_json_line(dry_walk(run, 0)));
+}
+
+// One forward, one backward: a stage keeps as many microbatches as there are stages from it to the end.
+TEST(DryWalk, EarlierStagesKeepMoreMicrobatches) {
+  auto run = llama_tiny();
+  run.model.layers = 4;
+  run.global_batch = 8;
+  run.grad_accum = 8;
+  run.mesh.ici.pp = 4;
+  const auto activations = [&](std::int64_t microbatches, std::int64_t stage) {
+    run.global_batch = microbatches;
+    run.grad_accum = microbatches;
+    return dry_walk(run, stage).peak.activations_bytes;
+  };
+  // All microbatches' tokens are there from the start; a middle stage has none.
+  EXPECT_EQ(activations(8, 1), activations(16, 1));
+  EXPECT_GT(activations(8, 1), activations(8, 2));
+}
+
 TEST(DryWalk, ListsThePeakToTheByte) {
   const auto report = dry_walk(llama_tiny(), 0);
   std::int64_t sum = 0;
@@ -215,9 +328,9 @@ TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
 
 TEST(DryWalk, SaysWhyARunIsInfeasible) {
   auto run = llama_tiny();
-  run.mesh.ici.pp = 3;
+  run.mesh.ici.ep = 2;
   EXPECT_FALSE(dry_walk(run, 0).feasible);
-  EXPECT_NE(dry_walk(run, 0).reason.find("pipeline parallelism"), std::string::npos);
+  EXPECT_NE(dry_walk(run, 0).reason.find("expert parallelism"), std::string::npos);
   run = llama_tiny();
   run.memory_limit_bytes = 1000;
   EXPECT_FALSE(dry_walk(run, 0).feasible);

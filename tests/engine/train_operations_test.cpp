@@ -102,10 +102,10 @@ TEST(Operations, OfMoreChunksOfLogitsMoveTheUnembeddingMoreOften) {
 
 TEST(Operations, OfARunThatCannotBeSayWhy) {
   auto run = llama_tiny();
-  run.mesh.ici.pp = 3;
+  run.mesh.ici.ep = 2;
   auto report = count_operations(run, 0);
   EXPECT_FALSE(report.feasible);
-  EXPECT_NE(report.reason.find("pipeline parallelism"), std::string::npos);
+  EXPECT_NE(report.reason.find("expert parallelism"), std::string::npos);
   EXPECT_TRUE(report.operations.empty());
   run = llama_tiny();
   run.memory_limit_bytes = 1000;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "harness/detect/mfu.h"
@@ -147,6 +148,28 @@ TEST(RunMetrics, AreAllInTheCatalog) {
   for (const auto& [metric, value] : run_metrics({}, steps_of(0, {500, 100, 100, 100}), spec::RunSummary{})) {
     EXPECT_TRUE(spec::find_metric(metric)) << metric;
   }
+}
+
+// Of a pipeline: the mean of what its stages waited, 30 and 10 ms of 100.
+TEST(RunMetrics, OfAPipelineHaveItsBubble) {
+  auto steps = steps_of(0, {100, 100, 100, 100});
+  const auto second = steps_of(1, {100, 100, 100, 100});
+  for (auto& step : steps) step.bubble_ns = 30'000'000;
+  for (auto step : second) {
+    step.bubble_ns = 10'000'000;
+    steps.push_back(step);
+  }
+  spec::RunSpec run;
+  const auto of = [&](std::string_view name) {
+    const auto metrics = run_metrics(run, steps, std::nullopt);
+    return std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.metric == name; }) !=
+           metrics.end();
+  };
+  EXPECT_FALSE(of("bubble_time_s"));
+  run.mesh.ici.pp = 2;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "bubble_time_s"), 0.020);
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "bubble_fraction"), 0.2);
+  for (const auto* name : {"bubble_time_s", "bubble_fraction"}) EXPECT_TRUE(spec::find_metric(name)) << name;
 }
 
 TEST(RunMetrics, LeaveOutAStepThatARankDidNotFinish) {

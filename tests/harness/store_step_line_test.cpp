@@ -16,11 +16,26 @@ StepRecord random_record(std::mt19937_64& engine) {
   StepRecord record;
   std::uniform_int_distribution<std::int64_t> whole(0, std::int64_t{1} << 40);
   std::normal_distribution<double> real(0.0, 1e3);
-  for (auto* field : {&record.rank, &record.step, &record.wall_ns, &record.data_ns, &record.forward_ns,
-                      &record.backward_ns, &record.exposed_comm_ns, &record.optimizer_ns, &record.other_ns,
-                      &record.tokens, &record.probe_ns, &record.peak.weights_bytes, &record.peak.gradients_bytes,
-                      &record.peak.optimizer_bytes, &record.peak.activations_bytes, &record.peak.gathered_bytes,
-                      &record.peak.workspace_bytes, &record.peak.host_bytes, &record.peak.total_bytes}) {
+  for (auto* field : {&record.rank,
+                      &record.step,
+                      &record.wall_ns,
+                      &record.data_ns,
+                      &record.forward_ns,
+                      &record.backward_ns,
+                      &record.exposed_comm_ns,
+                      &record.bubble_ns,
+                      &record.optimizer_ns,
+                      &record.other_ns,
+                      &record.tokens,
+                      &record.probe_ns,
+                      &record.peak.weights_bytes,
+                      &record.peak.gradients_bytes,
+                      &record.peak.optimizer_bytes,
+                      &record.peak.activations_bytes,
+                      &record.peak.gathered_bytes,
+                      &record.peak.workspace_bytes,
+                      &record.peak.host_bytes,
+                      &record.peak.total_bytes}) {
     *field = whole(engine);
   }
   record.loss = real(engine);

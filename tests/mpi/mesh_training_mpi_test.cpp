@@ -41,7 +41,18 @@ std::vector<MeshCase> meshes() {
     all.push_back({"fsdp x tp2", {.ici = {.fsdp = n / 2, .tp = 2}}});
     all.push_back({"dcn.dp x ici.tp2", {.ici = {.tp = 2}, .dcn = {.dp = n / 2}}});
   }
+  if (n == 2 || n == 4) {
+    all.push_back({"pp", {.ici = {.pp = n}}});
+    all.push_back({"dcn.pp", {.dcn = {.pp = n}}});
+  }
+  if (n >= 4) {
+    all.push_back({"pp2 x fsdp", {.ici = {.fsdp = n / 2, .pp = 2}}});
+    all.push_back({"dcn.pp2 x ici.dp", {.ici = {.dp = n / 2}, .dcn = {.pp = 2}}});
+    all.push_back({"pp x tp2", {.ici = {.tp = 2, .pp = n / 2}}});
+  }
   if (n == 8) {
+    all.push_back({"dcn.pp2 x ici.pp2 x tp2", {.ici = {.tp = 2, .pp = 2}, .dcn = {.pp = 2}}});
+    all.push_back({"pp2 x fsdp2 x tp2", {.ici = {.fsdp = 2, .tp = 2, .pp = 2}}});
     all.push_back({"dcn.fsdp2 x ici.tp4", {.ici = {.tp = 4}, .dcn = {.fsdp = 2}}});
     all.push_back({"dp2 x fsdp2 x tp2", {.ici = {.dp = 2, .fsdp = 2, .tp = 2}}});
   }
@@ -83,6 +94,7 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
   const double tolerance = bf16 ? bf16_tolerance(run.mesh) : kOtherOrder * kThroughAdamw;
   auto alone = run;
   alone.mesh = {};
+  alone.pipeline_chunks = 1;
   TrainingRun reference(alone);
   TrainingRun training(run, init_rule(run), collectives_of(run));
   for (std::int64_t i = 0; i < run.steps; ++i) {
@@ -91,6 +103,12 @@ void expect_one_ranks_training(spec::RunSpec run, const std::string& what) {
     const auto record = training.step();
     EXPECT_NEAR(record.loss, expected.loss, tolerance * expected.loss) << what << " step " << i;
     EXPECT_NEAR(record.grad_norm, expected.grad_norm, tolerance * expected.grad_norm) << what << " step " << i;
+    // Some stage always waits for another: of several, each.
+    EXPECT_EQ(record.bubble_ns > 0, run.mesh.pp() > 1) << what;
+    EXPECT_EQ(record.data_ns + record.forward_ns + record.backward_ns + record.exposed_comm_ns + record.bubble_ns +
+                  record.optimizer_ns + record.other_ns,
+              record.wall_ns)
+        << what;
   }
   const auto dry = dry_walk(run, world().rank());
   const auto peaks = training.ledger().peaks();
@@ -109,6 +127,7 @@ TEST(MeshTraining, EveryMeshEqualsOneRank) {
   for (const auto& mesh : meshes()) {
     for (auto run : {gpt_tiny(), llama_tiny()}) {
       run.mesh = mesh.mesh;
+      run.model.layers = std::max(run.model.layers, run.mesh.pp());
       expect_one_ranks_training(run, run.model.name + " " + mesh.name);
     }
   }
@@ -127,6 +146,39 @@ TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {
     for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
       run.precision = precision;
       expect_one_ranks_training(run, run.model.name + " " + std::string(spec::enum_name(precision)));
+    }
+  }
+}
+
+// Schedules of both kinds, with and without shards and parts of layers; microbatches more and fewer than stages, layers
+// that they do not divide, several ranks at one end of a tied embedding.
+TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
+  const auto n = world().size();
+  if (n == 1) GTEST_SKIP() << "needs two ranks";
+  std::vector<MeshCase> pipelines{{"pp", {.ici = {.pp = n}}}};
+  if (n >= 4) {
+    pipelines.push_back({"pp2 x fsdp", {.ici = {.fsdp = n / 2, .pp = 2}}});
+    pipelines.push_back({"pp x tp2", {.ici = {.tp = 2, .pp = n / 2}}});
+  }
+  for (const auto& mesh : pipelines) {
+    for (auto run : {gpt_tiny(), llama_tiny()}) {
+      run.mesh = mesh.mesh;
+      const auto stages = run.mesh.pp();
+      for (const std::int64_t chunks : {1, 2}) {
+        run.pipeline_chunks = chunks;
+        run.model.layers = 2 * stages + 1;
+        run.grad_accum = 2 * stages;
+        run.global_batch = run.grad_accum * run.mesh.data_shards();
+        const auto what = run.model.name + " " + mesh.name + " chunks " + std::to_string(chunks);
+        expect_one_ranks_training(run, what);
+        run.remat = "full";
+        run.fsdp_prefetch = 0;
+        if (chunks == 1) run.grad_accum = stages - 1;
+        run.global_batch = run.grad_accum * run.mesh.data_shards();
+        expect_one_ranks_training(run, what + " full");
+        run.remat = "none";
+        run.fsdp_prefetch = 1;
+      }
     }
   }
 }
@@ -180,6 +232,7 @@ TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = world().size();
   if (world().size() == 4) run.mesh.ici = {.fsdp = 2, .tp = 2};
+  if (world().size() == 8) run.mesh.ici = {.fsdp = 2, .tp = 2, .pp = 2};
   TrainingRun traced(run, init_rule(run), collectives_of(run));
   TrainingRun plain(run, init_rule(run), collectives_of(run));
   const auto file = std::filesystem::path(testing::TempDir()) / ("mesh." + std::to_string(::getpid()) + ".jsonl");
@@ -230,6 +283,7 @@ TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
     auto run = llama_tiny();
     run.precision = spec::Precision::bf16;
     run.mesh = mesh.mesh;
+    run.model.layers = std::max(run.model.layers, run.mesh.pp());
     TrainingRun cast(run, init_rule(run), collectives_of(run));
     const auto expected = cast.all_steps();
     run.bf16_weights = spec::Bf16Weights::kept;

@@ -131,13 +131,33 @@ TEST(Validate, WantsWholeHeadsOnEveryRankAlongTp) {
               StartsWith("/mesh/ici/tp: tp 32 is more ranks than vocab_size 30"));
 }
 
+TEST(Validate, WantsALayerInEveryChunkOfAPipeline) {
+  const auto pipeline = [](std::int64_t layers, std::int64_t stages, std::int64_t chunks, std::int64_t microbatches) {
+    return mistake([=](RunSpec& r) {
+      r.model.layers = layers;
+      r.mesh.ici.pp = stages;
+      r.pipeline_chunks = chunks;
+      r.grad_accum = microbatches;
+      r.global_batch = microbatches;
+    });
+  };
+  EXPECT_EQ(pipeline(5, 4, 1, 3), "no error");
+  EXPECT_EQ(pipeline(9, 4, 2, 8), "no error");
+  EXPECT_THAT(pipeline(3, 4, 1, 4), StartsWith("/mesh/ici/pp: 3 layers are fewer than the chunks of a pipeline, pp 4"));
+  EXPECT_THAT(pipeline(7, 4, 2, 4), StartsWith("/mesh/ici/pp: 7 layers are fewer"));
+  EXPECT_THAT(pipeline(8, 1, 2, 4), StartsWith("/pipeline_chunks: pipeline_chunks 2 needs a pipeline"));
+  EXPECT_THAT(pipeline(8, 4, 2, 6), HasSubstr("grad_accum 6 does not divide by pp 4"));
+}
+
 TEST(Unsupported, SaysWhatTheEngineLacks) {
   auto run = sound_run();
   EXPECT_FALSE(unsupported(run).has_value());
   run.mesh.ici.tp = 2;
   EXPECT_FALSE(unsupported(run).has_value());
   run.mesh.ici.pp = 2;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("pipeline parallelism"));
+  EXPECT_FALSE(unsupported(run).has_value());
+  run.mesh.ici.ep = 2;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("expert parallelism"));
   run = sound_run();
   run.model.moe.n_experts = 8;
   EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("experts"));

@@ -2,6 +2,7 @@
 // N`.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "workloads/spec/fields.h"
 #include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::spec {
 
@@ -42,6 +44,15 @@ struct DryCounts : DryReport {
     f(Field{"largest", "tensors alive at the peak, by kind"}.omitted_at_default(), self.largest);
   }
 };
+
+// Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive; on a CPU
+// what is offloaded is in the same memory. What a plan shows and holds against the device. `counts`: DryReport,
+// StageCounts or RankMemory.
+template <class Counts>
+std::int64_t needed_bytes(const RunSpec& run, const Counts& counts) {
+  const std::int64_t offloaded = run.device == Device::cpu ? counts.peak.host_bytes : 0;
+  return std::max(counts.arena_bytes, counts.peak.total_bytes) + offloaded;
+}
 
 // Grouped by scope, type, shape and name with layer numbers taken out, largest first.
 std::vector<TensorGroup> group_tensors(const std::vector<LiveTensor>& tensors);

@@ -44,6 +44,9 @@ inline constexpr std::array kMetricCatalog{
     MetricSpec{"forward_time_s", "s", Direction::lower_is_better, "part of a step: forward pass"},
     MetricSpec{"backward_time_s", "s", Direction::lower_is_better, "part of a step: backward pass, with recomputation"},
     MetricSpec{"exposed_comm_time_s", "s", Direction::lower_is_better, "part of a step: waiting for collectives"},
+    MetricSpec{"bubble_time_s", "s", Direction::lower_is_better,
+               "part of a step: stages of a pipeline waiting for each other, mean over them"},
+    MetricSpec{"bubble_fraction", "fraction", Direction::lower_is_better, "bubble_time_s over step_time_s"},
     MetricSpec{"optimizer_time_s", "s", Direction::lower_is_better,
                "part of a step: gradient norm, clipping and update"},
     MetricSpec{"other_time_s", "s", Direction::lower_is_better, "part of a step: the rest"},
@@ -82,6 +85,8 @@ inline constexpr std::array kAbsences{
     Absence{"final_loss", "its last loss is no finite number"},
     Absence{"loss", "it is of each step and not of a run; final_loss is that of the last one"},
     Absence{"grad_norm", "it is of each step and not of a run"},
+    Absence{"bubble_time_s", "its run has no pipeline"},
+    Absence{"bubble_fraction", "its run has no pipeline"},
     Absence{"probe_time_s", "its engine recorded no noise probe"},
     Absence{"probe_spread_fraction", "that takes the noise probes of 3 steady steps"},
 };

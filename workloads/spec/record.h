@@ -36,7 +36,7 @@ struct MemoryPeaks {
   }
 };
 
-// Times by a monotonic clock. data + forward + backward + exposed_comm + optimizer + other = wall.
+// Times by a monotonic clock. data + forward + backward + exposed_comm + bubble + optimizer + other = wall.
 struct StepRecord {
   static constexpr std::int64_t kVersion = 1;
   std::int64_t version = kVersion;
@@ -55,6 +55,7 @@ struct StepRecord {
   double learning_rate = 0;
   std::int64_t probe_ns = 0;  // time of the fixed noise-probe loop run before the step, outside wall_ns
   MemoryPeaks peak;
+  std::int64_t bubble_ns = 0;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -74,6 +75,7 @@ struct StepRecord {
     f(Field{"learning_rate", "of this step"}, self.learning_rate);
     f(Field{"probe_ns", "noise probe before the step", 0}, self.probe_ns);
     f(Field{"peak", "memory since the start of the run"}, self.peak);
+    f(Field{"bubble_ns", "waiting for other stages of a pipeline", 0}.omitted_at_default(), self.bubble_ns);
   }
 };
 
@@ -117,11 +119,18 @@ struct FlopCounts {
   }
 };
 
+inline void add(FlopCounts& to, const FlopCounts& counts) {
+  std::vector<std::int64_t> added;
+  FlopCounts::fields(counts, [&](const Field&, std::int64_t count) { added.push_back(count); });
+  auto next = added.begin();
+  FlopCounts::fields(to, [&](const Field&, std::int64_t& count) { count += *next++; });
+}
+
 // Of one step on one rank, by the axes and the level that it went along, as a matrix names them ("fsdp", "dcn_dp",
 // "dp+fsdp"), and by collective.
 struct AxisTraffic {
   std::string axis;
-  std::string collective;  // all_gather, reduce_scatter, all_reduce
+  std::string collective;  // all_gather, reduce_scatter, all_to_all, all_reduce; send, receive
   std::int64_t messages = 0;
   std::int64_t payload_bytes = 0;  // size of the full (gathered, or to be reduced) buffers
   std::int64_t sent_bytes = 0;     // what a ring sends from this rank: (n-1)/n of payload, twice for all_reduce
@@ -164,7 +173,29 @@ struct AttentionKernel {
   }
 };
 
-// What the dry backend counted for one rank.
+// What the dry backend counted for a stage of a pipeline: for its first rank, than which none of them needs more.
+struct StageCounts {
+  std::int64_t stage = 0;
+  std::int64_t rank = 0;
+  std::int64_t layers = 0;
+  MemoryPeaks peak;
+  std::int64_t arena_bytes = 0;
+  FlopCounts flops;
+  std::vector<AxisTraffic> traffic;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"stage", "its place in the pipeline", 0}, self.stage);
+    f(Field{"rank", "the rank that was walked", 0}, self.rank);
+    f(Field{"layers", "layers of the stage", 0}, self.layers);
+    f(Field{"peak", "memory peaks"}, self.peak);
+    f(Field{"arena_bytes", "address range of the allocator", 0}, self.arena_bytes);
+    f(Field{"flops", "floating point operations of a step"}, self.flops);
+    f(Field{"traffic", "collectives and messages of a step"}, self.traffic);
+  }
+};
+
+// What the dry backend counted for one rank: that which was asked for, or that which needs most.
 struct DryReport {
   bool feasible = true;
   std::string reason;  // why not
@@ -176,6 +207,8 @@ struct DryReport {
   std::vector<LiveTensor> live_at_peak;  // largest first
   FlopCounts flops;
   std::vector<AxisTraffic> traffic;
+  double bubble_fraction = 0;       // of a pipeline whose stages take equally long
+  std::vector<StageCounts> stages;  // of a pipeline
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -189,10 +222,30 @@ struct DryReport {
     f(Field{"live_at_peak", "tensors alive at the peak"}, self.live_at_peak);
     f(Field{"flops", "floating point operations of a step"}, self.flops);
     f(Field{"traffic", "collectives of a step"}, self.traffic);
+    f(Field{"bubble_fraction", "part of the time that stages of a pipeline wait, were they equal", 0.0, 1.0}
+          .omitted_at_default(),
+      self.bubble_fraction);
+    f(Field{"stages", "of a pipeline, each"}.omitted_at_default(), self.stages);
   }
 };
 
-// result.json: how the engine itself says a run ended. Absent after a crash.
+// What one rank of a run of several took.
+struct RankMemory {
+  std::int64_t rank = 0;
+  MemoryPeaks peak;
+  std::int64_t arena_bytes = 0;
+  std::int64_t resident_bytes = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"rank", "the rank", 0}, self.rank);
+    f(Field{"peak", "memory peaks by the ledger"}, self.peak);
+    f(Field{"arena_bytes", "address range of the allocator", 0}, self.arena_bytes);
+    f(Field{"resident_bytes", "peak resident set of the process", 0}, self.resident_bytes);
+  }
+};
+
+// result.json: how the engine itself says a run ended. Absent after a crash. Memory is that of the rank that took most.
 struct RunSummary {
   std::string status;  // ok, input_error, infeasible, out_of_memory, failed
   std::string message;
@@ -202,11 +255,12 @@ struct RunSummary {
   std::int64_t arena_bytes = 0;
   std::int64_t resident_bytes = 0;  // peak resident set of the process
   bool emulated = false;            // the precision is computed by conversion, the chip has no such units
-  FlopCounts flops;
+  FlopCounts flops;                 // of a rank, mean over them
   std::vector<AxisTraffic> traffic;
   std::int64_t parameters = 0;
   std::int64_t matmul_parameters = 0;
   std::vector<AttentionKernel> attention_kernels;  // each direction once; none where no choice is made: on a CPU
+  std::vector<RankMemory> ranks;                   // of several, in their order
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -218,11 +272,12 @@ struct RunSummary {
     f(Field{"arena_bytes", "address range of the allocator", 0}, self.arena_bytes);
     f(Field{"resident_bytes", "peak resident set of the process", 0}, self.resident_bytes);
     f(Field{"emulated", "precision emulated by conversion"}, self.emulated);
-    f(Field{"flops", "floating point operations of a step on this rank"}, self.flops);
-    f(Field{"traffic", "collectives of a step on this rank"}, self.traffic);
+    f(Field{"flops", "floating point operations of a step on a rank, mean over them"}, self.flops);
+    f(Field{"traffic", "collectives of a step on rank 0"}, self.traffic);
     f(Field{"parameters", "parameters of the model", 0}, self.parameters);
     f(Field{"matmul_parameters", "parameters that multiply each token", 0}, self.matmul_parameters);
     f(Field{"attention_kernels", "who computed flash attention on a GPU"}.omitted_at_default(), self.attention_kernels);
+    f(Field{"ranks", "memory of each of several ranks"}.omitted_at_default(), self.ranks);
   }
 };
 

@@ -134,6 +134,7 @@ struct RunSpec {
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
+  std::int64_t pipeline_chunks = 1;      // of layers, to each stage of pp; above 1 the schedule is interleaved
   bool device_graphs = true;             // cuda: a step (scan: a layer) is one graph and not hundreds of launches
   bool deterministic = true;             // cuda: equal bits with every repetition; false: faster where that costs
   DataSpec data;
@@ -173,6 +174,12 @@ struct RunSpec {
     f(Field{"fsdp_prefetch",
             "layers gathered ahead of their computation and reduced behind it; 0 takes the least memory", 0, 1},
       self.fsdp_prefetch);
+    f(Field{"pipeline_chunks",
+            "chunks of layers to each stage of a pipeline; above 1 the schedule is interleaved: a smaller bubble for "
+            "more messages and memory",
+            1, 1e4}
+          .omitted_at_default(),
+      self.pipeline_chunks);
     f(Field{"device_graphs", "replay a recorded step, or with scan a layer, where the device can"}.omitted_at_default(),
       self.device_graphs);
     f(Field{"deterministic",

@@ -46,7 +46,8 @@ struct EnumNames<TraceKind> {
 };
 
 // The phases of a step. `other` is what no span of a phase covers; it has none itself.
-enum class TracePhase { other, data, forward, backward, exposed_comm, optimizer };
+// bubble: a stage of a pipeline waits for its neighbour.
+enum class TracePhase { other, data, forward, backward, exposed_comm, bubble, optimizer };
 template <>
 struct EnumNames<TracePhase> {
   static constexpr std::array kNames{std::pair{TracePhase::other, "other"},
@@ -54,6 +55,7 @@ struct EnumNames<TracePhase> {
                                      std::pair{TracePhase::forward, "forward"},
                                      std::pair{TracePhase::backward, "backward"},
                                      std::pair{TracePhase::exposed_comm, "exposed_comm"},
+                                     std::pair{TracePhase::bubble, "bubble"},
                                      std::pair{TracePhase::optimizer, "optimizer"}};
 };
 

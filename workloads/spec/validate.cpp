@@ -45,8 +45,10 @@ double flops_of_a_rank(const RunSpec& run) {
   const double all = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
   const double unembedding =
       6 * tokens * static_cast<double>(run.model.vocab_size) * static_cast<double>(run.model.d_model);
-  const auto share = [](std::int64_t axis) { return 1 / static_cast<double>(axis); };
-  return share(run.mesh.tp()) * (unembedding + share(run.mesh.pp()) * (all - unembedding));
+  const std::int64_t chunks = run.mesh.pp() * run.pipeline_chunks;
+  const std::int64_t layers = (run.model.layers + chunks - 1) / chunks * run.pipeline_chunks;  // of the fullest stage
+  const double of_layers = static_cast<double>(layers) / static_cast<double>(run.model.layers);
+  return (unembedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp());
 }
 
 void check_countable(const RunSpec& run) {
@@ -55,6 +57,25 @@ void check_countable(const RunSpec& run) {
     reject("/global_batch", number(run.sequences_per_rank()) + " sequences of " + number(run.seq_len) +
                                 " tokens per rank are more work than can be counted exactly (4e18 FLOP a step); use a "
                                 "smaller global_batch or seq_len, or more dp, fsdp, tp or pp");
+  }
+}
+
+void check_pipeline(const RunSpec& run) {
+  const auto stages = run.mesh.pp();
+  const auto chunks = run.pipeline_chunks;
+  if (chunks > 1 && stages == 1) {
+    reject("/pipeline_chunks", "pipeline_chunks " + number(chunks) + " needs a pipeline; found pp 1");
+  }
+  if (run.model.layers / chunks < stages) {
+    reject("/mesh/ici/pp", number(run.model.layers) + " layers are fewer than the chunks of a pipeline, pp " +
+                               number(stages) + " x pipeline_chunks " + number(chunks));
+  }
+  if (chunks > 1 && run.grad_accum % stages != 0) {
+    reject("/pipeline_chunks",
+           "interleaved, microbatches go through a chunk in groups of as many as there are stages: "
+           "grad_accum " +
+               number(run.grad_accum) + " does not divide by pp " + number(stages) +
+               "; use pipeline_chunks 1 or another grad_accum");
   }
 }
 
@@ -135,9 +156,7 @@ void validate(const RunSpec& run) {
                               number(run.grad_accum) + " microbatches");
   }
   check_tensor_parallel(run);
-  if (run.model.layers % run.mesh.pp() != 0) {
-    reject("/mesh/ici/pp", number(run.model.layers) + " layers do not divide over pp " + number(run.mesh.pp()));
-  }
+  check_pipeline(run);
   if (run.data.kind == DataKind::flat_tokens && run.data.path.empty()) {
     reject("/data/path", "flat_tokens data needs the path of a dataset (perfbench data prepare makes one)");
   }
@@ -167,7 +186,6 @@ std::optional<std::string> unsupported(const RunSpec& run) {
   if (run.model.moe.n_experts > 0) return "experts (moe) have no layers in this engine";
   if (run.model.position.kind == PositionKind::t5_relative_bias) return "T5 relative bias has no kernel in this engine";
   if (mesh.ep() > 1) return "expert parallelism (ep > 1) has no schedule in this engine";
-  if (mesh.pp() > 1) return "pipeline parallelism (pp > 1) has no schedule in this engine";
   if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
   return std::nullopt;

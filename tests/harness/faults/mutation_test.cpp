@@ -34,6 +34,7 @@ const std::vector<Mutation>& mutations() {
       {"slow:span=data,us=5000", {"data_time_s"}, ""},
       {"slow:span=step,us=5000", {"other_time_s"}, ""},
       {"slow:span=all_gather,us=5000", {"exposed_comm_time_s"}, ", fsdp: 2"},
+      {"slow:span=receive,us=5000", {"bubble_time_s", "bubble_fraction"}, ", pp: 2, grad_accum: 2"},
       {"allocate:mib=256", {"peak_memory_bytes", "resident_bytes"}, ""},
       {"startup:ms=500", {"startup_time_s"}, ""},
       {"wrong_gradient", {"final_loss"}, ", optimizer: {learning_rate: 0.002}"}};

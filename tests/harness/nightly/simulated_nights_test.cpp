@@ -37,7 +37,7 @@ TEST(SimulatedNights, AreEvidenceOfEarlierDaysThatTheStoreTakes) {
   EXPECT_EQ(oldest->attempt.perfbench_version, "simulated");
   EXPECT_EQ(read_run_directory(nights.back())->attempt.started_utc, "2026-01-30T12:00:01Z");
   for (const auto& step : oldest->steps) {
-    EXPECT_EQ(step.wall_ns, step.data_ns + step.forward_ns + step.backward_ns + step.exposed_comm_ns +
+    EXPECT_EQ(step.wall_ns, step.data_ns + step.forward_ns + step.backward_ns + step.exposed_comm_ns + step.bubble_ns +
                                 step.optimizer_ns + step.other_ns);
   }
   auto db = open_database(scratch / "n.db");

@@ -40,6 +40,18 @@ spec::DryReport report_for(const spec::RunSpec& run) {
   report.peak.total_bytes = report.peak.activations_bytes + report.peak.weights_bytes;
   report.arena_bytes = report.peak.total_bytes * (run.model.layers == 44 ? 2 : 1);
   report.flops.feed_forward_flops = 1'234'000'000;
+  // Stages of a pipeline need one time, two times, ... as much as the first; the last is the report's.
+  for (std::int64_t stage = 0; run.mesh.pp() > 1 && stage < run.mesh.pp(); ++stage) {
+    spec::StageCounts counts{.stage = stage, .rank = stage * (run.mesh.devices() / run.mesh.pp()), .layers = 1};
+    counts.arena_bytes = (stage + 1) * report.arena_bytes;
+    counts.traffic = {{"pp", "send", 3, 700, 700}};
+    report.stages.push_back(counts);
+  }
+  if (!report.stages.empty()) {
+    report.bubble_fraction = 0.25;
+    report.rank = report.stages.back().rank;
+    report.arena_bytes = report.stages.back().arena_bytes;
+  }
   if (run.mesh.fsdp() > 1) report.traffic.push_back({"fsdp", "all_gather", 3, 1000, 500});
   return report;
 }

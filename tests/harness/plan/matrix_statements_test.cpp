@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +38,15 @@ std::vector<PlannedCell> plan_of(const std::filesystem::path& matrix, const Over
 TEST(MatrixStatements, WhereLlamasLargestModelFits) {
   const auto llama = kMatrices / "llama.yaml";
   std::map<std::pair<std::int64_t, std::int64_t>, PlanState> by_gpus_and_prefetch;
+  std::set<std::int64_t> gpus_of_pipelines;
   for (const auto& planned : plan_of(llama, {.only = {"model=*405b"}, .set = {}})) {
     const auto& run = planned.cell.run;
+    if (run.mesh.pp() > 1) {
+      EXPECT_EQ(planned.state, PlanState::feasible) << planned.reason;
+      EXPECT_EQ(planned.counts->stages.size(), static_cast<std::size_t>(run.mesh.pp()));
+      gpus_of_pipelines.insert(run.mesh.devices());
+      continue;
+    }
     by_gpus_and_prefetch[{run.mesh.devices(), run.fsdp_prefetch}] = planned.state;
   }
   const std::map<std::pair<std::int64_t, std::int64_t>, PlanState> said{{{256, 0}, PlanState::infeasible},
@@ -46,8 +54,11 @@ TEST(MatrixStatements, WhereLlamasLargestModelFits) {
                                                                         {{512, 0}, PlanState::feasible},
                                                                         {{512, 1}, PlanState::infeasible}};
   EXPECT_EQ(by_gpus_and_prefetch, said);
-  EXPECT_THAT(comment_of(llama), testing::HasSubstr("405B fits 512 GPUs without overlap (fsdp_prefetch 0); it does not "
-                                                    "fit them with overlap, nor 256 GPUs either way."));
+  EXPECT_THAT(comment_of(llama),
+              testing::HasSubstr("405B fits 512 GPUs without overlap (fsdp_prefetch 0); it does not "
+                                 "fit them with overlap, nor 256 GPUs either way. It fits 512 and 1024 "
+                                 "GPUs with stages of a pipeline across nodes."));
+  EXPECT_EQ(gpus_of_pipelines, (std::set<std::int64_t>{512, 1024}));
 }
 
 TEST(MatrixStatements, WhatIsForOneGpuFitsOne) {

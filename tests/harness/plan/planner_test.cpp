@@ -270,6 +270,40 @@ TEST(Plan, DetailsListTheTensorsAliveAtThePeak) {
   EXPECT_THAT(render_plan_details(plan.at(0), PlanFormat::json), HasSubstr("layers.1.w_up"));
 }
 
+// Two layers of 40 + 1 MiB: the first of two stages needs 82 MiB, the second 164.
+TEST(Plan, OfAPipelineShowsEachStageAndIsHeldToTheOneThatNeedsMost) {
+  const std::string pipeline = kMatrix + "axes: {memory_limit_bytes: [130000000, 180000000]}\n" +
+                               "overrides: [{when: {device: cpu}, set: {pp: 2, grad_accum: 2}}]\n";
+  const auto plan = plan_text(pipeline);
+  ASSERT_EQ(plan.size(), 2U);
+  for (const auto& planned : plan) {
+    EXPECT_EQ(needed_by_all(planned.cell.run, *planned.counts), 3LL * 82 << 20);
+    const bool fits = planned.cell.run.memory_limit_bytes == 180'000'000;
+    EXPECT_EQ(planned.state, fits ? PlanState::feasible : PlanState::infeasible);
+    if (!fits) {
+      EXPECT_THAT(planned.reason, HasSubstr("needs 164 MiB per device in stage 1 of 2, memory_limit_bytes has"));
+    }
+  }
+  const auto details = render_plan_details(plan.at(1), PlanFormat::table);
+  EXPECT_THAT(details, HasSubstr("Stages, 25.0 % of their time waiting were they equal"));
+  EXPECT_THAT(details, testing::ContainsRegex("  0 +0 +1 +82\\.0 MiB .*pp 700 B"));
+  EXPECT_THAT(details, testing::ContainsRegex("  1 \\(most\\) +1 +1 +164 MiB .*pp 700 B"));
+  const auto json = nlohmann::json::parse(render_plan("m", plan, PlanFormat::json))["cells"][1];
+  EXPECT_EQ(json["rank"], 1);
+  EXPECT_EQ(json["bubble_fraction"], 0.25);
+  EXPECT_EQ(json["stages"][0]["arena_bytes"], 82 << 20);
+  EXPECT_THAT(render_plan("m", plan, PlanFormat::csv), HasSubstr(",arena_bytes,rank,bubble_fraction,"));
+}
+
+// What stages of one machine need together: 82 and 164 MiB fit where twice the larger would not.
+TEST(RunnableHere, StagesNeedEachTheirOwn) {
+  auto planned = plan_text(kMatrix + "overrides: [{when: {device: cpu}, set: {pp: 2, grad_accum: 2}}]\n").at(0);
+  planned.cell.run.hardware = "h100";
+  EXPECT_EQ(not_runnable_here(planned, {.memory_bytes = std::int64_t{250} << 20, .cuda = "absent"}), std::nullopt);
+  EXPECT_THAT(not_runnable_here(planned, {.memory_bytes = std::int64_t{240} << 20, .cuda = "absent"}).value_or(""),
+              HasSubstr("planned only: 2 ranks need 123 MiB each"));
+}
+
 PlannedCell planned_for(const std::string& words) {
   return plan_text("name: m\ndefaults: {model: tiny-llama, seq_len: 40, global_batch: 1024, " + words + "}\n").at(0);
 }

@@ -52,7 +52,8 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
   if (store.has_embedding()) embedding_.emplace(store.unit(store.embedding()).layout);
   if (store.has_head()) head_.emplace(store.unit(store.head()).layout, run.model.tied_embedding);
   for (const auto& part : store.chunks()) {
-    Chunk& chunk = chunks_.emplace_back(part);
+    chunks_.push_back({.part = part, .layers = {}});
+    Chunk& chunk = chunks_.back();
     for (std::int64_t i = part.first_layer; i <= chunk.last_layer(); ++i) {
       chunk.layers.emplace_back(shared_, store.unit(store.layer(i)).layout);
     }

@@ -18,7 +18,8 @@ Watchdog::~Watchdog() {
 
 void Watchdog::watch(Watched operation) {
   const std::scoped_lock lock(mutex_);
-  queues_[operation.queue].push_back({std::move(operation), Clock::now()});
+  auto& queue = queues_[operation.queue];
+  queue.push_back({std::move(operation), Clock::now()});
 }
 
 std::optional<std::string> Watchdog::look(Clock::time_point now) {

@@ -1,15 +1,15 @@
 #include <cstdio>
 #include <utility>
 
-#include "engine/core/cuda_device.h"
-#include "engine/core/cuda_memory.h"
-#include "engine/core/cuda_timeline.h"
+#include "engine/cuda/cuda_device.h"
+#include "engine/cuda/cuda_memory.h"
+#include "engine/cuda/cuda_timeline.h"
 #include "engine/main/backend.h"
 #include "engine/metrics/nvml.h"
 #include "engine/ops/cuda/cuda_libraries.h"
 #include "engine/ops/cuda/cuda_ops.h"
-#include "engine/parallel/nccl_collectives.h"
-#include "engine/parallel/own_gpus.h"
+#include "engine/parallel/cuda/nccl_collectives.h"
+#include "engine/parallel/cuda/own_gpus.h"
 #include "engine/train/dry_walk.h"
 
 namespace perfbench::engine {

@@ -2,7 +2,7 @@
 // cuDNN's deterministic algorithm holds the gradient of all scores of a call, 2*T*T bytes for each query head of each
 // sequence; sequences are independent of each other, and so are key/value heads with their query heads, so that parts
 // change no bit of the result. One function decides, for what is planned (workspace.h) and for what is executed
-// (cuda/attention.cpp).
+// (cuda/operations/attention.cpp).
 #pragma once
 
 #include <algorithm>

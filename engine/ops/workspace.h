@@ -75,7 +75,7 @@ constexpr std::int64_t library_forward_bytes(const AttentionDims& d) {
 inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   const AttentionDims dims = attention_of_rank(run);
   if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
-  // Libraries compute it in bf16 alone (cuda/attention.cpp).
+  // Libraries compute it in bf16 alone (cuda/operations/attention.cpp).
   if (run.precision != spec::Precision::bf16) return flash_bytes(dims);
   return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "engine/core/cuda_memory.h"
+#include "engine/cuda/cuda_memory.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/operand.h"

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "engine/core/cuda_device.h"
-#include "engine/core/cuda_memory.h"
-#include "engine/ops/cuda/launch.cuh"
+#include "engine/cuda/cuda_device.h"
+#include "engine/cuda/cuda_memory.h"
+#include "engine/ops/cuda/device/launch.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

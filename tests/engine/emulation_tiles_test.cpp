@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "engine/ops/cuda/async_copy.cuh"
-#include "engine/ops/cuda/tile_units.cuh"
+#include "engine/ops/cuda/attention/async_copy.cuh"
+#include "engine/ops/cuda/attention/tile_units.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

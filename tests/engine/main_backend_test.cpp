@@ -5,11 +5,11 @@
 #include <array>
 #include <optional>
 
-#include "engine/core/cuda_device.h"
+#include "engine/cuda/cuda_device.h"
 #include "engine/main/backend.h"
 #include "engine/ops/cpu/cpu_ops.h"
-#include "engine/ops/cuda/recordings.h"
-#include "engine/parallel/nccl_collectives.h"
+#include "engine/ops/cuda/host/recordings.h"
+#include "engine/parallel/cuda/nccl_collectives.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
 #include "tests/engine/one_of_several_ranks.h"
 

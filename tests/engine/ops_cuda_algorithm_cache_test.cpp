@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "engine/core/error.h"
-#include "engine/ops/cuda/algorithm_cache.h"
+#include "engine/ops/cuda/matmul/algorithm_cache.h"
 
 namespace perfbench::engine::cuda {
 namespace {

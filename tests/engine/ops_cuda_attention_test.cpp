@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/core/cuda_memory.h"
 #include "engine/core/error.h"
-#include "engine/ops/cuda/attention_dot_product.h"
-#include "engine/ops/cuda/attention_flash.h"
-#include "engine/ops/cuda/attention_provider.h"
+#include "engine/cuda/cuda_memory.h"
+#include "engine/ops/cuda/attention/attention_dot_product.h"
+#include "engine/ops/cuda/attention/attention_flash.h"
+#include "engine/ops/cuda/attention/attention_provider.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/workspace.h"
 #include "tests/engine/cuda_attention.h"

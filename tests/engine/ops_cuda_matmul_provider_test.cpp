@@ -10,8 +10,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/ops/cuda/matmul_provider.h"
-#include "engine/ops/cuda/recordings.h"
+#include "engine/ops/cuda/host/recordings.h"
+#include "engine/ops/cuda/matmul/matmul_provider.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
 
 namespace perfbench::engine {

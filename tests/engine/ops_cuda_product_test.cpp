@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/ops/cuda/product.h"
+#include "engine/ops/cuda/matmul/product.h"
 
 namespace perfbench::engine::cuda {
 namespace {

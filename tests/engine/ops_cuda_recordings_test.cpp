@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "engine/core/cuda_device.h"
 #include "engine/core/error.h"
-#include "engine/ops/cuda/recordings.h"
+#include "engine/cuda/cuda_device.h"
+#include "engine/ops/cuda/host/recordings.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
 
 namespace perfbench::engine {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/error.h"
-#include "engine/ops/cuda/launch_shapes.h"
-#include "engine/ops/cuda/upload_staging.h"
+#include "engine/ops/cuda/device/launch_shapes.h"
+#include "engine/ops/cuda/host/upload_staging.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/operand.h"
 

@@ -1,7 +1,7 @@
 // What is planned of the workspace, against what kernels ask for.
 #include <gtest/gtest.h>
 
-#include "engine/ops/cuda/launch_shapes.h"
+#include "engine/ops/cuda/device/launch_shapes.h"
 #include "engine/ops/workspace.h"
 #include "tests/engine/example_runs.h"
 

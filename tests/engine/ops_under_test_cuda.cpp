@@ -1,8 +1,8 @@
 // Operands in managed memory, which the host reads after waiting for the device.
 #include <cuda_runtime_api.h>
 
-#include "engine/core/cuda_error.h"
-#include "engine/core/cuda_memory.h"
+#include "engine/cuda/cuda_error.h"
+#include "engine/cuda/cuda_memory.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "tests/engine/ops_under_test.h"
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <cstdlib>
 
-#include "engine/core/cuda_device.h"
-#include "engine/core/cuda_memory.h"
 #include "engine/core/error.h"
-#include "engine/parallel/nccl_buffers.h"
+#include "engine/cuda/cuda_device.h"
+#include "engine/cuda/cuda_memory.h"
+#include "engine/parallel/cuda/nccl_buffers.h"
 
 namespace perfbench::engine {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/core/error.h"
-#include "engine/ops/cuda/recordings.h"
-#include "engine/parallel/nccl_collectives.h"
+#include "engine/ops/cuda/host/recordings.h"
+#include "engine/parallel/cuda/nccl_collectives.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
 #include "tests/engine/one_of_several_ranks.h"
 

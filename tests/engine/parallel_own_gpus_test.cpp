@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/error.h"
-#include "engine/parallel/own_gpus.h"
+#include "engine/parallel/cuda/own_gpus.h"
 #include "tests/engine/fake_cuda/fake_cuda.h"
 #include "tests/engine/one_of_several_ranks.h"
 

@@ -2,7 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/ops/cuda/cuda_libraries.h"
-#include "engine/ops/cuda/matmul_provider.h"
+#include "engine/ops/cuda/matmul/matmul_provider.h"
 
 namespace perfbench::engine {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/cuda_device.h"
-#include "engine/ops/cuda/attention_provider.h"
-#include "engine/ops/cuda/host_mailbox.h"
-#include "engine/ops/cuda/recordings.h"
-#include "engine/ops/cuda/upload_staging.h"
+#include "engine/cuda/cuda_device.h"
+#include "engine/ops/cuda/attention/attention_provider.h"
+#include "engine/ops/cuda/host/host_mailbox.h"
+#include "engine/ops/cuda/host/recordings.h"
+#include "engine/ops/cuda/host/upload_staging.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cuda {

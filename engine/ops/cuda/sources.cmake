@@ -2,31 +2,31 @@
 set(PERFBENCH_CUDA_OPS_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 # Compiled by nvcc, or as plain C++ where they are emulated.
 set(PERFBENCH_CUDA_KERNELS
-  activation.cu
-  adamw.cu
-  add_bias.cu
-  attention_flash.cu
-  attention_flash_backward.cu
-  column_sums.cu
-  cross_entropy.cu
-  elementwise.cu
-  embedding.cu
-  masked_softmax.cu
-  norm.cu
-  random.cu
-  reduce.cu
-  rope.cu)
+  attention/attention_flash.cu
+  attention/attention_flash_backward.cu
+  attention/masked_softmax.cu
+  operations/activation.cu
+  operations/adamw.cu
+  operations/add_bias.cu
+  operations/column_sums.cu
+  operations/cross_entropy.cu
+  operations/elementwise.cu
+  operations/embedding.cu
+  operations/norm.cu
+  operations/random.cu
+  operations/reduce.cu
+  operations/rope.cu)
 set(PERFBENCH_CUDA_HOST_SOURCES
-  attention.cpp
-  attention_dot_product.cpp
-  attention_layout.cpp
   cuda_ops.cpp
-  host_mailbox.cpp
-  matmul.cpp
-  recordings.cpp
-  transfer.cpp
-  upload_staging.cpp)
+  attention/attention_dot_product.cpp
+  attention/attention_layout.cpp
+  host/host_mailbox.cpp
+  host/recordings.cpp
+  host/upload_staging.cpp
+  operations/attention.cpp
+  operations/matmul.cpp
+  operations/transfer.cpp)
 # On libraries of the toolkit; the emulation has twins of them.
 set(PERFBENCH_CUDA_LIBRARY_SOURCES
-  matmul_provider.cpp
-  sort_pairs.cu)
+  matmul/matmul_provider.cpp
+  operations/sort_pairs.cu)

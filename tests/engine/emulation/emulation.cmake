@@ -23,9 +23,9 @@ perfbench_library(perfbench_emulated_cuda
     ${CMAKE_CURRENT_LIST_DIR}/fiber.cpp
     ${CMAKE_CURRENT_LIST_DIR}/runtime.cpp
     ${CMAKE_CURRENT_LIST_DIR}/stream.cpp
-    ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
-    ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
-    ${PROJECT_SOURCE_DIR}/engine/core/cuda_timeline.cpp
+    ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_device.cpp
+    ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_memory.cpp
+    ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_timeline.cpp
   DEPENDS perfbench_core)
 # Its own headers under the names that kernels ask for, before the toolkit's.
 target_include_directories(perfbench_emulated_cuda PUBLIC ${CMAKE_CURRENT_LIST_DIR}/include)
@@ -44,8 +44,8 @@ set_source_files_properties(${emulated_sources} PROPERTIES LANGUAGE CXX)
 perfbench_library(perfbench_emulated_ops_cuda
   SOURCES
     ${emulated_sources}
-    ${PERFBENCH_CUDA_OPS_FOLDER}/no_cudnn.cpp
-    ${PERFBENCH_CUDA_OPS_FOLDER}/product.cpp
+    ${PERFBENCH_CUDA_OPS_FOLDER}/attention/no_cudnn.cpp
+    ${PERFBENCH_CUDA_OPS_FOLDER}/matmul/product.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)

@@ -14,26 +14,26 @@ perfbench_library(perfbench_fake_cuda
     ${CMAKE_CURRENT_LIST_DIR}/cublaslt.cpp
     ${CMAKE_CURRENT_LIST_DIR}/nccl.cpp
     ${CMAKE_CURRENT_LIST_DIR}/runtime.cpp
-    ${PROJECT_SOURCE_DIR}/engine/core/cuda_device.cpp
-    ${PROJECT_SOURCE_DIR}/engine/core/cuda_memory.cpp
-    ${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul_provider.cpp
-    ${PROJECT_SOURCE_DIR}/engine/ops/cuda/recordings.cpp
+    ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_device.cpp
+    ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_memory.cpp
+    ${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul/matmul_provider.cpp
+    ${PROJECT_SOURCE_DIR}/engine/ops/cuda/host/recordings.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/collectives.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/mesh.cpp
-    ${PROJECT_SOURCE_DIR}/engine/parallel/nccl_collectives.cpp
-    ${PROJECT_SOURCE_DIR}/engine/parallel/nccl_communicator.cpp
-    ${PROJECT_SOURCE_DIR}/engine/parallel/no_nccl_buffers.cpp
-    ${PROJECT_SOURCE_DIR}/engine/parallel/own_gpus.cpp
+    ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/nccl_collectives.cpp
+    ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/nccl_communicator.cpp
+    ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/no_nccl_buffers.cpp
+    ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/own_gpus.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/watchdog.cpp
   DEPENDS perfbench_algorithm_cache perfbench_ops Threads::Threads)
 # As in the engine: its classes hide behind fields of anonymous types.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul_provider.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul/matmul_provider.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(perfbench_fake_cuda SYSTEM PUBLIC
   ${PERFBENCH_CUDA_INCLUDE} ${PERFBENCH_CUBLASLT_INCLUDE} ${PERFBENCH_NCCL_INCLUDE})
 
 perfbench_test(engine_fake_cuda_tests
   SOURCES
-    core_cuda_device_test.cpp
+    cuda_device_test.cpp
     main_backend_test.cpp
     ops_cuda_matmul_provider_test.cpp
     ops_cuda_recordings_test.cpp

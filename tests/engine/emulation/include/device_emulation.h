@@ -1,4 +1,4 @@
-// What engine/ops/cuda/launch.cuh asks the include path for where nvcc is not what compiles it.
+// What engine/ops/cuda/device/launch.cuh asks the include path for where nvcc is not what compiles it.
 #pragma once
 
 #include "tests/engine/emulation/device_code.h"

@@ -1,5 +1,5 @@
-// The twin of engine/ops/cuda/matmul_provider.cpp: plain loops in the place of cuBLASLt.
-#include "engine/ops/cuda/matmul_provider.h"
+// The twin of engine/ops/cuda/matmul/matmul_provider.cpp: plain loops in the place of cuBLASLt.
+#include "engine/ops/cuda/matmul/matmul_provider.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "engine/core/cuda_event.h"
 #include "engine/core/error.h"
-#include "engine/ops/cuda/elements.cuh"
+#include "engine/cuda/cuda_event.h"
+#include "engine/ops/cuda/device/elements.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

@@ -1,11 +1,11 @@
-// The twin of engine/ops/cuda/sort_pairs.cu, where CUB is not.
-#include "engine/ops/cuda/sort_pairs.h"
+// The twin of engine/ops/cuda/operations/sort_pairs.cu, where CUB is not.
+#include "engine/ops/cuda/operations/sort_pairs.h"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include "engine/ops/cuda/launch.cuh"
+#include "engine/ops/cuda/device/launch.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

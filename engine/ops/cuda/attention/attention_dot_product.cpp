@@ -1,0 +1,212 @@
+// Query heads that read different key/value heads are one batch of products: for the g-th head of every group, query
+// heads lie group * D apart and key/value heads D apart, so B * group calls cover all.
+#include "engine/ops/cuda/attention/attention_dot_product.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/core/error.h"
+#include "engine/ops/cuda/attention/masked_softmax.h"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+constexpr std::int64_t kRowMultiple = 64;  // of rows held at once: whole tiles of the products
+
+// The g-th query head of every group of one sequence.
+struct Strand {
+  std::int64_t sequence = 0;
+  std::int64_t g = 0;
+};
+
+// Heads [head, head + heads) of a strand, rows [row, row + rows) of each.
+struct Part {
+  std::int64_t head = 0;
+  std::int64_t heads = 0;
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+};
+
+class Attention {
+ public:
+  Attention(const AttentionDims& dims, DType dtype, const DotProductTools& tools)
+      : d_(dims), dtype_(dtype), tools_(tools), group_(dims.n_heads / dims.n_kv_heads) {}
+
+  template <class F>
+  void for_strands(std::int64_t sequence, F&& f) const {
+    for (std::int64_t g = 0; g < group_; ++g) f(Strand{sequence, g});
+  }
+
+  // Parts of a strand whose scores are computed at once: all of it where they are kept in f32 and in place.
+  template <class F>
+  void for_parts(F&& f) const {
+    const std::int64_t per_head = d_.seq_len * d_.seq_len;
+    const bool in_place = dtype_ == DType::f32;
+    const std::int64_t heads =
+        in_place ? d_.n_kv_heads : std::clamp<std::int64_t>(tools_.score_floats / per_head, 1, d_.n_kv_heads);
+    const std::int64_t fitting = tools_.score_floats / d_.seq_len;
+    const std::int64_t rows = in_place || fitting >= d_.seq_len
+                                  ? d_.seq_len
+                                  : std::max<std::int64_t>(fitting / kRowMultiple * kRowMultiple, 1);
+    for (std::int64_t head = 0; head < d_.n_kv_heads; head += heads) {
+      for (std::int64_t row = 0; row < d_.seq_len; row += rows) {
+        f(Part{head, std::min(heads, d_.n_kv_heads - head), row, std::min(rows, d_.seq_len - row)});
+      }
+    }
+  }
+
+  ScoreRows score_rows(const Part& part) const { return {part.heads, part.rows, part.row, d_.seq_len}; }
+
+  // Query heads of a strand in x[N, H*D].
+  Matrix queries(const TensorView& x, const Strand& s, const Part& part) const {
+    const std::int64_t width = d_.n_heads * d_.head_dim;
+    return at(x, (s.sequence * d_.seq_len + part.row) * width + (part.head * group_ + s.g) * d_.head_dim, width,
+              group_ * d_.head_dim);
+  }
+  // Key/value heads in x[N, K*D].
+  Matrix keys(const TensorView& x, const Strand& s, const Part& part) const {
+    const std::int64_t width = d_.n_kv_heads * d_.head_dim;
+    return at(x, s.sequence * d_.seq_len * width + part.head * d_.head_dim, width, d_.head_dim);
+  }
+  // Rows of x[B, H, T, T].
+  Matrix kept_scores(const TensorView& x, const Strand& s, const Part& part) const {
+    const std::int64_t head = s.sequence * d_.n_heads + part.head * group_ + s.g;
+    return at(x, (head * d_.seq_len + part.row) * d_.seq_len, d_.seq_len, group_ * d_.seq_len * d_.seq_len);
+  }
+  KeptRows kept_rows(const TensorView& x, const Strand& s, const Part& part) const {
+    const Matrix m = kept_scores(x, s, part);
+    return {m.data, m.dtype, m.batch_stride};
+  }
+  // Where a part's scores are computed in f32.
+  Matrix f32_scores(const TensorView& kept, const Strand& s, const Part& part) const {
+    if (dtype_ == DType::f32) return kept_scores(kept, s, part);
+    return {tools_.scratch, DType::f32, d_.seq_len, part.rows * d_.seq_len};
+  }
+
+  Part whole() const { return {0, d_.n_kv_heads, 0, d_.seq_len}; }
+  // c has the batch of `part`. No workspace: these products are many and small, and the scratch holds scores.
+  void multiply(Product product, const Part& part) const {
+    product.batch = part.heads;
+    tools_.matmul.run(product, {});
+  }
+  float score_factor() const { return 1.0F / std::sqrt(static_cast<float>(d_.head_dim)); }
+
+  // out[T keys of the sequence, K*D] = factor * sum over the group of scores^T x.
+  void key_gradient(std::int64_t sequence, const TensorView& out, const TensorView& scores, const TensorView& x,
+                    float factor) const {
+    // Rounded once, after the sum over the group.
+    const bool apart = group_ > 1 && dtype_ != DType::f32;
+    const Shape rows{d_.seq_len, d_.n_kv_heads * d_.head_dim};
+    const TensorView target = out.slice(sequence * rows.elements(), rows);
+    const TensorView sum = apart ? TensorView{tools_.scratch, DType::f32, rows} : target;
+    for_strands(sequence, [&](const Strand& s) {
+      multiply({.m = d_.seq_len,
+                .n = d_.head_dim,
+                .k = d_.seq_len,
+                .a = kept_scores(scores, s, whole()),
+                .b = queries(x, s, whole()),
+                .c = at(sum, 0, rows[1], d_.head_dim),
+                .transpose_a = Transpose::yes,
+                .write = s.g == 0 ? Write::overwrite : Write::accumulate,
+                .factor = factor},
+               whole());
+    });
+    if (apart) tools_.round(target, sum);
+  }
+
+ private:
+  static Matrix at(const TensorView& x, std::int64_t first, std::int64_t row_stride, std::int64_t batch_stride) {
+    return {static_cast<char*>(x.data) + first * size_bytes(x.dtype), x.dtype, row_stride, batch_stride};
+  }
+
+  const AttentionDims& d_;
+  DType dtype_;
+  const DotProductTools& tools_;
+  std::int64_t group_;
+};
+
+void require_weights_of(DType dtype, const TensorView& weights) {
+  if (weights.dtype != dtype) throw LogicFault("dot_product attention: the probabilities have the type of the queries");
+}
+
+}  // namespace
+
+void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools& tools) {
+  require_weights_of(args.query.dtype, args.weights_BHTT);
+  const auto& d = args.dims;
+  const Attention attention(d, args.query.dtype, tools);
+  const std::int64_t group = d.n_heads / d.n_kv_heads;
+  for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
+    attention.for_strands(sequence, [&](const Strand& s) {
+      attention.for_parts([&](const Part& part) {
+        const Matrix scores = attention.f32_scores(args.weights_BHTT, s, part);
+        attention.multiply({.m = part.rows,
+                            .n = d.seq_len,
+                            .k = d.head_dim,
+                            .a = attention.queries(args.query, s, part),
+                            .b = attention.keys(args.key, s, part),
+                            .c = scores,
+                            .transpose_b = Transpose::yes,
+                            .factor = attention.score_factor()},
+                           part);
+        const std::int64_t head = sequence * d.n_heads + part.head * group + s.g;
+        masked_softmax_forward({.shape = attention.score_rows(part),
+                                .scores = static_cast<const float*>(scores.data),
+                                .scores_head_stride = scores.batch_stride,
+                                .weights = attention.kept_rows(args.weights_BHTT, s, part),
+                                .logsumexp = args.logsumexp_BHT.as<float>() + head * d.seq_len + part.row,
+                                .logsumexp_head_stride = group * d.seq_len},
+                               tools.stream);
+      });
+      const Part whole = attention.whole();
+      attention.multiply({.m = d.seq_len,
+                          .n = d.head_dim,
+                          .k = d.seq_len,
+                          .a = attention.kept_scores(args.weights_BHTT, s, whole),
+                          .b = attention.keys(args.value, s, whole),
+                          .c = attention.queries(args.context, s, whole)},
+                         whole);
+    });
+  }
+}
+
+void dot_product_backward(const AttentionBackwardArgs& args, const DotProductTools& tools) {
+  require_weights_of(args.query.dtype, args.weights_BHTT);
+  require_weights_of(args.query.dtype, args.dweights_BHTT);
+  const auto& d = args.dims;
+  const Attention attention(d, args.query.dtype, tools);
+  for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
+    attention.for_strands(sequence, [&](const Strand& s) {
+      attention.for_parts([&](const Part& part) {
+        const Matrix dweights = attention.f32_scores(args.dweights_BHTT, s, part);
+        attention.multiply({.m = part.rows,
+                            .n = d.seq_len,
+                            .k = d.head_dim,
+                            .a = attention.queries(args.dcontext, s, part),
+                            .b = attention.keys(args.value, s, part),
+                            .c = dweights,
+                            .transpose_b = Transpose::yes},
+                           part);
+        masked_softmax_backward({.shape = attention.score_rows(part),
+                                 .dweights = static_cast<const float*>(dweights.data),
+                                 .dweights_head_stride = dweights.batch_stride,
+                                 .weights = attention.kept_rows(args.weights_BHTT, s, part),
+                                 .dscores = attention.kept_rows(args.dweights_BHTT, s, part)},
+                                tools.stream);
+      });
+      const Part whole = attention.whole();
+      attention.multiply({.m = d.seq_len,
+                          .n = d.head_dim,
+                          .k = d.seq_len,
+                          .a = attention.kept_scores(args.dweights_BHTT, s, whole),
+                          .b = attention.keys(args.key, s, whole),
+                          .c = attention.queries(args.dquery, s, whole),
+                          .factor = attention.score_factor()},
+                         whole);
+    });
+    attention.key_gradient(sequence, args.dvalue, args.weights_BHTT, args.dcontext, 1.0F);
+    attention.key_gradient(sequence, args.dkey, args.dweights_BHTT, args.query, attention.score_factor());
+  }
+}
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,28 @@
+// Attention with the probabilities in memory, as frameworks without a fused kernel compute it: matrix products over
+// whole sequences, with a masked softmax between them.
+#pragma once
+
+#include <functional>
+
+#include "engine/ops/cuda/matmul/matmul_provider.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/workspace.h"
+
+namespace perfbench::engine::cuda {
+
+// What the passes are computed with. scratch: of workspace::dot_product_bytes. round: rounds f32 sums to their own
+// type; as a part of this operation and not one more, which traces would hold against the dry walk.
+struct DotProductTools {
+  MatmulProvider& matmul;
+  std::function<void(TensorView out, TensorView in)> round;
+  cudaStream_t stream = nullptr;
+  void* scratch = nullptr;
+  // f32 scores held at once when the probabilities are kept in bf16. A constant, so that the shapes of the products,
+  // and with them the bits, do not depend on the workspace of a run.
+  std::int64_t score_floats = workspace::kScoreFloats;
+};
+
+void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools& tools);
+void dot_product_backward(const AttentionBackwardArgs& args, const DotProductTools& tools);
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,194 @@
+// Flash attention forward. A block computes 64 queries of one head, 16 to each warp, and walks over the keys that any
+// of them may see. While scores are computed the tile of values arrives, and while the values are summed up the next
+// tile of keys does.
+#include "engine/ops/cuda/attention/attention_flash.h"
+#include "engine/ops/cuda/attention/flash_launch.cuh"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+template <class Units, int kWidth>
+struct ForwardShape {
+  using T = typename Units::Element;
+  static constexpr int kWarps = 4;
+  static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kQueries = kWarps * kTile;
+  // Two blocks fit a multiprocessor of 227 KiB up to a width of 128, one fits 163 KiB at any.
+  static constexpr int kKeys = sizeof(T) == 2 && kWidth <= 128 ? 64 : 32;
+  static constexpr int kRow = kWidth + Units::kPad;
+  static constexpr int kScoreRow = kKeys + 8;  // a pair of lanes reads each row: 8 rows away is another bank
+
+  struct Offsets {
+    std::size_t query, key, value, scores, weights, factors, bytes;
+  };
+  static constexpr Offsets offsets() {
+    SharedLayout layout;
+    Offsets o{};
+    o.query = layout.take(kQueries * kRow * sizeof(T));
+    o.key = layout.take(kKeys * kRow * sizeof(T));
+    o.value = layout.take(kKeys * kRow * sizeof(T));
+    o.scores = layout.take(kQueries * kScoreRow * sizeof(float));
+    o.weights = layout.take(kQueries * kScoreRow * sizeof(T));
+    o.factors = layout.take(kQueries * sizeof(float));
+    o.bytes = layout.bytes();
+    return o;
+  }
+  static constexpr Offsets kOffsets = offsets();
+};
+
+struct ForwardOperands {
+  FlashProblem problem;
+  const void* query;
+  const void* key;
+  const void* value;
+  void* context;
+  float* logsumexp;
+};
+
+// A row's softmax so far, held by both lanes of its pair.
+struct RunningSoftmax {
+  float maximum = -INFINITY;  // of scores
+  float sum = 0;
+};
+
+// The scores of a warp's 16 rows become weights; returns what older sums of the pair's row are to be multiplied with.
+// visible: keys of the tile that the row may see.
+template <class Shape>
+__device__ float softmax_row(RunningSoftmax& state, const float* scores, typename Shape::T* weights, int visible,
+                             float scale) {
+  using T = typename Shape::T;
+  constexpr int kPiece = 4;
+  const int half = static_cast<int>(threadIdx.x) % 2;
+  float most = -INFINITY;
+  for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
+    for (int j = c; j < c + kPiece; ++j) {
+      if (j < visible) most = fmaxf(most, scores[j]);
+    }
+  }
+  most = scaled_score(fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1)), scale);
+  const float maximum = fmaxf(state.maximum, most);
+  const float factor = maximum == state.maximum ? 1.0F : exp_of_difference(state.maximum - maximum);
+  float sum = 0;
+  for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
+    for (int j = c; j < c + kPiece; ++j) {
+      const float weight = j < visible ? exp_of_difference(scaled_score(scores[j], scale) - maximum) : 0.0F;
+      weights[j] = from_f32<T>(weight);
+      sum += weight;
+    }
+  }
+  sum += __shfl_xor_sync(kAllLanes, sum, 1);
+  state.maximum = maximum;
+  state.sum = state.sum * factor + sum;
+  return factor;
+}
+
+// Multiplies every row of a warp's sums with its factor.
+template <class Units, int kTiles>
+__device__ void rescale_rows(typename Units::Accumulator (&sums)[kTiles], const float* factors, const Places& places) {
+#pragma unroll
+  for (auto& sum : sums) {
+#pragma unroll
+    for (int i = 0; i < kLaneElements; ++i) sum.x[i] *= factors[places.row(i)];
+  }
+}
+
+template <class Units, int kWidth>
+__global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forward_kernel(ForwardOperands operands) {
+  using Shape = ForwardShape<Units, kWidth>;
+  using T = typename Shape::T;
+  using Accumulator = typename Units::Accumulator;
+  PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
+  unsigned char* const memory = shared;
+  T* const query = reinterpret_cast<T*>(memory + Shape::kOffsets.query);
+  T* const key = reinterpret_cast<T*>(memory + Shape::kOffsets.key);
+  T* const value = reinterpret_cast<T*>(memory + Shape::kOffsets.value);
+
+  const FlashProblem& problem = operands.problem;
+  const AttentionDims& d = problem.dims;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  // The last tiles see the most keys: they start first. Heads that read the same keys run side by side.
+  const std::int64_t row = static_cast<std::int64_t>(gridDim.y - 1 - blockIdx.y) * Shape::kQueries;
+  const std::int64_t head = blockIdx.x;
+  const std::int64_t batch = blockIdx.z;
+  const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
+  const auto keys = head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head);
+  const auto values = head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head);
+  const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
+
+  // The warp's own rows of each.
+  T* const my_query = query + warp * kTile * Shape::kRow;
+  float* const scores = reinterpret_cast<float*>(memory + Shape::kOffsets.scores) + warp * kTile * Shape::kScoreRow;
+  T* const weights = reinterpret_cast<T*>(memory + Shape::kOffsets.weights) + warp * kTile * Shape::kScoreRow;
+  float* const factors = reinterpret_cast<float*>(memory + Shape::kOffsets.factors) + warp * kTile;
+  const Places places = Units::find_places(scores);
+  const std::int64_t my_row = row + warp * kTile + lane / 2;
+  RunningSoftmax state;
+  Accumulator context[kWidth / kTile];
+  clear_tiles<Units>(context);
+  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
+      query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
+  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, 0);
+  for (std::int64_t first = 0; first < end; first += Shape::kKeys) {
+    wait_for_copies();
+    __syncthreads();  // keys are there, and nobody reads the last values any more
+    load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(value, problem, values, first);
+    {
+      Accumulator sums[Shape::kKeys / kTile];
+      score_tiles<Units, kWidth, Shape::kRow>(sums, my_query, key);
+#pragma unroll
+      for (int j = 0; j < Shape::kKeys / kTile; ++j) Units::store(scores + j * kTile, sums[j], Shape::kScoreRow);
+    }
+    __syncwarp();
+    const auto visible = static_cast<int>(max(min(my_row + 1 - first, std::int64_t{Shape::kKeys}), std::int64_t{0}));
+    const float factor = softmax_row<Shape>(state, scores + lane / 2 * Shape::kScoreRow,
+                                            weights + lane / 2 * Shape::kScoreRow, visible, problem.scale);
+    if (lane % 2 == 0) factors[lane / 2] = factor;
+    __syncwarp();
+    if (__any_sync(kAllLanes, factor != 1.0F)) rescale_rows<Units>(context, factors, places);
+    wait_for_copies();
+    __syncthreads();  // values are there, and nobody reads these keys any more
+    if (first + Shape::kKeys < end) {
+      load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, first + Shape::kKeys);
+    }
+    add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(context, weights, value);
+    __syncwarp();
+  }
+
+  if (lane % 2 == 0) {
+    factors[lane / 2] = 1.0F / state.sum;
+    if (my_row < d.seq_len) {
+      operands.logsumexp[statistics_row(d, batch, head) + my_row] = state.maximum + logf(state.sum);
+    }
+  }
+  __syncwarp();
+  rescale_rows<Units>(context, factors, places);
+  write_rows<Units>(head_rows(static_cast<T*>(operands.context), d, d.n_heads, batch, head), problem,
+                    row + warp * kTile, 0, context, 1.0F, places);
+}
+
+}  // namespace
+
+void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream) {
+  const auto& d = args.dims;
+  const ForwardOperands operands{
+      .problem = flash_problem(d, {args.query, args.key, args.value}),
+      .query = args.query.data,
+      .key = args.key.data,
+      .value = args.value.data,
+      .context = args.context.data,
+      .logsumexp = args.logsumexp_BHT.as<float>(),
+  };
+  with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
+    using Shape = ForwardShape<Units, kWidth>;
+    launch("flash_forward", forward_kernel<Units, kWidth>,
+           {.grid = dim3(static_cast<unsigned>(d.n_heads), tiles_of(d.seq_len, Shape::kQueries),
+                         static_cast<unsigned>(d.batch)),
+            .block = dim3(Shape::kThreads),
+            .shared_bytes = Shape::kOffsets.bytes,
+            .stream = stream},
+           operands);
+  });
+}
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,420 @@
+// Flash attention backward, without atomics, so that the bits are the same in every run: one kernel walks over the
+// queries for a tile of keys, another one over the keys for a tile of queries, at the price of computing the scores
+// twice. Of a pair (query r, key c):
+//   weight = exp(score - logsumexp[r]), at most 1
+//   dscore = weight * (dcontext[r] . value[c] - delta[r]), delta[r] = dcontext[r] . context[r]
+//   dvalue[c] += weight dcontext[r]; dkey[c] += scale dscore query[r]; dquery[r] += scale dscore key[c]
+#include "engine/ops/cuda/attention/attention_flash.h"
+#include "engine/ops/cuda/attention/flash_launch.cuh"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+struct BackwardOperands {
+  FlashProblem problem;
+  const void* query;
+  const void* key;
+  const void* value;
+  const void* context;
+  const void* dcontext;
+  const float* logsumexp;
+  float* delta;
+  void* dquery;
+  void* dkey;
+  void* dvalue;
+};
+
+template <class Units, int kWidth>
+struct DeltaShape {
+  using T = typename Units::Element;
+  static constexpr int kRow = kWidth + Units::kPad;
+
+  struct Offsets {
+    std::size_t dcontext, context, places, bytes;
+  };
+  static constexpr Offsets offsets() {
+    SharedLayout layout;
+    Offsets o{};
+    o.dcontext = layout.take(kTile * kRow * sizeof(T));
+    o.context = layout.take(kTile * kRow * sizeof(T));
+    o.places = layout.take(kTile * kTile * sizeof(float));
+    o.bytes = layout.bytes();
+    return o;
+  }
+  static constexpr Offsets kOffsets = offsets();
+};
+
+// delta of 16 rows of a head: the diagonal of the product that gives dweights, with the context for values. So it has
+// their order of sums: where a query sees one key, its context is that key's value, and delta is to be dweight itself.
+// A difference in rounding would be multiplied with queries and keys, which are large where scores are.
+template <class Units, int kWidth>
+__global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands) {
+  using Shape = DeltaShape<Units, kWidth>;
+  using T = typename Shape::T;
+  PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
+  unsigned char* const memory = shared;
+  T* const dcontext = reinterpret_cast<T*>(memory + Shape::kOffsets.dcontext);
+  T* const context = reinterpret_cast<T*>(memory + Shape::kOffsets.context);
+  const FlashProblem& problem = operands.problem;
+  const AttentionDims& d = problem.dims;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kTile;
+  const std::int64_t head = blockIdx.x;
+  const std::int64_t batch = blockIdx.z;
+  load_tile<Units, kTile, kWidth, kWarp>(
+      dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
+  load_tile<Units, kTile, kWidth, kWarp>(
+      context, problem, head_rows(static_cast<const T*>(operands.context), d, d.n_heads, batch, head), row);
+  const Places places = Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places));
+  wait_for_copies();
+  __syncthreads();
+  typename Units::Accumulator products[1];
+  score_tiles<Units, kWidth, Shape::kRow>(products, dcontext, context);
+  for (int i = 0; i < kLaneElements; ++i) {
+    const int r = places.row(i);
+    if (r != places.column(i) || row + r >= d.seq_len) continue;
+    operands.delta[statistics_row(d, batch, head) + row + r] = products[0].x[i];
+  }
+}
+
+// What the backward pass needs of a query's row beside its vectors.
+struct RowStatistics {
+  float logsumexp;
+  float delta;
+};
+
+// Rows [first, first + kRows); of rows that do not exist every weight becomes 0.
+template <int kRows, int kThreads>
+__device__ void load_statistics(RowStatistics* to, const BackwardOperands& operands, std::int64_t statistics,
+                                std::int64_t first) {
+  for (int i = static_cast<int>(threadIdx.x); i < kRows; i += kThreads) {
+    const bool present = first + i < operands.problem.dims.seq_len;
+    to[i] = {.logsumexp = present ? operands.logsumexp[statistics + first + i] : INFINITY,
+             .delta = present ? operands.delta[statistics + first + i] : 0.0F};
+  }
+}
+
+struct PairGradient {
+  float weight;
+  float dscore;
+};
+// sum: query . key; dweight: dcontext . value.
+__device__ inline PairGradient pair_gradient(float sum, float dweight, const RowStatistics& row, float scale) {
+  const float difference = scaled_score(sum, scale) - row.logsumexp;
+  const float weight = exp_of_difference(difference > 0 ? 0.0F : difference);  // and not fminf: a NaN stays
+  return {weight, weight * (dweight - row.delta)};
+}
+
+// Where a warp's scores stand: queries from `query` on and keys from `key` on.
+struct PairTile {
+  std::int64_t query;
+  std::int64_t key;
+  const RowStatistics* statistics;  // of `query` on
+  float scale;
+  const Places& places;
+};
+
+// What the rows of a warp's scores are; the columns are the other.
+enum class ScoreRows { queries, keys };
+
+// Calls write(row, column, pair) for the lane's scores; what a query does not see has no gradient.
+template <ScoreRows kRows, class Accumulator, int kTiles, class Write>
+__device__ void for_each_pair(const Accumulator (&scores)[kTiles], const Accumulator (&dweights)[kTiles],
+                              const PairTile& tile, Write write) {
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) {
+#pragma unroll
+    for (int i = 0; i < kLaneElements; ++i) {
+      const int row = tile.places.row(i);
+      const int column = j * kTile + tile.places.column(i);
+      const int query = kRows == ScoreRows::queries ? row : column;
+      const int key = kRows == ScoreRows::queries ? column : row;
+      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[query], tile.scale);
+      const bool visible = tile.key + key <= tile.query + query;
+      write(row, column, visible ? pair : PairGradient{0.0F, 0.0F});
+    }
+  }
+}
+
+template <class Units, int kWidth>
+struct QueryShape {
+  using T = typename Units::Element;
+  static constexpr bool kSmall = sizeof(T) == 2;
+  static constexpr int kWarps = kSmall || kWidth <= 128 ? 4 : 2;
+  static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kQueries = kWarps * kTile;
+  static constexpr int kKeys = kSmall ? 32 : 16;
+  static constexpr int kRow = kWidth + Units::kPad;
+  static constexpr int kScoreRow = kKeys + 8;
+  static constexpr int kKeyTile = kKeys * kRow;  // elements
+
+  struct Offsets {
+    std::size_t query, dcontext, key, value, dscores, places, statistics, bytes;
+  };
+  static constexpr Offsets offsets() {
+    SharedLayout layout;
+    Offsets o{};
+    o.query = layout.take(kQueries * kRow * sizeof(T));
+    o.dcontext = layout.take(kQueries * kRow * sizeof(T));
+    o.key = layout.take(2 * kKeyTile * sizeof(T));
+    o.value = layout.take(2 * kKeyTile * sizeof(T));
+    o.dscores = layout.take(kQueries * kScoreRow * sizeof(T));
+    o.places = layout.take(kWarps * kTile * kTile * sizeof(float));
+    o.statistics = layout.take(kQueries * sizeof(RowStatistics));
+    o.bytes = layout.bytes();
+    return o;
+  }
+  static constexpr Offsets kOffsets = offsets();
+};
+
+// dquery of a tile of queries of one head. Keys arrive in two tiles by turns.
+template <class Units, int kWidth>
+__global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_kernel(BackwardOperands operands) {
+  using Shape = QueryShape<Units, kWidth>;
+  using T = typename Shape::T;
+  using Accumulator = typename Units::Accumulator;
+  constexpr int kSubtiles = Shape::kKeys / kTile;
+  PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
+  unsigned char* const memory = shared;
+  T* const query = reinterpret_cast<T*>(memory + Shape::kOffsets.query);
+  T* const dcontext = reinterpret_cast<T*>(memory + Shape::kOffsets.dcontext);
+  T* const key_tiles = reinterpret_cast<T*>(memory + Shape::kOffsets.key);
+  T* const value_tiles = reinterpret_cast<T*>(memory + Shape::kOffsets.value);
+
+  const FlashProblem& problem = operands.problem;
+  const AttentionDims& d = problem.dims;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const std::int64_t row = static_cast<std::int64_t>(gridDim.y - 1 - blockIdx.y) * Shape::kQueries;
+  const std::int64_t head = blockIdx.x;
+  const std::int64_t batch = blockIdx.z;
+  const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
+  const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
+  const auto load_keys = [&](std::int64_t first, int turn) {
+    load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
+        key_tiles + turn * Shape::kKeyTile, problem,
+        head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head), first);
+    load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
+        value_tiles + turn * Shape::kKeyTile, problem,
+        head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head), first);
+  };
+
+  const T* const my_query = query + warp * kTile * Shape::kRow;
+  const T* const my_dcontext = dcontext + warp * kTile * Shape::kRow;
+  T* const dscores = reinterpret_cast<T*>(memory + Shape::kOffsets.dscores) + warp * kTile * Shape::kScoreRow;
+  RowStatistics* const statistics = reinterpret_cast<RowStatistics*>(memory + Shape::kOffsets.statistics);
+  const Places places =
+      Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places) + warp * kTile * kTile);
+  const std::int64_t my_row = row + warp * kTile;
+  Accumulator dquery[kWidth / kTile];
+  clear_tiles<Units>(dquery);
+
+  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
+      query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
+  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
+      dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
+  load_statistics<Shape::kQueries, Shape::kThreads>(statistics, operands, statistics_row(d, batch, head), row);
+  load_keys(0, 0);
+  int turn = 0;
+  for (std::int64_t first = 0; first < end; first += Shape::kKeys, turn ^= 1) {
+    wait_for_copies();
+    __syncthreads();  // this turn's keys are there, and nobody reads the other turn's any more
+    if (first + Shape::kKeys < end) load_keys(first + Shape::kKeys, turn ^ 1);
+    const T* const key = key_tiles + turn * Shape::kKeyTile;
+    const T* const value = value_tiles + turn * Shape::kKeyTile;
+    Accumulator scores[kSubtiles];
+    Accumulator dweights[kSubtiles];
+    score_tiles<Units, kWidth, Shape::kRow>(scores, my_query, key);
+    score_tiles<Units, kWidth, Shape::kRow>(dweights, my_dcontext, value);
+    for_each_pair<ScoreRows::queries>(
+        scores, dweights, {my_row, first, statistics + warp * kTile, problem.scale, places},
+        [&](int r, int c, const PairGradient& pair) { dscores[r * Shape::kScoreRow + c] = from_f32<T>(pair.dscore); });
+    __syncwarp();
+    add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
+    __syncwarp();
+  }
+  write_rows<Units>(head_rows(static_cast<T*>(operands.dquery), d, d.n_heads, batch, head), problem, my_row, 0, dquery,
+                    problem.scale, places);
+}
+
+template <class Units, int kWidth>
+struct KeyShape {
+  using T = typename Units::Element;
+  static constexpr bool kSmall = sizeof(T) == 2;
+  // A warp sums up dkey and dvalue of 16 keys and one slice of their width: more does not fit its registers.
+  static constexpr int kSlice = kWidth < 128 ? kWidth : 128;
+  static constexpr int kSlices = kWidth / kSlice;
+  static constexpr int kKeyWarps = kSmall || kWidth <= 128 ? 4 : 2;
+  static constexpr int kWarps = kKeyWarps * kSlices;
+  static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kKeys = kKeyWarps * kTile;
+  static constexpr int kQueries = kSmall ? 32 : 16;
+  static constexpr int kRow = kWidth + Units::kPad;
+  static constexpr int kScoreRow = kQueries + 8;
+  static constexpr int kQueryTile = kQueries * kRow;    // elements
+  static constexpr int kScoreTile = kTile * kScoreRow;  // elements
+
+  struct Offsets {
+    std::size_t key, value, query, dcontext, weights, dscores, places, statistics, bytes;
+  };
+  static constexpr Offsets offsets() {
+    SharedLayout layout;
+    Offsets o{};
+    o.key = layout.take(kKeys * kRow * sizeof(T));
+    o.value = layout.take(kKeys * kRow * sizeof(T));
+    o.query = layout.take(2 * kQueryTile * sizeof(T));
+    o.dcontext = layout.take(2 * kQueryTile * sizeof(T));
+    o.weights = layout.take(kWarps * kScoreTile * sizeof(T));
+    o.dscores = layout.take(kWarps * kScoreTile * sizeof(T));
+    o.places = layout.take(kWarps * kTile * kTile * sizeof(float));
+    o.statistics = layout.take(2 * kQueries * sizeof(RowStatistics));
+    o.bytes = layout.bytes();
+    return o;
+  }
+  static constexpr Offsets kOffsets = offsets();
+};
+
+// The tiles of queries that see a tile of keys: those of one head after the other.
+struct QueryWalk {
+  std::int64_t first_head;
+  std::int64_t first_row;
+  std::int64_t steps_per_head;
+  std::int64_t steps;
+  int rows;
+
+  __device__ QueryWalk(const AttentionDims& d, std::int64_t kv_head, std::int64_t first_key, int rows_of_tile)
+      : first_head(kv_head * (d.n_heads / d.n_kv_heads)),
+        first_row(first_key / rows_of_tile * rows_of_tile),
+        steps_per_head((d.seq_len - first_row + rows_of_tile - 1) / rows_of_tile),
+        steps(d.n_heads / d.n_kv_heads * steps_per_head),
+        rows(rows_of_tile) {}
+  __device__ std::int64_t head(std::int64_t step) const { return first_head + step / steps_per_head; }
+  __device__ std::int64_t row(std::int64_t step) const { return first_row + step % steps_per_head * rows; }
+};
+
+// dkey and dvalue of a tile of keys of one key/value head: over the heads of its group in their order, and over the
+// queries from the diagonal on. Scores stand transposed, [keys, queries]. Queries arrive in two tiles by turns.
+template <class Units, int kWidth>
+__global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dvalue_kernel(BackwardOperands operands) {
+  using Shape = KeyShape<Units, kWidth>;
+  using T = typename Shape::T;
+  using Accumulator = typename Units::Accumulator;
+  constexpr int kSubtiles = Shape::kQueries / kTile;
+  PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
+  unsigned char* const memory = shared;
+  T* const key = reinterpret_cast<T*>(memory + Shape::kOffsets.key);
+  T* const value = reinterpret_cast<T*>(memory + Shape::kOffsets.value);
+  T* const query_tiles = reinterpret_cast<T*>(memory + Shape::kOffsets.query);
+  T* const dcontext_tiles = reinterpret_cast<T*>(memory + Shape::kOffsets.dcontext);
+  RowStatistics* const statistics_tiles = reinterpret_cast<RowStatistics*>(memory + Shape::kOffsets.statistics);
+
+  const FlashProblem& problem = operands.problem;
+  const AttentionDims& d = problem.dims;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int key_warp = warp % Shape::kKeyWarps;
+  const int slice = warp / Shape::kKeyWarps * Shape::kSlice;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * Shape::kKeys;  // the first tiles have most queries
+  const std::int64_t kv_head = blockIdx.x;
+  const std::int64_t batch = blockIdx.z;
+  const QueryWalk walk(d, kv_head, first, Shape::kQueries);
+  const auto load_queries = [&](std::int64_t step, int turn) {
+    const std::int64_t head = walk.head(step);
+    const std::int64_t row = walk.row(step);
+    load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
+        query_tiles + turn * Shape::kQueryTile, problem,
+        head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
+    load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
+        dcontext_tiles + turn * Shape::kQueryTile, problem,
+        head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
+    load_statistics<Shape::kQueries, Shape::kThreads>(statistics_tiles + turn * Shape::kQueries, operands,
+                                                      statistics_row(d, batch, head), row);
+  };
+
+  const T* const my_key = key + key_warp * kTile * Shape::kRow;
+  const T* const my_value = value + key_warp * kTile * Shape::kRow;
+  T* const weights = reinterpret_cast<T*>(memory + Shape::kOffsets.weights) + warp * Shape::kScoreTile;
+  T* const dscores = reinterpret_cast<T*>(memory + Shape::kOffsets.dscores) + warp * Shape::kScoreTile;
+  const Places places =
+      Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places) + warp * kTile * kTile);
+  const std::int64_t my_first = first + key_warp * kTile;
+  Accumulator dkey[Shape::kSlice / kTile];
+  Accumulator dvalue[Shape::kSlice / kTile];
+  clear_tiles<Units>(dkey);
+  clear_tiles<Units>(dvalue);
+
+  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
+      key, problem, head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head), first);
+  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
+      value, problem, head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head), first);
+  load_queries(0, 0);
+  int turn = 0;
+  for (std::int64_t step = 0; step < walk.steps; ++step, turn ^= 1) {
+    wait_for_copies();
+    __syncthreads();  // this turn's queries are there, and nobody reads the other turn's any more
+    if (step + 1 < walk.steps) load_queries(step + 1, turn ^ 1);
+    const T* const query = query_tiles + turn * Shape::kQueryTile;
+    const T* const dcontext = dcontext_tiles + turn * Shape::kQueryTile;
+    Accumulator scores[kSubtiles];
+    Accumulator dweights[kSubtiles];
+    score_tiles<Units, kWidth, Shape::kRow>(scores, my_key, query);
+    score_tiles<Units, kWidth, Shape::kRow>(dweights, my_value, dcontext);
+    for_each_pair<ScoreRows::keys>(
+        scores, dweights, {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
+        [&](int c, int r, const PairGradient& pair) {
+          weights[c * Shape::kScoreRow + r] = from_f32<T>(pair.weight);
+          dscores[c * Shape::kScoreRow + r] = from_f32<T>(pair.dscore);
+        });
+    __syncwarp();
+    add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dvalue, weights, dcontext + slice);
+    add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dkey, dscores, query + slice);
+    __syncwarp();
+  }
+  write_rows<Units>(head_rows(static_cast<T*>(operands.dkey), d, d.n_kv_heads, batch, kv_head), problem, my_first,
+                    slice, dkey, problem.scale, places);
+  write_rows<Units>(head_rows(static_cast<T*>(operands.dvalue), d, d.n_kv_heads, batch, kv_head), problem, my_first,
+                    slice, dvalue, 1.0F, places);
+}
+
+}  // namespace
+
+void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream_t stream) {
+  const auto& d = args.dims;
+  const BackwardOperands operands{
+      .problem = flash_problem(d, {args.query, args.key, args.value, args.context, args.dcontext}),
+      .query = args.query.data,
+      .key = args.key.data,
+      .value = args.value.data,
+      .context = args.context.data,
+      .dcontext = args.dcontext.data,
+      .logsumexp = args.logsumexp_BHT.as<const float>(),
+      .delta = static_cast<float*>(scratch),
+      .dquery = args.dquery.data,
+      .dkey = args.dkey.data,
+      .dvalue = args.dvalue.data,
+  };
+  const auto batch = static_cast<unsigned>(d.batch);
+  const auto heads = static_cast<unsigned>(d.n_heads);
+  const auto kv_heads = static_cast<unsigned>(d.n_kv_heads);
+  with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
+    using Queries = QueryShape<Units, kWidth>;
+    using Keys = KeyShape<Units, kWidth>;
+    launch("flash_delta", delta_kernel<Units, kWidth>,
+           {.grid = dim3(heads, tiles_of(d.seq_len, kTile), batch),
+            .block = dim3(kWarp),
+            .shared_bytes = DeltaShape<Units, kWidth>::kOffsets.bytes,
+            .stream = stream},
+           operands);
+    launch("flash_dkey_dvalue", dkey_dvalue_kernel<Units, kWidth>,
+           {.grid = dim3(kv_heads, tiles_of(d.seq_len, Keys::kKeys), batch),
+            .block = dim3(Keys::kThreads),
+            .shared_bytes = Keys::kOffsets.bytes,
+            .stream = stream},
+           operands);
+    launch("flash_dquery", dquery_kernel<Units, kWidth>,
+           {.grid = dim3(heads, tiles_of(d.seq_len, Queries::kQueries), batch),
+            .block = dim3(Queries::kThreads),
+            .shared_bytes = Queries::kOffsets.bytes,
+            .stream = stream},
+           operands);
+  });
+}
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,40 @@
+// How the host starts the kernels of the backend's own flash attention.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/error.h"
+#include "engine/ops/cuda/attention/flash_tiles.cuh"
+
+namespace perfbench::engine::cuda {
+
+inline FlashProblem flash_problem(const AttentionDims& dims, std::initializer_list<TensorView> operands) {
+  bool multiples = true;
+  for (const auto& x : operands) {
+    const auto row_bytes = dims.head_dim * size_bytes(x.dtype);
+    multiples = multiples && reinterpret_cast<std::uintptr_t>(x.data) % kCopyBytes == 0 && row_bytes % kCopyBytes == 0;
+  }
+  return {dims, 1.0F / std::sqrt(static_cast<float>(dims.head_dim)),
+          multiples ? Addresses::multiples_of_16 : Addresses::any};
+}
+
+// Calls f.operator()<Units, kWidth>() with what computes `dtype` and the tile's width for `head_dim`.
+template <class F>
+void with_tile_width(std::int64_t head_dim, DType dtype, F&& f) {
+  const auto with_units = [&]<class Units>() {
+    if (head_dim <= 64) return f.template operator()<Units, 64>();
+    if (head_dim <= 128) return f.template operator()<Units, 128>();
+    if (head_dim <= kMostFlashHeadDim) return f.template operator()<Units, kMostFlashHeadDim>();
+    throw EngineError(EngineExit::infeasible, "flash attention computes a head_dim of at most " +
+                                                  std::to_string(kMostFlashHeadDim) + ", found " +
+                                                  std::to_string(head_dim) + "; attention dot_product takes any");
+  };
+  if (dtype == DType::bf16) return with_units.template operator()<TensorCores>();
+  return with_units.template operator()<PlainFma>();
+}
+
+inline unsigned tiles_of(std::int64_t seq_len, int tile) {
+  return static_cast<unsigned>((seq_len + tile - 1) / tile);
+}
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,83 @@
+// One warp takes one row: the lanes walk it side by side, and their partial results are combined in a fixed order.
+#include "engine/ops/cuda/attention/masked_softmax.h"
+#include "engine/ops/cuda/device/elements.cuh"
+#include "engine/ops/cuda/device/launch.cuh"
+#include "engine/ops/cuda/device/reductions.cuh"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+constexpr int kRowsPerBlock = 4;
+
+// The row of the calling warp, or none.
+struct Place {
+  std::int64_t head;
+  std::int64_t row;
+};
+__device__ Place place_of_warp() {
+  return {.head = blockIdx.y, .row = static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp};
+}
+
+template <class T>
+__global__ void forward_kernel(SoftmaxForwardArgs args) {
+  const auto [head, row] = place_of_warp();
+  if (row >= args.shape.rows) return;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::int64_t visible = args.shape.first_row + row + 1;
+  const float* const scores = args.scores + head * args.scores_head_stride + row * args.shape.seq_len;
+  T* const weights = static_cast<T*>(args.weights.data) + head * args.weights.head_stride + row * args.shape.seq_len;
+  float maximum = -INFINITY;
+  for (std::int64_t i = lane; i < visible; i += kWarp) maximum = fmaxf(maximum, scores[i]);
+  maximum = over_warp(maximum, Maximum{});
+  float sum = 0;
+  for (std::int64_t i = lane; i < visible; i += kWarp) sum += expf(scores[i] - maximum);
+  sum = over_warp(sum, Sum{});
+  const float factor = 1.0F / sum;
+  // Every lane reads and writes its own elements alone, so scores and weights may be one.
+  for (std::int64_t i = lane; i < args.shape.seq_len; i += kWarp) {
+    weights[i] = from_f32<T>(i < visible ? expf(scores[i] - maximum) * factor : 0.0F);
+  }
+  if (lane == 0) args.logsumexp[head * args.logsumexp_head_stride + row] = maximum + logf(sum);
+}
+
+template <class T>
+__global__ void backward_kernel(SoftmaxBackwardArgs args) {
+  const Place place = place_of_warp();
+  const std::int64_t row = place.row;
+  if (row >= args.shape.rows) return;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::int64_t visible = args.shape.first_row + row + 1;
+  const auto kept = [&](const KeptRows& rows) {
+    return static_cast<T*>(rows.data) + place.head * rows.head_stride + row * args.shape.seq_len;
+  };
+  const float* const dweights = args.dweights + place.head * args.dweights_head_stride + row * args.shape.seq_len;
+  const T* const weights = kept(args.weights);
+  T* const dscores = kept(args.dscores);
+  float sum = 0;
+  for (std::int64_t i = lane; i < visible; i += kWarp) sum += to_f32(weights[i]) * dweights[i];
+  sum = over_warp(sum, Sum{});
+  for (std::int64_t i = lane; i < args.shape.seq_len; i += kWarp) {
+    dscores[i] = from_f32<T>(i < visible ? to_f32(weights[i]) * (dweights[i] - sum) : 0.0F);
+  }
+}
+
+LaunchShape launch_shape(const ScoreRows& shape, cudaStream_t stream) {
+  return {.grid = dim3(static_cast<unsigned>((shape.rows + kRowsPerBlock - 1) / kRowsPerBlock),
+                       static_cast<unsigned>(shape.heads)),
+          .block = dim3(kRowsPerBlock * kWarp),
+          .stream = stream};
+}
+
+}  // namespace
+
+void masked_softmax_forward(const SoftmaxForwardArgs& args, cudaStream_t stream) {
+  launch("masked_softmax_forward", args.weights.dtype == DType::bf16 ? forward_kernel<Bf16> : forward_kernel<float>,
+         launch_shape(args.shape, stream), args);
+}
+
+void masked_softmax_backward(const SoftmaxBackwardArgs& args, cudaStream_t stream) {
+  launch("masked_softmax_backward", args.dscores.dtype == DType::bf16 ? backward_kernel<Bf16> : backward_kernel<float>,
+         launch_shape(args.shape, stream), args);
+}
+
+}  // namespace perfbench::engine::cuda

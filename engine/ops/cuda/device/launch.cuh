@@ -1,0 +1,59 @@
+// How kernels are started, and how they declare shared memory: the two things that a build without nvcc does otherwise,
+// to run the same kernels thread by thread on the CPU. Who builds so puts a device_emulation.h on the include path,
+// which has emulation::enqueue, emulation::bind_kernel, PERFBENCH_SHARED, PERFBENCH_DYNAMIC_SHARED and what else of
+// nvcc's language kernels use.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "engine/cuda/cuda_error.h"
+#if !defined(__CUDACC__)
+#include <device_emulation.h>
+#endif
+
+#if defined(__CUDACC__)
+// `count` elements of the block's shared memory; in a kernel or a function of the device.
+#define PERFBENCH_SHARED(type, name, count) __shared__ type name[count]
+// The LaunchShape's shared_bytes, aligned to 16 bytes; `name` can be indexed and added to.
+#define PERFBENCH_DYNAMIC_SHARED(type, name)                              \
+  extern __shared__ __align__(16) unsigned char perfbench_shared_bytes[]; \
+  type* const name = reinterpret_cast<type*>(perfbench_shared_bytes)
+#endif
+
+namespace perfbench::engine::cuda {
+
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;  // dynamic
+  cudaStream_t stream = nullptr;
+};
+
+// `name` is what an error calls the kernel.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, Arguments&&... arguments) {
+#if defined(__CUDACC__)
+  // A block gets more than this of shared memory only on request.
+  constexpr std::size_t kDefaultSharedBytes = std::size_t{48} << 10;
+  if (shape.shared_bytes > kDefaultSharedBytes) {
+    cuda_check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)),
+        name);
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = shape.stream;
+  cuda_check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+#else
+  emulation::KernelLaunch run{
+      .name = name, .grid = shape.grid, .block = shape.block, .shared_bytes = shape.shared_bytes};
+  run.thread = emulation::bind_kernel(kernel, arguments...);
+  cuda_check(emulation::enqueue(std::move(run), shape.stream), name);
+#endif
+}
+
+}  // namespace perfbench::engine::cuda

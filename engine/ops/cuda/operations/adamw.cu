@@ -1,0 +1,95 @@
+// One pass over the optimizer's state: 28 bytes a parameter (30 with its bf16 weight), so memory sets the pace.
+#include <cmath>
+
+#include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/device/operand_list.cuh"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+struct UpdatedTensor {
+  float* weight;
+  const float* gradient;
+  float* first;
+  float* second;
+  Bf16* rounded;  // or nullptr
+  std::int64_t elements;
+  double weight_decay;
+  Access access;
+};
+
+struct AdamwStep {
+  float b1, rest1;
+  float b2, rest2;
+  float eps;
+  const double* factors;  // by AdamwFactor
+};
+
+__global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor> tensors, AdamwStep s) {
+  constexpr int N = kVector<float>;
+  const OperandBlock mine = operand_of_block(tensors);
+  const UpdatedTensor& t = tensors.operands[mine.operand];
+  const double rate = s.factors[index(AdamwFactor::learning_rate)];
+  const auto gradient_scale = static_cast<float>(s.factors[index(AdamwFactor::gradient_scale)]);
+  const auto step = static_cast<float>(rate / s.factors[index(AdamwFactor::bias_correction1)]);
+  const auto root_correction = static_cast<float>(1.0 / sqrt(s.factors[index(AdamwFactor::bias_correction2)]));
+  const auto decay = static_cast<float>(rate * t.weight_decay);
+  for_each_vector<N>(t.elements, mine.block, mine.blocks, [&](std::int64_t at, std::int64_t count) {
+    float w[N], g[N], m[N], v[N];
+    load(t.weight + at, count, t.access, w);
+    load(t.gradient + at, count, t.access, g);
+    load(t.first + at, count, t.access, m);
+    load(t.second + at, count, t.access, v);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const float scaled = g[i] * gradient_scale;
+      m[i] = s.b1 * m[i] + s.rest1 * scaled;
+      v[i] = s.b2 * v[i] + s.rest2 * scaled * scaled;
+      w[i] = w[i] - (step * m[i] / (sqrtf(v[i]) * root_correction + s.eps) + decay * w[i]);
+    }
+    store(t.weight + at, count, t.access, w);
+    store(t.first + at, count, t.access, m);
+    store(t.second + at, count, t.access, v);
+    if (t.rounded != nullptr) store(t.rounded + at, count, t.access, w);
+  });
+}
+
+__global__ void clip_scale_kernel(double* scale, const double* square_sum, double clip_norm) {
+  const double wanted = clip_norm / (sqrt(*square_sum) + kClipNormFloor);
+  *scale = clip_norm > 0 && wanted < 1.0 ? wanted : 1.0;
+}
+
+UpdatedTensor updated(const AdamwTensor& t) {
+  return {.weight = t.weight.as<float>(),
+          .gradient = t.gradient.as<const float>(),
+          .first = t.first_moment.as<float>(),
+          .second = t.second_moment.as<float>(),
+          .rounded = t.bf16_weight.as<Bf16>(),
+          .elements = t.weight.elements(),
+          .weight_decay = t.weight_decay,
+          .access = access_of(
+              {t.weight.data, t.gradient.data, t.first_moment.data, t.second_moment.data, t.bf16_weight.data}, 0, 1)};
+}
+
+}  // namespace
+
+void CudaOps::do_adamw(const AdamwArgs& args) {
+  const AdamwStep step{.b1 = static_cast<float>(args.beta1),
+                       .rest1 = static_cast<float>(1.0 - args.beta1),
+                       .b2 = static_cast<float>(args.beta2),
+                       .rest2 = static_cast<float>(1.0 - args.beta2),
+                       .eps = static_cast<float>(args.eps),
+                       .factors = args.factors.as<const double>()};
+  in_lists(args.tensors, [&](std::span<const AdamwTensor> part) {
+    OperandList<UpdatedTensor> list;
+    for (const auto& t : part) list.add(updated(t), flat_blocks(t.weight.elements(), kVector<float>));
+    launch("adamw", adamw_kernel, {.grid = list.blocks(), .block = kFlatThreads, .stream = stream()}, list, step);
+  });
+}
+
+void CudaOps::do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {
+  launch("clip_scale", clip_scale_kernel, LaunchShape{.grid = 1, .block = 1, .stream = stream()}, scale.as<double>(),
+         square_sum.as<const double>(), clip_norm);
+}
+
+}  // namespace perfbench::engine::cuda

@@ -1,0 +1,94 @@
+// Who computes an attention.
+#include "engine/core/error.h"
+#include "engine/ops/cuda/attention/attention_dot_product.h"
+#include "engine/ops/cuda/attention/attention_flash.h"
+#include "engine/ops/cuda/attention/attention_provider.h"
+#include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/workspace.h"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+bool empty(const AttentionDims& d) {
+  return d.batch == 0 || d.seq_len == 0;
+}
+
+// The forward pass at once: its workspace hardly grows.
+AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summation summation) {
+  if (direction == Direction::backward) return split_attention_backward(d, summation);
+  return {.sequences = d.batch, .kv_heads = d.n_kv_heads, .workspace_bytes = workspace::library_forward_bytes(d)};
+}
+
+}  // namespace
+
+// Nothing is computed unless all parts can be: all but the last ones have the layout of the first.
+template <class Args>
+AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args& args) const {
+  if (attention_choice_ == AttentionChoice::own) return "own kernels were asked for";
+  if (attention_ == nullptr) return "built without cuDNN";
+  if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
+  const AttentionSplit split = split_attention(direction, args.dims, summation_);
+  if (!split.refusal.empty()) return split.refusal;
+  const auto parts = parts_of(args.dims, split);
+  for (const AttentionPart& part : {parts.front(), parts.back()}) {
+    const auto refusal = attention_->prepare(direction, layout_of(args.dims, part), split.workspace_bytes);
+    if (refusal.has_value()) return refusal;
+  }
+  void* const scratch = workspace(split.workspace_bytes, "attention");
+  for (const AttentionPart& part : parts) {
+    attention_->compute(direction, layout_of(args.dims, part), addresses_of(args, part), scratch);
+  }
+  return std::nullopt;
+}
+
+// Whether the library computed it.
+template <class Args>
+bool CudaOps::by_library(Direction direction, const Args& args) {
+  const auto refusal = by_provider(direction, args);
+  if (refusal.has_value() && attention_choice_ == AttentionChoice::cudnn) {
+    throw EngineError(EngineExit::infeasible, "attention by cuDNN was asked for: " + *refusal);
+  }
+  note_attention(direction, refusal);
+  return !refusal.has_value();
+}
+
+void CudaOps::note_attention(Direction direction, const AttentionProvider::Refusal& refusal) {
+  auto& noted = attention_noted_.try_emplace(direction).first->second;
+  if (!noted.has_value()) noted = refusal;
+}
+
+std::vector<spec::AttentionKernel> CudaOps::attention_kernels() const {
+  std::vector<spec::AttentionKernel> kernels;
+  for (const auto& [direction, refusal] : attention_noted_) {
+    kernels.push_back({.direction = direction == Direction::forward ? spec::AttentionDirection::forward
+                                                                    : spec::AttentionDirection::backward,
+                       .computed_by = refusal.has_value() ? spec::ComputedBy::own : spec::ComputedBy::cudnn,
+                       .reason = refusal.value_or("")});
+  }
+  return kernels;
+}
+
+DotProductTools CudaOps::dot_product_tools(const AttentionDims& dims) {
+  return {*matmul_, [this](TensorView out, TensorView in) { do_copy(out, in); }, stream(),
+          workspace(workspace::dot_product_bytes(dims), "attention")};
+}
+
+void CudaOps::do_attention_forward(const AttentionForwardArgs& args) {
+  if (empty(args.dims)) return;
+  if (args.kind == spec::AttentionKind::dot_product) {
+    return dot_product_forward(args, dot_product_tools(args.dims));
+  }
+  if (by_library(Direction::forward, args)) return;
+  flash_forward(args, stream());
+}
+
+void CudaOps::do_attention_backward(const AttentionBackwardArgs& args) {
+  if (empty(args.dims)) return;
+  if (args.kind == spec::AttentionKind::dot_product) {
+    return dot_product_backward(args, dot_product_tools(args.dims));
+  }
+  if (by_library(Direction::backward, args)) return;
+  flash_backward(args, workspace(workspace::flash_bytes(args.dims), "attention"), stream());
+}
+
+}  // namespace perfbench::engine::cuda

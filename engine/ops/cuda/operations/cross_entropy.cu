@@ -1,0 +1,207 @@
+// Loss and its gradient in the place of the logits: one block a row, which is read twice, the second time mostly from
+// the cache. The first sweep keeps a maximum and a sum of exponentials for each thread (Milakov, Gimelshein, "Online
+// normalizer calculation for softmax", 2018).
+#include <cfloat>
+
+#include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/device/elements.cuh"
+#include "engine/ops/cuda/device/launch_shapes.h"
+#include "engine/ops/cuda/device/reductions.cuh"
+#include "engine/ops/cuda/device/tokens.cuh"
+
+namespace perfbench::engine::cuda {
+namespace {
+
+// Sums of vectors are in f32, sums of those in f64: few roundings however long the row.
+struct Softmax {
+  float maximum = -FLT_MAX;
+  double sum = 0.0;  // of exp(x - maximum)
+
+  template <int N>
+  __device__ void add(const float (&x)[N], std::int64_t count) {
+    float most = maximum;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (i < count) most = fmaxf(most, x[i]);
+    }
+    if (most > maximum) {
+      sum *= exp(static_cast<double>(maximum) - static_cast<double>(most));
+      maximum = most;
+    }
+    float part = 0.0F;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (i < count) part += expf(x[i] - maximum);
+    }
+    sum += static_cast<double>(part);
+  }
+
+  // Of the whole row, in every thread.
+  __device__ Softmax over_row() const {
+    const float most = over_block(maximum, -FLT_MAX, Maximum{});
+    return {most, sum_over_block(sum * exp(static_cast<double>(maximum) - static_cast<double>(most)))};
+  }
+};
+
+// What the columns of logits stand for.
+struct Columns {
+  std::int64_t vocabulary;
+  std::int64_t first;
+  BadToken* bad_token;
+};
+
+Columns columns_of(const TokenRange& range, std::int64_t width, HostMailbox& mailbox) {
+  const std::int64_t vocabulary = range.all > 0 ? range.all : width;
+  return {vocabulary, range.first, mailbox.bad_token(HostMailbox::Reader::cross_entropy, vocabulary)};
+}
+
+template <class T>
+__global__ void __launch_bounds__(kMostThreads)
+    cross_entropy_kernel(float* losses, T* logits, const std::int32_t* targets, BadToken* bad_token, std::int64_t rows,
+                         std::int64_t width, double gradient_scale, Access access) {
+  constexpr int N = kVector<T>;
+  const std::int64_t mine = static_cast<std::int64_t>(threadIdx.x) * N;
+  const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    T* const x = logits + row * width;
+    const std::int32_t target = targets[row];
+    const bool known = is_in(width, target);
+    // Read by every thread before the reduction's barrier, after which it is overwritten.
+    const double target_logit = known ? static_cast<double>(to_f32(x[target])) : 0.0;
+    Softmax softmax;
+    for (std::int64_t first = mine; first < width; first += step) {
+      float v[N];
+      load(x + first, width - first, access, v);
+      softmax.add(v, width - first);
+    }
+    softmax = softmax.over_row();
+    __syncthreads();
+    const auto scale = static_cast<float>(gradient_scale / softmax.sum);
+    const double above_target = static_cast<double>(softmax.maximum) - target_logit;
+    // p - 1 from the exact p: no cancellation on top of expf's error.
+    const double probability = exp(-above_target) / softmax.sum;
+    const auto target_gradient = static_cast<float>((probability - 1.0) * gradient_scale);
+    for (std::int64_t first = mine; first < width; first += step) {
+      float v[N];
+      load(x + first, width - first, access, v);
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        v[i] = expf(v[i] - softmax.maximum) * scale;
+        if (first + i == target) v[i] = target_gradient;
+      }
+      store(x + first, width - first, access, v);
+    }
+    if (threadIdx.x != 0) continue;
+    if (!known) report_token(bad_token, row, target);
+    losses[row] = known ? static_cast<float>(log(softmax.sum) + above_target) : __uint_as_float(0x7FC00000U);
+  }
+}
+
+// As CrossEntropyPartArgs: maxima, sums, targets, of `rows` each.
+template <class T>
+__global__ void __launch_bounds__(kMostThreads)
+    part_kernel(float* statistics, const T* logits, const std::int32_t* targets, Columns columns, std::int64_t rows,
+                std::int64_t width, Access access) {
+  constexpr int N = kVector<T>;
+  const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const T* const x = logits + row * width;
+    Softmax softmax;
+    for (std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N; first < width; first += step) {
+      float v[N];
+      load(x + first, width - first, access, v);
+      softmax.add(v, width - first);
+    }
+    softmax = softmax.over_row();
+    if (threadIdx.x != 0) continue;
+    const std::int32_t target = targets[row];
+    if (!is_in(columns.vocabulary, target)) report_token(columns.bad_token, row, target);
+    const std::int64_t here = target - columns.first;
+    statistics[row] = softmax.maximum;
+    statistics[rows + row] = static_cast<float>(softmax.sum);
+    statistics[2 * rows + row] = here >= 0 && here < width ? to_f32(x[here]) : 0.0F;
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kMostThreads)
+    whole_kernel(float* losses, T* logits, const float* statistics, std::int64_t ranks, const std::int32_t* targets,
+                 Columns columns, std::int64_t rows, std::int64_t width, double gradient_scale, Access access) {
+  constexpr int N = kVector<T>;
+  const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    T* const x = logits + row * width;
+    float maximum = -FLT_MAX;
+    double sum = 0.0;
+    double target_logit = 0.0;
+    const auto of = [&](std::int64_t rank, std::int64_t which) {
+      return statistics[(rank * kCrossEntropyStatistics + which) * rows + row];
+    };
+    for (std::int64_t rank = 0; rank < ranks; ++rank) maximum = fmaxf(maximum, of(rank, 0));
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      sum += static_cast<double>(of(rank, 1)) * exp(static_cast<double>(of(rank, 0)) - static_cast<double>(maximum));
+      target_logit += static_cast<double>(of(rank, 2));
+    }
+    const std::int32_t target = targets[row];
+    const bool known = is_in(columns.vocabulary, target);
+    const std::int64_t here = target - columns.first;
+    const auto scale = static_cast<float>(gradient_scale / sum);
+    const double above_target = static_cast<double>(maximum) - target_logit;
+    // p - 1 from the exact p: no cancellation on top of expf's error.
+    const double probability = exp(-above_target) / sum;
+    const auto target_gradient = static_cast<float>((probability - 1.0) * gradient_scale);
+    for (std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N; first < width; first += step) {
+      float v[N];
+      load(x + first, width - first, access, v);
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        v[i] = expf(v[i] - maximum) * scale;
+        if (first + i == here) v[i] = target_gradient;
+      }
+      store(x + first, width - first, access, v);
+    }
+    if (threadIdx.x != 0) continue;
+    losses[row] = known ? static_cast<float>(log(sum) + above_target) : __uint_as_float(0x7FC00000U);
+  }
+}
+
+}  // namespace
+
+void CudaOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
+  const std::int64_t rows = args.logits_NV.shape[0];
+  const std::int64_t width = args.logits_NV.shape[1];
+  const Columns columns = columns_of(args.range, width, mailbox_);
+  with_element_type(args.logits_NV.dtype, [&]<class T>() {
+    launch("cross_entropy_part", part_kernel<T>,
+           {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
+           args.statistics_3N.as<float>(), args.logits_NV.as<const T>(), args.targets_N.as<const std::int32_t>(),
+           columns, rows, width, access_of({args.logits_NV.data}, width, kVector<T>));
+  });
+}
+
+void CudaOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
+  const std::int64_t rows = args.logits_NV.shape[0];
+  const std::int64_t width = args.logits_NV.shape[1];
+  const Columns columns = columns_of(args.range, width, mailbox_);
+  with_element_type(args.logits_NV.dtype, [&]<class T>() {
+    launch("cross_entropy_whole", whole_kernel<T>,
+           {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
+           args.losses_N.as<float>(), args.logits_NV.as<T>(), args.statistics_R3N.as<const float>(),
+           args.statistics_R3N.shape[0], args.targets_N.as<const std::int32_t>(), columns, rows, width,
+           args.gradient_scale, access_of({args.logits_NV.data}, width, kVector<T>));
+  });
+}
+
+void CudaOps::do_cross_entropy(const CrossEntropyArgs& args) {
+  const std::int64_t rows = args.logits_NV.shape[0];
+  const std::int64_t width = args.logits_NV.shape[1];
+  BadToken* const bad_token = mailbox_.bad_token(HostMailbox::Reader::cross_entropy, width);
+  with_element_type(args.logits_NV.dtype, [&]<class T>() {
+    launch("cross_entropy", cross_entropy_kernel<T>,
+           {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
+           args.losses_N.as<float>(), args.logits_NV.as<T>(), args.targets_N.as<const std::int32_t>(), bad_token, rows,
+           width, args.gradient_scale, access_of({args.logits_NV.data}, width, kVector<T>));
+  });
+}
+
+}  // namespace perfbench::engine::cuda

@@ -49,10 +49,13 @@ constexpr std::int64_t norm_backward_bytes(std::int64_t width) {
   return norm_row_groups(width) * 2 * width * static_cast<std::int64_t>(sizeof(float));
 }
 
-// Tokens sorted by their id: keys and places, each in two buffers, and the histograms of the sort, 1 KiB for every tile
-// of at least 1024 tokens (cub::DeviceRadixSort).
+// Tokens sorted by their id: the histograms of the sort, 1 KiB for every tile of at least 1024 tokens
+// (cub::DeviceRadixSort), behind keys and places, each in two buffers.
+constexpr std::int64_t sort_scratch_bytes(std::int64_t tokens) {
+  return tokens + (std::int64_t{4} << 20);
+}
 constexpr std::int64_t embedding_sort_bytes(std::int64_t tokens) {
-  return (4 * static_cast<std::int64_t>(sizeof(std::int32_t)) + 1) * tokens + (std::int64_t{4} << 20);
+  return 4 * static_cast<std::int64_t>(sizeof(std::int32_t)) * tokens + sort_scratch_bytes(tokens);
 }
 
 // Dot-product attention: scores in f32, as many as fit what matrix products have anyhow, or a sequence's sums of dkey.

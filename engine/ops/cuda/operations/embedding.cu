@@ -164,7 +164,7 @@ void CudaOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
                         .count = n,
                         .key_bits = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(tokens.rows))),
                         .scratch = places + 2 * n,
-                        .scratch_bytes = workspace::embedding_sort_bytes(n) - 4 * n * size_bytes(DType::i32)};
+                        .scratch_bytes = workspace::sort_scratch_bytes(n)};
   launch("number_tokens", number_tokens_kernel, {.grid = flat_blocks(n, 1), .block = kFlatThreads, .stream = stream()},
          pairs.keys[0], pairs.values[0], tokens);
   const SortedPairs sorted = sort_pairs(pairs, stream());

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/ops/cuda/attention/async_copy.cuh"
+#include "engine/ops/cuda/attention/flash_tiles.cuh"
 #include "engine/ops/cuda/attention/tile_units.cuh"
 
 namespace perfbench::engine::cuda {

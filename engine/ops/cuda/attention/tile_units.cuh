@@ -5,13 +5,16 @@
 // kernel by loading a tile that holds the numbers of its own elements (find_places).
 #pragma once
 
+#include <mma.h>
+
 #include <cstdint>
 
-#include "engine/ops/cuda/attention/wmma.cuh"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/reductions.cuh"
 
 namespace perfbench::engine::cuda {
+
+namespace wmma = nvcuda::wmma;
 
 inline constexpr int kTile = 16;
 inline constexpr int kLaneElements = kTile * kTile / kWarp;  // of an accumulator, in one lane

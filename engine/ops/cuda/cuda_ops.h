@@ -48,6 +48,8 @@ class CudaOps final : public Ops {
   std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
   double do_read_f64(TensorView scalar) override;
 
+  // c[m, n] += bias[n]; c f32, bias f32 or bf16.
+  void add_bias(TensorView c, TensorView bias_n);
   // d *= gelu'(preactivation), in its tanh form.
   void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
 

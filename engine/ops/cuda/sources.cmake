@@ -7,7 +7,6 @@ set(PERFBENCH_CUDA_KERNELS
   attention/masked_softmax.cu
   operations/activation.cu
   operations/adamw.cu
-  operations/add_bias.cu
   operations/column_sums.cu
   operations/cross_entropy.cu
   operations/elementwise.cu

@@ -1,4 +1,4 @@
-// add, sums of parts, copy and conversion, fill, upload.
+// add, a bias on every row, sums of parts, copy and conversion, fill, upload.
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/flat.cuh"
 
@@ -16,6 +16,18 @@ __global__ void add_kernel(T* out, const T* a, const T* b, std::int64_t elements
 #pragma unroll
     for (int i = 0; i < N; ++i) x[i] += y[i];
     store(out + first, count, access, x);
+  });
+}
+
+template <class T>
+__global__ void add_bias_kernel(float* c, const T* bias, std::int64_t elements, std::int64_t columns, Access access) {
+  constexpr int N = kVector<float>;
+  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+    float x[N];
+    load(c + first, count, access, x);
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] += to_f32(bias[(first + i) % columns]);
+    store(c + first, count, access, x);
   });
 }
 
@@ -72,6 +84,13 @@ void CudaOps::do_add(TensorView out, TensorView a, TensorView b) {
   with_element_type(out.dtype, [&]<class T>() {
     launch("add", add_kernel<T>, flat_shape(out.elements(), kVector<T>, stream()), out.as<T>(), a.as<const T>(),
            b.as<const T>(), out.elements(), access_of({out.data, a.data, b.data}, 0, 1));
+  });
+}
+
+void CudaOps::add_bias(TensorView c, TensorView bias_n) {
+  with_element_type(bias_n.dtype, [&]<class T>() {
+    launch("add_bias", add_bias_kernel<T>, flat_shape(c.elements(), kVector<float>, stream()), c.as<float>(),
+           bias_n.as<const T>(), c.elements(), c.shape[1], access_of({c.data}, 0, 1));
   });
 }
 

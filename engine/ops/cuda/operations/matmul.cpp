@@ -1,7 +1,6 @@
 #include "engine/core/error.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/matmul/matmul_provider.h"
-#include "engine/ops/cuda/operations/add_bias.h"
 #include "engine/ops/workspace.h"
 
 namespace perfbench::engine::cuda {
@@ -44,7 +43,7 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
     product.c = matrix(written);
   }
   matmul_->run(product, scratch);
-  if (bias.defined() && !within) add_bias(written, bias, stream());
+  if (bias.defined() && !within) add_bias(written, bias);
   if (fused) return;
   if (before_gelu) {
     do_activation_forward({.product_NF = args.c, .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});

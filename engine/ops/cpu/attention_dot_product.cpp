@@ -51,41 +51,68 @@ void for_key_tiles(std::int64_t row, std::int64_t rows, F&& f) {
   for (std::int64_t key = 0; key < row + rows; key += kKeyTile) f(ScoreTile{row, rows, key, kKeyTile});
 }
 
+// A pass over the scores: products of queries and keys, of which each row is made into what is kept of it, and the sums
+// of the values with that. Forward these are the probabilities and the context, backward the gradients of scores and
+// queries.
+struct ScorePass {
+  const AttentionDims& dims;
+  TensorView queries;  // [N, H*D], times query_factor
+  float query_factor = 1.0F;
+  TensorView keys;    // [N, K*D]
+  TensorView values;  // [N, K*D]
+  TensorView sums;    // [N, H*D], times sum_factor
+  float sum_factor = 1.0F;
+};
+
+// A row of a pass.
+struct ScoreRow {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t row = 0;
+  float* scores = nullptr;
+  std::int64_t end = 0;  // of the diagonal's tile of keys; the row sees `row + 1` of them
+
+  std::int64_t visible() const { return row + 1; }
+};
+
 template <class T>
-class DotProductForward {
+class QueryTiles {
  public:
-  DotProductForward(const AttentionForwardArgs& args, float* memory) : args_(args), dims_(args.dims) {
+  QueryTiles(const ScorePass& pass, float* memory) : pass_(pass), dims_(pass.dims) {
     Carver carver(memory);
     width_ = padded_head(dims_);
     strip_.stride = round_up(dims_.seq_len, kKeyTile) + kLanes;  // not a power of two
     keys_ = carver.take(round_up(dims_.seq_len, kKeyTile) * dims_.head_dim);
     values_ = carver.take(round_up(dims_.seq_len, kKeyTile) * width_);
-    query_ = carver.take(kQueryTile * width_);
-    context_ = carver.take(kQueryTile * width_);
+    queries_ = carver.take(kQueryTile * width_);
+    sums_ = carver.take(kQueryTile * width_);
     strip_.scores = carver.take(kQueryTile * strip_.stride);
     used_ = carver.used();
   }
-  static std::int64_t floats(const AttentionForwardArgs& args) { return DotProductForward(args, nullptr).used_; }
+  static std::int64_t floats(const ScorePass& pass) { return QueryTiles(pass, nullptr).used_; }
 
-  void run(std::int64_t unit, std::int64_t part, std::int64_t parts) {
+  // keep(ScoreRow) makes the scores that a row sees into what its values are multiplied with, and keeps it.
+  template <class Keep>
+  void run(std::int64_t unit, std::int64_t part, std::int64_t parts, const Keep& keep) {
     const auto [batch, kv_head, group] = unit_head(dims_, unit);
     const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
-    pack_columns<T>(head_rows<const T>(args_.key, dims_, batch, kv_head), shape, kKeyTile, keys_);
-    pack_rows<T>(head_rows<const T>(args_.value, dims_, batch, kv_head), shape, 1.0F, values_);
+    pack_columns<T>(head_rows<const T>(pass_.keys, dims_, batch, kv_head), shape, kKeyTile, keys_);
+    pack_rows<T>(head_rows<const T>(pass_.values, dims_, batch, kv_head), shape, 1.0F, values_);
     const std::int64_t tiles = (dims_.seq_len + kQueryTile - 1) / kQueryTile;
     for (std::int64_t i = part; i < group * tiles; i += parts) {
-      query_tile(batch, kv_head * group + i / tiles, i % tiles * kQueryTile);
+      query_tile(batch, kv_head * group + i / tiles, i % tiles * kQueryTile, keep);
     }
   }
 
  private:
-  void query_tile(std::int64_t batch, std::int64_t head, std::int64_t row) {
+  template <class Keep>
+  void query_tile(std::int64_t batch, std::int64_t head, std::int64_t row, const Keep& keep) {
     const std::int64_t rows = std::min(kQueryTile, dims_.seq_len - row);
-    auto query = head_rows<const T>(args_.query, dims_, batch, head);
-    query.data = query.row(row);
-    pack_rows<T>(query, {rows, dims_.head_dim, width_}, 1.0F / std::sqrt(static_cast<float>(dims_.head_dim)), query_);
+    auto queries = head_rows<const T>(pass_.queries, dims_, batch, head);
+    queries.data = queries.row(row);
+    pack_rows<T>(queries, {rows, dims_.head_dim, width_}, pass_.query_factor, queries_);
     for_key_tiles(row, rows, [&](const ScoreTile& tile) {
-      score_product(tile, {.a = query_,
+      score_product(tile, {.a = queries_,
                            .a_stride = width_,
                            .b = keys_ + tile.key * dims_.head_dim,
                            .b_stride = kKeyTile,
@@ -93,151 +120,83 @@ class DotProductForward {
                            .c_stride = strip_.stride,
                            .k = dims_.head_dim});
     });
-    float* const logsumexp =
-        args_.logsumexp_BHT.template as<float>() + (batch * dims_.n_heads + head) * dims_.seq_len + row;
     const std::int64_t end = round_up(row + rows, kKeyTile);
     for (std::int64_t r = 0; r < rows; ++r) {
-      float* const scores = strip_.scores + r * strip_.stride;
-      const std::int64_t visible = row + r + 1;
-      logsumexp[r] = softmax_row(scores, visible);
-      mask_row(scores, visible, end);
-      keep_row<T>(scores, visible, score_row<T>(args_.weights_BHTT, dims_, batch, head, row + r), dims_.seq_len);
+      keep(ScoreRow{batch, head, row + r, strip_.scores + r * strip_.stride, end});
     }
-    std::fill(context_, context_ + rows * width_, 0.0F);
+    std::fill(sums_, sums_ + rows * width_, 0.0F);
     for_key_tiles(row, rows, [&](const ScoreTile& tile) {
       value_product(tile, {.a = strip_.scores + tile.key,
                            .a_stride = strip_.stride,
                            .b = values_ + tile.key * width_,
                            .b_stride = width_,
-                           .c = context_,
+                           .c = sums_,
                            .c_stride = width_,
                            .n = width_});
     });
-    const auto context = head_rows<T>(args_.context, dims_, batch, head);
-    unpack_rows<T>(context_, {rows, dims_.head_dim, width_}, 1.0F, {context.row(row), context.stride});
+    const auto sums = head_rows<T>(pass_.sums, dims_, batch, head);
+    unpack_rows<T>(sums_, {rows, dims_.head_dim, width_}, pass_.sum_factor, {sums.row(row), sums.stride});
   }
 
-  // In place; returns the logsumexp.
-  static float softmax_row(float* scores, std::int64_t n) {
-    const Vec lowest = splat(-std::numeric_limits<float>::infinity());
-    Vec most = lowest;
-    for (std::int64_t i = 0; i < n; i += kLanes) {
-      most = max(keep_lanes(load(scores + i), std::min(kLanes, n - i), lowest), most);
-    }
-    const float maximum = max_lanes(most);
-    Vec sum{};
-    for (std::int64_t i = 0; i < n; i += kLanes) {
-      const Vec weight = keep_lanes(exp(load(scores + i) - maximum), std::min(kLanes, n - i));
-      store(scores + i, weight);
-      sum += weight;
-    }
-    const float total = sum_lanes(sum);
-    const float factor = 1.0F / total;
-    for (std::int64_t i = 0; i < n; i += kLanes) store(scores + i, load(scores + i) * factor);
-    return maximum + std::log(total);
-  }
-
-  const AttentionForwardArgs& args_;
+  const ScorePass& pass_;
   const AttentionDims& dims_;
   std::int64_t width_ = 0;
   std::int64_t used_ = 0;
   float* keys_ = nullptr;
   float* values_ = nullptr;
-  float* query_ = nullptr;
-  float* context_ = nullptr;
+  float* queries_ = nullptr;
+  float* sums_ = nullptr;
   Strip strip_;
 };
 
-// Gradient of the scores, and from it that of the queries.
+template <class T, class Keep>
+void run_pass(const ScorePass& pass, Scratch& scratch, const Keep& keep) {
+  const auto division = divide_units(pass.dims);
+  scratch.prepare(division.threads);
+  const std::int64_t floats = QueryTiles<T>::floats(pass);
+  for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
+    QueryTiles<T>(pass, scratch.of_thread(thread, floats))
+        .run(item / division.parts, item % division.parts, division.parts, keep);
+  });
+}
+
+// In place; returns the logsumexp.
+float softmax_row(float* scores, std::int64_t n) {
+  const Vec lowest = splat(-std::numeric_limits<float>::infinity());
+  Vec most = lowest;
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    most = max(keep_lanes(load(scores + i), std::min(kLanes, n - i), lowest), most);
+  }
+  const float maximum = max_lanes(most);
+  Vec sum{};
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    const Vec weight = keep_lanes(exp(load(scores + i) - maximum), std::min(kLanes, n - i));
+    store(scores + i, weight);
+    sum += weight;
+  }
+  const float total = sum_lanes(sum);
+  const float factor = 1.0F / total;
+  for (std::int64_t i = 0; i < n; i += kLanes) store(scores + i, load(scores + i) * factor);
+  return maximum + std::log(total);
+}
+
+// dscore = weight * (dweight - sum of weight * dweight), in place of dweight.
 template <class T>
-class ScoreGradient {
- public:
-  ScoreGradient(const AttentionBackwardArgs& args, float* memory) : args_(args), dims_(args.dims) {
-    Carver carver(memory);
-    width_ = padded_head(dims_);
-    strip_.stride = round_up(dims_.seq_len, kKeyTile) + kLanes;
-    values_ = carver.take(round_up(dims_.seq_len, kKeyTile) * dims_.head_dim);
-    keys_ = carver.take(round_up(dims_.seq_len, kKeyTile) * width_);
-    dcontext_ = carver.take(kQueryTile * width_);
-    dquery_ = carver.take(kQueryTile * width_);
-    strip_.scores = carver.take(kQueryTile * strip_.stride);
-    used_ = carver.used();
+void softmax_gradient(float* dweights, const T* weights, std::int64_t n) {
+  Vec sum{};
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    const std::int64_t count = std::min(kLanes, n - i);
+    sum += load_up_to(weights + i, count) * keep_lanes(load(dweights + i), count);
   }
-  static std::int64_t floats(const AttentionBackwardArgs& args) { return ScoreGradient(args, nullptr).used_; }
-
-  void run(std::int64_t unit, std::int64_t part, std::int64_t parts) {
-    const auto [batch, kv_head, group] = unit_head(dims_, unit);
-    const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
-    pack_columns<T>(head_rows<const T>(args_.value, dims_, batch, kv_head), shape, kKeyTile, values_);
-    pack_rows<T>(head_rows<const T>(args_.key, dims_, batch, kv_head), shape, 1.0F, keys_);
-    const std::int64_t tiles = (dims_.seq_len + kQueryTile - 1) / kQueryTile;
-    for (std::int64_t i = part; i < group * tiles; i += parts) {
-      query_tile(batch, kv_head * group + i / tiles, i % tiles * kQueryTile);
-    }
+  const float mean = sum_lanes(sum);
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    store(dweights + i, load_up_to(weights + i, std::min(kLanes, n - i)) * (load(dweights + i) - mean));
   }
+}
 
- private:
-  void query_tile(std::int64_t batch, std::int64_t head, std::int64_t row) {
-    const std::int64_t rows = std::min(kQueryTile, dims_.seq_len - row);
-    auto dcontext = head_rows<const T>(args_.dcontext, dims_, batch, head);
-    dcontext.data = dcontext.row(row);
-    pack_rows<T>(dcontext, {rows, dims_.head_dim, width_}, 1.0F, dcontext_);
-    for_key_tiles(row, rows, [&](const ScoreTile& tile) {
-      score_product(tile, {.a = dcontext_,
-                           .a_stride = width_,
-                           .b = values_ + tile.key * dims_.head_dim,
-                           .b_stride = kKeyTile,
-                           .c = strip_.scores + tile.key,
-                           .c_stride = strip_.stride,
-                           .k = dims_.head_dim});
-    });
-    const std::int64_t end = round_up(row + rows, kKeyTile);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      float* const scores = strip_.scores + r * strip_.stride;
-      const std::int64_t visible = row + r + 1;
-      softmax_gradient(scores, score_row<const T>(args_.weights_BHTT, dims_, batch, head, row + r), visible);
-      mask_row(scores, visible, end);
-      keep_row<T>(scores, visible, score_row<T>(args_.dweights_BHTT, dims_, batch, head, row + r),
-                  std::min(end, dims_.seq_len));
-    }
-    std::fill(dquery_, dquery_ + rows * width_, 0.0F);
-    for_key_tiles(row, rows, [&](const ScoreTile& tile) {
-      value_product(tile, {.a = strip_.scores + tile.key,
-                           .a_stride = strip_.stride,
-                           .b = keys_ + tile.key * width_,
-                           .b_stride = width_,
-                           .c = dquery_,
-                           .c_stride = width_,
-                           .n = width_});
-    });
-    const auto dquery = head_rows<T>(args_.dquery, dims_, batch, head);
-    unpack_rows<T>(dquery_, {rows, dims_.head_dim, width_}, 1.0F / std::sqrt(static_cast<float>(dims_.head_dim)),
-                   {dquery.row(row), dquery.stride});
-  }
-
-  // dscore = weight * (dweight - sum of weight * dweight), in place of dweight.
-  static void softmax_gradient(float* dweights, const T* weights, std::int64_t n) {
-    Vec sum{};
-    for (std::int64_t i = 0; i < n; i += kLanes) {
-      const std::int64_t count = std::min(kLanes, n - i);
-      sum += load_up_to(weights + i, count) * keep_lanes(load(dweights + i), count);
-    }
-    const float mean = sum_lanes(sum);
-    for (std::int64_t i = 0; i < n; i += kLanes) {
-      store(dweights + i, load_up_to(weights + i, std::min(kLanes, n - i)) * (load(dweights + i) - mean));
-    }
-  }
-
-  const AttentionBackwardArgs& args_;
-  const AttentionDims& dims_;
-  std::int64_t width_ = 0;
-  std::int64_t used_ = 0;
-  float* values_ = nullptr;
-  float* keys_ = nullptr;
-  float* dcontext_ = nullptr;
-  float* dquery_ = nullptr;
-  Strip strip_;
-};
+float score_factor(const AttentionDims& dims) {
+  return 1.0F / std::sqrt(static_cast<float>(dims.head_dim));
+}
 
 // dkey and dvalue of one tile of keys, from the stored probabilities and score gradients of all queries below.
 template <class T>
@@ -277,7 +236,7 @@ class KeyGradient {
       rows.data = rows.row(tile.row);
       pack_rows<T>(rows, {tile.rows, dims_.head_dim, width_}, factor, to);
     };
-    pack(args_.query, 1.0F / std::sqrt(static_cast<float>(dims_.head_dim)), query_);
+    pack(args_.query, score_factor(dims_), query_);
     pack(args_.dcontext, 1.0F, dcontext_);
     const PackedShape shape{tile.rows, present, kKeyTile};
     const auto pack_scores = [&](const TensorView& x, float* to) {
@@ -318,13 +277,19 @@ void require_weights_of(DType dtype, const TensorView& weights) {
 
 void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch) {
   require_weights_of(args.query.dtype, args.weights_BHTT);
-  const auto division = divide_units(args.dims);
-  scratch.prepare(division.threads);
+  const AttentionDims& dims = args.dims;
+  const ScorePass pass{.dims = dims,
+                       .queries = args.query,
+                       .query_factor = score_factor(dims),
+                       .keys = args.key,
+                       .values = args.value,
+                       .sums = args.context};
   with_element_type(args.query.dtype, [&]<class T>() {
-    const std::int64_t floats = DotProductForward<T>::floats(args);
-    for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
-      DotProductForward<T>(args, scratch.of_thread(thread, floats))
-          .run(item / division.parts, item % division.parts, division.parts);
+    run_pass<T>(pass, scratch, [&](const ScoreRow& r) {
+      const float logsumexp = softmax_row(r.scores, r.visible());
+      args.logsumexp_BHT.as<float>()[(r.batch * dims.n_heads + r.head) * dims.seq_len + r.row] = logsumexp;
+      mask_row(r.scores, r.visible(), r.end);
+      keep_row<T>(r.scores, r.visible(), score_row<T>(args.weights_BHTT, dims, r.batch, r.head, r.row), dims.seq_len);
     });
   });
 }
@@ -332,15 +297,23 @@ void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch) {
 void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
   require_weights_of(args.query.dtype, args.weights_BHTT);
   require_weights_of(args.query.dtype, args.dweights_BHTT);
-  const auto division = divide_units(args.dims);
-  const std::int64_t key_tiles = (args.dims.seq_len + kKeyTile - 1) / kKeyTile;
-  scratch.prepare(division.threads);
+  const AttentionDims& dims = args.dims;
+  const ScorePass pass{.dims = dims,
+                       .queries = args.dcontext,
+                       .keys = args.value,
+                       .values = args.key,
+                       .sums = args.dquery,
+                       .sum_factor = score_factor(dims)};
+  const auto division = divide_units(dims);
+  const std::int64_t key_tiles = (dims.seq_len + kKeyTile - 1) / kKeyTile;
   with_element_type(args.query.dtype, [&]<class T>() {
-    const std::int64_t floats = std::max(ScoreGradient<T>::floats(args), KeyGradient<T>::floats(args));
-    for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
-      ScoreGradient<T>(args, scratch.of_thread(thread, floats))
-          .run(item / division.parts, item % division.parts, division.parts);
+    run_pass<T>(pass, scratch, [&](const ScoreRow& r) {
+      softmax_gradient(r.scores, score_row<const T>(args.weights_BHTT, dims, r.batch, r.head, r.row), r.visible());
+      mask_row(r.scores, r.visible(), r.end);
+      keep_row<T>(r.scores, r.visible(), score_row<T>(args.dweights_BHTT, dims, r.batch, r.head, r.row),
+                  std::min(r.end, dims.seq_len));
     });
+    const std::int64_t floats = KeyGradient<T>::floats(args);
     for_items(division.units * key_tiles, division.threads, [&](std::int64_t item, int thread) {
       KeyGradient<T>(args, scratch.of_thread(thread, floats)).run(item / key_tiles, item % key_tiles * kKeyTile);
     });

@@ -27,6 +27,18 @@ struct Part {
   std::int64_t rows = 0;
 };
 
+// A pass over the scores: products of queries and keys, made into what is kept of them, and the sums of the values with
+// that. Forward these are the probabilities and the context, backward the gradients of scores and queries.
+struct ScorePass {
+  TensorView queries;  // [N, H*D]
+  TensorView keys;     // [N, K*D]
+  float score_factor = 1.0F;
+  TensorView kept;    // [B, H, T, T]
+  TensorView values;  // [N, K*D]
+  TensorView sums;    // [N, H*D], times sum_factor
+  float sum_factor = 1.0F;
+};
+
 class Attention {
  public:
   Attention(const AttentionDims& dims, DType dtype, const DotProductTools& tools)
@@ -91,6 +103,34 @@ class Attention {
   }
   float score_factor() const { return 1.0F / std::sqrt(static_cast<float>(d_.head_dim)); }
 
+  // keep(strand, part, f32 scores) makes scores into what is kept.
+  template <class Keep>
+  void run(const ScorePass& pass, std::int64_t sequence, const Keep& keep) const {
+    for_strands(sequence, [&](const Strand& s) {
+      for_parts([&](const Part& part) {
+        const Matrix scores = f32_scores(pass.kept, s, part);
+        multiply({.m = part.rows,
+                  .n = d_.seq_len,
+                  .k = d_.head_dim,
+                  .a = queries(pass.queries, s, part),
+                  .b = keys(pass.keys, s, part),
+                  .c = scores,
+                  .transpose_b = Transpose::yes,
+                  .factor = pass.score_factor},
+                 part);
+        keep(s, part, scores);
+      });
+      multiply({.m = d_.seq_len,
+                .n = d_.head_dim,
+                .k = d_.seq_len,
+                .a = kept_scores(pass.kept, s, whole()),
+                .b = keys(pass.values, s, whole()),
+                .c = queries(pass.sums, s, whole()),
+                .factor = pass.sum_factor},
+               whole());
+    });
+  }
+
   // out[T keys of the sequence, K*D] = factor * sum over the group of scores^T x.
   void key_gradient(std::int64_t sequence, const TensorView& out, const TensorView& scores, const TensorView& x,
                     float factor) const {
@@ -136,36 +176,22 @@ void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools
   const auto& d = args.dims;
   const Attention attention(d, args.query.dtype, tools);
   const std::int64_t group = d.n_heads / d.n_kv_heads;
+  const ScorePass pass{.queries = args.query,
+                       .keys = args.key,
+                       .score_factor = attention.score_factor(),
+                       .kept = args.weights_BHTT,
+                       .values = args.value,
+                       .sums = args.context};
   for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
-    attention.for_strands(sequence, [&](const Strand& s) {
-      attention.for_parts([&](const Part& part) {
-        const Matrix scores = attention.f32_scores(args.weights_BHTT, s, part);
-        attention.multiply({.m = part.rows,
-                            .n = d.seq_len,
-                            .k = d.head_dim,
-                            .a = attention.queries(args.query, s, part),
-                            .b = attention.keys(args.key, s, part),
-                            .c = scores,
-                            .transpose_b = Transpose::yes,
-                            .factor = attention.score_factor()},
-                           part);
-        const std::int64_t head = sequence * d.n_heads + part.head * group + s.g;
-        masked_softmax_forward({.shape = attention.score_rows(part),
-                                .scores = static_cast<const float*>(scores.data),
-                                .scores_head_stride = scores.batch_stride,
-                                .weights = attention.kept_rows(args.weights_BHTT, s, part),
-                                .logsumexp = args.logsumexp_BHT.as<float>() + head * d.seq_len + part.row,
-                                .logsumexp_head_stride = group * d.seq_len},
-                               tools.stream);
-      });
-      const Part whole = attention.whole();
-      attention.multiply({.m = d.seq_len,
-                          .n = d.head_dim,
-                          .k = d.seq_len,
-                          .a = attention.kept_scores(args.weights_BHTT, s, whole),
-                          .b = attention.keys(args.value, s, whole),
-                          .c = attention.queries(args.context, s, whole)},
-                         whole);
+    attention.run(pass, sequence, [&](const Strand& s, const Part& part, const Matrix& scores) {
+      const std::int64_t head = sequence * d.n_heads + part.head * group + s.g;
+      masked_softmax_forward({.shape = attention.score_rows(part),
+                              .scores = static_cast<const float*>(scores.data),
+                              .scores_head_stride = scores.batch_stride,
+                              .weights = attention.kept_rows(args.weights_BHTT, s, part),
+                              .logsumexp = args.logsumexp_BHT.as<float>() + head * d.seq_len + part.row,
+                              .logsumexp_head_stride = group * d.seq_len},
+                             tools.stream);
     });
   }
 }
@@ -175,34 +201,20 @@ void dot_product_backward(const AttentionBackwardArgs& args, const DotProductToo
   require_weights_of(args.query.dtype, args.dweights_BHTT);
   const auto& d = args.dims;
   const Attention attention(d, args.query.dtype, tools);
+  const ScorePass pass{.queries = args.dcontext,
+                       .keys = args.value,
+                       .kept = args.dweights_BHTT,
+                       .values = args.key,
+                       .sums = args.dquery,
+                       .sum_factor = attention.score_factor()};
   for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
-    attention.for_strands(sequence, [&](const Strand& s) {
-      attention.for_parts([&](const Part& part) {
-        const Matrix dweights = attention.f32_scores(args.dweights_BHTT, s, part);
-        attention.multiply({.m = part.rows,
-                            .n = d.seq_len,
-                            .k = d.head_dim,
-                            .a = attention.queries(args.dcontext, s, part),
-                            .b = attention.keys(args.value, s, part),
-                            .c = dweights,
-                            .transpose_b = Transpose::yes},
-                           part);
-        masked_softmax_backward({.shape = attention.score_rows(part),
-                                 .dweights = static_cast<const float*>(dweights.data),
-                                 .dweights_head_stride = dweights.batch_stride,
-                                 .weights = attention.kept_rows(args.weights_BHTT, s, part),
-                                 .dscores = attention.kept_rows(args.dweights_BHTT, s, part)},
-                                tools.stream);
-      });
-      const Part whole = attention.whole();
-      attention.multiply({.m = d.seq_len,
-                          .n = d.head_dim,
-                          .k = d.seq_len,
-                          .a = attention.kept_scores(args.dweights_BHTT, s, whole),
-                          .b = attention.keys(args.key, s, whole),
-                          .c = attention.queries(args.dquery, s, whole),
-                          .factor = attention.score_factor()},
-                         whole);
+    attention.run(pass, sequence, [&](const Strand& s, const Part& part, const Matrix& dweights) {
+      masked_softmax_backward({.shape = attention.score_rows(part),
+                               .dweights = static_cast<const float*>(dweights.data),
+                               .dweights_head_stride = dweights.batch_stride,
+                               .weights = attention.kept_rows(args.weights_BHTT, s, part),
+                               .dscores = attention.kept_rows(args.dweights_BHTT, s, part)},
+                              tools.stream);
     });
     attention.key_gradient(sequence, args.dvalue, args.weights_BHTT, args.dcontext, 1.0F);
     attention.key_gradient(sequence, args.dkey, args.dweights_BHTT, args.query, attention.score_factor());

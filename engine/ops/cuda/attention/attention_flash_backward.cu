@@ -116,10 +116,24 @@ struct PairTile {
 // What the rows of a warp's scores are; the columns are the other.
 enum class ScoreRows { queries, keys };
 
-// Calls write(row, column, pair) for the lane's scores; what a query does not see has no gradient.
-template <ScoreRows kRows, class Accumulator, int kTiles, class Write>
-__device__ void for_each_pair(const Accumulator (&scores)[kTiles], const Accumulator (&dweights)[kTiles],
-                              const PairTile& tile, Write write) {
+// Where vectors begin whose products are scores, and those whose products are dweights: of queries and dcontext, or of
+// keys and values.
+template <class T>
+struct PairVectors {
+  const T* of_scores;
+  const T* of_dweights;
+};
+
+// Of a warp's 16 rows and kTiles * 16 columns calls write(row, column, pair) for the lane's pairs; what a query does
+// not see has no gradient.
+template <ScoreRows kRows, class Units, int kWidth, int kTiles, class Write>
+__device__ void for_each_pair(const PairVectors<typename Units::Element>& rows,
+                              const PairVectors<typename Units::Element>& columns, const PairTile& tile, Write write) {
+  constexpr int kRow = kWidth + Units::kPad;
+  typename Units::Accumulator scores[kTiles];
+  typename Units::Accumulator dweights[kTiles];
+  score_tiles<Units, kWidth, kRow>(scores, rows.of_scores, columns.of_scores);
+  score_tiles<Units, kWidth, kRow>(dweights, rows.of_dweights, columns.of_dweights);
 #pragma unroll
   for (int j = 0; j < kTiles; ++j) {
 #pragma unroll
@@ -172,7 +186,6 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   using Shape = QueryShape<Units, kWidth>;
   using T = typename Shape::T;
   using Accumulator = typename Units::Accumulator;
-  constexpr int kSubtiles = Shape::kKeys / kTile;
   PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
   unsigned char* const memory = shared;
   T* const query = reinterpret_cast<T*>(memory + Shape::kOffsets.query);
@@ -220,12 +233,8 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     if (first + Shape::kKeys < end) load_keys(first + Shape::kKeys, turn ^ 1);
     const T* const key = key_tiles + turn * Shape::kKeyTile;
     const T* const value = value_tiles + turn * Shape::kKeyTile;
-    Accumulator scores[kSubtiles];
-    Accumulator dweights[kSubtiles];
-    score_tiles<Units, kWidth, Shape::kRow>(scores, my_query, key);
-    score_tiles<Units, kWidth, Shape::kRow>(dweights, my_dcontext, value);
-    for_each_pair<ScoreRows::queries>(
-        scores, dweights, {my_row, first, statistics + warp * kTile, problem.scale, places},
+    for_each_pair<ScoreRows::queries, Units, kWidth, Shape::kKeys / kTile>(
+        {my_query, my_dcontext}, {key, value}, {my_row, first, statistics + warp * kTile, problem.scale, places},
         [&](int r, int c, const PairGradient& pair) { dscores[r * Shape::kScoreRow + c] = from_f32<T>(pair.dscore); });
     __syncwarp();
     add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
@@ -297,7 +306,6 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   using Shape = KeyShape<Units, kWidth>;
   using T = typename Shape::T;
   using Accumulator = typename Units::Accumulator;
-  constexpr int kSubtiles = Shape::kQueries / kTile;
   PERFBENCH_DYNAMIC_SHARED(unsigned char, shared);
   unsigned char* const memory = shared;
   T* const key = reinterpret_cast<T*>(memory + Shape::kOffsets.key);
@@ -352,12 +360,9 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     if (step + 1 < walk.steps) load_queries(step + 1, turn ^ 1);
     const T* const query = query_tiles + turn * Shape::kQueryTile;
     const T* const dcontext = dcontext_tiles + turn * Shape::kQueryTile;
-    Accumulator scores[kSubtiles];
-    Accumulator dweights[kSubtiles];
-    score_tiles<Units, kWidth, Shape::kRow>(scores, my_key, query);
-    score_tiles<Units, kWidth, Shape::kRow>(dweights, my_value, dcontext);
-    for_each_pair<ScoreRows::keys>(
-        scores, dweights, {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
+    for_each_pair<ScoreRows::keys, Units, kWidth, Shape::kQueries / kTile>(
+        {my_key, my_value}, {query, dcontext},
+        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
         [&](int c, int r, const PairGradient& pair) {
           weights[c * Shape::kScoreRow + r] = from_f32<T>(pair.weight);
           dscores[c * Shape::kScoreRow + r] = from_f32<T>(pair.dscore);

@@ -8,7 +8,6 @@
 #include "engine/main/arguments.h"
 #include "engine/main/backend.h"
 #include "engine/main/commands.h"
-#include "engine/main/load_run.h"
 #include "engine/main/machine_facts.h"
 #include "engine/train/watched_steps.h"
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/faults/faults.h"
+#include "engine/main/arguments.h"
 #include "engine/main/backend.h"
 #include "engine/main/commands.h"
-#include "engine/main/load_run.h"
 #include "engine/main/machine_facts.h"
 #include "engine/main/turns.h"
 #include "engine/metrics/environment.h"

@@ -6,7 +6,6 @@
 #include "engine/cuda/cuda_timeline.h"
 #include "engine/main/backend.h"
 #include "engine/metrics/nvml.h"
-#include "engine/ops/cuda/cuda_libraries.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/parallel/cuda/nccl_collectives.h"
 #include "engine/parallel/cuda/own_gpus.h"

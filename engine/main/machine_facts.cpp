@@ -5,7 +5,7 @@
 #include "engine/main/backend.h"
 #include "engine/metrics/environment.h"
 #include "engine/metrics/noise_probe.h"
-#include "engine/ops/cpu/cpu_libraries.h"
+#include "engine/ops/cpu/cpu_ops.h"
 #include "engine/parallel/processes.h"
 #include "engine/trace/nvtx_ranges.h"
 #include "workloads/build_info/build_info.h"

@@ -3,7 +3,6 @@
 #include <array>
 #include <climits>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include "engine/parallel/ordered_sum.h"
@@ -261,17 +260,6 @@ class MessageGroup : public RankGroup {
 };
 
 }  // namespace
-
-void MpiAccess::finish(std::vector<MPI_Request>& requests) {
-  for (int ended = 0; ended == 0;) {
-    call([&] {
-      mpi_check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &ended, MPI_STATUSES_IGNORE),
-                "MPI_Testall");
-    });
-    if (ended == 0) std::this_thread::yield();
-  }
-  requests.clear();
-}
 
 std::unique_ptr<RankGroup> make_rank_group(MPI_Comm group, MpiAccess& mpi, const MpiOptions& options) {
   mpi_check(MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/parallel/messages.h"
-#include "engine/parallel/mpi_groups.h"
+#include "engine/parallel/mpi_access.h"
 
 namespace perfbench::engine {
 

@@ -8,7 +8,7 @@
 
 #include "engine/parallel/communication_thread.h"
 #include "engine/parallel/host_collectives.h"
-#include "engine/parallel/mpi_error.h"
+#include "engine/parallel/mpi_access.h"
 #include "engine/parallel/mpi_groups.h"
 #include "engine/parallel/mpi_messages.h"
 

@@ -1,6 +1,5 @@
 #include "engine/ops/cpu/cpu_ops.h"
 
-#include "engine/ops/cpu/cpu_libraries.h"
 #include "engine/ops/cpu/matmul_provider.h"
 
 namespace perfbench::engine {

@@ -2,10 +2,19 @@
 // order that is fixed by the shapes and not by the number of threads.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "engine/ops/cpu/scratch.h"
 #include "engine/ops/ops.h"
 
-namespace perfbench::engine::cpu {
+namespace perfbench::engine {
+
+// Of the libraries behind it, for the record of a run: library -> version ("onednn" -> "2.6.3"), and "matmul" -> the
+// one that computes the products.
+std::map<std::string, std::string> cpu_library_versions();
+
+namespace cpu {
 
 class CpuOps : public Ops {
  public:
@@ -25,4 +34,5 @@ class CpuOps : public Ops {
   Scratch scratch_;
 };
 
-}  // namespace perfbench::engine::cpu
+}  // namespace cpu
+}  // namespace perfbench::engine

@@ -1,7 +1,6 @@
 #include "engine/ops/cuda/cuda_ops.h"
 
 #include "engine/core/error.h"
-#include "engine/ops/cuda/cuda_libraries.h"
 #include "engine/ops/cuda/matmul/matmul_provider.h"
 
 namespace perfbench::engine {

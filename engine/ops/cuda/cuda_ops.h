@@ -14,7 +14,13 @@
 #include "engine/ops/cuda/host/upload_staging.h"
 #include "engine/ops/ops.h"
 
-namespace perfbench::engine::cuda {
+namespace perfbench::engine {
+
+// Of the libraries behind it, for the record of a run: library -> version ("cublaslt" -> "13.1.0"), and who computes:
+// "matmul" and "attention" -> a library or "own".
+std::map<std::string, std::string> cuda_library_versions();
+
+namespace cuda {
 
 class MatmulProvider;
 struct DotProductTools;
@@ -79,4 +85,5 @@ class CudaOps final : public Ops {
 
 std::unique_ptr<Ops> make_cuda_ops(const CudaDevice& device, const CudaOpsOptions& options);
 
-}  // namespace perfbench::engine::cuda
+}  // namespace cuda
+}  // namespace perfbench::engine

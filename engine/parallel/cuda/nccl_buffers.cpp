@@ -4,7 +4,6 @@
 #include <nccl.h>
 
 #include "engine/core/error.h"
-#include "engine/parallel/cuda/nccl_wanted.h"
 
 namespace perfbench::engine {
 

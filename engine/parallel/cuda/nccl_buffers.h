@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
+
+#include "engine/core/error.h"
 
 struct ncclComm;
 
@@ -18,7 +21,15 @@ struct NcclMemory {
   std::int64_t bytes = 0;
 };
 
-// PERFBENCH_NCCL_REGISTER=1. Throws BadInput for what is neither 1 nor 0, and where this build cannot.
+// PERFBENCH_NCCL_REGISTER=1, whatever NCCL this build has. Throws BadInput for what is neither 1 nor 0.
+inline bool asks_for_registration() {
+  const char* const set = std::getenv("PERFBENCH_NCCL_REGISTER");
+  const std::string wanted = set == nullptr ? "" : set;
+  if (wanted.empty() || wanted == "0") return false;
+  if (wanted == "1") return true;
+  throw BadInput("PERFBENCH_NCCL_REGISTER is '" + wanted + "', it must be 1 (register the arena with NCCL) or 0");
+}
+// The same of this build: throws BadInput where its NCCL registers nothing.
 bool nccl_registration_wanted();
 // For the record: "registered in runs of several GPUs", "not registered", or "absent".
 std::string nccl_user_buffers();

@@ -13,7 +13,6 @@
 #include "engine/cuda/cuda_event.h"
 #include "engine/cuda/cuda_memory.h"
 #include "engine/parallel/cuda/nccl_communicator.h"
-#include "engine/parallel/cuda/nccl_error.h"
 #include "engine/parallel/watchdog.h"
 
 namespace perfbench::engine {

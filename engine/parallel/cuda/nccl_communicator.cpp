@@ -2,7 +2,6 @@
 
 #include <thread>
 
-#include "engine/parallel/cuda/nccl_error.h"
 #include "engine/parallel/watchdog.h"
 
 namespace perfbench::engine {

@@ -12,9 +12,17 @@
 #include <optional>
 #include <string>
 
+#include "engine/core/error.h"
 #include "engine/parallel/cuda/nccl_buffers.h"
 
 namespace perfbench::engine {
+
+// Calls of NCCL whose failure ends the run go through this. `call`: the name of the function, or of the collective.
+inline void nccl_check(ncclResult_t code, const std::string& call) {
+  if (code == ncclSuccess || code == ncclInProgress) return;
+  throw EngineError(EngineExit::failed,
+                    call + " failed: " + ncclGetErrorString(code) + "; " + ncclGetLastError(nullptr));
+}
 
 class NcclCommunicator {
  public:

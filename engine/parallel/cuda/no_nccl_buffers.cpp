@@ -1,7 +1,6 @@
 // The absent twin of nccl_buffers.cpp.
 #include "engine/core/error.h"
 #include "engine/parallel/cuda/nccl_buffers.h"
-#include "engine/parallel/cuda/nccl_wanted.h"
 
 namespace perfbench::engine {
 

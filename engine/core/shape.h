@@ -35,6 +35,10 @@ class Shape {
 };
 
 // "[4096, 11008]"
-std::string to_string(const Shape& shape);
+inline std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.rank(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
 
 }  // namespace perfbench::engine

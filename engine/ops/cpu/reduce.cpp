@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kSumBlock = 32 * 1024;  // elements
 constexpr int kChains = 32;                    // independent f64 sums of a block, so that additions overlap
+constexpr std::int64_t kSumBlocks = 1024;      // whose sums are held at once: 8 KiB of the stack
 
 template <class T, class F>
 double block_sum(const T* x, std::int64_t n, F term) {
@@ -24,22 +25,26 @@ double block_sum(const T* x, std::int64_t n, F term) {
 }
 
 template <class F>
-void total(TensorView out, const TensorView& x, Write write, Scratch& scratch, F term) {
+void total(TensorView out, const TensorView& x, Write write, F term) {
   const std::int64_t n = x.elements();
   const std::int64_t blocks = (n + kSumBlock - 1) / kSumBlock;
-  auto* const partial = reinterpret_cast<double*>(scratch.shared(2 * blocks));
-  with_element_type(x.dtype, [&]<class T>() {
-    for_ranges(
-        blocks,
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t b = begin; b < end; ++b) {
-            partial[b] = block_sum(x.as<const T>() + b * kSumBlock, std::min(kSumBlock, n - b * kSumBlock), term);
-          }
-        },
-        kSumBlock);
-  });
   double sum = 0.0;
-  for (std::int64_t b = 0; b < blocks; ++b) sum += partial[b];
+  for (std::int64_t first = 0; first < blocks; first += kSumBlocks) {
+    double partial[kSumBlocks];
+    const std::int64_t count = std::min(kSumBlocks, blocks - first);
+    with_element_type(x.dtype, [&]<class T>() {
+      for_ranges(
+          count,
+          [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t b = begin; b < end; ++b) {
+              const std::int64_t at = (first + b) * kSumBlock;
+              partial[b] = block_sum(x.as<const T>() + at, std::min(kSumBlock, n - at), term);
+            }
+          },
+          kSumBlock);
+    });
+    for (std::int64_t b = 0; b < count; ++b) sum += partial[b];
+  }
   auto* const result = out.as<double>();
   *result = write == Write::accumulate ? *result + sum : sum;
 }
@@ -73,12 +78,12 @@ void sum_strip(float* dbias, const T* dy, std::int64_t rows, std::int64_t stride
 }  // namespace
 
 void CpuOps::do_sum(TensorView out_f64, TensorView x, Write write) {
-  total(out_f64, x, write, scratch_, [](double v) { return v; });
+  total(out_f64, x, write, [](double v) { return v; });
 }
 
 void CpuOps::do_sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write) {
   if (write == Write::overwrite) *out_f64.as<double>() = 0.0;
-  for (const auto& x : tensors) total(out_f64, x, Write::accumulate, scratch_, [](double v) { return v * v; });
+  for (const auto& x : tensors) total(out_f64, x, Write::accumulate, [](double v) { return v * v; });
 }
 
 double CpuOps::do_read_f64(TensorView scalar) {

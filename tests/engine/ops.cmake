@@ -13,6 +13,8 @@ perfbench_test(engine_ops_tests
     ops_under_test_cpu.cpp
     ops_vector_math_test.cpp
   DEPENDS perfbench_ops_cpu OpenMP::OpenMP_CXX)
+# Replaces an allocator.
+perfbench_test(engine_cpu_scratch_tests SOURCES ops_cpu_scratch_test.cpp DEPENDS perfbench_ops_cpu OpenMP::OpenMP_CXX)
 # The vector functions are tested as the kernels compile them.
 set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
   "-O3;-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")

@@ -152,10 +152,9 @@ class QueryTiles {
 template <class T, class Keep>
 void run_pass(const ScorePass& pass, Scratch& scratch, const Keep& keep) {
   const auto division = divide_units(pass.dims);
-  scratch.prepare(division.threads);
-  const std::int64_t floats = QueryTiles<T>::floats(pass);
+  scratch.prepare(division.threads, QueryTiles<T>::floats(pass));
   for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
-    QueryTiles<T>(pass, scratch.of_thread(thread, floats))
+    QueryTiles<T>(pass, scratch.of_thread(thread))
         .run(item / division.parts, item % division.parts, division.parts, keep);
   });
 }
@@ -313,9 +312,9 @@ void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
       keep_row<T>(r.scores, r.visible(), score_row<T>(args.dweights_BHTT, dims, r.batch, r.head, r.row),
                   std::min(r.end, dims.seq_len));
     });
-    const std::int64_t floats = KeyGradient<T>::floats(args);
+    scratch.prepare(division.threads, KeyGradient<T>::floats(args));
     for_items(division.units * key_tiles, division.threads, [&](std::int64_t item, int thread) {
-      KeyGradient<T>(args, scratch.of_thread(thread, floats)).run(item / key_tiles, item % key_tiles * kKeyTile);
+      KeyGradient<T>(args, scratch.of_thread(thread)).run(item / key_tiles, item % key_tiles * kKeyTile);
     });
   });
 }

@@ -360,11 +360,10 @@ class FlashBackward {
 template <class T>
 void backward(const AttentionBackwardArgs& args, Scratch& scratch) {
   const auto division = divide_units(args.dims);
-  scratch.prepare(division.threads);
-  const std::int64_t floats = FlashBackward<T>::floats(args);
+  scratch.prepare(division.threads, FlashBackward<T>::floats(args));
   const auto walk = [&](Wanted wanted) {
     for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
-      FlashBackward<T>(args, scratch.of_thread(thread, floats))
+      FlashBackward<T>(args, scratch.of_thread(thread))
           .run(wanted, item / division.parts, item % division.parts, division.parts);
     });
   };
@@ -377,11 +376,10 @@ void backward(const AttentionBackwardArgs& args, Scratch& scratch) {
 
 void flash_forward(const AttentionForwardArgs& args, Scratch& scratch) {
   const auto division = divide_units(args.dims);
-  scratch.prepare(division.threads);
   with_element_type(args.query.dtype, [&]<class T>() {
-    const std::int64_t floats = FlashForward<T>::floats(args);
+    scratch.prepare(division.threads, FlashForward<T>::floats(args));
     for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {
-      FlashForward<T>(args, scratch.of_thread(thread, floats))
+      FlashForward<T>(args, scratch.of_thread(thread))
           .run(item / division.parts, item % division.parts, division.parts);
     });
   });

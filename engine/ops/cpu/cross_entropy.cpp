@@ -123,13 +123,12 @@ void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
   const auto* const targets = args.targets_N.as<const std::int32_t>();
   auto* const statistics = args.statistics_3N.as<float>();
   const std::int64_t blocks = (width + kMaximumBlock - 1) / kMaximumBlock;
-  const std::int64_t floats = round_up(blocks, kLanes) + round_up(width, kLanes);
-  scratch_.prepare(omp_get_max_threads());
+  scratch_.prepare(threads_for(rows * width), round_up(blocks, kLanes) + round_up(width, kLanes));
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
-          float* const maxima = scratch_.of_thread(omp_get_thread_num(), floats);
+          float* const maxima = scratch_.of_thread(omp_get_thread_num());
           for (std::int64_t r = begin; r < end; ++r) {
             const T* const logits = args.logits_NV.as<const T>() + r * width;
             SoftmaxRow row{.exponentials = maxima + round_up(blocks, kLanes), .maxima = maxima, .maximum = 0, .sum = 0};
@@ -181,13 +180,13 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
   check_targets(args.targets_N, width);
   const auto* const targets = args.targets_N.as<const std::int32_t>();
   const std::int64_t blocks = (width + kMaximumBlock - 1) / kMaximumBlock;
-  const std::int64_t floats = round_up(blocks, kLanes) + round_up(width, kLanes);
-  scratch_.prepare(omp_get_max_threads());
+  const std::int64_t converted_width = args.logits_NV.dtype == DType::f32 ? 0 : round_up(width, kLanes);
+  scratch_.prepare(threads_for(rows * width), round_up(blocks, kLanes) + converted_width);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
-          float* const maxima = scratch_.of_thread(omp_get_thread_num(), floats);
+          float* const maxima = scratch_.of_thread(omp_get_thread_num());
           float* const converted = maxima + round_up(blocks, kLanes);
           for (std::int64_t r = begin; r < end; ++r) {
             T* const logits = args.logits_NV.as<T>() + r * width;

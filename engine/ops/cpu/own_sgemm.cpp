@@ -124,9 +124,9 @@ void own_sgemm(const SgemmArgs& args) {
   const BlockBuffers unplaced(needed);
   const int threads = omp_in_parallel() != 0 ? 1 : threads_for(args.m * args.n);
   Scratch scratch;
-  scratch.prepare(threads);
+  scratch.prepare(threads, needed.used());
   for_items(row_blocks * column_blocks, threads, [&](std::int64_t item, int thread) {
-    Carver carver(scratch.of_thread(threads == 1 ? 0 : thread, needed.used()));
+    Carver carver(scratch.of_thread(threads == 1 ? 0 : thread));
     const BlockBuffers buffers(carver);
     const std::int64_t row = item % row_blocks * kProductRows;
     const std::int64_t column = item / row_blocks * kProductColumns;

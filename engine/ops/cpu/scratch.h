@@ -1,18 +1,29 @@
-// Working memory of the kernels: it grows to the largest request and is kept, so that no call on the hot path
-// allocates.
+// Working memory that each thread of a kernel has for itself: it grows to the largest request and is kept, so that no
+// call on the hot path allocates.
+//
+// It is in no plan, because how many threads there are is not the run's to say. What a thread takes at most, with T the
+// length of a sequence, D head_dim (both rounded up to tiles and registers) and V the columns of logits of a rank:
+//   flash attention         (32 D + 8) T bytes and 256 KiB of tiles; 2 MiB and the tiles for 1024 tokens of 64
+//   dot_product attention   (8 D + 192) T bytes and 256 KiB of tiles
+//   cross entropy           4 V bytes, in bf16 and where ranks share a row
+//   the own matrix product  1.5 MiB
+// (tests/engine/ops_cpu_scratch_test.cpp).
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <vector>
+#include <string>
+
+#include "engine/ops/carver.h"
 
 namespace perfbench::engine::cpu {
 
 // Floats aligned to a cache line; contents are lost when it grows.
 class FloatBuffer {
  public:
-  float* at_least(std::int64_t floats);
+  // Throws OutOfMemory with `what` was asked for: never within a parallel region, which nothing thrown may leave.
+  float* at_least(std::int64_t floats, const std::string& what);
 
  private:
   struct Free {
@@ -24,35 +35,20 @@ class FloatBuffer {
 
 class Scratch {
  public:
-  // Call before a parallel region whose threads use of_thread.
-  void prepare(int threads);
-  // Thread t's own memory; t < the largest prepare().
-  float* of_thread(int t, std::int64_t floats) { return threads_[static_cast<std::size_t>(t)].at_least(floats); }
-  float* shared(std::int64_t floats) { return shared_.at_least(floats); }
+  // `floats` for each of `threads` threads. Call before the parallel region that uses them; throws OutOfMemory.
+  void prepare(int threads, std::int64_t floats);
+  // Thread t's own memory, t < threads of the last prepare().
+  float* of_thread(int t) const { return base_ + t * stride_; }
+  float* shared(std::int64_t floats) { return shared_.at_least(floats, "shared scratch"); }
   // For small operands (weights, biases) turned into f32; apart from shared().
-  float* operand(std::int64_t floats) { return operand_.at_least(floats); }
+  float* operand(std::int64_t floats) { return operand_.at_least(floats, "scratch of an operand"); }
 
  private:
-  std::vector<FloatBuffer> threads_;
   FloatBuffer shared_;
   FloatBuffer operand_;
-};
-
-// Cuts one buffer into aligned parts. A carver without a buffer only adds up what will be needed.
-class Carver {
- public:
-  explicit Carver(float* base = nullptr) : base_(base) {}
-  float* take(std::int64_t floats) {
-    float* const part = base_ == nullptr ? nullptr : base_ + used_;
-    used_ += (floats + kAlign - 1) / kAlign * kAlign;
-    return part;
-  }
-  std::int64_t used() const { return used_; }
-
- private:
-  static constexpr std::int64_t kAlign = 16;  // floats of a cache line
-  float* base_;
-  std::int64_t used_ = 0;
+  FloatBuffer buffer_;
+  float* base_ = nullptr;
+  std::int64_t stride_ = 0;
 };
 
 }  // namespace perfbench::engine::cpu

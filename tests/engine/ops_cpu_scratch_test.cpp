@@ -1,0 +1,203 @@
+// Where memory for a kernel's threads is refused, and how much is asked for. aligned_alloc, by which kernels get it, is
+// replaced in this executable.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+
+#include "engine/core/error.h"
+#include "engine/ops/cpu/matmul_provider.h"
+#include "engine/ops/cpu/scratch.h"
+#include "tests/engine/oracle/operand.h"
+
+namespace {
+
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+std::atomic<std::size_t> limit_bytes = kNoLimit;
+std::atomic<std::size_t> largest_bytes = 0;  // of what was asked for
+
+}  // namespace
+
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  largest_bytes = std::max(largest_bytes.load(), bytes);
+  void* memory = nullptr;
+  if (bytes > limit_bytes || ::posix_memalign(&memory, alignment, bytes) != 0) return nullptr;
+  return memory;
+}
+
+namespace perfbench::engine {
+
+void* allocate_operand(std::size_t bytes) {
+  void* memory = nullptr;
+  return ::posix_memalign(&memory, 64, bytes + 64) == 0 ? memory : nullptr;
+}
+void free_operand(void* memory) {
+  std::free(memory);
+}
+void wait_for_ops() {}
+
+namespace {
+
+using oracle::Operand;
+using spec::AttentionKind;
+
+constexpr int kThreads = 2;
+
+class CpuScratch : public testing::Test {
+ protected:
+  void SetUp() override {
+    threads_before_ = omp_get_max_threads();
+    omp_set_num_threads(kThreads);
+    largest_bytes = 0;
+  }
+  void TearDown() override {
+    limit_bytes = kNoLimit;
+    omp_set_num_threads(threads_before_);
+  }
+
+ private:
+  int threads_before_ = 1;
+};
+
+struct Attention {
+  explicit Attention(const AttentionDims& dims_in) : dims(dims_in) {}
+
+  void forward(Ops& ops, AttentionKind kind) const {
+    ops.attention_forward({.context = context,
+                           .logsumexp_BHT = logsumexp,
+                           .weights_BHTT = of(kind, weights),
+                           .query = query,
+                           .key = key,
+                           .value = value,
+                           .dims = dims,
+                           .kind = kind});
+  }
+  void backward(Ops& ops, AttentionKind kind) const {
+    ops.attention_backward({.dquery = dquery,
+                            .dkey = dkey,
+                            .dvalue = dvalue,
+                            .dcontext = dcontext,
+                            .query = query,
+                            .key = key,
+                            .value = value,
+                            .context = context,
+                            .logsumexp_BHT = logsumexp,
+                            .weights_BHTT = of(kind, weights),
+                            .dweights_BHTT = of(kind, dweights),
+                            .dims = dims,
+                            .kind = kind});
+  }
+  static TensorView of(AttentionKind kind, const Operand& scores) {
+    return kind == AttentionKind::flash ? TensorView{} : scores.view();
+  }
+  Operand rows() const { return {DType::f32, Shape{dims.batch * dims.seq_len, dims.n_heads * dims.head_dim}}; }
+  Operand scores() const { return {DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len, dims.seq_len}}; }
+
+  AttentionDims dims;  // as many key/value heads as heads
+  Operand query = rows();
+  Operand key = rows();
+  Operand value = rows();
+  Operand context = rows();
+  Operand logsumexp{DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len}};
+  Operand weights = scores();
+  Operand dcontext = rows();
+  Operand dquery = rows();
+  Operand dkey = rows();
+  Operand dvalue = rows();
+  Operand dweights = scores();
+};
+
+// Rows of a vocabulary in bf16, enough for two threads, by ranks that share them or by one alone.
+struct Head {
+  static constexpr std::int64_t kRows = 4;
+  static constexpr std::int64_t kVocabulary = 40'000;
+
+  void whole(Ops& ops) const { ops.cross_entropy({.losses_N = losses, .logits_NV = logits, .targets_N = targets}); }
+  void part(Ops& ops) const {
+    ops.cross_entropy_part(
+        {.statistics_3N = statistics, .logits_NV = logits, .targets_N = targets, .range = {0, 2 * kVocabulary}});
+  }
+
+  Operand logits{DType::bf16, Shape{kRows, kVocabulary}};
+  Operand losses{DType::f32, Shape{kRows}};
+  Operand targets{DType::i32, Shape{kRows}};
+  Operand statistics{DType::f32, Shape{kCrossEntropyStatistics, kRows}};
+};
+
+void own_product() {
+  constexpr std::int64_t kSize = 256;
+  const Operand a(DType::f32, Shape{kSize, kSize});
+  const Operand c(DType::f32, Shape{kSize, kSize});
+  cpu::own_provider().sgemm({.m = kSize,
+                             .n = kSize,
+                             .k = kSize,
+                             .a = a.view().as<const float>(),
+                             .a_stride = kSize,
+                             .b = a.view().as<const float>(),
+                             .b_stride = kSize,
+                             .c = c.view().as<float>(),
+                             .c_stride = kSize});
+}
+
+// Thrown within a parallel region it would end the process.
+TEST_F(CpuScratch, ThatIsRefusedIsAnOutOfMemoryThatSaysWhatWasAsked) {
+  const Attention attention({.batch = 2, .seq_len = 256, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16});
+  const Head head;
+  const auto ops = make_cpu_ops();
+  limit_bytes = 1024;
+  const auto refused = testing::ThrowsMessage<OutOfMemory>(
+      testing::MatchesRegex("out of memory: scratch of 2 threads needs [0-9]+ bytes"));
+  for (const auto kind : {AttentionKind::flash, AttentionKind::dot_product}) {
+    EXPECT_THAT([&] { attention.forward(*ops, kind); }, refused);
+    EXPECT_THAT([&] { attention.backward(*ops, kind); }, refused);
+  }
+  EXPECT_THAT([&] { head.whole(*ops); }, refused);
+  EXPECT_THAT([&] { head.part(*ops); }, refused);
+  EXPECT_THAT([] { own_product(); }, refused);
+  limit_bytes = kNoLimit;
+  EXPECT_NO_THROW(attention.backward(*ops, AttentionKind::flash)) << "what was refused is not taken for there";
+}
+
+// engine/ops/cpu/scratch.h says how much a thread takes at most.
+TEST_F(CpuScratch, OfAThreadIsWhatItsHeaderSays) {
+  for (const std::int64_t head_dim : {64, 128}) {
+    for (const std::int64_t tokens : {256, 1024}) {
+      const Attention attention({.batch = 1, .seq_len = tokens, .n_heads = 2, .n_kv_heads = 2, .head_dim = head_dim});
+      const auto most = [&](AttentionKind kind) {
+        const auto ops = make_cpu_ops();
+        largest_bytes = 0;
+        attention.forward(*ops, kind);
+        attention.backward(*ops, kind);
+        return static_cast<std::int64_t>(largest_bytes.load()) / kThreads;
+      };
+      constexpr std::int64_t kTilesBytes = 256 << 10;
+      const std::int64_t values = tokens * head_dim;
+      EXPECT_LE(most(AttentionKind::flash), 32 * values + 8 * tokens + kTilesBytes) << tokens << " of " << head_dim;
+      EXPECT_GE(most(AttentionKind::flash), 32 * values);
+      EXPECT_LE(most(AttentionKind::dot_product), 8 * values + 192 * tokens + kTilesBytes)
+          << tokens << " of " << head_dim;
+      EXPECT_GE(most(AttentionKind::dot_product), 8 * values);
+    }
+  }
+  const Head head;
+  for (const auto run : {&Head::whole, &Head::part}) {
+    const auto ops = make_cpu_ops();
+    largest_bytes = 0;
+    (head.*run)(*ops);
+    // And a maximum of each 1024 logits, rounded up to cache lines.
+    const std::size_t most = kThreads * (4 * Head::kVocabulary + Head::kVocabulary / 1024 * 4 + 3 * 64);
+    EXPECT_LE(largest_bytes, most);
+    EXPECT_GE(largest_bytes, kThreads * 4 * static_cast<std::size_t>(Head::kVocabulary));
+  }
+  largest_bytes = 0;
+  own_product();
+  EXPECT_LE(largest_bytes, std::size_t{kThreads} * (3 << 19));
+  EXPECT_GT(largest_bytes, 0);
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -1,6 +1,7 @@
-// Device memory that operations of the cuda backend use beside their operands. One buffer serves all of them, because
-// they run one after another; it is a tensor of the run (trainer.cpp), so that a dry walk counts it too. The kernels
-// take their parts by the functions below: one formula for what is planned and what is used.
+// Memory that operations use beside their operands. One buffer serves all of them, because they run one after another;
+// it is a tensor of the run (trainer.cpp), so that a dry walk counts it too. The kernels of the cuda backend take their
+// parts by the functions below: one formula for what is planned and what is used. Those of the cpu backend have theirs
+// in cpu_workspace.h.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdint>
 
 #include "engine/ops/attention_parts.h"
+#include "engine/ops/cpu_workspace.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine::workspace {
@@ -83,9 +85,9 @@ inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }
 
-// Bytes of the workspace of a run; 0 on the CPU, whose kernels keep scratch of their own.
+// Bytes of the workspace of a run.
 inline std::int64_t bytes(const spec::RunSpec& run) {
-  if (run.device != spec::Device::cuda) return 0;
+  if (run.device != spec::Device::cuda) return cpu::bytes(run);
   const auto& model = run.model;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();

@@ -162,6 +162,14 @@ TEST_F(CpuScratch, ThatIsRefusedIsAnOutOfMemoryThatSaysWhatWasAsked) {
   EXPECT_NO_THROW(attention.backward(*ops, AttentionKind::flash)) << "what was refused is not taken for there";
 }
 
+TEST_F(CpuScratch, OfAnUnplannedWorkspaceThatIsRefusedNamesTheOperation) {
+  const Operand x(DType::bf16, Shape{64, 64});
+  const auto ops = make_cpu_ops();
+  limit_bytes = 1024;
+  EXPECT_THAT([&] { ops->matmul({.a = x, .b = x, .c = x}); },
+              testing::ThrowsMessage<OutOfMemory>(testing::MatchesRegex("out of memory: matmul needs [0-9]+ bytes")));
+}
+
 // engine/ops/cpu/scratch.h says how much a thread takes at most.
 TEST_F(CpuScratch, OfAThreadIsWhatItsHeaderSays) {
   for (const std::int64_t head_dim : {64, 128}) {

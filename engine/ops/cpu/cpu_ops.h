@@ -4,8 +4,10 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "engine/ops/cpu/scratch.h"
+#include "engine/ops/cpu_workspace.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine {
@@ -19,6 +21,7 @@ namespace cpu {
 class CpuOps : public Ops {
  public:
   bool emulates(spec::Precision precision) const override;
+  void use_workspace(TensorView workspace) override { workspace_ = workspace; }
 
  protected:
 #define PERFBENCH_OVERRIDE(name, arguments) void do_##name arguments override;
@@ -31,6 +34,20 @@ class CpuOps : public Ops {
   // d *= gelu'(preactivation), in its tanh form.
   static void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
 
+  // Floats of the workspace, for one operation. Throws LogicFault when the plan (engine/ops/cpu_workspace.h) holds
+  // less. Without a plan, as in tests and microbenchmarks, it is a buffer that grows; throws OutOfMemory.
+  float* workspace(std::int64_t floats, std::string_view op);
+  // Parts of workspace::cpu.
+  template <class Parts, class... Dims>
+  Parts place(std::string_view op, const Dims&... dims) {
+    Carver carver(workspace(workspace::cpu::floats_of<Parts>(dims...), op));
+    return Parts(carver, dims...);
+  }
+  // Without the epilogue.
+  void multiply(const MatmulArgs& args);
+
+  TensorView workspace_;
+  FloatBuffer unplanned_;
   Scratch scratch_;
 };
 

@@ -44,4 +44,14 @@ decltype(auto) with_element_type(DType dtype, F&& f) {
   throw LogicFault("the cpu kernels compute on f32 and bf16; found " + std::string(dtype_name(dtype)));
 }
 
+// Of a small operand (a weight, a bias): itself where it is f32, else converted into `to`; nullptr where it is absent.
+inline const float* as_floats(const TensorView& t, float* to) {
+  if (!t.defined()) return nullptr;
+  if (t.dtype == DType::f32) return t.as<const float>();
+  with_element_type(t.dtype, [&]<class T>() {
+    for (std::int64_t i = 0; i < t.elements(); ++i) to[i] = to_f32(t.as<const T>()[i]);
+  });
+  return to;
+}
+
 }  // namespace perfbench::engine::cpu

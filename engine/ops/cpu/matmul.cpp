@@ -102,49 +102,35 @@ void round_panel(const float* sum, const Bf16Result& result) {
       result.columns);
 }
 
-// Panel of at most 1024 outer indices and 8 MB.
-std::int64_t panel_outer(std::int64_t k, std::int64_t outer) {
-  constexpr std::int64_t kPanelFloats = 2 * 1024 * 1024;
-  constexpr std::int64_t kMostOuter = 1024;
-  const std::int64_t fitting = kPanelFloats / std::max<std::int64_t>(k, 1) / 64 * 64;
-  return std::min(outer, std::clamp<std::int64_t>(fitting, 64, kMostOuter));
-}
-
-void matmul_bf16(const MatmulArgs& args, const float* bias, Scratch& scratch) {
+void matmul_bf16(const MatmulArgs& args, const float* bias, const workspace::cpu::MatmulParts& panels) {
   SgemmArgs product = product_shape(args);
-  const std::int64_t panel_m = panel_outer(product.k, product.m);
-  const std::int64_t panel_n = panel_outer(product.k, product.n);
+  const std::int64_t panel_m = workspace::cpu::panel_outer(product.k, product.m);
+  const std::int64_t panel_n = workspace::cpu::panel_outer(product.k, product.n);
   const std::int64_t m_all = product.m;
   const std::int64_t n_all = product.n;
-  Carver sizes;
-  for (const auto n : {panel_m * product.k, panel_n * product.k, panel_m * panel_n}) sizes.take(n);
-  Carver carver(scratch.shared(sizes.used()));
-  float* const a_panel = carver.take(panel_m * product.k);
-  float* const b_panel = carver.take(panel_n * product.k);
-  float* const c_panel = carver.take(panel_m * panel_n);
   const auto other = [](Transpose t) { return t == Transpose::yes ? Transpose::no : Transpose::yes; };
   for (std::int64_t j = 0; j < n_all; j += panel_n) {
     product.n = std::min(panel_n, n_all - j);
-    product.b = b_panel;
+    product.b = panels.b;
     product.b_stride = convert_panel(
-        {args.b.as<const Bf16>(), args.b.shape[0], args.b.shape[1], other(args.transpose_b), j, product.n}, b_panel);
+        {args.b.as<const Bf16>(), args.b.shape[0], args.b.shape[1], other(args.transpose_b), j, product.n}, panels.b);
     for (std::int64_t i = 0; i < m_all; i += panel_m) {
       product.m = std::min(panel_m, m_all - i);
-      product.a = a_panel;
+      product.a = panels.a;
       product.a_stride = convert_panel(
-          {args.a.as<const Bf16>(), args.a.shape[0], args.a.shape[1], args.transpose_a, i, product.m}, a_panel);
+          {args.a.as<const Bf16>(), args.a.shape[0], args.a.shape[1], args.transpose_a, i, product.m}, panels.a);
       if (args.c.dtype == DType::f32) {
         product.c = args.c.as<float>() + i * n_all + j;
         product.c_stride = n_all;
         matmul_provider().sgemm(product);
         continue;
       }
-      product.c = c_panel;
+      product.c = panels.c;
       product.c_stride = product.n;
       product.write = Write::overwrite;
       matmul_provider().sgemm(product);
-      round_panel(c_panel, {args.c.as<Bf16>() + i * n_all + j, n_all, product.m, product.n,
-                            bias == nullptr ? nullptr : bias + j, args.write});
+      round_panel(panels.c, {args.c.as<Bf16>() + i * n_all + j, n_all, product.m, product.n,
+                             bias == nullptr ? nullptr : bias + j, args.write});
     }
   }
 }
@@ -160,19 +146,17 @@ void matmul_f32(const MatmulArgs& args) {
   matmul_provider().sgemm(product);
 }
 
-// Without the epilogue.
-void multiply(const MatmulArgs& args, Scratch& scratch) {
-  const float* bias = nullptr;
-  if (args.bias_n.defined()) {
-    const std::int64_t n = args.bias_n.elements();
-    float* const converted = scratch.operand(n);
-    with_element_type(args.bias_n.dtype, [&]<class T>() { to_floats(converted, args.bias_n.as<const T>(), n); });
-    bias = converted;
-  }
+}  // namespace
+
+void CpuOps::multiply(const MatmulArgs& args) {
+  const SgemmArgs shape = product_shape(args);
+  const auto parts = place<workspace::cpu::MatmulParts>(
+      "matmul", workspace::cpu::ProductDims{shape.m, shape.n, shape.k}, args.a.dtype, args.bias_n.dtype);
+  const float* const bias = as_floats(args.bias_n, parts.bias_n);
   if (args.a.dtype == DType::f32) {
     matmul_f32(args);
   } else {
-    matmul_bf16(args, bias, scratch);
+    matmul_bf16(args, bias, parts);
   }
   // A bf16 result has its bias already, added before its only rounding.
   if (bias != nullptr && args.c.dtype == DType::f32) {
@@ -180,21 +164,19 @@ void multiply(const MatmulArgs& args, Scratch& scratch) {
   }
 }
 
-}  // namespace
-
 void CpuOps::do_matmul(const MatmulArgs& args) {
   switch (args.epilogue) {
     case Epilogue::none:
-      return multiply(args, scratch_);
+      return multiply(args);
     case Epilogue::gelu_tanh: {
       MatmulArgs product = args;
       product.c = args.preactivation;
-      multiply(product, scratch_);
+      multiply(product);
       return do_activation_forward(
           {.product_NF = args.c, .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
     }
     case Epilogue::gelu_tanh_gradient:
-      multiply(args, scratch_);
+      multiply(args);
       return multiply_by_gelu_slope(args.c, args.preactivation);
   }
 }

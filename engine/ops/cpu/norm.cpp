@@ -9,14 +9,9 @@
 namespace perfbench::engine::cpu {
 namespace {
 
-// The norm's weight or bias as f32: itself, or converted into `to`.
-const float* as_floats(const TensorView& t, float* to) {
-  if (!t.defined()) return nullptr;
-  if (t.dtype == DType::f32) return t.as<const float>();
-  with_element_type(t.dtype, [&]<class T>() {
-    for (std::int64_t i = 0; i < t.elements(); ++i) to[i] = to_f32(t.as<const T>()[i]);
-  });
-  return to;
+// f32 only if both are.
+DType type_of_parameters(const NormForwardArgs& args) {
+  return args.weight_M.dtype == DType::f32 && args.bias_M.defined() ? args.bias_M.dtype : args.weight_M.dtype;
 }
 
 // Not inlined: norm_forward and norm_apply must give the same bits, hence run the same instructions.
@@ -63,12 +58,11 @@ RowStatistics statistics_of(const T* x, std::int64_t width, spec::NormKind kind,
 
 enum class Statistics { compute, given };
 
-void forward(const NormForwardArgs& args, Statistics statistics, Scratch& scratch) {
+void forward(const NormForwardArgs& args, Statistics statistics, const workspace::cpu::NormForwardParts& converted) {
   const std::int64_t rows = args.x_NM.shape[0];
   const std::int64_t width = args.x_NM.shape[1];
-  float* const converted = scratch.operand(2 * width);
-  const float* const weight = as_floats(args.weight_M, converted);
-  const float* const bias = as_floats(args.bias_M, converted + width);
+  const float* const weight = as_floats(args.weight_M, converted.weight_M);
+  const float* const bias = as_floats(args.bias_M, converted.bias_M);
   float* const saved = args.statistics.as<float>();
   const bool has_mean = args.kind == spec::NormKind::layernorm;
   with_element_type(args.x_NM.dtype, [&]<class T>() {
@@ -92,8 +86,6 @@ void forward(const NormForwardArgs& args, Statistics statistics, Scratch& scratc
         width);
   });
 }
-
-constexpr std::int64_t kBlockRows = 32;
 
 // One row's part of the backward pass. With h = (x - mean) * rstd and g = dy * weight:
 // dx = rstd * (g - mean(g) - h * mean(g h)), without mean(g) for rmsnorm; dweight = sum dy h; dbias = sum dy.
@@ -154,23 +146,27 @@ void sum_blocks(float* out, const float* partial, std::int64_t blocks, std::int6
 }  // namespace
 
 void CpuOps::do_norm_forward(const NormForwardArgs& args) {
-  forward(args, Statistics::compute, scratch_);
+  forward(args, Statistics::compute,
+          place<workspace::cpu::NormForwardParts>("norm_forward", args.x_NM.shape[1], type_of_parameters(args)));
 }
 
 void CpuOps::do_norm_apply(const NormForwardArgs& args) {
-  forward(args, Statistics::given, scratch_);
+  forward(args, Statistics::given,
+          place<workspace::cpu::NormForwardParts>("norm_apply", args.x_NM.shape[1], type_of_parameters(args)));
 }
 
 void CpuOps::do_norm_backward(const NormBackwardArgs& args) {
   const std::int64_t rows = args.x_NM.shape[0];
   const std::int64_t width = args.x_NM.shape[1];
-  const std::int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
-  const std::int64_t padded = (width + kLanes - 1) / kLanes * kLanes;
+  constexpr std::int64_t kBlockRows = workspace::cpu::kNormBlockRows;
+  const std::int64_t blocks = workspace::cpu::norm_blocks(rows);
+  const std::int64_t padded = Carver::rounded(width);
   const bool has_mean = args.kind == spec::NormKind::layernorm;
   const bool has_bias = args.dbias_M.defined();
-  const float* const weight = as_floats(args.weight_M, scratch_.operand(width));
+  const auto parts = place<workspace::cpu::NormBackwardParts>("norm_backward", rows, width, args.weight_M.dtype);
+  const float* const weight = as_floats(args.weight_M, parts.weight_M);
   const float* const saved = args.statistics.as<const float>();
-  float* const partial = scratch_.shared(2 * blocks * padded);
+  float* const partial = parts.partial;
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     for_ranges(
         blocks,

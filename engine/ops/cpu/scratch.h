@@ -7,7 +7,8 @@
 //   dot_product attention   (8 D + 192) T bytes and 256 KiB of tiles
 //   cross entropy           4 V bytes, in bf16 and where ranks share a row
 //   the own matrix product  1.5 MiB
-// (tests/engine/ops_cpu_scratch_test.cpp).
+// (tests/engine/ops_cpu_scratch_test.cpp). What does not go by threads is in the run's workspace
+// (engine/ops/cpu_workspace.h).
 #pragma once
 
 #include <cstdint>
@@ -39,13 +40,8 @@ class Scratch {
   void prepare(int threads, std::int64_t floats);
   // Thread t's own memory, t < threads of the last prepare().
   float* of_thread(int t) const { return base_ + t * stride_; }
-  float* shared(std::int64_t floats) { return shared_.at_least(floats, "shared scratch"); }
-  // For small operands (weights, biases) turned into f32; apart from shared().
-  float* operand(std::int64_t floats) { return operand_.at_least(floats, "scratch of an operand"); }
 
  private:
-  FloatBuffer shared_;
-  FloatBuffer operand_;
   FloatBuffer buffer_;
   float* base_ = nullptr;
   std::int64_t stride_ = 0;

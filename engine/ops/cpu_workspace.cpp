@@ -1,0 +1,43 @@
+#include "engine/ops/cpu_workspace.h"
+
+namespace perfbench::engine::workspace::cpu {
+namespace {
+
+std::int64_t divide_up(std::int64_t n, std::int64_t ranks) {
+  return (n + ranks - 1) / ranks;
+}
+
+// Products between the residual stream and something `width` wide, forward and backward.
+struct Products {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  DType bias = DType::f32;  // f32 where there is none
+};
+
+std::int64_t floats_of_products(const Products& of, std::int64_t d_model, DType operands) {
+  const auto floats = [&](const ProductDims& dims, DType bias) { return floats_of<MatmulParts>(dims, operands, bias); };
+  return std::max({floats({of.rows, of.width, d_model}, of.bias), floats({of.rows, d_model, of.width}, of.bias),
+                   floats({of.width, d_model, of.rows}, DType::f32)});
+}
+
+}  // namespace
+
+std::int64_t bytes(const spec::RunSpec& run) {
+  const auto& model = run.model;
+  const DType dtype = run.precision == spec::Precision::bf16 ? DType::bf16 : DType::f32;
+  const DType bias = model.bias == spec::BiasKind::none ? DType::f32 : dtype;
+  const std::int64_t tokens = run.microbatch() * run.seq_len;
+  const std::int64_t ranks = run.mesh.tp();
+  // Key and value are no wider than query.
+  const Products attention{tokens, model.n_heads / ranks * model.head_dim, bias};
+  const Products feed_forward{tokens, divide_up(model.d_ff, ranks), bias};
+  const Products head{std::min(run.loss_chunk_tokens, tokens), divide_up(model.vocab_size, ranks)};
+  std::int64_t most = std::max(floats_of<NormForwardParts>(model.d_model, dtype),
+                               floats_of<NormBackwardParts>(divide_up(tokens, ranks), model.d_model, dtype));
+  for (const auto& products : {attention, feed_forward, head}) {
+    most = std::max(most, floats_of_products(products, model.d_model, dtype));
+  }
+  return most * size_bytes(DType::f32);
+}
+
+}  // namespace perfbench::engine::workspace::cpu

@@ -91,9 +91,10 @@ void check_norm(std::string_view op, const NormForwardArgs& args) {
           {x, args.residual_NM});
 }
 
-// Pairs of a causal attention, as the FLOP definitions count them: half the square.
-std::int64_t causal_pairs(const AttentionDims& d) {
-  return d.batch * d.n_heads * d.seq_len * d.seq_len / 2;
+// Of so many products of D over the pairs of a causal attention, which are half the square as the FLOP definitions
+// count them: half of the two FLOPs of each pair and element, so that an odd square loses nothing.
+std::int64_t causal_flops(const AttentionDims& d, std::int64_t products) {
+  return products * d.batch * d.n_heads * d.seq_len * d.seq_len * d.head_dim;
 }
 
 void check_attention(std::string_view op, const AttentionDims& d, const TensorView& query, const TensorView& key,
@@ -250,8 +251,7 @@ void Ops::rope(const RopeArgs& args) {
 void Ops::attention_forward(const AttentionForwardArgs& args) {
   check_attention("attention_forward", args.dims, args.query, args.key, args.value, args.context, args.logsumexp_BHT);
   check_weights("attention_forward", args.dims, args.kind, args.weights_BHTT);
-  // Two products of D over every causal pair.
-  const std::int64_t flops = 2 * 2 * causal_pairs(args.dims) * args.dims.head_dim;
+  const std::int64_t flops = causal_flops(args.dims, 2);
   count(FlopPart::attention_score, flops);
   const OpSpan span = begin(spec::TraceOp::attention_forward,
                             {.flops = flops,
@@ -268,8 +268,8 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
               same(args.dcontext, args.query),
           "attention_backward", "gradients have the shape of their values",
           {args.dquery, args.dkey, args.dvalue, args.dcontext});
-  // dv, dp, dq and dk: four products of D; flash's second look at the scores is not counted, as in the definitions.
-  const std::int64_t flops = 4 * 2 * causal_pairs(args.dims) * args.dims.head_dim;
+  // dv, dp, dq and dk; flash's second look at the scores is not counted, as in the definitions.
+  const std::int64_t flops = causal_flops(args.dims, 4);
   count(FlopPart::attention_score, flops);
   // The gradient of the scores is an operand: written by one product, read by the next two.
   const OpSpan span = begin(spec::TraceOp::attention_backward,

@@ -19,6 +19,10 @@ constexpr DimPart dim_part(std::int64_t dim, std::int64_t ranks, std::int64_t in
   const std::int64_t rest = dim % ranks;
   return {index * (dim / ranks) + (index < rest ? index : rest), dim / ranks + (index < rest ? 1 : 0)};
 }
+// The first rank with a smaller part than rank 0, or 0 where all have as much.
+constexpr std::int64_t first_of_smaller_part(std::int64_t dim, std::int64_t ranks) {
+  return dim % ranks;
+}
 
 struct ParameterSlice {
   std::vector<std::int64_t> shape;

@@ -1,5 +1,6 @@
 #include "engine/train/dry_walk.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,28 @@ void hold_to_limit(Report& report, const spec::RunSpec& run, std::int64_t arena_
                      std::to_string(run.memory_limit_bytes));
 }
 
+// Keeps what needs more. Where offloaded values count, on a CPU, a rank that breaks the device's limit may need less:
+// it refuses the run all the same.
+void keep_worse(const spec::RunSpec& run, spec::DryReport& worst, spec::DryReport report) {
+  if (spec::needed_bytes(run, report) > spec::needed_bytes(run, worst)) std::swap(worst, report);
+  if (worst.feasible && !report.feasible) refuse(worst, std::move(report.reason));
+}
+
+// Of the ranks of a stage, of which `mesh` is the first, the one that needs most. They differ in memory along tp alone,
+// where that does not divide a dim: one of each size of part is walked. The smaller one may need the larger arena,
+// whose gaps it fills otherwise.
+spec::DryReport walk_stage(const spec::RunSpec& run, const Mesh& mesh) {
+  auto worst = dry_walk(run, mesh.rank());
+  const auto ranks = mesh.ranks(mesh.group(Axis::tp));
+  std::set<std::int64_t> others;
+  for (const auto dim : {run.model.d_ff, run.model.vocab_size}) {
+    others.insert(first_of_smaller_part(dim, mesh.size(Axis::tp)));
+  }
+  others.erase(0);
+  for (const auto index : others) keep_worse(run, worst, dry_walk(run, ranks[static_cast<std::size_t>(index)]));
+  return worst;
+}
+
 }  // namespace
 
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
@@ -66,13 +89,14 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
 }
 
 spec::DryReport dry_walk_of_worst(const spec::RunSpec& run) {
-  auto worst = dry_walk(run, 0);
-  const auto shape = pipeline_of(run);
-  if (shape.stages == 1 || spec::unsupported(run)) return worst;
-  std::vector<spec::StageCounts> stages;
+  if (spec::unsupported(run)) return dry_walk(run, 0);
   Mesh mesh(run.mesh, 0);
+  auto worst = walk_stage(run, mesh);
+  const auto shape = pipeline_of(run);
+  if (shape.stages == 1) return worst;
+  std::vector<spec::StageCounts> stages;
   for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
-    auto report = stage == 0 ? worst : dry_walk(run, mesh.rank());
+    auto report = stage == 0 ? worst : walk_stage(run, mesh);
     std::int64_t layers = 0;
     for (const auto& chunk : chunks_of_stage(run, stage)) layers += chunk.layers;
     stages.push_back({.stage = stage,
@@ -83,7 +107,7 @@ spec::DryReport dry_walk_of_worst(const spec::RunSpec& run) {
                       .flops = report.flops,
                       .traffic = report.traffic});
     mesh = Mesh(run.mesh, mesh.neighbour(Axis::pp, Heading::onward));
-    if (spec::needed_bytes(run, report) > spec::needed_bytes(run, worst)) worst = std::move(report);
+    keep_worse(run, worst, std::move(report));
   }
   worst.bubble_fraction = equal_stages_bubble(shape);
   worst.stages = std::move(stages);

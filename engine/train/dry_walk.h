@@ -14,7 +14,7 @@ namespace perfbench::engine {
 // run.memory_limit_bytes, comes back infeasible with the reason.
 spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
 
-// The same of the rank that needs most, with what each stage of a pipeline needs.
+// The same of the rank that needs most, with what each stage of a pipeline needs. Infeasible if any rank is.
 spec::DryReport dry_walk_of_worst(const spec::RunSpec& run);
 
 // What each operation of that step costs, feasible as above. The update of the parameters is one of them, their first

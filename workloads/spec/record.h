@@ -173,7 +173,7 @@ struct AttentionKernel {
   }
 };
 
-// What the dry backend counted for a stage of a pipeline: for its first rank, than which none of them needs more.
+// What the dry backend counted for a stage of a pipeline: for its rank that needs most.
 struct StageCounts {
   std::int64_t stage = 0;
   std::int64_t rank = 0;

@@ -1,0 +1,144 @@
+// Random runs, for tests of what holds for every run: small models of every kind that the engine has, over meshes of
+// both levels, with every policy and precision. Sizes are odd on purpose: few of them divide over anything.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <random>
+#include <string>
+
+#include "workloads/spec/remat_policy.h"
+#include "workloads/spec/run_spec.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/validate.h"
+
+namespace perfbench::engine {
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : bits_(seed) {}
+
+  // Both ends included. By the remainder: a standard distribution is another one in every library.
+  std::int64_t number(std::int64_t first, std::int64_t last) {
+    return first + static_cast<std::int64_t>(bits_() % static_cast<std::uint64_t>(last - first + 1));
+  }
+  bool once_in(std::int64_t times) { return number(1, times) == 1; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return values.begin()[number(0, static_cast<std::int64_t>(values.size()) - 1)];
+  }
+  template <class Enum>
+  Enum any() {
+    const auto& names = spec::EnumNames<Enum>::kNames;
+    return names[static_cast<std::size_t>(number(0, static_cast<std::int64_t>(names.size()) - 1))].first;
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+// The prime factors of `ranks`, dealt out to axes.
+inline spec::MeshSpec random_mesh(Draws& draws, std::int64_t ranks) {
+  using spec::MeshAxes;
+  spec::MeshSpec mesh;
+  for (std::int64_t factor = 2; ranks > 1;) {
+    if (ranks % factor != 0) {
+      ++factor;
+      continue;
+    }
+    ranks /= factor;
+    auto& level = draws.once_in(3) ? mesh.dcn : mesh.ici;
+    level.*draws.one_of({&MeshAxes::dp, &MeshAxes::fsdp, &MeshAxes::tp, &MeshAxes::pp}) *= factor;
+  }
+  return mesh;
+}
+
+inline spec::ModelSpec random_model(Draws& draws, std::int64_t tp, std::int64_t chunks) {
+  spec::ModelSpec model;
+  model.name = "random";
+  model.layers = draws.number(1, 6);
+  if (model.layers < chunks) model.layers = chunks + draws.number(0, 2);
+  model.d_model = draws.number(8, 40);  // norms of fewer elements are chaotic
+  model.n_heads = tp * draws.number(1, 3);
+  do {
+    model.n_kv_heads = draws.number(1, model.n_heads);
+  } while (model.n_heads % model.n_kv_heads != 0 || (model.n_kv_heads % tp != 0 && tp % model.n_kv_heads != 0));
+  model.position.kind = draws.any<spec::PositionKind>();
+  model.position.rope_layout = draws.any<spec::RopeLayout>();
+  model.position.rope_scaling = draws.any<spec::RopeScaling>();
+  model.head_dim = model.position.kind == spec::PositionKind::rope ? 2 * draws.number(1, 6) : draws.number(1, 12);
+  model.d_ff = draws.number(std::max<std::int64_t>(tp, 3), 50);
+  model.vocab_size = draws.number(std::max<std::int64_t>(tp, 3), 90);
+  model.norm = draws.any<spec::NormKind>();
+  model.activation = draws.any<spec::Activation>();
+  model.bias = draws.any<spec::BiasKind>();
+  model.tied_embedding = draws.once_in(2);
+  model.init_std = 0.2;
+  return model;
+}
+
+// Of every name its place, or that of names that are not said.
+inline std::map<std::string, spec::SavePlace> random_places(Draws& draws) {
+  std::map<std::string, spec::SavePlace> places;
+  for (const auto& [name, text] : spec::EnumNames<spec::Saved>::kNames) {
+    const auto place = draws.any<spec::SavePlace>();
+    const bool must_be_kept = name == spec::Saved::layer_input && place == spec::SavePlace::remat;
+    if (!must_be_kept && !draws.once_in(4)) places.emplace(text, place);
+  }
+  return places;
+}
+
+inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device device) {
+  spec::RunSpec run;
+  run.device = device;
+  run.mesh = random_mesh(draws, ranks);
+  const std::int64_t stages = run.mesh.pp();
+  // As few layers as several chunks need, so that walks are short.
+  if (stages > 1) run.pipeline_chunks = draws.number(1, std::clamp<std::int64_t>(12 / stages, 1, 3));
+  run.model = random_model(draws, run.mesh.tp(), stages * run.pipeline_chunks);
+  run.seq_len = draws.number(1, 19);
+  run.model.max_seq_len = run.seq_len + draws.number(0, 9);
+  run.grad_accum = run.pipeline_chunks > 1 ? stages * draws.number(1, 2) : draws.number(1, 5);
+  run.global_batch = run.mesh.data_shards() * run.grad_accum * draws.number(1, 3);
+  run.precision = draws.any<spec::Precision>();
+  if (run.precision == spec::Precision::bf16) {
+    run.rounding = draws.any<spec::Rounding>();
+    if (run.rounding == spec::Rounding::nearest) run.bf16_weights = draws.any<spec::Bf16Weights>();
+  }
+  run.attention = draws.any<spec::AttentionKind>();
+  const auto policies = spec::remat_policy_names();
+  // Custom plans are more than all others together.
+  run.remat = draws.once_in(2)
+                  ? spec::kCustomRemat
+                  : policies[static_cast<std::size_t>(draws.number(0, static_cast<std::int64_t>(policies.size()) - 1))];
+  if (run.remat == spec::kCustomRemat) run.remat_custom = random_places(draws);
+  run.scan = draws.once_in(2);
+  run.loss_chunk_tokens = draws.once_in(2) ? 512 : draws.number(1, 40);
+  run.fsdp_prefetch = draws.number(0, 1);
+  run.device_graphs = draws.once_in(2);
+  run.deterministic = draws.once_in(2);
+  run.optimizer.learning_rate = 1e-2;
+  run.optimizer.clip_norm = draws.one_of({0.0, 1.0});
+  run.steps = 3;
+  return run;
+}
+
+// A run that can run, on so many ranks; the same one for the same seed.
+inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::Device device) {
+  Draws draws(seed);
+  for (;;) {
+    auto run = any_run(draws, ranks, device);
+    if (spec::unsupported(run)) continue;
+    try {
+      spec::validate(run);
+      return run;
+    } catch (const spec::SpecError&) {
+    }
+  }
+}
+
+}  // namespace perfbench::engine

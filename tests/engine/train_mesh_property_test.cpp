@@ -1,0 +1,480 @@
+// What holds for every run on every mesh, walked dry on all of its ranks: together they hold the model once and compute
+// what one rank does, each sends what others receive, and none needs more than the rank that a plan shows. Oracles are
+// the list of parameters, closed forms of it, and the order of axes that mesh_spec.h states.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "engine/train/assembly.h"
+#include "engine/train/dry_walk.h"
+#include "tests/engine/random_runs.h"
+#include "workloads/spec/dry_counts.h"
+#include "workloads/spec/parameter_table.h"
+#include "workloads/spec/run_spec_json.h"
+
+namespace perfbench::engine {
+namespace {
+
+constexpr std::uint64_t kRandomRuns = 750;
+
+spec::RunSpec property_run(std::uint64_t seed) {
+  constexpr std::array<std::int64_t, 12> kRanks{1, 2, 3, 4, 6, 8, 2, 4, 5, 6, 8, 16};
+  return random_run(seed, kRanks[seed % kRanks.size()], seed % 5 < 3 ? spec::Device::cpu : spec::Device::cuda);
+}
+
+constexpr std::array kAxesOfALevel{Axis::pp, Axis::dp, Axis::fsdp, Axis::ep, Axis::tp};
+constexpr std::size_t kPlaces = 2 * kAxesOfALevel.size();
+
+// Places along dcn's axes, then along ici's.
+using Place = std::array<std::int64_t, kPlaces>;
+
+// A mesh as mesh_spec.h says: ranks are row-major over its ten axes.
+class Grid {
+ public:
+  explicit Grid(const spec::MeshSpec& mesh) {
+    std::size_t next = 0;
+    for (const auto& level : {mesh.dcn, mesh.ici}) {
+      for (const auto size : {level.pp, level.dp, level.fsdp, level.ep, level.tp}) sizes_[next++] = size;
+    }
+  }
+  const Place& sizes() const { return sizes_; }
+  Place place(std::int64_t rank) const {
+    Place out{};
+    for (std::size_t i = kPlaces; i-- > 0;) {
+      out[i] = rank % sizes_[i];
+      rank /= sizes_[i];
+    }
+    return out;
+  }
+  std::int64_t rank(const Place& place) const {
+    std::int64_t out = 0;
+    for (std::size_t i = 0; i < kPlaces; ++i) out = out * sizes_[i] + place[i];
+    return out;
+  }
+  // Stages inside a node follow each other.
+  std::int64_t stage(std::int64_t rank) const {
+    const auto at = place(rank);
+    return at[kDcnPp] * sizes_[kIciPp] + at[kIciPp];
+  }
+  std::int64_t on_stage(std::int64_t rank, std::int64_t stage) const {
+    auto at = place(rank);
+    at[kDcnPp] = stage / sizes_[kIciPp];
+    at[kIciPp] = stage % sizes_[kIciPp];
+    return this->rank(at);
+  }
+  bool on_one_node(std::int64_t a, std::int64_t b) const {
+    const auto x = place(a);
+    const auto y = place(b);
+    return std::equal(x.begin(), x.begin() + kIciPp, y.begin());
+  }
+
+ private:
+  static constexpr std::size_t kDcnPp = 0;
+  static constexpr std::size_t kIciPp = kAxesOfALevel.size();
+  Place sizes_{};
+};
+
+// One message or collective, and the bytes of its whole buffer.
+struct Call {
+  std::string what;
+  std::int64_t bytes = 0;
+  auto operator<=>(const Call&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
+};
+
+// What a rank was told to communicate, in order.
+struct CallLog {
+  std::map<Channel, std::vector<Call>> collectives;
+  std::map<Heading, std::vector<std::int64_t>> sent;
+  std::map<Heading, std::vector<std::int64_t>> received;
+};
+
+class LoggedCollectives final : public Collectives {
+ public:
+  LoggedCollectives(const Mesh& mesh, CallLog& log) : Collectives(mesh, communication()), log_(log) {}
+
+ private:
+  using Nothing = std::unique_ptr<Pending::State>;
+  Nothing note(const Channel& channel, const char* what, const TensorView& whole) {
+    log_.collectives[channel].push_back({what, whole.bytes()});
+    return nullptr;
+  }
+  Nothing do_all_gather(const Channel& c, TensorView full, TensorView) override { return note(c, "all_gather", full); }
+  Nothing do_reduce_scatter(const Channel& c, TensorView, TensorView full) override {
+    return note(c, "reduce_scatter", full);
+  }
+  Nothing do_all_to_all(const Channel& c, TensorView, TensorView in) override { return note(c, "all_to_all", in); }
+  Nothing do_all_reduce(const Channel& c, TensorView buffer) override { return note(c, "all_reduce", buffer); }
+  Nothing do_send(Axis, Heading heading, TensorView buffer) override {
+    log_.sent[heading].push_back(buffer.bytes());
+    return nullptr;
+  }
+  Nothing do_receive(Axis, Heading heading, TensorView buffer) override {
+    log_.received[heading].push_back(buffer.bytes());
+    return nullptr;
+  }
+  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
+
+  CallLog& log_;
+};
+
+// How many ranks have each element of each parameter.
+using Holders = std::map<std::string, std::vector<std::int64_t>>;
+
+struct RankWalk {
+  spec::DryReport report;
+  CallLog calls;
+};
+
+void add_held(ParameterStore& store, Holders& holders) {
+  for (const auto& unit : store.units()) {
+    const std::int64_t begin = store.first_element(unit.layout);
+    const std::int64_t end = begin + unit.weight.view().elements();
+    for (const auto& p : unit.layout.parameters) {
+      auto& of_elements = holders[p.spec.name];
+      of_elements.resize(static_cast<std::size_t>(p.spec.elements()));
+      for (auto i = std::max(begin, p.offset); i < std::min(end, p.offset + p.slice.elements()); ++i) {
+        const std::int64_t own = i - p.offset;
+        ++of_elements.at(
+            static_cast<std::size_t>(p.slice.first + own / p.slice.run * p.slice.stride + own % p.slice.run));
+      }
+    }
+  }
+}
+
+RankWalk walk(const spec::RunSpec& run, std::int64_t rank, Holders& holders) {
+  RankWalk out{.report = dry_walk(run, rank), .calls = {}};
+  Backend backend;
+  backend.device_memory = make_dry_backing();
+  backend.host_memory = make_dry_backing();
+  backend.ops = make_dry_ops();
+  backend.collectives = std::make_unique<LoggedCollectives>(Mesh(run.mesh, rank), out.calls);
+  Assembly assembly(run, std::move(backend), {});
+  add_held(assembly.trainer().parameters(), holders);
+  out.calls = {};
+  assembly.trainer().step(0);
+  return out;
+}
+
+// Key and value heads that ranks along tp do not divide are whole on each.
+bool has_few_heads(const spec::RunSpec& run) {
+  return run.model.n_kv_heads % run.mesh.tp() != 0;
+}
+
+bool is_cut_over_tp(const spec::RunSpec& run, const spec::ParameterSpec& parameter) {
+  const auto& dims = parameter.dims;
+  if (run.mesh.tp() == 1 || dims.find("/tp") == std::string::npos) return false;
+  return dims.find("kv_heads") == std::string::npos || !has_few_heads(run);
+}
+
+bool is_looked_up(const spec::ParameterSpec& parameter) {
+  return parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
+}
+
+// Every replica has each element once, and so has each rank along tp where that does not cut the parameter. The unit of
+// a tied embedding is at both ends of a pipeline.
+void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, const std::vector<RankWalk>& walks) {
+  std::int64_t elements = 0;
+  std::size_t parameters = 0;
+  for (const auto& parameter : spec::parameter_table(run.model)) {
+    std::int64_t copies = run.mesh.dp() * (is_cut_over_tp(run, parameter) ? 1 : run.mesh.tp());
+    if (run.model.tied_embedding && run.mesh.pp() > 1 && is_looked_up(parameter)) copies *= 2;
+    const auto& found = holders.at(parameter.name);
+    EXPECT_EQ(std::count(found.begin(), found.end(), copies), parameter.elements()) << parameter.name;
+    elements += parameter.elements();
+    ++parameters;
+  }
+  EXPECT_EQ(holders.size(), parameters);
+  for (const auto& rank : walks) EXPECT_EQ(rank.report.parameters, elements);
+}
+
+std::int64_t up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Of a unit on one rank: of each parameter the largest part, from a multiple of 16 elements on; all of it in shards
+// that are such multiples, too (unit.h).
+std::int64_t shard_elements(const spec::RunSpec& run, const std::vector<spec::ParameterSpec>& unit) {
+  std::int64_t end = 0;
+  for (const auto& parameter : unit) {
+    std::int64_t elements = 1;
+    const bool cut = is_cut_over_tp(run, parameter);
+    const auto axes = parameter.axes();
+    for (std::size_t i = 0; i < parameter.shape.size(); ++i) {
+      const std::int64_t ranks = cut && axes[i] == "tp" ? run.mesh.tp() : 1;
+      elements *= up(parameter.shape[i], ranks) / ranks;
+    }
+    end += up(elements, 16);
+  }
+  return up(end, 16 * run.mesh.fsdp()) / run.mesh.fsdp();
+}
+
+// The units of a stage: chunks of layers go around the stages, where they do not divide the layers the first ones have
+// one more.
+std::vector<std::vector<spec::ParameterSpec>> units_of(const spec::RunSpec& run, std::int64_t stage) {
+  const std::int64_t stages = run.mesh.pp();
+  const std::int64_t chunks = stages * run.pipeline_chunks;
+  std::vector<spec::ParameterSpec> embedding;
+  std::vector<spec::ParameterSpec> head;
+  for (auto& parameter : spec::outer_parameters(run.model)) {
+    (is_looked_up(parameter) ? embedding : head).push_back(parameter);
+  }
+  std::vector<std::vector<spec::ParameterSpec>> out;
+  const bool last = stage + 1 == stages;
+  if (stage == 0 || (last && run.model.tied_embedding)) out.push_back(embedding);
+  if (last) out.push_back(head);
+  std::int64_t layer = 0;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    std::int64_t layers = run.model.layers / chunks;
+    if (chunk < run.model.layers % chunks) ++layers;
+    for (const auto end = layer + layers; layer < end; ++layer) {
+      if (chunk % stages == stage) out.push_back(spec::layer_parameters(run.model, layer));
+    }
+  }
+  return out;
+}
+
+void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const spec::DryReport& report) {
+  constexpr std::int64_t kBlock = 256;  // of the arena
+  std::int64_t f32 = 0;
+  std::int64_t weights = 0;
+  for (const auto& unit : units_of(run, grid.stage(report.rank))) {
+    const std::int64_t elements = shard_elements(run, unit);
+    f32 += up(4 * elements, kBlock);
+    weights += up(4 * elements, kBlock);
+    if (run.bf16_weights == spec::Bf16Weights::kept) weights += up(2 * elements, kBlock);
+  }
+  if (run.model.position.kind == spec::PositionKind::rope) weights += up(4 * run.seq_len * run.model.head_dim, kBlock);
+  EXPECT_EQ(report.peak.weights_bytes, weights) << "rank " << report.rank;
+  EXPECT_EQ(report.peak.gradients_bytes, f32) << "rank " << report.rank;
+  EXPECT_EQ(report.peak.optimizer_bytes, 2 * f32) << "rank " << report.rank;
+}
+
+// Elements of the model's weights whose name, without the layer, is one of these.
+std::int64_t elements_of(const spec::ModelSpec& model, std::initializer_list<const char*> names) {
+  std::int64_t out = 0;
+  for (const auto& parameter : spec::parameter_table(model)) {
+    for (const std::string name : names) {
+      if (parameter.name.ends_with("." + name + ".weight")) out += parameter.elements();
+    }
+  }
+  return out;
+}
+
+// Of all ranks: 6 for every token and element of a weight, and the causal half of attention (flops.h), 6*h*e*T a token
+// and layer. What a policy computes again is as much as on one rank. Of key and value heads that ranks along tp hold
+// whole each computes one, together as many as there are ranks.
+void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>& walks) {
+  spec::FlopCounts all;
+  for (const auto& rank : walks) spec::add(all, rank.report.flops);
+  auto alone = run;
+  alone.mesh = {};
+  alone.pipeline_chunks = 1;
+  const auto& model = run.model;
+  const std::int64_t tokens = run.global_batch * run.seq_len;
+  std::int64_t one_pass_more = 0;  // of the keys' or the values' projection
+  if (has_few_heads(run)) {
+    one_pass_more = 2 * tokens * model.layers * (run.mesh.tp() - model.n_kv_heads) * model.head_dim * model.d_model;
+  }
+  const auto plan = spec::resolve_remat(run);
+  const std::int64_t again =
+      (plan.keeps(spec::Saved::key_proj) ? 0 : 1) + (plan.keeps(spec::Saved::value_proj) ? 0 : 1);
+  const auto names_of_attention = {"query", "key", "value", "out"};
+  EXPECT_EQ(all.attention_projection_flops,
+            6 * tokens * elements_of(model, names_of_attention) + 2 * 3 * one_pass_more);
+  EXPECT_EQ(all.feed_forward_flops, 6 * tokens * elements_of(model, {"gate", "up", "down"}));
+  EXPECT_EQ(all.unembedding_flops, 6 * tokens * model.vocab_size * model.d_model);
+  EXPECT_EQ(all.attention_score_flops, 6 * tokens * model.layers * model.n_heads * model.head_dim * run.seq_len);
+  EXPECT_EQ(all.rematerialised_flops, dry_walk(alone, 0).flops.rematerialised_flops + again * one_pass_more);
+}
+
+// "fsdp+dcn_fsdp".
+std::string name_of(const MeshGroup& group) {
+  std::string out;
+  for (const auto& [axes, prefix] : {std::pair{group.ici, ""}, std::pair{group.dcn, "dcn_"}}) {
+    for (const auto axis : kAxesOfALevel) {
+      if (axes.has(axis)) out += (out.empty() ? "" : "+") + std::string(prefix) + std::string(axis_name(axis));
+    }
+  }
+  return out;
+}
+
+// The ranks of a group are those that differ along its axes alone: all are told the same, in the same order.
+void expect_groups_to_agree(const Grid& grid, const std::vector<RankWalk>& walks) {
+  struct Group {
+    const std::vector<Call>* calls;
+    std::int64_t found;
+    std::int64_t ranks;
+  };
+  std::map<std::pair<Channel, Place>, Group> groups;
+  for (const auto& rank : walks) {
+    for (const auto& [channel, calls] : rank.calls.collectives) {
+      Place elsewhere = grid.place(rank.report.rank);
+      std::int64_t ranks = 1;
+      for (std::size_t i = 0; i < kPlaces; ++i) {
+        const auto& axes = i < kAxesOfALevel.size() ? channel.group.dcn : channel.group.ici;
+        if (!axes.has(kAxesOfALevel[i % kAxesOfALevel.size()])) continue;
+        elsewhere[i] = 0;
+        ranks *= grid.sizes()[i];
+      }
+      auto& group = groups.try_emplace({channel, elsewhere}, Group{&calls, 0, ranks}).first->second;
+      ++group.found;
+      EXPECT_TRUE(calls == *group.calls) << name_of(channel.group) << " of rank " << rank.report.rank;
+    }
+  }
+  for (const auto& [where, group] : groups) {
+    EXPECT_EQ(group.found, group.ranks) << name_of(where.first.group);
+    EXPECT_GT(group.ranks, 1);
+  }
+}
+
+// In each direction a stage receives what the one before it there has sent, in the same order.
+void expect_neighbours_to_match(const Grid& grid, std::int64_t stages, const std::vector<RankWalk>& walks) {
+  for (const auto& rank : walks) {
+    for (const auto heading : {Heading::onward, Heading::back}) {
+      const std::int64_t step = heading == Heading::onward ? 1 : stages - 1;
+      const std::int64_t to = grid.on_stage(rank.report.rank, (grid.stage(rank.report.rank) + step) % stages);
+      const auto found = [heading](const auto& by_heading) {
+        const auto at = by_heading.find(heading);
+        return at == by_heading.end() ? std::vector<std::int64_t>{} : at->second;
+      };
+      EXPECT_EQ(found(rank.calls.sent), found(walks[static_cast<std::size_t>(to)].calls.received))
+          << "from rank " << rank.report.rank << " to " << to;
+    }
+  }
+}
+
+// What a report counts is what was told, by the names of axes and level.
+void expect_traffic_as_told(const Grid& grid, std::int64_t stages, const RankWalk& rank) {
+  std::map<std::pair<std::string, std::string>, std::array<std::int64_t, 3>> told;  // messages, payload, sent
+  const auto add = [&](const std::string& axis, const std::string& what, std::int64_t bytes, std::int64_t sent) {
+    auto& row = told[{axis, what}];
+    row[0] += 1;
+    row[1] += bytes;
+    row[2] += sent;
+  };
+  for (const auto& [channel, calls] : rank.calls.collectives) {
+    std::int64_t ranks = 1;
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      const auto& axes = i < kAxesOfALevel.size() ? channel.group.dcn : channel.group.ici;
+      if (axes.has(kAxesOfALevel[i % kAxesOfALevel.size()])) ranks *= grid.sizes()[i];
+    }
+    for (const auto& [what, bytes] : calls) {
+      add(name_of(channel.group), what, bytes, (what == "all_reduce" ? 2 : 1) * (ranks - 1) * bytes / ranks);
+    }
+  }
+  const std::int64_t own = rank.report.rank;
+  for (const auto heading : {Heading::onward, Heading::back}) {
+    const std::int64_t step = heading == Heading::onward ? 1 : stages - 1;
+    const auto axis_to = [&](std::int64_t ahead) {
+      const std::int64_t other = grid.on_stage(own, (grid.stage(own) + ahead) % stages);
+      return grid.on_one_node(own, other) ? "pp" : "dcn_pp";
+    };
+    if (const auto sent = rank.calls.sent.find(heading); sent != rank.calls.sent.end()) {
+      for (const auto bytes : sent->second) add(axis_to(step), "send", bytes, bytes);
+    }
+    if (const auto received = rank.calls.received.find(heading); received != rank.calls.received.end()) {
+      for (const auto bytes : received->second) add(axis_to(stages - step), "receive", bytes, 0);
+    }
+  }
+  decltype(told) counted;
+  for (const auto& row : rank.report.traffic) {
+    counted[{row.axis, row.collective}] = {row.messages, row.payload_bytes, row.sent_bytes};
+  }
+  EXPECT_EQ(rank.report.traffic.size(), told.size());
+  EXPECT_TRUE(counted == told) << "traffic of rank " << own;
+}
+
+// The rank that a plan shows needs as much as any, and so does each stage's in its stage; it fits a limit that all fit.
+void expect_worst_rank(spec::RunSpec run, const Grid& grid, const std::vector<RankWalk>& walks) {
+  std::int64_t need = 0;
+  std::int64_t arena = 0;
+  std::map<std::int64_t, std::int64_t> need_of_stage;
+  for (const auto& rank : walks) {
+    const auto bytes = spec::needed_bytes(run, rank.report);
+    auto& of_stage = need_of_stage[grid.stage(rank.report.rank)];
+    of_stage = std::max(of_stage, bytes);
+    need = std::max(need, bytes);
+    arena = std::max(arena, rank.report.arena_bytes);
+  }
+  run.memory_limit_bytes = arena;
+  const auto worst = dry_walk_of_worst(run);
+  const auto& named = walks.at(static_cast<std::size_t>(worst.rank)).report;
+  EXPECT_EQ(spec::needed_bytes(run, worst), need);
+  EXPECT_EQ(worst.arena_bytes, named.arena_bytes);
+  EXPECT_EQ(worst.peak.total_bytes, named.peak.total_bytes);
+  EXPECT_EQ(worst.peak.host_bytes, named.peak.host_bytes);
+  EXPECT_EQ(worst.flops.executed_flops(), named.flops.executed_flops());
+  ASSERT_EQ(worst.stages.size(), run.mesh.pp() > 1 ? need_of_stage.size() : 0);
+  std::int64_t layers = 0;
+  for (const auto& stage : worst.stages) {
+    EXPECT_EQ(grid.stage(stage.rank), stage.stage);
+    EXPECT_EQ(spec::needed_bytes(run, stage), need_of_stage.at(stage.stage)) << "stage " << stage.stage;
+    EXPECT_EQ(stage.arena_bytes, walks.at(static_cast<std::size_t>(stage.rank)).report.arena_bytes);
+    layers += stage.layers;
+  }
+  if (!worst.stages.empty()) {
+    EXPECT_EQ(layers, run.model.layers);
+  }
+  EXPECT_TRUE(worst.feasible);
+  run.memory_limit_bytes = arena - 1;
+  EXPECT_FALSE(dry_walk_of_worst(run).feasible);
+}
+
+TEST(EveryRunOnEveryMesh, SharesModelWorkAndMessagesAmongItsRanks) {
+  for (std::uint64_t seed = 0; seed < kRandomRuns; ++seed) {
+    const auto run = property_run(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + spec::canonical_json(run));
+    const Grid grid(run.mesh);
+    Holders holders;
+    std::vector<RankWalk> walks;
+    for (std::int64_t rank = 0; rank < run.mesh.devices(); ++rank) walks.push_back(walk(run, rank, holders));
+    expect_each_element_held(run, holders, walks);
+    expect_one_ranks_work(run, walks);
+    expect_groups_to_agree(grid, walks);
+    expect_neighbours_to_match(grid, run.mesh.pp(), walks);
+    for (const auto& rank : walks) {
+      expect_memory_of_states(run, grid, rank.report);
+      expect_traffic_as_told(grid, run.mesh.pp(), rank);
+    }
+    expect_worst_rank(run, grid, walks);
+    if (HasFailure()) return;
+  }
+}
+
+// The runs reach what is to hold for them.
+TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
+  std::map<std::string, int> runs;
+  for (std::uint64_t seed = 0; seed < kRandomRuns; ++seed) {
+    const auto run = property_run(seed);
+    const auto& mesh = run.mesh;
+    const auto plan = spec::resolve_remat(run);
+    const auto is = [&](const std::string& kind, bool holds) { runs[kind] += holds ? 1 : 0; };
+    is("parts of different size along tp", run.model.d_ff % mesh.tp() != 0);
+    is("a vocabulary in different parts", run.model.vocab_size % mesh.tp() != 0);
+    is("key and value heads on every rank", has_few_heads(run));
+    is("tp over nodes", mesh.ici.tp > 1 && mesh.dcn.tp > 1);
+    is("fsdp over nodes", mesh.ici.fsdp > 1 && mesh.dcn.fsdp > 1);
+    is("pp over nodes", mesh.ici.pp > 1 && mesh.dcn.pp > 1);
+    is("pp with tp", mesh.pp() > 1 && mesh.tp() > 1);
+    is("several chunks", run.pipeline_chunks > 1);
+    is("fewer microbatches than stages", mesh.pp() > run.grad_accum);
+    is("a tied embedding at two ends", mesh.pp() > 1 && run.model.tied_embedding);
+    is("offloading", plan[spec::Saved::query_proj] == spec::SavePlace::offload);
+    is("a layer input on the host", plan[spec::Saved::layer_input] == spec::SavePlace::offload);
+    is("stochastic rounding", run.rounding == spec::Rounding::stochastic);
+    is("kept weights", run.bf16_weights == spec::Bf16Weights::kept);
+    for (const auto& policy : spec::remat_policy_names()) is(policy, run.remat == policy);
+    is("odd causal square", run.seq_len % 2 != 0 && run.model.n_heads / mesh.tp() % 2 != 0);
+  }
+  for (const auto& [kind, count] : runs) EXPECT_GE(count, 10) << kind;
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -52,7 +52,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
   if (store.has_embedding()) embedding_.emplace(store.unit(store.embedding()).layout);
   if (store.has_head()) head_.emplace(store.unit(store.head()).layout, run.model.tied_embedding);
   for (const auto& part : store.chunks()) {
-    chunks_.push_back({.part = part, .layers = {}});
+    chunks_.push_back({.part = part});
     Chunk& chunk = chunks_.back();
     for (std::int64_t i = part.first_layer; i <= chunk.last_layer(); ++i) {
       chunk.layers.emplace_back(shared_, store.unit(store.layer(i)).layout);
@@ -79,7 +79,7 @@ Tensor Decoder::new_output_gradient(std::size_t chunk) const {
 
 Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM, State& state) {
   PhaseClock::Scope forward(context_.clock, Phase::forward);
-  const Chunk& chunk = chunks_[index];
+  Chunk& chunk = chunks_[index];
   if (chunk.part.embeds) x_RM = embed(batch);
   x_RM = layers_forward(chunk, std::move(x_RM), state);
   if (!chunk.part.has_head) return x_RM;
@@ -89,7 +89,7 @@ Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM,
 
 Tensor Decoder::backward(std::size_t index, const Microbatch& batch, Tensor dy_RM, State& state) {
   PhaseClock::Scope backward(context_.clock, Phase::backward);
-  const Chunk& chunk = chunks_[index];
+  Chunk& chunk = chunks_[index];
   if (chunk.part.has_head) dy_RM = std::move(state.dx_RM);
   Tensor dx_RM = layers_backward(chunk, std::move(dy_RM), state);
   if (!chunk.part.embeds) return dx_RM;
@@ -123,7 +123,7 @@ Tensor Decoder::embed(const Microbatch& batch) {
   return x_RM;
 }
 
-Tensor Decoder::layers_forward(const Chunk& chunk, Tensor x_RM, State& state) {
+Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state) {
   const std::int64_t first = chunk.part.first_layer;
   GatheredUnit next = gatherer_.gather(store_.layer(first));
   for (std::int64_t i = first; i <= chunk.last_layer(); ++i) {
@@ -132,7 +132,7 @@ Tensor Decoder::layers_forward(const Chunk& chunk, Tensor x_RM, State& state) {
     const RangeSpan range = range_of(store_.layer(i));
     if (more && prefetches()) next = gatherer_.gather(store_.layer(i + 1));
     weights.wait(context_.clock);
-    run_layer(layer_forward_, [&] {
+    run_layer(chunk.layer_forward, [&] {
       x_RM = chunk.layer(i).forward(weights, std::move(x_RM), chunk.state(i, state));
       if (records_layers()) chunk.state(i, state).finish_offload();
     });
@@ -178,7 +178,7 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
   return dx_RM;
 }
 
-Tensor Decoder::layers_backward(const Chunk& chunk, Tensor dx_RM, State& state) {
+Tensor Decoder::layers_backward(Chunk& chunk, Tensor dx_RM, State& state) {
   const std::int64_t first = chunk.part.first_layer;
   const std::int64_t last = chunk.last_layer();
   GatheredUnit next = gatherer_.gather(store_.layer(last));
@@ -191,7 +191,7 @@ Tensor Decoder::layers_backward(const Chunk& chunk, Tensor dx_RM, State& state) 
     GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
     if (i > first) chunk.layer(i - 1).begin_fetch(chunk.state(i - 1, state));
     chunk.state(i, state).finish_fetch();
-    run_layer(layer_backward_,
+    run_layer(chunk.layer_backward,
               [&] { dx_RM = chunk.layer(i).backward(weights, gradients, std::move(dx_RM), chunk.state(i, state)); });
     weights = GatheredUnit();
     gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);

@@ -59,7 +59,10 @@ class Decoder {
   };
   struct Chunk {
     ModelChunk part;
-    std::vector<DecoderLayer> layers;
+    std::vector<DecoderLayer> layers = {};
+    // Of one layer after another, where layers are recorded.
+    RecordedWork layer_forward{RecordedWork::Operands::new_addresses};
+    RecordedWork layer_backward{RecordedWork::Operands::new_addresses};
 
     // By its number in the model.
     const DecoderLayer& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i - part.first_layer)]; }
@@ -71,9 +74,9 @@ class Decoder {
 
   Tensor embed(const Microbatch& batch);
   // The residual stream and its gradient, by this rank's rows.
-  Tensor layers_forward(const Chunk& chunk, Tensor x_RM, State& state);
+  Tensor layers_forward(Chunk& chunk, Tensor x_RM, State& state);
   Tensor loss(const Microbatch& batch, const Tensor& x_RM);
-  Tensor layers_backward(const Chunk& chunk, Tensor dx_RM, State& state);
+  Tensor layers_backward(Chunk& chunk, Tensor dx_RM, State& state);
   void embed_backward(const Microbatch& batch, const Tensor& dx_RM);
   Tensor stream(std::int64_t layer, const char* name) const;
   // What is done with a unit carries its name in a trace.
@@ -90,8 +93,6 @@ class Decoder {
   UnitGatherer gatherer_;
   std::optional<Embedding> embedding_;
   std::optional<Head> head_;
-  RecordedWork layer_forward_{RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses};
-  RecordedWork layer_backward_{RecordingSlot::layer_backward, RecordedWork::Operands::new_addresses};
   Tensor rope_cos_sin_TD_;
   LayerShared shared_;
   std::vector<Chunk> chunks_;

@@ -20,6 +20,7 @@
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
 #include "engine/ops/operation_list.h"
+#include "engine/ops/recording.h"
 #include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/operation_work.h"
@@ -41,20 +42,6 @@ enum class Pass { first, recompute };
 enum class Direction { forward, backward };
 // What becomes of a product before it is rounded and written.
 enum class Epilogue { none, gelu_tanh, gelu_tanh_gradient };
-// What a recording holds. Those of traced work are made while a device's tracer learns names from them, which may slow
-// down what they replay ever after; so what nobody traces replays others.
-enum class RecordingSlot {
-  step,
-  layer_forward,
-  layer_backward,
-  traced_step,  // and so on, in the same order
-  traced_layer_forward,
-  traced_layer_backward
-};
-inline constexpr std::size_t kRecordingSlots = 6;
-constexpr RecordingSlot traced(RecordingSlot untraced) {
-  return static_cast<RecordingSlot>(static_cast<std::size_t>(untraced) + kRecordingSlots / 2);
-}
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
@@ -355,12 +342,10 @@ class Ops {
   void add_flops(const spec::FlopCounts& counts) { spec::add(flops_, counts); }
 
   // Recordings (engine/sharding/recorded_work.h): what is enqueued between begin and end becomes one piece of work, run
-  // at its end and again at each replay. A backend that computes at once has none.
+  // at its end. `earlier`, of the same work or null, may become it. A backend that computes at once has none.
   virtual bool records() const { return false; }
   virtual void begin_recording() {}
-  virtual void end_recording(RecordingSlot) {}
-  virtual void replay_recording(RecordingSlot) {}
-  virtual bool holds_recording(RecordingSlot) const { return false; }
+  virtual std::unique_ptr<Recording> end_recording(std::unique_ptr<Recording> /*earlier*/) { return nullptr; }
 
   // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
   virtual void use_workspace(TensorView) {}

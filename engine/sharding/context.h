@@ -11,7 +11,7 @@
 namespace perfbench::engine {
 
 // What becomes of work that the device can repeat by itself (recorded_work.h).
-// traced: as used, with recordings of their own (RecordingSlot).
+// traced: as used, with recordings of their own.
 enum class Recordings { used, traced, unused };
 
 struct Context {

@@ -1,5 +1,7 @@
 #include "engine/sharding/recorded_work.h"
 
+#include <utility>
+
 namespace perfbench::engine {
 
 void RecordedWork::run(Context& context, const std::function<void()>& body) {
@@ -8,19 +10,17 @@ void RecordedWork::run(Context& context, const std::function<void()>& body) {
     body();
     return;
   }
-  if (context.ops.holds_recording(slot(context)) && operands_ == Operands::same_addresses) {
-    replay(context);
+  auto& recording = context.recordings == Recordings::traced ? traced_ : untraced_;
+  if (recording != nullptr && operands_ == Operands::same_addresses) {
+    replay(context, *recording);
   } else {
-    record(context, body);
+    recording = record(context, body, std::move(recording));
   }
   if (!traffic_.empty()) context.collectives.watch_replay();
 }
 
-RecordingSlot RecordedWork::slot(const Context& context) const {
-  return context.recordings == Recordings::traced ? traced(slot_) : slot_;
-}
-
-void RecordedWork::record(Context& context, const std::function<void()>& body) {
+std::unique_ptr<Recording> RecordedWork::record(Context& context, const std::function<void()>& body,
+                                                std::unique_ptr<Recording> earlier) {
   const auto flops_before = context.ops.flops();
   const auto traffic_before = context.collectives.traffic();
   const auto moment = context.clock.moment();
@@ -28,16 +28,17 @@ void RecordedWork::record(Context& context, const std::function<void()>& body) {
   context.collectives.reset_traffic();
   context.ops.begin_recording();
   body();
-  context.ops.end_recording(slot(context));
+  auto recording = context.ops.end_recording(std::move(earlier));
   flops_ = context.ops.flops();
   traffic_ = context.collectives.traffic();
   phases_ = context.clock.since(moment);
   context.ops.add_flops(flops_before);
   context.collectives.add_traffic(traffic_before);
+  return recording;
 }
 
-void RecordedWork::replay(Context& context) {
-  context.ops.replay_recording(slot(context));
+void RecordedWork::replay(Context& context, Recording& recording) {
+  recording.replay();
   context.ops.add_flops(flops_);
   context.collectives.add_traffic(traffic_);
   context.clock.repeat(phases_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/sharding/context.h"
@@ -14,20 +15,23 @@ class RecordedWork {
   // same_addresses: the work's operands lie where they lay, so a replay takes the host no work at all.
   // new_addresses: as one layer after another; the host goes through the work each time and the recording is updated.
   enum class Operands { same_addresses, new_addresses };
-  RecordedWork(RecordingSlot slot, Operands operands) : slot_(slot), operands_(operands) {}
+  explicit RecordedWork(Operands operands) : operands_(operands) {}
 
   // Executes `body`, the same sequence of operations at each call, which returns the memory it takes and reads nothing
   // back. The first call is not recorded: libraries choose their algorithms in it.
   void run(Context& context, const std::function<void()>& body);
 
  private:
-  RecordingSlot slot(const Context& context) const;
-  void record(Context& context, const std::function<void()>& body);
-  void replay(Context& context);
+  std::unique_ptr<Recording> record(Context& context, const std::function<void()>& body,
+                                    std::unique_ptr<Recording> earlier);
+  void replay(Context& context, Recording& recording);
 
-  RecordingSlot slot_;  // unless traced
   Operands operands_;
   bool executed_ = false;
+  std::unique_ptr<Recording> untraced_;
+  // That of traced work is made while a device's tracer learns names from it, which may slow down what it replays ever
+  // after; so what nobody traces replays another.
+  std::unique_ptr<Recording> traced_;
   // What the body counts, which a replay counts again.
   spec::FlopCounts flops_;
   std::vector<spec::AxisTraffic> traffic_;

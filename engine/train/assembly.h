@@ -16,8 +16,8 @@
 namespace perfbench::engine {
 
 // What one rank computes on. Members go from the last to the first: the device last, and before collectives and
-// timeline the operations, because they hold the recordings. A recording holds the communicators of its collectives,
-// and NCCL waits for it, for ever if need be, when a communicator goes.
+// timeline the operations, because of a recording that an exception left open. A recording holds the communicators of
+// its collectives, and NCCL waits for it, for ever if need be, when a communicator goes.
 struct Backend {
   std::shared_ptr<void> device;  // what the others work on, if it is an object of its own
   std::unique_ptr<ArenaBacking> device_memory;
@@ -49,7 +49,7 @@ class Assembly {
   Trainer& trainer() { return trainer_; }
 
  private:
-  Backend backend_;  // its memory is in memory_
+  Backend backend_;  // its memory is in memory_; goes after the recordings that the trainer has
   Memory memory_;
   std::unique_ptr<TokenSource> tokens_;
   PhaseClock clock_;

@@ -48,7 +48,7 @@ class Trainer {
   Decoder decoder_;
   Pipeline pipeline_;
   AdamwOptimizer optimizer_;
-  RecordedWork work_{RecordingSlot::step, RecordedWork::Operands::same_addresses};
+  RecordedWork work_{RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
   Tensor targets_;
   Tensor loss_sum_;  // f64 [1], of all microbatches

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
-#include <set>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/sharding/recorded_work.h"
@@ -15,22 +17,33 @@ namespace {
 using testing::ElementsAre;
 
 // The cpu backend, which says that it records and notes what it is asked for. It computes at once all the same.
+// Recordings are numbered.
 class NotingOps : public cpu::CpuOps {
  public:
   std::vector<std::string> calls;
   bool records() const override { return true; }
   void begin_recording() override { calls.emplace_back("begin"); }
-  void end_recording(RecordingSlot slot) override {
-    calls.emplace_back("end");
-    held.insert(slot);
+  std::unique_ptr<Recording> end_recording(std::unique_ptr<Recording> earlier) override {
+    if (const auto* const known = dynamic_cast<Noted*>(earlier.get())) {
+      calls.push_back("update " + known->number);
+      return earlier;
+    }
+    calls.push_back("make " + std::to_string(++made_));
+    return std::make_unique<Noted>(calls, std::to_string(made_));
   }
-  void replay_recording(RecordingSlot slot) override {
-    calls.emplace_back("replay");
-    replayed = slot;
-  }
-  bool holds_recording(RecordingSlot slot) const override { return held.contains(slot); }
-  std::set<RecordingSlot> held;
-  std::optional<RecordingSlot> replayed;
+
+ private:
+  class Noted final : public Recording {
+   public:
+    Noted(std::vector<std::string>& calls, std::string n) : number(std::move(n)), calls_(calls) {}
+    void replay() override { calls_.push_back("replay " + number); }
+    const std::string number;
+
+   private:
+    std::vector<std::string>& calls_;
+  };
+
+  int made_ = 0;
 };
 
 class RecordedWorkTest : public testing::Test {
@@ -56,45 +69,52 @@ class RecordedWorkTest : public testing::Test {
 };
 
 TEST_F(RecordedWorkTest, RunsOnceAsItIsOnceRecordedAndIsThenReplayed) {
-  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  RecordedWork step(RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 4; ++i) run(step);
-  EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "end", "replay", "replay"));
+  EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "make 1", "replay 1", "replay 1"));
   EXPECT_EQ(ops_.flops().feed_forward_flops, 4 * 16);
 }
 
 TEST_F(RecordedWorkTest, OfNewAddressesIsRecordedEachTime) {
-  RecordedWork layer(RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses);
+  RecordedWork layer(RecordedWork::Operands::new_addresses);
   for (int i = 0; i < 3; ++i) run(layer);
-  EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "end", "begin", "work", "end"));
+  EXPECT_THAT(ops_.calls, ElementsAre("work", "begin", "work", "make 1", "begin", "work", "update 1"));
   EXPECT_EQ(ops_.flops().feed_forward_flops, 3 * 16);
 }
 
 TEST_F(RecordedWorkTest, IsExecutedWhereRecordingsAreNotUsed) {
-  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  RecordedWork step(RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 3; ++i) run(step);
   ops_.calls.clear();
   context_.recordings = Recordings::unused;
   run(step);
   context_.recordings = Recordings::used;
   run(step);
-  EXPECT_THAT(ops_.calls, ElementsAre("work", "replay"));
+  EXPECT_THAT(ops_.calls, ElementsAre("work", "replay 1"));
 }
 
 TEST_F(RecordedWorkTest, ThatIsTracedIsRecordedApart) {
-  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  RecordedWork step(RecordedWork::Operands::same_addresses);
   for (int i = 0; i < 3; ++i) run(step);
-  const auto untraced = ops_.held;
   ops_.calls.clear();
   context_.recordings = Recordings::traced;
   for (int i = 0; i < 2; ++i) run(step);
-  EXPECT_THAT(ops_.calls, ElementsAre("begin", "work", "end", "replay"));
-  EXPECT_EQ(ops_.flops().feed_forward_flops, 5 * 16);
-  EXPECT_THAT(untraced, ElementsAre(RecordingSlot::step));
-  EXPECT_THAT(ops_.held, ElementsAre(RecordingSlot::step, RecordingSlot::traced_step));
-  EXPECT_EQ(ops_.replayed, RecordingSlot::traced_step);
   context_.recordings = Recordings::used;
   run(step);
-  EXPECT_EQ(ops_.replayed, RecordingSlot::step);
+  EXPECT_THAT(ops_.calls, ElementsAre("begin", "work", "make 2", "replay 2", "replay 1"));
+  EXPECT_EQ(ops_.flops().feed_forward_flops, 6 * 16);
+}
+
+TEST_F(RecordedWorkTest, ThatIsTracedUpdatesItsOwnRecording) {
+  RecordedWork layer(RecordedWork::Operands::new_addresses);
+  for (int i = 0; i < 2; ++i) run(layer);
+  ops_.calls.clear();
+  context_.recordings = Recordings::traced;
+  for (int i = 0; i < 2; ++i) run(layer);
+  context_.recordings = Recordings::used;
+  run(layer);
+  EXPECT_THAT(ops_.calls,
+              ElementsAre("begin", "work", "make 2", "begin", "work", "update 2", "begin", "work", "update 1"));
 }
 
 constexpr std::array<Declared, 1> kDp{{{Axis::dp, Lane::background}}};
@@ -120,7 +140,7 @@ class WatchedCollectives final : public Collectives {
 TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
   WatchedCollectives collectives(Mesh({.ici = {.dp = 2}}, 0));
   Context context{ops_, memory_, collectives, clock_};
-  RecordedWork step(RecordingSlot::step, RecordedWork::Operands::same_addresses);
+  RecordedWork step(RecordedWork::Operands::same_addresses);
   const auto run_step = [&] {
     step.run(context, [&] { collectives.all_reduce(Axis::dp, product_, Lane::background).wait(); });
   };
@@ -130,7 +150,7 @@ TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {
   EXPECT_EQ(collectives.watched, 1);
   run_step();
   EXPECT_EQ(collectives.watched, 2);
-  RecordedWork without(RecordingSlot::layer_forward, RecordedWork::Operands::new_addresses);
+  RecordedWork without(RecordedWork::Operands::new_addresses);
   for (int i = 0; i < 3; ++i) without.run(context, [&] { work(); });
   EXPECT_EQ(collectives.watched, 2);
 }

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/ops/cuda/host/recordings.h"
 #include "engine/ops/cuda/matmul/matmul_provider.h"
@@ -64,9 +66,9 @@ class MatmulProviderTest : public testing::Test {
     return algorithms;
   }
   std::vector<std::int64_t> run_recorded(MatmulProvider& provider, const cuda::Product& product) {
-    recordings_.begin();
+    recorder_.begin();
     const auto algorithms = run(provider, product);
-    recordings_.end(RecordingSlot::step);
+    recording_ = recorder_.end(std::move(recording_));
     return algorithms;
   }
 
@@ -85,7 +87,8 @@ class MatmulProviderTest : public testing::Test {
   fs::path folder_;
   alignas(16) std::array<float, 16> values_{};
   CudaDevice device_{0};
-  cuda::Recordings recordings_{device_.compute()};
+  cuda::GraphRecorder recorder_{device_.compute()};
+  std::unique_ptr<Recording> recording_;
 };
 
 TEST_F(MatmulProviderTest, MeasuresAProblemOnceAndKeepsTheFastest) {

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "engine/core/error.h"
 #include "engine/cuda/cuda_device.h"
@@ -12,7 +14,7 @@
 namespace perfbench::engine {
 namespace {
 
-using cuda::Recordings;
+using cuda::GraphRecorder;
 using fake_cuda::calls;
 using fake_cuda::names_of;
 using testing::ElementsAre;
@@ -23,72 +25,69 @@ class CudaRecordingsTest : public testing::Test {
   void SetUp() override {
     fake_cuda::begin();
     handles_before_ = fake_cuda::handles();
-    recordings_.emplace(device_.compute());
+    recorder_.emplace(device_.compute());
   }
-  void record(RecordingSlot slot) {
-    recordings_->begin();
-    recordings_->end(slot);
+  std::unique_ptr<Recording> record(std::unique_ptr<Recording> earlier = nullptr) {
+    recorder_->begin();
+    return recorder_->end(std::move(earlier));
   }
   std::int64_t handles() const { return fake_cuda::handles() - handles_before_; }
 
   CudaDevice device_{0};
   std::int64_t handles_before_ = 0;
-  std::optional<Recordings> recordings_;
+  std::optional<GraphRecorder> recorder_;
 };
 
 TEST_F(CudaRecordingsTest, AreLaunchedWhenTheyEndAndAtEachReplay) {
-  EXPECT_FALSE(recordings_->holds(RecordingSlot::step));
-  record(RecordingSlot::step);
-  EXPECT_TRUE(recordings_->holds(RecordingSlot::step));
-  recordings_->replay(RecordingSlot::step);
+  const auto step = record();
+  step->replay();
   EXPECT_THAT(names_of(calls({"cudaGraphInstantiate", "cudaGraphLaunch"})),
               ElementsAre("cudaGraphInstantiate", "cudaGraphLaunch", "cudaGraphLaunch"));
 }
 
 TEST_F(CudaRecordingsTest, OfTheSameOperationsAreUpdatedAndOfOthersMadeAnew) {
-  record(RecordingSlot::layer_forward);
-  record(RecordingSlot::layer_forward);
+  auto layer = record();
+  layer = record(std::move(layer));
   EXPECT_EQ(calls({"cudaGraphInstantiate"}).size(), 1U);
   fake_cuda::answers().graphs_update = false;
-  record(RecordingSlot::layer_forward);
+  layer = record(std::move(layer));
   EXPECT_THAT(names_of(calls({"cudaGraphInstantiate", "cudaGraphExecDestroy"})),
               ElementsAre("cudaGraphInstantiate", "cudaGraphExecDestroy", "cudaGraphInstantiate"));
+  EXPECT_EQ(names_of(calls({"cudaGraphLaunch"})).size(), 3U);
   EXPECT_EQ(handles(), 1);
 }
 
 TEST_F(CudaRecordingsTest, LeaveNothingBehind) {
-  for (const auto slot : {RecordingSlot::step, RecordingSlot::layer_backward, RecordingSlot::traced_layer_backward}) {
-    record(slot);
-    EXPECT_TRUE(recordings_->holds(slot));
-  }
-  EXPECT_FALSE(recordings_->holds(RecordingSlot::layer_forward));
-  EXPECT_EQ(handles(), 3);
-  recordings_.reset();
-  EXPECT_EQ(handles(), 0);
+  auto forward = record();
+  const auto backward = record();
+  EXPECT_EQ(handles(), 2);
+  forward.reset();
+  EXPECT_EQ(handles(), 1);
+  recorder_.reset();
+  EXPECT_EQ(handles(), 1) << "they are their owner's";
 }
 
 // Or NCCL's kernels would wait for multiprocessors until those of the computation leave some.
 TEST_F(CudaRecordingsTest, KeepThePrioritiesOfTheStreamsThatTheyWereRecordedOn) {
-  record(RecordingSlot::step);
+  const auto step = record();
   const auto made = calls({"cudaGraphInstantiate"});
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].value, 8);  // cudaGraphInstantiateFlagUseNodePriority
 }
 
-TEST_F(CudaRecordingsTest, ThatAnExceptionLeavesOpenEndWithTheirOwner) {
-  recordings_->begin();
+TEST_F(CudaRecordingsTest, ThatAnExceptionLeavesOpenEndWithTheirRecorder) {
+  recorder_->begin();
   EXPECT_EQ(handles(), 1);
-  recordings_.reset();
+  recorder_.reset();
   EXPECT_EQ(handles(), 0);
   EXPECT_THAT(calls({"cudaGraphInstantiate"}), IsEmpty());
 }
 
 TEST_F(CudaRecordingsTest, ThatCannotBeMadeExecutableAreDroppedWithTheError) {
   fake_cuda::answers().graphs_instantiate = false;
-  recordings_->begin();
-  EXPECT_THROW(recordings_->end(RecordingSlot::step), OutOfMemory);
+  recorder_->begin();
+  EXPECT_THROW(recorder_->end(nullptr), OutOfMemory);
   EXPECT_EQ(handles(), 0);
-  EXPECT_FALSE(recordings_->holds(RecordingSlot::step));
 }
 
 }  // namespace

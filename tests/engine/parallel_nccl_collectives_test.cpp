@@ -132,10 +132,10 @@ TEST_F(NcclOverTwoLevels, ExchangeInOneGroupOfCalls) {
 }
 
 TEST_F(NcclOverTwoLevels, AreRecordedWithBothCommunicators) {
-  cuda::Recordings recordings(device_->compute());
-  recordings.begin();
+  cuda::GraphRecorder recorder(device_->compute());
+  recorder.begin();
   collectives_->all_gather("U/fsdp -> U", floats(24), floats(4), Lane::background).wait();
-  recordings.end(RecordingSlot::step);
+  const auto recording = recorder.end(nullptr);
   EXPECT_THAT(asked(), ElementsAre("AllGather 4/3", "AllGather 12/2"));
   collectives_.reset();
   std::vector<std::int64_t> held_by;
@@ -261,10 +261,10 @@ TEST_F(NcclCollectivesDeathTest, ThatAreReplayedInARecordingAndDoNotEndEndAllRan
   EXPECT_EXIT(
       {
         auto collectives = make(0, {.timeout = 0ms, .period = 1ms});
-        cuda::Recordings recordings(device_->compute());
-        recordings.begin();
+        cuda::GraphRecorder recorder(device_->compute());
+        recorder.begin();
         reduce(*collectives).wait();
-        recordings.end(RecordingSlot::step);
+        const auto recording = recorder.end(nullptr);
         fake_cuda::answers().events_end = false;
         collectives->watch_replay();
         std::promise<void>().get_future().wait();
@@ -275,10 +275,10 @@ TEST_F(NcclCollectivesDeathTest, ThatAreReplayedInARecordingAndDoNotEndEndAllRan
 
 TEST_F(NcclCollectivesTest, ThatAreRecordedAreNotAskedThemselves) {
   auto collectives = make(0, {.timeout = 1h, .period = 1h});
-  cuda::Recordings recordings(device_->compute());
-  recordings.begin();
+  cuda::GraphRecorder recorder(device_->compute());
+  recorder.begin();
   reduce(*collectives).wait();
-  recordings.end(RecordingSlot::step);
+  const auto recording = recorder.end(nullptr);
   // One event orders the streams before it and one after it: neither waits for a look of the watchdog to go.
   EXPECT_EQ(calls({"cudaEventDestroy"}).size(), 2U);
 }

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "engine/metrics/record_files.h"
 #include "engine/ops/cpu/cpu_ops.h"
@@ -249,18 +251,48 @@ class NotingOps : public cpu::CpuOps {
  public:
   explicit NotingOps(Log& log) : log_(log) {}
   bool records() const override { return true; }
-  void end_recording(RecordingSlot slot) override {
-    log_.push_back("record" + of(slot));
-    held_.insert(slot);
+  std::unique_ptr<Recording> end_recording(std::unique_ptr<Recording>) override {
+    const std::string of = !log_.empty() && log_.back() == "begin naming" ? " traced" : "";
+    log_.push_back("record" + of);
+    return std::make_unique<Noted>(log_, of);
   }
-  void replay_recording(RecordingSlot slot) override { log_.push_back("replay" + of(slot)); }
-  bool holds_recording(RecordingSlot slot) const override { return held_.contains(slot); }
 
  private:
-  static std::string of(RecordingSlot slot) { return slot == RecordingSlot::traced_step ? " traced" : ""; }
+  class Noted final : public Recording {
+   public:
+    Noted(Log& log, std::string of) : log_(log), of_(std::move(of)) {}
+    ~Noted() override { log_.push_back("drop" + of_); }
+    Noted(const Noted&) = delete;
+    Noted& operator=(const Noted&) = delete;
+    void replay() override { log_.push_back("replay" + of_); }
+
+   private:
+    Log& log_;
+    std::string of_;
+  };
 
   Log& log_;
-  std::set<RecordingSlot> held_;
+};
+
+// One rank's, which note when they go.
+class NotingCollectives final : public Collectives {
+ public:
+  explicit NotingCollectives(Log& log) : Collectives(Mesh(spec::MeshSpec{}, 0), {}), log_(log) {}
+  ~NotingCollectives() override { log_.emplace_back("drop collectives"); }
+  NotingCollectives(const NotingCollectives&) = delete;
+  NotingCollectives& operator=(const NotingCollectives&) = delete;
+
+ private:
+  using Nothing = std::unique_ptr<Pending::State>;
+  Nothing do_all_gather(const Channel&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_reduce_scatter(const Channel&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
+  Nothing do_all_reduce(const Channel&, TensorView) override { return nullptr; }
+  Nothing do_send(Axis, Heading, TensorView) override { return nullptr; }
+  Nothing do_receive(Axis, Heading, TensorView) override { return nullptr; }
+  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
+
+  Log& log_;
 };
 
 class NotingDevice : public DeviceTracer {
@@ -295,7 +327,7 @@ class RecordedStepsTest : public TracedStepsTest {
       run.scan = false;
       run.device_graphs = device_graphs;
       Backend backend{.device_memory = make_cpu_backing(), .host_memory = make_cpu_backing()};
-      backend.collectives = make_single_collectives();
+      backend.collectives = std::make_unique<NotingCollectives>(log);
       backend.ops = std::make_unique<NotingOps>(log);
       assembly.emplace(run, std::move(backend), Assembly::Options{.tokens = make_token_source(run)});
     }
@@ -356,6 +388,16 @@ TEST_F(RecordedStepsTest, ThatNobodyTracesReplayWhatWasRecordedWithoutTheTracer)
   // Two rounds that are not reported and two that are, of nobody's step, one with spans and one with the tracer.
   EXPECT_THAT(steps, UnorderedElementsAre(Pair("replay", 8), Pair("replay traced", 4), Pair("begin step", 4),
                                           Pair("end step", 4)));
+}
+
+// The run of several GPUs that ended with its last step and yet never exited: NCCL waits until no recording holds a
+// communicator that is to go.
+TEST_F(RecordedStepsTest, GoBeforeTheCollectivesThatTheyMayHold) {
+  Training training(true);
+  for (std::int64_t i = 0; i < 2; ++i) training.trainer().step(i);
+  training.log.clear();
+  training.assembly.reset();
+  EXPECT_THAT(training.log, ElementsAre("drop", "drop collectives"));
 }
 
 TEST_F(RecordedStepsTest, AreLikeTimedOnesWhereThoseRecordNothing) {

@@ -18,7 +18,7 @@ namespace cuda {
 
 CudaOps::CudaOps(const CudaDevice& device, const CudaOpsOptions& options)
     : device_(device),
-      recordings_(device.compute()),
+      recorder_(device.compute()),
       summation_(options.summation),
       attention_choice_(options.attention),
       matmul_(std::make_unique<MatmulProvider>(

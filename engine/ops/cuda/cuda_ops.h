@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cuda/cuda_device.h"
@@ -42,10 +43,10 @@ class CudaOps final : public Ops {
   std::vector<spec::AttentionKernel> attention_kernels() const override;
   void use_workspace(TensorView workspace) override { workspace_ = workspace; }
   bool records() const override { return true; }
-  void begin_recording() override { recordings_.begin(); }
-  void end_recording(RecordingSlot slot) override { recordings_.end(slot); }
-  void replay_recording(RecordingSlot slot) override { recordings_.replay(slot); }
-  bool holds_recording(RecordingSlot slot) const override { return recordings_.holds(slot); }
+  void begin_recording() override { recorder_.begin(); }
+  std::unique_ptr<Recording> end_recording(std::unique_ptr<Recording> earlier) override {
+    return recorder_.end(std::move(earlier));
+  }
 
  private:
 #define PERFBENCH_OVERRIDE(name, arguments) void do_##name arguments override;
@@ -72,7 +73,7 @@ class CudaOps final : public Ops {
   void note_attention(Direction direction, const AttentionProvider::Refusal& refusal);
 
   const CudaDevice& device_;
-  Recordings recordings_;
+  GraphRecorder recorder_;
   Summation summation_;
   AttentionChoice attention_choice_;
   TensorView workspace_;

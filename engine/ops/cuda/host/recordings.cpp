@@ -1,8 +1,5 @@
 #include "engine/ops/cuda/host/recordings.h"
 
-#include <memory>
-#include <utility>
-
 #include "engine/cuda/cuda_error.h"
 
 namespace perfbench::engine::cuda {
@@ -14,49 +11,59 @@ struct DestroyGraph {
 // What was recorded, from which executable graphs are made. It holds the communicators of its collectives as they do.
 using RecordedGraph = std::unique_ptr<CUgraph_st, DestroyGraph>;
 
+class ExecutableGraph final : public Recording {
+ public:
+  ExecutableGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+    // By themselves all nodes would have the priority of the stream that the graph is launched on.
+    cuda_check(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority),
+               "cudaGraphInstantiate");
+  }
+  ~ExecutableGraph() override { cudaGraphExecDestroy(executable_); }
+  ExecutableGraph(const ExecutableGraph&) = delete;
+  ExecutableGraph& operator=(const ExecutableGraph&) = delete;
+
+  void replay() override { cuda_check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch"); }
+  // Whether it could be: its operations are those of `graph`.
+  bool update(cudaGraph_t graph) {
+    cudaGraphExecUpdateResultInfo info{};
+    if (cudaGraphExecUpdate(executable_, graph, &info) == cudaSuccess) return true;
+    cudaGetLastError();  // no error, a reason to begin anew
+    return false;
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 }  // namespace
 
-Recordings::~Recordings() {
-  if (open_) {
-    cudaGraph_t graph = nullptr;
-    cudaStreamEndCapture(stream_, &graph);
-    if (graph != nullptr) cudaGraphDestroy(graph);
-  }
-  for (cudaGraphExec_t graph : executables_) {
-    if (graph != nullptr) cudaGraphExecDestroy(graph);
-  }
+GraphRecorder::~GraphRecorder() {
+  if (!open_) return;
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(stream_, &graph);
+  if (graph != nullptr) cudaGraphDestroy(graph);
 }
 
-void Recordings::begin() {
+void GraphRecorder::begin() {
   // Of this thread alone: others ask events how far collectives are.
   cuda_check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   open_ = true;
 }
 
-void Recordings::end(RecordingSlot slot) {
+std::unique_ptr<Recording> GraphRecorder::end(std::unique_ptr<Recording> earlier) {
   open_ = false;
   cudaGraph_t ended = nullptr;
   const cudaError_t code = cudaStreamEndCapture(stream_, &ended);
   const RecordedGraph graph(ended);
   cuda_check(code, "cudaStreamEndCapture");
-  cudaGraphExec_t& known = executable(slot);
-  if (known != nullptr) {
-    cudaGraphExecUpdateResultInfo info{};
-    if (cudaGraphExecUpdate(known, graph.get(), &info) != cudaSuccess) {
-      cudaGetLastError();  // the operations differ: no error, a reason to begin anew
-      cuda_check(cudaGraphExecDestroy(std::exchange(known, nullptr)), "cudaGraphExecDestroy");
-    }
+  auto* const known = dynamic_cast<ExecutableGraph*>(earlier.get());
+  if (known == nullptr || !known->update(graph.get())) {
+    earlier.reset();
+    earlier = std::make_unique<ExecutableGraph>(graph.get(), stream_);
   }
-  if (known == nullptr) {
-    // By themselves all nodes would have the priority of the stream that the graph is launched on.
-    cuda_check(cudaGraphInstantiate(&known, graph.get(), cudaGraphInstantiateFlagUseNodePriority),
-               "cudaGraphInstantiate");
-  }
-  replay(slot);
-}
-
-void Recordings::replay(RecordingSlot slot) {
-  cuda_check(cudaGraphLaunch(executable(slot), stream_), "cudaGraphLaunch");
+  earlier->replay();
+  return earlier;
 }
 
 }  // namespace perfbench::engine::cuda

@@ -77,14 +77,14 @@ __global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands)
 }
 
 // What the backward pass needs of a query's row beside its vectors.
-struct RowStatistics {
+struct QueryStatistics {
   float logsumexp;
   float delta;
 };
 
 // Rows [first, first + kRows); of rows that do not exist every weight becomes 0.
 template <int kRows, int kThreads>
-__device__ void load_statistics(RowStatistics* to, const BackwardOperands& operands, std::int64_t statistics,
+__device__ void load_statistics(QueryStatistics* to, const BackwardOperands& operands, std::int64_t statistics,
                                 std::int64_t first) {
   for (int i = static_cast<int>(threadIdx.x); i < kRows; i += kThreads) {
     const bool present = first + i < operands.problem.dims.seq_len;
@@ -98,7 +98,7 @@ struct PairGradient {
   float dscore;
 };
 // sum: query . key; dweight: dcontext . value.
-__device__ inline PairGradient pair_gradient(float sum, float dweight, const RowStatistics& row, float scale) {
+__device__ inline PairGradient pair_gradient(float sum, float dweight, const QueryStatistics& row, float scale) {
   const float difference = scaled_score(sum, scale) - row.logsumexp;
   const float weight = exp_of_difference(difference > 0 ? 0.0F : difference);  // and not fminf: a NaN stays
   return {weight, weight * (dweight - row.delta)};
@@ -108,7 +108,7 @@ __device__ inline PairGradient pair_gradient(float sum, float dweight, const Row
 struct PairTile {
   std::int64_t query;
   std::int64_t key;
-  const RowStatistics* statistics;  // of `query` on
+  const QueryStatistics* statistics;  // of `query` on
   float scale;
   const Places& places;
 };
@@ -173,7 +173,7 @@ struct QueryShape {
     o.value = layout.take(2 * kKeyTile * sizeof(T));
     o.dscores = layout.take(kQueries * kScoreRow * sizeof(T));
     o.places = layout.take(kWarps * kTile * kTile * sizeof(float));
-    o.statistics = layout.take(kQueries * sizeof(RowStatistics));
+    o.statistics = layout.take(kQueries * sizeof(QueryStatistics));
     o.bytes = layout.bytes();
     return o;
   }
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   const T* const my_query = query + warp * kTile * Shape::kRow;
   const T* const my_dcontext = dcontext + warp * kTile * Shape::kRow;
   T* const dscores = reinterpret_cast<T*>(memory + Shape::kOffsets.dscores) + warp * kTile * Shape::kScoreRow;
-  RowStatistics* const statistics = reinterpret_cast<RowStatistics*>(memory + Shape::kOffsets.statistics);
+  QueryStatistics* const statistics = reinterpret_cast<QueryStatistics*>(memory + Shape::kOffsets.statistics);
   const Places places =
       Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places) + warp * kTile * kTile);
   const std::int64_t my_row = row + warp * kTile;
@@ -274,7 +274,7 @@ struct KeyShape {
     o.weights = layout.take(kWarps * kScoreTile * sizeof(T));
     o.dscores = layout.take(kWarps * kScoreTile * sizeof(T));
     o.places = layout.take(kWarps * kTile * kTile * sizeof(float));
-    o.statistics = layout.take(2 * kQueries * sizeof(RowStatistics));
+    o.statistics = layout.take(2 * kQueries * sizeof(QueryStatistics));
     o.bytes = layout.bytes();
     return o;
   }
@@ -312,7 +312,7 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   T* const value = reinterpret_cast<T*>(memory + Shape::kOffsets.value);
   T* const query_tiles = reinterpret_cast<T*>(memory + Shape::kOffsets.query);
   T* const dcontext_tiles = reinterpret_cast<T*>(memory + Shape::kOffsets.dcontext);
-  RowStatistics* const statistics_tiles = reinterpret_cast<RowStatistics*>(memory + Shape::kOffsets.statistics);
+  QueryStatistics* const statistics_tiles = reinterpret_cast<QueryStatistics*>(memory + Shape::kOffsets.statistics);
 
   const FlashProblem& problem = operands.problem;
   const AttentionDims& d = problem.dims;

@@ -13,20 +13,20 @@ namespace {
 
 enum class Statistics { compute, given };
 
-struct RowStatistics {
+struct SavedStatistics {
   float* mean;  // [N], or nullptr for rmsnorm
   float* rstd;  // [N]
 };
 
-RowStatistics statistics_of(const TensorView& saved, std::int64_t rows, spec::NormKind kind) {
+SavedStatistics statistics_of(const TensorView& saved, std::int64_t rows, spec::NormKind kind) {
   auto* const first = saved.as<float>();
-  return kind == spec::NormKind::layernorm ? RowStatistics{first, first + rows} : RowStatistics{nullptr, first};
+  return kind == spec::NormKind::layernorm ? SavedStatistics{first, first + rows} : SavedStatistics{nullptr, first};
 }
 
 struct ForwardShape {
   Parameter weight;
   Parameter bias;
-  RowStatistics statistics;
+  SavedStatistics statistics;
   std::int64_t rows;
   std::int64_t width;
   double eps;
@@ -120,7 +120,7 @@ void forward(const NormForwardArgs& args, cudaStream_t stream) {
 
 struct BackwardShape {
   Parameter weight;
-  RowStatistics statistics;
+  SavedStatistics statistics;
   float* dweight;  // [blocks, 2, width]: of this block's rows, then dbias of them
   bool has_dbias;
   std::int64_t rows;

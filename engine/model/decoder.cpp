@@ -61,7 +61,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
 }
 
 Decoder::State Decoder::new_state(std::size_t chunk) const {
-  return {.layers = std::vector<LayerState>(chunks_[chunk].layers.size()), .dx_RM = {}};
+  return {.layers = std::vector<LayerState>(chunks_[chunk].layers.size()), .dx_RM = {}, .last_layer = {}};
 }
 
 Tensor Decoder::stream(std::int64_t layer, const char* name) const {
@@ -80,10 +80,11 @@ Tensor Decoder::new_output_gradient(std::size_t chunk) const {
 Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM, State& state) {
   PhaseClock::Scope forward(context_.clock, Phase::forward);
   Chunk& chunk = chunks_[index];
-  if (chunk.part.embeds) x_RM = embed(batch);
-  x_RM = layers_forward(chunk, std::move(x_RM), state);
+  Ahead ahead;
+  if (chunk.part.embeds) x_RM = embed(chunk, batch, ahead);
+  x_RM = layers_forward(chunk, std::move(x_RM), state, ahead);
   if (!chunk.part.has_head) return x_RM;
-  state.dx_RM = loss(batch, x_RM);
+  state.dx_RM = loss(batch, x_RM, std::move(ahead.head));
   return {};
 }
 
@@ -105,11 +106,31 @@ void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& bo
   }
 }
 
+GatheredUnit Decoder::take(GatheredUnit& ahead, std::size_t unit) {
+  return ahead.submitted() ? std::exchange(ahead, GatheredUnit()) : gatherer_.gather(unit);
+}
+
+Decoder::HeadWeights Decoder::gather_head() {
+  HeadWeights weights;
+  weights.head = gatherer_.gather(store_.head());
+  if (run_.model.tied_embedding) weights.embedding = gatherer_.gather(store_.embedding());
+  return weights;
+}
+
+void Decoder::gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead) {
+  if (i < chunk.last_layer()) {
+    ahead.layer = gatherer_.gather(store_.layer(i + 1));
+  } else if (chunk.part.has_head) {
+    ahead.head = gather_head();
+  }
+}
+
 // A rank looks up the tokens whose rows it holds; the first adds the positions.
-Tensor Decoder::embed(const Microbatch& batch) {
+Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead) {
   const RangeSpan range = range_of(store_.embedding());
   const auto& tp = shared_.tensor_parallel;
   GatheredUnit weights = gatherer_.gather(store_.embedding());
+  if (prefetches()) ahead.layer = gatherer_.gather(store_.layer(chunk.part.first_layer));
   weights.wait(context_.clock);
   Tensor x_RM = stream(0, "layer_input");
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
@@ -123,33 +144,32 @@ Tensor Decoder::embed(const Microbatch& batch) {
   return x_RM;
 }
 
-Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state) {
+Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& ahead) {
   const std::int64_t first = chunk.part.first_layer;
-  GatheredUnit next = gatherer_.gather(store_.layer(first));
-  for (std::int64_t i = first; i <= chunk.last_layer(); ++i) {
-    GatheredUnit weights = std::exchange(next, GatheredUnit());
-    const bool more = i < chunk.last_layer();
+  const std::int64_t last = chunk.last_layer();
+  for (std::int64_t i = first; i <= last; ++i) {
     const RangeSpan range = range_of(store_.layer(i));
-    if (more && prefetches()) next = gatherer_.gather(store_.layer(i + 1));
+    GatheredUnit weights = take(ahead.layer, store_.layer(i));
+    if (prefetches()) gather_after(chunk, i, ahead);
     weights.wait(context_.clock);
     run_layer(chunk.layer_forward, [&] {
       x_RM = chunk.layer(i).forward(weights, std::move(x_RM), chunk.state(i, state));
       if (records_layers()) chunk.state(i, state).finish_offload();
     });
+    if (i == last && chunk.part.has_head && prefetches()) state.last_layer = std::exchange(weights, GatheredUnit());
     weights = GatheredUnit();
     if (i > first) chunk.state(i - 1, state).finish_offload();
-    if (more && !prefetches()) next = gatherer_.gather(store_.layer(i + 1));
   }
-  chunk.state(chunk.last_layer(), state).finish_offload();
+  chunk.state(last, state).finish_offload();
   return x_RM;
 }
 
-Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
+Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights) {
   const RangeSpan range = range_of(store_.head());
   const bool tied = run_.model.tied_embedding;
   const ParameterPlace unembedding = tied ? embedding_->tokens : head_->unembedding.value();
-  GatheredUnit head = gatherer_.gather(store_.head());
-  GatheredUnit embedding = tied ? gatherer_.gather(store_.embedding()) : GatheredUnit();
+  if (!weights.head.submitted()) weights = gather_head();
+  auto& [head, embedding] = weights;
   head.wait(context_.clock);
   if (tied) embedding.wait(context_.clock);
   GradientTarget head_gradients = gatherer_.open_gradient(store_.head());
@@ -181,11 +201,11 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM) {
 Tensor Decoder::layers_backward(Chunk& chunk, Tensor dx_RM, State& state) {
   const std::int64_t first = chunk.part.first_layer;
   const std::int64_t last = chunk.last_layer();
-  GatheredUnit next = gatherer_.gather(store_.layer(last));
+  GatheredUnit next = take(state.last_layer, store_.layer(last));
   chunk.layer(last).begin_fetch(chunk.state(last, state));
   for (std::int64_t i = last; i >= first; --i) {
-    GatheredUnit weights = std::exchange(next, GatheredUnit());
     const RangeSpan range = range_of(store_.layer(i));
+    GatheredUnit weights = take(next, store_.layer(i));
     if (i > first && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
     weights.wait(context_.clock);
     GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
@@ -195,7 +215,6 @@ Tensor Decoder::layers_backward(Chunk& chunk, Tensor dx_RM, State& state) {
               [&] { dx_RM = chunk.layer(i).backward(weights, gradients, std::move(dx_RM), chunk.state(i, state)); });
     weights = GatheredUnit();
     gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
-    if (i > first && !prefetches()) next = gatherer_.gather(store_.layer(i - 1));
   }
   return dx_RM;
 }

@@ -1,5 +1,5 @@
 // This rank's chunks of the decoder, each forward and backward: the first of the model embeds, the last makes the loss.
-// Units are gathered just before they are used and released just after.
+// Units are gathered just before they are used, or beside what comes before them, and released just after.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,8 @@ class Decoder {
   struct State {
     std::vector<LayerState> layers;
     Tensor dx_RM;  // from the loss
+    // The way back begins with the layer that the way forward ended with: gathered once, it costs its memory meanwhile.
+    GatheredUnit last_layer;
   };
   // `chunk` counts from 0 among this rank's. Of several chunks and microbatches each has a state.
   std::size_t chunks() const { return chunks_.size(); }
@@ -72,20 +74,36 @@ class Decoder {
     std::int64_t last_layer() const { return part.first_layer + part.layers - 1; }
   };
 
-  Tensor embed(const Microbatch& batch);
+  // A tied embedding is the unembedding, too.
+  struct HeadWeights {
+    GatheredUnit head;
+    GatheredUnit embedding;
+  };
+  // What was submitted before its turn on the way forward.
+  struct Ahead {
+    GatheredUnit layer;
+    HeadWeights head;
+  };
+
+  Tensor embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead);
   // The residual stream and its gradient, by this rank's rows.
-  Tensor layers_forward(Chunk& chunk, Tensor x_RM, State& state);
-  Tensor loss(const Microbatch& batch, const Tensor& x_RM);
+  Tensor layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& ahead);
+  Tensor loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights);
   Tensor layers_backward(Chunk& chunk, Tensor dx_RM, State& state);
   void embed_backward(const Microbatch& batch, const Tensor& dx_RM);
   Tensor stream(std::int64_t layer, const char* name) const;
+  // A unit that was submitted before its turn, or is submitted now.
+  GatheredUnit take(GatheredUnit& ahead, std::size_t unit);
+  HeadWeights gather_head();
+  // What has layer i's computation beside it on the way forward.
+  void gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead);
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
   // scan on a device that records: one recording serves all layers. What runs beside a layer then begins and ends
   // within it or outside of it.
   bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
   void run_layer(RecordedWork& recording, const std::function<void()>& body);
-  bool prefetches() const { return run_.fsdp_prefetch > 0; }
+  bool prefetches() const { return run_.fsdp_prefetch > 0 && context_.collectives.mesh().size(Axis::fsdp) > 1; }
 
   Context& context_;
   const spec::RunSpec& run_;

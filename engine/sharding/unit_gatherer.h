@@ -22,6 +22,7 @@ struct CastRule {
 class GatheredUnit {
  public:
   GatheredUnit() = default;
+  bool submitted() const { return whole_.defined(); }
   void wait(PhaseClock& clock);
   TensorView weight(const ParameterPlace& at) const { return whole_.slice(at.offset, at.shape); }
   // Undefined where the model has no such parameter.

@@ -101,6 +101,30 @@ TEST(DryWalk, OverlappingCommunicationCostsASecondLayersWeightsAndGradient) {
   EXPECT_NEAR(static_cast<double>(overlapped), static_cast<double>(4 * layer_bytes), static_cast<double>(2 * slack));
 }
 
+// Where the vocabulary decides it, the peak is beside the loss, where the last layer waits for its way back.
+TEST(DryWalk, KeepingTheLastLayerCostsItsWeightsBesideTheLoss) {
+  auto run = llama_tiny();
+  run.model.vocab_size = 5000;
+  run.mesh.ici.fsdp = 4;
+  run.fsdp_prefetch = 1;
+  const auto kept = dry_walk(run, 0).peak.gathered_bytes;
+  run.fsdp_prefetch = 0;
+  const auto alone = dry_walk(run, 0).peak.gathered_bytes;
+  EXPECT_EQ(kept - alone, rounded(unit_layouts(run.model, Mesh(run.mesh, 0)).at(1).elements * 4));
+}
+
+// One rank along fsdp sends nothing: to round the next layer's weights early would only hold them.
+TEST(DryWalk, NothingIsGatheredAheadWhereNothingIsSent) {
+  auto run = llama_tiny();
+  run.precision = spec::Precision::bf16;
+  run.model.vocab_size = 64;
+  run.mesh.ici.dp = 2;
+  run.fsdp_prefetch = 1;
+  const auto ahead = spec::to_json_line(dry_walk(run, 0));
+  run.fsdp_prefetch = 0;
+  EXPECT_EQ(ahead, spec::to_json_line(dry_walk(run, 0)));
+}
+
 // Master weights, gradients and two moments: four f32 per parameter, cut over fsdp; alignment costs at most 64 bytes a
 // parameter, padding to the shards at most 64 bytes a shard and unit, and the arena at most 256 bytes a unit.
 TEST(DryWalk, StatesAreCutOverFsdpAndCopiedOverDp) {
@@ -147,17 +171,21 @@ TEST(DryWalk, KeptBf16WeightsCostTwoBytesAParameterAndSaveTheGatheredOnes) {
 TEST(DryWalk, FsdpTrafficIsTwoGathersAndOneReductionOfEveryLayer) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = 4;
-  std::map<std::string, spec::AxisTraffic> by_kind;
-  for (const auto& t : dry_walk(run, 0).traffic) {
-    if (t.axis == "fsdp") by_kind[t.collective] = t;
-  }
   const std::int64_t units = run.model.layers + 2;
-  // Forward and backward for layers, once for the embedding lookup and once for the head.
-  EXPECT_EQ(by_kind["all_gather"].messages, 2 * run.model.layers + 2);
-  EXPECT_EQ(by_kind["reduce_scatter"].messages, units);
-  const std::int64_t whole = by_kind["reduce_scatter"].payload_bytes;
-  EXPECT_GE(whole, 4 * spec::count_parameters(run.model).total);
-  EXPECT_EQ(by_kind["reduce_scatter"].sent_bytes, whole * 3 / 4);
+  for (const std::int64_t prefetch : {0, 1}) {
+    run.fsdp_prefetch = prefetch;
+    std::map<std::string, spec::AxisTraffic> by_kind;
+    for (const auto& t : dry_walk(run, 0).traffic) {
+      if (t.axis == "fsdp") by_kind[t.collective] = t;
+    }
+    // Forward and backward for layers, once for the embedding lookup and once for the head. Who has the memory to
+    // gather ahead keeps the last layer from one pass to the other.
+    EXPECT_EQ(by_kind["all_gather"].messages, 2 * run.model.layers + 2 - prefetch);
+    EXPECT_EQ(by_kind["reduce_scatter"].messages, units);
+    const std::int64_t whole = by_kind["reduce_scatter"].payload_bytes;
+    EXPECT_GE(whole, 4 * spec::count_parameters(run.model).total);
+    EXPECT_EQ(by_kind["reduce_scatter"].sent_bytes, whole * 3 / 4);
+  }
 }
 
 TEST(DryWalk, WalksEveryRankOfEveryMeshAlike) {

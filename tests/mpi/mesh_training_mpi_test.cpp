@@ -228,6 +228,26 @@ TEST(MeshTraining, PrefetchingChangesTheMemoryNotTheResult) {
   }
 }
 
+// Nor a bit of it: weights that are kept, or rounded earlier, are those of their turn.
+TEST(MeshTraining, PrefetchingChangesNoBit) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.precision = spec::Precision::bf16;
+    run.rounding = spec::Rounding::stochastic;
+    run.grad_accum = 2;
+    run.global_batch = 2 * world().size();
+    run.mesh.ici.fsdp = world().size();
+    run.fsdp_prefetch = 0;
+    const auto in_turn = TrainingRun(run, init_rule(run), collectives_of(run)).all_steps();
+    run.fsdp_prefetch = 1;
+    const auto ahead = TrainingRun(run, init_rule(run), collectives_of(run)).all_steps();
+    ASSERT_EQ(ahead.size(), in_turn.size());
+    for (std::size_t i = 0; i < ahead.size(); ++i) {
+      EXPECT_EQ(ahead[i].loss, in_turn[i].loss) << run.model.name << " step " << i;
+      EXPECT_EQ(ahead[i].grad_norm, in_turn[i].grad_norm) << run.model.name << " step " << i;
+    }
+  }
+}
+
 TEST(MeshTraining, AccumulationAndRematHoldOnAMesh) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.global_batch = 16;

@@ -1,0 +1,122 @@
+// What is sent beside which computation: the order of a step's gatherings, reductions, waits and operations.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/train/assembly.h"
+#include "tests/engine/example_runs.h"
+
+namespace perfbench::engine {
+namespace {
+
+using testing::ElementsAreArray;
+using Order = std::vector<std::string>;
+
+// Communicates nothing and notes what is submitted and waited for, by the names of units.
+class NotedUnits final : public Collectives {
+ public:
+  NotedUnits(const Mesh& mesh, Order& order) : Collectives(mesh, communication()), order_(order) {}
+  void set_units(ParameterStore& store) { store_ = &store; }
+
+ private:
+  using State = std::unique_ptr<Pending::State>;
+  class Noted final : public Pending::State {
+   public:
+    Noted(Order& order, std::string what) : order_(order), what_(std::move(what)) {}
+    void wait() override { order_.push_back(what_); }
+
+   private:
+    Order& order_;
+    std::string what_;
+  };
+
+  // A unit's own shard, or of its size: what an embedding's second gradient is reduced to.
+  std::string unit_of(const TensorView& shard) const {
+    std::string of_size;
+    for (const auto& unit : store_->units()) {
+      if (unit.weight.view().data == shard.data || unit.gradient.view().data == shard.data) return unit.layout.name;
+      if (unit.layout.shard_elements == shard.elements()) of_size = unit.layout.name;
+    }
+    return of_size;
+  }
+  State do_all_gather(const Channel&, TensorView, TensorView shard) override {
+    order_.push_back("gather " + unit_of(shard));
+    return std::make_unique<Noted>(order_, "use " + unit_of(shard));
+  }
+  State do_reduce_scatter(const Channel&, TensorView shard, TensorView) override {
+    order_.push_back("reduce " + unit_of(shard));
+    return std::make_unique<Noted>(order_, "settle " + unit_of(shard));
+  }
+  State do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
+  State do_all_reduce(const Channel&, TensorView) override { return nullptr; }
+  State do_send(Axis, Heading, TensorView) override { return nullptr; }
+  State do_receive(Axis, Heading, TensorView) override { return nullptr; }
+  State do_copy(TensorView, TensorView) override { return nullptr; }
+
+  Order& order_;
+  ParameterStore* store_ = nullptr;
+};
+
+// One operation of each part of the model.
+class NotedOperations final : public TraceSink {
+ public:
+  explicit NotedOperations(Order& order) : order_(order) {}
+  void begin(TraceLane, const TraceSpan& span, std::int64_t) override {
+    static const std::set<std::string_view> kNoted{"embedding_forward", "attention_forward", "cross_entropy",
+                                                   "attention_backward", "embedding_backward"};
+    if (span.kind == spec::TraceKind::op && kNoted.contains(span.name)) order_.emplace_back(span.name);
+  }
+  void end(TraceLane, std::int64_t) override {}
+
+ private:
+  Order& order_;
+};
+
+// A step of two layers on two ranks.
+Order order_of_a_step(spec::RunSpec run, std::int64_t prefetch) {
+  run.model.layers = 2;
+  run.mesh.ici.fsdp = 2;
+  run.fsdp_prefetch = prefetch;
+  Order order;
+  auto collectives = std::make_unique<NotedUnits>(Mesh(run.mesh, 0), order);
+  NotedUnits& units = *collectives;
+  Backend backend{.device_memory = make_cpu_backing(), .host_memory = make_cpu_backing()};
+  backend.collectives = std::move(collectives);
+  backend.ops = make_dry_ops();
+  Assembly assembly(run, std::move(backend), {});
+  units.set_units(assembly.trainer().parameters());
+  NotedOperations operations(order);
+  assembly.context().set_trace(&operations);
+  assembly.trainer().step(0);
+  return order;
+}
+
+TEST(Overlap, EveryUnitIsGatheredBesideTheOneBeforeAndReducedBesideTheOneBehind) {
+  EXPECT_THAT(
+      order_of_a_step(llama_tiny(), 1),
+      ElementsAreArray(
+          {"gather embedding", "gather layers.0",    "use embedding",    "embedding_forward",  "gather layers.1",
+           "use layers.0",     "attention_forward",  "gather head",      "use layers.1",       "attention_forward",
+           "use head",         "cross_entropy",      "reduce head",      "gather layers.0",    "attention_backward",
+           "reduce layers.1",  "settle head",        "use layers.0",     "attention_backward", "reduce layers.0",
+           "settle layers.1",  "embedding_backward", "reduce embedding", "settle layers.0",    "settle embedding"}));
+}
+
+TEST(Overlap, WithoutPrefetchingEverythingIsWaitedForAtOnce) {
+  EXPECT_THAT(order_of_a_step(llama_tiny(), 0),
+              ElementsAreArray({"gather embedding",   "use embedding",      "embedding_forward", "gather layers.0",
+                                "use layers.0",       "attention_forward",  "gather layers.1",   "use layers.1",
+                                "attention_forward",  "gather head",        "use head",          "cross_entropy",
+                                "reduce head",        "settle head",        "gather layers.1",   "use layers.1",
+                                "attention_backward", "reduce layers.1",    "settle layers.1",   "gather layers.0",
+                                "use layers.0",       "attention_backward", "reduce layers.0",   "settle layers.0",
+                                "embedding_backward", "reduce embedding",   "settle embedding"}));
+}
+
+}  // namespace
+}  // namespace perfbench::engine

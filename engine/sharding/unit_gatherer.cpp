@@ -16,7 +16,7 @@ UnitGatherer::UnitGatherer(const Context& context, ParameterStore& store, const 
     : context_(context),
       store_(store),
       shards_(context.collectives.mesh().size(Axis::fsdp)),
-      open_reductions_(overlap == ReductionOverlap::next_unit ? 1 : 0),
+      overlap_(overlap),
       cast_(cast),
       microbatches_(microbatches),
       progress_(store.units().size()) {
@@ -74,6 +74,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   const UnitState& unit = store_.unit(index);
   GradientTarget target;
   target.unit_ = index;
+  target.opened_after_ = submitted_;
   if (shards_ == 1) {
     target.whole_ = unit.gradient;
     const bool first = !progress_[index].begun;
@@ -111,8 +112,14 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   }
   reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole, Lane::background);
   reductions_.push_back(std::move(reduction));
-  // A reduction older than the next layer's computation would only hold its memory.
-  while (reductions_.size() > open_reductions_) settle_oldest();
+  ++submitted_;
+  // Those that these gradients' computation has run beside would only hold their memory from here on.
+  settle_until(overlap_ == ReductionOverlap::next_unit ? target.opened_after_ : submitted_);
+}
+
+void UnitGatherer::settle_until(std::int64_t number) {
+  const std::int64_t settled = submitted_ - static_cast<std::int64_t>(reductions_.size());
+  for (std::int64_t i = settled; i < number; ++i) settle_oldest();
 }
 
 void UnitGatherer::settle_oldest() {
@@ -139,7 +146,7 @@ void UnitGatherer::reduce_over_replicas(std::size_t index) {
 }
 
 void UnitGatherer::finish_gradients() {
-  while (!reductions_.empty()) settle_oldest();
+  settle_until(submitted_);
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
   for (auto& pending : replica_reductions_) pending.wait();
   replica_reductions_.clear();

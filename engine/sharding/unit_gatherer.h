@@ -53,10 +53,11 @@ class GradientTarget {
   Tensor buffer_;  // behind whole_, unless that is the unit's gradient itself
   Write first_write_ = Write::overwrite;
   Additions additions_ = Additions::none;
+  std::int64_t opened_after_ = 0;  // so many reductions
 };
 
-// Whether a unit's reduction runs beside the computation of the next unit, which costs the memory of a second unit's
-// whole gradient, or is waited for at once.
+// Whether a unit's reduction runs beside the computation of the next gradients, which costs the memory of a second
+// unit's whole gradient (with a tied embedding, which is complete when the head is, of both), or is waited for at once.
 enum class ReductionOverlap { none, next_unit };
 
 class UnitGatherer {
@@ -94,6 +95,8 @@ class UnitGatherer {
   };
 
   void cast(TensorView out, const UnitState& unit);
+  // The first `number` of all reductions.
+  void settle_until(std::int64_t number);
   void settle_oldest();
   void reduce_over_replicas(std::size_t unit);
   void add_other_embedding();
@@ -101,12 +104,13 @@ class UnitGatherer {
   const Context& context_;
   ParameterStore& store_;
   std::int64_t shards_;
-  std::size_t open_reductions_;  // that may run beside computation
+  ReductionOverlap overlap_;
   CastRule cast_;
   Tensor rounding_step_;  // i32 [1], where casts draw
   std::int64_t microbatches_;
-  std::vector<Progress> progress_;  // by unit
-  std::deque<Reduction> reductions_;
+  std::vector<Progress> progress_;    // by unit
+  std::deque<Reduction> reductions_;  // under way, in the order of submission
+  std::int64_t submitted_ = 0;
   std::vector<Pending> replica_reductions_;
 };
 

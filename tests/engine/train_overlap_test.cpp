@@ -107,6 +107,19 @@ TEST(Overlap, EveryUnitIsGatheredBesideTheOneBeforeAndReducedBesideTheOneBehind)
            "settle layers.1",  "embedding_backward", "reduce embedding", "settle layers.0",    "settle embedding"}));
 }
 
+// The gradient of the unembedding and that of the head are complete at the same time: none waits for the other.
+TEST(Overlap, ATiedEmbeddingIsReducedBesideTheLastLayer) {
+  EXPECT_THAT(
+      order_of_a_step(gpt_tiny(), 1),
+      ElementsAreArray(
+          {"gather embedding",   "gather layers.0",   "use embedding",      "embedding_forward", "gather layers.1",
+           "use layers.0",       "attention_forward", "gather head",        "gather embedding",  "use layers.1",
+           "attention_forward",  "use head",          "use embedding",      "cross_entropy",     "reduce embedding",
+           "reduce head",        "gather layers.0",   "attention_backward", "reduce layers.1",   "settle embedding",
+           "settle head",        "use layers.0",      "attention_backward", "reduce layers.0",   "settle layers.1",
+           "embedding_backward", "reduce embedding",  "settle layers.0",    "settle embedding"}));
+}
+
 TEST(Overlap, WithoutPrefetchingEverythingIsWaitedForAtOnce) {
   EXPECT_THAT(order_of_a_step(llama_tiny(), 0),
               ElementsAreArray({"gather embedding",   "use embedding",      "embedding_forward", "gather layers.0",

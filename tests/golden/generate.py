@@ -205,8 +205,8 @@ def write():
 
 def check():
     found = []
-    strays = {p.stem for p in FOLDER.glob("*.json")} - RUNS.keys()
-    found += [f"{name}.json: no such run" for name in sorted(strays)]
+    training_runs = {p.stem for p in FOLDER.glob("*.json") if "torch_version" in json.loads(p.read_text())}
+    found += [f"{name}.json: no such run" for name in sorted(training_runs - RUNS.keys())]
     for name in RUNS:
         path = FOLDER / f"{name}.json"
         if path.exists():

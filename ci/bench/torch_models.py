@@ -22,7 +22,8 @@ def config_of(model):
     def known(kind, fields):
         return {field.name: fields[field.name] for field in dataclasses.fields(kind) if field.name in fields}
 
-    return ModelConfig(**{**known(ModelConfig, model), "position": PositionConfig(**known(PositionConfig, model["position"]))})
+    position = PositionConfig(**known(PositionConfig, model["position"]))
+    return ModelConfig(**{**known(ModelConfig, model), "position": position, "moe": None})
 
 
 def make_norm(c):

@@ -10,7 +10,8 @@ import sys
 
 import torch
 
-from models import PERTURB_STD, ModelConfig, PositionConfig, initial_parameters, mean_cross_entropy
+from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters
+from routing import MoeConfig
 from streams import synthetic_tokens
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -22,7 +23,11 @@ FORMAT_VERSION = 1
 CHECK_RELATIVE = 1e-10
 CHECK_ABSOLUTE = 1e-10
 
-EXACT = ("initial_parameter_norm",)  # the same in fp32 and fp64: parameters start as fp32 numbers
+# The same in fp32 and fp64: parameters start as fp32 numbers, and no choice of an expert hangs on rounding.
+EXACT = ("initial_parameter_norm", "dropped_choices")
+
+# An fp32 program may be off by this multiple of what the fp32 runs here are (README.md).
+OTHER_ORDERS = 8
 
 OPTIMIZER = {
     "learning_rate": 1e-2,
@@ -35,6 +40,10 @@ OPTIMIZER = {
     "decay_steps": 6,
     "min_lr_ratio": 0.1,
 }
+# AdamW moves a weight whose gradient is off by d by up to learning_rate * d / eps: a larger eps keeps the router's
+# logits within 1e-5 of fp64's, where the seed of the runs with experts has no two logits that near to each other.
+EXPERT_OPTIMIZER = {**OPTIMIZER, "eps": 1e-4}
+EXPERT_SEED = 1241
 
 GPT = ModelConfig(
     name="gpt-tiny", layers=2, d_model=32, n_heads=4, n_kv_heads=4, head_dim=8, d_ff=128, vocab_size=97, max_seq_len=16,
@@ -49,20 +58,38 @@ LLAMA31_POSITION = PositionConfig(
     rope_theta=500000.0, rope_layout="interleaved", rope_scaling="llama3", rope_factor=8.0, rope_low_freq_factor=1.0,
     rope_high_freq_factor=4.0, rope_original_context=8,
 )  # fmt: skip
+MIXTRAL = dataclasses.replace(LLAMA, name="moe-tiny", moe=MoeConfig(n_experts=4, d_ff=48, load_balance_weight=0.02))
+MIXTRAL_CAPACITY = dataclasses.replace(
+    MIXTRAL, name="moe-tiny-capacity", moe=dataclasses.replace(MIXTRAL.moe, capacity_factor=0.9)
+)
+GSHARD = dataclasses.replace(
+    LLAMA, name="gshard-tiny", layers=3, n_kv_heads=4, activation="geglu", tied_embedding=True,
+    moe=MoeConfig(
+        n_experts=8, d_ff=48, layer_stride=2, activation="relu", routing="top2_gshard", capacity_factor=1.25,
+        load_balance_weight=0.01,
+    ),
+)  # fmt: skip
 
 
-def run_spec(model, global_batch=3, grad_accum=1):
+def run_spec(model, global_batch=3, grad_accum=1, steps=6, seed=1234, optimizer=OPTIMIZER):
     """The fields of RunSpec that decide the numbers."""
+    model = dataclasses.asdict(model)
+    if model["moe"] is None:
+        del model["moe"]
     return {
-        "model": dataclasses.asdict(model),
+        "model": model,
         "seq_len": 16,
         "global_batch": global_batch,
         "grad_accum": grad_accum,
-        "steps": 6,
-        "seed": 1234,
-        "data": {"kind": "synthetic", "seed": 1234},
-        "optimizer": OPTIMIZER,
+        "steps": steps,
+        "seed": seed,
+        "data": {"kind": "synthetic", "seed": seed},
+        "optimizer": optimizer,
     }
+
+
+def expert_run(model, grad_accum=1):
+    return run_spec(model, 8, grad_accum, steps=4, seed=EXPERT_SEED, optimizer=EXPERT_OPTIMIZER)
 
 
 RUNS = {
@@ -74,6 +101,9 @@ RUNS = {
     "qwen-tiny": run_spec(dataclasses.replace(LLAMA, name="qwen-tiny", bias="qkv")),
     "gpt-tiny-accum2": run_spec(GPT, global_batch=6, grad_accum=2),
     "llama-tiny-geglu": run_spec(dataclasses.replace(LLAMA, name="llama-tiny-geglu", activation="geglu")),
+    "moe-tiny": expert_run(MIXTRAL),
+    "moe-tiny-capacity": expert_run(MIXTRAL_CAPACITY, grad_accum=2),
+    "gshard-tiny": expert_run(GSHARD),
 }
 
 
@@ -99,32 +129,51 @@ def norms(tensors):
     return {name: t.detach().double().norm().item() for name, t in tensors.items()}
 
 
+def joined(microbatches, field, rows):
+    """A field of every expert layer's Routing, [layer, sequence, ...], from one list of layers a microbatch."""
+    return torch.cat([torch.stack([getattr(layer, field) for layer in m]) for m in microbatches], dim=1)[:, rows]
+
+
 def train(run, dtype, row_order=None):
-    """Losses and gradient norms of every step; norms of initial and final parameters and of the first gradients."""
+    """What a file holds of a run; and of every step with experts the router's logits and choices, [layer, B, T, ...]."""
     config, optimizer_spec = ModelConfig.from_json(run["model"]), run["optimizer"]
     params = {n: p.to(dtype).requires_grad_() for n, p in initial_parameters(config, run["seed"]).items()}
     optimizer = adamw(optimizer_spec, params)
     out = {"loss": [], "gradient_norm": [], "initial_parameter_norm": norms(params)}
+    if config.moe is not None:
+        out |= {"auxiliary_loss": [], "dropped_choices": []}
+    routed = []
     batch = run["global_batch"]
+    row_order = row_order or list(range(batch))
     for step in range(run["steps"]):
         tokens = synthetic_tokens(step * batch, batch, run["seq_len"], config.vocab_size, run["data"]["seed"])
-        tokens = tokens if row_order is None else tokens[row_order]
         optimizer.zero_grad()
-        loss = 0.0
-        for microbatch in tokens.chunk(run["grad_accum"]):
-            part = mean_cross_entropy(config, params, microbatch) / run["grad_accum"]
-            part.backward()
+        loss, auxiliary_loss, routings = 0.0, 0.0, []
+        for microbatch in tokens[row_order].chunk(run["grad_accum"]):
+            cross_entropy, layers = forward(config, params, microbatch)
+            part = objective = cross_entropy / run["grad_accum"]
+            if config.moe is not None:
+                auxiliary = sum(layer.auxiliary_loss for layer in layers) / run["grad_accum"]
+                objective = part + config.moe.load_balance_weight * auxiliary
+                auxiliary_loss += auxiliary.item()
+                routings.append(layers)
+            objective.backward()
             loss += part.item()
         if step == 0:
             out["first_gradient_norm"] = norms({name: p.grad for name, p in params.items()})
         out["loss"].append(loss)
         norm = torch.nn.utils.clip_grad_norm_(params.values(), optimizer_spec["clip_norm"], foreach=False)
         out["gradient_norm"].append(norm.item())
+        if config.moe is not None:
+            rows = torch.tensor(row_order).argsort()  # back to the order of the data
+            out["auxiliary_loss"].append(auxiliary_loss)
+            out["dropped_choices"].append((~joined(routings, "kept_BTK", rows)).sum().item())
+            routed.append((joined(routings, "logits_BTE", rows).detach(), joined(routings, "choice_BTK", rows)))
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(optimizer_spec, step)
         optimizer.step()
     out["final_parameter_norm"] = norms(params)
-    return out
+    return out, routed
 
 
 def row_orders(batch):
@@ -143,11 +192,24 @@ def deviation(wide, narrows):
     return float(f"{max(abs(n - wide) for n in narrows):.2g}")
 
 
+def choices_in_fp32(run, wide, narrows):
+    """By step how near the router came to other choices. Raises where another fp32 program might choose otherwise."""
+    gaps, logit_off = [], []
+    for step, (logits, choices) in enumerate(wide):
+        assert all(torch.equal(n[step][1], choices) for n in narrows), f"step {step}: fp32 runs choose otherwise"
+        ranked = logits.sort(dim=-1, descending=True).values[..., : run["model"]["moe"]["top_k"] + 1]
+        gaps.append((ranked[..., :-1] - ranked[..., 1:]).min().item())
+        logit_off.append(max(deviation(logits.flatten().tolist(), [n[step][0].flatten().tolist() for n in narrows])))
+    # 2: both logits may be off
+    assert min(gaps) > 2 * OTHER_ORDERS * max(logit_off), f"logits {gaps} apart, off by {logit_off}: a near tie"
+    return {"smallest_choice_gap": gaps, "fp32_abs_diff_router_logit": logit_off}
+
+
 def golden(name):
     run = RUNS[name]
     model = run["model"]
-    wide = train(run, torch.float64)
-    narrows = [train(run, torch.float32, order) for order in row_orders(run["global_batch"])]
+    wide, wide_routed = train(run, torch.float64)
+    narrows, narrows_routed = zip(*(train(run, torch.float32, order) for order in row_orders(run["global_batch"])))
     params = initial_parameters(ModelConfig.from_json(model), run["seed"])
     tokens = synthetic_tokens(0, 1, run["seq_len"], model["vocab_size"], run["data"]["seed"])
     return {
@@ -163,6 +225,7 @@ def golden(name):
         "learning_rate": [learning_rate(run["optimizer"], s) for s in range(run["steps"])],
         **wide,
         **{f"fp32_abs_diff_{key}": deviation(wide[key], [n[key] for n in narrows]) for key in wide if key not in EXACT},
+        **(choices_in_fp32(run, wide_routed, narrows_routed) if "moe" in model else {}),
     }
 
 

@@ -1,14 +1,17 @@
 """The decoder families in plain PyTorch: the simple thing that the engine must equal. Field names are ModelSpec's.
 
-Dims: B sequences, T positions, M d_model, H query heads, K key/value heads, D head_dim, F d_ff, V vocabulary.
+Dims: B sequences, T positions, M d_model, H query heads, K key/value heads, D head_dim, F d_ff, V vocabulary; those of
+experts are in routing.py.
 """
 
 import math
 from dataclasses import dataclass, field
+from typing import Optional
 
 import torch
 import torch.nn.functional as F
 
+from routing import MoeConfig, route
 from streams import normal_tensor
 
 PERTURB_STD = 0.1  # norm weights (around 1) and biases (around 0), so that a golden sees them
@@ -43,15 +46,20 @@ class ModelConfig:
     bias: str = "none"
     tied_embedding: bool = False
     position: PositionConfig = field(default_factory=PositionConfig)
+    moe: Optional[MoeConfig] = None  # None: a dense model
     init_std: float = 0.02
 
     @classmethod
     def from_json(cls, fields):
-        return cls(**{**fields, "position": PositionConfig(**fields["position"])})
+        moe = MoeConfig(**fields["moe"]) if "moe" in fields else None
+        return cls(**{**fields, "position": PositionConfig(**fields["position"]), "moe": moe})
 
-    @property
-    def gated(self):
-        return self.activation in ("swiglu", "geglu")
+    def has_experts(self, layer):
+        return self.moe is not None and layer % self.moe.layer_stride == 0
+
+
+def gated(activation):
+    return activation in ("swiglu", "geglu")
 
 
 def parameter_shapes(c):
@@ -70,6 +78,19 @@ def parameter_shapes(c):
         if biased:
             shapes[name + ".bias"] = (out_dim,)
 
+    def feed_forward():
+        if gated(c.activation):
+            linear(f"layers.{l}.gate", c.d_ff, c.d_model, biased)
+        linear(f"layers.{l}.up", c.d_ff, c.d_model, biased)
+        linear(f"layers.{l}.down", c.d_model, c.d_ff, biased)
+
+    def experts(moe):
+        linear(f"layers.{l}.router", moe.n_experts, c.d_model, False)
+        if gated(moe.activation):
+            shapes[f"layers.{l}.experts.gate.weight"] = (moe.n_experts, moe.d_ff, c.d_model)
+        shapes[f"layers.{l}.experts.up.weight"] = (moe.n_experts, moe.d_ff, c.d_model)
+        shapes[f"layers.{l}.experts.down.weight"] = (moe.n_experts, c.d_model, moe.d_ff)
+
     q_dim, kv_dim, biased = c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim, c.bias == "all"
     for l in range(c.layers):
         norm(f"layers.{l}.attention_norm")
@@ -78,10 +99,10 @@ def parameter_shapes(c):
         linear(f"layers.{l}.value", kv_dim, c.d_model, c.bias != "none")
         linear(f"layers.{l}.out", c.d_model, q_dim, biased)
         norm(f"layers.{l}.mlp_norm")
-        if c.gated:
-            linear(f"layers.{l}.gate", c.d_ff, c.d_model, biased)
-        linear(f"layers.{l}.up", c.d_ff, c.d_model, biased)
-        linear(f"layers.{l}.down", c.d_model, c.d_ff, biased)
+        if c.has_experts(l):
+            experts(c.moe)
+        else:
+            feed_forward()
     norm("final_norm")
     if not c.tied_embedding:
         shapes["unembedding"] = (c.vocab_size, c.d_model)
@@ -169,27 +190,55 @@ def gelu_tanh(x):
     return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x.pow(3))))
 
 
+def activate(activation, up, gate):
+    """What enters the down projection; gate() is called by gated activations only."""
+    if activation == "swiglu":
+        return F.silu(gate()) * up
+    if activation == "geglu":
+        return gelu_tanh(gate()) * up
+    return {"gelu_tanh": gelu_tanh, "relu": F.relu}[activation](up)
+
+
 def feed_forward(c, params, layer, x_BTM):
     up_BTF = linear(params, layer + "up", x_BTM)
-    if c.activation == "gelu_tanh":
-        hidden_BTF = gelu_tanh(up_BTF)
-    else:
-        gate_BTF = linear(params, layer + "gate", x_BTM)
-        hidden_BTF = (F.silu(gate_BTF) if c.activation == "swiglu" else gelu_tanh(gate_BTF)) * up_BTF
+    hidden_BTF = activate(c.activation, up_BTF, lambda: linear(params, layer + "gate", x_BTM))
     return linear(params, layer + "down", hidden_BTF)
 
 
-def mean_cross_entropy(c, params, tokens_BT1):
-    """Mean over all positions, in the dtype of the parameters; tokens [B, T+1] hold inputs and shifted targets."""
+def expert_feed_forward(moe, params, layer, x_BTM):
+    """The output and how it was routed. Every expert computes every token, with weight 0 where it was not chosen."""
+    routing = route(moe, linear(params, layer + "router", x_BTM))
+    gate_BTK = routing.gate_BTK * routing.kept_BTK
+    y_BTM = torch.zeros_like(x_BTM)
+    for e in range(moe.n_experts):
+        up_BTF = x_BTM @ params[layer + "experts.up.weight"][e].T
+        hidden_BTF = activate(moe.activation, up_BTF, lambda: x_BTM @ params[layer + "experts.gate.weight"][e].T)
+        weight_BT = (gate_BTK * (routing.choice_BTK == e)).sum(-1)
+        y_BTM = y_BTM + weight_BT[..., None] * (hidden_BTF @ params[layer + "experts.down.weight"][e].T)
+    return y_BTM, routing
+
+
+def forward(c, params, tokens_BT1):
+    """Mean cross-entropy over all positions, in the dtype of the parameters, and the routing of each expert layer.
+
+    tokens [B, T+1] hold inputs and shifted targets.
+    """
     inputs_BT, targets_BT = tokens_BT1[:, :-1], tokens_BT1[:, 1:]
     x_BTM = params["token_embedding"][inputs_BT]
     if c.position.kind == "learned":
         x_BTM = x_BTM + params["position_embedding"][: inputs_BT.shape[1]]
+    routings = []
     for l in range(c.layers):
         layer = f"layers.{l}."
         x_BTM = x_BTM + attention(c, params, layer, normalise(c, params, layer + "attention_norm", x_BTM))
-        x_BTM = x_BTM + feed_forward(c, params, layer, normalise(c, params, layer + "mlp_norm", x_BTM))
+        normalised_BTM = normalise(c, params, layer + "mlp_norm", x_BTM)
+        if c.has_experts(l):
+            y_BTM, routing = expert_feed_forward(c.moe, params, layer, normalised_BTM)
+            routings.append(routing)
+        else:
+            y_BTM = feed_forward(c, params, layer, normalised_BTM)
+        x_BTM = x_BTM + y_BTM
     x_BTM = normalise(c, params, "final_norm", x_BTM)
     logits_BTV = x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T
     log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT[..., None])
-    return -log_likelihood_BT.mean()
+    return -log_likelihood_BT.mean(), routings

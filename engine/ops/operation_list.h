@@ -19,6 +19,12 @@
   OPERATION(cross_entropy, (const CrossEntropyArgs&))                         \
   OPERATION(cross_entropy_part, (const CrossEntropyPartArgs&))                \
   OPERATION(cross_entropy_whole, (const CrossEntropyWholeArgs&))              \
+  OPERATION(route_forward, (const RouteForwardArgs&))                         \
+  OPERATION(route_backward, (const RouteBackwardArgs&))                       \
+  OPERATION(dispatch, (const DispatchArgs&))                                  \
+  OPERATION(combine, (const CombineArgs&))                                    \
+  OPERATION(gates_backward, (const GatesBackwardArgs&))                       \
+  OPERATION(expert_product, (const ExpertProductArgs&))                       \
   OPERATION(adamw, (const AdamwArgs&))                                        \
   OPERATION(clip_scale, (TensorView, TensorView, double))                     \
   OPERATION(add, (TensorView, TensorView, TensorView))                        \

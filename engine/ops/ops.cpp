@@ -4,46 +4,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/core/error.h"
 #include "engine/core/stochastic_rounding.h"
+#include "engine/ops/operand_checks.h"
 
 namespace perfbench::engine {
 namespace {
-
-[[noreturn]] void mismatch(std::string_view op, std::string_view rule, std::initializer_list<TensorView> operands) {
-  std::string text = std::string(op) + ": operands do not fit, " + std::string(rule) + "; found";
-  for (const auto& t : operands) text += " " + std::string(dtype_name(t.dtype)) + to_string(t.shape);
-  throw LogicFault(text);
-}
-
-void require(bool holds, std::string_view op, std::string_view rule, std::initializer_list<TensorView> operands) {
-  if (!holds) mismatch(op, rule, operands);
-}
-
-bool is_float(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::bf16;
-}
-
-bool is_scalar_f64(const TensorView& t) {
-  return t.dtype == DType::f64 && t.elements() == 1;
-}
-
-// Tokens and width of a [N, width] operand.
-std::int64_t rows(const TensorView& t) {
-  return t.shape[0];
-}
-std::int64_t columns(const TensorView& t) {
-  return t.shape[1];
-}
-
-bool absent_or(const TensorView& t, const Shape& shape) {
-  return !t.defined() || t.shape == shape;
-}
-
-// A dx that takes part in attention or feed-forward has the type of its x.
-bool same(const TensorView& a, const TensorView& b) {
-  return a.shape == b.shape && a.dtype == b.dtype;
-}
 
 struct ProductShape {
   std::int64_t m = 0;
@@ -113,17 +78,6 @@ void check_weights(std::string_view op, const AttentionDims& d, spec::AttentionK
   const bool wanted = kind == spec::AttentionKind::dot_product;
   const bool fits = wanted ? weights.shape == Shape{d.batch, d.n_heads, d.seq_len, d.seq_len} : !weights.defined();
   require(fits, op, "dot_product holds [B, H, T, T] probabilities, flash none", {weights});
-}
-
-// Bytes of those operands that are there.
-template <class... View>
-std::int64_t bytes_of(const View&... operands) {
-  return ((operands.defined() ? operands.bytes() : 0) + ...);
-}
-
-// What is read of an output: what it held, where that is added to.
-std::int64_t held_bytes(const TensorView& out, Write write) {
-  return write == Write::accumulate ? bytes_of(out) : 0;
 }
 
 // Of a norm, without its statistics. With a residual x is written too.

@@ -19,7 +19,9 @@
 #include "engine/core/pending.h"
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
+#include "engine/ops/expert_operations.h"
 #include "engine/ops/operation_list.h"
+#include "engine/ops/operation_modes.h"
 #include "engine/ops/recording.h"
 #include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
@@ -28,20 +30,6 @@
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
-
-enum class Transpose { no, yes };
-// accumulate: adds to what the output holds.
-enum class Write { overwrite, accumulate };
-// Whether products of the same shape will be added to what one overwrites: who chooses algorithms by trial then tries
-// both while the result holds nothing yet.
-enum class Additions { none, follow };
-// Which line of FlopCounts a product belongs to.
-enum class FlopPart { attention_projection, attention_score, feed_forward, unembedding };
-// recompute: executed again for the backward pass; counted apart.
-enum class Pass { first, recompute };
-enum class Direction { forward, backward };
-// What becomes of a product before it is rounded and written.
-enum class Epilogue { none, gelu_tanh, gelu_tanh_gradient };
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
@@ -280,6 +268,13 @@ class Ops {
   void cross_entropy(const CrossEntropyArgs& args);
   void cross_entropy_part(const CrossEntropyPartArgs& args);
   void cross_entropy_whole(const CrossEntropyWholeArgs& args);
+  // expert_operations.h
+  void route_forward(const RouteForwardArgs& args);
+  void route_backward(const RouteBackwardArgs& args);
+  void dispatch(const DispatchArgs& args);
+  void combine(const CombineArgs& args);
+  void gates_backward(const GatesBackwardArgs& args);
+  void expert_product(const ExpertProductArgs& args);
   void adamw(const AdamwArgs& args);
   // scale[1] = min(1, clip_norm / (sqrt(square_sum[1]) + kClipNormFloor)), f64: what brings the norm of a gradient with
   // that sum of squares down to clip_norm. 1 when clip_norm is 0.

@@ -10,6 +10,7 @@ TracePart part_of(spec::TraceOp op) {
   using spec::TraceOp;
   switch (op) {
     case TraceOp::matmul:
+    case TraceOp::expert_product:
       return TracePart::gemm;
     case TraceOp::attention_forward:
     case TraceOp::attention_backward:
@@ -35,6 +36,11 @@ TracePart part_of(spec::TraceOp op) {
     case TraceOp::cross_entropy:
     case TraceOp::cross_entropy_part:
     case TraceOp::cross_entropy_whole:
+    case TraceOp::route_forward:
+    case TraceOp::route_backward:
+    case TraceOp::dispatch:
+    case TraceOp::combine:
+    case TraceOp::gates_backward:
     case TraceOp::add:
     case TraceOp::sum_parts:
     case TraceOp::cast:

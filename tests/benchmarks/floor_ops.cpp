@@ -134,6 +134,13 @@ class FloorOps final : public Ops {
   void do_cross_entropy_part(const CrossEntropyPartArgs&) override {}
   void do_cross_entropy_whole(const CrossEntropyWholeArgs&) override {}
   void do_sum_parts(TensorView, TensorView) override {}
+  // Of experts, which it is not asked for either.
+  void do_route_forward(const RouteForwardArgs&) override {}
+  void do_route_backward(const RouteBackwardArgs&) override {}
+  void do_dispatch(const DispatchArgs&) override {}
+  void do_combine(const CombineArgs&) override {}
+  void do_gates_backward(const GatesBackwardArgs&) override {}
+  void do_expert_product(const ExpertProductArgs&) override {}
   void do_clip_scale(TensorView, TensorView, double) override {}
   void do_add(TensorView out, TensorView, TensorView) override {
     pass(out.elements(), 2);

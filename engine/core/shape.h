@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace perfbench::engine {
@@ -14,7 +15,9 @@ class Shape {
   static constexpr std::size_t kMaxRank = 4;
 
   constexpr Shape() = default;
-  constexpr Shape(std::initializer_list<std::int64_t> dims) {
+  constexpr Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+
+  explicit constexpr Shape(std::span<const std::int64_t> dims) {
     for (const auto d : dims) {
       if (rank_ < kMaxRank) dims_[rank_++] = d;
     }

@@ -1,6 +1,7 @@
 // One pre-norm decoder layer: x + attention(norm(x)), then that + feed_forward(norm(that)).
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "engine/layers/attention_block.h"
@@ -43,7 +44,7 @@ class DecoderLayer {
   const LayerShared& shared_;
   std::string name_;
   AttentionBlock attention_;
-  FeedForwardBlock feed_forward_;
+  std::unique_ptr<FeedForwardBlock> feed_forward_;
 };
 
 }  // namespace perfbench::engine

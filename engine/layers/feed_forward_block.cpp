@@ -5,35 +5,7 @@
 namespace perfbench::engine {
 
 FeedForwardBlock::FeedForwardBlock(const LayerShared& shared, const UnitLayout& unit)
-    : shared_(shared),
-      model_(shared.run.model),
-      name_(unit.name),
-      norm_(unit, "mlp_norm"),
-      up_(unit, "up"),
-      down_(unit, "down") {
-  if (spec::is_gated(model_.activation)) gate_.emplace(unit, "gate");
-}
-
-std::size_t FeedForwardBlock::parameters() const {
-  return norm_.parameters() + up_.parameters() + down_.parameters() + (gate_ ? gate_->parameters() : 0);
-}
-
-spec::Saved FeedForwardBlock::saved_name(FeedForwardValue value) const {
-  using spec::Saved;
-  switch (value) {
-    case V::input:
-      return Saved::out_proj;
-    case V::statistics:
-      return Saved::norm_statistics;
-    case V::gate:
-      return Saved::mlpwi_0;
-    // The only input projection of an un-gated block is the policies' first.
-    case V::up:
-    case V::count:
-      return gate_ ? Saved::mlpwi_1 : Saved::mlpwi_0;
-  }
-  return Saved::mlpwi_0;
-}
+    : shared_(shared), model_(shared.run.model), name_(unit.name), norm_(unit, "mlp_norm") {}
 
 void FeedForwardBlock::put_away(std::initializer_list<FeedForwardValue> names, Values& v, Saved& saved) const {
   for (const auto name : names) {
@@ -46,7 +18,7 @@ Tensor FeedForwardBlock::normalise(const GatheredUnit& weights, Values& v, Tenso
   const auto& tp = shared_.tensor_parallel;
   const TensorView input_RM = v[V::input];
   const bool has_statistics = v.has(V::statistics);
-  if (has_statistics && v.has(V::up) && (!gate_ || v.has(V::gate))) {
+  if (has_statistics && has_projections(v)) {
     // A policy that keeps what follows the norm and not the sum before it: there is no norm to add it in.
     if (missing_RM.defined()) context.ops.add(input_RM, missing_RM, input_RM);
     return {};
@@ -63,105 +35,17 @@ Tensor FeedForwardBlock::normalise(const GatheredUnit& weights, Values& v, Tenso
   return normed;
 }
 
-Tensor FeedForwardBlock::compute(const GatheredUnit& weights, Values& v, Tensor normed) const {
-  const Context& context = shared_.context;
+TensorView FeedForwardBlock::normalise_again(const GatheredUnit& weights, const Values& v, TensorView buffer) const {
   const auto& tp = shared_.tensor_parallel;
-  const TensorView normed_NM = normed.defined() ? tp.gather(normed.view()) : TensorView{};
-  const auto missing = [&](FeedForwardValue value, const char* name, const Linear& linear) {
-    if (v.has(value)) return false;
-    v[value] = context.activation(named(name), Shape{tp.tokens(), linear.outputs()});
-    return true;
-  };
-  if (gate_ && missing(V::gate, "mlpwi_0", *gate_)) {
-    linear_forward(context, weights, *gate_, v[V::gate], normed_NM, kPart);
-  }
-  if (!missing(V::up, gate_ ? "mlpwi_1" : "mlpwi_0", up_)) return {};
-  if (!fuses_activation()) {
-    linear_forward(context, weights, up_, v[V::up], normed_NM, kPart);
-    return {};
-  }
-  Tensor product_NF = product_buffer();
-  linear_gelu_forward(context, weights, up_, product_NF, v[V::up], normed_NM, kPart);
-  return product_NF;
+  shared_.context.ops.norm_apply(
+      norm_forward_args(model_, weights, norm_, tp.rows_of(buffer), v[V::statistics], v[V::input]));
+  return tp.gather(buffer);
 }
 
-Tensor FeedForwardBlock::product_buffer() const {
-  return shared_.context.workspace(named("mlp_product"), Shape{shared_.tensor_parallel.tokens(), up_.outputs()});
-}
-
-// In the buffer, which is made where there is none.
-Tensor FeedForwardBlock::activated(const Values& v, Tensor product_NF) const {
-  if (!product_NF.defined()) product_NF = product_buffer();
-  shared_.context.ops.activation_forward(
-      {.product_NF = product_NF, .gate_NF = v[V::gate], .up_NF = v[V::up], .kind = model_.activation});
-  return product_NF;
-}
-
-Tensor FeedForwardBlock::finish(const GatheredUnit& weights, Values& v, Tensor product_NF, Saved& saved) const {
-  const Context& context = shared_.context;
-  const auto& tp = shared_.tensor_parallel;
-  put_away({V::statistics}, v, saved);
-  if (!product_NF.defined()) product_NF = activated(v, {});
-  put_away({V::gate, V::up}, v, saved);
-  Tensor y_RM = context.activation(named("layer_output"), Shape{tp.rows(), model_.d_model});
-  PartialSums sums(context, tp, named("down_parts"), y_RM);
-  linear_forward(context, weights, down_, sums.tokens_NM(), product_NF, kPart, bias_of(tp));
-  sums.finish();
-  // The norm that follows is the next layer's, with weights of another unit and a recording of its own, and the sum's
-  // place is this layer's policy's to choose: here the sum takes a pass of its own.
-  context.ops.add(y_RM, v[V::input], y_RM);
-  put_away({V::input}, v, saved);
-  return y_RM;
-}
-
-void FeedForwardBlock::backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
-                                Tensor product_NF, TensorView dy_RM) const {
-  const Context& context = shared_.context;
-  const auto& tp = shared_.tensor_parallel;
-  // Also where it came with the projection just now: that one is of the sum before its rounding, and policies that kept
-  // the rounded sum could not have the same bits.
-  product_NF = activated(v, std::move(product_NF));
-  {
-    Tensor gathered_dy;
-    const TensorView dy_NM = tp.gather(dy_RM, gathered_dy, named("dlayer_output"));
-    linear_backward_weight(context, gradients, down_, dy_NM, product_NF, kPart, bias_of(tp));
-    // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
-    if (fuses_activation()) {
-      linear_gelu_backward_input(context, weights, down_, product_NF, v[V::up], dy_NM, kPart);
-    } else {
-      linear_backward_input(context, weights, down_, product_NF, dy_NM, Write::overwrite, kPart);
-    }
-  }
-  if (fuses_activation()) {
-    v[V::up] = std::move(product_NF);
-  } else {
-    context.ops.activation_backward(
-        {.gate_NF = v[V::gate], .up_NF = v[V::up], .dproduct_NF = product_NF, .kind = model_.activation});
-    product_NF.reset();
-  }
-  backward_up(weights, gradients, v, dy_RM);
-}
-
-// `gate` and `up` hold the gradients by the projections.
-void FeedForwardBlock::backward_up(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
-                                   TensorView dy_RM) const {
-  const Context& context = shared_.context;
-  const auto& tp = shared_.tensor_parallel;
-  const Tensor buffer = tp.buffer(named("mlp_norm"));
-  const TensorView rows_RM = tp.rows_of(buffer);
-  context.ops.norm_apply(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
-  const TensorView normed_NM = tp.gather(buffer);
-  if (gate_) linear_backward_weight(context, gradients, *gate_, v[V::gate], normed_NM, kPart);
-  linear_backward_weight(context, gradients, up_, v[V::up], normed_NM, kPart);
-  // The normalised input has been read for the last time: its rows take their gradient.
-  PartialSums sums(context, tp, named("dmlp_norm"), rows_RM, buffer);
-  linear_backward_input(context, weights, up_, sums.tokens_NM(), v[V::up], Write::overwrite, kPart);
-  if (gate_) linear_backward_input(context, weights, *gate_, sums.tokens_NM(), v[V::gate], Write::accumulate, kPart);
-  v[V::gate].reset();
-  v[V::up].reset();
-  sums.finish();
-  norm_backward(context, model_, weights, gradients, norm_,
-                {.dx = dy_RM, .dy = rows_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);
+void FeedForwardBlock::backward_norm(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+                                     TensorView dnormed_RM, TensorView dy_RM) const {
+  norm_backward(shared_.context, model_, weights, gradients, norm_,
+                {.dx = dy_RM, .dy = dnormed_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);
   v[V::input].reset();
   v[V::statistics].reset();
 }

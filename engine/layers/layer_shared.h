@@ -8,6 +8,12 @@
 
 namespace perfbench::engine {
 
+// What layers of experts add to, f64 [1] each; undefined where a model has none.
+struct ExpertTotals {
+  TensorView balance;  // of all sequences and layers (expert_operations.h)
+  TensorView dropped;  // choices
+};
+
 struct LayerShared {
   const Context& context;
   const spec::RunSpec& run;
@@ -15,6 +21,7 @@ struct LayerShared {
   TensorView rope_cos_sin_TD;  // undefined without rotary positions
   TensorParallel tensor_parallel;
   TokenRange tokens;  // of this rank's rows of the embedding and columns of the logits
+  ExpertTotals experts;
 };
 
 // The bias of a product of which the ranks along tp each make a part.

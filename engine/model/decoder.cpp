@@ -36,7 +36,7 @@ Decoder::Head::Head(const UnitLayout& unit, bool tied) : final_norm(unit, "final
   unit.require_found(final_norm.parameters() + (tied ? 0 : 1));
 }
 
-Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store)
+Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store, const ExpertTotals& experts)
     : context_(context),
       run_(run),
       store_(store),
@@ -48,7 +48,8 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
               spec::resolve_remat(run),
               rope_cos_sin_TD_.view(),
               TensorParallel(context, run.microbatch() * run.seq_len, run.model.d_model),
-              tokens_of_rank(run.model, context.collectives.mesh())} {
+              tokens_of_rank(run.model, context.collectives.mesh()),
+              experts} {
   if (store.has_embedding()) embedding_.emplace(store.unit(store.embedding()).layout);
   if (store.has_head()) head_.emplace(store.unit(store.head()).layout, run.model.tied_embedding);
   for (const auto& part : store.chunks()) {

@@ -15,8 +15,8 @@ namespace perfbench::engine {
 
 class Decoder {
  public:
-  // `store` has the model's parameters.
-  Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store);
+  // `store` has the model's parameters; `experts` are added to by each microbatch.
+  Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store, const ExpertTotals& experts);
 
   // Losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back.
   struct Microbatch {

@@ -326,6 +326,7 @@ class Ops {
   void upload(TensorView out, const void* from);
 
   void set_pass(Pass pass) { pass_ = pass; }
+  Pass pass() const { return pass_; }
   // Every operation is a span of `sink`; none with null.
   void set_trace(TraceSink* sink) { trace_ = sink; }
   // The cost of every call is added to `table`; none with null. A replayed recording calls nothing.

@@ -59,8 +59,7 @@ std::optional<ParameterPlace> UnitLayout::place_if_any(std::string_view name_in_
     std::string_view own = p.spec.name;
     if (p.spec.layer >= 0) own.remove_prefix(name.size() + 1);  // "layers.3."
     if (own != name_in_unit) continue;
-    const auto& shape = p.slice.shape;
-    return ParameterPlace{p.offset, shape.size() == 1 ? Shape{shape[0]} : Shape{shape[0], shape[1]}};
+    return ParameterPlace{p.offset, Shape(p.slice.shape)};
   }
   return std::nullopt;
 }

@@ -1,10 +1,12 @@
 #include "engine/train/trainer.h"
 
 #include <array>
+#include <string>
 
 #include "engine/core/error.h"
 #include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
+#include "workloads/spec/expert_rows.h"
 
 namespace perfbench::engine {
 namespace {
@@ -22,7 +24,8 @@ Tensor make_workspace(Context& context, const spec::RunSpec& run) {
   return made;
 }
 
-// Each has the loss of its sequences, in a pipeline the last stage; the others add zero.
+// Each has the loss of its sequences, in a pipeline the last stage; the others add zero. What experts add up is of the
+// layers of each stage.
 constexpr AxisSet kLossAxes = kDataAxes.with(Axis::pp);
 
 bool keeps_bf16_weights(const Context& context, const spec::RunSpec& run) {
@@ -50,7 +53,7 @@ InitRule init_rule(const spec::RunSpec& run) {
 
 std::span<const Declared> communication() {
   using enum Axis;
-  static constexpr std::array<Declared, 9> kAll{
+  static constexpr std::array<Declared, 10> kAll{
       {{fsdp, Lane::background},  // weights and gradients
                                   // gradients of weights that several ranks hold
        {dp, Lane::background},
@@ -58,6 +61,7 @@ std::span<const Declared> communication() {
        {{dp, ep}, Lane::background},
        {{dp, ep, tp}, Lane::background},
        {tp, Lane::in_line},          // rows of the residual stream, and sums that ranks have parts of
+       {ep, Lane::in_line},          // rows of tokens, to their experts and back
        {kModelAxes, Lane::in_line},  // the gradient's norm
        {kLossAxes, Lane::in_line},
        {pp, Lane::messages}}};  // what lies between stages
@@ -70,10 +74,11 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       source_(tokens),
       workspace_(make_workspace(context, run)),
       store_(context, run, init, keeps_bf16_weights(context, run)),
-      decoder_(context, run, store_),
+      sums_(context.memory,
+            {"step_sums", MemoryScope::workspace, DType::f64, Shape{run.model.moe.n_experts > 0 ? 3 : 1}}),
+      decoder_(context, run, store_, expert_totals()),
       pipeline_(context, run, decoder_),
-      optimizer_(context, run.optimizer),
-      loss_sum_(context.memory, {"loss_sum", MemoryScope::workspace, DType::f64, Shape{1}}) {
+      optimizer_(context, run.optimizer) {
   if (!reads_data()) return;
   tokens_ = token_buffer(context, "tokens", run.grad_accum * microbatch_tokens());
   targets_ = token_buffer(context, "targets", run.grad_accum * microbatch_tokens());
@@ -106,25 +111,43 @@ Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
   const auto of = [&](const Tensor& all) {
     return all.defined() ? all.view().slice(index * microbatch_tokens(), Shape{microbatch_tokens()}) : TensorView{};
   };
-  return {.tokens_N = of(tokens_), .targets_N = of(targets_), .loss_sum = loss_sum_};
+  return {.tokens_N = of(tokens_), .targets_N = of(targets_), .loss_sum = loss_sum()};
 }
 
 // From here to the end of the update the host tells the device nothing that differs from step to step and waits for
 // nothing that it computes, so a device may run behind it.
 void Trainer::train() {
-  context_.ops.fill(loss_sum_, 0.0);
+  context_.ops.fill(sums_, 0.0);
   pipeline_.run([this](std::int64_t m) { return microbatch(m); });
   // Here the stages meet: who has ended early waits as it did before it could begin.
-  if (in_pipeline()) sum_loss(Phase::bubble);
+  if (in_pipeline()) sum_over_ranks(Phase::bubble);
   decoder_.gatherer().finish_gradients();
   optimizer_.update(store_);
-  if (!in_pipeline()) sum_loss(Phase::exposed_comm);
+  if (!in_pipeline()) sum_over_ranks(Phase::exposed_comm);
 }
 
-void Trainer::sum_loss(Phase phase) {
+void Trainer::sum_over_ranks(Phase phase) {
   if (context_.collectives.mesh().size(kLossAxes) == 1) return;
   PhaseClock::Scope scope(context_.clock, phase);
-  context_.collectives.all_reduce(kLossAxes, loss_sum_, Lane::in_line).wait();
+  context_.collectives.all_reduce(kLossAxes, sums_, Lane::in_line).wait();
+}
+
+ExpertTotals Trainer::expert_totals() const {
+  if (run_.model.moe.n_experts == 0) return {};
+  return {.balance = sums_.view().slice(1, Shape{1}), .dropped = sums_.view().slice(2, Shape{1})};
+}
+
+void Trainer::read_expert_use() {
+  const auto totals = expert_totals();
+  if (!totals.balance.defined()) return;
+  expert_use_.balance_loss = context_.ops.read_f64(totals.balance) / static_cast<double>(run_.global_batch);
+  expert_use_.dropped_choices = static_cast<std::int64_t>(context_.ops.read_f64(totals.dropped));
+  if (run_.model.moe.capacity_factor > 0.0 || expert_use_.dropped_choices == 0) return;
+  throw EngineError(EngineExit::failed,
+                    "experts: " + std::to_string(expert_use_.dropped_choices) +
+                        " choices of a step found no row, and the model drops none (capacity_factor 0); a rank has " +
+                        std::to_string(spec::expert_rows(run_)) +
+                        " rows for the experts of each rank along ep: use a larger expert_buffer_factor");
 }
 
 spec::StepRecord Trainer::step(std::int64_t step) {
@@ -139,8 +162,9 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   } else {
     train();
   }
-  const double loss = context_.ops.read_f64(loss_sum_) / static_cast<double>(run_.global_batch * run_.seq_len);
+  const double loss = context_.ops.read_f64(loss_sum()) / static_cast<double>(run_.global_batch * run_.seq_len);
   const double grad_norm = optimizer_.grad_norm();
+  read_expert_use();
   clock.stop();
   return {.rank = context_.collectives.mesh().rank(),
           .step = step,

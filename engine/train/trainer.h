@@ -20,16 +20,25 @@ InitRule init_rule(const spec::RunSpec& run);
 // All that a step communicates along.
 std::span<const Declared> communication();
 
+// What became of the tokens that a step sent to experts, over all layers.
+struct ExpertUse {
+  double balance_loss = 0;  // mean over sequences, before its weight
+  std::int64_t dropped_choices = 0;
+};
+
 class Trainer {
  public:
   // `tokens` may be null in a dry walk.
   Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens);
 
-  // One optimizer step; `step` counts from 0. The record's probe_ns is left to the caller.
+  // One optimizer step; `step` counts from 0. The record's probe_ns is left to the caller. Throws EngineError where a
+  // choice was dropped of a model that drops none.
   spec::StepRecord step(std::int64_t step);
 
   ParameterStore& parameters() { return store_; }
   UnitGatherer& gatherer() { return decoder_.gatherer(); }
+  // Of the last step.
+  const ExpertUse& expert_use() const { return expert_use_; }
 
  private:
   std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
@@ -38,20 +47,25 @@ class Trainer {
   void load(std::int64_t step);
   Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
-  void sum_loss(Phase phase);
+  void sum_over_ranks(Phase phase);
+  // Of sums_, in their order; the last two where the model has experts.
+  TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
+  ExpertTotals expert_totals() const;
+  void read_expert_use();
 
   Context& context_;
   const spec::RunSpec& run_;
   TokenSource* source_;
   Tensor workspace_;  // of the operations, where the backend needs one
   ParameterStore store_;
+  Tensor sums_;  // f64, of all microbatches
   Decoder decoder_;
   Pipeline pipeline_;
   AdamwOptimizer optimizer_;
   RecordedWork work_{RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
   Tensor targets_;
-  Tensor loss_sum_;  // f64 [1], of all microbatches
+  ExpertUse expert_use_;
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;
 };

@@ -1,4 +1,4 @@
-// Small runs of both families for the engine's tests.
+// Small runs of each family for the engine's tests.
 #pragma once
 
 #include "workloads/spec/run_spec.h"
@@ -44,6 +44,31 @@ inline spec::RunSpec llama_tiny() {
                .activation = spec::Activation::swiglu,
                .bias = spec::BiasKind::none,
                .init_std = 0.2};
+  return run;
+}
+
+// Experts in every layer, which drop no token.
+inline spec::RunSpec dropless_tiny() {
+  spec::RunSpec run = llama_tiny();
+  run.model.name = "dropless-tiny";
+  run.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 40, .load_balance_weight = 0.02};
+  return run;
+}
+
+// Experts in every second layer, which drop what is above their capacity.
+inline spec::RunSpec gshard_tiny() {
+  spec::RunSpec run = llama_tiny();
+  run.model.name = "gshard-tiny";
+  run.model.activation = spec::Activation::geglu;
+  run.model.tied_embedding = true;
+  run.model.moe = {.n_experts = 8,
+                   .top_k = 2,
+                   .layer_stride = 2,
+                   .d_ff = 40,
+                   .activation = spec::Activation::relu,
+                   .routing = spec::MoeRouting::top2_gshard,
+                   .capacity_factor = 2.0,
+                   .load_balance_weight = 0.01};
   return run;
 }
 

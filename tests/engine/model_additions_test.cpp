@@ -45,7 +45,9 @@ void compute_gradients(NotingProducts& ops, const spec::RunSpec& run) {
   PhaseClock clock;
   Context context{ops, memory, *collectives, clock};
   ParameterStore store(context, run, {}, false);
-  Decoder decoder(context, run, store);
+  Tensor experts(memory, {"experts", MemoryScope::workspace, DType::f64, Shape{2}});
+  Decoder decoder(context, run, store,
+                  {.balance = experts.view().slice(0, Shape{1}), .dropped = experts.view().slice(1, Shape{1})});
   const Shape microbatch{run.microbatch() * run.seq_len};
   Tensor tokens(memory, {"tokens", MemoryScope::activations, DType::i32, microbatch});
   Tensor loss(memory, {"loss", MemoryScope::workspace, DType::f64, Shape{1}});

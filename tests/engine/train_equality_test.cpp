@@ -24,12 +24,12 @@ class Training : public testing::Test {
   }
 };
 
-std::vector<spec::RunSpec> both_families() {
-  return {gpt_tiny(), llama_tiny()};
+std::vector<spec::RunSpec> families() {
+  return {gpt_tiny(), llama_tiny(), dropless_tiny(), gshard_tiny()};
 }
 
 TEST_F(Training, SameSeedSameBits) {
-  for (const auto& run : both_families()) {
+  for (const auto& run : families()) {
     TrainingRun a(run);
     TrainingRun b(run);
     for (std::int64_t i = 0; i < run.steps; ++i) EXPECT_EQ(a.step().loss, b.step().loss);
@@ -45,7 +45,7 @@ struct RematCase {
 
 std::vector<RematCase> remat_cases() {
   std::vector<RematCase> cases;
-  for (const auto& run : both_families()) {
+  for (const auto& run : families()) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16})
         cases.push_back({run, kind, precision});
@@ -55,8 +55,8 @@ std::vector<RematCase> remat_cases() {
 }
 
 std::string name_of(const RematCase& c) {
-  return std::string(c.run.model.tied_embedding ? "gpt_" : "llama_") + std::string(spec::enum_name(c.attention)) + "_" +
-         std::string(spec::enum_name(c.precision));
+  const std::string family = c.run.model.name.substr(0, c.run.model.name.find('-'));
+  return family + "_" + std::string(spec::enum_name(c.attention)) + "_" + std::string(spec::enum_name(c.precision));
 }
 void PrintTo(const RematCase& c, std::ostream* out) {
   *out << name_of(c);
@@ -91,7 +91,7 @@ TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
 
 // A step that is replayed from its recording, a layer that is recorded for all layers, and every operation by itself.
 TEST_F(Training, RecordedStepsHaveTheBitsOfExecutedOnes) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.steps = 4;  // executed, recorded, replayed twice
     run.grad_accum = 2;
     run.remat = "qkv_proj_offloaded";  // joins the stream of the transfers too
@@ -170,7 +170,7 @@ TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
 // From the first step on, with microbatches, executed, recorded and replayed: what the update wrote is what a cast
 // would have made.
 TEST_F(Training, KeptBf16WeightsGiveTheBitsOfCastOnes) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.precision = spec::Precision::bf16;
     run.grad_accum = 2;
     run.steps = 4;
@@ -195,7 +195,7 @@ TEST_F(Training, KeptBf16WeightsGiveTheBitsOfCastOnes) {
 }
 
 TEST_F(Training, DryMemoryIsTheRealLedgerByteForByte) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     for (const char* policy : {"none", "full", "minimal_flash", "qkv_proj_offloaded"}) {
       for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
         for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
@@ -230,7 +230,7 @@ TEST_F(Training, DryMemoryIsTheRealLedgerByteForByte) {
 constexpr double kOtherOrder = 100.0 * 64.0 * 0x1p-24;
 
 TEST_F(Training, FlashFollowsDotProduct) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.steps = 1;
     run.attention = spec::AttentionKind::dot_product;
     TrainingRun dot(run);
@@ -244,7 +244,7 @@ TEST_F(Training, FlashFollowsDotProduct) {
 }
 
 TEST_F(Training, ChunksOfTheLossDoNotChangeIt) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.steps = 1;
     TrainingRun whole(run);
     run.loss_chunk_tokens = 20;
@@ -257,7 +257,7 @@ TEST_F(Training, ChunksOfTheLossDoNotChangeIt) {
 }
 
 TEST_F(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.steps = 1;
     TrainingRun whole(run);
     run.grad_accum = 4;
@@ -272,7 +272,7 @@ TEST_F(Training, AccumulatedMicrobatchesAreTheWholeBatch) {
 // bf16 rounds each stored value to 8 bits: relative error 2^-9 each. About ten roundings lie between the embedding and
 // the logits of a layer's path, three layers; they add as a random walk.
 TEST_F(Training, Bf16StaysNearFp32) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.steps = 1;
     TrainingRun fp32(run);
     run.precision = spec::Precision::bf16;
@@ -295,7 +295,7 @@ TEST_F(Training, PhasesSumToTheWallTime) {
 }
 
 TEST_F(Training, LossFallsWhenOneBatchIsRepeated) {
-  for (auto run : both_families()) {
+  for (auto run : families()) {
     run.model.init_std = 0.02;
     run.steps = 30;
     run.optimizer.learning_rate = 3e-3;

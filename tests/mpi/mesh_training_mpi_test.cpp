@@ -1,4 +1,5 @@
 // Every mesh trains as one rank does, and uses exactly the memory and the traffic that the dry walk says.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -393,6 +394,76 @@ TEST(MeshTraining, RandomRunsEqualOneRank) {
     const auto run = random_run(seed, world().size(), spec::Device::cpu);
     expect_random_run(run, "seed " + std::to_string(seed) + " " + spec::canonical_json(run));
   }
+}
+
+// Experts over the ranks, by themselves and with every other axis.
+std::vector<MeshCase> expert_meshes() {
+  const auto n = world().size();
+  std::vector<MeshCase> all{{"ep1", {.ici = {.fsdp = n}}}};
+  if (n == 2 || n == 4) {
+    all.push_back({"ep", {.ici = {.ep = n}}});
+    all.push_back({"dcn.ep", {.dcn = {.ep = n}}});
+  }
+  if (n >= 4) {
+    all.push_back({"ep2 x tp2", {.ici = {.dp = n / 4, .tp = 2, .ep = 2}}});
+    all.push_back({"ep2 x fsdp", {.ici = {.fsdp = n / 2, .ep = 2}}});
+    all.push_back({"dcn.ep2 x ici.dp", {.ici = {.dp = n / 2}, .dcn = {.ep = 2}}});
+    all.push_back({"pp2 x ep2", {.ici = {.fsdp = n / 4, .ep = 2, .pp = 2}}});
+  }
+  if (n == 8) {
+    all.push_back({"dcn.ep2 x ici.ep2 x fsdp2", {.ici = {.fsdp = 2, .ep = 2}, .dcn = {.ep = 2}}});
+    all.push_back({"ep2 x tp2 x fsdp2", {.ici = {.fsdp = 2, .tp = 2, .ep = 2}}});
+    all.push_back({"dcn.pp2 x ici.ep2 x tp2", {.ici = {.tp = 2, .ep = 2}, .dcn = {.pp = 2}}});
+  }
+  return all;
+}
+
+TEST(MeshTraining, ExpertsOfBothKindsEqualOneRank) {
+  for (const auto& mesh : expert_meshes()) {
+    for (auto run : {dropless_tiny(), gshard_tiny()}) {
+      run.mesh = mesh.mesh;
+      run.model.layers = 4;
+      run.grad_accum = run.mesh.pp();
+      run.global_batch = 2 * run.mesh.data_shards() * run.grad_accum;
+      run.expert_buffer_factor = static_cast<double>(run.mesh.ep());
+      expect_one_ranks_training(run, run.model.name + " " + mesh.name);
+    }
+  }
+}
+
+TEST(MeshTraining, EveryPolicyHoldsWhereExpertsAreDivided) {
+  if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
+  for (auto run : {dropless_tiny(), gshard_tiny()}) {
+    for (const auto& mesh : {spec::MeshSpec{.ici = {.ep = 2}}, spec::MeshSpec{.ici = {.tp = 2}}}) {
+      run.mesh = mesh;
+      run.remat = "none";
+      TrainingRun kept(run, init_rule(run), collectives_of(run));
+      const auto expected = kept.all_steps();
+      for (const auto& policy : spec::remat_policy_names()) {
+        if (policy == spec::kCustomRemat) continue;
+        run.remat = policy;
+        TrainingRun training(run, init_rule(run), collectives_of(run));
+        const auto steps = training.all_steps();
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+          EXPECT_EQ(steps[i].loss, expected[i].loss) << run.model.name << ' ' << policy << " step " << i;
+          EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << run.model.name << ' ' << policy << " step " << i;
+        }
+      }
+      run.remat = "full";
+      expect_one_ranks_training(run, run.model.name + " full");
+    }
+  }
+}
+
+// Who drops no token and has no room for one says so, on every rank alike.
+TEST(MeshTraining, AnOverflowOfADroplessBufferEndsTheRun) {
+  if (world().size() != 4) GTEST_SKIP() << "needs four ranks";
+  auto run = dropless_tiny();
+  run.mesh.ici.ep = 4;
+  run.expert_buffer_factor = 1.0;  // no more than the even share
+  TrainingRun training(run, init_rule(run), collectives_of(run));
+  EXPECT_THAT([&] { training.step(); },
+              testing::ThrowsMessage<EngineError>(testing::HasSubstr("expert_buffer_factor")));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using enum Saved;
 
 struct Policy {
   std::string_view name;
-  std::vector<Saved> kept;       // besides layer_input
+  std::vector<Saved> kept;       // besides layer_input; what is said of mlp* holds for moe_mlp* too
   std::vector<Saved> offloaded;  // to host memory
 };
 
@@ -41,6 +41,9 @@ RematPlan plan_of(const Policy& policy) {
   plan[layer_input] = SavePlace::device;
   for (const auto name : policy.kept) plan[name] = SavePlace::device;
   for (const auto name : policy.offloaded) plan[name] = SavePlace::offload;
+  plan[moe_mlpwi_0] = plan[mlpwi_0];
+  plan[moe_mlpwi_1] = plan[mlpwi_1];
+  plan[moe_mlpwo] = plan[mlpwo];
   return plan;
 }
 

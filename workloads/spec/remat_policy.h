@@ -2,7 +2,8 @@
 // device, in host memory, or is computed again. The names are the ones MaxText's policies use.
 //
 //   layer_input        input of the layer, the residual stream
-//   norm_statistics    mean and reciprocal standard deviation of the two norms
+//   norm_statistics    mean and reciprocal standard deviation of the two norms; in a layer of experts also what the
+//                      router says of each token, as small and as cheap
 //   query_proj, key_proj, value_proj   after RoPE
 //   attention_weights  softmax probabilities; exists with attention: dot_product only
 //   context            output of attention before the output projection, with the rows' logsumexp
@@ -11,6 +12,8 @@
 //   mlpwi_0, mlpwi_1   gate (or the only) and up projection
 //   mlpwo              down projection. In a pre-norm decoder no backward product reads it and the next layer_input
 //                      contains it: naming it costs nothing
+//   moe_mlpwi_0, moe_mlpwi_1, moe_mlpwo   the same of experts, by the rows that were sent to them. Their mlpwo is read
+//                      by the gradient of the gates. Policies place them as their namesakes
 //
 // Norm outputs and activation products have no name: backward rebuilds them from the above in an elementwise pass.
 #pragma once
@@ -38,8 +41,11 @@ enum class Saved {
   mlpwi_0,
   mlpwi_1,
   mlpwo,
+  moe_mlpwi_0,
+  moe_mlpwi_1,
+  moe_mlpwo,
 };
-inline constexpr std::size_t kSavedNames = 11;
+inline constexpr std::size_t kSavedNames = 14;
 template <>
 struct EnumNames<Saved> {
   static constexpr std::array<std::pair<Saved, std::string_view>, kSavedNames> kNames{{
@@ -54,6 +60,9 @@ struct EnumNames<Saved> {
       {Saved::mlpwi_0, "mlpwi_0"},
       {Saved::mlpwi_1, "mlpwi_1"},
       {Saved::mlpwo, "mlpwo"},
+      {Saved::moe_mlpwi_0, "moe_mlpwi_0"},
+      {Saved::moe_mlpwi_1, "moe_mlpwi_1"},
+      {Saved::moe_mlpwo, "moe_mlpwo"},
   }};
 };
 

@@ -135,8 +135,11 @@ struct RunSpec {
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
   std::int64_t pipeline_chunks = 1;      // of layers, to each stage of pp; above 1 the schedule is interleaved
-  bool device_graphs = true;             // cuda: a step (scan: a layer) is one graph and not hundreds of launches
-  bool deterministic = true;             // cuda: equal bits with every repetition; false: faster where that costs
+  // Of a model that drops no token, with ep: rows for each rank's experts, over their even share. A token that finds
+  // none ends the run.
+  double expert_buffer_factor = 2.0;
+  bool device_graphs = true;  // cuda: a step (scan: a layer) is one graph and not hundreds of launches
+  bool deterministic = true;  // cuda: equal bits with every repetition; false: faster where that costs
   DataSpec data;
   OptimizerSpec optimizer;
 
@@ -180,6 +183,12 @@ struct RunSpec {
             1, 1e4}
           .omitted_at_default(),
       self.pipeline_chunks);
+    f(Field{"expert_buffer_factor",
+            "where experts drop no token and are divided over ep: rows for each rank's experts, over their even share; "
+            "a token that finds none ends the run",
+            1.0, 1e6}
+          .omitted_at_default(),
+      self.expert_buffer_factor);
     f(Field{"device_graphs", "replay a recorded step, or with scan a layer, where the device can"}.omitted_at_default(),
       self.device_graphs);
     f(Field{"deterministic",

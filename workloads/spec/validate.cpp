@@ -96,6 +96,37 @@ void check_tensor_parallel(const RunSpec& run) {
   }
 }
 
+void check_experts(const MoeSpec& moe) {
+  if (moe.n_experts == 0) return;
+  if (moe.top_k > moe.n_experts) {
+    reject("/moe/top_k", "top_k " + number(moe.top_k) + " is above n_experts " + number(moe.n_experts));
+  }
+  if (moe.d_ff < 1) reject("/moe/d_ff", "a model with experts needs their hidden width d_ff");
+  if (moe.routing != MoeRouting::top2_gshard) return;
+  if (moe.top_k != 2)
+    reject("/moe/top_k", "routing: top2_gshard chooses two experts, found top_k " + number(moe.top_k));
+  if (moe.capacity_factor <= 0.0) {
+    reject("/moe/capacity_factor",
+           "routing: top2_gshard drops what is above a capacity: capacity_factor must be above 0");
+  }
+}
+
+void check_expert_parallel(const RunSpec& run) {
+  const std::int64_t ep = run.mesh.ep();
+  const auto& moe = run.model.moe;
+  if (moe.n_experts > 0 && moe.d_ff < run.mesh.tp()) {
+    reject("/mesh/ici/tp", "tp " + number(run.mesh.tp()) + " is more ranks than the experts' d_ff " + number(moe.d_ff) +
+                               " has parts for");
+  }
+  if (ep == 1) return;
+  if (moe.n_experts == 0) {
+    reject("/mesh/ici/ep", "ep " + number(ep) + " divides experts, and the model has none; use dp or fsdp");
+  }
+  if (moe.n_experts % ep != 0) {
+    reject("/mesh/ici/ep", "n_experts " + number(moe.n_experts) + " do not divide over ep " + number(ep));
+  }
+}
+
 }  // namespace
 
 void validate(const ModelSpec& model) {
@@ -111,11 +142,7 @@ void validate(const ModelSpec& model) {
   if (position.rope_scaling == RopeScaling::llama3 && position.rope_high_freq_factor <= position.rope_low_freq_factor) {
     reject("/position/rope_high_freq_factor", "must be above rope_low_freq_factor");
   }
-  const auto& moe = model.moe;
-  if (moe.n_experts > 0 && moe.top_k > moe.n_experts) {
-    reject("/moe/top_k", "top_k " + number(moe.top_k) + " is above n_experts " + number(moe.n_experts));
-  }
-  if (moe.n_experts > 0 && moe.d_ff < 1) reject("/moe/d_ff", "a model with experts needs their hidden width d_ff");
+  check_experts(model.moe);
   if (approximate_parameters(model) > kMostParameters) {
     reject("", "a model of more than 10^15 parameters, beyond what can be counted exactly");
   }
@@ -156,6 +183,7 @@ void validate(const RunSpec& run) {
                               number(run.grad_accum) + " microbatches");
   }
   check_tensor_parallel(run);
+  check_expert_parallel(run);
   check_pipeline(run);
   if (run.data.kind == DataKind::flat_tokens && run.data.path.empty()) {
     reject("/data/path", "flat_tokens data needs the path of a dataset (perfbench data prepare makes one)");
@@ -182,10 +210,7 @@ void validate(const RunSpec& run) {
 }
 
 std::optional<std::string> unsupported(const RunSpec& run) {
-  const auto& mesh = run.mesh;
-  if (run.model.moe.n_experts > 0) return "experts (moe) have no layers in this engine";
   if (run.model.position.kind == PositionKind::t5_relative_bias) return "T5 relative bias has no kernel in this engine";
-  if (mesh.ep() > 1) return "expert parallelism (ep > 1) has no schedule in this engine";
   if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
   return std::nullopt;

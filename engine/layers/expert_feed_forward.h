@@ -1,0 +1,58 @@
+// A feed-forward block of experts, divided over the ranks along ep: each token goes to a few of them. Which ones is
+// chosen by every rank along tp alike, from the same tokens; each multiplies by its part of their hidden width, and
+// what it makes of a token, its gradient and that of the gates are parts of sums over tp, as of a dense block.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/layers/feed_forward_block.h"
+#include "engine/layers/linear.h"
+
+namespace perfbench::engine {
+
+class ExpertFeedForward final : public FeedForwardBlock {
+ public:
+  ExpertFeedForward(const LayerShared& shared, const UnitLayout& unit);
+
+  std::size_t parameters() const override;
+  Tensor compute(const GatheredUnit& weights, Values& v, Tensor normed) const override;
+  Tensor finish(const GatheredUnit& weights, Values& v, Tensor product, Saved& saved) const override;
+  void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, Tensor product,
+                TensorView dy_RM) const override;
+
+ private:
+  bool has_projections(const Values& v) const override { return v.has(V::up) && (!gate_ || v.has(V::gate)); }
+  spec::Saved saved_name(FeedForwardValue value) const override;
+
+  void route(const GatheredUnit& weights, Values& v, TensorView normed_NM) const;
+  // The rows [Q, M] of tokens, times their gates where those are given, at the ranks of their experts.
+  Tensor sent(const Values& v, TensorView x_NM, TensorView gates_NC, const char* name) const;
+  // Each part of the rows at the rank along ep that it is for.
+  Tensor exchanged(Tensor rows, const char* name) const;
+  Tensor activated(const Values& v) const;
+  // What the experts make of the product, back where its tokens are.
+  Tensor output_of(const GatheredUnit& weights, const Values& v, TensorView product_QF) const;
+  // `dgates_NC` are this rank's part of the gradient by the gates.
+  void backward_up(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, TensorView dgates_NC,
+                   TensorView dy_RM) const;
+
+  // y[Q, O] = x[Q, I] W^T of each row's expert, and the two products of its backward pass.
+  void product(const GatheredUnit& weights, const Values& v, const ParameterPlace& weight, TensorView y,
+               TensorView x) const;
+  void backward_weight(const GradientTarget& gradients, const Values& v, const ParameterPlace& weight, TensorView dy,
+                       TensorView x) const;
+  void backward_input(const GatheredUnit& weights, const Values& v, const ParameterPlace& weight, TensorView dx,
+                      TensorView dy, Write write) const;
+  ExpertProductArgs product_args(const Values& v) const;
+
+  const spec::MoeSpec& moe_;
+  RoutingRule rule_;
+  Linear router_;
+  // [X, out, in]
+  std::optional<ParameterPlace> gate_;  // gated kinds only
+  ParameterPlace up_;
+  ParameterPlace down_;
+};
+
+}  // namespace perfbench::engine

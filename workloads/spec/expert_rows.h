@@ -1,0 +1,40 @@
+// How many rows the experts of a run take.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+
+// Slots of an expert for the choices of one sequence's tokens; 0: it takes all. The reference systems mean different
+// things by their capacity factor:
+//   top2_gshard   over the even share of tokens, T/E; above one slot rounded up to a multiple of 4
+//                 (google/praxis, praxis/gshard_utils.py, top2_gating_on_logits)
+//   topk_softmax  over the even share of choices, ceil(T*C/E)
+//                 (google/maxtext, layers/moe.py, expert_capacity_per_batch; torchprime follows it)
+inline std::int64_t expert_slots(const MoeSpec& moe, std::int64_t seq_len) {
+  if (moe.capacity_factor <= 0.0) return 0;
+  if (moe.routing == MoeRouting::top2_gshard) {
+    const auto share = static_cast<double>(seq_len) / static_cast<double>(moe.n_experts);
+    const auto slots = static_cast<std::int64_t>(share * moe.capacity_factor);
+    return slots > 1 ? (slots + 3) / 4 * 4 : 1;
+  }
+  const auto share = static_cast<double>((seq_len * moe.top_k + moe.n_experts - 1) / moe.n_experts);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::max(share, 1.0) * moe.capacity_factor));
+}
+
+// Rows that a rank sends to each rank of the experts, of a microbatch.
+inline std::int64_t expert_rows(const RunSpec& run) {
+  const auto& moe = run.model.moe;
+  const std::int64_t ranks = run.mesh.ep();
+  if (const auto slots = expert_slots(moe, run.seq_len)) return moe.n_experts / ranks * run.microbatch() * slots;
+  const std::int64_t choices = run.microbatch() * run.seq_len * moe.top_k;
+  if (ranks == 1) return choices;
+  const double share = static_cast<double>(choices) / static_cast<double>(ranks);
+  return std::min(choices, static_cast<std::int64_t>(std::ceil(share * run.expert_buffer_factor)));
+}
+
+}  // namespace perfbench::spec

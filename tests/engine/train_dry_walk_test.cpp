@@ -22,8 +22,9 @@ std::int64_t causal_step_flops(const spec::RunSpec& run) {
   return per_token * run.global_batch * run.seq_len / run.mesh.devices();
 }
 
+// Of experts that drop nothing, too: each token goes to as many as the definition says.
 TEST(DryWalk, ModelFlopsAreTheCausalDefinition) {
-  for (auto run : {gpt_tiny(), llama_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), dropless_tiny()}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       run.attention = kind;
       for (const std::int64_t accumulate : {1, 2}) {
@@ -46,6 +47,20 @@ TEST(DryWalk, AnOddCausalSquareIsHalvedExactly) {
   run.seq_len = 13;
   run.global_batch = 1;
   EXPECT_EQ(dry_walk(run, 0).flops.model_flops(), causal_step_flops(run));
+}
+
+// A capacity's slots are computed whether they are used or not: for 16 tokens and eight experts ceil4(2 * 16/8) = 4 of
+// each expert a sequence, in place of the tokens' 32 choices.
+TEST(DryWalk, SlotsOfACapacityAreComputedUsedOrNot) {
+  auto run = gshard_tiny();
+  const auto& m = run.model;
+  const auto with = dry_walk(run, 0).flops.model_flops();
+  const std::int64_t layers = 2;  // of three, with experts
+  const std::int64_t weights = 2 * m.d_model * m.moe.d_ff;
+  EXPECT_EQ(with, causal_step_flops(run) + 6 * layers * run.global_batch * (8 * 4 - 32) * weights);
+  run.model.moe.capacity_factor = 3.0;  // ceil4(6) = 8 slots
+  EXPECT_EQ(dry_walk(run, 0).flops.model_flops(),
+            causal_step_flops(run) + 6 * layers * run.global_batch * (8 * 8 - 32) * weights);
 }
 
 // `full` computes each layer's products again except the down projection, whose output nobody reads.
@@ -388,9 +403,9 @@ TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
 
 TEST(DryWalk, SaysWhyARunIsInfeasible) {
   auto run = llama_tiny();
-  run.mesh.ici.ep = 2;
+  run.model.position.kind = spec::PositionKind::t5_relative_bias;
   EXPECT_FALSE(dry_walk(run, 0).feasible);
-  EXPECT_NE(dry_walk(run, 0).reason.find("expert parallelism"), std::string::npos);
+  EXPECT_NE(dry_walk(run, 0).reason.find("T5"), std::string::npos);
   run = llama_tiny();
   run.memory_limit_bytes = 1000;
   EXPECT_FALSE(dry_walk(run, 0).feasible);

@@ -67,9 +67,9 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModelFile, ::testing::ValuesIn(catalog().m
 TEST(ModelCatalog, HoldsTheModelsOfTheReferenceSystemsAndATinyMemberOfEachFamily) {
   const auto names = catalog().model_names();
   EXPECT_GE(names.size(), 73U);
-  for (const char* name :
-       {"pax-gpt-126m", "pax-glam-64b-64e", "maxtext-llama2-7b", "axlearn-fuji-70B-v3", "torchprime-llama-3.1-405b",
-        "seqax-84m", "gpt-tiny", "llama-tiny", "llama31-tiny", "qwen-tiny", "moe-tiny", "glam-tiny", "llama-110m"}) {
+  for (const char* name : {"pax-gpt-126m", "pax-glam-64b-64e", "maxtext-llama2-7b", "axlearn-fuji-70B-v3",
+                           "torchprime-llama-3.1-405b", "seqax-84m", "gpt-tiny", "llama-tiny", "llama31-tiny",
+                           "qwen-tiny", "moe-tiny", "glam-tiny", "gshard-tiny", "llama-110m"}) {
     EXPECT_THAT(names, ::testing::Contains(name));
   }
 }

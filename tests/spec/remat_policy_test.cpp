@@ -29,17 +29,19 @@ std::set<std::string> kept_names(const RematPlan& plan) {
 
 using Names = std::set<std::string>;
 
-// As in MaxText's configs/base.yml, each with the layer's input.
+// As in MaxText's configs/base.yml, each with the layer's input, and of experts what holds for dense blocks.
 TEST(RematPolicy, KeepsTheNamesOfMaxTextsPolicies) {
   EXPECT_EQ(kept_names(plan("full")), (Names{"layer_input"}));
   EXPECT_EQ(kept_names(plan("minimal")),
-            (Names{"layer_input", "query_proj", "key_proj", "value_proj", "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo"}));
-  EXPECT_EQ(kept_names(plan("minimal_flash")), (Names{"layer_input", "query_proj", "key_proj", "value_proj", "context",
-                                                      "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo"}));
+            (Names{"layer_input", "query_proj", "key_proj", "value_proj", "out_proj", "mlpwi_0", "mlpwi_1", "mlpwo",
+                   "moe_mlpwi_0", "moe_mlpwi_1", "moe_mlpwo"}));
+  EXPECT_EQ(kept_names(plan("minimal_flash")),
+            (Names{"layer_input", "query_proj", "key_proj", "value_proj", "context", "out_proj", "mlpwi_0", "mlpwi_1",
+                   "mlpwo", "moe_mlpwi_0", "moe_mlpwi_1", "moe_mlpwo"}));
   EXPECT_EQ(kept_names(plan("save_dot_with_context_except_mlp")),
             (Names{"layer_input", "query_proj", "key_proj", "value_proj", "context", "out_proj"}));
   EXPECT_EQ(kept_names(plan("save_dot_except_mlpwi")),
-            (Names{"layer_input", "query_proj", "key_proj", "value_proj", "out_proj", "mlpwo"}));
+            (Names{"layer_input", "query_proj", "key_proj", "value_proj", "out_proj", "mlpwo", "moe_mlpwo"}));
   EXPECT_EQ(kept_names(plan("save_dot_except_mlp")),
             (Names{"layer_input", "query_proj", "key_proj", "value_proj", "out_proj"}));
   EXPECT_EQ(kept_names(plan("save_qkv_proj")), (Names{"layer_input", "query_proj", "key_proj", "value_proj"}));

@@ -88,6 +88,25 @@ TEST(Validate, ExpertsNeedAWidthAndEnoughOfThem) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.moe.n_experts = 8; }), StartsWith("/model/moe/d_ff: "));
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.moe = {.n_experts = 2, .top_k = 3, .d_ff = 8}; }),
               StartsWith("/model/moe/top_k: "));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 8, .routing = MoeRouting::top2_gshard};
+              }),
+              StartsWith("/model/moe/capacity_factor: "));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.moe = {.n_experts = 4, .top_k = 1, .d_ff = 8, .routing = MoeRouting::top2_gshard};
+              }),
+              StartsWith("/model/moe/top_k: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.mesh.ici.ep = 2; }), StartsWith("/mesh/ici/ep: ep 2 divides experts"));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.moe = {.n_experts = 3, .top_k = 2, .d_ff = 8};
+                r.mesh.ici.ep = 2;
+              }),
+              StartsWith("/mesh/ici/ep: n_experts 3 do not divide over ep 2"));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 1};
+                r.mesh.ici.tp = 2;
+              }),
+              StartsWith("/mesh/ici/tp: tp 2 is more ranks than the experts' d_ff 1"));
 }
 
 TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
@@ -156,11 +175,11 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   EXPECT_FALSE(unsupported(run).has_value());
   run.mesh.ici.pp = 2;
   EXPECT_FALSE(unsupported(run).has_value());
-  run.mesh.ici.ep = 2;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("expert parallelism"));
-  run = sound_run();
   run.model.moe.n_experts = 8;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("experts"));
+  run.mesh.ici.ep = 2;
+  EXPECT_FALSE(unsupported(run).has_value());
+  run.model.position.kind = PositionKind::t5_relative_bias;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("T5"));
 }
 
 // Llama 3.1 405B, 2048 sequences of 8192 tokens: 6 * 403.75e9 + 12 * 126 * 128 * 128 * 8192 = 2.63e12 FLOP a

@@ -1,5 +1,7 @@
 #include "engine/ops/cpu_workspace.h"
 
+#include "workloads/spec/expert_rows.h"
+
 namespace perfbench::engine::workspace::cpu {
 namespace {
 
@@ -36,6 +38,14 @@ std::int64_t bytes(const spec::RunSpec& run) {
                                floats_of<NormBackwardParts>(divide_up(tokens, ranks), model.d_model, dtype));
   for (const auto& products : {attention, feed_forward, head}) {
     most = std::max(most, floats_of_products(products, model.d_model, dtype));
+  }
+  if (model.moe.n_experts > 0) {
+    // A segment is a part of the rows at most.
+    const Products experts{spec::expert_rows(run), divide_up(model.moe.d_ff, ranks)};
+    const Products router{tokens, model.moe.n_experts};
+    most = std::max({most, floats_of_products(experts, model.d_model, dtype),
+                     floats_of_products(router, model.d_model, dtype),
+                     floats_of<RouteParts>(run.microbatch(), model.moe.n_experts)});
   }
   return most * size_bytes(DType::f32);
 }

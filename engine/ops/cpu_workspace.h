@@ -77,6 +77,13 @@ struct NormBackwardParts {
   float* partial;  // of each block the weight's, then the bias's, [Carver::rounded(width)] each
 };
 
+// Of each sequence how often its tokens chose each expert.
+struct RouteParts {
+  RouteParts(Carver& carver, std::int64_t sequences, std::int64_t experts)
+      : shares_BE(carver.take(sequences * experts)) {}
+  float* shares_BE;
+};
+
 template <class Parts, class... Dims>
 std::int64_t floats_of(const Dims&... dims) {
   Carver carver;

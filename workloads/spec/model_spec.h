@@ -85,8 +85,8 @@ struct PositionSpec {
   }
 };
 
-// top2_gshard: two experts by a noisy softmax with a capacity; topk_softmax: softmax over the chosen logits, no token
-// dropped.
+// Who comes first where experts have a capacity: top2_gshard: all first choices, then the second ones; topk_softmax:
+// token after token. Their capacities and balancing losses differ too (expert_rows.h, engine/ops/expert_operations.h).
 enum class MoeRouting { top2_gshard, topk_softmax };
 template <>
 struct EnumNames<MoeRouting> {
@@ -113,7 +113,10 @@ struct MoeSpec {
     f(Field{"d_ff", "hidden width of one expert", 0, 1e7}, self.d_ff);
     f(Field{"activation", "activation of an expert"}, self.activation);
     f(Field{"routing", "top2_gshard or topk_softmax"}, self.routing);
-    f(Field{"capacity_factor", "slots per expert over the even share, 0 for dropless", 0.0}, self.capacity_factor);
+    f(Field{"capacity_factor",
+            "slots per expert over the even share (top2_gshard: of tokens, topk_softmax: of choices), 0 for dropless",
+            0.0},
+      self.capacity_factor);
     f(Field{"load_balance_weight", "weight of the load-balancing loss", 0.0}, self.load_balance_weight);
   }
 };

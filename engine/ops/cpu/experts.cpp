@@ -247,7 +247,7 @@ void CpuOps::do_route_forward(const RouteForwardArgs& args) {
       experts * choices);
   RowGiver(args).run(tokens);
   const std::int64_t seq_len = args.rule.seq_len;
-  float* const shares = scratch_.shared(tokens / seq_len * experts);
+  float* const shares = place<workspace::cpu::RouteParts>("route_forward", tokens / seq_len, experts).shares_BE;
   for_ranges(
       tokens / seq_len,
       [&](std::int64_t begin, std::int64_t end) {
@@ -265,7 +265,7 @@ void CpuOps::do_route_backward(const RouteBackwardArgs& args) {
   const std::int64_t experts = args.logits_NE.shape[1];
   const std::int64_t choices = args.gates_NC.shape[1];
   const std::int64_t seq_len = args.rule.seq_len;
-  float* const shares = scratch_.shared(tokens / seq_len * experts);
+  float* const shares = place<workspace::cpu::RouteParts>("route_backward", tokens / seq_len, experts).shares_BE;
   for (std::int64_t b = 0; b < tokens / seq_len; ++b) {
     choice_shares(args.experts_NC.as<const std::int32_t>() + b * seq_len * choices, choices, args.rule, experts,
                   shares + b * experts);

@@ -30,6 +30,7 @@ class DecoderLayer {
  public:
   DecoderLayer(const LayerShared& shared, const UnitLayout& unit);
 
+  bool has_experts() const { return feed_forward_->has_experts(); }
   // y_RM from x_RM. What the policy keeps waits in `state`.
   Tensor forward(const GatheredUnit& weights, Tensor x_RM, LayerState& state) const;
   // Before the backward pass, while the layer behind this one computes: what was offloaded begins to come back.

@@ -13,6 +13,7 @@ class DenseFeedForward final : public FeedForwardBlock {
   DenseFeedForward(const LayerShared& shared, const UnitLayout& unit);
 
   std::size_t parameters() const override;
+  bool has_experts() const override { return false; }
   Tensor compute(const GatheredUnit& weights, Values& v, Tensor normed) const override;
   Tensor finish(const GatheredUnit& weights, Values& v, Tensor product_NF, Saved& saved) const override;
   void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, Tensor product_NF,

@@ -16,6 +16,7 @@ class ExpertFeedForward final : public FeedForwardBlock {
   ExpertFeedForward(const LayerShared& shared, const UnitLayout& unit);
 
   std::size_t parameters() const override;
+  bool has_experts() const override { return true; }
   Tensor compute(const GatheredUnit& weights, Values& v, Tensor normed) const override;
   Tensor finish(const GatheredUnit& weights, Values& v, Tensor product, Saved& saved) const override;
   void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, Tensor product,

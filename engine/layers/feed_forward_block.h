@@ -38,6 +38,7 @@ class FeedForwardBlock {
   FeedForwardBlock& operator=(const FeedForwardBlock&) = delete;
 
   virtual std::size_t parameters() const = 0;
+  virtual bool has_experts() const = 0;
 
   // The normalised input of all tokens, in a buffer of TensorParallel; nothing where everything that reads it is there.
   // `missing_RM` is added to the input first; undefined where that is whole.

@@ -153,7 +153,7 @@ Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& a
     GatheredUnit weights = take(ahead.layer, store_.layer(i));
     if (prefetches()) gather_after(chunk, i, ahead);
     weights.wait(context_.clock);
-    run_layer(chunk.layer_forward, [&] {
+    run_layer(chunk.recorded_like(chunk.layer(i)).forward, [&] {
       x_RM = chunk.layer(i).forward(weights, std::move(x_RM), chunk.state(i, state));
       if (records_layers()) chunk.state(i, state).finish_offload();
     });
@@ -212,7 +212,7 @@ Tensor Decoder::layers_backward(Chunk& chunk, Tensor dx_RM, State& state) {
     GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
     if (i > first) chunk.layer(i - 1).begin_fetch(chunk.state(i - 1, state));
     chunk.state(i, state).finish_fetch();
-    run_layer(chunk.layer_backward,
+    run_layer(chunk.recorded_like(chunk.layer(i)).backward,
               [&] { dx_RM = chunk.layer(i).backward(weights, gradients, std::move(dx_RM), chunk.state(i, state)); });
     weights = GatheredUnit();
     gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);

@@ -2,6 +2,7 @@
 // Units are gathered just before they are used, or beside what comes before them, and released just after.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,9 +63,14 @@ class Decoder {
   struct Chunk {
     ModelChunk part;
     std::vector<DecoderLayer> layers = {};
-    // Of one layer after another, where layers are recorded.
-    RecordedWork layer_forward{RecordedWork::Operands::new_addresses};
-    RecordedWork layer_backward{RecordedWork::Operands::new_addresses};
+    // Of one layer after another, where layers are recorded: dense ones, and those with experts.
+    struct Recorded {
+      RecordedWork forward{RecordedWork::Operands::new_addresses};
+      RecordedWork backward{RecordedWork::Operands::new_addresses};
+    };
+    std::array<Recorded, 2> recorded = {};
+
+    Recorded& recorded_like(const DecoderLayer& layer) { return recorded[layer.has_experts() ? 1 : 0]; }
 
     // By its number in the model.
     const DecoderLayer& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i - part.first_layer)]; }

@@ -69,6 +69,14 @@ class Grid {
     at[kIciPp] = stage % sizes_[kIciPp];
     return this->rank(at);
   }
+  // Whether no rank that differs along these axes alone is before this one.
+  bool is_first(std::int64_t rank, AxisSet axes) const {
+    const auto at = place(rank);
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      if (axes.has(kAxesOfALevel[i % kAxesOfALevel.size()]) && at[i] != 0) return false;
+    }
+    return true;
+  }
   bool on_one_node(std::int64_t a, std::int64_t b) const {
     const auto x = place(a);
     const auto y = place(b);
@@ -124,31 +132,43 @@ class LoggedCollectives final : public Collectives {
   CallLog& log_;
 };
 
-// How many ranks have each element of each parameter.
-using Holders = std::map<std::string, std::vector<std::int64_t>>;
+// How many ranks have an element of a parameter, and how many of those as its only owner: the one whose value counts.
+struct Held {
+  std::int64_t ranks = 0;
+  std::int64_t owners = 0;
+};
+using Holders = std::map<std::string, std::vector<Held>>;
 
 struct RankWalk {
   spec::DryReport report;
   CallLog calls;
 };
 
-void add_held(ParameterStore& store, Holders& holders) {
-  for (const auto& unit : store.units()) {
+void add_held(const Grid& grid, std::int64_t rank, ParameterStore& store, Holders& holders) {
+  for (std::size_t u = 0; u < store.units().size(); ++u) {
+    const auto& unit = store.unit(u);
     const std::int64_t begin = store.first_element(unit.layout);
-    const std::int64_t end = begin + unit.weight.view().elements();
-    for (const auto& p : unit.layout.parameters) {
-      auto& of_elements = holders[p.spec.name];
-      of_elements.resize(static_cast<std::size_t>(p.spec.elements()));
-      for (auto i = std::max(begin, p.offset); i < std::min(end, p.offset + p.slice.elements()); ++i) {
-        const std::int64_t own = i - p.offset;
-        ++of_elements.at(
-            static_cast<std::size_t>(p.slice.first + own / p.slice.run * p.slice.stride + own % p.slice.run));
+    for (const auto& range : unit.layout.replica_ranges(begin, unit.weight.view().elements())) {
+      const bool of_first_replica = grid.is_first(rank, range.replicas.with(Axis::dp));
+      const std::int64_t owners = of_first_replica && store.belongs_here(u) ? 1 : 0;
+      for (const auto& p : unit.layout.parameters) {
+        auto& elements = holders[p.spec.name];
+        elements.resize(static_cast<std::size_t>(p.spec.elements()));
+        const std::int64_t first = std::max(range.first, p.offset);
+        const std::int64_t end = std::min(range.first + range.count, p.offset + p.slice.elements());
+        for (auto i = first; i < end; ++i) {
+          const std::int64_t own = i - p.offset;
+          const std::int64_t element = p.slice.first + own / p.slice.run * p.slice.stride + own % p.slice.run;
+          auto& held = elements.at(static_cast<std::size_t>(element));
+          ++held.ranks;
+          held.owners += owners;
+        }
       }
     }
   }
 }
 
-RankWalk walk(const spec::RunSpec& run, std::int64_t rank, Holders& holders) {
+RankWalk walk(const spec::RunSpec& run, const Grid& grid, std::int64_t rank, Holders& holders) {
   RankWalk out{.report = dry_walk(run, rank), .calls = {}};
   Backend backend;
   backend.device_memory = make_dry_backing();
@@ -156,7 +176,7 @@ RankWalk walk(const spec::RunSpec& run, std::int64_t rank, Holders& holders) {
   backend.ops = make_dry_ops();
   backend.collectives = std::make_unique<LoggedCollectives>(Mesh(run.mesh, rank), out.calls);
   Assembly assembly(run, std::move(backend), {});
-  add_held(assembly.trainer().parameters(), holders);
+  add_held(grid, rank, assembly.trainer().parameters(), holders);
   out.calls = {};
   assembly.trainer().step(0);
   return out;
@@ -178,7 +198,7 @@ bool is_looked_up(const spec::ParameterSpec& parameter) {
 }
 
 // Every replica has each element once, and so has each rank along tp where that does not cut the parameter. The unit of
-// a tied embedding is at both ends of a pipeline.
+// a tied embedding is at both ends of a pipeline. One of all these owns it.
 void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, const std::vector<RankWalk>& walks) {
   std::int64_t elements = 0;
   std::size_t parameters = 0;
@@ -186,7 +206,9 @@ void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, 
     std::int64_t copies = run.mesh.dp() * (is_cut_over_tp(run, parameter) ? 1 : run.mesh.tp());
     if (run.model.tied_embedding && run.mesh.pp() > 1 && is_looked_up(parameter)) copies *= 2;
     const auto& found = holders.at(parameter.name);
-    EXPECT_EQ(std::count(found.begin(), found.end(), copies), parameter.elements()) << parameter.name;
+    const auto right = std::count_if(found.begin(), found.end(),
+                                     [&](const Held& held) { return held.ranks == copies && held.owners == 1; });
+    EXPECT_EQ(right, parameter.elements()) << parameter.name;
     elements += parameter.elements();
     ++parameters;
   }
@@ -434,7 +456,7 @@ TEST(EveryRunOnEveryMesh, SharesModelWorkAndMessagesAmongItsRanks) {
     const Grid grid(run.mesh);
     Holders holders;
     std::vector<RankWalk> walks;
-    for (std::int64_t rank = 0; rank < run.mesh.devices(); ++rank) walks.push_back(walk(run, rank, holders));
+    for (std::int64_t rank = 0; rank < run.mesh.devices(); ++rank) walks.push_back(walk(run, grid, rank, holders));
     expect_each_element_held(run, holders, walks);
     expect_one_ranks_work(run, walks);
     expect_groups_to_agree(grid, walks);

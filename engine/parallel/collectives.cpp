@@ -27,13 +27,13 @@ std::string called(std::string_view collective, const LayoutChange& change) {
   return std::string(collective) + "(\"" + std::string(change.text()) + "\")";
 }
 
-// The parts of one collective, in the order of submission. The first must be held: dropped, it would be waited for.
+// The parts of one collective, in the order of submission, in which they end: each is waited for by itself.
 class Both final : public Pending::State {
  public:
   Both(Pending first, Pending second) : first_(std::move(first)), second_(std::move(second)) {}
   void wait() override {
-    second_.wait();
     first_.wait();
+    second_.wait();
   }
 
  private:
@@ -61,6 +61,24 @@ Pending both(Pending first, Pending second) {
 }
 
 }  // namespace
+
+class Collectives::TimedWait final : public Pending::State {
+ public:
+  // The names stay as long as the collectives do.
+  TimedWait(Collectives& of, std::string_view axis, std::string_view collective, std::unique_ptr<Pending::State> state)
+      : of_(of), axis_(axis), collective_(collective), state_(std::move(state)) {}
+  void wait() override {
+    const std::int64_t since_ns = of_.now_();
+    state_->wait();
+    of_.book_waiting(axis_, collective_, since_ns);
+  }
+
+ private:
+  Collectives& of_;
+  std::string_view axis_;
+  std::string_view collective_;
+  std::unique_ptr<Pending::State> state_;
+};
 
 std::vector<Axis> rings_of(const Mesh& mesh, std::span<const Declared> declared) {
   std::vector<Axis> out;
@@ -204,7 +222,7 @@ Pending Collectives::hand_over(std::string_view name, const Channel& channel, st
   total.messages += 1;
   total.payload_bytes += payload_bytes;
   total.sent_bytes += sent_bytes;
-  if (trace_ == nullptr) return Pending(start());
+  if (trace_ == nullptr) return begin(name, channel, start);
   handed_over_ = {.kind = spec::TraceKind::collective,
                   .name = name,
                   .axis = name_of(channel),
@@ -213,7 +231,21 @@ Pending Collectives::hand_over(std::string_view name, const Channel& channel, st
   TraceSpan submit = handed_over_;
   submit.kind = spec::TraceKind::submit;
   const ScopedSpan span(trace_, TraceLane::schedule, submit);
-  return Pending(start());
+  return begin(name, channel, start);
+}
+
+template <class Start>
+Pending Collectives::begin(std::string_view name, const Channel& channel, const Start& start) {
+  if (!host_waits()) return Pending(start());
+  const std::int64_t since_ns = now_();
+  auto state = start();
+  if (channel.lane == Lane::in_line) book_waiting(name_of(channel), name, since_ns);
+  if (state == nullptr) return {};
+  return Pending(std::make_unique<TimedWait>(*this, name_of(channel), name, std::move(state)));
+}
+
+void Collectives::book_waiting(std::string_view axis, std::string_view collective, std::int64_t since_ns) {
+  row(axis, collective).exposed_ns += now_() - since_ns;
 }
 
 Pending Collectives::gather(const Channel& channel, TensorView full, TensorView shard) {
@@ -244,6 +276,7 @@ void Collectives::add_traffic(const std::vector<spec::AxisTraffic>& rows) {
     total.messages += added.messages;
     total.payload_bytes += added.payload_bytes;
     total.sent_bytes += added.sent_bytes;
+    total.exposed_ns += added.exposed_ns;
   }
 }
 

@@ -12,13 +12,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "engine/core/monotonic_clock.h"
 #include "engine/core/pending.h"
 #include "engine/core/tensor.h"
 #include "engine/parallel/layout_change.h"
@@ -72,11 +75,15 @@ class Collectives {
   Pending send(Axis axis, Heading heading, TensorView buffer);
   Pending receive(Axis axis, Heading heading, TensorView buffer);
 
-  // By group of ranks, so by axes and level, since the last reset, in the order of first use.
+  // By group of ranks, so by axes and level, since the last reset, in the order of first use: what was handed over, and
+  // how long the host waited in calls in line and in waits.
   const std::vector<spec::AxisTraffic>& traffic() const { return traffic_; }
   void reset_traffic() { traffic_.clear(); }
   // Of collectives that were not called one by one: a replayed recording's.
   void add_traffic(const std::vector<spec::AxisTraffic>& rows);
+
+  // What tells how long the host waits; the machine's clock unless it is set.
+  void set_clock(std::function<std::int64_t()> now) { now_ = std::move(now); }
 
   // Call when a recording that holds collectives was enqueued: they were not called, and yet are not to hang for ever.
   virtual void watch_replay() {}
@@ -106,6 +113,9 @@ class Collectives {
   // What a gathering or a reduction of one rank comes to.
   virtual std::unique_ptr<Pending::State> do_copy(TensorView to, TensorView from) = 0;
 
+  // Whether calls in line, and waits, hold the host until the result is there; or some other queue than it.
+  virtual bool host_waits() const { return false; }
+
   // What a message that the host waits for comes to where it is traced: its wait is a span.
   std::unique_ptr<Pending::State> waited_for(std::unique_ptr<Pending::State> message) const;
 
@@ -125,6 +135,11 @@ class Collectives {
   template <class Start>
   Pending hand_over(std::string_view name, const Channel& channel, std::int64_t payload_bytes, std::int64_t sent_bytes,
                     const Start& start);
+  // What the host then waits is booked.
+  template <class Start>
+  Pending begin(std::string_view name, const Channel& channel, const Start& start);
+  class TimedWait;
+  void book_waiting(std::string_view axis, std::string_view collective, std::int64_t since_ns);
   std::int64_t ring_bytes(const Channel& channel, std::int64_t payload_bytes, std::int64_t passes) const;
   Channel ring_channel(Axis axis, const MeshGroup& way) const;
   spec::AxisTraffic& row(std::string_view axis, std::string_view collective);
@@ -133,6 +148,7 @@ class Collectives {
   std::vector<Declared> declared_;
   std::map<Channel, std::string> names_;  // spans of a trace point at them
   std::vector<spec::AxisTraffic> traffic_;
+  std::function<std::int64_t()> now_ = monotonic_ns;
   TraceSink* trace_ = nullptr;
   TraceSpan handed_over_;
 };

@@ -36,6 +36,8 @@ class HostCollectives : public Collectives {
   }
 
  private:
+  bool host_waits() const override { return true; }
+
   std::unique_ptr<Pending::State> do_all_gather(const Channel& channel, TensorView full, TensorView shard) override {
     return submit(channel, [full, shard](RankGroup& ranks) { ranks.all_gather(raw(full), raw(shard)); });
   }

@@ -29,11 +29,12 @@ Json cell_json(const PlannedCell& planned) {
   out["arena_bytes"] = counts.arena_bytes;
   out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
   out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
-  out["traffic"] = spec::value_to_json(counts.traffic, spec::Written::whole);
+  // Without the times that only a run has.
+  out["traffic"] = spec::value_to_json(counts.traffic, spec::Written::canonical);
   if (!counts.stages.empty()) {
     out["rank"] = counts.rank;
     out["bubble_fraction"] = counts.bubble_fraction;
-    out["stages"] = spec::value_to_json(counts.stages, spec::Written::whole);
+    out["stages"] = spec::value_to_json(counts.stages, spec::Written::canonical);
   }
   out["largest"] = spec::value_to_json(counts.largest, spec::Written::whole);
   if (!counts.live_at_peak.empty())

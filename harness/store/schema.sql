@@ -234,14 +234,14 @@ CREATE TABLE attempt_summaries (
   matmul_parameters                INTEGER NOT NULL
 ) STRICT;
 
--- Collectives of one step on rank 0 (spec::AxisTraffic).
+-- Collectives of the last step on rank 0 (spec::AxisTraffic).
 CREATE TABLE attempt_traffic (
   attempt_key   INTEGER NOT NULL REFERENCES attempts,
   axis          TEXT NOT NULL,
   collective    TEXT NOT NULL,
   messages      INTEGER NOT NULL,
   payload_bytes INTEGER NOT NULL,
-  sent_bytes    INTEGER NOT NULL,
+  sent_bytes    INTEGER NOT NULL, exposed_ns INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (attempt_key, axis, collective)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/error.h"
@@ -176,6 +178,96 @@ TEST(Collectives, SumOnlyTypesThatHoldASum) {
                LogicFault);
   EXPECT_THROW(collectives->all_gather("U/fsdp -> U", dry(8, DType::f32), dry(4, DType::bf16), Lane::background),
                LogicFault);
+}
+
+// A lane that works off one collective after another, 5 ns each across nodes and 7 ns inside one, by a clock that only
+// waiting turns.
+class TimedLane final : public Collectives {
+ public:
+  explicit TimedLane(bool host_waits)
+      : Collectives(Mesh({.ici = {.fsdp = 4}, .dcn = {.fsdp = 3}}, 7), kLanes), host_waits_(host_waits) {
+    set_clock([this] { return now_ns; });
+  }
+  std::int64_t exposed_ns(std::string_view axis, std::string_view collective) const {
+    for (const auto& row : traffic()) {
+      if (row.axis == axis && row.collective == collective) return row.exposed_ns;
+    }
+    return -1;
+  }
+  std::int64_t now_ns = 0;
+
+ private:
+  using State = std::unique_ptr<Pending::State>;
+  class Ending final : public Pending::State {
+   public:
+    Ending(std::int64_t& now_ns, std::int64_t at_ns) : now_ns_(now_ns), at_ns_(at_ns) {}
+    void wait() override { now_ns_ = std::max(now_ns_, at_ns_); }
+
+   private:
+    std::int64_t& now_ns_;
+    std::int64_t at_ns_;
+  };
+
+  bool host_waits() const override { return host_waits_; }
+  State run(const Channel& channel) {
+    const std::int64_t takes_ns = channel.group.dcn == AxisSet{} ? 7 : 5;
+    if (channel.lane == Lane::in_line) {
+      now_ns += takes_ns;
+      return nullptr;
+    }
+    ends_ns_ = std::max(ends_ns_, now_ns) + takes_ns;
+    return std::make_unique<Ending>(now_ns, ends_ns_);
+  }
+  State do_all_gather(const Channel& channel, TensorView, TensorView) override { return run(channel); }
+  State do_reduce_scatter(const Channel& channel, TensorView, TensorView) override { return run(channel); }
+  State do_all_to_all(const Channel& channel, TensorView, TensorView) override { return run(channel); }
+  State do_all_reduce(const Channel& channel, TensorView) override { return run(channel); }
+  State do_send(Axis, Heading, TensorView) override { return nullptr; }
+  State do_receive(Axis, Heading, TensorView) override { return nullptr; }
+  State do_copy(TensorView, TensorView) override { return nullptr; }
+
+  static constexpr std::array<Declared, 2> kLanes{{{Axis::fsdp, Lane::background}, {Axis::fsdp, Lane::in_line}}};
+  bool host_waits_;
+  std::int64_t ends_ns_ = 0;
+};
+
+TEST(ExposedTime, IsOfEachLevelWhatTheHostWaits) {
+  TimedLane collectives(true);
+  auto gathered = collectives.all_gather("U/fsdp -> U", dry(24), dry(2), Lane::background);
+  collectives.now_ns += 3;  // computes
+  gathered.wait();
+  EXPECT_EQ(collectives.exposed_ns("dcn_fsdp", "all_gather"), 2);
+  EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 7);
+  auto reduced = collectives.reduce_scatter("U -> U/fsdp", dry(2), dry(24), Lane::background);
+  collectives.now_ns += 100;
+  reduced.wait();
+  EXPECT_EQ(collectives.exposed_ns("fsdp", "reduce_scatter"), 0);
+  EXPECT_EQ(collectives.exposed_ns("dcn_fsdp", "reduce_scatter"), 0);
+}
+
+TEST(ExposedTime, OfACallInLineIsAllOfIt) {
+  TimedLane collectives(true);
+  collectives.all_reduce(Axis::fsdp, dry(24), Lane::in_line).wait();
+  EXPECT_EQ(collectives.exposed_ns("fsdp", "reduce_scatter"), 7);
+  EXPECT_EQ(collectives.exposed_ns("dcn_fsdp", "all_reduce"), 5);
+  EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 7);
+}
+
+TEST(ExposedTime, IsAddedUpAndTakenAlongWithTheTraffic) {
+  TimedLane collectives(true);
+  for (int i = 0; i < 2; ++i) collectives.all_gather("U/fsdp -> U", dry(24), dry(2), Lane::background).wait();
+  EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 14);
+  const auto rows = collectives.traffic();
+  collectives.reset_traffic();
+  collectives.add_traffic(rows);
+  EXPECT_EQ(collectives.exposed_ns("fsdp", "all_gather"), 14);
+}
+
+TEST(ExposedTime, IsNoneWhereTheHostDoesNotWait) {
+  TimedLane collectives(false);
+  collectives.all_gather("U/fsdp -> U", dry(24), dry(2), Lane::background).wait();
+  collectives.all_reduce(Axis::fsdp, dry(24), Lane::in_line).wait();
+  for (const auto& row : collectives.traffic()) EXPECT_EQ(row.exposed_ns, 0) << row.axis << ' ' << row.collective;
 }
 
 class CountingState : public Pending::State {

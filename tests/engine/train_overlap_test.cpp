@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,23 +19,30 @@ namespace {
 using testing::ElementsAreArray;
 using Order = std::vector<std::string>;
 
-// Communicates nothing and notes what is submitted and waited for, by the names of units.
+// Communicates nothing and notes what is submitted and waited for, by the names of units. A wait turns a clock by 10
+// ns.
 class NotedUnits final : public Collectives {
  public:
   NotedUnits(const Mesh& mesh, Order& order) : Collectives(mesh, communication()), order_(order) {}
   void set_units(ParameterStore& store) { store_ = &store; }
+  std::int64_t now_ns() const { return now_ns_; }
 
  private:
   using State = std::unique_ptr<Pending::State>;
   class Noted final : public Pending::State {
    public:
-    Noted(Order& order, std::string what) : order_(order), what_(std::move(what)) {}
-    void wait() override { order_.push_back(what_); }
+    Noted(NotedUnits& of, std::string what) : of_(of), what_(std::move(what)) {}
+    void wait() override {
+      of_.order_.push_back(what_);
+      of_.now_ns_ += 10;
+    }
 
    private:
-    Order& order_;
+    NotedUnits& of_;
     std::string what_;
   };
+
+  bool host_waits() const override { return true; }
 
   // A unit's own shard, or of its size: what an embedding's second gradient is reduced to.
   std::string unit_of(const TensorView& shard) const {
@@ -46,11 +55,11 @@ class NotedUnits final : public Collectives {
   }
   State do_all_gather(const Channel&, TensorView, TensorView shard) override {
     order_.push_back("gather " + unit_of(shard));
-    return std::make_unique<Noted>(order_, "use " + unit_of(shard));
+    return std::make_unique<Noted>(*this, "use " + unit_of(shard));
   }
   State do_reduce_scatter(const Channel&, TensorView shard, TensorView) override {
     order_.push_back("reduce " + unit_of(shard));
-    return std::make_unique<Noted>(order_, "settle " + unit_of(shard));
+    return std::make_unique<Noted>(*this, "settle " + unit_of(shard));
   }
   State do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
   State do_all_reduce(const Channel&, TensorView) override { return nullptr; }
@@ -60,6 +69,7 @@ class NotedUnits final : public Collectives {
 
   Order& order_;
   ParameterStore* store_ = nullptr;
+  std::int64_t now_ns_ = 0;
 };
 
 // One operation of each part of the model.
@@ -77,23 +87,46 @@ class NotedOperations final : public TraceSink {
   Order& order_;
 };
 
+struct NotedStep {
+  Order order;
+  spec::StepRecord record;
+  std::vector<spec::AxisTraffic> traffic;
+};
+
 // A step of two layers on two ranks.
-Order order_of_a_step(spec::RunSpec run, std::int64_t prefetch) {
+NotedStep step_of_two_layers(spec::RunSpec run, std::int64_t prefetch) {
   run.model.layers = 2;
   run.mesh.ici.fsdp = 2;
   run.fsdp_prefetch = prefetch;
-  Order order;
-  auto collectives = std::make_unique<NotedUnits>(Mesh(run.mesh, 0), order);
+  NotedStep step;
+  auto collectives = std::make_unique<NotedUnits>(Mesh(run.mesh, 0), step.order);
   NotedUnits& units = *collectives;
   Backend backend{.device_memory = make_cpu_backing(), .host_memory = make_cpu_backing()};
   backend.collectives = std::move(collectives);
   backend.ops = make_dry_ops();
-  Assembly assembly(run, std::move(backend), {});
+  Assembly assembly(run, std::move(backend), {.clock = [&units] { return units.now_ns(); }});
   units.set_units(assembly.trainer().parameters());
-  NotedOperations operations(order);
+  NotedOperations operations(step.order);
   assembly.context().set_trace(&operations);
-  assembly.trainer().step(0);
-  return order;
+  step.record = assembly.trainer().step(0);
+  step.traffic = units.traffic();
+  return step;
+}
+
+Order order_of_a_step(const spec::RunSpec& run, std::int64_t prefetch) {
+  return step_of_two_layers(run, prefetch).order;
+}
+
+// By the clock of the steps, also where that is not the machine's.
+TEST(Overlap, TrafficSaysOfWhatTheExposedTimeIs) {
+  const auto step = step_of_two_layers(llama_tiny(), 1);
+  std::int64_t exposed_ns = 0;
+  for (const auto& row : step.traffic) {
+    exposed_ns += row.exposed_ns;
+    const std::map<std::string_view, std::int64_t> waits{{"all_gather", 5}, {"reduce_scatter", 4}, {"all_reduce", 0}};
+    EXPECT_EQ(row.exposed_ns, waits.at(row.collective) * 10) << row.collective;
+  }
+  EXPECT_EQ(step.record.exposed_comm_ns, exposed_ns);
 }
 
 TEST(Overlap, EveryUnitIsGatheredBesideTheOneBeforeAndReducedBesideTheOneBehind) {

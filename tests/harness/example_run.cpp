@@ -50,8 +50,12 @@ spec::RunSummary summary_of(const ExampleRun& example) {
   summary.attention_kernels = example.attention_kernels;
   summary.flops.feed_forward_flops = 1'000'000;
   summary.flops.rematerialised_flops = 250'000;
-  summary.traffic = {
-      {.axis = "fsdp", .collective = "all_gather", .messages = 4, .payload_bytes = 4096, .sent_bytes = 2048}};
+  summary.traffic = {{.axis = "fsdp",
+                      .collective = "all_gather",
+                      .messages = 4,
+                      .payload_bytes = 4096,
+                      .sent_bytes = 2048,
+                      .exposed_ns = 1'500'000}};
   return summary;
 }
 

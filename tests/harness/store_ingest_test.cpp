@@ -99,6 +99,7 @@ TEST(Ingest, TakesInEveryFileOfARun) {
   EXPECT_EQ(integer(db, "SELECT count(*) FROM environments"), 1) << "equal environments are one row";
   EXPECT_EQ(integer(db, "SELECT count(*) FROM attempts WHERE state = 'infeasible' AND environment_key IS NULL"), 1);
   EXPECT_EQ(integer(db, "SELECT sent_bytes FROM attempt_traffic WHERE attempt_key = 1 OR 1 LIMIT 1"), 2048);
+  EXPECT_EQ(integer(db, "SELECT DISTINCT exposed_ns FROM attempt_traffic"), 1'500'000);
   EXPECT_EQ(integer(db,
                     "SELECT count(*) FROM run_fields JOIN names USING (name_key) "
                     "WHERE name = 'attention' AND value = 'flash'"),

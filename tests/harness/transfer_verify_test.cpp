@@ -91,6 +91,7 @@ TEST_F(HostileExport, WithAnyRowThatCannotBeIsRefusedWholeAndNamesIt) {
         Case{"UPDATE metrics SET value = 9e999", "metrics with attempt_key 1", "value"},
         Case{"UPDATE attempt_summaries SET steps = -1", "attempt_summaries with attempt_key 1", "steps '-1'"},
         Case{"UPDATE attempt_traffic SET messages = -1", "attempt_traffic with attempt_key 1", "messages"},
+        Case{"UPDATE attempt_traffic SET exposed_ns = -1", "attempt_traffic with attempt_key 1", "exposed_ns"},
         Case{"INSERT INTO attempt_attention VALUES (1, 'forward', 'magic', '')", "attempt_attention with attempt_key 1",
              "computed_by 'magic'"},
         Case{"UPDATE baseline_values SET value = 9e999", "baseline_values", "value"},

@@ -111,6 +111,10 @@ void expect_training(const spec::RunSpec& run, const std::vector<TrainedStep>& e
     EXPECT_NEAR(record.grad_norm, grad_norm, tolerance * grad_norm) << what << " step " << i;
     // Some stage always waits for another: of several, each.
     EXPECT_EQ(record.bubble_ns > 0, run.mesh.pp() > 1) << what;
+    std::int64_t exposed_ns = 0;
+    for (const auto& row : training.collectives().traffic()) exposed_ns += row.exposed_ns;
+    EXPECT_EQ(exposed_ns > 0, world().size() > 1) << what;
+    EXPECT_LE(exposed_ns, record.exposed_comm_ns + record.bubble_ns) << what;
     EXPECT_EQ(record.data_ns + record.forward_ns + record.backward_ns + record.exposed_comm_ns + record.bubble_ns +
                   record.optimizer_ns + record.other_ns,
               record.wall_ns)

@@ -134,6 +134,9 @@ struct AxisTraffic {
   std::int64_t messages = 0;
   std::int64_t payload_bytes = 0;  // size of the full (gathered, or to be reduced) buffers
   std::int64_t sent_bytes = 0;     // what a ring sends from this rank: (n-1)/n of payload, twice for all_reduce
+  // The host's waiting: for what was submitted before and for ranks that come later as well, in a receive for another
+  // stage to compute. 0 of a plan, and on a GPU, where streams wait and not the host.
+  std::int64_t exposed_ns = 0;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -142,6 +145,7 @@ struct AxisTraffic {
     f(Field{"messages", "collectives issued", 0}, self.messages);
     f(Field{"payload_bytes", "bytes of the full buffers", 0}, self.payload_bytes);
     f(Field{"sent_bytes", "bytes a ring sends from one rank", 0}, self.sent_bytes);
+    f(Field{"exposed_ns", "the host's waiting, where it waits", 0}.omitted_at_default(), self.exposed_ns);
   }
 };
 
@@ -273,7 +277,7 @@ struct RunSummary {
     f(Field{"resident_bytes", "peak resident set of the process", 0}, self.resident_bytes);
     f(Field{"emulated", "precision emulated by conversion"}, self.emulated);
     f(Field{"flops", "floating point operations of a step on a rank, mean over them"}, self.flops);
-    f(Field{"traffic", "collectives of a step on rank 0"}, self.traffic);
+    f(Field{"traffic", "collectives of the last step on rank 0"}, self.traffic);
     f(Field{"parameters", "parameters of the model", 0}, self.parameters);
     f(Field{"matmul_parameters", "parameters that multiply each token", 0}, self.matmul_parameters);
     f(Field{"attention_kernels", "who computed flash attention on a GPU"}.omitted_at_default(), self.attention_kernels);

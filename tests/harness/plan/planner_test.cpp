@@ -235,6 +235,7 @@ TEST(Plan, JsonHasRawAmountsWithTheUnitInTheKey) {
   EXPECT_EQ(json["cells"][0]["peak"]["total_bytes"], 82 << 20);
   EXPECT_EQ(json["cells"][0]["flops"]["feed_forward_flops"], 1'234'000'000);
   EXPECT_EQ(json["cells"][0]["traffic"][0]["sent_bytes"], 500);
+  EXPECT_FALSE(json["cells"][0]["traffic"][0].contains("exposed_ns")) << "a plan waits for nothing";
   EXPECT_EQ(json["cells"][0]["run_id"].get<std::string>().size(), 64U);
   EXPECT_EQ(json["cells"][1]["state"], "infeasible");
   EXPECT_FALSE(json["cells"][1].contains("peak"));

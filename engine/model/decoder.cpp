@@ -131,9 +131,9 @@ Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead)
   const RangeSpan range = range_of(store_.embedding());
   const auto& tp = shared_.tensor_parallel;
   GatheredUnit weights = gatherer_.gather(store_.embedding());
+  Tensor x_RM = stream(0, "layer_input");  // stays longer than the weights, so it lies below those of the layers
   if (prefetches()) ahead.layer = gatherer_.gather(store_.layer(chunk.part.first_layer));
   weights.wait(context_.clock);
-  Tensor x_RM = stream(0, "layer_input");
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
   context_.ops.embedding_forward({.x_NM = sums.tokens_NM(),
                                   .tokens_N = batch.tokens_N,

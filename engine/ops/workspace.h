@@ -60,6 +60,11 @@ constexpr std::int64_t embedding_sort_bytes(std::int64_t tokens) {
   return 4 * static_cast<std::int64_t>(sizeof(std::int32_t)) * tokens + sort_scratch_bytes(tokens);
 }
 
+// The routing of tokens to experts: one f32 of each token.
+constexpr std::int64_t routing_bytes(std::int64_t tokens) {
+  return tokens * static_cast<std::int64_t>(sizeof(float));
+}
+
 // Dot-product attention: scores in f32, as many as fit what matrix products have anyhow, or a sequence's sums of dkey.
 inline constexpr std::int64_t kScoreFloats = kMatmulBytes / static_cast<std::int64_t>(sizeof(float));
 constexpr std::int64_t dot_product_bytes(const AttentionDims& d) {
@@ -94,7 +99,8 @@ inline std::int64_t bytes(const spec::RunSpec& run) {
   const std::int64_t hidden = (model.d_ff + ranks - 1) / ranks;
   const std::int64_t widest_bias = std::max({model.d_model, hidden, model.n_heads / ranks * model.head_dim});
   return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
-                   norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens), attention_bytes(run)});
+                   norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens), routing_bytes(tokens),
+                   attention_bytes(run)});
 }
 
 }  // namespace perfbench::engine::workspace

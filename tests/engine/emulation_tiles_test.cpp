@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/ops/cuda/attention/flash_tiles.cuh"
-#include "engine/ops/cuda/attention/tile_units.cuh"
+#include "engine/ops/cuda/device/tile_units.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {

@@ -5,6 +5,9 @@ set(PERFBENCH_CUDA_KERNELS
   attention/attention_flash.cu
   attention/attention_flash_backward.cu
   attention/masked_softmax.cu
+  experts/expert_rows.cu
+  experts/grouped_product.cu
+  experts/routing.cu
   operations/activation.cu
   operations/adamw.cu
   operations/column_sums.cu
@@ -19,6 +22,7 @@ set(PERFBENCH_CUDA_HOST_SOURCES
   cuda_ops.cpp
   attention/attention_dot_product.cpp
   attention/attention_layout.cpp
+  experts/expert_product.cpp
   host/host_mailbox.cpp
   host/recordings.cpp
   host/upload_staging.cpp

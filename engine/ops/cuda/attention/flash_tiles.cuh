@@ -2,11 +2,10 @@
 // them in shared memory.
 #pragma once
 
-#include <cuda_pipeline.h>
-
 #include <cstdint>
 
-#include "engine/ops/cuda/attention/tile_units.cuh"
+#include "engine/ops/cuda/device/async_copy.cuh"
+#include "engine/ops/cuda/device/tile_units.cuh"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine::cuda {
@@ -26,19 +25,6 @@ __device__ inline float exp_of_difference(float difference) {
 }
 
 inline constexpr int kMostFlashHeadDim = 256;
-
-// Copies from global to shared memory that go on while the thread computes (cp.async). In the emulator they land when
-// they are waited for.
-inline constexpr int kCopyBytes = 16;  // of one copy; both addresses are multiples of it
-
-// What the calling thread copies is there after its wait; what others copy, after a barrier behind theirs.
-__device__ inline void copy_async(void* shared, const void* global) {
-  __pipeline_memcpy_async(shared, global, kCopyBytes);
-}
-__device__ inline void wait_for_copies() {
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-}
 
 enum class Addresses { any, multiples_of_16 };
 

@@ -30,6 +30,7 @@ struct TensorCores {
   using Element = Bf16;
   using Accumulator = wmma::fragment<wmma::accumulator, kTile, kTile, kTile, float>;
   using Left = wmma::fragment<wmma::matrix_a, kTile, kTile, kTile, Element, wmma::row_major>;
+  using LeftTransposed = wmma::fragment<wmma::matrix_a, kTile, kTile, kTile, Element, wmma::col_major>;
   // Elements behind each row of a tile, so that rows fall into different banks.
   static constexpr int kPad = 8;
 
@@ -39,8 +40,15 @@ struct TensorCores {
     wmma::load_matrix_sync(left, a, static_cast<unsigned>(stride));
     return left;
   }
+  // a^T
+  __device__ static LeftTransposed load_transposed(const Element* a, int stride) {
+    LeftTransposed left;
+    wmma::load_matrix_sync(left, a, static_cast<unsigned>(stride));
+    return left;
+  }
   // sum += a b
-  __device__ static void add_product(Accumulator& sum, const Left& a, const Element* b, int stride) {
+  template <class A>
+  __device__ static void add_product(Accumulator& sum, const A& a, const Element* b, int stride) {
     wmma::fragment<wmma::matrix_b, kTile, kTile, kTile, Element, wmma::row_major> right;
     wmma::load_matrix_sync(right, b, static_cast<unsigned>(stride));
     wmma::mma_sync(sum, a, right, sum);
@@ -77,7 +85,8 @@ struct PlainFma {
   };
   struct Left {
     const float* data;
-    int stride;
+    int row_stride;
+    int column_stride;
   };
   static constexpr int kPad = 4;
 
@@ -87,23 +96,24 @@ struct PlainFma {
   __device__ static void clear(Accumulator& sum) {
     for (float& x : sum.x) x = 0;
   }
-  __device__ static Left load(const float* a, int stride) { return {a, stride}; }
+  __device__ static Left load(const float* a, int stride) { return {a, stride, 1}; }
+  __device__ static Left load_transposed(const float* a, int stride) { return {a, 1, stride}; }
   __device__ static void add_product(Accumulator& sum, const Left& a, const float* b, int stride) {
-    const float* const rows = a.data + first_row() * a.stride;
+    const float* const rows = a.data + first_row() * a.row_stride;
     const float* const columns = b + first_column();
 #pragma unroll
     for (int k = 0; k < kTile; ++k) {
       const float4 right = *reinterpret_cast<const float4*>(columns + k * stride);
-      add_outer(sum, rows[k], rows[a.stride + k], right);
+      add_outer(sum, rows[k * a.column_stride], rows[a.row_stride + k * a.column_stride], right);
     }
   }
   __device__ static void add_product_transposed(Accumulator& sum, const Left& a, const float* b, int stride) {
-    const float* const rows = a.data + first_row() * a.stride;
+    const float* const rows = a.data + first_row() * a.row_stride;
     const float* const columns = b + first_column() * stride;
 #pragma unroll
     for (int k = 0; k < kTile; ++k) {
       const float4 right = {columns[k], columns[stride + k], columns[2 * stride + k], columns[3 * stride + k]};
-      add_outer(sum, rows[k], rows[a.stride + k], right);
+      add_outer(sum, rows[k * a.column_stride], rows[a.row_stride + k * a.column_stride], right);
     }
   }
   __device__ static void store(float* to, const Accumulator& sum, int stride) {

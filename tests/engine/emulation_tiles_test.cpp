@@ -14,9 +14,11 @@ using testing::HasSubstr;
 
 constexpr int kStride = kTile + 8;
 
+enum class Transposed { none, a, b };
+
 struct alignas(32) TileMemory {
   float sum[kTile * kTile];
-  float b_is_transposed;
+  Transposed transposed;
   int at[kTile * kTile];  // times that an element was found in a lane
 };
 
@@ -36,11 +38,12 @@ __global__ void multiply_tile(TileMemory* out, const float* a, const float* b) {
   __syncwarp();
   typename Units::Accumulator sum;
   Units::clear(sum);
-  const auto loaded = Units::load(left, kStride);
-  if (out->b_is_transposed != 0) {
-    Units::add_product_transposed(sum, loaded, right, kStride);
+  if (out->transposed == Transposed::b) {
+    Units::add_product_transposed(sum, Units::load(left, kStride), right, kStride);
+  } else if (out->transposed == Transposed::a) {
+    Units::add_product(sum, Units::load_transposed(left, kStride), right, kStride);
   } else {
-    Units::add_product(sum, loaded, right, kStride);
+    Units::add_product(sum, Units::load(left, kStride), right, kStride);
   }
   Units::store(out->sum, sum, kTile);
   const Places places = Units::find_places(scratch);
@@ -63,9 +66,9 @@ TYPED_TEST(TileUnits, MultiplyTilesAndKnowWhereTheirElementsAre) {
     a[static_cast<std::size_t>(i)] = static_cast<float>(i % 7 - 3);
     b[static_cast<std::size_t>(i)] = static_cast<float>(i % 11 - 5);
   }
-  for (const bool transposed : {false, true}) {
+  for (const auto transposed : {Transposed::none, Transposed::a, Transposed::b}) {
     TileMemory out{};
-    out.b_is_transposed = transposed ? 1.0F : 0.0F;
+    out.transposed = transposed;
     launch("multiply_tile", multiply_tile<TypeParam>, {.grid = 1, .block = kWarp, .shared_bytes = 16 << 10}, &out,
            a.data(), b.data());
     cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -73,8 +76,8 @@ TYPED_TEST(TileUnits, MultiplyTilesAndKnowWhereTheirElementsAre) {
       for (int j = 0; j < kTile; ++j) {
         float want = 0;
         for (int k = 0; k < kTile; ++k) {
-          want += a[static_cast<std::size_t>(i * kTile + k)] *
-                  b[static_cast<std::size_t>(transposed ? j * kTile + k : k * kTile + j)];
+          want += a[static_cast<std::size_t>(transposed == Transposed::a ? k * kTile + i : i * kTile + k)] *
+                  b[static_cast<std::size_t>(transposed == Transposed::b ? j * kTile + k : k * kTile + j)];
         }
         EXPECT_EQ(out.sum[i * kTile + j], want) << i << " " << j;
         EXPECT_EQ(out.at[i * kTile + j], 1) << i << " " << j;

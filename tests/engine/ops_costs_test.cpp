@@ -164,6 +164,70 @@ TEST(OperationCosts, Embeddings) {
   });
 }
 
+// 6 tokens, 4 experts, 2 choices, 2 parts of 5 rows, sequences of 3: logits 6*4*4 = 96; gates, experts and rows 48
+// each; choices of 10 rows 40, segments 32, the balance of 2 sequences 8, dropped 16. Rows 10*8*2 = 160, x 6*8*2 = 96.
+TEST(OperationCosts, ExpertRows) {
+  const RoutingRule rule{.parts = 2, .part_rows = 5, .seq_len = 3};
+  expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32 + 8 + 16}, [&](Ops& ops) {
+    ops.route_forward({.logits_NE = f32({6, 4}),
+                       .gates_NC = f32({6, 2}),
+                       .experts_NC = i32({6, 2}),
+                       .rows_NC = i32({6, 2}),
+                       .choices_Q = i32({10}),
+                       .segments_E2 = i32({4, 2}),
+                       .balance_B = f32({2}),
+                       .dropped_E = f32({4}),
+                       .rule = rule});
+  });
+  expect_cost(TraceOp::route_backward, {0, 96 + 3 * 48 + 48}, [&](Ops& ops) {
+    ops.route_backward({.dlogits_NE = bf16({6, 4}),
+                        .dgates_NC = f32({6, 2}),
+                        .logits_NE = f32({6, 4}),
+                        .gates_NC = f32({6, 2}),
+                        .experts_NC = i32({6, 2}),
+                        .rule = rule});
+  });
+  DispatchArgs dispatch{.rows_QM = bf16({10, 8}), .x_NM = bf16({6, 8}), .choices_Q = i32({10}), .choices_per_token = 2};
+  expect_cost(TraceOp::dispatch, {0, 96 + 40 + 160}, [&](Ops& ops) { ops.dispatch(dispatch); });
+  dispatch.gates_NC = f32({6, 2});
+  expect_cost(TraceOp::dispatch, {0, 96 + 40 + 48 + 160}, [&](Ops& ops) { ops.dispatch(dispatch); });
+  CombineArgs combine{.x_NM = bf16({6, 8}), .rows_QM = bf16({10, 8}), .rows_NC = i32({6, 2})};
+  expect_cost(TraceOp::combine, {0, 160 + 48 + 96}, [&](Ops& ops) { ops.combine(combine); });
+  combine.gates_NC = f32({6, 2});
+  combine.write = Write::accumulate;
+  expect_cost(TraceOp::combine, {0, 160 + 48 + 48 + 2 * 96}, [&](Ops& ops) { ops.combine(combine); });
+  expect_cost(TraceOp::gates_backward, {0, 96 + 160 + 48 + 48}, [](Ops& ops) {
+    ops.gates_backward(
+        {.dgates_NC = f32({6, 2}), .dx_NM = bf16({6, 8}), .rows_QM = bf16({10, 8}), .rows_NC = i32({6, 2})});
+  });
+}
+
+// 2 experts of [12, 8]: weights 384 in bf16, gradients 768; rows [10, 8] 160 and [10, 12] 240; segments of 2 parts 32.
+// 7 rows count: 2*7*12*8 = 1344 FLOPs.
+TEST(OperationCosts, ExpertProducts) {
+  using Kind = ExpertProductArgs::Kind;
+  ExpertProductArgs forward{.kind = Kind::forward,
+                            .a = bf16({10, 8}),
+                            .b = bf16({2, 12, 8}),
+                            .c = bf16({10, 12}),
+                            .segments_PX2 = i32({2, 2, 2}),
+                            .counted_rows = 7};
+  expect_cost(TraceOp::expert_product, {1344, 160 + 384 + 32 + 240}, [&](Ops& ops) { ops.expert_product(forward); });
+  ExpertProductArgs of_inputs = forward;
+  of_inputs.kind = Kind::input_gradient;
+  of_inputs.a = bf16({10, 12});
+  of_inputs.c = bf16({10, 8});
+  of_inputs.write = Write::accumulate;
+  expect_cost(TraceOp::expert_product, {1344, 240 + 384 + 32 + 2 * 160},
+              [&](Ops& ops) { ops.expert_product(of_inputs); });
+  ExpertProductArgs of_weights = forward;
+  of_weights.kind = Kind::weight_gradient;
+  of_weights.a = bf16({10, 12});
+  of_weights.b = bf16({10, 8});
+  of_weights.c = f32({2, 12, 8});
+  expect_cost(TraceOp::expert_product, {1344, 240 + 160 + 32 + 768}, [&](Ops& ops) { ops.expert_product(of_weights); });
+}
+
 TEST(OperationCosts, LossAndOptimizer) {
   expect_cost(TraceOp::sum_parts, {0, 3 * 24 + 24}, [](Ops& ops) { ops.sum_parts(bf16({12}), bf16({3, 12})); });
   expect_cost(TraceOp::cross_entropy_part, {0, 120 + 24 + 72}, [](Ops& ops) {

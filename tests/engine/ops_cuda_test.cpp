@@ -73,6 +73,49 @@ TEST_F(CudaOpsTest, AWorkspaceThatIsTooSmallIsALogicFault) {
   EXPECT_THROW(ops_->sum(out, x, Write::overwrite), LogicFault);
 }
 
+// Where rows go is known on the device alone: a replay follows other logits than those of its recording.
+TEST_F(CudaOpsTest, ARecordingOfExpertsFollowsTheLogits) {
+  const std::int64_t tokens = 24, experts = 8, choices = 2, width = 16;
+  Operand logits(DType::f32, Shape{tokens, experts});
+  const Operand gates(DType::f32, Shape{tokens, choices}), dropped(DType::f32, Shape{experts});
+  const Operand chosen(DType::i32, Shape{tokens, choices}), row_of(DType::i32, Shape{tokens, choices});
+  const Operand choice_of(DType::i32, Shape{tokens * choices}), segments(DType::i32, Shape{1, experts, 2});
+  const Operand balance(DType::f32, Shape{1});
+  const auto x = oracle::random_operand(DType::bf16, Shape{tokens, width}, 1);
+  const auto weights = oracle::random_operand(DType::bf16, Shape{experts, width, width}, 2);
+  const Operand rows(DType::bf16, Shape{tokens * choices, width}),
+      products(DType::bf16, Shape{tokens * choices, width});
+  const Operand out(DType::bf16, Shape{tokens, width});
+  const auto run = [&] {
+    ops_->route_forward({.logits_NE = logits,
+                         .gates_NC = gates,
+                         .experts_NC = chosen,
+                         .rows_NC = row_of,
+                         .choices_Q = choice_of,
+                         .segments_E2 = segments.view().reshaped(Shape{experts, 2}),
+                         .balance_B = balance,
+                         .dropped_E = dropped,
+                         .rule = {.part_rows = tokens * choices, .seq_len = tokens}});
+    ops_->dispatch({.rows_QM = rows, .x_NM = x, .choices_Q = choice_of, .choices_per_token = choices});
+    ops_->expert_product({.a = rows, .b = weights, .c = products, .segments_PX2 = segments});
+    ops_->combine({.x_NM = out, .rows_QM = products, .rows_NC = row_of, .gates_NC = gates});
+  };
+  const auto with_logits = [&](unsigned seed, const std::function<void()>& f) {
+    logits.set(oracle::random_operand(DType::f32, Shape{tokens, experts}, seed).values());
+    f();
+    return out.bytes();
+  };
+  const auto one = with_logits(3, run), other = with_logits(4, run);
+  std::unique_ptr<Recording> recording;
+  EXPECT_NE(one, other);
+  EXPECT_EQ(one, with_logits(3, [&] {
+              ops_->begin_recording();
+              run();
+              recording = ops_->end_recording(nullptr);
+            }));
+  EXPECT_EQ(other, with_logits(4, [&] { recording->replay(); }));
+}
+
 TEST(CudaLaunchShapes, StayWithinTheLimitsOfAGridForAnyExtent) {
   using namespace cuda;  // NOLINT
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;

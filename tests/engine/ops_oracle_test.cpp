@@ -1,6 +1,7 @@
 // The oracles themselves: their gradients equal finite differences of their forward functions.
 #include <gtest/gtest.h>
 
+#include "tests/engine/oracle/experts.h"
 #include "tests/engine/oracle/rows.h"
 
 namespace perfbench::engine::oracle {
@@ -79,6 +80,33 @@ TEST(Oracle, CrossEntropyGradientIsTheFiniteDifference) {
     for (const double loss : cross_entropy(at, targets, s, 0.25).losses) sum += 0.25 * loss;
     return sum;
   });
+}
+
+// Within a step no choice changes: the logits lie further apart.
+TEST(Oracle, RouteGradientIsTheFiniteDifference) {
+  const RouterShape s{6, 5, 3};
+  const RoutingRule rule{.part_rows = 18, .seq_len = 3, .balance_choices = 2};
+  const auto logits = random_values(30, 1), dgates = random_values(18, 2);
+  constexpr double kScale = 0.75;
+  const auto forward = route_forward(logits, s, rule);
+  const auto g = route_backward(dgates, logits, forward.gates, forward.experts, s, rule, kScale);
+  expect_gradient(g.dlogits, logits, [&](const Values& at) {
+    const auto r = route_forward(at, s, rule);
+    double loss = dot(dgates, r.gates);
+    for (const double balance : r.balance) loss += kScale * balance;
+    return loss;
+  });
+}
+
+TEST(Oracle, ExpertProductsGradientsAreTheFiniteDifferences) {
+  using Kind = ExpertProductArgs::Kind;
+  const ExpertShape s{2, 4, 2, 3, 5};
+  const Values segments{0, 1, 1, 3, 0, 2, 2, 0};
+  const auto x = random_values(8 * 5, 1), w = random_values(2 * 3 * 5, 2), up = random_values(8 * 3, 3);
+  expect_gradient(expert_product(Kind::input_gradient, up, w, segments, s).c.value, x,
+                  [&](const Values& at) { return dot(up, expert_product(Kind::forward, at, w, segments, s).c.value); });
+  expect_gradient(expert_product(Kind::weight_gradient, up, x, segments, s).c.value, w,
+                  [&](const Values& at) { return dot(up, expert_product(Kind::forward, x, at, segments, s).c.value); });
 }
 
 TEST(Oracle, RopeBackwardIsTheTransposeOfForward) {

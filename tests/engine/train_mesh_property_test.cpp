@@ -14,6 +14,7 @@
 
 #include "engine/train/assembly.h"
 #include "engine/train/dry_walk.h"
+#include "tests/engine/logged_collectives.h"
 #include "tests/engine/random_runs.h"
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
@@ -28,109 +29,6 @@ spec::RunSpec property_run(std::uint64_t seed) {
   constexpr std::array<std::int64_t, 12> kRanks{1, 2, 3, 4, 6, 8, 2, 4, 5, 6, 8, 16};
   return random_run(seed, kRanks[seed % kRanks.size()], seed % 5 < 3 ? spec::Device::cpu : spec::Device::cuda);
 }
-
-constexpr std::array kAxesOfALevel{Axis::pp, Axis::dp, Axis::fsdp, Axis::ep, Axis::tp};
-constexpr std::size_t kPlaces = 2 * kAxesOfALevel.size();
-
-// Places along dcn's axes, then along ici's.
-using Place = std::array<std::int64_t, kPlaces>;
-
-// A mesh as mesh_spec.h says: ranks are row-major over its ten axes.
-class Grid {
- public:
-  explicit Grid(const spec::MeshSpec& mesh) {
-    std::size_t next = 0;
-    for (const auto& level : {mesh.dcn, mesh.ici}) {
-      for (const auto size : {level.pp, level.dp, level.fsdp, level.ep, level.tp}) sizes_[next++] = size;
-    }
-  }
-  const Place& sizes() const { return sizes_; }
-  Place place(std::int64_t rank) const {
-    Place out{};
-    for (std::size_t i = kPlaces; i-- > 0;) {
-      out[i] = rank % sizes_[i];
-      rank /= sizes_[i];
-    }
-    return out;
-  }
-  std::int64_t rank(const Place& place) const {
-    std::int64_t out = 0;
-    for (std::size_t i = 0; i < kPlaces; ++i) out = out * sizes_[i] + place[i];
-    return out;
-  }
-  // Stages inside a node follow each other.
-  std::int64_t stage(std::int64_t rank) const {
-    const auto at = place(rank);
-    return at[kDcnPp] * sizes_[kIciPp] + at[kIciPp];
-  }
-  std::int64_t on_stage(std::int64_t rank, std::int64_t stage) const {
-    auto at = place(rank);
-    at[kDcnPp] = stage / sizes_[kIciPp];
-    at[kIciPp] = stage % sizes_[kIciPp];
-    return this->rank(at);
-  }
-  // Whether no rank that differs along these axes alone is before this one.
-  bool is_first(std::int64_t rank, AxisSet axes) const {
-    const auto at = place(rank);
-    for (std::size_t i = 0; i < kPlaces; ++i) {
-      if (axes.has(kAxesOfALevel[i % kAxesOfALevel.size()]) && at[i] != 0) return false;
-    }
-    return true;
-  }
-  bool on_one_node(std::int64_t a, std::int64_t b) const {
-    const auto x = place(a);
-    const auto y = place(b);
-    return std::equal(x.begin(), x.begin() + kIciPp, y.begin());
-  }
-
- private:
-  static constexpr std::size_t kDcnPp = 0;
-  static constexpr std::size_t kIciPp = kAxesOfALevel.size();
-  Place sizes_{};
-};
-
-// One message or collective, and the bytes of its whole buffer.
-struct Call {
-  std::string what;
-  std::int64_t bytes = 0;
-  auto operator<=>(const Call&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
-};
-
-// What a rank was told to communicate, in order.
-struct CallLog {
-  std::map<Channel, std::vector<Call>> collectives;
-  std::map<Heading, std::vector<std::int64_t>> sent;
-  std::map<Heading, std::vector<std::int64_t>> received;
-};
-
-class LoggedCollectives final : public Collectives {
- public:
-  LoggedCollectives(const Mesh& mesh, CallLog& log) : Collectives(mesh, communication()), log_(log) {}
-
- private:
-  using Nothing = std::unique_ptr<Pending::State>;
-  Nothing note(const Channel& channel, const char* what, const TensorView& whole) {
-    log_.collectives[channel].push_back({what, whole.bytes()});
-    return nullptr;
-  }
-  Nothing do_all_gather(const Channel& c, TensorView full, TensorView) override { return note(c, "all_gather", full); }
-  Nothing do_reduce_scatter(const Channel& c, TensorView, TensorView full) override {
-    return note(c, "reduce_scatter", full);
-  }
-  Nothing do_all_to_all(const Channel& c, TensorView, TensorView in) override { return note(c, "all_to_all", in); }
-  Nothing do_all_reduce(const Channel& c, TensorView buffer) override { return note(c, "all_reduce", buffer); }
-  Nothing do_send(Axis, Heading heading, TensorView buffer) override {
-    log_.sent[heading].push_back(buffer.bytes());
-    return nullptr;
-  }
-  Nothing do_receive(Axis, Heading heading, TensorView buffer) override {
-    log_.received[heading].push_back(buffer.bytes());
-    return nullptr;
-  }
-  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
-
-  CallLog& log_;
-};
 
 // How many ranks have an element of a parameter, and how many of those as its only owner: the one whose value counts.
 struct Held {
@@ -338,14 +236,10 @@ void expect_groups_to_agree(const Grid& grid, const std::vector<RankWalk>& walks
   for (const auto& rank : walks) {
     for (const auto& [channel, calls] : rank.calls.collectives) {
       Place elsewhere = grid.place(rank.report.rank);
-      std::int64_t ranks = 1;
       for (std::size_t i = 0; i < kPlaces; ++i) {
-        const auto& axes = i < kAxesOfALevel.size() ? channel.group.dcn : channel.group.ici;
-        if (!axes.has(kAxesOfALevel[i % kAxesOfALevel.size()])) continue;
-        elsewhere[i] = 0;
-        ranks *= grid.sizes()[i];
+        if (grid.is_along(i, channel.group)) elsewhere[i] = 0;
       }
-      auto& group = groups.try_emplace({channel, elsewhere}, Group{&calls, 0, ranks}).first->second;
+      auto& group = groups.try_emplace({channel, elsewhere}, Group{&calls, 0, grid.ranks(channel.group)}).first->second;
       ++group.found;
       EXPECT_TRUE(calls == *group.calls) << name_of(channel.group) << " of rank " << rank.report.rank;
     }
@@ -382,11 +276,7 @@ void expect_traffic_as_told(const Grid& grid, std::int64_t stages, const RankWal
     row[2] += sent;
   };
   for (const auto& [channel, calls] : rank.calls.collectives) {
-    std::int64_t ranks = 1;
-    for (std::size_t i = 0; i < kPlaces; ++i) {
-      const auto& axes = i < kAxesOfALevel.size() ? channel.group.dcn : channel.group.ici;
-      if (axes.has(kAxesOfALevel[i % kAxesOfALevel.size()])) ranks *= grid.sizes()[i];
-    }
+    const std::int64_t ranks = grid.ranks(channel.group);
     for (const auto& [what, bytes] : calls) {
       add(name_of(channel.group), what, bytes, (what == "all_reduce" ? 2 : 1) * (ranks - 1) * bytes / ranks);
     }

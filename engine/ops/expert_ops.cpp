@@ -1,6 +1,8 @@
 // The public operations of experts: checks, counts, then the backend.
-#include "engine/ops/expert_operations.h"
+#include <limits>
+#include <string>
 
+#include "engine/ops/expert_operations.h"
 #include "engine/ops/operand_checks.h"
 #include "engine/ops/ops.h"
 
@@ -11,17 +13,21 @@ bool is(const TensorView& t, DType dtype, const Shape& shape) {
   return t.dtype == dtype && t.shape == shape;
 }
 
-void check_rule(const RoutingRule& rule, std::int64_t tokens, std::int64_t experts) {
+void check_rule(const RoutingRule& rule, std::int64_t tokens, std::int64_t experts, std::int64_t choices) {
   const bool divides = rule.parts > 0 && experts % rule.parts == 0 && rule.part_rows > 0 && rule.seq_len > 0 &&
                        tokens % rule.seq_len == 0;
   const bool dropless = rule.slots == 0;
   const bool filled = dropless || (rule.group_tokens > 0 && tokens % rule.group_tokens == 0 &&
                                    experts / rule.parts * (tokens / rule.group_tokens) * rule.slots == rule.part_rows);
-  if (divides && filled) return;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const bool numbered = tokens * choices <= kMost && rule.parts * rule.part_rows <= kMost;
+  const bool balances = rule.balance_choices >= 1 && rule.balance_choices <= choices;
+  if (divides && filled && numbered && balances) return;
   throw LogicFault("routing: " + std::to_string(tokens) + " tokens in sequences of " + std::to_string(rule.seq_len) +
                    " and groups of " + std::to_string(rule.group_tokens) + ", " + std::to_string(experts) +
                    " experts in " + std::to_string(rule.parts) + " parts of " + std::to_string(rule.part_rows) +
-                   " rows, " + std::to_string(rule.slots) + " slots: they do not fit");
+                   " rows, " + std::to_string(rule.slots) + " slots, " + std::to_string(rule.balance_choices) + " of " +
+                   std::to_string(choices) + " choices balanced: they do not fit");
 }
 
 // Rows of one part, and how wide they are on both sides of the weights.
@@ -66,7 +72,7 @@ void Ops::route_forward(const RouteForwardArgs& args) {
           "logits are f32 [N, E], gates [N, C]", operands);
   const std::int64_t experts = columns(logits);
   const Shape of_choices{rows(logits), columns(args.gates_NC)};
-  check_rule(args.rule, rows(logits), experts);
+  check_rule(args.rule, rows(logits), experts, columns(args.gates_NC));
   require(is(args.gates_NC, DType::f32, of_choices) && is(args.experts_NC, DType::i32, of_choices) &&
               is(args.rows_NC, DType::i32, of_choices) && columns(args.gates_NC) <= experts,
           "route_forward", "gates are f32, experts and rows i32 [N, C]", operands);
@@ -94,8 +100,9 @@ void Ops::route_backward(const RouteBackwardArgs& args) {
               is(args.dgates_NC, DType::f32, args.gates_NC.shape) && args.gates_NC.dtype == DType::f32 &&
               is(args.experts_NC, DType::i32, args.gates_NC.shape),
           "route_backward", "gates and their gradient are f32, experts i32 [N, C]", operands);
-  require(args.rule.seq_len > 0 && rows(logits) % args.rule.seq_len == 0, "route_backward",
-          "N is a multiple of seq_len", operands);
+  require(args.rule.seq_len > 0 && rows(logits) % args.rule.seq_len == 0 &&
+              args.rule.balance_choices <= columns(args.gates_NC),
+          "route_backward", "N is a multiple of seq_len, C at least what is balanced", operands);
   const OpSpan span = begin(spec::TraceOp::route_backward,
                             {.read_bytes = bytes_of(args.dgates_NC, logits, args.gates_NC, args.experts_NC),
                              .written_bytes = bytes_of(args.dlogits_NE)});

@@ -107,6 +107,14 @@ TEST(Validate, ExpertsNeedAWidthAndEnoughOfThem) {
                 r.mesh.ici.tp = 2;
               }),
               StartsWith("/mesh/ici/tp: tp 2 is more ranks than the experts' d_ff 1"));
+  for (const double capacity_factor : {0.0, 1.0, 1e300}) {
+    EXPECT_THAT(mistake([=](RunSpec& r) {
+                  r.model.moe = {.n_experts = 4, .top_k = 4, .d_ff = 8, .capacity_factor = capacity_factor};
+                  r.seq_len = 1 << 20;
+                  r.global_batch = 1024;
+                }),
+                StartsWith("/global_batch: 1024 sequences of 1048576 tokens in a microbatch"));
+  }
 }
 
 TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {

@@ -118,12 +118,23 @@ void check_expert_parallel(const RunSpec& run) {
     reject("/mesh/ici/tp", "tp " + number(run.mesh.tp()) + " is more ranks than the experts' d_ff " + number(moe.d_ff) +
                                " has parts for");
   }
-  if (ep == 1) return;
   if (moe.n_experts == 0) {
+    if (ep == 1) return;
     reject("/mesh/ici/ep", "ep " + number(ep) + " divides experts, and the model has none; use dp or fsdp");
   }
   if (moe.n_experts % ep != 0) {
     reject("/mesh/ici/ep", "n_experts " + number(moe.n_experts) + " do not divide over ep " + number(ep));
+  }
+  // Rows are numbered in 32 bits. An upper bound of expert_rows.h, in double precision: what is asked for may be
+  // absurd.
+  const double choices = static_cast<double>(run.seq_len) * static_cast<double>(moe.top_k);
+  const double rows = moe.capacity_factor > 0.0 ? choices * moe.capacity_factor + 8 * static_cast<double>(moe.n_experts)
+                                                : choices * static_cast<double>(ep);
+  constexpr double kMostRows = 2147483647.0;
+  if (static_cast<double>(run.microbatch()) * std::max(rows, choices) > kMostRows) {
+    reject("/global_batch", number(run.microbatch()) + " sequences of " + number(run.seq_len) +
+                                " tokens in a microbatch are more rows for experts than can be numbered (2^31); use a "
+                                "larger grad_accum or more ranks");
   }
 }
 

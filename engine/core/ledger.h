@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -53,7 +53,7 @@ class MemoryLedger {
   };
 
   LedgerLog log_mode_;
-  std::map<Ticket, LedgerEntry> alive_;
+  std::unordered_map<Ticket, LedgerEntry> alive_;
   std::vector<Event> events_;                         // with the log on
   std::vector<std::pair<Ticket, LedgerEntry>> gone_;  // likewise: what has left
   Ticket next_ticket_ = 0;

@@ -21,25 +21,39 @@ constexpr double kNsPerMs = 1e6;
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kUsualClockNoise = 0.01;
 
-class WrongGradient : public cpu::CpuOps {
+struct WantedOfOps {
+  bool wrong_gradient = false;
+  std::int64_t failing_loss = 0;  // from 1; 0: none
+};
+
+// Losses are the last stage's: with a pipeline one rank errs and the others wait for it.
+class FaultyOps : public cpu::CpuOps {
+ public:
+  explicit FaultyOps(const WantedOfOps& wanted) : wanted_(wanted) {}
+
  private:
-  void do_cross_entropy(const CrossEntropyArgs& args) override {
-    auto wrong = args;
-    wrong.gradient_scale = -args.gradient_scale;
-    CpuOps::do_cross_entropy(wrong);
+  template <class Args>
+  Args faulty(const Args& args) {
+    if (++losses_ == wanted_.failing_loss)
+      throw OutOfMemory("out of memory: injected at loss " + std::to_string(losses_));
+    Args out = args;
+    if (wanted_.wrong_gradient) out.gradient_scale = -args.gradient_scale;
+    return out;
   }
+  void do_cross_entropy(const CrossEntropyArgs& args) override { CpuOps::do_cross_entropy(faulty(args)); }
   void do_cross_entropy_whole(const CrossEntropyWholeArgs& args) override {
-    auto wrong = args;
-    wrong.gradient_scale = -args.gradient_scale;
-    CpuOps::do_cross_entropy_whole(wrong);
+    CpuOps::do_cross_entropy_whole(faulty(args));
   }
+
+  WantedOfOps wanted_;
+  std::int64_t losses_ = 0;
 };
 
 struct Wanted {
   std::vector<SlowSpan> slow;
   std::int64_t startup_ns = 0;
   std::int64_t allocate_bytes = 0;
-  bool wrong_gradient = false;
+  std::optional<WantedOfOps> ops;
   std::optional<double> clock_noise;  // of a work_clock
 };
 
@@ -74,6 +88,10 @@ SlowSpan parse_slow(FaultText& text, const std::string& whole) {
   return slow;
 }
 
+WantedOfOps& of_ops(Wanted& wanted) {
+  return wanted.ops ? *wanted.ops : wanted.ops.emplace();
+}
+
 Wanted parse(const std::vector<std::string>& texts) {
   Wanted wanted;
   for (const auto& whole : texts) {
@@ -85,12 +103,14 @@ Wanted parse(const std::vector<std::string>& texts) {
     } else if (text.kind() == "allocate") {
       wanted.allocate_bytes += static_cast<std::int64_t>(kBytesPerMib * text.take_number("mib"));
     } else if (text.kind() == "wrong_gradient") {
-      wanted.wrong_gradient = true;
+      of_ops(wanted).wrong_gradient = true;
+    } else if (text.kind() == "out_of_memory") {
+      of_ops(wanted).failing_loss = static_cast<std::int64_t>(text.take_number("loss"));
     } else if (text.kind() == "work_clock") {
       wanted.clock_noise = text.take_number("noise", kUsualClockNoise);
     } else {
       throw BadInput("--inject " + whole + ": unknown fault '" + text.kind() +
-                     "'; there are slow, startup, allocate, wrong_gradient and work_clock");
+                     "'; there are slow, startup, allocate, out_of_memory, wrong_gradient and work_clock");
     }
     text.finish();
   }
@@ -118,7 +138,7 @@ class InjectedFaults : public Faults {
   }
 
   std::unique_ptr<Ops> make_ops() const override {
-    return wanted_.wrong_gradient ? std::make_unique<WrongGradient>() : nullptr;
+    return wanted_.ops ? std::make_unique<FaultyOps>(*wanted_.ops) : nullptr;
   }
 
   TraceSink* around(TraceSink* sink) override {

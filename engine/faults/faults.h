@@ -8,6 +8,7 @@
 //     spent inside of a span counts to it, and to the phase it is in; a phase and a step take `us` alone.
 // startup:ms=N          the first step begins N milliseconds later
 // allocate:mib=N        a tensor that nobody needs, N MiB, from before the first step on
+// out_of_memory:loss=N  the Nth block of losses finds no memory: on ranks that compute them, as a pipeline's last stage
 // wrong_gradient        the gradient of the loss has the wrong sign
 //
 // And what is no fault, for `perfbench nightly --history-from simulated` alone:

@@ -166,6 +166,21 @@ TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
   EXPECT_LT(logits[0][1], 0);
 }
 
+TEST(Faults, TheLossThatFindsNoMemoryIsCounted) {
+  const auto ops = make_faults({"out_of_memory:loss=2"}, spec::Device::cpu)->make_ops();
+  float logits[2] = {1, 2};
+  float loss = 0;
+  std::int32_t target = 1;
+  const auto compute = [&] {
+    ops->cross_entropy({.losses_N = {&loss, DType::f32, Shape{1}},
+                        .logits_NV = {logits, DType::f32, Shape{1, 2}},
+                        .targets_N = {&target, DType::i32, Shape{1}}});
+  };
+  EXPECT_NO_THROW(compute());
+  EXPECT_THROW(compute(), OutOfMemory);
+  EXPECT_NO_THROW(compute());
+}
+
 TEST(Faults, AnAllocationIsInTheLedgerUntilItIsGivenBack) {
   Memory memory(make_cpu_backing(), make_cpu_backing(), {});
   const auto faults = make_faults({"allocate:mib=2"}, spec::Device::cpu);

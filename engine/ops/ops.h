@@ -33,9 +33,8 @@ namespace perfbench::engine {
 
 // c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
-//   gelu_tanh:          preactivation = z, c = gelu(z). Whether gelu sees z as it is rounded in preactivation or as it
-//   was
-//                       before is the backend's to choose.
+//   gelu_tanh:          preactivation = z, c = gelu(z). Whether gelu sees z as it is rounded in preactivation, or as it
+//                       was before, is the backend's to choose.
 //   gelu_tanh_gradient: c = z * gelu'(preactivation).
 struct MatmulArgs {
   TensorView a;

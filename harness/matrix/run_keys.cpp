@@ -1,8 +1,8 @@
 #include "harness/matrix/run_keys.h"
 
-#include <array>
 #include <charconv>
 #include <type_traits>
+#include <utility>
 
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/run_spec.h"
@@ -10,16 +10,6 @@
 namespace perfbench::harness {
 namespace {
 
-struct ShortName {
-  std::string_view word;
-  std::string_view key;
-};
-constexpr std::array kShortNames{
-    ShortName{"dp", "mesh.ici.dp"},         ShortName{"fsdp", "mesh.ici.fsdp"}, ShortName{"tp", "mesh.ici.tp"},
-    ShortName{"ep", "mesh.ici.ep"},         ShortName{"pp", "mesh.ici.pp"},     ShortName{"dcn_dp", "mesh.dcn.dp"},
-    ShortName{"dcn_fsdp", "mesh.dcn.fsdp"}, ShortName{"dcn_tp", "mesh.dcn.tp"}, ShortName{"dcn_ep", "mesh.dcn.ep"},
-    ShortName{"dcn_pp", "mesh.dcn.pp"},
-};
 constexpr std::string_view kPlacesPrefix = "remat_custom.";
 
 // Walks a field list and lists every field by its dotted name.
@@ -81,11 +71,8 @@ const std::vector<RunKey>& run_keys() {
 }
 
 std::optional<RunKey> find_key(std::string_view word) {
-  for (const auto& entry : kShortNames) {
-    if (entry.word == word) word = entry.key;
-  }
   for (const auto& key : run_keys()) {
-    if (key.name == word) return key;
+    if (key.name == word || short_name(key.name) == word) return key;
   }
   if (word.starts_with(kPlacesPrefix) && word.size() > kPlacesPrefix.size() &&
       word.find_first_of("./", kPlacesPrefix.size()) == std::string_view::npos) {
@@ -99,15 +86,18 @@ std::string key_suggestion(std::string_view word, const std::vector<std::string>
     if (key.name.ends_with("." + std::string(word))) return " (did you mean '" + key.name + "'?)";
   }
   std::vector<std::string> names = more_names;
-  for (const auto& entry : kShortNames) names.emplace_back(entry.word);
-  for (const auto& key : run_keys()) names.push_back(key.name);
+  for (const auto& key : run_keys()) {
+    names.push_back(key.name);
+    if (auto shorter = short_name(key.name); shorter != key.name) names.push_back(std::move(shorter));
+  }
   return spec::suggestion(word, names);
 }
 
 std::string short_name(std::string_view key) {
-  for (const auto& entry : kShortNames) {
-    if (entry.key == key) return std::string(entry.word);
-  }
+  constexpr std::string_view kInside = "mesh.ici.";
+  constexpr std::string_view kAcross = "mesh.dcn.";
+  if (key.starts_with(kInside)) return std::string(key.substr(kInside.size()));
+  if (key.starts_with(kAcross)) return "dcn_" + std::string(key.substr(kAcross.size()));
   return std::string(key);
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/ops/dry/dry_ops.h"
+
 namespace perfbench::engine {
 namespace {
 
@@ -26,10 +28,8 @@ void product(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, c
   dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0F, a, ta ? m : k, b, tb ? k : n, beta, c, n);
 }
 
-class FloorOps final : public Ops {
- public:
-  bool emulates(spec::Precision) const override { return false; }
-
+// What it leaves out it is not asked for, or costs nothing: parts of a vocabulary, experts, single numbers.
+class FloorOps final : public DryOps {
  private:
   void do_matmul(const MatmulArgs& args) override {
     const bool ta = args.transpose_a == Transpose::yes;
@@ -130,18 +130,6 @@ class FloorOps final : public Ops {
       w[i] -= 1e-8F * m[i] / (std::sqrt(v[i]) + 1e-8F);
     }
   }
-  // Of several ranks along tp, which the floor is not asked for.
-  void do_cross_entropy_part(const CrossEntropyPartArgs&) override {}
-  void do_cross_entropy_whole(const CrossEntropyWholeArgs&) override {}
-  void do_sum_parts(TensorView, TensorView) override {}
-  // Of experts, which it is not asked for either.
-  void do_route_forward(const RouteForwardArgs&) override {}
-  void do_route_backward(const RouteBackwardArgs&) override {}
-  void do_dispatch(const DispatchArgs&) override {}
-  void do_combine(const CombineArgs&) override {}
-  void do_gates_backward(const GatesBackwardArgs&) override {}
-  void do_expert_product(const ExpertProductArgs&) override {}
-  void do_clip_scale(TensorView, TensorView, double) override {}
   void do_add(TensorView out, TensorView, TensorView) override {
     pass(out.elements(), 2);
   }

@@ -60,14 +60,28 @@ spec::Saved ExpertFeedForward::saved_name(FeedForwardValue value) const {
   return Saved::norm_statistics;
 }
 
-void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView normed_NM) const {
+// Each rank along tp has its rows of the logits made, and all have the same ones then: ranks that chose other experts
+// for a token, for a last bit of a product, would add parts of different sums.
+void ExpertFeedForward::make_logits(const GatheredUnit& weights, Values& v, TensorView normed_RM) const {
+  const Context& context = shared_.context;
+  const auto& tp = shared_.tensor_parallel;
+  v[V::logits] = context.activation_f32(named("router_logits"), {tp.ranks() * tp.rows(), moe_.n_experts});
+  const Shape own_logits{tp.own_tokens(), moe_.n_experts};
+  if (tp.own_tokens() > 0) {
+    linear_forward(context, weights, router_, tp.rows_of(v[V::logits]).slice(0, own_logits),
+                   normed_RM.slice(0, Shape{tp.own_tokens(), model_.d_model}), kPart);
+  }
+  tp.gather(v[V::logits].view());
+}
+
+void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView normed_RM) const {
   const Context& context = shared_.context;
   const std::int64_t tokens = shared_.tensor_parallel.tokens();
   const Shape of_choices{tokens, moe_.top_k};
   const auto made = [&](FeedForwardValue value, const char* name, DType dtype, Shape shape) {
     v[value] = Tensor(context.memory, {named(name), MemoryScope::activations, dtype, shape});
   };
-  made(V::logits, "router_logits", DType::f32, {tokens, moe_.n_experts});
+  make_logits(weights, v, normed_RM);
   made(V::choice_gates, "choice_gates", DType::f32, of_choices);
   made(V::experts, "experts", DType::i32, of_choices);
   made(V::rows, "expert_rows", DType::i32, of_choices);
@@ -75,8 +89,7 @@ void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView
   made(V::segments, "expert_segments", DType::i32, {rule_.parts, moe_.n_experts / rule_.parts, 2});
   const Tensor balance = context.activation_f32(named("expert_balance"), {tokens / rule_.seq_len});
   const Tensor dropped = context.activation_f32(named("dropped_choices"), {moe_.n_experts});
-  linear_forward(context, weights, router_, v[V::logits], normed_NM, kPart);
-  context.ops.route_forward({.logits_NE = v[V::logits],
+  context.ops.route_forward({.logits_NE = logits_NE(v),
                              .gates_NC = v[V::choice_gates],
                              .experts_NC = v[V::experts],
                              .rows_NC = v[V::rows],
@@ -157,10 +170,11 @@ void ExpertFeedForward::backward_input(const GatheredUnit& weights, const Values
 
 Tensor ExpertFeedForward::compute(const GatheredUnit& weights, Values& v, Tensor normed) const {
   if (!normed.defined()) return {};
-  const TensorView normed_NM = shared_.tensor_parallel.gather(normed.view());
-  if (!v.has(V::logits)) route(weights, v, normed_NM);
+  const auto& tp = shared_.tensor_parallel;
+  if (!v.has(V::logits)) route(weights, v, tp.rows_of(normed));
   if (has_projections(v)) return {};
-  const Tensor rows = sent(v, normed_NM, {}, "expert_inputs");
+  const Tensor rows = sent(v, tp.gather(normed.view()), {}, "expert_inputs");
+  normed.reset();
   const auto project = [&](FeedForwardValue value, const char* name, const ParameterPlace& weight) {
     if (v.has(value)) return;
     v[value] = shared_.context.activation(named(name), {rule_.parts * rule_.part_rows, weight.shape[1]});
@@ -178,19 +192,21 @@ Tensor ExpertFeedForward::activated(const Values& v) const {
   return product_QF;
 }
 
-Tensor ExpertFeedForward::output_of(const GatheredUnit& weights, const Values& v, TensorView product_QF) const {
+Tensor ExpertFeedForward::made_by_experts(const GatheredUnit& weights, const Values& v, TensorView product_QF) const {
   Tensor rows = shared_.context.activation(named("moe_mlpwo"), {rule_.parts * rule_.part_rows, model_.d_model});
   product(weights, v, down_, rows, product_QF);
-  return exchanged(std::move(rows), "moe_mlpwo");
+  return rows;
 }
 
 Tensor ExpertFeedForward::finish(const GatheredUnit& weights, Values& v, Tensor, Saved& saved) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   {
-    const Tensor product_QF = activated(v);
+    Tensor product_QF = activated(v);
     put_away({V::gate, V::up}, v, saved);
-    v[V::output] = output_of(weights, v, product_QF);
+    Tensor made = made_by_experts(weights, v, product_QF);
+    product_QF.reset();
+    v[V::output] = exchanged(std::move(made), "moe_mlpwo");
   }
   Tensor y_RM = context.activation(named("layer_output"), Shape{tp.rows(), model_.d_model});
   PartialSums sums(context, tp, named("down_parts"), y_RM);
@@ -209,8 +225,9 @@ void ExpertFeedForward::backward(const GatheredUnit& weights, const GradientTarg
   const Context& context = shared_.context;
   Tensor product_QF = activated(v);
   if (!v.has(V::output)) {
+    const RangeSpan range(context.trace, "recompute");
     RecomputePass recompute(context.ops);
-    v[V::output] = output_of(weights, v, product_QF);
+    v[V::output] = exchanged(made_by_experts(weights, v, product_QF), "moe_mlpwo");
   }
   const Tensor dgates_NC = context.activation_f32(named("dchoice_gates"), v[V::rows].view().shape);
   {
@@ -220,6 +237,7 @@ void ExpertFeedForward::backward(const GatheredUnit& weights, const GradientTarg
         {.dgates_NC = dgates_NC, .dx_NM = dy_NM, .rows_QM = v[V::output], .rows_NC = v[V::rows]});
     v[V::output].reset();
     const Tensor drows_QM = sent(v, dy_NM, v[V::choice_gates], "dexpert_outputs");
+    gathered_dy.reset();
     backward_weight(gradients, v, down_, drows_QM, product_QF);
     // The product is no longer needed: its buffer takes its gradient.
     backward_input(weights, v, down_, product_QF, drows_QM, Write::overwrite);
@@ -237,11 +255,11 @@ void ExpertFeedForward::backward_up(const GatheredUnit& weights, const GradientT
   const auto& tp = shared_.tensor_parallel;
   const Tensor buffer = tp.buffer(named("mlp_norm"));
   const TensorView normed_NM = normalise_again(weights, v, buffer);
-  const Tensor dlogits_NE = context.workspace(named("drouter_logits"), v[V::logits].view().shape);
+  const Tensor dlogits_NE = context.workspace(named("drouter_logits"), logits_NE(v).shape);
   const double balance_weight = moe_.load_balance_weight / static_cast<double>(shared_.run.global_batch);
   context.ops.route_backward({.dlogits_NE = dlogits_NE,
                               .dgates_NC = dgates_NC,
-                              .logits_NE = v[V::logits],
+                              .logits_NE = logits_NE(v),
                               .gates_NC = v[V::choice_gates],
                               .experts_NC = v[V::experts],
                               .balance_scale = tp.first() ? balance_weight : 0.0,

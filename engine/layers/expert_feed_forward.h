@@ -1,5 +1,5 @@
 // A feed-forward block of experts, divided over the ranks along ep: each token goes to a few of them. Which ones is
-// chosen by every rank along tp alike, from the same tokens; each multiplies by its part of their hidden width, and
+// chosen by every rank along tp alike, from the same logits; each multiplies by its part of their hidden width, and
 // what it makes of a token, its gradient and that of the gates are parts of sums over tp, as of a dense block.
 #pragma once
 
@@ -26,14 +26,16 @@ class ExpertFeedForward final : public FeedForwardBlock {
   bool has_projections(const Values& v) const override { return v.has(V::up) && (!gate_ || v.has(V::gate)); }
   spec::Saved saved_name(FeedForwardValue value) const override;
 
-  void route(const GatheredUnit& weights, Values& v, TensorView normed_NM) const;
+  void make_logits(const GatheredUnit& weights, Values& v, TensorView normed_RM) const;
+  TensorView logits_NE(const Values& v) const { return shared_.tensor_parallel.tokens_of(v[V::logits]); }
+  void route(const GatheredUnit& weights, Values& v, TensorView normed_RM) const;
   // The rows [Q, M] of tokens, times their gates where those are given, at the ranks of their experts.
   Tensor sent(const Values& v, TensorView x_NM, TensorView gates_NC, const char* name) const;
   // Each part of the rows at the rank along ep that it is for.
   Tensor exchanged(Tensor rows, const char* name) const;
   Tensor activated(const Values& v) const;
-  // What the experts make of the product, back where its tokens are.
-  Tensor output_of(const GatheredUnit& weights, const Values& v, TensorView product_QF) const;
+  // Down projection [Q, M], where the experts are.
+  Tensor made_by_experts(const GatheredUnit& weights, const Values& v, TensorView product_QF) const;
   // `dgates_NC` are this rank's part of the gradient by the gates.
   void backward_up(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, TensorView dgates_NC,
                    TensorView dy_RM) const;

@@ -18,7 +18,7 @@ enum class FeedForwardValue {
   gate,        // [N or Q, F], gated kinds only
   up,          // [N or Q, F]
   // Of experts only.
-  logits,        // of the router [N, E]
+  logits,        // of the router [R of all ranks along tp, E]
   choice_gates,  // [N, C]
   experts,       // [N, C]
   rows,          // [N, C]

@@ -17,7 +17,8 @@ Tensor TensorParallel::buffer(std::string name) const {
 }
 
 TensorView TensorParallel::rows_of(TensorView buffer) const {
-  return buffer.slice(index_ * rows_ * d_model_, Shape{rows_, d_model_});
+  const std::int64_t width = buffer.shape[1];
+  return buffer.slice(index_ * rows_ * width, Shape{rows_, width});
 }
 
 TensorView TensorParallel::gather(TensorView buffer) const {

@@ -8,6 +8,7 @@
 // and so are their gradients.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -24,13 +25,15 @@ class TensorParallel {
   bool first() const { return index_ == 0; }
   std::int64_t rows() const { return rows_; }
   std::int64_t tokens() const { return tokens_; }
+  // How many of this rank's rows are tokens.
+  std::int64_t own_tokens() const { return std::clamp<std::int64_t>(tokens_ - index_ * rows_, 0, rows_); }
   std::int64_t d_model() const { return d_model_; }
 
   // Room for the rows of all ranks.
   Tensor buffer(std::string name) const;
-  // This rank's rows of a buffer, and all tokens.
+  // This rank's rows of a buffer, and all tokens; of any width.
   TensorView rows_of(TensorView buffer) const;
-  TensorView tokens_of(TensorView buffer) const { return buffer.slice(0, Shape{tokens_, d_model_}); }
+  TensorView tokens_of(TensorView buffer) const { return buffer.slice(0, Shape{tokens_, buffer.shape[1]}); }
 
   // All tokens, from every rank's rows in its own place of the buffer.
   TensorView gather(TensorView buffer) const;

@@ -105,8 +105,8 @@ class Decoder {
   void gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead);
   // What is done with a unit carries its name in a trace.
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
-  // scan on a device that records: one recording serves all layers of a chunk. What runs beside a layer then begins and
-  // ends within it or outside of it.
+  // scan on a device that records: one recording serves all layers of a kind in a chunk. What runs beside a layer then
+  // begins and ends within it or outside of it.
   bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
   void run_layer(RecordedWork& recording, const std::function<void()>& body);
   bool prefetches() const { return run_.fsdp_prefetch > 0 && context_.collectives.mesh().size(Axis::fsdp) > 1; }

@@ -40,8 +40,7 @@ std::int64_t bytes(const spec::RunSpec& run) {
     most = std::max(most, floats_of_products(products, model.d_model, dtype));
   }
   if (model.moe.n_experts > 0) {
-    // A segment is a part of the rows at most.
-    const Products experts{spec::expert_rows(run), divide_up(model.moe.d_ff, ranks)};
+    const Products experts{spec::most_rows_of_expert(run), divide_up(model.moe.d_ff, ranks)};
     const Products router{tokens, model.moe.n_experts};
     most = std::max({most, floats_of_products(experts, model.d_model, dtype),
                      floats_of_products(router, model.d_model, dtype),

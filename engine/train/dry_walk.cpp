@@ -56,7 +56,7 @@ spec::DryReport walk_stage(const spec::RunSpec& run, const Mesh& mesh) {
   auto worst = dry_walk(run, mesh.rank());
   const auto ranks = mesh.ranks(mesh.group(Axis::tp));
   std::set<std::int64_t> others;
-  for (const auto dim : {run.model.d_ff, run.model.vocab_size}) {
+  for (const auto dim : {run.model.d_ff, run.model.moe.d_ff, run.model.vocab_size}) {
     others.insert(first_of_smaller_part(dim, mesh.size(Axis::tp)));
   }
   others.erase(0);

@@ -1,6 +1,7 @@
 #include "engine/train/trainer.h"
 
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "engine/core/error.h"
@@ -142,6 +143,9 @@ void Trainer::read_expert_use() {
   if (!totals.balance.defined()) return;
   expert_use_.balance_loss = context_.ops.read_f64(totals.balance) / static_cast<double>(run_.global_batch);
   expert_use_.dropped_choices = static_cast<std::int64_t>(context_.ops.read_f64(totals.dropped));
+}
+
+void Trainer::require_none_dropped() const {
   if (run_.model.moe.capacity_factor > 0.0 || expert_use_.dropped_choices == 0) return;
   throw EngineError(EngineExit::failed,
                     "experts: " + std::to_string(expert_use_.dropped_choices) +
@@ -165,6 +169,8 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   const double loss = context_.ops.read_f64(loss_sum()) / static_cast<double>(run_.global_batch * run_.seq_len);
   const double grad_norm = optimizer_.grad_norm();
   read_expert_use();
+  // Logits that are no numbers send all tokens to the same experts: such a run has diverged, as its record says.
+  if (std::isfinite(loss)) require_none_dropped();
   clock.stop();
   return {.rank = context_.collectives.mesh().rank(),
           .step = step,

@@ -52,6 +52,7 @@ class Trainer {
   TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
   ExpertTotals expert_totals() const;
   void read_expert_use();
+  void require_none_dropped() const;
 
   Context& context_;
   const spec::RunSpec& run_;

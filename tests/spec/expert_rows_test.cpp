@@ -13,6 +13,11 @@ TEST(ExpertSlots, OfGshardAreOverTheShareOfTokensInFours) {
   EXPECT_EQ(expert_slots(moe, 2080), 68);  // int(65) and up
   EXPECT_EQ(expert_slots(moe, 32), 1);
   EXPECT_EQ(expert_slots(moe, 5), 1);
+  // int(T * factor / E), in this order: 2000 * 1.2 / 96 is 25, and 2000 / 96 * 1.2 a little less.
+  moe = {.n_experts = 96, .top_k = 2, .routing = MoeRouting::top2_gshard, .capacity_factor = 1.2};
+  EXPECT_EQ(expert_slots(moe, 2000), 28);
+  moe.capacity_factor = 1.4;
+  EXPECT_EQ(expert_slots(moe, 1440), 20);
 }
 
 // Mixtral as MaxText and torchprime run it: int(ceil(8192 * 2 / 8) * 1.25) = 2560.
@@ -42,6 +47,9 @@ TEST(ExpertRows, AreAllChoicesWhereOneRankHasAllExperts) {
 TEST(ExpertRows, AreAShareTimesTheBufferFactorButNoMoreThanAllChoices) {
   EXPECT_EQ(expert_rows(run_of(2)), 600);
   EXPECT_EQ(expert_rows(run_of(8)), 150);
+  auto wide = run_of(8);
+  wide.expert_buffer_factor = 100.0;
+  EXPECT_EQ(expert_rows(wide), 300);  // one expert, which a token chooses once
   auto run = run_of(8);
   run.expert_buffer_factor = 1.01;
   EXPECT_EQ(expert_rows(run), 76);

@@ -63,8 +63,11 @@ TEST(RematPolicy, OffloadedNamesWaitInHostMemory) {
 TEST(RematPolicy, CustomStartsFromFull) {
   EXPECT_EQ(kept_names(plan("custom")), (Names{"layer_input"}));
   const auto custom = plan("custom", {{"context", SavePlace::device}, {"mlpwi_0", SavePlace::offload}});
-  EXPECT_EQ(kept_names(custom), (Names{"layer_input", "context", "mlpwi_0"}));
+  EXPECT_EQ(kept_names(custom), (Names{"layer_input", "context", "mlpwi_0", "moe_mlpwi_0"}));
   EXPECT_EQ(custom[Saved::mlpwi_0], SavePlace::offload);
+  EXPECT_EQ(custom[Saved::moe_mlpwi_0], SavePlace::offload) << "of experts as of dense blocks";
+  const auto apart = plan("custom", {{"mlpwi_0", SavePlace::device}, {"moe_mlpwi_0", SavePlace::remat}});
+  EXPECT_EQ(kept_names(apart), (Names{"layer_input", "mlpwi_0"}));
 }
 
 TEST(RematPolicy, EveryListedNameResolves) {

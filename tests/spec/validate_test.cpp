@@ -115,6 +115,17 @@ TEST(Validate, ExpertsNeedAWidthAndEnoughOfThem) {
                 }),
                 StartsWith("/global_batch: 1024 sequences of 1048576 tokens in a microbatch"));
   }
+  EXPECT_THAT(mistake([](RunSpec& r) { r.model.moe = {.n_experts = 5000, .top_k = 2, .d_ff = 8}; }),
+              StartsWith("/model/moe/n_experts: n_experts 5000 is above 4096"));
+  for (const double capacity_factor : {0.0, 1.5}) {
+    EXPECT_THAT(mistake([=](RunSpec& r) {
+                  r.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 8, .capacity_factor = capacity_factor};
+                  r.expert_buffer_factor = 3.0;
+                  if (capacity_factor > 0.0) r.mesh.ici.ep = 2;
+                }),
+                StartsWith("/expert_buffer_factor: "));
+  }
+  EXPECT_THAT(mistake([](RunSpec& r) { r.expert_buffer_factor = 3.0; }), StartsWith("/expert_buffer_factor: "));
 }
 
 TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
@@ -125,7 +136,7 @@ TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
               }),
               HasSubstr("more than 10^15 parameters"));
   EXPECT_THAT(mistake([](RunSpec& r) {
-                r.model.moe = {.n_experts = 1'000'000, .top_k = 2, .d_ff = 10'000'000};
+                r.model.moe = {.n_experts = 4096, .top_k = 2, .d_ff = 10'000'000};
                 r.model.d_model = 1'000'000;
               }),
               HasSubstr("more than 10^15 parameters"));

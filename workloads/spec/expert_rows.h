@@ -18,15 +18,15 @@ namespace perfbench::spec {
 inline std::int64_t expert_slots(const MoeSpec& moe, std::int64_t seq_len) {
   if (moe.capacity_factor <= 0.0) return 0;
   if (moe.routing == MoeRouting::top2_gshard) {
-    const auto share = static_cast<double>(seq_len) / static_cast<double>(moe.n_experts);
-    const auto slots = static_cast<std::int64_t>(share * moe.capacity_factor);
+    const auto slots = static_cast<std::int64_t>(static_cast<double>(seq_len) * moe.capacity_factor /
+                                                 static_cast<double>(moe.n_experts));
     return slots > 1 ? (slots + 3) / 4 * 4 : 1;
   }
-  const auto share = static_cast<double>((seq_len * moe.top_k + moe.n_experts - 1) / moe.n_experts);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::max(share, 1.0) * moe.capacity_factor));
+  const std::int64_t share = (seq_len * moe.top_k + moe.n_experts - 1) / moe.n_experts;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(share) * moe.capacity_factor));
 }
 
-// Rows that a rank sends to each rank of the experts, of a microbatch.
+// Rows that a rank sends to each rank of the experts, of a microbatch. A token chooses an expert once.
 inline std::int64_t expert_rows(const RunSpec& run) {
   const auto& moe = run.model.moe;
   const std::int64_t ranks = run.mesh.ep();
@@ -34,7 +34,14 @@ inline std::int64_t expert_rows(const RunSpec& run) {
   const std::int64_t choices = run.microbatch() * run.seq_len * moe.top_k;
   if (ranks == 1) return choices;
   const double share = static_cast<double>(choices) / static_cast<double>(ranks);
-  return std::min(choices, static_cast<std::int64_t>(std::ceil(share * run.expert_buffer_factor)));
+  const std::int64_t most = choices / moe.top_k * std::min(moe.top_k, moe.n_experts / ranks);
+  return std::min(most, static_cast<std::int64_t>(std::ceil(share * run.expert_buffer_factor)));
+}
+
+// Of those, what one expert may have to multiply.
+inline std::int64_t most_rows_of_expert(const RunSpec& run) {
+  if (const auto slots = expert_slots(run.model.moe, run.seq_len)) return run.microbatch() * slots;
+  return std::min(expert_rows(run), run.microbatch() * run.seq_len);
 }
 
 }  // namespace perfbench::spec

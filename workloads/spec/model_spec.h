@@ -87,6 +87,7 @@ struct PositionSpec {
 
 // Who comes first where experts have a capacity: top2_gshard: all first choices, then the second ones; topk_softmax:
 // token after token. Their capacities and balancing losses differ too (expert_rows.h, engine/ops/expert_operations.h).
+// The gates of a token's choices add up to 1: with top_k 1 the router learns from the balancing loss alone.
 enum class MoeRouting { top2_gshard, topk_softmax };
 template <>
 struct EnumNames<MoeRouting> {

@@ -1,5 +1,7 @@
 #include "workloads/spec/remat_policy.h"
 
+#include <utility>
+
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 
@@ -35,15 +37,17 @@ const std::vector<Policy>& policies() {
   return kTable;
 }
 
+// Values of experts, and those of a dense block that they are placed as where nobody says otherwise.
+constexpr std::array kNamesakes{std::pair{moe_mlpwi_0, mlpwi_0}, std::pair{moe_mlpwi_1, mlpwi_1},
+                                std::pair{moe_mlpwo, mlpwo}};
+
 RematPlan plan_of(const Policy& policy) {
   RematPlan plan;
   for (const auto& [name, text] : EnumNames<Saved>::kNames) plan[name] = SavePlace::remat;
   plan[layer_input] = SavePlace::device;
   for (const auto name : policy.kept) plan[name] = SavePlace::device;
   for (const auto name : policy.offloaded) plan[name] = SavePlace::offload;
-  plan[moe_mlpwi_0] = plan[mlpwi_0];
-  plan[moe_mlpwi_1] = plan[mlpwi_1];
-  plan[moe_mlpwo] = plan[mlpwo];
+  for (const auto& [of_experts, dense] : kNamesakes) plan[of_experts] = plan[dense];
   return plan;
 }
 
@@ -59,6 +63,9 @@ RematPlan custom_plan(const std::map<std::string, SavePlace>& places) {
       throw SpecError("/remat_custom/" + text, "layer_input must be kept: there is nothing to compute it from");
     }
     plan[*name] = place;
+  }
+  for (const auto& [of_experts, dense] : kNamesakes) {
+    if (!places.contains(std::string(enum_name(of_experts)))) plan[of_experts] = plan[dense];
   }
   return plan;
 }

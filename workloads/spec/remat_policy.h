@@ -2,8 +2,8 @@
 // device, in host memory, or is computed again. The names are the ones MaxText's policies use.
 //
 //   layer_input        input of the layer, the residual stream
-//   norm_statistics    mean and reciprocal standard deviation of the two norms; in a layer of experts also what the
-//                      router says of each token, as small and as cheap
+//   norm_statistics    mean and reciprocal standard deviation of the two norms; in a layer of experts also what
+//                      the router says of each token
 //   query_proj, key_proj, value_proj   after RoPE
 //   attention_weights  softmax probabilities; exists with attention: dot_product only
 //   context            output of attention before the output projection, with the rows' logsumexp
@@ -13,7 +13,7 @@
 //   mlpwo              down projection. In a pre-norm decoder no backward product reads it and the next layer_input
 //                      contains it: naming it costs nothing
 //   moe_mlpwi_0, moe_mlpwi_1, moe_mlpwo   the same of experts, by the rows that were sent to them. Their mlpwo is read
-//                      by the gradient of the gates. Policies place them as their namesakes
+//                      by the gradient of the gates. Placed as their namesakes unless `custom` names them
 //
 // Norm outputs and activation products have no name: backward rebuilds them from the above in an elementwise pass.
 #pragma once

@@ -51,8 +51,24 @@ double flops_of_a_rank(const RunSpec& run) {
   return (unembedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp());
 }
 
+// Rows of a microbatch for experts: an upper bound of those of a rank (expert_rows.h), in double precision, as what is
+// asked for may be absurd.
+double experts_work(const RunSpec& run) {
+  const auto& moe = run.model.moe;
+  const double choices = static_cast<double>(run.seq_len) * static_cast<double>(moe.top_k);
+  const auto experts = static_cast<double>(moe.n_experts);
+  const double rows = moe.capacity_factor > 0.0 ? (choices + experts) * moe.capacity_factor + 4 * experts
+                                                : choices * static_cast<double>(run.mesh.ep());
+  return static_cast<double>(run.microbatch()) * std::max(rows, choices);
+}
+
+// Grids of GPUs and sums in f32 have room for them.
+constexpr double kMostExpertRows = 4194304.0;
+
 void check_countable(const RunSpec& run) {
-  const double flops = flops_of_a_rank(run);
+  double flops = flops_of_a_rank(run);
+  // The definitions count a token's choices; slots are computed used or not.
+  if (run.model.moe.n_experts > 0) flops *= std::max(1.0, run.model.moe.capacity_factor);
   if (flops > kMostFlopsPerRank) {
     reject("/global_batch", number(run.sequences_per_rank()) + " sequences of " + number(run.seq_len) +
                                 " tokens per rank are more work than can be counted exactly (4e18 FLOP a step); use a "
@@ -96,12 +112,18 @@ void check_tensor_parallel(const RunSpec& run) {
   }
 }
 
+// What the kernels that route have room for.
+constexpr std::int64_t kMostExperts = 4096;
+
 void check_experts(const MoeSpec& moe) {
   if (moe.n_experts == 0) return;
   if (moe.top_k > moe.n_experts) {
     reject("/moe/top_k", "top_k " + number(moe.top_k) + " is above n_experts " + number(moe.n_experts));
   }
   if (moe.d_ff < 1) reject("/moe/d_ff", "a model with experts needs their hidden width d_ff");
+  if (moe.n_experts > kMostExperts) {
+    reject("/moe/n_experts", "n_experts " + number(moe.n_experts) + " is above " + number(kMostExperts));
+  }
   if (moe.routing != MoeRouting::top2_gshard) return;
   if (moe.top_k != 2)
     reject("/moe/top_k", "routing: top2_gshard chooses two experts, found top_k " + number(moe.top_k));
@@ -119,22 +141,26 @@ void check_expert_parallel(const RunSpec& run) {
                                " has parts for");
   }
   if (moe.n_experts == 0) {
-    if (ep == 1) return;
-    reject("/mesh/ici/ep", "ep " + number(ep) + " divides experts, and the model has none; use dp or fsdp");
+    if (ep > 1) reject("/mesh/ici/ep", "ep " + number(ep) + " divides experts, and the model has none; use dp or fsdp");
+    if (run.expert_buffer_factor != RunSpec().expert_buffer_factor) {
+      reject("/expert_buffer_factor", "expert_buffer_factor is for experts, and the model has none");
+    }
+    return;
   }
   if (moe.n_experts % ep != 0) {
     reject("/mesh/ici/ep", "n_experts " + number(moe.n_experts) + " do not divide over ep " + number(ep));
   }
-  // Rows are numbered in 32 bits. An upper bound of expert_rows.h, in double precision: what is asked for may be
-  // absurd.
-  const double choices = static_cast<double>(run.seq_len) * static_cast<double>(moe.top_k);
-  const double rows = moe.capacity_factor > 0.0 ? choices * moe.capacity_factor + 8 * static_cast<double>(moe.n_experts)
-                                                : choices * static_cast<double>(ep);
-  constexpr double kMostRows = 2147483647.0;
-  if (static_cast<double>(run.microbatch()) * std::max(rows, choices) > kMostRows) {
+  if (run.expert_buffer_factor != RunSpec().expert_buffer_factor && (ep == 1 || moe.capacity_factor > 0.0)) {
+    reject("/expert_buffer_factor",
+           "expert_buffer_factor is for experts that drop no token and are divided over ep; "
+           "found ep " +
+               number(ep) + " and capacity_factor " + std::to_string(moe.capacity_factor));
+  }
+  const double rows = experts_work(run);
+  if (rows > kMostExpertRows) {
     reject("/global_batch", number(run.microbatch()) + " sequences of " + number(run.seq_len) +
-                                " tokens in a microbatch are more rows for experts than can be numbered (2^31); use a "
-                                "larger grad_accum or more ranks");
+                                " tokens in a microbatch are more rows for experts than the engine numbers (4194304); "
+                                "use a larger grad_accum or more ranks");
   }
 }
 

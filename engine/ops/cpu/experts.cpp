@@ -10,13 +10,18 @@
 namespace perfbench::engine::cpu {
 namespace {
 
+// A NaN is above all others: it is chosen, and shows in the gates.
+bool above(float a, float b) {
+  return a > b || (std::isnan(a) && !std::isnan(b));
+}
+
 // The experts of one token and their gates. With logits that are no numbers the choices are still experts, each once.
 void choose(const float* logits, std::int64_t experts, std::int64_t choices, std::int32_t* chosen, float* gates) {
   for (std::int64_t c = 0; c < choices; ++c) {
     std::int64_t best = -1;
     for (std::int64_t e = 0; e < experts; ++e) {
       if (std::find(chosen, chosen + c, static_cast<std::int32_t>(e)) != chosen + c) continue;
-      if (best < 0 || logits[e] > logits[best]) best = e;
+      if (best < 0 || above(logits[e], logits[best])) best = e;
     }
     chosen[c] = static_cast<std::int32_t>(best);
   }
@@ -158,7 +163,7 @@ void token_backward(const RouteBackwardArgs& args, std::int64_t token, const flo
   const Softmax softmax(logits, experts);
   double mean_share = 0;
   double mean_gradient = 0;
-  for (std::int64_t e = 0; e < experts; ++e) {
+  for (std::int64_t e = 0; e < experts && scale != 0.0; ++e) {
     mean_share += static_cast<double>(shares[e]) * softmax.probability(logits[e]);
   }
   for (std::int64_t c = 0; c < choices; ++c)

@@ -41,8 +41,8 @@ class Draws {
   std::mt19937_64 bits_;
 };
 
-// The prime factors of `ranks`, dealt out to axes.
-inline spec::MeshSpec random_mesh(Draws& draws, std::int64_t ranks) {
+// The prime factors of `ranks`, dealt out to axes. Where there are experts, to theirs twice as often.
+inline spec::MeshSpec random_mesh(Draws& draws, std::int64_t ranks, bool has_experts) {
   using spec::MeshAxes;
   spec::MeshSpec mesh;
   for (std::int64_t factor = 2; ranks > 1;) {
@@ -52,7 +52,8 @@ inline spec::MeshSpec random_mesh(Draws& draws, std::int64_t ranks) {
     }
     ranks /= factor;
     auto& level = draws.once_in(3) ? mesh.dcn : mesh.ici;
-    level.*draws.one_of({&MeshAxes::dp, &MeshAxes::fsdp, &MeshAxes::tp, &MeshAxes::pp}) *= factor;
+    const auto axis = draws.one_of({&MeshAxes::dp, &MeshAxes::fsdp, &MeshAxes::tp, &MeshAxes::pp});
+    level.*(has_experts && draws.once_in(3) ? &MeshAxes::ep : axis) *= factor;
   }
   return mesh;
 }
@@ -81,6 +82,27 @@ inline spec::ModelSpec random_model(Draws& draws, std::int64_t tp, std::int64_t 
   return model;
 }
 
+// Capacities are in quarters: what is computed of them has no rounding.
+inline spec::MoeSpec random_experts(Draws& draws, const spec::MeshSpec& mesh) {
+  spec::MoeSpec moe;
+  const std::int64_t ep = mesh.ep();
+  moe.n_experts = ep == 1 ? draws.number(2, 8) : ep * draws.number(1, std::max<std::int64_t>(1, 8 / ep));
+  moe.routing = draws.any<spec::MoeRouting>();
+  const bool gshard = moe.routing == spec::MoeRouting::top2_gshard;
+  moe.top_k = gshard ? 2 : draws.number(1, std::min<std::int64_t>(3, moe.n_experts));
+  if (gshard || draws.once_in(2)) moe.capacity_factor = static_cast<double>(draws.number(2, 10)) / 4.0;
+  moe.layer_stride = draws.number(1, 3);
+  moe.d_ff = draws.number(std::max<std::int64_t>(mesh.tp(), 3), 50);
+  moe.activation = draws.any<spec::Activation>();
+  moe.load_balance_weight = static_cast<double>(draws.number(0, 4)) / 4.0;
+  return moe;
+}
+
+inline bool has_expert_buffer(const spec::RunSpec& run) {
+  const auto& moe = run.model.moe;
+  return moe.n_experts > 0 && moe.capacity_factor == 0.0 && run.mesh.ep() > 1;
+}
+
 // Of every name its place, or that of names that are not said.
 inline std::map<std::string, spec::SavePlace> random_places(Draws& draws) {
   std::map<std::string, spec::SavePlace> places;
@@ -95,11 +117,14 @@ inline std::map<std::string, spec::SavePlace> random_places(Draws& draws) {
 inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device device) {
   spec::RunSpec run;
   run.device = device;
-  run.mesh = random_mesh(draws, ranks);
+  const bool has_experts = draws.once_in(3);
+  run.mesh = random_mesh(draws, ranks, has_experts);
   const std::int64_t stages = run.mesh.pp();
   // As few layers as several chunks need, so that walks are short.
   if (stages > 1) run.pipeline_chunks = draws.number(1, std::clamp<std::int64_t>(12 / stages, 1, 3));
   run.model = random_model(draws, run.mesh.tp(), stages * run.pipeline_chunks);
+  if (has_experts) run.model.moe = random_experts(draws, run.mesh);
+  if (has_expert_buffer(run)) run.expert_buffer_factor = static_cast<double>(draws.number(4, 16)) / 4.0;
   run.seq_len = draws.number(1, 19);
   run.model.max_seq_len = run.seq_len + draws.number(0, 9);
   run.grad_accum = run.pipeline_chunks > 1 ? stages * draws.number(1, 2) : draws.number(1, 5);

@@ -91,17 +91,22 @@ bool is_cut_over_tp(const spec::RunSpec& run, const spec::ParameterSpec& paramet
   return dims.find("kv_heads") == std::string::npos || !has_few_heads(run);
 }
 
+bool is_cut_over_ep(const spec::RunSpec& run, const spec::ParameterSpec& parameter) {
+  return run.mesh.ep() > 1 && parameter.dims.find("/ep") != std::string::npos;
+}
+
 bool is_looked_up(const spec::ParameterSpec& parameter) {
   return parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
 }
 
-// Every replica has each element once, and so has each rank along tp where that does not cut the parameter. The unit of
-// a tied embedding is at both ends of a pipeline. One of all these owns it.
+// Every replica has each element once, and so has each rank along tp or ep where that does not cut the parameter. The
+// unit of a tied embedding is at both ends of a pipeline. One of all these owns it.
 void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, const std::vector<RankWalk>& walks) {
   std::int64_t elements = 0;
   std::size_t parameters = 0;
   for (const auto& parameter : spec::parameter_table(run.model)) {
     std::int64_t copies = run.mesh.dp() * (is_cut_over_tp(run, parameter) ? 1 : run.mesh.tp());
+    if (!is_cut_over_ep(run, parameter)) copies *= run.mesh.ep();
     if (run.model.tied_embedding && run.mesh.pp() > 1 && is_looked_up(parameter)) copies *= 2;
     const auto& found = holders.at(parameter.name);
     const auto right = std::count_if(found.begin(), found.end(),
@@ -124,10 +129,11 @@ std::int64_t shard_elements(const spec::RunSpec& run, const std::vector<spec::Pa
   std::int64_t end = 0;
   for (const auto& parameter : unit) {
     std::int64_t elements = 1;
-    const bool cut = is_cut_over_tp(run, parameter);
+    const bool over_tp = is_cut_over_tp(run, parameter);
     const auto axes = parameter.axes();
     for (std::size_t i = 0; i < parameter.shape.size(); ++i) {
-      const std::int64_t ranks = cut && axes[i] == "tp" ? run.mesh.tp() : 1;
+      std::int64_t ranks = over_tp && axes[i] == "tp" ? run.mesh.tp() : 1;
+      if (axes[i] == "ep") ranks = run.mesh.ep();
       elements *= up(parameter.shape[i], ranks) / ranks;
     }
     end += up(elements, 16);
@@ -176,15 +182,41 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
   EXPECT_EQ(report.peak.optimizer_bytes, 2 * f32) << "rank " << report.rank;
 }
 
-// Elements of the model's weights whose name, without the layer, is one of these.
+// Elements of the model's weights whose name, without the layer, is one of these. Experts' are "experts.NAME".
 std::int64_t elements_of(const spec::ModelSpec& model, std::initializer_list<const char*> names) {
   std::int64_t out = 0;
   for (const auto& parameter : spec::parameter_table(model)) {
     for (const std::string name : names) {
-      if (parameter.name.ends_with("." + name + ".weight")) out += parameter.elements();
+      const bool of_experts = parameter.kind == spec::ParameterKind::expert && !name.starts_with("experts.");
+      if (!of_experts && parameter.name.ends_with("." + name + ".weight")) out += parameter.elements();
     }
   }
   return out;
+}
+
+// What a layer's experts multiply in a step: every choice of a token, or with a capacity all slots, of each expert for
+// each sequence. They are floor(T*f/E), in fours above one, of top2_gshard, and floor(ceil(T*C/E)*f) of topk_softmax.
+std::int64_t rows_of_experts(const spec::RunSpec& run) {
+  const auto& moe = run.model.moe;
+  if (moe.capacity_factor == 0.0) return run.global_batch * run.seq_len * moe.top_k;
+  const auto quarters = static_cast<std::int64_t>(4 * moe.capacity_factor);  // as random_runs.h draws it
+  std::int64_t slots = 0;
+  if (moe.routing == spec::MoeRouting::top2_gshard) {
+    slots = run.seq_len * quarters / (4 * moe.n_experts);
+    if (slots > 1) slots = up(slots, 4);
+  } else {
+    slots = up(run.seq_len * moe.top_k, moe.n_experts) / moe.n_experts * quarters / 4;
+  }
+  return run.global_batch * moe.n_experts * std::max<std::int64_t>(slots, 1);
+}
+
+// Ranks along tp share the router's products forward, by rows; each makes the gradients of its own part of the gates.
+std::int64_t flops_of_experts(const spec::RunSpec& run) {
+  if (run.model.moe.n_experts == 0) return 0;
+  const std::int64_t tokens = run.global_batch * run.seq_len;
+  const std::int64_t weights =
+      elements_of(run.model, {"experts.gate", "experts.up", "experts.down"}) / run.model.moe.n_experts;
+  return 6 * rows_of_experts(run) * weights + 2 * tokens * elements_of(run.model, {"router"}) * (1 + 2 * run.mesh.tp());
 }
 
 // Of all ranks: 6 for every token and element of a weight, and the causal half of attention (flops.h), 6*h*e*T a token
@@ -196,6 +228,7 @@ void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>
   auto alone = run;
   alone.mesh = {};
   alone.pipeline_chunks = 1;
+  alone.expert_buffer_factor = spec::RunSpec().expert_buffer_factor;
   const auto& model = run.model;
   const std::int64_t tokens = run.global_batch * run.seq_len;
   std::int64_t one_pass_more = 0;  // of the keys' or the values' projection
@@ -208,10 +241,23 @@ void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>
   const auto names_of_attention = {"query", "key", "value", "out"};
   EXPECT_EQ(all.attention_projection_flops,
             6 * tokens * elements_of(model, names_of_attention) + 2 * 3 * one_pass_more);
-  EXPECT_EQ(all.feed_forward_flops, 6 * tokens * elements_of(model, {"gate", "up", "down"}));
+  EXPECT_EQ(all.feed_forward_flops, 6 * tokens * elements_of(model, {"gate", "up", "down"}) + flops_of_experts(run));
   EXPECT_EQ(all.unembedding_flops, 6 * tokens * model.vocab_size * model.d_model);
   EXPECT_EQ(all.attention_score_flops, 6 * tokens * model.layers * model.n_heads * model.head_dim * run.seq_len);
   EXPECT_EQ(all.rematerialised_flops, dry_walk(alone, 0).flops.rematerialised_flops + again * one_pass_more);
+}
+
+// Ranks that differ in their sequences alone count equal shares, whatever experts their tokens go to.
+void expect_equal_shares_of_work(const Grid& grid, const std::vector<RankWalk>& walks) {
+  for (const auto& rank : walks) {
+    Place first = grid.place(rank.report.rank);
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      if (grid.is_along(i, {kDataAxes, kDataAxes})) first[i] = 0;
+    }
+    const auto& other = walks.at(static_cast<std::size_t>(grid.rank(first)));
+    EXPECT_EQ(rank.report.flops.model_flops(), other.report.flops.model_flops()) << "rank " << rank.report.rank;
+    EXPECT_EQ(rank.report.flops.executed_flops(), other.report.flops.executed_flops()) << "rank " << rank.report.rank;
+  }
 }
 
 // "fsdp+dcn_fsdp".
@@ -349,6 +395,7 @@ TEST(EveryRunOnEveryMesh, SharesModelWorkAndMessagesAmongItsRanks) {
     for (std::int64_t rank = 0; rank < run.mesh.devices(); ++rank) walks.push_back(walk(run, grid, rank, holders));
     expect_each_element_held(run, holders, walks);
     expect_one_ranks_work(run, walks);
+    expect_equal_shares_of_work(grid, walks);
     expect_groups_to_agree(grid, walks);
     expect_neighbours_to_match(grid, run.mesh.pp(), walks);
     for (const auto& rank : walks) {
@@ -357,6 +404,53 @@ TEST(EveryRunOnEveryMesh, SharesModelWorkAndMessagesAmongItsRanks) {
     }
     expect_worst_rank(run, grid, walks);
     if (HasFailure()) return;
+  }
+}
+
+bool has_stage_without_experts(const spec::RunSpec& run) {
+  for (std::int64_t stage = 0; stage < run.mesh.pp(); ++stage) {
+    bool found = false;
+    for (const auto& unit : units_of(run, stage)) {
+      for (const auto& parameter : unit) found = found || parameter.kind == spec::ParameterKind::expert;
+    }
+    if (!found) return true;
+  }
+  return false;
+}
+
+void count_kinds_of_experts(const spec::RunSpec& run, std::map<std::string, int>& runs) {
+  const auto& moe = run.model.moe;
+  const auto& mesh = run.mesh;
+  const auto plan = spec::resolve_remat(run);
+  const auto is = [&](const std::string& kind, bool holds) { runs[kind] += moe.n_experts > 0 && holds ? 1 : 0; };
+  const bool gshard = moe.routing == spec::MoeRouting::top2_gshard;
+  is("ep inside a node", mesh.ici.ep > 1);
+  is("ep over nodes", mesh.ici.ep > 1 && mesh.dcn.ep > 1);
+  is("ep with dp", mesh.ep() > 1 && mesh.dp() > 1);
+  is("ep with fsdp", mesh.ep() > 1 && mesh.fsdp() > 1);
+  is("ep with tp", mesh.ep() > 1 && mesh.tp() > 1);
+  is("ep with pp", mesh.ep() > 1 && mesh.pp() > 1);
+  is("one expert on a rank", mesh.ep() == moe.n_experts);
+  is("experts on one rank", mesh.devices() == 1);
+  is("experts' hidden width in different parts", moe.d_ff % mesh.tp() != 0);
+  is("tokens of a router in different parts", run.microbatch() * run.seq_len % mesh.tp() != 0);
+  is("dropless", moe.capacity_factor == 0.0);
+  is("a buffer below the worst case",
+     has_expert_buffer(run) && run.expert_buffer_factor < static_cast<double>(mesh.ep()));
+  is("top2_gshard", gshard);
+  is("topk_softmax with a capacity", !gshard && moe.capacity_factor > 0.0);
+  is("one choice", moe.top_k == 1);
+  is("three choices", moe.top_k == 3);
+  is("all experts chosen", moe.top_k == moe.n_experts);
+  is("dense layers between experts", moe.layer_stride > 1 && run.model.layers > 1);
+  is("a stage without experts", has_stage_without_experts(run));
+  for (const auto& [activation, name] : spec::EnumNames<spec::Activation>::kNames) {
+    is("experts of " + std::string(name), moe.activation == activation);
+  }
+  for (const auto& [place, name] : spec::EnumNames<spec::SavePlace>::kNames) {
+    is("routes: " + std::string(name), plan[spec::Saved::norm_statistics] == place);
+    is("experts' input projection: " + std::string(name), plan[spec::Saved::moe_mlpwi_0] == place);
+    is("experts' output: " + std::string(name), plan[spec::Saved::moe_mlpwo] == place);
   }
 }
 
@@ -384,6 +478,7 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
     is("kept weights", run.bf16_weights == spec::Bf16Weights::kept);
     for (const auto& policy : spec::remat_policy_names()) is(policy, run.remat == policy);
     is("odd causal square", run.seq_len % 2 != 0 && run.model.n_heads / mesh.tp() % 2 != 0);
+    count_kinds_of_experts(run, runs);
   }
   for (const auto& [kind, count] : runs) EXPECT_GE(count, 10) << kind;
 }

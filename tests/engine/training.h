@@ -12,6 +12,7 @@ namespace perfbench::engine {
 struct TrainedStep {
   double loss = 0;
   double grad_norm = 0;
+  ExpertUse experts;
 };
 
 // One rank's training on the backend under test, step by step.
@@ -30,7 +31,7 @@ class TrainingRun {
     std::vector<TrainedStep> steps;
     for (std::int64_t i = 0; i < run_.steps; ++i) {
       const auto record = step();
-      steps.push_back({record.loss, record.grad_norm});
+      steps.push_back({record.loss, record.grad_norm, trainer().expert_use()});
     }
     return steps;
   }

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/error.h"
@@ -85,10 +86,41 @@ std::vector<Case> cases() {
   return all;
 }
 
+// Where data decides how many rows an expert has, all that it may have: each token goes to both of two experts.
+std::vector<Case> cases_of_experts() {
+  std::vector<Case> all;
+  for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
+    auto two_chosen = dropless_tiny();
+    two_chosen.model.name = "two experts";
+    two_chosen.model.moe.n_experts = 2;
+    auto capacity = dropless_tiny();
+    capacity.model.name = "capacity";
+    capacity.model.moe.capacity_factor = 1.5;
+    for (auto run : {two_chosen, capacity, gshard_tiny()}) {
+      run.precision = precision;
+      run.steps = 1;
+      run.model.moe.d_ff = 1501;  // experts decide; wider than a panel
+      const std::string name = run.model.name + " " + std::string(spec::enum_name(precision));
+      all.push_back({name, run});
+      run.grad_accum = 2;
+      run.mesh.ici.tp = 2;  // not divided evenly
+      all.push_back({name + ", over tp", run});
+      run.grad_accum = 1;
+      run.mesh.ici.tp = 1;
+      run.model.moe.n_experts = 300;  // the router decides
+      run.model.moe.d_ff = 1;
+      all.push_back({name + ", router", run});
+    }
+  }
+  return all;
+}
+
 TEST(CpuWorkspace, HoldsWhatAStepTakesAndNoLineMore) {
   const int threads_before = omp_get_max_threads();
   omp_set_num_threads(1);  // the runs are small, and nothing that is planned goes by threads
-  for (const auto& [what, run] : cases()) {
+  auto all = cases();
+  for (auto& of_experts : cases_of_experts()) all.push_back(std::move(of_experts));
+  for (const auto& [what, run] : all) {
     const std::int64_t ranks = run.mesh.devices();
     bool needs_all = false;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {

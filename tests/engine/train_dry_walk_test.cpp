@@ -1,12 +1,14 @@
 // The dry walk against closed forms that share no code with it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <type_traits>
 
 #include "engine/sharding/unit.h"
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
@@ -308,6 +310,26 @@ TEST(DryWalk, OfTheWorstNamesTheStageThatNeedsMost) {
   }
   run.mesh.ici = {.fsdp = 2};
   EXPECT_EQ(spec::to_json_line(dry_walk_of_worst(run)), spec::to_json_line(dry_walk(run, 0)));
+}
+
+// Of a hidden width of experts that ranks along tp do not divide, too, though they divide everything else: with some
+// widths a rank of the smaller part needs more.
+TEST(DryWalk, OfTheWorstLooksAtEverySizeOfPartOfExperts) {
+  auto run = dropless_tiny();
+  run.model.vocab_size = 64;
+  run.mesh.ici.tp = 4;
+  int smaller_parts = 0;
+  for (const char* policy : {"none", "full", "save_qkv_proj"}) {
+    run.remat = policy;
+    for (run.model.moe.d_ff = 5; run.model.moe.d_ff < 60; ++run.model.moe.d_ff) {
+      std::int64_t most = 0;
+      for (std::int64_t rank = 0; rank < 4; ++rank) most = std::max(most, spec::needed_bytes(run, dry_walk(run, rank)));
+      const auto worst = dry_walk_of_worst(run);
+      EXPECT_EQ(spec::needed_bytes(run, worst), most) << policy << " " << run.model.moe.d_ff;
+      smaller_parts += worst.rank > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(smaller_parts, 0);
 }
 
 // On a CPU what is offloaded counts as needed, but not as the device's: the first stage, which offloads for two

@@ -47,6 +47,13 @@ class Scripts(unittest.TestCase):
         for figure in ("engine_over_floor", "torch_over_engine", "compiled_over_engine", "memory_over_torch"):
             self.assertGreater(row[figure], 0, figure)
 
+    def test_products_beside_the_peak_of_the_machine(self):
+        done = subprocess.run([BUILD / "bin" / "product_benchmark", "1", "4"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len({line.count("|") for line in lines}), 1, done.stdout)
+        self.assertIn("| 1 | 4 | logits | dw |", done.stdout)
+
     def test_the_engine_is_timed_beside_both_peers_in_processes_that_alternate(self):
         self.run_script("gpu_peers.py", "--build", BUILD, "--folder", self.folder, "--device", "cpu", "--case", CASE,
                         "--rounds", 1, "--steps", 6)

@@ -56,7 +56,7 @@ class TransposedProduct {
 
 // sgemm copies a transposed b into the order of its kernel, slowly where rows lie a multiple of a page apart (they
 // share cache sets), and has few rows of a to make up for it; the primitive does not. Else sgemm is the faster one.
-// Measured by product_benchmark: ci/bench/README.md.
+// Measured by product_benchmark: tests/benchmarks/README.md.
 bool primitive_is_faster(const SgemmArgs& s) {
   // Builds for SYCL have no CPU engine where no driver lists the CPU; their sgemm works all the same.
   static const bool has_primitives = dnnl::engine::get_count(dnnl::engine::kind::cpu) > 0;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/spec/divide_up.h"
+
 namespace perfbench::engine {
 
 TensorParallel::TensorParallel(const Context& context, std::int64_t tokens, std::int64_t d_model)
@@ -9,7 +11,7 @@ TensorParallel::TensorParallel(const Context& context, std::int64_t tokens, std:
       ranks_(context.collectives.mesh().size(Axis::tp)),
       index_(context.collectives.mesh().index(Axis::tp)),
       tokens_(tokens),
-      rows_((tokens + ranks_ - 1) / ranks_),
+      rows_(spec::divide_up(tokens, ranks_)),
       d_model_(d_model) {}
 
 Tensor TensorParallel::buffer(std::string name) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "workloads/spec/divide_up.h"
+
 namespace perfbench::engine {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::int64_t kTile = 128;
 // and of dkey and dvalue, which grouped heads add up afterwards; with the same bits wanted a row of the gradient of the
 // scores in bf16 too. cuDNN never holds both that and the sums of dquery, but which of the two is the version's to say.
 std::int64_t head_bytes(const AttentionDims& d, Summation summation) {
-  const std::int64_t rows = (d.seq_len + kTile - 1) / kTile * kTile;
+  const std::int64_t rows = spec::divide_up(d.seq_len, kTile) * kTile;
   const std::int64_t f32 = static_cast<std::int64_t>(sizeof(float));
   const std::int64_t scores = summation == Summation::same_bits ? size_bytes(DType::bf16) * rows : 0;
   return rows * (2 * f32 + 3 * d.head_dim * f32 + scores);

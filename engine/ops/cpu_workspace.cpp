@@ -5,9 +5,7 @@
 namespace perfbench::engine::workspace::cpu {
 namespace {
 
-std::int64_t divide_up(std::int64_t n, std::int64_t ranks) {
-  return (n + ranks - 1) / ranks;
-}
+using spec::divide_up;
 
 // Products between the residual stream and something `width` wide, forward and backward.
 struct Products {

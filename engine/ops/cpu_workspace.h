@@ -11,6 +11,7 @@
 
 #include "engine/core/dtype.h"
 #include "engine/ops/carver.h"
+#include "workloads/spec/divide_up.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine::workspace::cpu {
@@ -67,7 +68,7 @@ struct NormForwardParts {
 // Gradients of weight and bias are summed over blocks of rows first.
 inline constexpr std::int64_t kNormBlockRows = 32;
 constexpr std::int64_t norm_blocks(std::int64_t rows) {
-  return (rows + kNormBlockRows - 1) / kNormBlockRows;
+  return spec::divide_up(rows, kNormBlockRows);
 }
 struct NormBackwardParts {
   NormBackwardParts(Carver& carver, std::int64_t rows, std::int64_t width, DType parameters)

@@ -10,6 +10,7 @@
 
 #include "engine/ops/attention_parts.h"
 #include "engine/ops/cpu_workspace.h"
+#include "workloads/spec/divide_up.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine::workspace {
@@ -96,7 +97,7 @@ inline std::int64_t bytes(const spec::RunSpec& run) {
   const auto& model = run.model;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();
-  const std::int64_t hidden = (model.d_ff + ranks - 1) / ranks;
+  const std::int64_t hidden = spec::divide_up(model.d_ff, ranks);
   const std::int64_t widest_bias = std::max({model.d_model, hidden, model.n_heads / ranks * model.head_dim});
   return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
                    norm_backward_bytes(model.d_model), embedding_sort_bytes(tokens), routing_bytes(tokens),

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "workloads/spec/divide_up.h"
+
 namespace perfbench::engine {
 
 class RankGroup {
@@ -32,7 +34,7 @@ struct Piece {
 };
 constexpr Piece piece_of(std::int64_t elements, std::int64_t ranks, std::int64_t index) {
   constexpr std::int64_t kRun = 64;  // whole cache lines, so that no two ranks write the same one
-  const std::int64_t part = ((elements + ranks - 1) / ranks + kRun - 1) / kRun * kRun;
+  const std::int64_t part = spec::divide_up(spec::divide_up(elements, ranks), kRun) * kRun;
   const std::int64_t begin = std::min(elements, index * part);
   return {begin, std::min(elements, begin + part) - begin};
 }

@@ -1,6 +1,7 @@
 #include "engine/sharding/parameter_slice.h"
 
 #include "engine/core/error.h"
+#include "workloads/spec/divide_up.h"
 
 namespace perfbench::engine {
 namespace {
@@ -48,7 +49,7 @@ ParameterSlice slice_of(const spec::ParameterSpec& parameter, const spec::ModelS
     const std::int64_t outer = stride;
     stride /= dim;
     slice.shape.push_back(size);
-    slice.largest_elements *= (dim + ranks - 1) / ranks;
+    slice.largest_elements *= spec::divide_up(dim, ranks);
     slice.first += begin * stride;
     if (ranks == 1) continue;
     // The first dim is cut into neighbours. Those of a later one lie apart, and there is one such dim at most.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "workloads/spec/divide_up.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::spec {
@@ -22,7 +23,7 @@ inline std::int64_t expert_slots(const MoeSpec& moe, std::int64_t seq_len) {
                                                  static_cast<double>(moe.n_experts));
     return slots > 1 ? (slots + 3) / 4 * 4 : 1;
   }
-  const std::int64_t share = (seq_len * moe.top_k + moe.n_experts - 1) / moe.n_experts;
+  const std::int64_t share = divide_up(seq_len * moe.top_k, moe.n_experts);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(share) * moe.capacity_factor));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "workloads/spec/divide_up.h"
 #include "workloads/spec/flops.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/remat_policy.h"
@@ -46,7 +47,7 @@ double flops_of_a_rank(const RunSpec& run) {
   const double unembedding =
       6 * tokens * static_cast<double>(run.model.vocab_size) * static_cast<double>(run.model.d_model);
   const std::int64_t chunks = run.mesh.pp() * run.pipeline_chunks;
-  const std::int64_t layers = (run.model.layers + chunks - 1) / chunks * run.pipeline_chunks;  // of the fullest stage
+  const std::int64_t layers = divide_up(run.model.layers, chunks) * run.pipeline_chunks;  // of the fullest stage
   const double of_layers = static_cast<double>(layers) / static_cast<double>(run.model.layers);
   return (unembedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp());
 }

@@ -292,7 +292,7 @@ struct QueryWalk {
   __device__ QueryWalk(const AttentionDims& d, std::int64_t kv_head, std::int64_t first_key, int rows_of_tile)
       : first_head(kv_head * (d.n_heads / d.n_kv_heads)),
         first_row(first_key / rows_of_tile * rows_of_tile),
-        steps_per_head((d.seq_len - first_row + rows_of_tile - 1) / rows_of_tile),
+        steps_per_head(divide_up(d.seq_len - first_row, rows_of_tile)),
         steps(d.n_heads / d.n_kv_heads * steps_per_head),
         rows(rows_of_tile) {}
   __device__ std::int64_t head(std::int64_t step) const { return first_head + step / steps_per_head; }

@@ -5,6 +5,7 @@
 
 #include "engine/core/error.h"
 #include "engine/ops/cuda/attention/flash_tiles.cuh"
+#include "engine/ops/cuda/device/launch_shapes.h"
 
 namespace perfbench::engine::cuda {
 
@@ -34,7 +35,7 @@ void with_tile_width(std::int64_t head_dim, DType dtype, F&& f) {
 }
 
 inline unsigned tiles_of(std::int64_t seq_len, int tile) {
-  return static_cast<unsigned>((seq_len + tile - 1) / tile);
+  return static_cast<unsigned>(divide_up(seq_len, tile));
 }
 
 }  // namespace perfbench::engine::cuda

@@ -2,6 +2,7 @@
 #include "engine/ops/cuda/attention/masked_softmax.h"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch.cuh"
+#include "engine/ops/cuda/device/launch_shapes.h"
 #include "engine/ops/cuda/device/reductions.cuh"
 
 namespace perfbench::engine::cuda {
@@ -62,8 +63,7 @@ __global__ void backward_kernel(SoftmaxBackwardArgs args) {
 }
 
 LaunchShape launch_shape(const ScoreRows& shape, cudaStream_t stream) {
-  return {.grid = dim3(static_cast<unsigned>((shape.rows + kRowsPerBlock - 1) / kRowsPerBlock),
-                       static_cast<unsigned>(shape.heads)),
+  return {.grid = dim3(static_cast<unsigned>(divide_up(shape.rows, kRowsPerBlock)), static_cast<unsigned>(shape.heads)),
           .block = dim3(kRowsPerBlock * kWarp),
           .stream = stream};
 }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "workloads/spec/divide_up.h"
+
 namespace perfbench::engine::cuda {
 
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
+using spec::divide_up;
 
 // Largest extent of a grid: in x, and in y and z.
 inline constexpr std::int64_t kMostBlocksX = (std::int64_t{1} << 31) - 1;

@@ -194,10 +194,10 @@ __device__ RowTile find_row_tile(const GroupedProduct& p, std::int64_t part, std
     const std::int64_t rows = e < p.experts ? p.rows(part, e) : 0;
     if (e < p.experts && rows == 0) continue;
     const std::int64_t first = e < p.experts ? p.first(part, e) : p.part_rows;
-    const std::int64_t unused = (first - end + kSide - 1) / kSide;
+    const std::int64_t unused = divide_up(first - end, kSide);
     if (tile < unused) return {-1, end + tile * kSide, min(std::int64_t{kSide}, first - end - tile * kSide)};
     tile -= unused;
-    const std::int64_t used = (rows + kSide - 1) / kSide;
+    const std::int64_t used = divide_up(rows, kSide);
     if (tile < used) return {e, first + tile * kSide, min(std::int64_t{kSide}, rows - tile * kSide)};
     tile -= used;
     end = first + rows;

@@ -200,7 +200,7 @@ struct TokenRun {
   std::int64_t end;
 };
 __device__ inline TokenRun tokens_of_block(const BalanceShape& shape) {
-  const std::int64_t blocks = (shape.seq_len + kBalanceTokens - 1) / kBalanceTokens;  // of a sequence
+  const std::int64_t blocks = divide_up(shape.seq_len, kBalanceTokens);  // of a sequence
   const std::int64_t sequence = blockIdx.x / blocks * shape.seq_len;
   const std::int64_t first = blockIdx.x % blocks * kBalanceTokens;
   return {sequence, sequence + first, sequence + min(first + kBalanceTokens, shape.seq_len)};

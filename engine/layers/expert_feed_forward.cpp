@@ -103,7 +103,7 @@ void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView
     context.ops.sum(shared_.experts.dropped, dropped, Write::accumulate);
   }
   // With slots all segments are alike.
-  if (rule_.slots == 0) v[V::segments] = exchanged(std::move(v[V::segments]), "expert_segments_received");
+  if (rule_.dropless()) v[V::segments] = exchanged(std::move(v[V::segments]), "expert_segments_received");
 }
 
 Tensor ExpertFeedForward::exchanged(Tensor rows, const char* name) const {
@@ -129,10 +129,9 @@ Tensor ExpertFeedForward::sent(const Values& v, TensorView x_NM, TensorView gate
 
 ExpertProductArgs ExpertFeedForward::product_args(const Values& v) const {
   // Of the rows that are sent where none is dropped, all ranks together fill as many as they have choices.
-  const bool dropless = rule_.slots == 0;
   return {.segments_PX2 = v[V::segments],
-          .slots = dropless ? 0 : rule_.part_rows / (moe_.n_experts / rule_.parts),
-          .counted_rows = dropless ? v[V::rows].view().elements() : rule_.parts * rule_.part_rows};
+          .slots = rule_.dropless() ? 0 : rule_.part_rows / (moe_.n_experts / rule_.parts),
+          .counted_rows = rule_.dropless() ? v[V::rows].view().elements() : rule_.parts * rule_.part_rows};
 }
 
 void ExpertFeedForward::product(const GatheredUnit& weights, const Values& v, const ParameterPlace& weight,

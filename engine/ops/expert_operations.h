@@ -22,6 +22,7 @@ struct RoutingRule {
   // its rows follow those of the expert before it. What no longer fits into the part is dropped.
   std::int64_t slots = 0;
   std::int64_t group_tokens = 0;
+  bool dropless() const { return slots == 0; }  // but for the part
   // Who comes first: token after token with all its choices, or all tokens' first choices, then their second ones.
   enum class Order { by_token, by_choice } order = Order::by_token;
   std::int64_t seq_len = 0;

@@ -16,9 +16,9 @@ bool is(const TensorView& t, DType dtype, const Shape& shape) {
 void check_rule(const RoutingRule& rule, std::int64_t tokens, std::int64_t experts, std::int64_t choices) {
   const bool divides = rule.parts > 0 && experts % rule.parts == 0 && rule.part_rows > 0 && rule.seq_len > 0 &&
                        tokens % rule.seq_len == 0;
-  const bool dropless = rule.slots == 0;
-  const bool filled = dropless || (rule.group_tokens > 0 && tokens % rule.group_tokens == 0 &&
-                                   experts / rule.parts * (tokens / rule.group_tokens) * rule.slots == rule.part_rows);
+  const bool filled =
+      rule.dropless() || (rule.group_tokens > 0 && tokens % rule.group_tokens == 0 &&
+                          experts / rule.parts * (tokens / rule.group_tokens) * rule.slots == rule.part_rows);
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const bool numbered = tokens * choices <= kMost && rule.parts * rule.part_rows <= kMost;
   const bool balances = rule.balance_choices >= 1 && rule.balance_choices <= choices;

@@ -146,7 +146,7 @@ void Trainer::read_expert_use() {
 }
 
 void Trainer::require_none_dropped() const {
-  if (run_.model.moe.capacity_factor > 0.0 || expert_use_.dropped_choices == 0) return;
+  if (!spec::drops_none(run_.model.moe) || expert_use_.dropped_choices == 0) return;
   throw EngineError(EngineExit::failed,
                     "experts: " + std::to_string(expert_use_.dropped_choices) +
                         " choices of a step found no row, and the model drops none (capacity_factor 0); a rank has " +

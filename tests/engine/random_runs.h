@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 
+#include "workloads/spec/expert_rows.h"
 #include "workloads/spec/remat_policy.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
@@ -100,7 +101,7 @@ inline spec::MoeSpec random_experts(Draws& draws, const spec::MeshSpec& mesh) {
 
 inline bool has_expert_buffer(const spec::RunSpec& run) {
   const auto& moe = run.model.moe;
-  return moe.n_experts > 0 && moe.capacity_factor == 0.0 && run.mesh.ep() > 1;
+  return moe.n_experts > 0 && spec::drops_none(moe) && run.mesh.ep() > 1;
 }
 
 // Of every name its place, or that of names that are not said.

@@ -10,6 +10,11 @@
 
 namespace perfbench::spec {
 
+// Whether experts take all choices: they have no slots then.
+inline bool drops_none(const MoeSpec& moe) {
+  return moe.capacity_factor <= 0.0;
+}
+
 // Slots of an expert for the choices of one sequence's tokens; 0: it takes all. The reference systems mean different
 // things by their capacity factor:
 //   top2_gshard   over the even share of tokens, T/E; above one slot rounded up to a multiple of 4
@@ -17,7 +22,7 @@ namespace perfbench::spec {
 //   topk_softmax  over the even share of choices, ceil(T*C/E)
 //                 (google/maxtext, layers/moe.py, expert_capacity_per_batch; torchprime follows it)
 inline std::int64_t expert_slots(const MoeSpec& moe, std::int64_t seq_len) {
-  if (moe.capacity_factor <= 0.0) return 0;
+  if (drops_none(moe)) return 0;
   if (moe.routing == MoeRouting::top2_gshard) {
     const auto slots = static_cast<std::int64_t>(static_cast<double>(seq_len) * moe.capacity_factor /
                                                  static_cast<double>(moe.n_experts));

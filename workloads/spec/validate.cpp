@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/spec/divide_up.h"
+#include "workloads/spec/expert_rows.h"
 #include "workloads/spec/flops.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/remat_policy.h"
@@ -58,8 +59,8 @@ double experts_work(const RunSpec& run) {
   const auto& moe = run.model.moe;
   const double choices = static_cast<double>(run.seq_len) * static_cast<double>(moe.top_k);
   const auto experts = static_cast<double>(moe.n_experts);
-  const double rows = moe.capacity_factor > 0.0 ? (choices + experts) * moe.capacity_factor + 4 * experts
-                                                : choices * static_cast<double>(run.mesh.ep());
+  const double rows = drops_none(moe) ? choices * static_cast<double>(run.mesh.ep())
+                                      : (choices + experts) * moe.capacity_factor + 4 * experts;
   return static_cast<double>(run.microbatch()) * std::max(rows, choices);
 }
 
@@ -128,7 +129,7 @@ void check_experts(const MoeSpec& moe) {
   if (moe.routing != MoeRouting::top2_gshard) return;
   if (moe.top_k != 2)
     reject("/moe/top_k", "routing: top2_gshard chooses two experts, found top_k " + number(moe.top_k));
-  if (moe.capacity_factor <= 0.0) {
+  if (drops_none(moe)) {
     reject("/moe/capacity_factor",
            "routing: top2_gshard drops what is above a capacity: capacity_factor must be above 0");
   }
@@ -151,7 +152,7 @@ void check_expert_parallel(const RunSpec& run) {
   if (moe.n_experts % ep != 0) {
     reject("/mesh/ici/ep", "n_experts " + number(moe.n_experts) + " do not divide over ep " + number(ep));
   }
-  if (run.expert_buffer_factor != RunSpec().expert_buffer_factor && (ep == 1 || moe.capacity_factor > 0.0)) {
+  if (run.expert_buffer_factor != RunSpec().expert_buffer_factor && (ep == 1 || !drops_none(moe))) {
     reject("/expert_buffer_factor",
            "expert_buffer_factor is for experts that drop no token and are divided over ep; "
            "found ep " +

@@ -83,7 +83,7 @@ class RowGiver {
     std::fill_n(args_.choices_Q.as<std::int32_t>(), rule_.parts * rule_.part_rows, -1);
     std::fill_n(dropped_, experts_, 0.0F);
     std::fill_n(segments_, 2 * experts_, 0);
-    if (rule_.slots == 0) {
+    if (rule_.dropless()) {
       lay_out_by_need(tokens);
       give(0, tokens, 1, 0);
       return;
@@ -125,9 +125,8 @@ class RowGiver {
 
   void give_row(std::int64_t choice, std::int64_t groups, std::int64_t group) {
     const std::int64_t expert = chosen_[choice];
-    const bool dropless = rule_.slots == 0;
-    const std::int64_t begin = dropless ? first(expert) : (expert % per_part_ * groups + group) * rule_.slots;
-    const std::int64_t room = dropless ? rule_.part_rows - begin : rule_.slots;
+    const std::int64_t begin = rule_.dropless() ? first(expert) : (expert % per_part_ * groups + group) * rule_.slots;
+    const std::int64_t room = rule_.dropless() ? rule_.part_rows - begin : rule_.slots;
     std::int32_t& row = args_.rows_NC.as<std::int32_t>()[choice];
     if (count(expert) >= room) {
       row = -1;

@@ -320,7 +320,7 @@ void CudaOps::do_route_forward(const RouteForwardArgs& args) {
          {.grid = row_blocks(divide_up(tokens, kTokenWarps)), .block = kTokenWarps * kWarp, .stream = stream()},
          args.gates_NC.as<float>(), args.experts_NC.as<std::int32_t>(), logits, tokens, static_cast<unsigned>(width),
          static_cast<unsigned>(per_token));
-  const std::int64_t group_tokens = rule.slots > 0 ? rule.group_tokens : tokens;
+  const std::int64_t group_tokens = rule.dropless() ? tokens : rule.group_tokens;
   const Assignment assignment{.rows = args.rows_NC.as<std::int32_t>(),
                               .choices = args.choices_Q.as<std::int32_t>(),
                               .segments = args.segments_E2.as<std::int32_t>(),

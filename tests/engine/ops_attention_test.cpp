@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tests/engine/attention_problem.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
 #include "tests/engine/oracle/products.h"
@@ -26,54 +27,15 @@ const AttentionDims kCases[] = {
     {.batch = 2, .seq_len = 35, .n_heads = 2, .n_kv_heads = 1, .head_dim = 256},
 };
 
-struct Problem {
-  Problem(DType dtype, const AttentionDims& dims_in)
-      : dims(dims_in),
-        query(random_operand(dtype, rows(dims.n_heads), 1)),
-        key(random_operand(dtype, rows(dims.n_kv_heads), 2)),
-        value(random_operand(dtype, rows(dims.n_kv_heads), 3)),
-        dcontext(random_operand(dtype, rows(dims.n_heads), 4)),
-        context(dtype, rows(dims.n_heads)),
-        logsumexp(DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len}),
-        weights(dtype, scores()),
-        dweights(random_operand(dtype, scores(), 5)),  // scratch: what it holds must not matter
-        dquery(random_operand(dtype, rows(dims.n_heads), 6)),
-        dkey(random_operand(dtype, rows(dims.n_kv_heads), 7)),
-        dvalue(random_operand(dtype, rows(dims.n_kv_heads), 8)) {}
-
-  Shape rows(std::int64_t heads) const { return {dims.batch * dims.seq_len, heads * dims.head_dim}; }
-  Shape scores() const { return {dims.batch, dims.n_heads, dims.seq_len, dims.seq_len}; }
-
-  void forward(Ops& ops, AttentionKind kind) const {
-    ops.attention_forward({.context = context,
-                           .logsumexp_BHT = logsumexp,
-                           .weights_BHTT = kind == AttentionKind::flash ? TensorView{} : weights.view(),
-                           .query = query,
-                           .key = key,
-                           .value = value,
-                           .dims = dims,
-                           .kind = kind});
-  }
-  void backward(Ops& ops, AttentionKind kind) const {
-    ops.attention_backward({.dquery = dquery,
-                            .dkey = dkey,
-                            .dvalue = dvalue,
-                            .dcontext = dcontext,
-                            .query = query,
-                            .key = key,
-                            .value = value,
-                            .context = context,
-                            .logsumexp_BHT = logsumexp,
-                            .weights_BHTT = kind == AttentionKind::flash ? TensorView{} : weights.view(),
-                            .dweights_BHTT = kind == AttentionKind::flash ? TensorView{} : dweights.view(),
-                            .dims = dims,
-                            .kind = kind});
-  }
-
-  AttentionDims dims;
-  Operand query, key, value, dcontext;
-  Operand context, logsumexp, weights, dweights, dquery, dkey, dvalue;
-};
+// What a backward pass writes or uses for scratch holds something before, which must not matter.
+AttentionProblem used_problem(DType dtype, const AttentionDims& dims) {
+  AttentionProblem p(dtype, dims);
+  p.dweights = random_operand(dtype, p.scores(), 5);
+  p.dquery = random_operand(dtype, p.rows(dims.n_heads), 6);
+  p.dkey = random_operand(dtype, p.rows(dims.n_kv_heads), 7);
+  p.dvalue = random_operand(dtype, p.rows(dims.n_kv_heads), 8);
+  return p;
+}
 
 // Relative error of a probability. A score of magnitude S (sum of |q||k| scaled) errs by (gamma_D + 3u) S: the product,
 // the scale, and the change to base 2; exp turns an absolute error of its argument into a relative one, once for the
@@ -99,11 +61,11 @@ double storage_error(DType dtype, AttentionKind kind) {
 void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
                                   << " kind=" << static_cast<int>(kind));
-  const Problem p(dtype, dims);
+  const auto p = used_problem(dtype, dims);
   const auto want = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims);
   const double score = largest(want.score_magnitude);
   const double relative = probability_error(dims, score);
-  p.forward(ops, kind);
+  ops.attention_forward(p.forward(kind));
   expect_within(
       p.context, want.context,
       [&](std::size_t i) {
@@ -125,12 +87,12 @@ void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDim
 void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
                                   << " kind=" << static_cast<int>(kind));
-  const Problem p(dtype, dims);
+  const auto p = used_problem(dtype, dims);
   const auto forward = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims);
   const auto want =
       oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(), dims);
-  p.forward(ops, kind);
-  p.backward(ops, kind);
+  ops.attention_forward(p.forward(kind));
+  ops.attention_backward(p.backward(kind));
   const double group = static_cast<double>(dims.n_heads / dims.n_kv_heads);
   const double sums =
       oracle::gamma(2.0 * static_cast<double>(dims.head_dim) + (1.0 + group) * static_cast<double>(dims.seq_len) + 16);
@@ -158,15 +120,15 @@ TEST_P(Attention, BackwardEqualsTheOracle) {
 TEST_P(Attention, KeysAfterAQueryDoNotChangeIt) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
-  Problem p(dtype, dims);
-  p.forward(*ops_, kind);
+  auto p = used_problem(dtype, dims);
+  ops_->attention_forward(p.forward(kind));
   const auto before = p.context.values();
   auto key = p.key.values();
   auto value = p.value.values();
   for (std::size_t i = 69 * 16; i < 70 * 16; ++i) key[i] = value[i] = 100.0;
   p.key.set(key);
   p.value.set(value);
-  p.forward(*ops_, kind);
+  ops_->attention_forward(p.forward(kind));
   const auto after = p.context.values();
   for (std::size_t i = 0; i < 69 * 32; ++i) ASSERT_EQ(before[i], after[i]) << i;
   EXPECT_NE(before[69 * 32], after[69 * 32]);
@@ -175,12 +137,12 @@ TEST_P(Attention, KeysAfterAQueryDoNotChangeIt) {
 TEST_P(Attention, LargeScoresDoNotOverflow) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 130, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8};
-  Problem p(dtype, dims);
+  auto p = used_problem(dtype, dims);
   auto query = p.query.values();
   for (auto& q : query) q = oracle::rounded_to(dtype, q * 200.0);
   p.query.set(query);
-  p.forward(*ops_, kind);
-  p.backward(*ops_, kind);
+  ops_->attention_forward(p.forward(kind));
+  ops_->attention_backward(p.backward(kind));
   for (const auto* out : {&p.context, &p.logsumexp, &p.dquery, &p.dkey, &p.dvalue}) {
     for (const double x : out->values()) ASSERT_TRUE(std::isfinite(x));
   }
@@ -193,7 +155,7 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
 TEST_P(Attention, HugeScoresHaveTheGradientsOfTheKeyThatIsSeen) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 125, .n_heads = 2, .n_kv_heads = 1, .head_dim = 24};
-  Problem p(dtype, dims);
+  auto p = used_problem(dtype, dims);
   Values query(p.query.values().size(), 0.0);
   Values key(p.key.values().size(), 0.0);
   for (std::int64_t r = 0; r < dims.seq_len; ++r) {
@@ -211,8 +173,8 @@ TEST_P(Attention, HugeScoresHaveTheGradientsOfTheKeyThatIsSeen) {
   p.key.set(key);
   const auto want =
       oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(), dims);
-  p.forward(*ops_, kind);
-  p.backward(*ops_, kind);
+  ops_->attention_forward(p.forward(kind));
+  ops_->attention_backward(p.backward(kind));
   const double relative = oracle::gamma(2.0 * 24 + 3.0 * 125 + 16) + 2.0 * storage_error(dtype, kind) +
                           (dtype == DType::bf16 ? oracle::kUnitBf16 : 0.0);
   const auto nothing = [](std::size_t) { return 0.0; };
@@ -225,10 +187,10 @@ TEST_P(Attention, HugeScoresHaveTheGradientsOfTheKeyThatIsSeen) {
 TEST_P(Attention, ANanInAQueryReachesItsContext) {
   const auto [dtype, kind] = GetParam();
   const AttentionDims dims{.batch = 1, .seq_len = 70, .n_heads = 1, .n_kv_heads = 1, .head_dim = 16};
-  Problem p(dtype, dims);
+  auto p = used_problem(dtype, dims);
   if (dtype == DType::f32) p.query.view().as<float>()[65 * 16] = NAN;
   if (dtype == DType::bf16) p.query.view().as<std::uint16_t>()[65 * 16] = 0x7FC0;
-  p.forward(*ops_, kind);
+  ops_->attention_forward(p.forward(kind));
   EXPECT_TRUE(std::isnan(p.context.values()[65 * 16]));
   EXPECT_FALSE(std::isnan(p.context.values()[64 * 16]));
 }
@@ -244,13 +206,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Attention,
 // Both err from the truth by at most the forward bound, hence from each other by twice that.
 TEST_F(AttentionKinds, FlashEqualsDotProduct) {
   const AttentionDims dims{.batch = 2, .seq_len = 200, .n_heads = 4, .n_kv_heads = 2, .head_dim = 64};
-  const Problem flash(DType::f32, dims);
-  const Problem full(DType::f32, dims);
+  const auto flash = used_problem(DType::f32, dims);
+  const auto full = used_problem(DType::f32, dims);
   const auto truth = oracle::attention_forward(flash.query.values(), flash.key.values(), flash.value.values(), dims);
   const double relative =
       2.0 * (probability_error(dims, largest(truth.score_magnitude)) + oracle::gamma(201) + oracle::kUnitF32);
-  flash.forward(*ops_, AttentionKind::flash);
-  full.forward(*ops_, AttentionKind::dot_product);
+  ops_->attention_forward(flash.forward(AttentionKind::flash));
+  ops_->attention_forward(full.forward(AttentionKind::dot_product));
   expect_within(
       flash.context, full.context.values(), [&](std::size_t i) { return relative * truth.context_magnitude[i]; },
       "context");

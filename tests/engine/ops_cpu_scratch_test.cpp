@@ -12,7 +12,7 @@
 #include "engine/core/error.h"
 #include "engine/ops/cpu/matmul_provider.h"
 #include "engine/ops/cpu/scratch.h"
-#include "tests/engine/oracle/operand.h"
+#include "tests/engine/attention_problem.h"
 
 namespace {
 
@@ -63,54 +63,6 @@ class CpuScratch : public testing::Test {
   int threads_before_ = 1;
 };
 
-struct Attention {
-  explicit Attention(const AttentionDims& dims_in) : dims(dims_in) {}
-
-  void forward(Ops& ops, AttentionKind kind) const {
-    ops.attention_forward({.context = context,
-                           .logsumexp_BHT = logsumexp,
-                           .weights_BHTT = of(kind, weights),
-                           .query = query,
-                           .key = key,
-                           .value = value,
-                           .dims = dims,
-                           .kind = kind});
-  }
-  void backward(Ops& ops, AttentionKind kind) const {
-    ops.attention_backward({.dquery = dquery,
-                            .dkey = dkey,
-                            .dvalue = dvalue,
-                            .dcontext = dcontext,
-                            .query = query,
-                            .key = key,
-                            .value = value,
-                            .context = context,
-                            .logsumexp_BHT = logsumexp,
-                            .weights_BHTT = of(kind, weights),
-                            .dweights_BHTT = of(kind, dweights),
-                            .dims = dims,
-                            .kind = kind});
-  }
-  static TensorView of(AttentionKind kind, const Operand& scores) {
-    return kind == AttentionKind::flash ? TensorView{} : scores.view();
-  }
-  Operand rows() const { return {DType::f32, Shape{dims.batch * dims.seq_len, dims.n_heads * dims.head_dim}}; }
-  Operand scores() const { return {DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len, dims.seq_len}}; }
-
-  AttentionDims dims;  // as many key/value heads as heads
-  Operand query = rows();
-  Operand key = rows();
-  Operand value = rows();
-  Operand context = rows();
-  Operand logsumexp{DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len}};
-  Operand weights = scores();
-  Operand dcontext = rows();
-  Operand dquery = rows();
-  Operand dkey = rows();
-  Operand dvalue = rows();
-  Operand dweights = scores();
-};
-
 // Rows of a vocabulary in bf16, enough for two threads, by ranks that share them or by one alone.
 struct Head {
   static constexpr std::int64_t kRows = 4;
@@ -145,21 +97,23 @@ void own_product() {
 
 // Thrown within a parallel region it would end the process.
 TEST_F(CpuScratch, ThatIsRefusedIsAnOutOfMemoryThatSaysWhatWasAsked) {
-  const Attention attention({.batch = 2, .seq_len = 256, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16});
+  const AttentionProblem attention(DType::f32,
+                                   {.batch = 2, .seq_len = 256, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16});
   const Head head;
   const auto ops = make_cpu_ops();
   limit_bytes = 1024;
   const auto refused = testing::ThrowsMessage<OutOfMemory>(
       testing::MatchesRegex("out of memory: scratch of 2 threads needs [0-9]+ bytes"));
   for (const auto kind : {AttentionKind::flash, AttentionKind::dot_product}) {
-    EXPECT_THAT([&] { attention.forward(*ops, kind); }, refused);
-    EXPECT_THAT([&] { attention.backward(*ops, kind); }, refused);
+    EXPECT_THAT([&] { ops->attention_forward(attention.forward(kind)); }, refused);
+    EXPECT_THAT([&] { ops->attention_backward(attention.backward(kind)); }, refused);
   }
   EXPECT_THAT([&] { head.whole(*ops); }, refused);
   EXPECT_THAT([&] { head.part(*ops); }, refused);
   EXPECT_THAT([] { own_product(); }, refused);
   limit_bytes = kNoLimit;
-  EXPECT_NO_THROW(attention.backward(*ops, AttentionKind::flash)) << "what was refused is not taken for there";
+  EXPECT_NO_THROW(ops->attention_backward(attention.backward(AttentionKind::flash)))
+      << "what was refused is not taken for there";
 }
 
 TEST_F(CpuScratch, OfAnUnplannedWorkspaceThatIsRefusedNamesTheOperation) {
@@ -174,12 +128,13 @@ TEST_F(CpuScratch, OfAnUnplannedWorkspaceThatIsRefusedNamesTheOperation) {
 TEST_F(CpuScratch, OfAThreadIsWhatItsHeaderSays) {
   for (const std::int64_t head_dim : {64, 128}) {
     for (const std::int64_t tokens : {256, 1024}) {
-      const Attention attention({.batch = 1, .seq_len = tokens, .n_heads = 2, .n_kv_heads = 2, .head_dim = head_dim});
+      const AttentionProblem attention(
+          DType::f32, {.batch = 1, .seq_len = tokens, .n_heads = 2, .n_kv_heads = 2, .head_dim = head_dim});
       const auto most = [&](AttentionKind kind) {
         const auto ops = make_cpu_ops();
         largest_bytes = 0;
-        attention.forward(*ops, kind);
-        attention.backward(*ops, kind);
+        ops->attention_forward(attention.forward(kind));
+        ops->attention_backward(attention.backward(kind));
         return static_cast<std::int64_t>(largest_bytes.load()) / kThreads;
       };
       constexpr std::int64_t kTilesBytes = 256 << 10;

@@ -1,0 +1,58 @@
+// An attention with all its operands: random inputs, and zeros for what is computed.
+#pragma once
+
+#include "engine/ops/ops.h"
+#include "tests/engine/oracle/operand.h"
+
+namespace perfbench::engine {
+
+struct AttentionProblem {
+  AttentionProblem(DType dtype, const AttentionDims& dims_in)
+      : dims(dims_in),
+        query(oracle::random_operand(dtype, rows(dims.n_heads), 1)),
+        key(oracle::random_operand(dtype, rows(dims.n_kv_heads), 2)),
+        value(oracle::random_operand(dtype, rows(dims.n_kv_heads), 3)),
+        dcontext(oracle::random_operand(dtype, rows(dims.n_heads), 4)),
+        context(dtype, rows(dims.n_heads)),
+        logsumexp(DType::f32, Shape{dims.batch, dims.n_heads, dims.seq_len}),
+        weights(dtype, scores()),
+        dweights(dtype, scores()),
+        dquery(dtype, rows(dims.n_heads)),
+        dkey(dtype, rows(dims.n_kv_heads)),
+        dvalue(dtype, rows(dims.n_kv_heads)) {}
+
+  Shape rows(std::int64_t heads) const { return {dims.batch * dims.seq_len, heads * dims.head_dim}; }
+  Shape scores() const { return {dims.batch, dims.n_heads, dims.seq_len, dims.seq_len}; }
+
+  AttentionForwardArgs forward(spec::AttentionKind kind) const {
+    return {.context = context,
+            .logsumexp_BHT = logsumexp,
+            .weights_BHTT = kind == spec::AttentionKind::flash ? TensorView{} : weights.view(),
+            .query = query,
+            .key = key,
+            .value = value,
+            .dims = dims,
+            .kind = kind};
+  }
+  AttentionBackwardArgs backward(spec::AttentionKind kind) const {
+    return {.dquery = dquery,
+            .dkey = dkey,
+            .dvalue = dvalue,
+            .dcontext = dcontext,
+            .query = query,
+            .key = key,
+            .value = value,
+            .context = context,
+            .logsumexp_BHT = logsumexp,
+            .weights_BHTT = kind == spec::AttentionKind::flash ? TensorView{} : weights.view(),
+            .dweights_BHTT = kind == spec::AttentionKind::flash ? TensorView{} : dweights.view(),
+            .dims = dims,
+            .kind = kind};
+  }
+
+  AttentionDims dims;
+  oracle::Operand query, key, value, dcontext;
+  oracle::Operand context, logsumexp, weights, dweights, dquery, dkey, dvalue;
+};
+
+}  // namespace perfbench::engine

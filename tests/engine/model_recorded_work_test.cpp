@@ -10,6 +10,7 @@
 
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/sharding/recorded_work.h"
+#include "tests/engine/silent_collectives.h"
 
 namespace perfbench::engine {
 namespace {
@@ -120,21 +121,11 @@ TEST_F(RecordedWorkTest, ThatIsTracedUpdatesItsOwnRecording) {
 constexpr std::array<Declared, 1> kDp{{{Axis::dp, Lane::background}}};
 
 // Collectives of several ranks, which note what they are asked to watch and communicate nothing.
-class WatchedCollectives final : public Collectives {
+class WatchedCollectives final : public SilentCollectives {
  public:
-  explicit WatchedCollectives(const Mesh& mesh) : Collectives(mesh, kDp) {}
+  explicit WatchedCollectives(const Mesh& mesh) : SilentCollectives(mesh, kDp) {}
   int watched = 0;
   void watch_replay() override { ++watched; }
-
- private:
-  using Nothing = std::unique_ptr<Pending::State>;
-  Nothing do_all_gather(const Channel&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_reduce_scatter(const Channel&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_all_reduce(const Channel&, TensorView) override { return nullptr; }
-  Nothing do_send(Axis, Heading, TensorView) override { return nullptr; }
-  Nothing do_receive(Axis, Heading, TensorView) override { return nullptr; }
-  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
 };
 
 TEST_F(RecordedWorkTest, WithCollectivesIsWatchedWheneverItIsEnqueued) {

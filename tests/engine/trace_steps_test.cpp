@@ -17,6 +17,7 @@
 #include "engine/train/traced_steps.h"
 #include "engine/train/watched_steps.h"
 #include "tests/engine/example_runs.h"
+#include "tests/engine/silent_collectives.h"
 #include "tests/engine/training.h"
 #include "workloads/spec/record_json.h"
 
@@ -275,23 +276,14 @@ class NotingOps : public cpu::CpuOps {
 };
 
 // One rank's, which note when they go.
-class NotingCollectives final : public Collectives {
+class NotingCollectives final : public SilentCollectives {
  public:
-  explicit NotingCollectives(Log& log) : Collectives(Mesh(spec::MeshSpec{}, 0), {}), log_(log) {}
+  explicit NotingCollectives(Log& log) : SilentCollectives(Mesh(spec::MeshSpec{}, 0), {}), log_(log) {}
   ~NotingCollectives() override { log_.emplace_back("drop collectives"); }
   NotingCollectives(const NotingCollectives&) = delete;
   NotingCollectives& operator=(const NotingCollectives&) = delete;
 
  private:
-  using Nothing = std::unique_ptr<Pending::State>;
-  Nothing do_all_gather(const Channel&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_reduce_scatter(const Channel&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
-  Nothing do_all_reduce(const Channel&, TensorView) override { return nullptr; }
-  Nothing do_send(Axis, Heading, TensorView) override { return nullptr; }
-  Nothing do_receive(Axis, Heading, TensorView) override { return nullptr; }
-  Nothing do_copy(TensorView, TensorView) override { return nullptr; }
-
   Log& log_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "engine/train/assembly.h"
 #include "tests/engine/example_runs.h"
+#include "tests/engine/silent_collectives.h"
 
 namespace perfbench::engine {
 namespace {
@@ -21,14 +22,13 @@ using Order = std::vector<std::string>;
 
 // Communicates nothing and notes what is submitted and waited for, by the names of units. A wait turns a clock by 10
 // ns.
-class NotedUnits final : public Collectives {
+class NotedUnits final : public SilentCollectives {
  public:
-  NotedUnits(const Mesh& mesh, Order& order) : Collectives(mesh, communication()), order_(order) {}
+  NotedUnits(const Mesh& mesh, Order& order) : SilentCollectives(mesh, communication()), order_(order) {}
   void set_units(ParameterStore& store) { store_ = &store; }
   std::int64_t now_ns() const { return now_ns_; }
 
  private:
-  using State = std::unique_ptr<Pending::State>;
   class Noted final : public Pending::State {
    public:
     Noted(NotedUnits& of, std::string what) : of_(of), what_(std::move(what)) {}
@@ -61,11 +61,6 @@ class NotedUnits final : public Collectives {
     order_.push_back("reduce " + unit_of(shard));
     return std::make_unique<Noted>(*this, "settle " + unit_of(shard));
   }
-  State do_all_to_all(const Channel&, TensorView, TensorView) override { return nullptr; }
-  State do_all_reduce(const Channel&, TensorView) override { return nullptr; }
-  State do_send(Axis, Heading, TensorView) override { return nullptr; }
-  State do_receive(Axis, Heading, TensorView) override { return nullptr; }
-  State do_copy(TensorView, TensorView) override { return nullptr; }
 
   Order& order_;
   ParameterStore* store_ = nullptr;

@@ -87,8 +87,10 @@ void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView
   made(V::rows, "expert_rows", DType::i32, of_choices);
   made(V::choices, "row_choices", DType::i32, {rule_.parts * rule_.part_rows});
   made(V::segments, "expert_segments", DType::i32, {rule_.parts, moe_.n_experts / rule_.parts, 2});
-  const Tensor balance = context.activation_f32(named("expert_balance"), {tokens / rule_.seq_len});
-  const Tensor dropped = context.activation_f32(named("dropped_choices"), {moe_.n_experts});
+  // A recomputation's are known.
+  const bool first = context.ops.pass() == Pass::first;
+  const Tensor balance = first ? context.activation_f32(named("expert_balance"), {tokens / rule_.seq_len}) : Tensor();
+  const Tensor dropped = first ? context.activation_f32(named("dropped_choices"), {moe_.n_experts}) : Tensor();
   context.ops.route_forward({.logits_NE = logits_NE(v),
                              .gates_NC = v[V::choice_gates],
                              .experts_NC = v[V::experts],
@@ -98,7 +100,7 @@ void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView
                              .balance_B = balance,
                              .dropped_E = dropped,
                              .rule = rule_});
-  if (context.ops.pass() == Pass::first) {
+  if (first) {
     context.ops.sum(shared_.experts.balance, balance, Write::accumulate);
     context.ops.sum(shared_.experts.dropped, dropped, Write::accumulate);
   }

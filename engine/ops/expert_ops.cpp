@@ -79,9 +79,10 @@ void Ops::route_forward(const RouteForwardArgs& args) {
   require(is(args.choices_Q, DType::i32, Shape{args.rule.parts * args.rule.part_rows}) &&
               is(args.segments_E2, DType::i32, Shape{experts, 2}),
           "route_forward", "choices are i32 [Q], segments i32 [E, 2]", operands);
-  require(is(args.balance_B, DType::f32, Shape{rows(logits) / args.rule.seq_len}) &&
-              is(args.dropped_E, DType::f32, Shape{experts}),
-          "route_forward", "balance is f32 [B], dropped f32 [E]", operands);
+  const bool not_asked = !args.balance_B.defined() && !args.dropped_E.defined();
+  require(not_asked || (is(args.balance_B, DType::f32, Shape{rows(logits) / args.rule.seq_len}) &&
+                        is(args.dropped_E, DType::f32, Shape{experts})),
+          "route_forward", "balance is f32 [B], dropped f32 [E], or neither is there", operands);
   const OpSpan span = begin(spec::TraceOp::route_forward,
                             {.read_bytes = bytes_of(logits),
                              .written_bytes = bytes_of(args.gates_NC, args.experts_NC, args.rows_NC, args.choices_Q,

@@ -168,17 +168,17 @@ TEST(OperationCosts, Embeddings) {
 // each; choices of 10 rows 40, segments 32, the balance of 2 sequences 8, dropped 16. Rows 10*8*2 = 160, x 6*8*2 = 96.
 TEST(OperationCosts, ExpertRows) {
   const RoutingRule rule{.parts = 2, .part_rows = 5, .seq_len = 3};
-  expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32 + 8 + 16}, [&](Ops& ops) {
-    ops.route_forward({.logits_NE = f32({6, 4}),
-                       .gates_NC = f32({6, 2}),
-                       .experts_NC = i32({6, 2}),
-                       .rows_NC = i32({6, 2}),
-                       .choices_Q = i32({10}),
-                       .segments_E2 = i32({4, 2}),
-                       .balance_B = f32({2}),
-                       .dropped_E = f32({4}),
-                       .rule = rule});
-  });
+  RouteForwardArgs route{.logits_NE = f32({6, 4}),
+                         .gates_NC = f32({6, 2}),
+                         .experts_NC = i32({6, 2}),
+                         .rows_NC = i32({6, 2}),
+                         .choices_Q = i32({10}),
+                         .segments_E2 = i32({4, 2}),
+                         .rule = rule};
+  expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32}, [&](Ops& ops) { ops.route_forward(route); });
+  route.balance_B = f32({2});
+  route.dropped_E = f32({4});
+  expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32 + 8 + 16}, [&](Ops& ops) { ops.route_forward(route); });
   expect_cost(TraceOp::route_backward, {0, 96 + 3 * 48 + 48}, [&](Ops& ops) {
     ops.route_backward({.dlogits_NE = bf16({6, 4}),
                         .dgates_NC = f32({6, 2}),

@@ -142,6 +142,24 @@ TEST_F(Routing, ForwardEqualsTheOracle) {
   }
 }
 
+// A recomputation asks for neither.
+TEST_F(Routing, IsTheSameWhereNobodyAsksForBalanceAndDrops) {
+  for (const auto& c : kRoutings) {
+    SCOPED_TRACE(c.name);
+    const auto logits = router_logits(c.shape, 2.0);
+    const RoutingOperands asked(c, logits);
+    RoutingOperands unasked(c, logits);
+    ops_->route_forward(asked.args);
+    unasked.args.balance_B = unasked.args.dropped_E = {};
+    ops_->route_forward(unasked.args);
+    unasked.args.balance_B = asked.args.balance_B;
+    EXPECT_THROW(ops_->route_forward(unasked.args), LogicFault) << "one of them alone";
+    unasked.balance.set(asked.balance.values());
+    unasked.dropped.set(asked.dropped.values());
+    EXPECT_TRUE(asked.bytes() == unasked.bytes());
+  }
+}
+
 // Every token chooses the same experts, so that one has them all and another nobody.
 TEST_F(Routing, AnExpertMayHaveEverybodyOrNobody) {
   for (const auto& c : kRoutings) {

@@ -81,7 +81,7 @@ class RowGiver {
 
   void run(std::int64_t tokens) {
     std::fill_n(args_.choices_Q.as<std::int32_t>(), rule_.parts * rule_.part_rows, -1);
-    std::fill_n(dropped_, experts_, 0.0F);
+    if (dropped_ != nullptr) std::fill_n(dropped_, experts_, 0.0F);
     std::fill_n(segments_, 2 * experts_, 0);
     if (rule_.dropless()) {
       lay_out_by_need(tokens);
@@ -130,7 +130,7 @@ class RowGiver {
     std::int32_t& row = args_.rows_NC.as<std::int32_t>()[choice];
     if (count(expert) >= room) {
       row = -1;
-      dropped_[expert] += 1.0F;
+      if (dropped_ != nullptr) dropped_[expert] += 1.0F;
       return;
     }
     row = static_cast<std::int32_t>(expert / per_part_ * rule_.part_rows + begin + count(expert));
@@ -145,7 +145,7 @@ class RowGiver {
   std::int64_t per_part_;
   const std::int32_t* chosen_;
   std::int32_t* segments_;
-  float* dropped_;
+  float* dropped_;  // or null
 };
 
 // dlogits of one token.
@@ -250,6 +250,7 @@ void CpuOps::do_route_forward(const RouteForwardArgs& args) {
       },
       experts * choices);
   RowGiver(args).run(tokens);
+  if (!args.balance_B.defined()) return;
   const std::int64_t seq_len = args.rule.seq_len;
   float* const shares = place<workspace::cpu::RouteParts>("route_forward", tokens / seq_len, experts).shares_BE;
   for_ranges(

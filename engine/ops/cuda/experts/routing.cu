@@ -60,7 +60,7 @@ struct Assignment {
   std::int32_t* rows;      // [N, C]
   std::int32_t* choices;   // [Q]
   std::int32_t* segments;  // [E, 2]
-  float* dropped;          // [E]
+  float* dropped;          // [E], or null
   const std::int32_t* experts;
   int tokens;
   int per_token;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(kMostThreads) assign_kernel(Assignment a) {
   if (threadIdx.x != 0) return;
   a.segments[2 * expert] = begin;
   a.segments[2 * expert + 1] = a.slots > 0 ? groups * a.slots : kept;
-  a.dropped[expert] = static_cast<float>(dropped);
+  if (a.dropped != nullptr) a.dropped[expert] = static_cast<float>(dropped);
 }
 
 // The balance of a sequence is E / T^2 times the sum, over its tokens, of what they expect of how often their expert
@@ -336,6 +336,7 @@ void CudaOps::do_route_forward(const RouteForwardArgs& args) {
   launch("assign", assign_kernel,
          {.grid = row_blocks(width), .block = row_threads(group_tokens * per_token, kPositions), .stream = stream()},
          assignment);
+  if (!args.balance_B.defined()) return;
   const BalanceShape shape = balance_shape(args.logits_NE, args.gates_NC, rule);
   auto* const expected = static_cast<float*>(workspace(workspace::routing_bytes(tokens), "route_forward"));
   launch("expected_count", expected_count_kernel, balance_launch(shape, stream()), expected, logits, experts, shape);

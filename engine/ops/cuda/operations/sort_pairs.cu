@@ -1,5 +1,4 @@
 #include <cub/device/device_radix_sort.cuh>
-#include <string>
 
 #include "engine/cuda/cuda_error.h"
 #include "engine/ops/cuda/operations/sort_pairs.h"
@@ -15,10 +14,7 @@ SortedPairs sort_pairs(const SortPairs& pairs, cudaStream_t stream) {
   };
   std::size_t needed = 0;
   sort(nullptr, needed);
-  if (needed > static_cast<std::size_t>(pairs.scratch_bytes)) {
-    throw LogicFault("sorting " + std::to_string(pairs.count) + " tokens takes " + std::to_string(needed) +
-                     " bytes of scratch, engine/ops/workspace.h plans " + std::to_string(pairs.scratch_bytes));
-  }
+  require_scratch(pairs, static_cast<std::int64_t>(needed));
   auto given = static_cast<std::size_t>(pairs.scratch_bytes);
   sort(pairs.scratch, given);
   return {keys.Current(), values.Current()};

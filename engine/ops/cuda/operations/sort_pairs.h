@@ -4,6 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <string>
+
+#include "engine/core/error.h"
 
 namespace perfbench::engine::cuda {
 
@@ -21,6 +24,12 @@ struct SortedPairs {
   const std::uint32_t* keys;
   const std::int32_t* values;
 };
+
+inline void require_scratch(const SortPairs& pairs, std::int64_t needed_bytes) {
+  if (needed_bytes <= pairs.scratch_bytes) return;
+  throw LogicFault("sorting " + std::to_string(pairs.count) + " tokens takes " + std::to_string(needed_bytes) +
+                   " bytes of scratch, engine/ops/workspace.h plans " + std::to_string(pairs.scratch_bytes));
+}
 
 // Throws LogicFault when `scratch` is too small.
 SortedPairs sort_pairs(const SortPairs& pairs, cudaStream_t stream);

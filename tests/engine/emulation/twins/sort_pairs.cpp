@@ -2,6 +2,7 @@
 #include "engine/ops/cuda/operations/sort_pairs.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -10,7 +11,17 @@
 namespace perfbench::engine::cuda {
 namespace {
 
+// What CUB may ask for (cub/device/dispatch/dispatch_radix_sort.cuh, InvokeOnesweep): how often each of 256 digits is
+// there, in 8 bytes for each of a key's four bytes, and in 4 bytes for each tile of at least 1024 keys.
+std::int64_t needed_bytes(std::int64_t count) {
+  constexpr std::int64_t kDigits = 256;
+  constexpr std::int64_t kTileKeys = 1024;
+  return 4 * kDigits * 8 + (count + kTileKeys - 1) / kTileKeys * kDigits * 4;
+}
+
+// All of the scratch is written: what it must not overlap shows.
 __global__ void sort_kernel(SortPairs pairs) {
+  std::memset(pairs.scratch, 0xFF, static_cast<std::size_t>(pairs.scratch_bytes));
   const auto n = static_cast<std::size_t>(pairs.count);
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -26,6 +37,7 @@ __global__ void sort_kernel(SortPairs pairs) {
 }  // namespace
 
 SortedPairs sort_pairs(const SortPairs& pairs, cudaStream_t stream) {
+  require_scratch(pairs, needed_bytes(pairs.count));
   launch("sort_pairs", sort_kernel, {.grid = 1, .block = 1, .stream = stream}, pairs);
   return {pairs.keys[1], pairs.values[1]};
 }

@@ -427,11 +427,19 @@ void Ops::sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors
   do_sum_of_squares(out_f64, tensors, write);
 }
 
-double Ops::read_f64(TensorView scalar) {
-  require(is_scalar_f64(scalar), "read_f64", "an f64 [1]", {scalar});
-  const std::int64_t bytes = bytes_of(scalar);
+void Ops::read_f64(std::span<double> to, TensorView values) {
+  require(values.dtype == DType::f64 && values.elements() == static_cast<std::int64_t>(to.size()) &&
+              to.size() <= kMostReadValues,
+          "read_f64", "few f64, as many as are asked for", {values});
+  const std::int64_t bytes = bytes_of(values);
   const OpSpan span = begin(spec::TraceOp::read_f64, {.read_bytes = bytes, .written_bytes = bytes});
-  return do_read_f64(scalar);
+  do_read_f64(to, values);
+}
+
+double Ops::read_f64(TensorView scalar) {
+  double value = 0;
+  read_f64({&value, 1}, scalar);
+  return value;
 }
 
 void Ops::upload(TensorView out, const void* from) {

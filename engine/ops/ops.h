@@ -213,6 +213,9 @@ constexpr std::size_t index(AdamwFactor factor) {
 // Keeps a zero norm from dividing by zero, as the reference implementations do.
 inline constexpr double kClipNormFloor = 1e-6;
 
+// Of a call that brings values to the host.
+inline constexpr std::size_t kMostReadValues = 8;
+
 // A tensor to update, and what belongs to it: all of one shape, f32 but for the last.
 struct AdamwTensor {
   TensorView weight;
@@ -319,7 +322,8 @@ class Ops {
   void sum(TensorView out_f64, TensorView x, Write write);
   // out[1] (+)= sum of the squares of all tensors, in f64: the same bits as adding one tensor's after the other's.
   void sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write);
-  // To the host: waits for the value. 0 in a dry walk.
+  // To the host: waits for the values, at most kMostReadValues. Zeros in a dry walk.
+  void read_f64(std::span<double> to, TensorView values);
   double read_f64(TensorView scalar);
   // From host memory; `from` holds out.bytes() bytes and may be null in a dry walk.
   void upload(TensorView out, const void* from);
@@ -358,7 +362,7 @@ class Ops {
 #undef PERFBENCH_DECLARE
   // nullptr: already done.
   virtual std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) = 0;
-  virtual double do_read_f64(TensorView scalar) = 0;
+  virtual void do_read_f64(std::span<double> to, TensorView values) = 0;
 
  private:
   void count(FlopPart part, std::int64_t flops);

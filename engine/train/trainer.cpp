@@ -138,11 +138,12 @@ ExpertTotals Trainer::expert_totals() const {
   return {.balance = sums_.view().slice(1, Shape{1}), .dropped = sums_.view().slice(2, Shape{1})};
 }
 
-void Trainer::read_expert_use() {
-  const auto totals = expert_totals();
-  if (!totals.balance.defined()) return;
-  expert_use_.balance_loss = context_.ops.read_f64(totals.balance) / static_cast<double>(run_.global_batch);
-  expert_use_.dropped_choices = static_cast<std::int64_t>(context_.ops.read_f64(totals.dropped));
+double Trainer::read_sums() {
+  std::array<double, 3> sums{};  // 0 where the model has no experts
+  context_.ops.read_f64(std::span(sums).first(static_cast<std::size_t>(sums_.view().elements())), sums_);
+  expert_use_ = {.balance_loss = sums[1] / static_cast<double>(run_.global_batch),
+                 .dropped_choices = static_cast<std::int64_t>(sums[2])};
+  return sums[0] / static_cast<double>(run_.global_batch * run_.seq_len);
 }
 
 void Trainer::require_none_dropped() const {
@@ -166,9 +167,8 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   } else {
     train();
   }
-  const double loss = context_.ops.read_f64(loss_sum()) / static_cast<double>(run_.global_batch * run_.seq_len);
+  const double loss = read_sums();
   const double grad_norm = optimizer_.grad_norm();
-  read_expert_use();
   // Logits that are no numbers send all tokens to the same experts: such a run has diverged, as its record says.
   if (std::isfinite(loss)) require_none_dropped();
   clock.stop();

@@ -51,7 +51,8 @@ class Trainer {
   // Of sums_, in their order; the last two where the model has experts.
   TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
   ExpertTotals expert_totals() const;
-  void read_expert_use();
+  // The loss; the use of experts is noted.
+  double read_sums();
   void require_none_dropped() const;
 
   Context& context_;

@@ -285,6 +285,10 @@ TEST(OperationCosts, WhatMovesAndFills) {
   expect_cost(TraceOp::fill_normal, {0, 192}, [&](Ops& ops) { ops.fill_normal({.out = wide}); });
   expect_cost(TraceOp::upload, {0, 2 * 24}, [](Ops& ops) { ops.upload(i32({6}), nullptr); });
   expect_cost(TraceOp::read_f64, {0, 2 * 8}, [](Ops& ops) { ops.read_f64(f64({1})); });
+  expect_cost(TraceOp::read_f64, {0, 2 * 24}, [](Ops& ops) {
+    std::array<double, 3> values{};
+    ops.read_f64(values, f64({3}));
+  });
 }
 
 TEST(OperationCosts, AreAddedUpUntilTheTableIsTakenAway) {

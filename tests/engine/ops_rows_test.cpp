@@ -1,6 +1,8 @@
 // Operations on rows and elements against their oracles.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "engine/core/error.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
@@ -25,6 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Storage, Rows, testing::Values(DType::f32, DType::bf16)
 class Activation : public OpsTest {};
 class Embedding : public OpsTest {};
 class CrossEntropy : public OpsTest {};
+class Readings : public OpsTest {};
 
 // Narrow and wide, whole vectors and not, and around the widths that a block of CUDA threads keeps in registers (8192
 // and 16384).
@@ -476,6 +479,20 @@ TEST_P(Rows, FillAndUploadWriteEveryElement) {
   const auto other = random_operand(GetParam(), Shape{1003}, 1);
   ops_->upload(x, other.view().data);
   EXPECT_EQ(x.bytes(), other.bytes());
+}
+
+TEST_F(Readings, BringAFewValuesOrAll) {
+  const Operand x(DType::f64, Shape{8}, {1.0, -2.5, 3.0, 0.0, 5.0, 6.0, 7.0, 8.0});
+  std::array<double, 8> all{};
+  ops_->read_f64(all, x);
+  EXPECT_EQ(Values(all.begin(), all.end()), x.values());
+  std::array<double, 2> some{};
+  ops_->read_f64(some, x.view().slice(1, Shape{2}));
+  EXPECT_EQ(some, (std::array{-2.5, 3.0}));
+  EXPECT_THROW(ops_->read_f64(some, x), LogicFault);
+  EXPECT_THROW(ops_->read_f64(x), LogicFault);
+  std::array<double, 9> many{};
+  EXPECT_THROW(ops_->read_f64(many, Operand(DType::f64, Shape{9})), LogicFault);
 }
 
 // f64 sums of exact terms: far below 1e-12 of the terms' magnitude for a hundred thousand of them.

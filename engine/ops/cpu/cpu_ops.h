@@ -28,7 +28,7 @@ class CpuOps : public Ops {
   PERFBENCH_OPERATIONS(PERFBENCH_OVERRIDE)
 #undef PERFBENCH_OVERRIDE
   std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
-  double do_read_f64(TensorView scalar) override;
+  void do_read_f64(std::span<double> to, TensorView values) override;
 
  private:
   // d *= gelu'(preactivation), in its tanh form.

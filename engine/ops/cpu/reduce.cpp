@@ -1,4 +1,6 @@
 // Sums: in f64 over fixed blocks and then over the blocks in order; columns in f32 over fixed blocks of rows.
+#include <algorithm>
+
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/ops/cpu/parallel.h"
 #include "engine/ops/cpu/row_sum.h"
@@ -86,8 +88,8 @@ void CpuOps::do_sum_of_squares(TensorView out_f64, std::span<const TensorView> t
   for (const auto& x : tensors) total(out_f64, x, Write::accumulate, [](double v) { return v * v; });
 }
 
-double CpuOps::do_read_f64(TensorView scalar) {
-  return *scalar.as<const double>();
+void CpuOps::do_read_f64(std::span<double> to, TensorView values) {
+  std::copy_n(values.as<const double>(), to.size(), to.begin());
 }
 
 void CpuOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {

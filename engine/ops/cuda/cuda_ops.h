@@ -53,7 +53,7 @@ class CudaOps final : public Ops {
   PERFBENCH_OPERATIONS(PERFBENCH_OVERRIDE)
 #undef PERFBENCH_OVERRIDE
   std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
-  double do_read_f64(TensorView scalar) override;
+  void do_read_f64(std::span<double> to, TensorView values) override;
 
   // c[m, n] += bias[n]; c f32, bias f32 or bf16.
   void add_bias(TensorView c, TensorView bias_n);

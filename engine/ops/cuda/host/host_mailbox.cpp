@@ -1,5 +1,6 @@
 #include "engine/ops/cuda/host/host_mailbox.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace perfbench::engine::cuda {
 
 HostMailbox::HostMailbox() {
   cuda_check(cudaMallocHost(reinterpret_cast<void**>(&shared_), sizeof(Shared)), "cudaMallocHost");
-  *shared_ = {.value = 0, .bad_tokens = {kNoBadToken, kNoBadToken}};
+  *shared_ = {.values = {}, .bad_tokens = {kNoBadToken, kNoBadToken}};
 }
 
 HostMailbox::~HostMailbox() {
@@ -22,8 +23,8 @@ BadToken* HostMailbox::bad_token(Reader reader, std::int64_t vocabulary) {
   return &shared_->bad_tokens[i];
 }
 
-double HostMailbox::read(const double* on_device, cudaStream_t stream) {
-  cuda_check(cudaMemcpyAsync(&shared_->value, on_device, sizeof(double), cudaMemcpyDeviceToHost, stream),
+void HostMailbox::read(std::span<double> to, const double* on_device, cudaStream_t stream) {
+  cuda_check(cudaMemcpyAsync(shared_->values, on_device, to.size_bytes(), cudaMemcpyDeviceToHost, stream),
              "cudaMemcpyAsync");
   cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   for (const auto reader : {Reader::embedding, Reader::cross_entropy}) {
@@ -36,7 +37,7 @@ double HostMailbox::read(const double* on_device, cudaStream_t stream) {
                    std::to_string(found >> 32) + " of the batch is outside the vocabulary of " +
                    std::to_string(vocabularies_[i]) + "; does the data set belong to this model's tokenizer?");
   }
-  return shared_->value;
+  std::copy_n(shared_->values, to.size(), to.begin());
 }
 
 }  // namespace perfbench::engine::cuda

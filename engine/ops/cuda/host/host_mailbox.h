@@ -1,10 +1,13 @@
-// What the device tells the host: one value, and token ids outside the vocabulary. Kernels cannot throw, and the host
-// waits for the device only where a value is read, so that is where a bad token becomes an error.
+// What the device tells the host: a few values, and token ids outside the vocabulary. Kernels cannot throw, and the
+// host waits for the device only where a value is read, so that is where a bad token becomes an error.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
+
+#include "engine/ops/ops.h"
 
 namespace perfbench::engine::cuda {
 
@@ -23,14 +26,14 @@ class HostMailbox {
 
   // Where a kernel whose tokens must be below `vocabulary` reports one that is not.
   BadToken* bad_token(Reader reader, std::int64_t vocabulary);
-  // The value at `on_device` when the stream gets there; waits for it. Throws BadInput when a kernel before it reported
-  // a token.
-  double read(const double* on_device, cudaStream_t stream);
+  // The values at `on_device`, at most kMostReadValues, when the stream gets there; waits for them. Throws BadInput
+  // when a kernel before it reported a token.
+  void read(std::span<double> to, const double* on_device, cudaStream_t stream);
 
  private:
   static constexpr int kReaders = 2;
   struct Shared {
-    double value;
+    double values[kMostReadValues];
     BadToken bad_tokens[kReaders];
   };
 

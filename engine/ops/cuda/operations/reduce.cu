@@ -122,8 +122,8 @@ void CudaOps::do_sum_of_squares(TensorView out_f64, std::span<const TensorView> 
   total<Square>(out_f64, tensors, write, static_cast<double*>(workspace(bytes, "sum_of_squares")), stream());
 }
 
-double CudaOps::do_read_f64(TensorView scalar) {
-  return mailbox_.read(scalar.as<const double>(), stream());
+void CudaOps::do_read_f64(std::span<double> to, TensorView values) {
+  mailbox_.read(to, values.as<const double>(), stream());
 }
 
 void CudaOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {

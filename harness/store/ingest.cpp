@@ -53,7 +53,7 @@ std::int64_t sweep_key(Connection& db, const AttemptRecord& attempt) {
                 surer_kind("kind", "excluded.kind"))
       .run(attempt.sweep_id, attempt.matrix, attempt.started_utc, spec::enum_name(attempt.sweep_kind));
   const auto key = *find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", attempt.sweep_id);
-  // Resumed without --only, a sweep of a part stays one: what was finished in other sweeps is not run again.
+  // Begun or resumed with --only, a sweep is one of a part, whatever its other attempts say.
   if (!attempt.selection.empty()) {
     Statement(db,
               "INSERT INTO sweep_selections (sweep_key, selection) VALUES (?, ?) "

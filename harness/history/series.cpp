@@ -9,14 +9,12 @@
 #include "harness/detect/statistics.h"
 #include "harness/detect/steady.h"
 #include "harness/run/attempt.h"
-#include "harness/store/machine_class.h"
+#include "harness/store/environment_reader.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
 
 namespace perfbench::harness {
 namespace {
-
-using Facts = std::map<std::string, std::string>;
 
 // The last sweep that a query sees: what starts later is no part of the answer.
 struct Until {
@@ -94,32 +92,6 @@ struct Group {
   std::vector<Run> runs;
 };
 
-struct Environment {
-  std::string machine;
-  std::shared_ptr<const Facts> facts;
-};
-
-// Each is read once.
-class EnvironmentReader {
- public:
-  explicit EnvironmentReader(const Connection& db)
-      : facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?") {}
-
-  const Environment& of(std::int64_t key) {
-    auto& known = known_[key];
-    if (known.facts) return known;
-    auto fresh = std::make_shared<Facts>();
-    facts_.with(key);
-    while (facts_.step()) (*fresh)[facts_.text(0)] = facts_.text(1);
-    known = {.machine = machine_class(*fresh), .facts = fresh};
-    return known;
-  }
-
- private:
-  Statement facts_;
-  std::unordered_map<std::int64_t, Environment> known_;
-};
-
 struct SweepRow {
   AlertNight night;
   std::int64_t started_s = 0;
@@ -174,10 +146,10 @@ class HistoryReader {
     const auto sweep_key = row.integer(1);
     const auto environment_key = row.integer(2);
     auto& groups = cells_[{row.integer(0), row.integer(11) != 0}];
-    const auto& machine = environments_.of(environment_key).machine;
+    const auto& machine = environments_.of(environment_key)->machine_fingerprint;
     // Rows come night by night, so that what they belong to is near the end.
     auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
-      return g.sweep_key == sweep_key && environments_.of(g.environment_key).machine == machine;
+      return g.sweep_key == sweep_key && environments_.of(g.environment_key)->machine_fingerprint == machine;
     });
     if (group == groups.rend()) {
       groups.push_back({.sweep_key = sweep_key, .environment_key = environment_key, .runs = {}});
@@ -198,8 +170,8 @@ class HistoryReader {
                    .started_s = sweep.started_s,
                    .sweep_key = group.sweep_key,
                    .selection = sweep.selection,
-                   .machine = environment.machine,
-                   .facts = environment.facts};
+                   .machine = environment->machine_fingerprint,
+                   .facts = {environment, &environment->facts}};
     if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
       out.night.revision = commit->second;
     }
@@ -330,7 +302,8 @@ std::map<std::string, double> load_probes(const Connection& db, const AlertSerie
   EnvironmentReader environments(db);
   std::map<std::string, std::vector<double>> values;
   while (rows.step()) {
-    if (environments.of(rows.integer(2)).machine == series.machine) values[rows.text(0)].push_back(rows.real(1));
+    if (environments.of(rows.integer(2))->machine_fingerprint == series.machine)
+      values[rows.text(0)].push_back(rows.real(1));
   }
   std::map<std::string, double> out;
   for (auto& [sweep_id, of_night] : values) out[sweep_id] = median(std::move(of_night));

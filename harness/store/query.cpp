@@ -7,7 +7,6 @@
 
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
-#include "harness/store/machine_class.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
 #include "workloads/spec/suggest.h"
@@ -55,7 +54,7 @@ class AttemptReader {
   explicit AttemptReader(const Connection& db)
       : db_(db),
         run_(db, "SELECT run_id, run_json FROM runs WHERE run_key = ?"),
-        facts_(db, "SELECT name, value FROM environment_facts JOIN names USING (name_key) WHERE environment_key = ?"),
+        environments_(db),
         attention_(db,
                    "SELECT direction, computed_by, reason FROM attempt_attention WHERE attempt_key = ? "
                    "ORDER BY direction DESC"),
@@ -102,7 +101,7 @@ class AttemptReader {
     attempt.lost_step_lines = row.integer(9);
     if (!row.is_null(10)) attempt.peak_flops_per_s = stored_number(db_, name, "peak_flops_per_s", row.real(10));
     attempt.run = run(row.integer(11));
-    if (!row.is_null(12)) attempt.environment = environment(row.integer(12));
+    if (!row.is_null(12)) attempt.environment = environments_.of(row.integer(12));
     attempt.emulated = row.integer(13) != 0;
     attempt.flops = flops_of(row);
     if (attempt.run->device == spec::Device::cuda) read_attention(attempt, name.row);
@@ -139,24 +138,12 @@ class AttemptReader {
     return known;
   }
 
-  std::shared_ptr<const StoredEnvironment> environment(std::int64_t key) {
-    auto& known = environments_[key];
-    if (known) return known;
-    auto fresh = std::make_shared<StoredEnvironment>();
-    facts_.with(key);
-    while (facts_.step()) fresh->facts[facts_.text(0)] = facts_.text(1);
-    fresh->machine_fingerprint = machine_class(fresh->facts);
-    known = std::move(fresh);
-    return known;
-  }
-
   const Connection& db_;
   Statement run_;
-  Statement facts_;
+  EnvironmentReader environments_;
   Statement attention_;
   Statement metrics_;
   std::map<std::int64_t, std::shared_ptr<const spec::RunSpec>> runs_;
-  std::map<std::int64_t, std::shared_ptr<const StoredEnvironment>> environments_;
 };
 
 template <class... T>

@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "harness/run/attempt.h"
+#include "harness/store/environment_reader.h"
 #include "harness/store/sqlite.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
-
-struct StoredEnvironment {
-  std::string machine_fingerprint;           // machine_class of the facts
-  std::map<std::string, std::string> facts;  // "cpu_model" -> ...
-};
 
 struct StoredAttempt {
   std::int64_t key = 0;

@@ -1,0 +1,31 @@
+// Environments out of the store, each of which many attempts share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "harness/store/sqlite.h"
+
+namespace perfbench::harness {
+
+struct StoredEnvironment {
+  std::string machine_fingerprint;           // machine_class of the facts
+  std::map<std::string, std::string> facts;  // "cpu_model" -> ...
+};
+
+// Each is read once.
+class EnvironmentReader {
+ public:
+  explicit EnvironmentReader(const Connection& db);
+
+  const std::shared_ptr<const StoredEnvironment>& of(std::int64_t environment_key);
+
+ private:
+  Statement facts_;
+  std::unordered_map<std::int64_t, std::shared_ptr<const StoredEnvironment>> known_;
+};
+
+}  // namespace perfbench::harness

@@ -131,19 +131,25 @@ void restore(const fs::path& directory, const Cell& cell, std::vector<std::strin
   write_atomically(directory / kRunFile, text);
 }
 
-AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, ProcessEnd end,
-                     std::int64_t memory_kills) {
+// What was seen of an engine from outside.
+struct Execution {
+  ProcessEnd end;
+  std::int64_t memory_kills = 0;
+  std::int64_t steps_recorded = 0;  // by rank 0
+};
+
+AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, Execution seen) {
   auto damaged = damaged_files(directory, cell.run.mesh.devices());
   restore(directory, cell, damaged);
-  return classify({.end = std::move(end),
+  return classify({.end = std::move(seen.end),
                    .summary = read_summary(directory),
                    .log_lines = log_tail(directory / kLogFile, kTailLines),
                    .ranks = cell.run.mesh.devices(),
-                   .steps_recorded = LineCounter(directory / steps_file(0)).count(),
+                   .steps_recorded = seen.steps_recorded,
                    .steps_wanted = cell.run.steps,
                    .memory_limit_bytes = settings.memory_limit_bytes,
                    .time_limit = settings.time_limit,
-                   .kernel_memory_kills = memory_kills,
+                   .kernel_memory_kills = seen.memory_kills,
                    .damaged_files = std::move(damaged),
                    .gpu_trouble = spec::gpu_trouble(read_gpu_samples(directory, cell.run.mesh.devices()).samples),
                    .finiteness = finiteness_of_steps(directory, cell.run.mesh.devices())});
@@ -176,7 +182,9 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
                                    .on_tick = [&] { on_steps(steps.count()); }});
   record.wall_ns = end.wall_ns;
   const bool cancel_seen = end.cancel_seen;
-  const auto outcome = judge(cell, settings, directory.path, std::move(end), kernel_memory_kills() - kills_before);
+  const auto outcome = judge(
+      cell, settings, directory.path,
+      {.end = std::move(end), .memory_kills = kernel_memory_kills() - kills_before, .steps_recorded = steps.count()});
   record.state = outcome.state;
   record.reason = outcome.reason;
   record.exit_code = outcome.exit_code;

@@ -27,17 +27,16 @@ TableShape shape_of(const Connection& db, const std::string& table) {
   out.name = table;
   out.references = references_of(db, table);
   out.columns = first_column(db, "SELECT name FROM pragma_table_info(?, 'main') ORDER BY cid", table);
-  const auto primary =
-      first_column(db, "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk", table);
-  if (primary.empty()) throw std::logic_error("the table " + table + " has no primary key");
-  if (const auto* owner = out.reference(primary[0])) {
+  out.primary = first_column(db, "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk", table);
+  if (out.primary.empty()) throw std::logic_error("the table " + table + " has no primary key");
+  if (const auto* owner = out.reference(out.primary[0])) {
     out.owner = *owner;
     return out;
   }
-  if (primary.size() > 1) {
+  if (out.primary.size() > 1) {
     throw std::logic_error("the primary key of the table " + table + " begins with no reference to another table");
   }
-  out.key = primary[0];
+  out.key = out.primary[0];
   std::erase(out.columns, out.key);
   out.identity = first_column(db,
                               "SELECT i.name FROM pragma_index_info((SELECT name FROM pragma_index_list(?, 'main') "

@@ -19,6 +19,7 @@ struct Reference {
 // to, taken or left with it.
 struct TableShape {
   std::string name;
+  std::vector<std::string> primary;   // the columns of its primary key
   std::string key;                    // an integer that means something in one database only
   std::vector<std::string> columns;   // without the key
   std::vector<std::string> identity;  // of a table with a key

@@ -143,13 +143,16 @@ class Verification {
     }
   }
 
+  const TableShape& shape_of(const std::string& table) const {
+    return *std::ranges::find(shapes_, table, &TableShape::name);
+  }
+
   template <class T>
   void check_fields(const std::string& table) const {
     std::vector<Wrong> wrong;
     T value{};
     collect_wrong(value, "", wrong);
-    const auto shape = std::ranges::find(shapes_, table, &TableShape::name);
-    std::erase_if(wrong, [&](const Wrong& w) { return !shape->has(w.column); });
+    std::erase_if(wrong, [&](const Wrong& w) { return !shape_of(table).has(w.column); });
     check_conditions(table, wrong);
   }
 
@@ -173,11 +176,9 @@ class Verification {
   // "attempt_key 3, rank 0, step 2"
   std::string row_text(const std::string& table, const Statement& row) const {
     std::string out;
-    Statement keys(ours_, "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk");
-    keys.with(table);
-    while (keys.step()) {
+    for (const auto& key : shape_of(table).primary) {
       for (int i = 0; i < row.columns(); ++i) {
-        if (row.column_name(i) == keys.text(0)) out += (out.empty() ? "" : ", ") + keys.text(0) + " " + row.text(i);
+        if (row.column_name(i) == key) out += (out.empty() ? "" : ", ") + key + " " + row.text(i);
       }
     }
     return out;

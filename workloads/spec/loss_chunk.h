@@ -21,8 +21,7 @@ inline constexpr std::int64_t kMostLossChunkTokens = 8192;
 // with 8192, beyond which there is little to save. What rows cost is the memory of C*V logits: 8192 is halved until
 // they take at most kMostLogitsBytes, but not below the CPU's choice.
 inline std::int64_t loss_chunk_tokens_for(Device device, Precision precision, std::int64_t vocab_size) {
-  const RunSpec defaults;
-  const std::int64_t least = defaults.loss_chunk_tokens;
+  static const std::int64_t least = RunSpec().loss_chunk_tokens;
   if (device == Device::cpu) return least;
   const bool four_bytes = precision == Precision::fp32 || precision == Precision::tf32;
   const std::int64_t row_bytes = vocab_size * (four_bytes ? 4 : 2);

@@ -11,52 +11,33 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
-from cells import run_cell
+import mkl_as_intel
+from cells import case_settings, run_cell
+from figures import rounded
+from worker import Worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = ["gpt2-124m:4x64", "gpt2-124m:4x256", "gpt2-124m:1x1024", "llama-110m:4x64", "llama-110m:4x256", "llama-110m:1x1024"]
 
 
-class Worker:
-    """A process that takes one step per line `step`."""
-
-    def __init__(self, command, threads):
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
-        self.process = subprocess.Popen(
-            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        ready = self.process.stdout.readline()
-        if not ready.startswith("ready "):
-            raise RuntimeError(f"{command[0]} did not become ready: {ready!r}")
-        self.ready = json.loads(ready[len("ready "):])
-
-    def step(self):
-        self.process.stdin.write("step\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
-
-
 def measure(case, options):
-    model, shape = case.split(":")
-    batch, seq_len = (int(part) for part in shape.split("x"))
     with tempfile.TemporaryDirectory() as temporary:
-        settings = {"model": model, "global_batch": batch, "seq_len": seq_len, "steps": 1}
-        run = run_cell(options.build, temporary, settings) / "run.json"  # one step leaves the resolved run
+        settings = {**case_settings(case), "steps": 1}  # one step leaves the resolved run
+        run = run_cell(options.build, temporary, settings) / "run.json"
         step_worker = options.build / "bin" / "step_worker"
         workers = {"engine": Worker([step_worker, "engine", run], options.threads),
                    "floor": Worker([step_worker, "floor", run], options.threads)}
         if options.torch_python:
             command = [options.torch_python, ROOT / "ci/bench/peer_torch.py", "--run", run, "--threads", options.threads]
-            workers["torch"] = Worker(command, options.threads)
+            environment = mkl_as_intel.environment(options.mkl_as_intel, temporary)
+            workers["torch"] = Worker(command, options.threads, environment)
             if options.compile:
-                workers["compiled"] = Worker(command + ["--compile"], options.threads)
+                workers["compiled"] = Worker(command + ["--compile"], options.threads, environment)
+        for worker in workers.values():
+            worker.await_ready()
         rounds = []
         for number in range(options.warmup + options.rounds):
             answers = {name: worker.step() for name, worker in workers.items()}
@@ -67,7 +48,7 @@ def measure(case, options):
     return rounds
 
 
-def summarise(case, rounds):
+def summarise(case, rounds, options):
     def median(name, key="step_ns"):
         return statistics.median(answers[name][key] for answers in rounds)
 
@@ -80,7 +61,8 @@ def summarise(case, rounds):
            "forward_share": median("engine", "forward_ns") / median("engine"),
            "backward_share": median("engine", "backward_ns") / median("engine"),
            "optimizer_share": median("engine", "optimizer_ns") / median("engine"),
-           "engine_peak_gib": rounds[-1]["engine"]["peak_rss_bytes"] / 2**30}
+           "engine_peak_gib": rounds[-1]["engine"]["peak_rss_bytes"] / 2**30,
+           "mkl_as_intel": "torch" in rounds[0] and options.mkl_as_intel}
     for peer in ("torch", "compiled"):
         if peer in rounds[0]:
             row[f"{peer}_s"] = median(peer) * 1e-9
@@ -99,10 +81,10 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--warmup", type=int, default=2)
+    mkl_as_intel.add_option(parser)
     options = parser.parse_args()
     for case in options.case or CASES:
-        print(json.dumps({k: round(v, 4) if isinstance(v, float) else v
-                          for k, v in summarise(case, measure(case, options)).items()}), flush=True)
+        print(json.dumps(rounded(summarise(case, measure(case, options), options))), flush=True)
     return 0
 
 

@@ -36,3 +36,8 @@ def ratio_summary(rows, above, below, key, value, by):
         return None
     low, middle, high = median_interval(found)
     return {"median": middle, "low": low, "high": high, "pairs": len(found)}
+
+
+def rounded(row):
+    """For a line of output: four places are more than the machine repeats."""
+    return {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from cells import run_cell, step_times_ns
+from cells import case_settings, run_cell, step_times_ns
 from figures import ratio_summary
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -31,11 +31,9 @@ INEXPRESSIBLE = 6
 
 
 def settings_of(case, options):
-    model, shape = case.split(":")
-    batch, seq_len = (int(part) for part in shape.split("x"))
     precision = "bf16" if options.device == "cuda" else "fp32"
-    return {"model": model, "global_batch": batch, "seq_len": seq_len, "device": options.device, "precision": precision,
-            "attention": "flash", "remat": "minimal_flash", "steps": options.steps}
+    return {**case_settings(case), "device": options.device, "precision": precision, "attention": "flash",
+            "remat": "minimal_flash", "steps": options.steps}
 
 
 def why_absent(name, python, device):

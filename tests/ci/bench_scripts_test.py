@@ -5,6 +5,7 @@ usage: bench_scripts_test.py REPOSITORY BUILD
 """
 
 import csv
+import ctypes
 import json
 import os
 import pathlib
@@ -16,9 +17,15 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop())
 BENCH = pathlib.Path(sys.argv.pop()) / "ci" / "bench"
 FAKES = pathlib.Path(__file__).resolve().parent / "fake_frameworks"
+sys.path.insert(0, str(BENCH))
+sys.dont_write_bytecode = True
+
+import mkl_as_intel  # noqa: E402
+
 CASE = "llama-tiny:2x16"
 # What each test below runs, by itself or through the script that it starts.
-RUN_BY = {"bench_engine.py": {"bench_engine.py", "peer_torch.py", "torch_models.py", "cells.py"},
+RUN_BY = {"bench_engine.py": {"bench_engine.py", "peer_torch.py", "torch_models.py", "cells.py", "worker.py", "figures.py",
+                              "mkl_as_intel.py"},
           "gpu_peers.py": {"gpu_peers.py", "peer_steps_torch.py", "peer_steps_jax.py", "torch_models.py", "cells.py",
                            "figures.py"},
           "gpu_overhead.py": {"gpu_overhead.py", "cells.py", "figures.py"},
@@ -53,6 +60,14 @@ class Scripts(unittest.TestCase):
         lines = done.stdout.splitlines()
         self.assertEqual(len({line.count("|") for line in lines}), 1, done.stdout)
         self.assertIn("| 1 | 4 | logits | dw |", done.stdout)
+
+    def test_a_peer_is_told_that_its_cpu_is_intels_where_it_is_another(self):
+        self.assertTrue(mkl_as_intel.is_other_x86("processor\t: 0\nvendor_id\t: AuthenticAMD\n"))
+        self.assertFalse(mkl_as_intel.is_other_x86("processor\t: 0\nvendor_id\t: GenuineIntel\n"))
+        self.assertFalse(mkl_as_intel.is_other_x86("processor\t: 0\nCPU implementer\t: 0x41\n"))
+        self.assertEqual(mkl_as_intel.environment(False, self.folder), {})
+        library = mkl_as_intel.environment(True, self.folder)["LD_PRELOAD"].split(":")[0]
+        self.assertEqual(ctypes.CDLL(library).mkl_serv_intel_cpu_true(), 1)
 
     def test_the_engine_is_timed_beside_both_peers_in_processes_that_alternate(self):
         self.run_script("gpu_peers.py", "--build", BUILD, "--folder", self.folder, "--device", "cpu", "--case", CASE,

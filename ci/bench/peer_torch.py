@@ -32,13 +32,16 @@ def peak_rss_bytes():
 
 
 class Trainer:
-    """A model, its optimizer and its data; OptimizerSpec's defaults at a constant learning rate."""
+    """A model, its optimizer and its data; OptimizerSpec's defaults at a constant learning rate.
 
-    def __init__(self, config, batch, seq_len):
+    One of several ranks has its share of each step's `batch` sequences, and `spread` divides the work on the model among
+    them; it gives what is called for the loss."""
+
+    def __init__(self, config, batch, seq_len, rank=0, ranks=1, spread=lambda model: model):
         torch.manual_seed(SEED)
-        self.config, self.batch, self.seq_len = config, batch, seq_len
+        self.config, self.batch, self.seq_len, self.rank, self.ranks = config, batch, seq_len, rank, ranks
         self.model = Decoder(config)
-        self.loss_of = self.model
+        self.loss_of = spread(self.model)
         matrices = [p for p in self.model.parameters() if p.dim() >= 2]
         vectors = [p for p in self.model.parameters() if p.dim() < 2]
         groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
@@ -52,8 +55,9 @@ class Trainer:
         self.steps = 0
 
     def tokens(self):
-        first = self.steps * self.batch
-        tokens = synthetic_tokens(first, self.batch, self.seq_len, self.config.vocab_size, SEED)
+        share = self.batch // self.ranks
+        first = self.steps * self.batch + self.rank * share
+        tokens = synthetic_tokens(first, share, self.seq_len, self.config.vocab_size, SEED)
         return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
 
     def compile(self):
@@ -80,6 +84,22 @@ class Trainer:
         loss = loss.item()
         self.steps += 1
         return time.perf_counter_ns() - start_ns, loss
+
+
+def announce(trainer, **more):
+    """Says what steps can be asked of."""
+    ready = {
+        "torch": torch.__version__,
+        "model": trainer.config.name,
+        "params": sum(p.numel() for p in trainer.model.parameters()),
+        "batch": trainer.batch,
+        "seq_len": trainer.seq_len,
+        "threads": torch.get_num_threads(),
+        "optimizer": trainer.optimizer_kind,
+        "peak_rss_bytes": peak_rss_bytes(),
+        **more,
+    }
+    print("ready " + json.dumps(ready), flush=True)
 
 
 def serve(trainer):
@@ -139,19 +159,7 @@ def main():
     run = json.loads(arguments.run.read_text())
     trainer = Trainer(config_of(run["model"]), run["global_batch"], run["seq_len"])
     compile_error = trainer.compile() if arguments.compile else None
-    ready = {
-        "torch": torch.__version__,
-        "model": trainer.config.name,
-        "params": sum(p.numel() for p in trainer.model.parameters()),
-        "batch": trainer.batch,
-        "seq_len": trainer.seq_len,
-        "threads": torch.get_num_threads(),
-        "optimizer": trainer.optimizer_kind,
-        "compiled": arguments.compile and compile_error is None,
-        "compile_error": compile_error,
-        "peak_rss_bytes": peak_rss_bytes(),
-    }
-    print("ready " + json.dumps(ready), flush=True)
+    announce(trainer, compiled=arguments.compile and compile_error is None, compile_error=compile_error)
     return serve(trainer)
 
 

@@ -37,3 +37,27 @@ class Worker:
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait(timeout=60)
+
+
+class RankWorkers:
+    """Workers that are the ranks of one training, which steps when all of them do."""
+
+    def __init__(self, workers):
+        self.workers = workers
+
+    def await_ready(self):
+        for worker in self.workers:
+            worker.await_ready()
+
+    def step(self):
+        """Of each figure that of the rank that has most: the step takes as long as its slowest rank."""
+        for worker in self.workers:
+            worker.ask()
+        answers = [worker.answer() for worker in self.workers]
+        return {key: max(answer[key] for answer in answers) for key in ("step_ns", "peak_rss_bytes")}
+
+    def close(self):
+        for worker in self.workers:
+            worker.process.stdin.close()
+        for worker in self.workers:
+            worker.close()

@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop())
@@ -21,11 +22,17 @@ sys.path.insert(0, str(BENCH))
 sys.dont_write_bytecode = True
 
 import mkl_as_intel  # noqa: E402
+from bench_ranks import settings_of  # noqa: E402
+from cells import case_settings, step_times_ns  # noqa: E402
+from engine_ranks import EngineRanks  # noqa: E402
+from worker import RankWorkers, Worker  # noqa: E402
 
 CASE = "llama-tiny:2x16"
 # What each test below runs, by itself or through the script that it starts.
 RUN_BY = {"bench_engine.py": {"bench_engine.py", "peer_torch.py", "torch_models.py", "cells.py", "worker.py", "figures.py",
                               "mkl_as_intel.py"},
+          "bench_ranks.py": {"bench_ranks.py", "engine_ranks.py", "peer_torch_ranks.py", "peer_torch.py", "torch_models.py",
+                             "cells.py", "worker.py", "figures.py", "mkl_as_intel.py"},
           "gpu_peers.py": {"gpu_peers.py", "peer_steps_torch.py", "peer_steps_jax.py", "torch_models.py", "cells.py",
                            "figures.py"},
           "gpu_overhead.py": {"gpu_overhead.py", "cells.py", "figures.py"},
@@ -60,6 +67,60 @@ class Scripts(unittest.TestCase):
         lines = done.stdout.splitlines()
         self.assertEqual(len({line.count("|") for line in lines}), 1, done.stdout)
         self.assertIn("| 1 | 4 | logits | dw |", done.stdout)
+
+    def test_ranks_of_the_engine_are_timed_beside_ranks_of_pytorch(self):
+        output = self.run_script("bench_ranks.py", "--build", BUILD, "--case", CASE, "--rounds", 1, "--warmup", 1,
+                                 "--torch-python", sys.executable)
+        rows = [json.loads(line) for line in output.splitlines()]
+        self.assertEqual([(row["case"], row["kind"], row["ranks"], row["peer"], row["rounds"]) for row in rows],
+                         [(CASE, "dp", 2, "DistributedDataParallel", 1), (CASE, "fsdp", 2, "FSDP2", 1)])
+        for row in rows:
+            for figure in ("torch_over_engine", "memory_over_torch"):
+                self.assertGreater(row[figure], 0, figure)
+
+    def test_ranks_of_the_engine_are_timed_alone_and_that_is_said(self):
+        output = self.run_script("bench_ranks.py", "--build", BUILD, "--case", CASE, "--rounds", 1, "--warmup", 0)
+        for row in map(json.loads, output.splitlines()):
+            self.assertGreater(row["engine_s"], 0)
+            self.assertGreater(row["engine_peak_gib"], 0)
+            self.assertEqual(row["skipped"], "PyTorch: no --torch-python")
+            self.assertNotIn("torch_s", row)
+
+    def test_the_mesh_is_of_the_kind_that_is_timed(self):
+        for kind in ("dp", "fsdp"):
+            settings = settings_of(CASE, kind, types.SimpleNamespace(ranks=2, threads=1, warmup=2, rounds=3))
+            self.assertEqual(settings, {"model": "llama-tiny", "global_batch": 2, "seq_len": 16, kind: 2,
+                                        "threads_per_rank": 1, "steps": 5})
+
+    def test_ranks_of_the_engine_step_when_they_are_asked(self):
+        settings = {**case_settings(CASE), "fsdp": 2, "threads_per_rank": 1, "steps": 2}
+        with EngineRanks(BUILD, self.folder, settings, 2) as engine:
+            engine.await_turn()
+            for done in (1, 2):
+                engine.step()
+                self.assertEqual([len(step_times_ns(engine.attempt(), rank)) for rank in (0, 1)], [done, done])
+            measured = engine.finish()
+            self.assertEqual(measured["step_ns"], [max(step) for step in zip(step_times_ns(engine.attempt(), 0),
+                                                                             step_times_ns(engine.attempt(), 1))])
+            self.assertGreater(measured["peak_rss_bytes"], 0)
+
+    def test_an_engine_that_ends_before_its_turn_says_why(self):
+        settings = {**case_settings(CASE), "dp": 2, "threads_per_rank": 1, "steps": 2, "memory_limit_bytes": 1}
+        with EngineRanks(BUILD, self.folder, settings, 2) as engine:
+            with self.assertRaisesRegex(RuntimeError, "before its time: .*needs"):
+                engine.await_turn()
+
+    def test_a_step_of_ranks_is_of_all_and_as_long_as_the_slowest(self):
+        # In its step each rank waits for the other, as in a collective.
+        meeting = self.folder / "meeting"
+        os.mkfifo(meeting)
+        rank = ("import sys; print('ready {}', flush=True)\n"
+                "for line in sys.stdin: open(sys.argv[1], sys.argv[2]).close(); print(sys.argv[3], flush=True)")
+        workers = RankWorkers([Worker([sys.executable, "-c", rank, meeting, mode, json.dumps(answer)], 1) for mode, answer in
+                               (("r", {"step_ns": 3, "peak_rss_bytes": 7}), ("w", {"step_ns": 5, "peak_rss_bytes": 4}))])
+        workers.await_ready()
+        self.assertEqual(workers.step(), {"step_ns": 5, "peak_rss_bytes": 7})
+        workers.close()
 
     def test_a_peer_is_told_that_its_cpu_is_intels_where_it_is_another(self):
         self.assertTrue(mkl_as_intel.is_other_x86("processor\t: 0\nvendor_id\t: AuthenticAMD\n"))

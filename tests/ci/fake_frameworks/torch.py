@@ -50,6 +50,11 @@ nn.Module = Module
 nn.ModuleList = list
 sys.modules["torch.nn"] = nn
 sys.modules["torch.nn.functional"] = nn.functional
+sys.modules["torch.nn.parallel"] = nn.parallel
+nn.parallel.DistributedDataParallel = lambda module, **options: module
+sys.modules["torch.distributed"] = everything.distributed
+sys.modules["torch.distributed.device_mesh"] = everything.distributed.device_mesh
+sys.modules["torch.distributed.fsdp"] = everything.distributed.fsdp
 
 
 def compile(model):  # noqa: A001, the name is PyTorch's

@@ -109,6 +109,8 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   row.sequences_per_s = median_of(values_of(used, "sequences_per_s"));
   row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
+  row.balance_loss = median_of(values_of(used, "balance_loss"));
+  row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));
   row.mfu_fraction = harness::mfu_fraction(cell, request.hardware, request.definition);
   row.hfu_fraction = harness::hfu_fraction(cell, request.hardware);
 }
@@ -144,6 +146,12 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
     row.notes.emplace_back(
         "MFU above 100 %: the measured peak is too low, or the definition counts work that is not done");
   }
+}
+
+void note_experts(ReportRow& row) {
+  if (!row.dropped_fraction) return;
+  row.notes.push_back("experts dropped " + format_percent(*row.dropped_fraction) + " of the choices" +
+                      (row.balance_loss ? "; balance loss " + format_number(*row.balance_loss) : ""));
 }
 
 // What attention in bf16 on a GPU is computed by unless something is in its way. Each reason once.
@@ -194,6 +202,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     fill_state(row, cell, finished);
     fill_measurement(row, cell, request);
     note_trouble(row, finished);
+    note_experts(row);
     note_attention(row, cell, finished);
     fill_difference(row, cell, request);
     report.rows.push_back(std::move(row));

@@ -20,9 +20,11 @@ constexpr double kNsPerUs = 1e3;
 constexpr double kNsPerMs = 1e6;
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kUsualClockNoise = 0.01;
+constexpr float kPreference = 100;  // logits are a few units
 
 struct WantedOfOps {
   bool wrong_gradient = false;
+  bool crowded_expert = false;
   std::int64_t failing_loss = 0;  // from 1; 0: none
 };
 
@@ -43,6 +45,13 @@ class FaultyOps : public cpu::CpuOps {
   void do_cross_entropy(const CrossEntropyArgs& args) override { CpuOps::do_cross_entropy(faulty(args)); }
   void do_cross_entropy_whole(const CrossEntropyWholeArgs& args) override {
     CpuOps::do_cross_entropy_whole(faulty(args));
+  }
+  void do_route_forward(const RouteForwardArgs& args) override {
+    if (wanted_.crowded_expert) {
+      auto* logits = args.logits_NE.as<float>();
+      for (std::int64_t n = 0; n < args.logits_NE.shape[0]; ++n) logits[n * args.logits_NE.shape[1]] += kPreference;
+    }
+    CpuOps::do_route_forward(args);
   }
 
   WantedOfOps wanted_;
@@ -104,13 +113,16 @@ Wanted parse(const std::vector<std::string>& texts) {
       wanted.allocate_bytes += static_cast<std::int64_t>(kBytesPerMib * text.take_number("mib"));
     } else if (text.kind() == "wrong_gradient") {
       of_ops(wanted).wrong_gradient = true;
+    } else if (text.kind() == "crowded_expert") {
+      of_ops(wanted).crowded_expert = true;
     } else if (text.kind() == "out_of_memory") {
       of_ops(wanted).failing_loss = static_cast<std::int64_t>(text.take_number("loss"));
     } else if (text.kind() == "work_clock") {
       wanted.clock_noise = text.take_number("noise", kUsualClockNoise);
     } else {
-      throw BadInput("--inject " + whole + ": unknown fault '" + text.kind() +
-                     "'; there are slow, startup, allocate, out_of_memory, wrong_gradient and work_clock");
+      throw BadInput(
+          "--inject " + whole + ": unknown fault '" + text.kind() +
+          "'; there are slow, startup, allocate, out_of_memory, wrong_gradient, crowded_expert and work_clock");
     }
     text.finish();
   }

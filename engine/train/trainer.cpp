@@ -138,18 +138,18 @@ ExpertTotals Trainer::expert_totals() const {
   return {.balance = sums_.view().slice(1, Shape{1}), .dropped = sums_.view().slice(2, Shape{1})};
 }
 
-double Trainer::read_sums() {
+Trainer::Sums Trainer::read_sums() {
   std::array<double, 3> sums{};  // 0 where the model has no experts
   context_.ops.read_f64(std::span(sums).first(static_cast<std::size_t>(sums_.view().elements())), sums_);
-  expert_use_ = {.balance_loss = sums[1] / static_cast<double>(run_.global_batch),
-                 .dropped_choices = static_cast<std::int64_t>(sums[2])};
-  return sums[0] / static_cast<double>(run_.global_batch * run_.seq_len);
+  return {.loss = sums[0] / static_cast<double>(run_.global_batch * run_.seq_len),
+          .balance_loss = sums[1] / static_cast<double>(run_.global_batch),
+          .dropped_choices = static_cast<std::int64_t>(sums[2])};
 }
 
-void Trainer::require_none_dropped() const {
-  if (!spec::drops_none(run_.model.moe) || expert_use_.dropped_choices == 0) return;
+void Trainer::require_none_dropped(std::int64_t dropped_choices) const {
+  if (!spec::drops_none(run_.model.moe) || dropped_choices == 0) return;
   throw EngineError(EngineExit::failed,
-                    "experts: " + std::to_string(expert_use_.dropped_choices) +
+                    "experts: " + std::to_string(dropped_choices) +
                         " choices of a step found no row, and the model drops none (capacity_factor 0); a rank has " +
                         std::to_string(spec::expert_rows(run_)) +
                         " rows for the experts of each rank along ep: use a larger expert_buffer_factor");
@@ -167,10 +167,10 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   } else {
     train();
   }
-  const double loss = read_sums();
+  const Sums sums = read_sums();
   const double grad_norm = optimizer_.grad_norm();
   // Logits that are no numbers send all tokens to the same experts: such a run has diverged, as its record says.
-  if (std::isfinite(loss)) require_none_dropped();
+  if (std::isfinite(sums.loss)) require_none_dropped(sums.dropped_choices);
   clock.stop();
   return {.rank = context_.collectives.mesh().rank(),
           .step = step,
@@ -182,11 +182,13 @@ spec::StepRecord Trainer::step(std::int64_t step) {
           .optimizer_ns = clock.phase_ns(Phase::optimizer),
           .other_ns = clock.phase_ns(Phase::other),
           .tokens = run_.global_batch * run_.seq_len,
-          .loss = loss,
+          .loss = sums.loss,
           .grad_norm = grad_norm,
           .learning_rate = learning_rate(run_.optimizer, step),
           .peak = context_.memory.ledger().peaks(),
-          .bubble_ns = clock.phase_ns(Phase::bubble)};
+          .bubble_ns = clock.phase_ns(Phase::bubble),
+          .balance_loss = sums.balance_loss,
+          .dropped_choices = sums.dropped_choices};
 }
 
 }  // namespace perfbench::engine

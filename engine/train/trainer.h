@@ -20,12 +20,6 @@ InitRule init_rule(const spec::RunSpec& run);
 // All that a step communicates along.
 std::span<const Declared> communication();
 
-// What became of the tokens that a step sent to experts, over all layers.
-struct ExpertUse {
-  double balance_loss = 0;  // mean over sequences, before its weight
-  std::int64_t dropped_choices = 0;
-};
-
 class Trainer {
  public:
   // `tokens` may be null in a dry walk.
@@ -37,10 +31,15 @@ class Trainer {
 
   ParameterStore& parameters() { return store_; }
   UnitGatherer& gatherer() { return decoder_.gatherer(); }
-  // Of the last step.
-  const ExpertUse& expert_use() const { return expert_use_; }
 
  private:
+  // What all ranks' sequences add up to, as a record has it.
+  struct Sums {
+    double loss = 0;
+    double balance_loss = 0;
+    std::int64_t dropped_choices = 0;
+  };
+
   std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
   bool in_pipeline() const { return run_.mesh.pp() > 1; }
   bool reads_data() const;
@@ -51,9 +50,8 @@ class Trainer {
   // Of sums_, in their order; the last two where the model has experts.
   TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
   ExpertTotals expert_totals() const;
-  // The loss; the use of experts is noted.
-  double read_sums();
-  void require_none_dropped() const;
+  Sums read_sums();
+  void require_none_dropped(std::int64_t dropped_choices) const;
 
   Context& context_;
   const spec::RunSpec& run_;
@@ -67,7 +65,6 @@ class Trainer {
   RecordedWork work_{RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
   Tensor targets_;
-  ExpertUse expert_use_;
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;
 };

@@ -9,6 +9,7 @@
 
 #include "harness/detect/statistics.h"
 #include "harness/detect/steady.h"
+#include "workloads/spec/expert_rows.h"
 
 namespace perfbench::harness {
 namespace {
@@ -85,6 +86,17 @@ void append_phases(std::span<const RankSteps> steady, std::vector<MetricValue>& 
   for (const auto& [metric, time] : phases) out.push_back({metric, median_phase_s(steady, time)});
 }
 
+// Of all steps and not of the steady ones: which those are is measured, and what becomes of tokens is not.
+void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complete, std::vector<MetricValue>& out) {
+  const std::int64_t choices = spec::choices_of_step(run);
+  if (choices == 0) return;
+  std::int64_t dropped = 0;
+  for (const auto& step : complete) dropped += step.front()->dropped_choices;
+  out.push_back({"balance_loss", complete.back().front()->balance_loss});
+  out.push_back({"dropped_fraction",
+                 static_cast<double>(dropped) / static_cast<double>(choices) / static_cast<double>(complete.size())});
+}
+
 }  // namespace
 
 std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
@@ -120,6 +132,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     out.push_back({"bubble_time_s", bubble_s});
     if (step_time_s > 0) out.push_back({"bubble_fraction", bubble_s / step_time_s});
   }
+  append_experts(run, complete, out);
   append_probe(steady, out);
   std::int64_t peak_bytes = 0;
   for (const auto& record : steps) peak_bytes = std::max(peak_bytes, record.peak.total_bytes);

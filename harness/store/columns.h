@@ -73,10 +73,14 @@ std::string insert_sql(const std::string& table) {
 template <class T>
 void bind_columns(Statement& statement, int first, const T& value) {
   int parameter = first;
-  for_each_scalar(value, [&](const spec::Field&, const auto& member) {
+  for_each_scalar(value, [&](const spec::Field& field, const auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
     if constexpr (std::integral<Member>) {
-      statement.bind(parameter, static_cast<std::int64_t>(member));
+      if (field.absent_is_null && member == Member{}) {
+        statement.bind(parameter, nullptr);  // which is read as 0 again
+      } else {
+        statement.bind(parameter, static_cast<std::int64_t>(member));
+      }
     } else if constexpr (std::is_enum_v<Member>) {
       statement.bind(parameter, spec::enum_name(member));
     } else {

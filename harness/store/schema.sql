@@ -137,7 +137,7 @@ CREATE TABLE attempt_settings (
 ) STRICT;
 
 -- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss or
--- gradient norm that is NaN is NULL; an infinite one is infinite.
+-- gradient norm that is NaN is NULL; an infinite one is infinite. Token counts that were not recorded are NULL.
 CREATE TABLE steps (
   attempt_key            INTEGER NOT NULL REFERENCES attempts,
   version                INTEGER NOT NULL,
@@ -162,7 +162,7 @@ CREATE TABLE steps (
   peak_gathered_bytes    INTEGER NOT NULL,
   peak_workspace_bytes   INTEGER NOT NULL,
   peak_host_bytes        INTEGER NOT NULL,
-  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0,
+  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER,
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 

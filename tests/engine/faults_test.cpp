@@ -166,6 +166,27 @@ TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
   EXPECT_LT(logits[0][1], 0);
 }
 
+TEST(Faults, ACrowdedExpertIsEveryTokensFirstChoice) {
+  const auto ops = make_faults({"crowded_expert"}, spec::Device::cpu)->make_ops();
+  float logits[2][3] = {{-1, 2, 1}, {0, 1, 2}};
+  float gates[2][2] = {};
+  std::int32_t experts[2][2] = {};
+  std::int32_t rows[2][2] = {};
+  std::int32_t choices[4] = {};
+  std::int32_t segments[3][2] = {};
+  ops->route_forward({.logits_NE = {logits, DType::f32, Shape{2, 3}},
+                      .gates_NC = {gates, DType::f32, Shape{2, 2}},
+                      .experts_NC = {experts, DType::i32, Shape{2, 2}},
+                      .rows_NC = {rows, DType::i32, Shape{2, 2}},
+                      .choices_Q = {choices, DType::i32, Shape{4}},
+                      .segments_E2 = {segments, DType::i32, Shape{3, 2}},
+                      .rule = {.part_rows = 4, .seq_len = 2}});
+  for (int n = 0; n < 2; ++n) {
+    EXPECT_EQ(experts[n][0], 0);
+    EXPECT_EQ(experts[n][1], n + 1);
+  }
+}
+
 TEST(Faults, TheLossThatFindsNoMemoryIsCounted) {
   const auto ops = make_faults({"out_of_memory:loss=2"}, spec::Device::cpu)->make_ops();
   float logits[2] = {1, 2};

@@ -1,6 +1,7 @@
 // Trains a run in this process and keeps what tests compare.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +13,8 @@ namespace perfbench::engine {
 struct TrainedStep {
   double loss = 0;
   double grad_norm = 0;
-  ExpertUse experts;
+  double balance_loss = 0;
+  std::int64_t dropped_choices = 0;
 };
 
 // One rank's training on the backend under test, step by step.
@@ -31,7 +33,7 @@ class TrainingRun {
     std::vector<TrainedStep> steps;
     for (std::int64_t i = 0; i < run_.steps; ++i) {
       const auto record = step();
-      steps.push_back({record.loss, record.grad_norm, trainer().expert_use()});
+      steps.push_back({record.loss, record.grad_norm, record.balance_loss, record.dropped_choices});
     }
     return steps;
   }

@@ -172,6 +172,29 @@ TEST(RunMetrics, OfAPipelineHaveItsBubble) {
   for (const auto* name : {"bubble_time_s", "bubble_fraction"}) EXPECT_TRUE(spec::find_metric(name)) << name;
 }
 
+// 4 sequences of 8 tokens with two choices in layers 0, 2 and 4: 192 choices a step.
+TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
+  auto steps = steps_of(0, {500, 100, 100, 100});
+  for (auto& step : steps) step.balance_loss = 3.5 + static_cast<double>(step.step);
+  steps[0].dropped_choices = 96;  // warm-up counts too
+  steps[2].dropped_choices = 48;
+  spec::RunSpec run;
+  run.global_batch = 4;
+  run.seq_len = 8;
+  run.model.layers = 5;
+  const auto has_none = [&] {
+    const auto metrics = run_metrics(run, steps, std::nullopt);
+    return std::none_of(metrics.begin(), metrics.end(),
+                        [](const auto& m) { return m.metric == "balance_loss" || m.metric == "dropped_fraction"; });
+  };
+  EXPECT_TRUE(has_none());
+  run.model.moe.n_experts = 4;
+  run.model.moe.layer_stride = 2;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "balance_loss"), 6.5);
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "dropped_fraction"), 144.0 / (4 * 192));
+  for (const auto* name : {"balance_loss", "dropped_fraction"}) EXPECT_TRUE(spec::find_metric(name)) << name;
+}
+
 TEST(RunMetrics, LeaveOutAStepThatARankDidNotFinish) {
   auto steps = steps_of(0, {500, 100, 100, 100, 900});
   const auto second = steps_of(1, {500, 100, 100, 100});

@@ -23,7 +23,7 @@ std::int64_t to_ns(double seconds) {
 }
 
 spec::StepRecord step_record(const ExampleRun& example, std::int64_t rank, std::size_t index) {
-  spec::StepRecord record;
+  spec::StepRecord record = example.step;
   record.rank = rank;
   record.step = static_cast<std::int64_t>(index);
   record.wall_ns = to_ns(example.step_s[index]);

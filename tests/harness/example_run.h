@@ -24,6 +24,7 @@ struct ExampleRun {
   std::vector<double> probe_s = {0.001};                        // of the steps; the last is repeated
   std::int64_t peak_bytes = 64 << 20;
   std::vector<spec::AttentionKernel> attention_kernels = {};  // of a run on a GPU
+  spec::StepRecord step = {};                                 // what of a step is not made up from the above
 };
 
 AttemptRecord example_attempt(const std::string& cell, std::int64_t number);

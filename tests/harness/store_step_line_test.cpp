@@ -24,6 +24,9 @@ StepRecord random_record(std::mt19937_64& engine) {
                       &record.backward_ns,
                       &record.exposed_comm_ns,
                       &record.bubble_ns,
+                      &record.dropped_choices,
+                      &record.loss_tokens,
+                      &record.padding_tokens,
                       &record.optimizer_ns,
                       &record.other_ns,
                       &record.tokens,
@@ -40,6 +43,7 @@ StepRecord random_record(std::mt19937_64& engine) {
   }
   record.loss = real(engine);
   record.grad_norm = real(engine);
+  record.balance_loss = real(engine);
   record.learning_rate = real(engine) * 1e-9;
   return record;
 }

@@ -15,6 +15,13 @@ inline bool drops_none(const MoeSpec& moe) {
   return moe.capacity_factor <= 0.0;
 }
 
+// Choices of all tokens of a step, in all layers.
+inline std::int64_t choices_of_step(const RunSpec& run) {
+  const auto& moe = run.model.moe;
+  if (moe.n_experts == 0) return 0;
+  return run.global_batch * run.seq_len * moe.top_k * divide_up(run.model.layers, moe.layer_stride);
+}
+
 // Slots of an expert for the choices of one sequence's tokens; 0: it takes all. The reference systems mean different
 // things by their capacity factor:
 //   top2_gshard   over the even share of tokens, T/E; above one slot rounded up to a multiple of 4

@@ -28,7 +28,8 @@ struct Field {
   double minimum = -std::numeric_limits<double>::infinity();  // inclusive, numbers only
   double maximum = std::numeric_limits<double>::infinity();   // inclusive, numbers only
   Presence presence = Presence::optional;
-  bool counted = true;  // of a run: the counts of a dry walk (record.h, DryReport) may depend on it
+  bool counted = true;          // of a run: the counts of a dry walk (record.h, DryReport) may depend on it
+  bool absent_is_null = false;  // of a number of a record: in a table (harness/store/columns.h) 0 is NULL
 
   // `f(Field{"window", "...", 0}.omitted_at_default(), self.window);`
   constexpr Field omitted_at_default() const {
@@ -41,6 +42,13 @@ struct Field {
   constexpr Field uncounted() const {
     Field changed = *this;
     changed.counted = false;
+    return changed;
+  }
+
+  // For what not every record has, where 0 says that: sums and means in SQL leave it out.
+  constexpr Field null_at_default() const {
+    Field changed = *this;
+    changed.absent_is_null = true;
     return changed;
   }
 };

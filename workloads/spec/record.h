@@ -56,6 +56,12 @@ struct StepRecord {
   std::int64_t probe_ns = 0;  // time of the fixed noise-probe loop run before the step, outside wall_ns
   MemoryPeaks peak;
   std::int64_t bubble_ns = 0;
+  // Of models with experts, over all their layers and the sequences of all ranks.
+  double balance_loss = 0;  // the auxiliary loss, mean over sequences, before its weight
+  std::int64_t dropped_choices = 0;
+  // Where not every token of the batch is trained on; 0 of both: not recorded.
+  std::int64_t loss_tokens = 0;
+  std::int64_t padding_tokens = 0;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -76,6 +82,11 @@ struct StepRecord {
     f(Field{"probe_ns", "noise probe before the step", 0}, self.probe_ns);
     f(Field{"peak", "memory since the start of the run"}, self.peak);
     f(Field{"bubble_ns", "waiting for other stages of a pipeline", 0}.omitted_at_default(), self.bubble_ns);
+    f(Field{"balance_loss", "auxiliary loss of experts before its weight"}.omitted_at_default(), self.balance_loss);
+    f(Field{"dropped_choices", "choices of experts that found no slot", 0}.omitted_at_default(), self.dropped_choices);
+    f(Field{"loss_tokens", "tokens whose loss counts", 0}.omitted_at_default().null_at_default(), self.loss_tokens);
+    f(Field{"padding_tokens", "tokens that fill up the batch", 0}.omitted_at_default().null_at_default(),
+      self.padding_tokens);
   }
 };
 

@@ -23,6 +23,7 @@ struct Mutation {
   const char* fault;
   std::vector<std::string> metrics;
   const char* settings;  // of the matrix, beyond those of all
+  const char* model = "gpt-mini";
 };
 
 const std::vector<Mutation>& mutations() {
@@ -37,7 +38,8 @@ const std::vector<Mutation>& mutations() {
       {"slow:span=receive,us=5000", {"bubble_time_s", "bubble_fraction"}, ", pp: 2, grad_accum: 2"},
       {"allocate:mib=256", {"peak_memory_bytes", "resident_bytes"}, ""},
       {"startup:ms=500", {"startup_time_s"}, ""},
-      {"wrong_gradient", {"final_loss"}, ", optimizer: {learning_rate: 0.002}"}};
+      {"wrong_gradient", {"final_loss"}, ", optimizer: {learning_rate: 0.002}"},
+      {"crowded_expert", {"dropped_fraction"}, "", "gshard-tiny"}};
   return all;
 }
 
@@ -50,10 +52,10 @@ std::string joined(const std::vector<std::string>& words) {
 class EngineMutation : public testing::TestWithParam<Mutation> {
  protected:
   ProcessEnd compare(const std::string& a, const std::string& b) {
-    write_text(scratch_ / "m.yaml",
-               std::string("name: m\ndefaults: {model: gpt-mini, seq_len: 32, global_batch: 4, steps: 12, "
-                           "threads_per_rank: 1") +
-                   GetParam().settings + "}\naxes:\n  attention: [flash]\n");
+    write_text(
+        scratch_ / "m.yaml",
+        std::string("name: m\ndefaults: {seq_len: 32, global_batch: 4, steps: 12, threads_per_rank: 1, model: ") +
+            GetParam().model + GetParam().settings + "}\naxes:\n  attention: [flash]\n");
     std::vector<std::string> command{std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench",
                                      "compare",
                                      "--ab",

@@ -1,0 +1,75 @@
+// Columns of a step that not every run has.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "harness/store/columns.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+spec::StepRecord stored_step(const Connection& db) {
+  std::string columns;
+  for (const auto& name : column_names<spec::StepRecord>()) columns += (columns.empty() ? "" : ", ") + name;
+  Statement row(db, "SELECT " + columns + " FROM steps WHERE step = 3");
+  EXPECT_TRUE(row.step());
+  spec::StepRecord out;
+  read_columns(row, 0, out);
+  return out;
+}
+
+TEST(StoredSteps, KeepTheUseOfExpertsAndTheirTokens) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  ExampleRun example{.attempt = example_attempt("one", 1)};
+  example.step = {.balance_loss = 1.5, .dropped_choices = 7, .loss_tokens = 90, .padding_tokens = 38};
+  write_run_directory(scratch / "r", example);
+  ingest_run_directory(db, scratch / "r");
+  const auto step = stored_step(db);
+  EXPECT_EQ(step.balance_loss, 1.5);
+  EXPECT_EQ(step.dropped_choices, 7);
+  EXPECT_EQ(step.loss_tokens, 90);
+  EXPECT_EQ(step.padding_tokens, 38);
+}
+
+TEST(StoredSteps, HaveNoTokenCountsWhereNoneWereRecorded) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  ExampleRun example{.attempt = example_attempt("one", 1)};
+  example.step.balance_loss = std::numeric_limits<double>::quiet_NaN();
+  write_run_directory(scratch / "r", example);
+  ingest_run_directory(db, scratch / "r");
+  Statement row(db, "SELECT sum(loss_tokens), sum(padding_tokens), sum(dropped_choices) FROM steps");
+  ASSERT_TRUE(row.step());
+  EXPECT_TRUE(row.is_null(0));
+  EXPECT_TRUE(row.is_null(1));
+  EXPECT_FALSE(row.is_null(2));
+  const auto step = stored_step(db);
+  EXPECT_EQ(step.loss_tokens, 0);
+  EXPECT_TRUE(std::isnan(step.balance_loss));
+}
+
+TEST(StepsMigration, KnowsOfOlderStepsThatNothingWasRecorded) {
+  const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
+  ScratchFolder scratch;
+  open_database(scratch / "a.db", {.schema = {.sql = first, .migrations = {}}})
+      .execute(
+          "PRAGMA foreign_keys = OFF; INSERT INTO steps VALUES (1, 1, 0, 4, 9, 0, 0, 0, 0, 0, 9, 128, 2.5, 1.0, 0.1, "
+          "0, 0, 0, 0, 0, 0, 0, 0, 0)");
+  const auto db = open_database(scratch / "a.db");
+  Statement row(db, "SELECT loss, balance_loss, dropped_choices, loss_tokens, padding_tokens FROM steps");
+  ASSERT_TRUE(row.step());
+  EXPECT_EQ(row.real(0), 2.5);
+  EXPECT_EQ(row.real(1), 0);
+  EXPECT_EQ(row.integer(2), 0);
+  EXPECT_TRUE(row.is_null(3));
+  EXPECT_TRUE(row.is_null(4));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

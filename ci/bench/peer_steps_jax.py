@@ -26,6 +26,8 @@ def check_expressible(model):
         raise ValueError(f"{model['name']}: no {model['activation']}")
     if model["moe"]["n_experts"] > 0:
         raise ValueError(f"{model['name']}: no experts")
+    if model.get("qk_norm", "none") != "none":
+        raise ValueError(f"{model['name']}: no norm of queries and keys")
     if position["kind"] not in ("rope", "learned") or position["rope_layout"] != "half":
         raise ValueError(f"{model['name']}: no positions of kind {position['kind']}, {position['rope_layout']}")
 

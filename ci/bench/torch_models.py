@@ -18,6 +18,8 @@ def config_of(model):
     """The model of a run.json, which names every field of every kind. Raises ValueError for what the peer has not."""
     if model["moe"]["n_experts"] > 0 or model["position"]["kind"] not in ("rope", "learned"):
         raise ValueError(f"{model['name']}: no experts, and no positions of kind {model['position']['kind']}")
+    if model.get("qk_norm", "none") != "none":
+        raise ValueError(f"{model['name']}: no norm of queries and keys")
 
     def known(kind, fields):
         return {field.name: fields[field.name] for field in dataclasses.fields(kind) if field.name in fields}

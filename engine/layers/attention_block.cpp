@@ -12,10 +12,14 @@ spec::Saved AttentionBlock::saved_name(AttentionValue value) {
     case V::input:
       return Saved::layer_input;
     case V::statistics:
+    case V::query_statistics:
+    case V::key_statistics:
       return Saved::norm_statistics;
     case V::query:
+    case V::query_before:
       return Saved::query_proj;
     case V::key:
+    case V::key_before:
       return Saved::key_proj;
     case V::value:
       return Saved::value_proj;
@@ -29,6 +33,12 @@ spec::Saved AttentionBlock::saved_name(AttentionValue value) {
   return Saved::context;
 }
 
+// What a norm made of a projection is made of it again, as that of every norm.
+spec::SavePlace AttentionBlock::place_of(AttentionValue value) const {
+  const bool rebuilt = query_norm_ && (value == V::query || value == V::key);
+  return rebuilt ? spec::SavePlace::remat : shared_.remat[saved_name(value)];
+}
+
 AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit)
     : shared_(shared),
       model_(shared.run.model),
@@ -39,6 +49,10 @@ AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit
       key_(unit, "key"),
       value_(unit, "value"),
       out_(unit, "out") {
+  if (model_.qk_norm != spec::QkNorm::none) {
+    query_norm_.emplace(unit, "query_norm");
+    key_norm_.emplace(unit, "key_norm");
+  }
   const std::int64_t ranks = shared.tensor_parallel.ranks();
   if (model_.n_kv_heads % ranks == 0) return;
   // Fewer key and value heads than ranks: this rank's query heads read one of them.
@@ -50,12 +64,14 @@ AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit
 }
 
 std::size_t AttentionBlock::parameters() const {
-  return norm_.parameters() + query_.parameters() + key_.parameters() + value_.parameters() + out_.parameters();
+  const std::size_t of_heads = query_norm_ ? query_norm_->parameters() + key_norm_->parameters() : 0;
+  return norm_.parameters() + query_.parameters() + key_.parameters() + value_.parameters() + of_heads +
+         out_.parameters();
 }
 
 void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const {
   for (const auto name : names) {
-    saved.put_away(name, std::move(v[name]), shared_.remat[saved_name(name)], shared_.context, name_);
+    saved.put_away(name, std::move(v[name]), place_of(name), shared_.context, name_);
   }
 }
 
@@ -81,8 +97,46 @@ void AttentionBlock::rotate(TensorView x, Direction direction) const {
                             .direction = direction});
 }
 
+// Every head is a row: [N, H*D] as [N*H, D].
+void AttentionBlock::normalise(const GatheredUnit& weights, Values& v, const NormedHeads& heads) const {
+  if (!heads.norm || v.has(heads.after)) return;
+  const Context& context = shared_.context;
+  const TensorView before = v[heads.before];
+  const Shape rows{before.elements() / dims_.head_dim, dims_.head_dim};
+  v[heads.after] = context.activation(named(heads.name), before.shape);
+  const bool known = v.has(heads.statistics);
+  if (!known) {
+    v[heads.statistics] = norm_statistics(context, model_, named(heads.name) + "_statistics", rows[0]);
+  }
+  const auto args = norm_forward_args(model_, weights, *heads.norm, v[heads.after].view().reshaped(rows),
+                                      v[heads.statistics], before.reshaped(rows));
+  if (known) {
+    context.ops.norm_apply(args);
+  } else {
+    context.ops.norm_forward(args);
+  }
+  rotate(v[heads.after], Direction::forward);
+}
+
+TensorView AttentionBlock::backward_heads(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+                                          const NormedHeads& heads, TensorView dy) const {
+  if (!heads.norm) return dy;
+  // What the norm made has been read for the last time: its buffer takes the gradient.
+  const TensorView dx = v[heads.after];
+  const Shape rows{dx.elements() / dims_.head_dim, dims_.head_dim};
+  norm_backward(shared_.context, model_, weights, gradients, *heads.norm,
+                {.dx = dx.reshaped(rows),
+                 .dy = dy.reshaped(rows),
+                 .x = v[heads.before].view().reshaped(rows),
+                 .statistics = v[heads.statistics]},
+                Write::overwrite);
+  return dx;
+}
+
 void AttentionBlock::compute_projections(const GatheredUnit& weights, Values& v) const {
-  if (v.has(V::statistics) && v.has(V::query) && v.has(V::key) && v.has(V::value)) return;
+  const V query = query_norm_ ? V::query_before : V::query;
+  const V key = key_norm_ ? V::key_before : V::key;
+  if (v.has(V::statistics) && v.has(query) && v.has(key) && v.has(V::value)) return;
   const Context& context = shared_.context;
   const Tensor buffer = shared_.tensor_parallel.buffer(named("attention_norm"));
   const TensorView normed_NM = normalised(weights, v, buffer);
@@ -90,15 +144,17 @@ void AttentionBlock::compute_projections(const GatheredUnit& weights, Values& v)
     if (v.has(which)) return;
     v[which] = context.activation(named(name), Shape{shared_.tensor_parallel.tokens(), heads * dims_.head_dim});
     linear_forward(context, weights, linear, v[which], normed_NM, kPart);
-    if (which != V::value) rotate(v[which], Direction::forward);
+    if (which == V::query || which == V::key) rotate(v[which], Direction::forward);
   };
-  project(V::query, "query", query_, dims_.n_heads);
-  project(V::key, "key", key_, dims_.n_kv_heads);
+  project(query, query_norm_ ? "query_proj" : "query", query_, dims_.n_heads);
+  project(key, key_norm_ ? "key_proj" : "key", key_, dims_.n_kv_heads);
   project(V::value, "value", value_, dims_.n_kv_heads);
 }
 
 void AttentionBlock::compute(const GatheredUnit& weights, Values& v) const {
   compute_projections(weights, v);
+  normalise(weights, v, queries());
+  normalise(weights, v, keys());
   const Context& context = shared_.context;
   const auto& d = dims_;
   const bool missing_weights = shared_.run.attention == spec::AttentionKind::dot_product && !v.has(V::weights);
@@ -166,7 +222,9 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
   }
   rotate(dquery, Direction::backward);
   rotate(dkey, Direction::backward);
-  backward_projections(weights, gradients, v, {dquery, dkey, dvalue}, dx_RM);
+  const TensorView dquery_before = backward_heads(weights, gradients, v, queries(), dquery);
+  const TensorView dkey_before = backward_heads(weights, gradients, v, keys(), dkey);
+  backward_projections(weights, gradients, v, {dquery_before, dkey_before, dvalue}, dx_RM);
 }
 
 void AttentionBlock::backward_projections(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,

@@ -23,6 +23,11 @@ enum class AttentionValue {
   weights,     // [B, H, T, T], dot_product only
   context,     // [N, H*D]
   logsumexp,   // [B, H, T]
+  // With a norm of the heads, what it was given, and its statistics [1, N*H] and [1, N*K].
+  query_before,
+  key_before,
+  query_statistics,
+  key_statistics,
   count
 };
 
@@ -48,9 +53,24 @@ class AttentionBlock {
   static constexpr auto kPart = FlopPart::attention_projection;
 
   static spec::Saved saved_name(AttentionValue value);
+  spec::SavePlace place_of(AttentionValue value) const;
   TensorView normalised(const GatheredUnit& weights, Values& v, TensorView buffer) const;
   void compute_projections(const GatheredUnit& weights, Values& v) const;
   void rotate(TensorView x, Direction direction) const;
+  // Queries or keys, where their heads have a norm.
+  struct NormedHeads {
+    const std::optional<Norm>& norm;
+    AttentionValue before;
+    AttentionValue statistics;
+    AttentionValue after;
+    const char* name;
+  };
+  NormedHeads queries() const { return {query_norm_, V::query_before, V::query_statistics, V::query, "query"}; }
+  NormedHeads keys() const { return {key_norm_, V::key_before, V::key_statistics, V::key, "key"}; }
+  void normalise(const GatheredUnit& weights, Values& v, const NormedHeads& heads) const;
+  // The gradient by the projection, from the one by what the norm made of it.
+  TensorView backward_heads(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+                            const NormedHeads& heads, TensorView dy) const;
   // Gradients by what the projections give.
   struct Projections {
     TensorView query;
@@ -70,6 +90,8 @@ class AttentionBlock {
   Linear key_;  // of this rank's heads, where every rank holds all
   Linear value_;
   Linear out_;
+  std::optional<Norm> query_norm_;  // of every head
+  std::optional<Norm> key_norm_;
   // Where every rank holds all key and value heads: whole, else absent.
   std::optional<Linear> all_keys_;
   std::optional<Linear> all_values_;

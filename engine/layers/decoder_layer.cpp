@@ -27,7 +27,8 @@ Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_RM, LayerStat
   a[AttentionValue::input] = std::move(x_RM);
   attention_.compute(weights, a);
   attention_.put_away({AttentionValue::statistics, AttentionValue::query, AttentionValue::key, AttentionValue::value,
-                       AttentionValue::weights, AttentionValue::logsumexp},
+                       AttentionValue::query_before, AttentionValue::key_before, AttentionValue::query_statistics,
+                       AttentionValue::key_statistics, AttentionValue::weights, AttentionValue::logsumexp},
                       a, state.attention);
   f[FeedForwardValue::input] = attention_.project(weights, a);
   attention_.put_away({AttentionValue::context}, a, state.attention);

@@ -34,6 +34,11 @@ std::int64_t bytes(const spec::RunSpec& run) {
   const Products head{std::min(run.loss_chunk_tokens, tokens), divide_up(model.vocab_size, ranks)};
   std::int64_t most = std::max(floats_of<NormForwardParts>(model.d_model, dtype),
                                floats_of<NormBackwardParts>(divide_up(tokens, ranks), model.d_model, dtype));
+  if (model.qk_norm != spec::QkNorm::none) {  // a head is a row
+    const std::int64_t rows = tokens * (model.n_heads / ranks);
+    most = std::max({most, floats_of<NormForwardParts>(model.head_dim, dtype),
+                     floats_of<NormBackwardParts>(rows, model.head_dim, dtype)});
+  }
   for (const auto& products : {attention, feed_forward, head}) {
     most = std::max(most, floats_of_products(products, model.d_model, dtype));
   }

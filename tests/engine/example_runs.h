@@ -47,6 +47,14 @@ inline spec::RunSpec llama_tiny() {
   return run;
 }
 
+// With a norm of each query and key head.
+inline spec::RunSpec qwen3_tiny() {
+  spec::RunSpec run = llama_tiny();
+  run.model.name = "qwen3-tiny";
+  run.model.qk_norm = spec::QkNorm::head;
+  return run;
+}
+
 // Experts in every layer, which drop no token.
 inline spec::RunSpec dropless_tiny() {
   spec::RunSpec run = llama_tiny();

@@ -23,6 +23,17 @@ TEST(NormRowGroups, FindRoomAtOnceUpTo4096Elements) {
   EXPECT_EQ(workspace::norm_row_groups(8192), 256);
 }
 
+// A head is a row of its norm, which may be wider than the model's.
+TEST(Workspace, HoldsTheSumsOfANormOfHeads) {
+  auto run = qwen3_tiny();
+  run.device = spec::Device::cuda;
+  run.precision = spec::Precision::fp32;
+  run.model.head_dim = 1 << 20;
+  run.model.n_heads = run.model.n_kv_heads = 1;
+  run.attention = spec::AttentionKind::flash;
+  EXPECT_GE(workspace::bytes(run), workspace::norm_row_groups(run.model.head_dim) * 2 * run.model.head_dim * 4);
+}
+
 // A wider norm may need less, so a plan that took the widest of several widths would fall short.
 TEST(Workspace, HoldsEverySumOfEveryWidth) {
   EXPECT_LT(workspace::norm_backward_bytes(1025), workspace::norm_backward_bytes(1024));

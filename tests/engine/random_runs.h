@@ -78,6 +78,8 @@ inline spec::ModelSpec random_model(Draws& draws, std::int64_t tp, std::int64_t 
   model.norm = draws.any<spec::NormKind>();
   model.activation = draws.any<spec::Activation>();
   model.bias = draws.any<spec::BiasKind>();
+  const bool heads_may_have_norms = model.norm == spec::NormKind::rmsnorm && model.head_dim >= 8;
+  if (heads_may_have_norms) model.qk_norm = draws.any<spec::QkNorm>();
   model.tied_embedding = draws.once_in(2);
   model.init_std = 0.2;
   return model;

@@ -57,7 +57,7 @@ struct Case {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
-    for (const auto& tiny : {gpt_tiny(), llama_tiny()}) {
+    for (const auto& tiny : {gpt_tiny(), llama_tiny(), qwen3_tiny()}) {
       auto run = tiny;
       run.precision = precision;
       run.steps = 1;

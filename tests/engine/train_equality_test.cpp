@@ -28,7 +28,7 @@ std::vector<spec::RunSpec> dense_families() {
   return {gpt_tiny(), llama_tiny()};
 }
 std::vector<spec::RunSpec> families() {
-  return {gpt_tiny(), llama_tiny(), dropless_tiny(), gshard_tiny()};
+  return {gpt_tiny(), llama_tiny(), qwen3_tiny(), dropless_tiny(), gshard_tiny()};
 }
 
 TEST_F(Training, SameSeedSameBits) {

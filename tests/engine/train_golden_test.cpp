@@ -93,7 +93,8 @@ TEST_P(Golden, EveryParametersGradientHasTheRightNorm) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Golden,
                          testing::Values("gpt-tiny", "gpt-tiny-accum2", "llama-tiny", "llama31-tiny", "qwen-tiny",
-                                         "llama-tiny-geglu", "moe-tiny", "moe-tiny-capacity", "gshard-tiny"),
+                                         "qwen3-tiny", "llama-tiny-geglu", "moe-tiny", "moe-tiny-capacity",
+                                         "gshard-tiny"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -76,6 +76,8 @@ def run_spec(model, global_batch=3, grad_accum=1, steps=6, seed=1234, optimizer=
     model = dataclasses.asdict(model)
     if model["moe"] is None:
         del model["moe"]
+    if model["qk_norm"] == "none":
+        del model["qk_norm"]
     return {
         "model": model,
         "seq_len": 16,
@@ -99,6 +101,7 @@ RUNS = {
         dataclasses.replace(LLAMA, name="llama31-tiny", tied_embedding=True, position=LLAMA31_POSITION)
     ),
     "qwen-tiny": run_spec(dataclasses.replace(LLAMA, name="qwen-tiny", bias="qkv")),
+    "qwen3-tiny": run_spec(dataclasses.replace(LLAMA, name="qwen3-tiny", qk_norm="head")),
     "gpt-tiny-accum2": run_spec(GPT, global_batch=6, grad_accum=2),
     "llama-tiny-geglu": run_spec(dataclasses.replace(LLAMA, name="llama-tiny-geglu", activation="geglu")),
     "moe-tiny": expert_run(MIXTRAL),

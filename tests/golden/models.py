@@ -44,6 +44,7 @@ class ModelConfig:
     norm_eps: float = 1e-5
     activation: str = "swiglu"
     bias: str = "none"
+    qk_norm: str = "none"
     tied_embedding: bool = False
     position: PositionConfig = field(default_factory=PositionConfig)
     moe: Optional[MoeConfig] = None  # None: a dense model
@@ -97,6 +98,8 @@ def parameter_shapes(c):
         linear(f"layers.{l}.query", q_dim, c.d_model, c.bias != "none")
         linear(f"layers.{l}.key", kv_dim, c.d_model, c.bias != "none")
         linear(f"layers.{l}.value", kv_dim, c.d_model, c.bias != "none")
+        if c.qk_norm == "head":
+            shapes[f"layers.{l}.query_norm.weight"] = shapes[f"layers.{l}.key_norm.weight"] = (c.head_dim,)
         linear(f"layers.{l}.out", c.d_model, q_dim, biased)
         norm(f"layers.{l}.mlp_norm")
         if c.has_experts(l):
@@ -175,6 +178,9 @@ def attention(c, params, layer, x_BTM):
     q_BTHD = linear(params, layer + "query", x_BTM).reshape(B, T, c.n_heads, c.head_dim)
     k_BTKD = linear(params, layer + "key", x_BTM).reshape(B, T, c.n_kv_heads, c.head_dim)
     v_BTKD = linear(params, layer + "value", x_BTM).reshape(B, T, c.n_kv_heads, c.head_dim)
+    if c.qk_norm == "head":
+        q_BTHD = normalise(c, params, layer + "query_norm", q_BTHD)
+        k_BTKD = normalise(c, params, layer + "key_norm", k_BTKD)
     if c.position.kind == "rope":
         q_BTHD, k_BTKD = rotate(c, q_BTHD), rotate(c, k_BTKD)
     kv_of_head = torch.arange(c.n_heads) // (c.n_heads // c.n_kv_heads)

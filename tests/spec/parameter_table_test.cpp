@@ -115,8 +115,25 @@ TEST(ParameterTable, BiasesOfQwenAreOnQueryKeyAndValueOnly) {
   EXPECT_EQ(biases, (std::set<std::string>{"layers.0.query.bias", "layers.0.key.bias", "layers.0.value.bias"}));
 }
 
+TEST(ParameterTable, ANormOfHeadsHasOneWeightForAllHeadsOfALayer) {
+  auto model = llama2_7b();
+  const auto without = count_parameters(model);
+  model.qk_norm = QkNorm::head;
+  std::map<std::string, ParameterSpec> by_name;
+  for (const auto& parameter : layer_parameters(model, 3)) by_name[parameter.name] = parameter;
+  for (const char* name : {"layers.3.query_norm.weight", "layers.3.key_norm.weight"}) {
+    EXPECT_EQ(by_name.at(name).shape, (std::vector<std::int64_t>{128})) << name;
+    EXPECT_EQ(by_name.at(name).dims, "head_dim") << name;
+    EXPECT_EQ(by_name.at(name).kind, ParameterKind::norm) << name;
+  }
+  EXPECT_EQ(count_parameters(model).total, without.total + 32 * 2 * 128);
+  EXPECT_EQ(count_parameters(model).matmul_active, without.matmul_active);
+}
+
 TEST(ParameterTable, NamesEachTensorOnceAndEachDim) {
-  for (const auto& model : {gpt2_124m(), llama2_7b()}) {
+  auto normed_heads = llama2_7b();
+  normed_heads.qk_norm = QkNorm::head;
+  for (const auto& model : {gpt2_124m(), llama2_7b(), normed_heads}) {
     std::set<std::string> names;
     for (const auto& parameter : parameter_table(model)) {
       EXPECT_TRUE(names.insert(parameter.name).second) << parameter.name;

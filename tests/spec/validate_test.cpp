@@ -49,6 +49,11 @@ TEST(Validate, TakesASoundRun) {
 TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.n_kv_heads = 3; }), StartsWith("/model/n_kv_heads: n_heads 4"));
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.head_dim = 15; }), StartsWith("/model/head_dim: "));
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.model.qk_norm = QkNorm::head;
+                r.model.norm = NormKind::layernorm;
+              }),
+              StartsWith("/model/qk_norm: qk_norm: head is an rmsnorm"));
   EXPECT_THAT(mistake([](RunSpec& r) { r.mesh.ici.dp = 3; }), StartsWith("/global_batch: global_batch 8"));
   EXPECT_THAT(mistake([](RunSpec& r) { r.grad_accum = 3; }), StartsWith("/grad_accum: "));
   EXPECT_THAT(mistake([](RunSpec& r) { r.remat = "fulll"; }), StartsWith("/remat: "));

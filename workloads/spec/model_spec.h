@@ -37,6 +37,14 @@ struct EnumNames<BiasKind> {
                                      std::pair{BiasKind::qkv, "qkv"}};
 };
 
+// head: an rmsnorm over each query and key head before positions enter, its weights shared by the layer's heads
+// (Qwen3).
+enum class QkNorm { none, head };
+template <>
+struct EnumNames<QkNorm> {
+  static constexpr std::array kNames{std::pair{QkNorm::none, "none"}, std::pair{QkNorm::head, "head"}};
+};
+
 enum class PositionKind { learned, rope, t5_relative_bias };
 template <>
 struct EnumNames<PositionKind> {
@@ -136,6 +144,7 @@ struct ModelSpec {
   double norm_eps = 1e-5;
   Activation activation = Activation::swiglu;
   BiasKind bias = BiasKind::none;
+  QkNorm qk_norm = QkNorm::none;
   bool tied_embedding = false;
   PositionSpec position;
   MoeSpec moe;
@@ -156,6 +165,7 @@ struct ModelSpec {
     f(Field{"norm_eps", "epsilon of the norms", 0.0, 1.0}, self.norm_eps);
     f(Field{"activation", "gelu_tanh, gelu, relu, swiglu or geglu"}, self.activation);
     f(Field{"bias", "none, all or qkv"}, self.bias);
+    f(Field{"qk_norm", "of queries and keys: none, or an rmsnorm of each head"}.omitted_at_default(), self.qk_norm);
     f(Field{"tied_embedding", "the unembedding is the token embedding"}, self.tied_embedding);
     f(Field{"position", "how positions enter"}, self.position);
     f(Field{"moe", "experts"}, self.moe);

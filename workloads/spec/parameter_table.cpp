@@ -101,6 +101,11 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
   table.linear("query", width_q, model.d_model, "heads*head_dim/tp", "d_model", qkv_bias);
   table.linear("key", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias);
   table.linear("value", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias);
+  if (model.qk_norm == QkNorm::head) {
+    for (const auto* name : {"query_norm.weight", "key_norm.weight"}) {
+      table.add(name, {model.head_dim}, "head_dim", ParameterKind::norm);
+    }
+  }
   if (model.position.kind == PositionKind::t5_relative_bias) {  // a table of its own in each layer, as in GLaM
     table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads/tp", ParameterKind::position);
   }

@@ -2,9 +2,9 @@
 // device, in host memory, or is computed again. The names are the ones MaxText's policies use.
 //
 //   layer_input        input of the layer, the residual stream
-//   norm_statistics    mean and reciprocal standard deviation of the two norms; in a layer of experts also what
+//   norm_statistics    mean and reciprocal standard deviation of the norms; in a layer of experts also what
 //                      the router says of each token
-//   query_proj, key_proj, value_proj   after RoPE
+//   query_proj, key_proj, value_proj   after RoPE; queries and keys that have a norm of heads before that norm
 //   attention_weights  softmax probabilities; exists with attention: dot_product only
 //   context            output of attention before the output projection, with the rows' logsumexp
 //   out_proj           output projection. Kept as the residual sum it is part of (layer_input + out_proj): equal bytes,

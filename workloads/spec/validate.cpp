@@ -177,6 +177,10 @@ void validate(const ModelSpec& model) {
   if (model.position.kind == PositionKind::rope && model.head_dim % 2 != 0) {
     reject("/head_dim", "head_dim " + number(model.head_dim) + " is odd; rotary positions rotate pairs");
   }
+  if (model.qk_norm != QkNorm::none && model.norm != NormKind::rmsnorm) {
+    reject("/qk_norm", "qk_norm: " + std::string(enum_name(model.qk_norm)) +
+                           " is an rmsnorm as the model's others; found norm: " + std::string(enum_name(model.norm)));
+  }
   const auto& position = model.position;
   if (position.rope_scaling == RopeScaling::llama3 && position.rope_high_freq_factor <= position.rope_low_freq_factor) {
     reject("/position/rope_high_freq_factor", "must be above rope_low_freq_factor");

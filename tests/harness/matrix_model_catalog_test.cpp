@@ -66,10 +66,13 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModelFile, ::testing::ValuesIn(catalog().m
 
 TEST(ModelCatalog, HoldsTheModelsOfTheReferenceSystemsAndATinyMemberOfEachFamily) {
   const auto names = catalog().model_names();
-  EXPECT_GE(names.size(), 73U);
-  for (const char* name : {"pax-gpt-126m", "pax-glam-64b-64e", "maxtext-llama2-7b", "axlearn-fuji-70B-v3",
-                           "torchprime-llama-3.1-405b", "seqax-84m", "gpt-tiny", "llama-tiny", "llama31-tiny",
-                           "qwen-tiny", "moe-tiny", "glam-tiny", "gshard-tiny", "llama-110m"}) {
+  EXPECT_GE(names.size(), 97U);
+  for (const char* name :
+       {"pax-gpt-126m", "pax-glam-64b-64e", "maxtext-llama2-7b", "axlearn-fuji-70B-v3", "torchprime-llama-3.1-405b",
+        "seqax-84m",    "gpt-tiny",         "llama-tiny",        "llama31-tiny",        "qwen-tiny",
+        "qwen3-tiny",   "moe-tiny",         "glam-tiny",         "gshard-tiny",         "llama-110m",
+        "llama3.2-1b",  "qwen2.5-72b",      "qwen3-235b-a22b",   "gemma2-27b",          "gemma3-27b",
+        "olmo2-32b"}) {
     EXPECT_THAT(names, ::testing::Contains(name));
   }
 }

@@ -130,10 +130,25 @@ TEST(ParameterTable, ANormOfHeadsHasOneWeightForAllHeadsOfALayer) {
   EXPECT_EQ(count_parameters(model).matmul_active, without.matmul_active);
 }
 
+// Of 32 layers, d_model and both projections 4096 wide: two more norms of each.
+TEST(ParameterTable, CountsTheNormsOfBlocksThatTheEngineHasNot) {
+  auto model = llama2_7b();
+  const auto total = count_parameters(model).total;
+  model.needs = {MissingBlock::norms_after, MissingBlock::soft_caps};
+  EXPECT_EQ(count_parameters(model).total, total);
+  model.needs = {MissingBlock::norms_around};
+  EXPECT_EQ(count_parameters(model).total, total + 32 * 2 * 4096);
+  model.needs = {MissingBlock::projection_norm};
+  model.n_kv_heads = 32;
+  EXPECT_EQ(count_parameters(model).total, total + 32 * 2 * 4096);
+}
+
 TEST(ParameterTable, NamesEachTensorOnceAndEachDim) {
   auto normed_heads = llama2_7b();
   normed_heads.qk_norm = QkNorm::head;
-  for (const auto& model : {gpt2_124m(), llama2_7b(), normed_heads}) {
+  auto more_norms = llama2_7b();
+  more_norms.needs = {MissingBlock::norms_around, MissingBlock::projection_norm};
+  for (const auto& model : {gpt2_124m(), llama2_7b(), normed_heads, more_norms}) {
     std::set<std::string> names;
     for (const auto& parameter : parameter_table(model)) {
       EXPECT_TRUE(names.insert(parameter.name).second) << parameter.name;

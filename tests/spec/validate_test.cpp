@@ -206,6 +206,14 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("T5"));
 }
 
+TEST(Validate, AModelThatNeedsBlocksWhichTheEngineHasNotIsUnsupported) {
+  RunSpec run = sound_run();
+  run.model.name = "gemma";
+  run.model.needs = {MissingBlock::norms_around, MissingBlock::soft_caps};
+  EXPECT_NO_THROW(validate(run));
+  EXPECT_EQ(unsupported(run).value_or(""), "gemma needs norms_around, soft_caps, which this engine does not have");
+}
+
 // Llama 3.1 405B, 2048 sequences of 8192 tokens: 6 * 403.75e9 + 12 * 126 * 128 * 128 * 8192 = 2.63e12 FLOP a
 // token, 4.4e19 in all. A rank of tp 8 has 5.5e18, one of tp 8 and pp 14 3.9e17.
 TEST(Validate, CountsTheWorkOfARankThatSharesItOverTpAndPp) {

@@ -2,8 +2,10 @@
 // that decides how it is run. Families are expressed by these fields, not by code per model.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workloads/spec/fields.h"
 
@@ -130,6 +132,23 @@ struct MoeSpec {
   }
 };
 
+// What a model has and the engine has not: such a model is described, its parameters are counted, and it is not run.
+//   norms_after, norms_around   norms behind attention and feed-forward instead of before them; both before and behind
+//   projection_norm             an rmsnorm over all query heads together, and one over all key heads
+//   soft_caps                   cap * tanh(x / cap) of scores or logits
+//   sliding_window              layers that look back over a few thousand tokens alone
+//   scaled_embedding            embeddings times sqrt(d_model)
+enum class MissingBlock { norms_after, norms_around, projection_norm, soft_caps, sliding_window, scaled_embedding };
+template <>
+struct EnumNames<MissingBlock> {
+  static constexpr std::array kNames{std::pair{MissingBlock::norms_after, "norms_after"},
+                                     std::pair{MissingBlock::norms_around, "norms_around"},
+                                     std::pair{MissingBlock::projection_norm, "projection_norm"},
+                                     std::pair{MissingBlock::soft_caps, "soft_caps"},
+                                     std::pair{MissingBlock::sliding_window, "sliding_window"},
+                                     std::pair{MissingBlock::scaled_embedding, "scaled_embedding"}};
+};
+
 struct ModelSpec {
   std::string name;
   std::int64_t layers = 0;
@@ -149,6 +168,9 @@ struct ModelSpec {
   PositionSpec position;
   MoeSpec moe;
   double init_std = 0.02;
+  std::vector<MissingBlock> needs;
+
+  bool needs_block(MissingBlock block) const { return std::find(needs.begin(), needs.end(), block) != needs.end(); }
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -170,6 +192,7 @@ struct ModelSpec {
     f(Field{"position", "how positions enter"}, self.position);
     f(Field{"moe", "experts"}, self.moe);
     f(Field{"init_std", "standard deviation of the initial weights", 0.0, 100.0}, self.init_std);
+    f(Field{"needs", "blocks of the model that the engine does not have"}.omitted_at_default(), self.needs);
   }
 };
 

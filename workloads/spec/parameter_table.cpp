@@ -106,10 +106,18 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
       table.add(name, {model.head_dim}, "head_dim", ParameterKind::norm);
     }
   }
+  if (model.needs_block(MissingBlock::projection_norm)) {
+    table.add("query_norm.weight", {width_q}, "heads*head_dim/tp", ParameterKind::norm);
+    table.add("key_norm.weight", {width_kv}, "kv_heads*head_dim/tp", ParameterKind::norm);
+  }
   if (model.position.kind == PositionKind::t5_relative_bias) {  // a table of its own in each layer, as in GLaM
     table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads/tp", ParameterKind::position);
   }
   table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim/tp", model.bias == BiasKind::all);
+  if (model.needs_block(MissingBlock::norms_around)) {
+    table.norm("attention_post_norm");
+    table.norm("mlp_post_norm");
+  }
   table.norm("mlp_norm");
   if (has_experts(model, layer)) {
     expert_ffn(table, model);

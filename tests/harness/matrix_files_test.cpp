@@ -92,7 +92,8 @@ TEST(MatrixFiles, TheSmallModelsOfSeqaxAndPaxRunOnACpuForAFewSteps) {
   for (const auto& [matrix, model] : {std::pair{"seqax", "seqax-84m"}, std::pair{"pax_gpt", "pax-gpt-126m"}}) {
     const auto expansion =
         expand_file(matrix, {.only = {std::string("model=") + model}, .set = {"seq_len=128", "steps=3"}});
-    const auto cells = cpu_cells(expansion);
+    auto cells = cpu_cells(expansion);
+    std::erase_if(cells, [](const Cell& cell) { return cell.run.mesh.devices() > 1; });  // set=local
     ASSERT_THAT(cells, SizeIs(1)) << matrix;
     const auto& run = cells[0].run;
     EXPECT_EQ(run.mesh.devices(), 1);
@@ -130,14 +131,20 @@ TEST(MatrixFiles, GpuHas65536TokensAStepInMicrobatches) {
   }
 }
 
-// NVIDIA JAX-Toolbox's row: 8 devices, fsdp 8, batch 16, sequence length 4096, flash, minimal_flash, not scanned.
-TEST(MatrixFiles, MaxTextHoldsThePublishedRow) {
-  const auto cells =
-      expand_file("maxtext", {.only = {"attention=flash", "remat=minimal_flash", "scan=false"}, .set = {}}).cells;
-  ASSERT_THAT(cells, SizeIs(1));
-  EXPECT_EQ(cells[0].run.global_batch, 16);
-  EXPECT_EQ(cells[0].run.seq_len, 4096);
-  EXPECT_EQ(cells[0].run.mesh.fsdp(), 8);
+// What two cores do in a minute: models of a few MFLOP a token, a few thousand tokens, no more ranks than cores.
+TEST(MatrixFiles, TheLocalSelectionOfEachReferenceSystemRunsOnTwoCores) {
+  for (const char* name : {"axlearn_fuji", "maxtext", "pax_gpt", "pax_glam", "seqax", "torchprime"}) {
+    const auto cells = expand_file(name, {.only = {"set=local"}, .set = {}}).cells;
+    EXPECT_THAT(cells, SizeIs(::testing::AllOf(::testing::Ge(3U), ::testing::Le(8U)))) << name;
+    for (const auto& cell : cells) {
+      EXPECT_FALSE(cell.excluded.has_value()) << cell.label;
+      EXPECT_EQ(cell.run.device, spec::Device::cpu) << cell.label;
+      EXPECT_EQ(cell.run.precision, spec::Precision::fp32) << cell.label;
+      EXPECT_EQ(cell.run.mesh.devices(), 2) << cell.label;
+      EXPECT_LE(spec::count_parameters(cell.run.model).matmul_active, 2'000'000) << cell.label;
+      EXPECT_LE(cell.run.steps * cell.run.global_batch * cell.run.seq_len, 4096) << cell.label;
+    }
+  }
 }
 
 }  // namespace

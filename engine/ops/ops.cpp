@@ -100,6 +100,11 @@ bool holds(const TokenRange& range, std::int64_t tokens) {
   return range.first >= 0 && (range.all == 0 ? range.first == 0 : range.first + tokens <= range.all);
 }
 
+void require_count(std::string_view op, const TensorView& counted_targets) {
+  require(!counted_targets.defined() || is_scalar_f64(counted_targets), op, "counted targets are f64 [1]",
+          {counted_targets});
+}
+
 }  // namespace
 
 OpSpan Ops::begin(spec::TraceOp op, const OperationCost& cost) {
@@ -299,8 +304,10 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
       logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
           args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32,
       "cross_entropy", "logits are [N, V], targets i32 [N], losses f32 [N]", {logits, args.targets_N, args.losses_N});
-  const OpSpan span = begin(spec::TraceOp::cross_entropy, {.read_bytes = bytes_of(logits, args.targets_N),
-                                                           .written_bytes = bytes_of(logits, args.losses_N)});
+  require_count("cross_entropy", args.counted_targets);
+  const OpSpan span =
+      begin(spec::TraceOp::cross_entropy, {.read_bytes = bytes_of(logits, args.targets_N, args.counted_targets),
+                                           .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy(args);
 }
 
@@ -327,9 +334,10 @@ void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
           "cross_entropy_whole", "logits are [N, V], targets i32 [N], losses f32 [N], statistics f32 [ranks, 3, N]",
           {logits, args.targets_N, args.losses_N, statistics});
   require(holds(args.range, columns(logits)), "cross_entropy_whole", "columns are tokens of the vocabulary", {logits});
-  const OpSpan span = begin(
-      spec::TraceOp::cross_entropy_whole,
-      {.read_bytes = bytes_of(logits, args.targets_N, statistics), .written_bytes = bytes_of(logits, args.losses_N)});
+  require_count("cross_entropy_whole", args.counted_targets);
+  const OpSpan span = begin(spec::TraceOp::cross_entropy_whole,
+                            {.read_bytes = bytes_of(logits, args.targets_N, statistics, args.counted_targets),
+                             .written_bytes = bytes_of(logits, args.losses_N)});
   do_cross_entropy_whole(args);
 }
 

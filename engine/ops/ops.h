@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/no_target.h"
 #include "engine/core/pending.h"
 #include "engine/core/rng.h"
 #include "engine/core/tensor.h"
@@ -170,17 +171,20 @@ struct EmbeddingBackwardArgs {
 };
 
 // losses[r] = logsumexp(logits[r]) - logits[r][target[r]]; logits become (softmax(logits) - onehot(target)) *
-// gradient_scale.
+// gradient_scale, over counted_targets where that is there. Both are 0, whatever the logits, where the target is
+// kNoTarget.
 struct CrossEntropyArgs {
   TensorView losses_N;   // f32
   TensorView logits_NV;  // in and out
   TensorView targets_N;  // i32
   double gradient_scale = 1.0;
+  // f64 [1], optional: how many targets a mean is over, where the device knows it and not the host.
+  TensorView counted_targets = {};
 };
 
 // The same by ranks that have some of the columns each: what a row's own columns tell the others (the maximum, the sum
-// of exp(x - maximum), the target's logit, or 0 where it is elsewhere), and losses and gradients once that of all ranks
-// is there.
+// of exp(x - maximum), the target's logit, or 0 where it is elsewhere or there is none), and losses and gradients once
+// that of all ranks is there.
 inline constexpr std::int64_t kCrossEntropyStatistics = 3;
 struct CrossEntropyPartArgs {
   TensorView statistics_3N;  // f32
@@ -195,6 +199,7 @@ struct CrossEntropyWholeArgs {
   TensorView targets_N;       // i32
   TokenRange range;           // of the columns
   double gradient_scale = 1.0;
+  TensorView counted_targets = {};
 };
 
 // What differs from step to step. It is read from a tensor, f64 [kAdamwFactors], so that the device needs no word from

@@ -244,6 +244,10 @@ TEST(OperationCosts, LossAndOptimizer) {
   expect_cost(TraceOp::cross_entropy, {0, 120 + 24 + 120 + 24}, [](Ops& ops) {
     ops.cross_entropy({.losses_N = f32({6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6})});
   });
+  expect_cost(TraceOp::cross_entropy, {0, 120 + 24 + 8 + 120 + 24}, [](Ops& ops) {
+    ops.cross_entropy(
+        {.losses_N = f32({6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6}), .counted_targets = f64({1})});
+  });
   const auto state = [](std::int64_t elements) {
     const TensorView of = f32({elements});
     return AdamwTensor{.weight = of, .gradient = of, .first_moment = of, .second_moment = of};

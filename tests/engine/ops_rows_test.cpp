@@ -385,11 +385,13 @@ TEST_F(Embedding, ATokenOutsideTheVocabularyIsBadInput) {
           ops_->read_f64(value);
         },
         BadInput);
+    // -1 says that there is no target.
+    const Operand targets(DType::i32, Shape{2}, {3, outside < 0 ? outside - 1 : outside});
     const Operand logits(DType::f32, Shape{2, 4});
     const Operand losses(DType::f32, Shape{2});
     EXPECT_THROW(
         {
-          ops_->cross_entropy({.losses_N = losses, .logits_NV = logits, .targets_N = tokens});
+          ops_->cross_entropy({.losses_N = losses, .logits_NV = logits, .targets_N = targets});
           ops_->read_f64(value);
         },
         BadInput);
@@ -419,6 +421,53 @@ TEST_P(Rows, CrossEntropyEqualsTheOracle) {
         logits, want.dlogits, [&](std::size_t i) { return relative * std::abs(want.dlogits[i]) + relative * 1e-9; },
         "dlogits");
   }
+}
+
+// As above, and a division for the count. Whatever the logits of a row without a target are, nothing comes of them.
+TEST_P(Rows, APositionWithoutATargetHasNeitherLossNorGradient) {
+  for (const RowsShape shape : {RowsShape{4, 2}, {7, 17}, {5, 1024}, {6, 3001}}) {
+    SCOPED_TRACE(shape.width);
+    auto values = random_operand(GetParam(), Shape{shape.rows, shape.width}, 1, 30.0).values();
+    auto ids = random_ids(Shape{shape.rows}, static_cast<std::int32_t>(shape.width), 2).values();
+    for (const std::int64_t row : {std::int64_t{0}, std::int64_t{2}, shape.rows - 1}) {
+      ids[oracle::index(row)] = kNoTarget;
+      values[oracle::index((row + 1) * shape.width - 1)] = row == 0 ? NAN : INFINITY;
+    }
+    const Operand logits(GetParam(), Shape{shape.rows, shape.width}, values);
+    const Operand targets(DType::i32, Shape{shape.rows}, ids);
+    const Operand losses(DType::f32, Shape{shape.rows}, Values(oracle::index(shape.rows), 7.0));
+    const Operand counted(DType::f64, Shape{1}, {3.0});
+    constexpr double kScale = 0.5;
+    const auto want = oracle::cross_entropy(logits.values(), ids, shape, kScale / 3.0);
+    ops_->cross_entropy({.losses_N = losses,
+                         .logits_NV = logits,
+                         .targets_N = targets,
+                         .gradient_scale = kScale,
+                         .counted_targets = counted});
+    constexpr double kArgument = 2.0 * 16.0 * kUnitF32;
+    const double relative = gamma(64.0 + 16.0 + 8.0 + 1.0) + kArgument;
+    const auto row_of = [&](std::size_t i) { return i / oracle::index(shape.width); };
+    expect_within(
+        losses, want.losses, [&](std::size_t i) { return ids[i] < 0 ? 0.0 : relative; }, "losses");
+    expect_within(
+        logits, want.dlogits,
+        [&](std::size_t i) {
+          return ids[row_of(i)] < 0 ? 0.0 : relative * std::abs(want.dlogits[i]) + relative * 1e-9;
+        },
+        "dlogits");
+  }
+}
+
+// A mean over nothing has no factor, and nothing to multiply.
+TEST_F(CrossEntropy, WithoutAnyTargetAllIsZero) {
+  const auto logits = random_operand(DType::f32, Shape{3, 50}, 1);
+  const Operand losses(DType::f32, Shape{3}, {7.0, 7.0, 7.0});
+  ops_->cross_entropy({.losses_N = losses,
+                       .logits_NV = logits,
+                       .targets_N = Operand(DType::i32, Shape{3}, Values(3, kNoTarget)),
+                       .counted_targets = Operand(DType::f64, Shape{1}, {0.0})});
+  EXPECT_EQ(losses.values(), Values(3, 0.0));
+  EXPECT_EQ(logits.values(), Values(150, 0.0));
 }
 
 TEST_F(CrossEntropy, ANanLogitGivesANanLoss) {

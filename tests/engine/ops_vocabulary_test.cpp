@@ -97,9 +97,12 @@ TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
   for (const RowsShape shape : {RowsShape{1, 3}, {3, 17}, {5, 1024}, {4, 3001}, {2, 50257}}) {
     SCOPED_TRACE(shape.width);
     const auto logits = random_operand(GetParam(), Shape{shape.rows, shape.width}, 1, 30.0);
-    const auto targets = random_ids(Shape{shape.rows}, static_cast<std::int32_t>(shape.width), 2);
+    auto ids = random_ids(Shape{shape.rows}, static_cast<std::int32_t>(shape.width), 2).values();
+    if (shape.rows > 1) ids.back() = kNoTarget;
+    const Operand targets(DType::i32, Shape{shape.rows}, ids);
     constexpr double kScale = 0.125;
-    const auto want = oracle::cross_entropy(logits.values(), targets.values(), shape, kScale);
+    const double counted = 4.0;
+    const auto want = oracle::cross_entropy(logits.values(), ids, shape, kScale / counted);
     const Operand statistics(DType::f32, Shape{kRanks, kCrossEntropyStatistics, shape.rows});
     const auto parts = parts_of(shape.width, kRanks);
     std::vector<Operand> columns;
@@ -127,9 +130,10 @@ TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
                                  .statistics_R3N = statistics,
                                  .targets_N = targets,
                                  .range = {.first = part.begin, .all = shape.width},
-                                 .gradient_scale = kScale});
+                                 .gradient_scale = kScale,
+                                 .counted_targets = Operand(DType::f64, Shape{1}, {counted})});
       expect_within(
-          losses, want.losses, [&](std::size_t) { return relative; }, "losses");
+          losses, want.losses, [&](std::size_t r) { return ids[r] < 0 ? 0.0 : relative; }, "losses");
       Values dlogits;
       for (std::int64_t r = 0; r < shape.rows; ++r) {
         const auto row = slice(want.dlogits, r * shape.width + part.begin, part.size);
@@ -137,9 +141,29 @@ TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
       }
       expect_within(
           columns[oracle::index(rank)], dlogits,
-          [&](std::size_t i) { return relative * std::abs(dlogits[i]) + relative * 1e-9; }, "dlogits");
+          [&](std::size_t i) {
+            const bool none = ids[i / oracle::index(part.size)] < 0;
+            return none ? 0.0 : relative * std::abs(dlogits[i]) + relative * 1e-9;
+          },
+          "dlogits");
     }
   }
+}
+
+// Rows of equal logits tell the others the same, but for the target's.
+TEST_P(Vocabulary, ARowWithoutATargetTellsTheOthersOfItsLogits) {
+  auto values = random_operand(GetParam(), Shape{1, 100}, 1, 10.0).values();
+  values.insert(values.end(), values.begin(), values.begin() + 100);
+  const Operand statistics(DType::f32, Shape{kCrossEntropyStatistics, 2}, Values(6, 7.0));
+  ops_->cross_entropy_part({.statistics_3N = statistics,
+                            .logits_NV = Operand(GetParam(), Shape{2, 100}, values),
+                            .targets_N = Operand(DType::i32, Shape{2}, {205, kNoTarget}),
+                            .range = {.first = 200, .all = 300}});
+  const auto told = statistics.values();
+  EXPECT_EQ(told[1], told[0]);
+  EXPECT_EQ(told[3], told[2]);
+  EXPECT_EQ(told[4], values[5]);
+  EXPECT_EQ(told[5], 0.0);
 }
 
 TEST_P(Vocabulary, ATokenOutsideTheWholeVocabularyIsBadInput) {

@@ -82,11 +82,24 @@ void write_gradient(const SoftmaxRow& row, double factor, T* out, std::int64_t n
 void check_targets(const TensorView& targets, std::int64_t vocabulary) {
   const auto* const ids = targets.as<const std::int32_t>();
   for (std::int64_t r = 0; r < targets.elements(); ++r) {
+    if (ids[r] == kNoTarget) continue;
     if (ids[r] < 0 || ids[r] >= vocabulary) {
       throw BadInput("cross entropy: target " + std::to_string(ids[r]) + " at position " + std::to_string(r) +
                      " of the batch is outside the vocabulary of " + std::to_string(vocabulary));
     }
   }
+}
+
+// Over the targets that were counted, where they were: infinite where there are none, and then no row asks.
+double gradient_scale(double scale, const TensorView& counted_targets) {
+  return counted_targets.defined() ? scale / *counted_targets.as<const double>() : scale;
+}
+
+// Of a row without a target.
+template <class T>
+void clear_row(T* gradient, std::int64_t width, float& loss) {
+  std::fill_n(gradient, width, from_f32<T>(0.0F));
+  loss = 0.0F;
 }
 
 // The whole vocabulary, of which the logits may be a part.
@@ -148,17 +161,22 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
   const std::int64_t width = args.logits_NV.shape[1];
   const std::int64_t ranks = args.statistics_R3N.shape[0];
   const auto* const targets = args.targets_N.as<const std::int32_t>();
+  const double scale_of_all = gradient_scale(args.gradient_scale, args.counted_targets);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
             T* const logits = args.logits_NV.as<T>() + r * width;
+            if (targets[r] == kNoTarget) {
+              clear_row(logits, width, args.losses_N.as<float>()[r]);
+              continue;
+            }
             const WholeRow row = join(args.statistics_R3N.as<const float>(), ranks, rows, r);
             const double above_target = row.maximum - row.target;
             args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
             const auto maximum = static_cast<float>(row.maximum);  // as it was sent
-            const auto scale = static_cast<float>(args.gradient_scale / row.sum);
+            const auto scale = static_cast<float>(scale_of_all / row.sum);
             for (std::int64_t i = 0; i < width; i += kLanes) {
               const std::int64_t n = std::min(kLanes, width - i);
               store_up_to(logits + i, exp(load_up_to(logits + i, n) - maximum) * scale, n);
@@ -167,7 +185,7 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
             if (target < 0 || target >= width) continue;
             // p - 1 from the exact p: no cancellation on top of the polynomial's error.
             const double probability = std::exp(-above_target) / row.sum;
-            logits[target] = from_f32<T>(static_cast<float>((probability - 1.0) * args.gradient_scale));
+            logits[target] = from_f32<T>(static_cast<float>((probability - 1.0) * scale_of_all));
           }
         },
         width);
@@ -182,6 +200,7 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
   const std::int64_t blocks = (width + kMaximumBlock - 1) / kMaximumBlock;
   const std::int64_t converted_width = args.logits_NV.dtype == DType::f32 ? 0 : round_up(width, kLanes);
   scratch_.prepare(threads_for(rows * width), round_up(blocks, kLanes) + converted_width);
+  const double scale = gradient_scale(args.gradient_scale, args.counted_targets);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     for_ranges(
         rows,
@@ -190,16 +209,20 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
           float* const converted = maxima + round_up(blocks, kLanes);
           for (std::int64_t r = begin; r < end; ++r) {
             T* const logits = args.logits_NV.as<T>() + r * width;
+            if (targets[r] == kNoTarget) {
+              clear_row(logits, width, args.losses_N.as<float>()[r]);
+              continue;
+            }
             const double target = static_cast<double>(to_f32(logits[targets[r]]));
             SoftmaxRow row{.exponentials = converted, .maxima = maxima, .maximum = 0, .sum = 0};
             if constexpr (std::is_same_v<T, float>) row.exponentials = logits;
             exponentiate(logits, width, row);
             const double above_target = static_cast<double>(row.maximum) - target;
             args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
-            write_gradient(row, args.gradient_scale, logits, width);
+            write_gradient(row, scale, logits, width);
             // p - 1 from the exact p: no cancellation on top of the polynomial's error.
             const double probability = std::exp(-above_target) / row.sum;
-            logits[targets[r]] = from_f32<T>(static_cast<float>((probability - 1.0) * args.gradient_scale));
+            logits[targets[r]] = from_f32<T>(static_cast<float>((probability - 1.0) * scale));
           }
         },
         width);

@@ -149,14 +149,16 @@ struct LossResult {
   Values dlogits;
 };
 
+// A negative target: none.
 inline LossResult cross_entropy(const Values& logits, const Values& targets, RowsShape s, double gradient_scale) {
   LossResult r{Values(index(s.rows)), Values(logits.size())};
   for (std::int64_t i = 0; i < s.rows; ++i) {
+    const auto target = static_cast<std::int64_t>(targets[index(i)]);
+    if (target < 0) continue;
     double most = -INFINITY;
     for (std::int64_t j = 0; j < s.width; ++j) most = std::max(most, logits[index(i * s.width + j)]);
     double sum = 0.0;
     for (std::int64_t j = 0; j < s.width; ++j) sum += std::exp(logits[index(i * s.width + j)] - most);
-    const auto target = static_cast<std::int64_t>(targets[index(i)]);
     r.losses[index(i)] = std::log(sum) + most - logits[index(i * s.width + target)];
     for (std::int64_t j = 0; j < s.width; ++j) {
       const double p = std::exp(logits[index(i * s.width + j)] - most) / sum;

@@ -43,6 +43,23 @@ struct Softmax {
   }
 };
 
+// Over the targets that the device counted, where it did: infinite where there are none, and then no row asks.
+__device__ double gradient_scale_of(double gradient_scale, const double* counted_targets) {
+  return counted_targets == nullptr ? gradient_scale : gradient_scale / *counted_targets;
+}
+
+// Of a row without a target.
+template <class T>
+__device__ void clear_row(T* gradient, float* loss, std::int64_t width, Access access) {
+  constexpr int N = kVector<T>;
+  const float zeros[N] = {};
+  const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
+  for (std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N; first < width; first += step) {
+    store(gradient + first, width - first, access, zeros);
+  }
+  if (threadIdx.x == 0) *loss = 0.0F;
+}
+
 // What the columns of logits stand for.
 struct Columns {
   std::int64_t vocabulary;
@@ -55,16 +72,25 @@ Columns columns_of(const TokenRange& range, std::int64_t width, HostMailbox& mai
   return {vocabulary, range.first, mailbox.bad_token(HostMailbox::Reader::cross_entropy, vocabulary)};
 }
 
+const double* count_of(const TensorView& counted_targets) {
+  return counted_targets.defined() ? counted_targets.as<const double>() : nullptr;
+}
+
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     cross_entropy_kernel(float* losses, T* logits, const std::int32_t* targets, BadToken* bad_token, std::int64_t rows,
-                         std::int64_t width, double gradient_scale, Access access) {
+                         std::int64_t width, double scale_of_host, const double* counted_targets, Access access) {
   constexpr int N = kVector<T>;
+  const double gradient_scale = gradient_scale_of(scale_of_host, counted_targets);
   const std::int64_t mine = static_cast<std::int64_t>(threadIdx.x) * N;
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     T* const x = logits + row * width;
     const std::int32_t target = targets[row];
+    if (target == kNoTarget) {
+      clear_row(x, losses + row, width, access);
+      continue;
+    }
     const bool known = is_in(width, target);
     // Read by every thread before the reduction's barrier, after which it is overwritten.
     const double target_logit = known ? static_cast<double>(to_f32(x[target])) : 0.0;
@@ -115,7 +141,7 @@ __global__ void __launch_bounds__(kMostThreads)
     softmax = softmax.over_row();
     if (threadIdx.x != 0) continue;
     const std::int32_t target = targets[row];
-    if (!is_in(columns.vocabulary, target)) report_token(columns.bad_token, row, target);
+    if (target != kNoTarget && !is_in(columns.vocabulary, target)) report_token(columns.bad_token, row, target);
     const std::int64_t here = target - columns.first;
     statistics[row] = softmax.maximum;
     statistics[rows + row] = static_cast<float>(softmax.sum);
@@ -126,11 +152,18 @@ __global__ void __launch_bounds__(kMostThreads)
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     whole_kernel(float* losses, T* logits, const float* statistics, std::int64_t ranks, const std::int32_t* targets,
-                 Columns columns, std::int64_t rows, std::int64_t width, double gradient_scale, Access access) {
+                 Columns columns, std::int64_t rows, std::int64_t width, double scale_of_host,
+                 const double* counted_targets, Access access) {
   constexpr int N = kVector<T>;
+  const double gradient_scale = gradient_scale_of(scale_of_host, counted_targets);
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     T* const x = logits + row * width;
+    const std::int32_t target = targets[row];
+    if (target == kNoTarget) {
+      clear_row(x, losses + row, width, access);
+      continue;
+    }
     float maximum = -FLT_MAX;
     double sum = 0.0;
     double target_logit = 0.0;
@@ -142,7 +175,6 @@ __global__ void __launch_bounds__(kMostThreads)
       sum += static_cast<double>(of(rank, 1)) * exp(static_cast<double>(of(rank, 0)) - static_cast<double>(maximum));
       target_logit += static_cast<double>(of(rank, 2));
     }
-    const std::int32_t target = targets[row];
     const bool known = is_in(columns.vocabulary, target);
     const std::int64_t here = target - columns.first;
     const auto scale = static_cast<float>(gradient_scale / sum);
@@ -188,7 +220,7 @@ void CudaOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
            {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
            args.losses_N.as<float>(), args.logits_NV.as<T>(), args.statistics_R3N.as<const float>(),
            args.statistics_R3N.shape[0], args.targets_N.as<const std::int32_t>(), columns, rows, width,
-           args.gradient_scale, access_of({args.logits_NV.data}, width, kVector<T>));
+           args.gradient_scale, count_of(args.counted_targets), access_of({args.logits_NV.data}, width, kVector<T>));
   });
 }
 
@@ -200,7 +232,8 @@ void CudaOps::do_cross_entropy(const CrossEntropyArgs& args) {
     launch("cross_entropy", cross_entropy_kernel<T>,
            {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
            args.losses_N.as<float>(), args.logits_NV.as<T>(), args.targets_N.as<const std::int32_t>(), bad_token, rows,
-           width, args.gradient_scale, access_of({args.logits_NV.data}, width, kVector<T>));
+           width, args.gradient_scale, count_of(args.counted_targets),
+           access_of({args.logits_NV.data}, width, kVector<T>));
   });
 }
 

@@ -1,5 +1,6 @@
 #include "workloads/datasets/flat_tokens.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -50,14 +51,14 @@ void FlatTokens::read(std::int64_t begin, std::span<std::uint32_t> out) {
   }
 }
 
-std::vector<std::int32_t> FlatTokens::sequence(std::int64_t index) {
+std::vector<std::int32_t> FlatTokens::sequence(std::int64_t index, std::int64_t most) {
   std::array<std::uint64_t, 2> range{};
   starts_.read(index, range);
   if (range[0] > range[1] || range[1] > static_cast<std::uint64_t>(tokens())) {
     throw DatasetError(folder_ / "seq_starts", "sequence " + std::to_string(index) + " runs from " +
                                                    std::to_string(range[0]) + " to " + std::to_string(range[1]));
   }
-  std::vector<std::uint32_t> encoded(range[1] - range[0]);
+  std::vector<std::uint32_t> encoded(std::min(range[1] - range[0], static_cast<std::uint64_t>(most)));
   read(static_cast<std::int64_t>(range[0]), encoded);
   std::vector<std::int32_t> ids;
   ids.reserve(encoded.size());

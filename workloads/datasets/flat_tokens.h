@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,10 @@ class FlatTokens {
 
   // encoded_tokens[begin, begin + out.size()), no id above max_token_id. Throws DatasetError.
   void read(std::int64_t begin, std::span<std::uint32_t> out);
-  // The ids of one sequence. Throws DatasetError.
-  std::vector<std::int32_t> sequence(std::int64_t index);
+  // The ids of one sequence, or its first `most`. Throws DatasetError.
+  std::vector<std::int32_t> sequence(std::int64_t index, std::int64_t most = std::numeric_limits<std::int64_t>::max());
+  // seq_starts[begin, begin + out.size()), of sequences() + 1. Throws DatasetError.
+  void read_starts(std::int64_t begin, std::span<std::uint64_t> out) { starts_.read(begin, out); }
 
  private:
   std::filesystem::path folder_;

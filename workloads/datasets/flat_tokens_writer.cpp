@@ -9,6 +9,7 @@
 
 #include "workloads/datasets/blosc_codec.h"
 #include "workloads/datasets/dataset_error.h"
+#include "workloads/datasets/instruction_tokens.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::spec {
@@ -52,15 +53,18 @@ void flush_to_disk(const fs::path& folder) {
 
 }  // namespace
 
-FlatTokensWriter::Arrays::Arrays(const fs::path& split_folder, std::int64_t chunk_elements)
+FlatTokensWriter::Arrays::Arrays(const fs::path& split_folder, const FlatTokensOptions& options)
     : folder(split_folder),
-      encoded(folder / "encoded_tokens", layout(chunk_elements)),
-      starts(folder / "seq_starts", layout(chunk_elements)) {}
+      encoded(folder / "encoded_tokens", layout(options.chunk_elements)),
+      starts(folder / "seq_starts", layout(options.chunk_elements)) {
+  if (options.prompts == Prompts::counted) prompts.emplace(folder / kPromptArray, layout(options.chunk_elements));
+}
 
 void FlatTokensWriter::Arrays::finish(std::int32_t max_token_id) {
   starts.append(static_cast<std::uint64_t>(encoded.size()));
   encoded.finish();
   starts.finish();
+  if (prompts) prompts->finish();
   write_group(folder);
   write_integer_attribute(folder, "max_token_id", max_token_id);
 }
@@ -68,8 +72,8 @@ void FlatTokensWriter::Arrays::finish(std::int32_t max_token_id) {
 FlatTokensWriter::FlatTokensWriter(FlatTokensOptions options)
     : options_(std::move(options)),
       beside_(fresh_folder(named(options_.dataset))),
-      train_(beside_ / kTrainSplit, options_.chunk_elements),
-      validation_(beside_ / kValidationSplit, options_.chunk_elements) {}
+      train_(beside_ / kTrainSplit, options_),
+      validation_(beside_ / kValidationSplit, options_) {}
 
 FlatTokensWriter::~FlatTokensWriter() {
   std::error_code ignored;  // after finish() there is nothing under this name
@@ -77,13 +81,30 @@ FlatTokensWriter::~FlatTokensWriter() {
 }
 
 void FlatTokensWriter::append(Split split, std::span<const std::int32_t> ids) {
+  if (options_.prompts != Prompts::none) throw DatasetError(options_.dataset, "its sequences need prompts");
   if (ids.empty()) throw DatasetError(options_.dataset, "a sequence has at least one token");
+  write(split == Split::train ? train_ : validation_, ids);
+}
+
+void FlatTokensWriter::append(Split split, std::span<const std::int32_t> prompt,
+                              std::span<const std::int32_t> completion) {
+  if (options_.prompts != Prompts::counted) throw DatasetError(options_.dataset, "its sequences have no prompts");
+  if (prompt.empty() || completion.empty()) {
+    throw DatasetError(options_.dataset, "a prompt and its completion have at least one token each");
+  }
+  std::vector<std::int32_t> ids(prompt.begin(), prompt.end());
+  ids.insert(ids.end(), completion.begin(), completion.end());
+  Arrays& to = split == Split::train ? train_ : validation_;
+  write(to, ids);
+  to.prompts->append(static_cast<std::uint32_t>(prompt.size()));
+}
+
+void FlatTokensWriter::write(Arrays& to, std::span<const std::int32_t> ids) {
   for (const auto id : ids) {
     if (id >= 0 && id <= options_.max_token_id) continue;
     throw DatasetError(options_.dataset, "token " + std::to_string(id) + " is not from 0 to max_token_id " +
                                              std::to_string(options_.max_token_id));
   }
-  Arrays& to = split == Split::train ? train_ : validation_;
   to.starts.append(static_cast<std::uint64_t>(to.encoded.size()));
   to.encoded.append(encode_first_token(ids.front()));
   for (const auto id : ids.subspan(1)) to.encoded.append(encode_token(id));

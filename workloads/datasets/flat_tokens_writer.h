@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include "workloads/datasets/flat_tokens.h"
@@ -10,11 +11,14 @@
 namespace perfbench::spec {
 
 enum class Split { train, validation };
+// counted: of each sequence how long its prompt is (instruction_tokens.h).
+enum class Prompts { none, counted };
 
 struct FlatTokensOptions {
   std::filesystem::path dataset;  // must not exist yet
   std::int32_t max_token_id = 0;
   std::int64_t chunk_elements = std::int64_t{1} << 16;
+  Prompts prompts = Prompts::none;
 };
 
 // The data set appears under its name when it is whole: it is written beside it and renamed by finish(). Without
@@ -27,8 +31,10 @@ class FlatTokensWriter {
   FlatTokensWriter(const FlatTokensWriter&) = delete;
   FlatTokensWriter& operator=(const FlatTokensWriter&) = delete;
 
-  // At least one id, each from 0 to max_token_id. Throws DatasetError.
+  // At least one id, each from 0 to max_token_id. Without prompts. Throws DatasetError.
   void append(Split split, std::span<const std::int32_t> ids);
+  // With prompts: at least one id of each. Throws DatasetError.
+  void append(Split split, std::span<const std::int32_t> prompt, std::span<const std::int32_t> completion);
   void finish();
 
   std::int64_t tokens(Split split) const { return arrays(split).encoded.size(); }
@@ -36,14 +42,16 @@ class FlatTokensWriter {
 
  private:
   struct Arrays {
-    Arrays(const std::filesystem::path& folder, std::int64_t chunk_elements);
+    Arrays(const std::filesystem::path& folder, const FlatTokensOptions& options);
     void finish(std::int32_t max_token_id);
 
     std::filesystem::path folder;
     ZarrWriter<std::uint32_t> encoded;
     ZarrWriter<std::uint64_t> starts;
+    std::optional<ZarrWriter<std::uint32_t>> prompts;
   };
   const Arrays& arrays(Split split) const { return split == Split::train ? train_ : validation_; }
+  void write(Arrays& to, std::span<const std::int32_t> ids);
 
   FlatTokensOptions options_;
   std::filesystem::path beside_;

@@ -1,0 +1,52 @@
+// Prompts and their completions: a flat-tokens data set (flat_tokens.h) whose sequences are documents, with one array
+// more in each split.
+//
+//   DIR/train/prompt_tokens/    u32[sequences], how many of a document's first tokens are its prompt: from 1 on, and
+//                               fewer than the document has
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "workloads/datasets/flat_tokens.h"
+#include "workloads/datasets/zarr_array.h"
+
+namespace perfbench::spec {
+
+inline constexpr std::string_view kPromptArray = "prompt_tokens";
+
+// Whether the split has prompts, sound or not.
+bool has_prompts(const std::filesystem::path& dataset, std::string_view split);
+
+// One split. Not for several threads at once.
+class InstructionTokens {
+ public:
+  // Throws DatasetError when it is not such a data set, or has a document without prompt or without completion: by its
+  // number, from 0.
+  InstructionTokens(const std::filesystem::path& dataset, std::string_view split);
+
+  struct Document {
+    std::vector<std::int32_t> ids;
+    std::int64_t prompt_tokens = 0;
+  };
+  // A document, or its first `most` ids, of which the prompt may be more. Throws DatasetError.
+  Document document(std::int64_t index, std::int64_t most = std::numeric_limits<std::int64_t>::max());
+
+  std::int64_t documents() const { return tokens_.sequences(); }
+  std::int32_t max_token_id() const { return tokens_.max_token_id(); }
+  std::int64_t prompt_tokens() const { return prompt_tokens_; }  // of all documents
+
+ private:
+  void check_documents();
+  void check(std::int64_t document, std::uint64_t tokens, std::uint64_t prompt) const;
+
+  std::filesystem::path prompt_array_;
+  FlatTokens tokens_;
+  ZarrReader<std::uint32_t> prompts_;
+  std::int64_t prompt_tokens_ = 0;
+};
+
+}  // namespace perfbench::spec

@@ -38,13 +38,14 @@ class FlatTokensSource final : public TokenSource {
     }
   }
 
-  void read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
+  TokenCounts read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
     const std::int64_t first = first_sequence(run_, place);
     const auto length = as_size(run_.seq_len);
     for (std::int64_t b = 0; b < run_.microbatch(); ++b) {
       const auto at = as_size(b) * length;
       read_window(window_of(first + b), tokens.subspan(at, length), targets.subspan(at, length));
     }
+    return {.targets = static_cast<std::int64_t>(targets.size())};
   }
 
  private:

@@ -9,7 +9,7 @@ class SyntheticTokens final : public TokenSource {
   explicit SyntheticTokens(const spec::RunSpec& run)
       : run_(run), stream_(static_cast<std::uint64_t>(run.data.seed), "synthetic_tokens") {}
 
-  void read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
+  TokenCounts read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
     const std::int64_t t_count = run_.seq_len;
     const std::int64_t first = first_sequence(run_, place);
     for (std::int64_t b = 0; b < run_.microbatch(); ++b) {
@@ -19,6 +19,7 @@ class SyntheticTokens final : public TokenSource {
         targets[at] = token(first + b, t + 1);
       }
     }
+    return {.targets = static_cast<std::int64_t>(targets.size())};
   }
 
  private:

@@ -17,12 +17,19 @@ struct BatchPlace {
   std::int64_t shard = 0;
 };
 
+// Of the positions of a batch.
+struct TokenCounts {
+  std::int64_t targets = 0;  // all but kNoTarget
+  std::int64_t padding = 0;  // hold no token
+};
+
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  // Fills tokens and targets [microbatch * seq_len], row-major [B, T]; targets are the tokens one position on. Throws
-  // BadInput.
-  virtual void read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) = 0;
+  // Fills tokens and targets [microbatch * seq_len], row-major [B, T]; targets are the tokens one position on, or
+  // kNoTarget in a run that counts them (RunSpec::counts_targets). Throws BadInput.
+  virtual TokenCounts read(const BatchPlace& place, std::span<std::int32_t> tokens,
+                           std::span<std::int32_t> targets) = 0;
 };
 
 // Global index of the first sequence of a microbatch: step k holds sequences [k*global_batch, (k+1)*global_batch),

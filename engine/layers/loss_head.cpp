@@ -5,13 +5,22 @@
 namespace perfbench::engine {
 namespace {
 
+// Of the step's mean loss by a token's. 1 where the device divides by what it has counted.
+double gradient_scale(const LossHeadArgs& args) {
+  const auto& run = args.shared.run;
+  return args.counted_targets.defined() ? 1.0 : 1.0 / static_cast<double>(run.global_batch * run.seq_len);
+}
+
 // Losses, and the gradient in the logits' place.
 void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView targets_C, TensorView losses_C) {
   const Context& context = args.shared.context;
   const auto& tp = args.shared.tensor_parallel;
   if (tp.ranks() == 1) {
-    context.ops.cross_entropy(
-        {.losses_N = losses_C, .logits_NV = logits_CV, .targets_N = targets_C, .gradient_scale = args.gradient_scale});
+    context.ops.cross_entropy({.losses_N = losses_C,
+                               .logits_NV = logits_CV,
+                               .targets_N = targets_C,
+                               .gradient_scale = gradient_scale(args),
+                               .counted_targets = args.counted_targets});
     return;
   }
   const std::int64_t rows = logits_CV.shape[0];
@@ -29,7 +38,8 @@ void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView ta
                                    .statistics_R3N = all,
                                    .targets_N = targets_C,
                                    .range = args.shared.tokens,
-                                   .gradient_scale = args.gradient_scale});
+                                   .gradient_scale = gradient_scale(args),
+                                   .counted_targets = args.counted_targets});
 }
 
 // The rows of the buffer become the gradient by them.

@@ -17,10 +17,10 @@ struct LossHeadArgs {
   ParameterPlace unembedding_VM;
   const GradientTarget& head_gradients;
   const GradientTarget& unembedding_gradients;
-  TensorView x_RM;              // the last layer's output
-  TensorView targets_N;         // i32
-  TensorView loss_sum;          // f64 [1], accumulated
-  double gradient_scale = 1.0;  // 1 / tokens of the global batch
+  TensorView x_RM;                  // the last layer's output
+  TensorView targets_N;             // i32
+  TensorView loss_sum;              // f64 [1], accumulated
+  TensorView counted_targets = {};  // f64 [1], of the step; undefined where every token has a target
 };
 
 // dx_RM. The time of the backward products is booked to Phase::backward.

@@ -185,7 +185,7 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights we
                             .x_RM = x_RM,
                             .targets_N = batch.targets_N,
                             .loss_sum = batch.loss_sum,
-                            .gradient_scale = 1.0 / static_cast<double>(run_.global_batch * run_.seq_len)});
+                            .counted_targets = batch.counted_targets});
   if (tied) {
     // The lookup of positions has not contributed yet; its rows must not hold another buffer's old values.
     const TensorView dposition = embedding_gradients.gradient(embedding_->positions);

@@ -24,6 +24,7 @@ class Decoder {
     TensorView tokens_N;   // where the chunk embeds
     TensorView targets_N;  // where it has the head
     TensorView loss_sum;
+    TensorView counted_targets = {};  // f64 [1], of the step, in a run that counts them
   };
   // What waits between the two, of one chunk and microbatch.
   struct State {

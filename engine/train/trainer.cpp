@@ -25,9 +25,16 @@ Tensor make_workspace(Context& context, const spec::RunSpec& run) {
   return made;
 }
 
-// Each has the loss of its sequences, in a pipeline the last stage; the others add zero. What experts add up is of the
-// layers of each stage.
+// Each has the loss of its sequences and counts their targets, in a pipeline the last stage; the others add zero. What
+// experts add up is of the layers of each stage.
 constexpr AxisSet kLossAxes = kDataAxes.with(Axis::pp);
+
+constexpr std::int64_t kCounts = 2;
+
+Tensor make_counts(Context& context, const spec::RunSpec& run) {
+  if (!run.counts_targets()) return {};
+  return Tensor(context.memory, {"token_counts", MemoryScope::workspace, DType::f64, Shape{kCounts}});
+}
 
 bool keeps_bf16_weights(const Context& context, const spec::RunSpec& run) {
   return context.compute == DType::bf16 && run.bf16_weights == spec::Bf16Weights::kept;
@@ -77,6 +84,7 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       store_(context, run, init, keeps_bf16_weights(context, run)),
       sums_(context.memory,
             {"step_sums", MemoryScope::workspace, DType::f64, Shape{run.model.moe.n_experts > 0 ? 3 : 1}}),
+      counts_(make_counts(context, run)),
       decoder_(context, run, store_, expert_totals()),
       pipeline_(context, run, decoder_),
       optimizer_(context, run.optimizer) {
@@ -93,44 +101,62 @@ bool Trainer::reads_data() const {
 }
 
 void Trainer::load(std::int64_t step) {
-  if (!reads_data()) return;
+  if (!reads_data() && !counts_.defined()) return;
   PhaseClock::Scope scope(context_.clock, Phase::data);
+  TokenCounts counts;
+  if (reads_data()) counts = load_tokens(step);
+  if (!counts_.defined()) return;
+  if (!store_.chunks().back().has_head) counts = {};
+  const std::array<double, kCounts> of_rank{static_cast<double>(counts.targets), static_cast<double>(counts.padding)};
+  context_.ops.upload(counts_, of_rank.data());
+}
+
+TokenCounts Trainer::load_tokens(std::int64_t step) {
+  TokenCounts counts;
   if (source_ != nullptr) {
     const auto count = static_cast<std::size_t>(microbatch_tokens());
     const std::int64_t shard = context_.collectives.mesh().index(kDataAxes);
     for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
       const auto first = static_cast<std::size_t>(m) * count;
-      source_->read({.step = step, .microbatch = m, .shard = shard}, std::span(host_tokens_).subspan(first, count),
-                    std::span(host_targets_).subspan(first, count));
+      const auto of_microbatch =
+          source_->read({.step = step, .microbatch = m, .shard = shard}, std::span(host_tokens_).subspan(first, count),
+                        std::span(host_targets_).subspan(first, count));
+      counts.targets += of_microbatch.targets;
+      counts.padding += of_microbatch.padding;
     }
   }
   context_.ops.upload(tokens_, host_tokens_.data());
   context_.ops.upload(targets_, host_targets_.data());
+  return counts;
 }
 
 Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
   const auto of = [&](const Tensor& all) {
     return all.defined() ? all.view().slice(index * microbatch_tokens(), Shape{microbatch_tokens()}) : TensorView{};
   };
-  return {.tokens_N = of(tokens_), .targets_N = of(targets_), .loss_sum = loss_sum()};
+  return {.tokens_N = of(tokens_),
+          .targets_N = of(targets_),
+          .loss_sum = loss_sum(),
+          .counted_targets = counts_.defined() ? counts_.view().slice(0, Shape{1}) : TensorView{}};
 }
 
 // From here to the end of the update the host tells the device nothing that differs from step to step and waits for
 // nothing that it computes, so a device may run behind it.
 void Trainer::train() {
   context_.ops.fill(sums_, 0.0);
+  if (counts_.defined()) sum_over_ranks(counts_, Phase::exposed_comm);
   pipeline_.run([this](std::int64_t m) { return microbatch(m); });
   // Here the stages meet: who has ended early waits as it did before it could begin.
-  if (in_pipeline()) sum_over_ranks(Phase::bubble);
+  if (in_pipeline()) sum_over_ranks(sums_, Phase::bubble);
   decoder_.gatherer().finish_gradients();
   optimizer_.update(store_);
-  if (!in_pipeline()) sum_over_ranks(Phase::exposed_comm);
+  if (!in_pipeline()) sum_over_ranks(sums_, Phase::exposed_comm);
 }
 
-void Trainer::sum_over_ranks(Phase phase) {
+void Trainer::sum_over_ranks(TensorView sums, Phase phase) {
   if (context_.collectives.mesh().size(kLossAxes) == 1) return;
   PhaseClock::Scope scope(context_.clock, phase);
-  context_.collectives.all_reduce(kLossAxes, sums_, Lane::in_line).wait();
+  context_.collectives.all_reduce(kLossAxes, sums, Lane::in_line).wait();
 }
 
 ExpertTotals Trainer::expert_totals() const {
@@ -141,9 +167,19 @@ ExpertTotals Trainer::expert_totals() const {
 Trainer::Sums Trainer::read_sums() {
   std::array<double, 3> sums{};  // 0 where the model has no experts
   context_.ops.read_f64(std::span(sums).first(static_cast<std::size_t>(sums_.view().elements())), sums_);
-  return {.loss = sums[0] / static_cast<double>(run_.global_batch * run_.seq_len),
+  const TokenCounts tokens = read_counts();
+  const std::int64_t counted = counts_.defined() ? tokens.targets : run_.global_batch * run_.seq_len;
+  return {.loss = counted > 0 ? sums[0] / static_cast<double>(counted) : 0.0,
           .balance_loss = sums[1] / static_cast<double>(run_.global_batch),
-          .dropped_choices = static_cast<std::int64_t>(sums[2])};
+          .dropped_choices = static_cast<std::int64_t>(sums[2]),
+          .tokens = tokens};
+}
+
+TokenCounts Trainer::read_counts() {
+  if (!counts_.defined()) return {};
+  std::array<double, kCounts> counts{};
+  context_.ops.read_f64(counts, counts_);
+  return {.targets = static_cast<std::int64_t>(counts[0]), .padding = static_cast<std::int64_t>(counts[1])};
 }
 
 void Trainer::require_none_dropped(std::int64_t dropped_choices) const {
@@ -188,7 +224,9 @@ spec::StepRecord Trainer::step(std::int64_t step) {
           .peak = context_.memory.ledger().peaks(),
           .bubble_ns = clock.phase_ns(Phase::bubble),
           .balance_loss = sums.balance_loss,
-          .dropped_choices = sums.dropped_choices};
+          .dropped_choices = sums.dropped_choices,
+          .loss_tokens = sums.tokens.targets,
+          .padding_tokens = sums.tokens.padding};
 }
 
 }  // namespace perfbench::engine

@@ -38,19 +38,22 @@ class Trainer {
     double loss = 0;
     double balance_loss = 0;
     std::int64_t dropped_choices = 0;
+    TokenCounts tokens;  // where the run counts them
   };
 
   std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
   bool in_pipeline() const { return run_.mesh.pp() > 1; }
   bool reads_data() const;
   void load(std::int64_t step);
+  TokenCounts load_tokens(std::int64_t step);
   Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
-  void sum_over_ranks(Phase phase);
+  void sum_over_ranks(TensorView sums, Phase phase);
   // Of sums_, in their order; the last two where the model has experts.
   TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
   ExpertTotals expert_totals() const;
   Sums read_sums();
+  TokenCounts read_counts();
   void require_none_dropped(std::int64_t dropped_choices) const;
 
   Context& context_;
@@ -58,7 +61,8 @@ class Trainer {
   TokenSource* source_;
   Tensor workspace_;  // of the operations, where the backend needs one
   ParameterStore store_;
-  Tensor sums_;  // f64, of all microbatches
+  Tensor sums_;    // f64, of all microbatches
+  Tensor counts_;  // f64 [2], of all microbatches: targets and padding, in a run that counts them
   Decoder decoder_;
   Pipeline pipeline_;
   AdamwOptimizer optimizer_;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/engine/masked_tokens.h"
 #include "tests/engine/training_backend.h"
 
 namespace perfbench::engine {
@@ -15,15 +17,19 @@ struct TrainedStep {
   double grad_norm = 0;
   double balance_loss = 0;
   std::int64_t dropped_choices = 0;
+  std::int64_t loss_tokens = 0;
+  std::int64_t padding_tokens = 0;
 };
+
+using MakeTokens = std::function<std::unique_ptr<TokenSource>(const spec::RunSpec&)>;
 
 // One rank's training on the backend under test, step by step.
 class TrainingRun {
  public:
-  TrainingRun(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives)
+  TrainingRun(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives,
+              const MakeTokens& tokens = tokens_of)
       : run_(on_device_under_test(run)),
-        assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .tokens = make_token_source(run_)}) {
-  }
+        assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .tokens = tokens(run_)}) {}
 
   explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, init_rule(run), make_single_collectives()) {}
 
@@ -33,7 +39,8 @@ class TrainingRun {
     std::vector<TrainedStep> steps;
     for (std::int64_t i = 0; i < run_.steps; ++i) {
       const auto record = step();
-      steps.push_back({record.loss, record.grad_norm, record.balance_loss, record.dropped_choices});
+      steps.push_back({record.loss, record.grad_norm, record.balance_loss, record.dropped_choices, record.loss_tokens,
+                       record.padding_tokens});
     }
     return steps;
   }

@@ -50,8 +50,10 @@ struct StepRecord {
   std::int64_t optimizer_ns = 0;
   std::int64_t other_ns = 0;
   std::int64_t tokens = 0;  // of all ranks
-  double loss = 0;          // mean cross-entropy in nats over all ranks' tokens; NaN or infinite in a run that diverged
-  double grad_norm = 0;     // global, before clipping; may be no finite number either (finiteness.h)
+  // Mean cross-entropy in nats over all ranks' tokens that have a loss (Task), 0 where none has; NaN or infinite in a
+  // run that diverged.
+  double loss = 0;
+  double grad_norm = 0;  // global, before clipping; may be no finite number either (finiteness.h)
   double learning_rate = 0;
   std::int64_t probe_ns = 0;  // time of the fixed noise-probe loop run before the step, outside wall_ns
   MemoryPeaks peak;
@@ -84,7 +86,10 @@ struct StepRecord {
     f(Field{"bubble_ns", "waiting for other stages of a pipeline", 0}.omitted_at_default(), self.bubble_ns);
     f(Field{"balance_loss", "auxiliary loss of experts before its weight"}.omitted_at_default(), self.balance_loss);
     f(Field{"dropped_choices", "choices of experts that found no slot", 0}.omitted_at_default(), self.dropped_choices);
-    f(Field{"loss_tokens", "tokens whose loss counts", 0}.omitted_at_default().null_at_default(), self.loss_tokens);
+    f(Field{"loss_tokens", "tokens whose loss counts, where a run counts them", 0}
+          .omitted_at_default()
+          .null_at_default(),
+      self.loss_tokens);
     f(Field{"padding_tokens", "tokens that fill up the batch", 0}.omitted_at_default().null_at_default(),
       self.padding_tokens);
   }

@@ -59,6 +59,14 @@ struct EnumNames<SavePlace> {
                                      std::pair{SavePlace::offload, "offload"}};
 };
 
+// pretrain: every position has a loss. sft (supervised fine-tuning): those that complete a prompt have, and a step's
+// loss is the mean over them.
+enum class Task { pretrain, sft };
+template <>
+struct EnumNames<Task> {
+  static constexpr std::array kNames{std::pair{Task::pretrain, "pretrain"}, std::pair{Task::sft, "sft"}};
+};
+
 enum class DataKind { synthetic, flat_tokens };
 template <>
 struct EnumNames<DataKind> {
@@ -140,9 +148,12 @@ struct RunSpec {
   double expert_buffer_factor = 2.0;
   bool device_graphs = true;  // cuda: a step (scan: a layer) is one graph and not hundreds of launches
   bool deterministic = true;  // cuda: equal bits with every repetition; false: faster where that costs
+  Task task = Task::pretrain;
   DataSpec data;
   OptimizerSpec optimizer;
 
+  // Otherwise each has a loss.
+  constexpr bool counts_targets() const { return task == Task::sft; }
   constexpr std::int64_t sequences_per_rank() const { return global_batch / mesh.data_shards(); }
   constexpr std::int64_t microbatch() const { return sequences_per_rank() / grad_accum; }
 
@@ -196,6 +207,7 @@ struct RunSpec {
             "order"}
           .omitted_at_default(),
       self.deterministic);
+    f(Field{"task", "pretrain, or sft: a loss where a prompt is completed"}.omitted_at_default(), self.task);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
   }

@@ -5,26 +5,21 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/data/dataset_input.h"
 #include "engine/data/token_source.h"
 #include "engine/data/window_order.h"
-#include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
 
 namespace perfbench::engine {
 namespace {
 
-spec::FlatTokens open(const spec::RunSpec& run) {
-  try {
-    return spec::FlatTokens(run.data.path, run.data.split);
-  } catch (const spec::DatasetError& e) {
-    throw BadInput(e.what());
-  }
-}
-
 class FlatTokensSource final : public TokenSource {
  public:
   explicit FlatTokensSource(const spec::RunSpec& run)
-      : run_(run), data_(open(run)), windows_(data_.tokens() / run.seq_len), encoded_(as_size(run.seq_len)) {
+      : run_(run),
+        data_(from_dataset([&] { return spec::FlatTokens(run.data.path, run.data.split); })),
+        windows_(data_.tokens() / run.seq_len),
+        encoded_(as_size(run.seq_len)) {
     const std::string where = run.data.path + "/" + run.data.split;
     if (data_.max_token_id() >= run.model.vocab_size) {
       throw BadInput(where + ": max_token_id is " + std::to_string(data_.max_token_id()) + ", but the vocabulary of " +
@@ -43,7 +38,8 @@ class FlatTokensSource final : public TokenSource {
     const auto length = as_size(run_.seq_len);
     for (std::int64_t b = 0; b < run_.microbatch(); ++b) {
       const auto at = as_size(b) * length;
-      read_window(window_of(first + b), tokens.subspan(at, length), targets.subspan(at, length));
+      const auto window = window_of(first + b, windows_, static_cast<std::uint64_t>(run_.data.seed));
+      read_window(window, tokens.subspan(at, length), targets.subspan(at, length));
     }
     return {.targets = static_cast<std::int64_t>(targets.size())};
   }
@@ -51,18 +47,8 @@ class FlatTokensSource final : public TokenSource {
  private:
   static std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-  // After the last window a new epoch begins, in another order.
-  std::int64_t window_of(std::int64_t sequence) const {
-    const WindowOrder order(windows_, static_cast<std::uint64_t>(run_.data.seed), sequence / windows_);
-    return order.at(sequence % windows_);
-  }
-
   void read_window(std::int64_t window, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) {
-    try {
-      data_.read(window * run_.seq_len, encoded_);
-    } catch (const spec::DatasetError& e) {
-      throw BadInput(e.what());
-    }
+    from_dataset([&] { data_.read(window * run_.seq_len, encoded_); });
     std::int32_t before = 0;
     for (std::size_t t = 0; t < encoded_.size(); ++t) {
       tokens[t] = spec::starts_sequence(encoded_[t]) ? 0 : before;

@@ -44,6 +44,12 @@ std::unique_ptr<TokenSource> make_synthetic_tokens(const spec::RunSpec& run);
 // Throws BadInput when the data set cannot be read, has tokens beyond the vocabulary or less than one window.
 std::unique_ptr<TokenSource> make_flat_tokens(const spec::RunSpec& run);
 
+// One document of the split run.data names a row: its first seq_len + 1 tokens, behind them 0s as padding, in an order
+// keyed by run.data.seed, a new one each epoch. A position whose next token is of the prompt, or padding, has no
+// target. Throws BadInput when the data set cannot be read, has no document, or one without prompt or completion, or
+// with a token beyond the vocabulary.
+std::unique_ptr<TokenSource> make_instruction_tokens(const spec::RunSpec& run);
+
 // By run.data.kind.
 std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run);
 

@@ -52,4 +52,9 @@ class WindowOrder {
   std::array<std::uint64_t, kRounds> keys_{};
 };
 
+// The window of the i-th sequence of a run. After the last window a new epoch begins, in another order.
+inline std::int64_t window_of(std::int64_t sequence, std::int64_t windows, std::uint64_t seed) {
+  return WindowOrder(windows, seed, sequence / windows).at(sequence % windows);
+}
+
 }  // namespace perfbench::engine

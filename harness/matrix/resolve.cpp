@@ -164,7 +164,7 @@ void Resolver::apply_loss_chunk(Resolved& resolved) {
 // there is such a thing there, what a command line says from the current one.
 void Resolver::apply_data_path(Resolved& resolved) const {
   auto& path = resolved.run.data.path;
-  if (resolved.run.data.kind != spec::DataKind::flat_tokens || path.empty()) return;
+  if (resolved.run.data.kind == spec::DataKind::synthetic || path.empty()) return;
   const auto given = resolved.in_force.find("data.path");
   const bool by_file = given != resolved.in_force.end() && given->second->origin.command_line.empty();
   const auto beside_file = fs::absolute(fs::path(document_.file()).parent_path() / path);

@@ -80,6 +80,27 @@ TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
 }
 
+TEST(Validate, FineTuningNeedsDataThatHasPrompts) {
+  const auto with = [](Task task, DataKind kind) {
+    return mistake([=](RunSpec& r) {
+      r.task = task;
+      r.data.kind = kind;
+      r.data.path = "set";
+    });
+  };
+  EXPECT_EQ(with(Task::sft, DataKind::instruction), "no error");
+  EXPECT_THAT(with(Task::sft, DataKind::synthetic),
+              StartsWith("/data/kind: task: sft needs data that has prompts, found data.kind: synthetic; use "));
+  EXPECT_THAT(with(Task::sft, DataKind::flat_tokens), StartsWith("/data/kind: "));
+  EXPECT_THAT(with(Task::pretrain, DataKind::instruction), StartsWith("/task: data.kind: instruction has prompts"));
+  EXPECT_EQ(with(Task::pretrain, DataKind::flat_tokens), "no error");
+  EXPECT_THAT(mistake([](RunSpec& r) {
+                r.task = Task::sft;
+                r.data.kind = DataKind::instruction;
+              }),
+              StartsWith("/data/path: instruction data needs"));
+}
+
 TEST(Validate, ALearnedPositionTableBoundsTheSequence) {
   EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no end
   EXPECT_THAT(mistake([](RunSpec& r) {

@@ -67,23 +67,25 @@ struct EnumNames<Task> {
   static constexpr std::array kNames{std::pair{Task::pretrain, "pretrain"}, std::pair{Task::sft, "sft"}};
 };
 
-enum class DataKind { synthetic, flat_tokens };
+// instruction: prompts and their completions, one document a sequence.
+enum class DataKind { synthetic, flat_tokens, instruction };
 template <>
 struct EnumNames<DataKind> {
   static constexpr std::array kNames{std::pair{DataKind::synthetic, "synthetic"},
-                                     std::pair{DataKind::flat_tokens, "flat_tokens"}};
+                                     std::pair{DataKind::flat_tokens, "flat_tokens"},
+                                     std::pair{DataKind::instruction, "instruction"}};
 };
 
 struct DataSpec {
   DataKind kind = DataKind::synthetic;
-  std::string path;             // flat_tokens: the zarr group
-  std::string split = "train";  // flat_tokens: train or validation
+  std::string path;             // not synthetic: the zarr group
+  std::string split = "train";  // not synthetic: train or validation
   std::int64_t seed = 1234;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
-    f(Field{"kind", "synthetic or flat_tokens"}, self.kind);
-    f(Field{"path", "folder of a flat-tokens dataset"}, self.path);
+    f(Field{"kind", "synthetic, flat_tokens or instruction"}, self.kind);
+    f(Field{"path", "folder of a flat-tokens dataset, of instruction with prompts"}, self.path);
     f(Field{"split", "train or validation"}, self.split);
     f(Field{"seed", "order of the data", 0}.uncounted(), self.seed);
   }

@@ -135,6 +135,24 @@ void check_experts(const MoeSpec& moe) {
   }
 }
 
+void check_data(const RunSpec& run) {
+  const auto& data = run.data;
+  const std::string kind(enum_name(data.kind));
+  if (data.kind != DataKind::synthetic && data.path.empty()) {
+    reject("/data/path", kind + " data needs the path of a dataset (perfbench data prepare makes one)");
+  }
+  if (data.kind != DataKind::synthetic && data.split != "train" && data.split != "validation") {
+    reject("/data/split", "split is '" + data.split + "', it must be train or validation");
+  }
+  if (run.task == Task::sft && data.kind != DataKind::instruction) {
+    reject("/data/kind", "task: sft needs data that has prompts, found data.kind: " + kind +
+                             "; use instruction (perfbench data prepare --format jsonl makes such data)");
+  }
+  if (run.task != Task::sft && data.kind == DataKind::instruction) {
+    reject("/task", "data.kind: instruction has prompts, which have no loss, and padding; use task: sft");
+  }
+}
+
 void check_expert_parallel(const RunSpec& run) {
   const std::int64_t ep = run.mesh.ep();
   const auto& moe = run.model.moe;
@@ -228,12 +246,7 @@ void validate(const RunSpec& run) {
   check_tensor_parallel(run);
   check_expert_parallel(run);
   check_pipeline(run);
-  if (run.data.kind == DataKind::flat_tokens && run.data.path.empty()) {
-    reject("/data/path", "flat_tokens data needs the path of a dataset (perfbench data prepare makes one)");
-  }
-  if (run.data.kind == DataKind::flat_tokens && run.data.split != "train" && run.data.split != "validation") {
-    reject("/data/split", "split is '" + run.data.split + "', it must be train or validation");
-  }
+  check_data(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
                             " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +

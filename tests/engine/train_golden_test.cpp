@@ -71,6 +71,10 @@ TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
       EXPECT_NEAR(record.loss, golden_.at("loss")[at].get<double>(), loss_tolerance) << "step " << i;
       EXPECT_NEAR(record.grad_norm, golden_.at("gradient_norm")[at].get<double>(), norm_tolerance) << "step " << i;
       EXPECT_DOUBLE_EQ(record.learning_rate, golden_.at("learning_rate")[at].get<double>());
+      if (run_.counts_targets()) {
+        EXPECT_EQ(record.loss_tokens, golden_.at("loss_tokens")[at].get<std::int64_t>()) << "step " << i;
+        EXPECT_EQ(record.padding_tokens, golden_.at("padding_tokens")[at].get<std::int64_t>()) << "step " << i;
+      }
       if (run_.model.moe.n_experts == 0) continue;
       EXPECT_EQ(record.dropped_choices, golden_.at("dropped_choices")[at].get<std::int64_t>()) << "step " << i;
       EXPECT_NEAR(record.balance_loss, golden_.at("auxiliary_loss")[at].get<double>(),
@@ -93,8 +97,8 @@ TEST_P(Golden, EveryParametersGradientHasTheRightNorm) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Golden,
                          testing::Values("gpt-tiny", "gpt-tiny-accum2", "llama-tiny", "llama31-tiny", "qwen-tiny",
-                                         "qwen3-tiny", "llama-tiny-geglu", "moe-tiny", "moe-tiny-capacity",
-                                         "gshard-tiny"),
+                                         "qwen3-tiny", "llama-tiny-geglu", "llama-tiny-sft", "moe-tiny",
+                                         "moe-tiny-capacity", "gshard-tiny"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -12,7 +12,7 @@ import torch
 
 from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters
 from routing import MoeConfig
-from streams import synthetic_tokens
+from streams import documents, synthetic_tokens
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 FORMAT_VERSION = 1
@@ -24,7 +24,7 @@ CHECK_RELATIVE = 1e-10
 CHECK_ABSOLUTE = 1e-10
 
 # The same in fp32 and fp64: parameters start as fp32 numbers, and no choice of an expert hangs on rounding.
-EXACT = ("initial_parameter_norm", "dropped_choices")
+EXACT = ("initial_parameter_norm", "dropped_choices", "loss_tokens", "padding_tokens")
 
 # An fp32 program may be off by this multiple of what the fp32 runs here are (README.md).
 OTHER_ORDERS = 8
@@ -104,6 +104,7 @@ RUNS = {
     "qwen3-tiny": run_spec(dataclasses.replace(LLAMA, name="qwen3-tiny", qk_norm="head")),
     "gpt-tiny-accum2": run_spec(GPT, global_batch=6, grad_accum=2),
     "llama-tiny-geglu": run_spec(dataclasses.replace(LLAMA, name="llama-tiny-geglu", activation="geglu")),
+    "llama-tiny-sft": {**run_spec(LLAMA, global_batch=6, grad_accum=2), "task": "sft"},
     "moe-tiny": expert_run(MIXTRAL),
     "moe-tiny-capacity": expert_run(MIXTRAL_CAPACITY, grad_accum=2),
     "gshard-tiny": expert_run(GSHARD),
@@ -137,6 +138,15 @@ def joined(microbatches, field, rows):
     return torch.cat([torch.stack([getattr(layer, field) for layer in m]) for m in microbatches], dim=1)[:, rows]
 
 
+def as_documents(tokens, rows):
+    """The tokens of documents with 0 behind them; whether the token after a position completes a prompt, [B, T]; and
+    how many positions hold no token."""
+    at = torch.arange(tokens.shape[1])
+    prompt, length = torch.tensor(rows).T[..., None]
+    padded = torch.where(at < length, tokens, 0)
+    return padded, ((at >= prompt) & (at < length))[:, 1:], (at >= length)[:, :-1].sum().item()
+
+
 def train(run, dtype, row_order=None):
     """What a file holds of a run; and of every step with experts the router's logits and choices, [layer, B, T, ...]."""
     config, optimizer_spec = ModelConfig.from_json(run["model"]), run["optimizer"]
@@ -145,16 +155,27 @@ def train(run, dtype, row_order=None):
     out = {"loss": [], "gradient_norm": [], "initial_parameter_norm": norms(params)}
     if config.moe is not None:
         out |= {"auxiliary_loss": [], "dropped_choices": []}
+    tuned = run.get("task") == "sft"
+    if tuned:
+        out |= {"loss_tokens": [], "padding_tokens": []}
     routed = []
     batch = run["global_batch"]
     row_order = row_order or list(range(batch))
     for step in range(run["steps"]):
         tokens = synthetic_tokens(step * batch, batch, run["seq_len"], config.vocab_size, run["data"]["seed"])
+        counted = torch.ones(batch, run["seq_len"], dtype=torch.bool)
+        if tuned:
+            of_step = documents(step * batch, batch, run["seq_len"], run["data"]["seed"])
+            tokens, counted, padding = as_documents(tokens, of_step)
+            out["loss_tokens"].append(counted.sum().item())
+            out["padding_tokens"].append(padding)
         optimizer.zero_grad()
         loss, auxiliary_loss, routings = 0.0, 0.0, []
-        for microbatch in tokens[row_order].chunk(run["grad_accum"]):
-            cross_entropy, layers = forward(config, params, microbatch)
-            part = objective = cross_entropy / run["grad_accum"]
+        microbatches = (x[row_order].chunk(run["grad_accum"]) for x in (tokens, counted))
+        for microbatch, counted_BT in zip(*microbatches):
+            losses_BT, layers = forward(config, params, microbatch)
+            # mean over the step's positions with a loss, of which this microbatch has a part
+            part = objective = losses_BT[counted_BT].sum() / counted.sum()
             if config.moe is not None:
                 auxiliary = sum(layer.auxiliary_loss for layer in layers) / run["grad_accum"]
                 objective = part + config.moe.load_balance_weight * auxiliary
@@ -215,6 +236,7 @@ def golden(name):
     narrows, narrows_routed = zip(*(train(run, torch.float32, order) for order in row_orders(run["global_batch"])))
     params = initial_parameters(ModelConfig.from_json(model), run["seed"])
     tokens = synthetic_tokens(0, 1, run["seq_len"], model["vocab_size"], run["data"]["seed"])
+    rows = documents(0, run["global_batch"], run["seq_len"], run["data"]["seed"])
     return {
         "format_version": FORMAT_VERSION,
         "name": name,
@@ -224,6 +246,7 @@ def golden(name):
         "run": run,
         "parameter_shape": {n: list(p.shape) for n, p in params.items()},
         "first_tokens": tokens.flatten().tolist(),
+        **({"first_documents": rows} if "task" in run else {}),
         "first_values": {n: p.flatten()[:4].tolist() for n, p in params.items() if n.count(".") < 2},
         "learning_rate": [learning_rate(run["optimizer"], s) for s in range(run["steps"])],
         **wide,

@@ -225,7 +225,7 @@ def expert_feed_forward(moe, params, layer, x_BTM):
 
 
 def forward(c, params, tokens_BT1):
-    """Mean cross-entropy over all positions, in the dtype of the parameters, and the routing of each expert layer.
+    """Cross-entropy of every position, [B, T], in the dtype of the parameters, and the routing of each expert layer.
 
     tokens [B, T+1] hold inputs and shifted targets.
     """
@@ -247,4 +247,4 @@ def forward(c, params, tokens_BT1):
     x_BTM = normalise(c, params, "final_norm", x_BTM)
     logits_BTV = x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T
     log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT[..., None])
-    return -log_likelihood_BT.mean(), routings
+    return -log_likelihood_BT[..., 0], routings

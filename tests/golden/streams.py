@@ -50,3 +50,13 @@ def synthetic_tokens(first_sequence, sequences, seq_len, vocab_size, seed):
     first = first_sequence * row
     tokens = [splitmix64((key + first + i) & MASK64) % vocab_size for i in range(sequences * row)]
     return torch.tensor(tokens, dtype=torch.int64).reshape(sequences, row)
+
+
+def documents(first_sequence, sequences, seq_len, seed):
+    """By sequence how many tokens its prompt has, and how many it has with its completion, at most seq_len + 1."""
+    key = stream_key("documents", seed)
+    rows = []
+    for sequence in range(first_sequence, first_sequence + sequences):
+        prompt = 1 + splitmix64((key + 2 * sequence) & MASK64) % seq_len
+        rows.append((prompt, prompt + 1 + splitmix64((key + 2 * sequence + 1) & MASK64) % (seq_len + 1 - prompt)))
+    return rows

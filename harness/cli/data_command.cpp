@@ -1,4 +1,4 @@
-// perfbench data: makes data sets for runs with data.kind flat_tokens, and says what one holds.
+// perfbench data: makes data sets for runs with data.kind flat_tokens or instruction, and says what one holds.
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
@@ -11,15 +11,18 @@
 #include "reports/format/print.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
+#include "workloads/datasets/instruction_tokens.h"
 
 namespace perfbench::harness {
 namespace {
 
 enum class Corpus { none, debian };
+enum class Format { bytes, jsonl };
 
 struct PrepareOptions {
   PrepareRequest request;
   Corpus corpus = Corpus::none;
+  Format format = Format::bytes;
   std::vector<std::filesystem::path> paths;
 };
 
@@ -31,13 +34,18 @@ ExitCode prepare(PrepareOptions options) {
   if (options.paths.empty() == (options.corpus == Corpus::none)) {
     throw InputError("[data] prepare takes either text files and folders, or --corpus debian");
   }
+  const bool jsonl = options.format == Format::jsonl;
+  if (jsonl && options.corpus != Corpus::none) {
+    throw InputError("[data] --corpus debian is text; --format jsonl needs files of tokens");
+  }
   options.request.files = options.corpus == Corpus::debian ? debian_corpus() : text_files(options.paths);
-  const auto prepared = prepare_bytes(options.request);
+  const auto prepared = jsonl ? prepare_token_lines(options.request) : prepare_bytes(options.request);
   print_split(spec::kTrainSplit, prepared.train);
   print_split(spec::kValidationSplit, prepared.validation);
   if (prepared.empty_files > 0) reports::print("{} empty files left out\n", prepared.empty_files);
-  reports::print("{} is ready: data.kind flat_tokens, data.path {}, model.vocab_size {}\n",
-                 options.request.out.string(), options.request.out.string(), kByteVocabulary);
+  reports::print("{} is ready: {}, data.path {}, model.vocab_size {}\n", options.request.out.string(),
+                 jsonl ? "task sft, data.kind instruction" : "data.kind flat_tokens", options.request.out.string(),
+                 prepared.vocab_size);
   return ExitCode::fine;
 }
 
@@ -47,6 +55,8 @@ ExitCode show(const std::filesystem::path& dataset) {
       const spec::FlatTokens data(dataset, split);
       print_split(split, {.tokens = data.tokens(), .sequences = data.sequences()});
       reports::print("  max_token_id {}\n", data.max_token_id());
+      if (!spec::has_prompts(dataset, split)) continue;
+      reports::print("  {} tokens of prompts\n", spec::InstructionTokens(dataset, split).prompt_tokens());
     }
   } catch (const spec::DatasetError& e) {
     throw InputError(std::string("[data] ") + e.what());
@@ -55,13 +65,20 @@ ExitCode show(const std::filesystem::path& dataset) {
 }
 
 void add_prepare(CLI::App& data, CommandContext& context) {
-  auto* command = data.add_subcommand("prepare", "A data set from text files: each byte a token, each file a sequence");
+  auto* command = data.add_subcommand(
+      "prepare", "A data set from text files: each byte a token, each file a sequence; or from tokens");
   auto options = std::make_shared<PrepareOptions>();
   add_path(*command, "--out", options->request.out, PathIs::folder, "folder of the data set, must not exist")
       ->required();
   add_number(*command, "--validation-fraction", options->request.validation_fraction, Bounds<double>{0, 1.0},
-             "share of the files to hold out")
+             "share of the files (jsonl: of the lines) to hold out")
       ->capture_default_str();
+  const std::map<std::string, Format> formats{{"bytes", Format::bytes}, {"jsonl", Format::jsonl}};
+  command
+      ->add_option("--format", options->format,
+                   "bytes: any text; jsonl: tokens, a document a line, {\"prompt\": [ids], \"completion\": [ids]}")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("bytes | jsonl");
   const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};
   command->add_option("--corpus", options->corpus, "text that this system carries: licences and copyright files")
       ->transform(CLI::CheckedTransformer(corpora))
@@ -86,6 +103,7 @@ void add_data(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench data prepare --corpus debian --out text\n"
       "  perfbench data prepare --out mine notes/ README.md\n"
+      "  perfbench data prepare --out answers --format jsonl answers.jsonl\n"
       "  perfbench data show text");
   add_prepare(*command, context);
   add_show(*command, context);

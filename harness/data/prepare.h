@@ -1,5 +1,4 @@
-// Makes a flat-tokens data set from files: each byte a token, each file a sequence. Nothing has to be downloaded, and
-// any text in any language fits a vocabulary of 256.
+// Makes flat-tokens data sets from files.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +7,9 @@
 
 namespace perfbench::harness {
 
-inline constexpr std::int32_t kByteVocabulary = 256;
-
 struct PrepareRequest {
   std::filesystem::path out;
-  double validation_fraction = 0.01;  // of the files, from 0 to 1
+  double validation_fraction = 0.01;  // of the files or documents, from 0 to 1
   std::vector<std::filesystem::path> files;
 };
 
@@ -24,10 +21,16 @@ struct SplitSize {
 struct PreparedDataset {
   SplitSize train;
   SplitSize validation;
+  std::int64_t vocab_size = 0;   // what a model needs at least
   std::int64_t empty_files = 0;  // left out
 };
 
-// The same files in the same order give the same data set, byte for byte. Throws InputError.
+// Both: the same files in the same order give the same data set, byte for byte. Throw InputError.
+
+// Each byte a token, each file a sequence. Nothing has to be downloaded, and any text in any language fits a vocabulary
+// of 256.
 PreparedDataset prepare_bytes(const PrepareRequest& request);
+// Prompts and completions (workloads/datasets/instruction_tokens.h) from files of token_lines.h.
+PreparedDataset prepare_token_lines(const PrepareRequest& request);
 
 }  // namespace perfbench::harness

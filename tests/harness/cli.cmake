@@ -3,3 +3,7 @@ perfbench_test(cli_store_commands_test SOURCES cli_alerts_command_test.cpp cli_n
 add_dependencies(cli_store_commands_test perfbench)
 target_compile_definitions(cli_store_commands_test PRIVATE PERFBENCH_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")
 add_dependencies(cli_store_commands_test fake_engine)
+if(TARGET perfbench-engine)
+  perfbench_test(cli_instruction_test SOURCES cli_instruction_test.cpp DEPENDS perfbench_launch example_run)
+  add_dependencies(cli_instruction_test perfbench perfbench-engine)
+endif()

@@ -7,6 +7,7 @@
 #include "harness/launch/process.h"
 #include "tests/datasets/dataset_folder.h"
 #include "workloads/datasets/flat_tokens.h"
+#include "workloads/datasets/instruction_tokens.h"
 
 namespace perfbench::harness {
 namespace {
@@ -65,6 +66,63 @@ TEST(PrepareBytes, ValidationFilesAreSpreadEvenly) {
   EXPECT_THAT(validation.sequence(1), testing::ElementsAre('7'));
 }
 
+TEST(PrepareTokenLines, EachLineIsAPromptAndItsCompletion) {
+  DatasetFolder folder("lines");
+  folder.text("a.jsonl", R"({"prompt": [1, 2], "completion": [3]})"
+                         "\n\n"
+                         R"({"completion": [300, 0], "prompt": [7]})"
+                         "\r\n");
+  folder.text("b.jsonl", R"({"prompt": [4], "completion": [5]})");
+  folder.text("none.jsonl", "\n");
+  const auto out = folder.path() / "set";
+  const auto prepared = prepare_token_lines(
+      {.out = out,
+       .validation_fraction = 0.34,
+       .files = {folder.path() / "a.jsonl", folder.path() / "none.jsonl", folder.path() / "b.jsonl"}});
+  EXPECT_EQ(prepared.train.sequences, 2);
+  EXPECT_EQ(prepared.train.tokens, 6);
+  EXPECT_EQ(prepared.validation.sequences, 1);
+  EXPECT_EQ(prepared.vocab_size, 301);
+  EXPECT_EQ(prepared.empty_files, 1);
+  spec::InstructionTokens train(out, spec::kTrainSplit);
+  EXPECT_THAT(train.document(0).ids, testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(train.document(0).prompt_tokens, 2);
+  EXPECT_THAT(train.document(1).ids, testing::ElementsAre(7, 300, 0));
+  EXPECT_EQ(train.document(1).prompt_tokens, 1);
+  spec::InstructionTokens validation(out, spec::kValidationSplit);
+  EXPECT_THAT(validation.document(0).ids, testing::ElementsAre(4, 5));
+}
+
+TEST(PrepareTokenLines, AWrongLineIsNamed) {
+  DatasetFolder folder("bad-lines");
+  const auto complaint = [&](const std::string& line) -> std::string {
+    folder.text("a.jsonl", R"({"prompt": [1], "completion": [2]})"
+                           "\n" +
+                               line + "\n");
+    try {
+      prepare_token_lines({.out = folder.path() / "set", .files = {folder.path() / "a.jsonl"}});
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(complaint("{"), HasSubstr("a.jsonl:2: not JSON"));
+  EXPECT_THAT(complaint("[1]"), HasSubstr("a.jsonl:2: found [1] where a mapping"));
+  EXPECT_THAT(complaint(R"({"prompt": [1]})"), HasSubstr("a.jsonl:2: the key 'completion'"));
+  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": [2], "id": 3})"), HasSubstr("a.jsonl:2: /id: unknown key"));
+  EXPECT_THAT(complaint(R"({"prompt": [1, -1], "completion": [2]})"),
+              HasSubstr("a.jsonl:2: /prompt/1: 'prompt' is -1"));
+  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": [2147483648]})"), HasSubstr("a.jsonl:2: /completion/0: "));
+  EXPECT_THAT(complaint(R"({"prompt": "text", "completion": [2]})"), HasSubstr("it must be a list"));
+  EXPECT_THAT(complaint(R"({"prompt": [], "completion": [2]})"), HasSubstr("a.jsonl:2: /prompt: is empty"));
+  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": []})"), HasSubstr("a.jsonl:2: /completion: is empty"));
+  EXPECT_FALSE(fs::exists(folder.path() / "set"));
+  folder.text("none.jsonl", "\n");
+  EXPECT_THROW(prepare_token_lines({.out = folder.path() / "set", .files = {folder.path() / "none.jsonl"}}),
+               InputError);
+  EXPECT_THROW(prepare_token_lines({.out = folder.path() / "set", .files = {folder.path() / "absent"}}), InputError);
+}
+
 TEST(DataCommand, PreparesShowsAndRefuses) {
   DatasetFolder folder("command");
   write_texts(folder);
@@ -85,6 +143,15 @@ TEST(DataCommand, PreparesShowsAndRefuses) {
   EXPECT_THAT(again.error_output, HasSubstr("exists already"));
   EXPECT_EQ(run({"show", "absent"}).exit_code, 3);
   EXPECT_EQ(run({"prepare", "--out", "other"}).exit_code, 3) << "no text named";
+  folder.text("lines.jsonl", R"({"prompt": [1, 2], "completion": [3]})");
+  const auto lines =
+      run({"prepare", "--out", "lines", "--format", "jsonl", "--validation-fraction", "0", "lines.jsonl"});
+  EXPECT_EQ(lines.exit_code, 0) << lines.error_output;
+  EXPECT_THAT(lines.output,
+              HasSubstr("lines is ready: task sft, data.kind instruction, data.path lines, model.vocab_size 4"));
+  EXPECT_THAT(run({"show", "lines"}).output,
+              HasSubstr("train: 3 tokens in 1 sequences\n  max_token_id 3\n  2 tokens of prompts"));
+  EXPECT_EQ(run({"prepare", "--out", "other", "--format", "jsonl", "--corpus", "debian"}).exit_code, 3);
 }
 
 }  // namespace

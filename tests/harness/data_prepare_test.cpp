@@ -97,7 +97,7 @@ TEST(PrepareTokenLines, AWrongLineIsNamed) {
   DatasetFolder folder("bad-lines");
   const auto complaint = [&](const std::string& line) -> std::string {
     folder.text("a.jsonl", R"({"prompt": [1], "completion": [2]})"
-                           "\n" +
+                           "\n\n" +
                                line + "\n");
     try {
       prepare_token_lines({.out = folder.path() / "set", .files = {folder.path() / "a.jsonl"}});
@@ -106,16 +106,16 @@ TEST(PrepareTokenLines, AWrongLineIsNamed) {
     }
     return "no error";
   };
-  EXPECT_THAT(complaint("{"), HasSubstr("a.jsonl:2: not JSON"));
-  EXPECT_THAT(complaint("[1]"), HasSubstr("a.jsonl:2: found [1] where a mapping"));
-  EXPECT_THAT(complaint(R"({"prompt": [1]})"), HasSubstr("a.jsonl:2: the key 'completion'"));
-  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": [2], "id": 3})"), HasSubstr("a.jsonl:2: /id: unknown key"));
+  EXPECT_THAT(complaint("{"), HasSubstr("a.jsonl:3: not JSON"));
+  EXPECT_THAT(complaint("[1]"), HasSubstr("a.jsonl:3: found [1] where a mapping"));
+  EXPECT_THAT(complaint(R"({"prompt": [1]})"), HasSubstr("a.jsonl:3: the key 'completion'"));
+  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": [2], "id": 3})"), HasSubstr("a.jsonl:3: /id: unknown key"));
   EXPECT_THAT(complaint(R"({"prompt": [1, -1], "completion": [2]})"),
-              HasSubstr("a.jsonl:2: /prompt/1: 'prompt' is -1"));
-  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": [2147483648]})"), HasSubstr("a.jsonl:2: /completion/0: "));
+              HasSubstr("a.jsonl:3: /prompt/1: 'prompt' is -1"));
+  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": [2147483648]})"), HasSubstr("a.jsonl:3: /completion/0: "));
   EXPECT_THAT(complaint(R"({"prompt": "text", "completion": [2]})"), HasSubstr("it must be a list"));
-  EXPECT_THAT(complaint(R"({"prompt": [], "completion": [2]})"), HasSubstr("a.jsonl:2: /prompt: is empty"));
-  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": []})"), HasSubstr("a.jsonl:2: /completion: is empty"));
+  EXPECT_THAT(complaint(R"({"prompt": [], "completion": [2]})"), HasSubstr("a.jsonl:3: /prompt: is empty"));
+  EXPECT_THAT(complaint(R"({"prompt": [1], "completion": []})"), HasSubstr("a.jsonl:3: /completion: is empty"));
   EXPECT_FALSE(fs::exists(folder.path() / "set"));
   folder.text("none.jsonl", "\n");
   EXPECT_THROW(prepare_token_lines({.out = folder.path() / "set", .files = {folder.path() / "none.jsonl"}}),

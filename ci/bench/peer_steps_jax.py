@@ -28,6 +28,8 @@ def check_expressible(model):
         raise ValueError(f"{model['name']}: no experts")
     if model.get("qk_norm", "none") != "none":
         raise ValueError(f"{model['name']}: no norm of queries and keys")
+    if model.get("attention_scale", 0) != 0:
+        raise ValueError(f"{model['name']}: no attention_scale {model['attention_scale']}")
     if position["kind"] not in ("rope", "learned") or position["rope_layout"] != "half":
         raise ValueError(f"{model['name']}: no positions of kind {position['kind']}, {position['rope_layout']}")
 

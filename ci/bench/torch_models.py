@@ -21,6 +21,9 @@ def config_of(model):
     if model.get("qk_norm", "none") != "none":
         raise ValueError(f"{model['name']}: no norm of queries and keys")
 
+    if model.get("attention_scale", 0) != 0:
+        raise ValueError(f"{model['name']}: no attention_scale {model['attention_scale']}")
+
     def known(kind, fields):
         return {field.name: fields[field.name] for field in dataclasses.fields(kind) if field.name in fields}
 

@@ -25,11 +25,13 @@ constexpr Summation summation_of(const spec::RunSpec& run) {
 // them has that head.
 inline AttentionDims attention_of_rank(const spec::RunSpec& run) {
   const auto& model = run.model;
-  return {.batch = run.microbatch(),
-          .seq_len = run.seq_len,
-          .n_heads = model.n_heads / run.mesh.tp(),
-          .n_kv_heads = std::max<std::int64_t>(1, model.n_kv_heads / run.mesh.tp()),
-          .head_dim = model.head_dim};
+  AttentionDims dims{.batch = run.microbatch(),
+                     .seq_len = run.seq_len,
+                     .n_heads = model.n_heads / run.mesh.tp(),
+                     .n_kv_heads = std::max<std::int64_t>(1, model.n_kv_heads / run.mesh.tp()),
+                     .head_dim = model.head_dim};
+  if (model.attention_scale != 0.0) dims.score_factor = static_cast<float>(model.attention_scale);
+  return dims;
 }
 
 // Several whole sequences of the batch, or some key/value heads, with their query heads, of one sequence.

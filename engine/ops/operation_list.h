@@ -12,6 +12,8 @@
   OPERATION(rope, (const RopeArgs&))                                          \
   OPERATION(attention_forward, (const AttentionForwardArgs&))                 \
   OPERATION(attention_backward, (const AttentionBackwardArgs&))               \
+  OPERATION(relative_bias_forward, (const RelativeBiasForwardArgs&))          \
+  OPERATION(relative_bias_backward, (const RelativeBiasBackwardArgs&))        \
   OPERATION(activation_forward, (const ActivationForwardArgs&))               \
   OPERATION(activation_backward, (const ActivationBackwardArgs&))             \
   OPERATION(embedding_forward, (const EmbeddingForwardArgs&))                 \

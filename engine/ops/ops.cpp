@@ -74,6 +74,11 @@ void check_attention(std::string_view op, const AttentionDims& d, const TensorVi
   require(d.n_kv_heads > 0 && d.n_heads % d.n_kv_heads == 0, op, "key/value heads divide query heads", {query, key});
 }
 
+void check_bias(std::string_view op, const AttentionDims& d, const TensorView& bias) {
+  require(absent_or(bias, Shape{d.n_heads, d.seq_len}) && (!bias.defined() || bias.dtype == DType::f32), op,
+          "the bias is f32 [H, T]", {bias});
+}
+
 void check_weights(std::string_view op, const AttentionDims& d, spec::AttentionKind kind, const TensorView& weights) {
   const bool wanted = kind == spec::AttentionKind::dot_product;
   const bool fits = wanted ? weights.shape == Shape{d.batch, d.n_heads, d.seq_len, d.seq_len} : !weights.defined();
@@ -210,11 +215,12 @@ void Ops::rope(const RopeArgs& args) {
 void Ops::attention_forward(const AttentionForwardArgs& args) {
   check_attention("attention_forward", args.dims, args.query, args.key, args.value, args.context, args.logsumexp_BHT);
   check_weights("attention_forward", args.dims, args.kind, args.weights_BHTT);
+  check_bias("attention_forward", args.dims, args.bias_HT);
   const std::int64_t flops = causal_flops(args.dims, 2);
   count(FlopPart::attention_score, flops);
   const OpSpan span = begin(spec::TraceOp::attention_forward,
                             {.flops = flops,
-                             .read_bytes = bytes_of(args.query, args.key, args.value),
+                             .read_bytes = bytes_of(args.query, args.key, args.value, args.bias_HT),
                              .written_bytes = bytes_of(args.context, args.logsumexp_BHT, args.weights_BHTT)});
   do_attention_forward(args);
 }
@@ -227,16 +233,50 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
               same(args.dcontext, args.query),
           "attention_backward", "gradients have the shape of their values",
           {args.dquery, args.dkey, args.dvalue, args.dcontext});
+  check_bias("attention_backward", args.dims, args.bias_HT);
+  const auto& dbias = args.dbias_BHT;
+  require(absent_or(dbias, args.logsumexp_BHT.shape) && (!dbias.defined() || dbias.dtype == DType::f32),
+          "attention_backward", "dbias is f32 [B, H, T]", {dbias});
+  require(args.bias_HT.defined() == (dbias.defined() && args.kind == spec::AttentionKind::flash), "attention_backward",
+          "flash reads the bias whose gradient it computes, dot_product none", {args.bias_HT, dbias});
   // dv, dp, dq and dk; flash's second look at the scores is not counted, as in the definitions.
   const std::int64_t flops = causal_flops(args.dims, 4);
   count(FlopPart::attention_score, flops);
   // The gradient of the scores is an operand: written by one product, read by the next two.
-  const OpSpan span = begin(spec::TraceOp::attention_backward,
-                            {.flops = flops,
-                             .read_bytes = bytes_of(args.dcontext, args.query, args.key, args.value, args.context,
-                                                    args.logsumexp_BHT, args.weights_BHTT, args.dweights_BHTT),
-                             .written_bytes = bytes_of(args.dquery, args.dkey, args.dvalue, args.dweights_BHTT)});
+  const OpSpan span =
+      begin(spec::TraceOp::attention_backward,
+            {.flops = flops,
+             .read_bytes = bytes_of(args.dcontext, args.query, args.key, args.value, args.context, args.logsumexp_BHT,
+                                    args.bias_HT, args.weights_BHTT, args.dweights_BHTT),
+             .written_bytes = bytes_of(args.dquery, args.dkey, args.dvalue, args.dbias_BHT, args.dweights_BHTT)});
   do_attention_backward(args);
+}
+
+void Ops::relative_bias_forward(const RelativeBiasForwardArgs& args) {
+  const auto& bias = args.bias_HT;
+  const auto& table = args.table_UH;
+  require(bias.shape.rank() == 2 && bias.dtype == DType::f32 && table.shape.rank() == 2 && is_float(table.dtype) &&
+              columns(table) == rows(bias) && args.buckets_T.shape == Shape{columns(bias)} &&
+              args.buckets_T.dtype == DType::i32,
+          "relative_bias_forward", "bias is f32 [H, T], the table [U, H], buckets i32 [T]",
+          {bias, table, args.buckets_T});
+  const OpSpan span = begin(spec::TraceOp::relative_bias_forward,
+                            {.read_bytes = bytes_of(table, args.buckets_T), .written_bytes = bytes_of(bias)});
+  do_relative_bias_forward(args);
+}
+
+void Ops::relative_bias_backward(const RelativeBiasBackwardArgs& args) {
+  const auto& dbias = args.dbias_BHT;
+  const auto& dtable = args.dtable_UH;
+  require(dbias.shape.rank() == 3 && dbias.dtype == DType::f32 && dtable.shape.rank() == 2 &&
+              dtable.dtype == DType::f32 && columns(dtable) == dbias.shape[1] &&
+              args.buckets_T.shape == Shape{dbias.shape[2]} && args.buckets_T.dtype == DType::i32,
+          "relative_bias_backward", "dbias is f32 [B, H, T], dtable f32 [U, H], buckets i32 [T]",
+          {dbias, dtable, args.buckets_T});
+  const OpSpan span = begin(spec::TraceOp::relative_bias_backward,
+                            {.read_bytes = bytes_of(dbias, args.buckets_T) + held_bytes(dtable, args.write),
+                             .written_bytes = bytes_of(dtable)});
+  do_relative_bias_backward(args);
 }
 
 void Ops::activation_forward(const ActivationForwardArgs& args) {

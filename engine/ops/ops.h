@@ -7,6 +7,7 @@
 // The same inputs give the same bits, whatever the number of threads, unless a run says `deterministic: false`.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -88,16 +89,23 @@ struct RopeArgs {
   Direction direction = Direction::forward;
 };
 
+// The score factor of Vaswani et al., "Attention is all you need", arXiv:1706.03762.
+inline float inverse_root(std::int64_t head_dim) {
+  return 1.0F / std::sqrt(static_cast<float>(head_dim));
+}
+
 struct AttentionDims {
   std::int64_t batch = 0;       // B
   std::int64_t seq_len = 0;     // T
   std::int64_t n_heads = 0;     // H
   std::int64_t n_kv_heads = 0;  // K, divides H; query head h reads key/value head h / (H/K)
   std::int64_t head_dim = 0;    // D
+  float score_factor = inverse_root(head_dim);
 };
 
-// Causal softmax(q k^T / sqrt(D)) v. dot_product writes the probabilities (zero above the diagonal) to weights_BHTT;
-// flash works in tiles and takes none. logsumexp of the scaled scores of each row, f32.
+// Causal softmax(score_factor q k^T + bias) v, of query i and key j bias[h, i - j]. dot_product writes the
+// probabilities (zero above the diagonal) to weights_BHTT; flash works in tiles and takes none. logsumexp of the scores
+// of each row.
 struct AttentionForwardArgs {
   TensorView context;            // [N, H*D]
   TensorView logsumexp_BHT;      // f32
@@ -105,26 +113,45 @@ struct AttentionForwardArgs {
   TensorView query;              // [N, H*D]
   TensorView key;                // [N, K*D]
   TensorView value;              // [N, K*D]
+  TensorView bias_HT = {};       // f32, optional
   AttentionDims dims;
   spec::AttentionKind kind = spec::AttentionKind::flash;
 };
 
 // dot_product reads weights_BHTT and uses dweights_BHTT as scratch for the gradient of the scores; flash computes the
-// probabilities again from logsumexp.
+// probabilities again from logsumexp, and the bias. dbias[b, h, d] is the sum over all queries i of the gradients by
+// the scores of i and i - d.
 struct AttentionBackwardArgs {
-  TensorView dquery;  // [N, H*D]
-  TensorView dkey;    // [N, K*D]
-  TensorView dvalue;  // [N, K*D]
+  TensorView dquery;          // [N, H*D]
+  TensorView dkey;            // [N, K*D]
+  TensorView dvalue;          // [N, K*D]
+  TensorView dbias_BHT = {};  // f32, where a bias was added
   TensorView dcontext;
   TensorView query;
   TensorView key;
   TensorView value;
   TensorView context;
   TensorView logsumexp_BHT;
+  TensorView bias_HT = {};        // flash only, where a bias was added
   TensorView weights_BHTT = {};   // dot_product only
   TensorView dweights_BHTT = {};  // dot_product only
   AttentionDims dims;
   spec::AttentionKind kind = spec::AttentionKind::flash;
+};
+
+// bias[h, d] = table[bucket[d], h]: what attention adds to scores by the distance d from a query back to a key.
+struct RelativeBiasForwardArgs {
+  TensorView bias_HT;    // f32
+  TensorView table_UH;   // U buckets
+  TensorView buckets_T;  // i32, in [0, U)
+};
+
+// dtable[u, h] (+)= sum of dbias[b, h, d] over all sequences and the distances of bucket u; f32.
+struct RelativeBiasBackwardArgs {
+  TensorView dtable_UH;
+  TensorView dbias_BHT;
+  TensorView buckets_T;
+  Write write = Write::accumulate;
 };
 
 // Gated kinds: product = act(gate) * up. Un-gated: product = act(up), gate absent.
@@ -268,6 +295,8 @@ class Ops {
   void rope(const RopeArgs& args);
   void attention_forward(const AttentionForwardArgs& args);
   void attention_backward(const AttentionBackwardArgs& args);
+  void relative_bias_forward(const RelativeBiasForwardArgs& args);
+  void relative_bias_backward(const RelativeBiasBackwardArgs& args);
   void activation_forward(const ActivationForwardArgs& args);
   void activation_backward(const ActivationBackwardArgs& args);
   void embedding_forward(const EmbeddingForwardArgs& args);

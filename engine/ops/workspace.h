@@ -77,6 +77,14 @@ constexpr std::int64_t flash_bytes(const AttentionDims& d) {
   return d.batch * d.n_heads * d.seq_len * static_cast<std::int64_t>(sizeof(float));
 }
 
+// With a bias also f32 sums by distance of each tile of queries, whose gradient no two blocks add to at once.
+constexpr std::int64_t flash_query_rows(std::int64_t head_dim, DType dtype) {
+  return dtype == DType::bf16 || head_dim <= 128 ? 64 : 32;
+}
+constexpr std::int64_t flash_bias_bytes(const AttentionDims& d, DType dtype) {
+  return flash_bytes(d) * (1 + spec::divide_up(d.seq_len, flash_query_rows(d.head_dim, dtype)));
+}
+
 // Flash attention's forward pass by a library, whose scores exist one tile at a time: two f32 a row and some counters.
 constexpr std::int64_t library_forward_bytes(const AttentionDims& d) {
   return kMatmulBytes + 2 * flash_bytes(d);
@@ -86,8 +94,12 @@ constexpr std::int64_t library_forward_bytes(const AttentionDims& d) {
 inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   const AttentionDims dims = attention_of_rank(run);
   if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
-  // Libraries compute it in bf16 alone (cuda/operations/attention.cpp).
-  if (run.precision != spec::Precision::bf16) return flash_bytes(dims);
+  // Libraries compute it in bf16 alone, and without a bias (cuda/operations/attention.cpp).
+  const bool bf16 = run.precision == spec::Precision::bf16;
+  if (run.model.position.kind == spec::PositionKind::t5_relative_bias) {
+    return flash_bias_bytes(dims, bf16 ? DType::bf16 : DType::f32);
+  }
+  if (!bf16) return flash_bytes(dims);
   return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }
 

@@ -42,6 +42,9 @@ struct Context {
   Tensor workspace(std::string name, Shape shape) const {
     return Tensor(memory, {std::move(name), MemoryScope::workspace, compute, shape});
   }
+  Tensor workspace_f32(std::string name, Shape shape) const {
+    return Tensor(memory, {std::move(name), MemoryScope::workspace, DType::f32, shape});
+  }
 };
 
 }  // namespace perfbench::engine

@@ -29,6 +29,8 @@ TracePart part_of(spec::TraceOp op) {
       return TracePart::copy;
     case TraceOp::bias_backward:
     case TraceOp::rope:
+    case TraceOp::relative_bias_forward:
+    case TraceOp::relative_bias_backward:
     case TraceOp::activation_forward:
     case TraceOp::activation_backward:
     case TraceOp::embedding_forward:
@@ -86,6 +88,7 @@ TracePart part_of_kernel(std::string_view demangled_name) {
                                      Rule{"memset", TracePart::copy},
                                      Rule{"elementwise", TracePart::elementwise},
                                      Rule{"rope", TracePart::elementwise},
+                                     Rule{"relative_bias", TracePart::elementwise},
                                      Rule{"rotary", TracePart::elementwise},
                                      Rule{"gelu", TracePart::elementwise},
                                      Rule{"silu", TracePart::elementwise},

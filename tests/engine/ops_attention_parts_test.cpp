@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 // Fuji 1B of matrices/gpu.yaml, a microbatch of 4.
-constexpr AttentionDims kGrouped{.batch = 4, .seq_len = 2048, .n_heads = 32, .n_kv_heads = 8, .head_dim = 64};
+const AttentionDims kGrouped{.batch = 4, .seq_len = 2048, .n_heads = 32, .n_kv_heads = 8, .head_dim = 64};
 
 AttentionSplit same_bits(const AttentionDims& dims) {
   return split_attention_backward(dims, Summation::same_bits);
@@ -170,6 +170,25 @@ TEST(Workspace, OfARunHoldsAPartOfItsAttention) {
   EXPECT_EQ(workspace::bytes(run), same_bits(kGrouped).workspace_bytes);
   run.deterministic = false;
   EXPECT_EQ(workspace::bytes(run), split_attention_backward(kGrouped, Summation::any_order).workspace_bytes);
+}
+
+// 4 sequences of 32 heads of 2048 tokens: delta, and sums by distance of 32 tiles of 64 queries. f32 heads above 128
+// have tiles of 32 queries.
+TEST(Workspace, OfARunWithARelativeBiasHoldsItsSumsByDistance) {
+  auto run = cuda_run();
+  run.model.position.kind = spec::PositionKind::t5_relative_bias;
+  EXPECT_EQ(workspace::bytes(run), 4LL * 4 * 32 * 2048 * (1 + 32));
+  run.precision = spec::Precision::fp32;
+  EXPECT_EQ(workspace::bytes(run), 4LL * 4 * 32 * 2048 * (1 + 32));
+  run.model.head_dim = 136;
+  EXPECT_EQ(workspace::bytes(run), 4LL * 4 * 32 * 2048 * (1 + 64));
+}
+
+TEST(AttentionOfARank, HasTheModelsScoreFactorOrTheRootOfItsHeads) {
+  auto run = cuda_run();
+  EXPECT_EQ(attention_of_rank(run).score_factor, 0.125F);
+  run.model.attention_scale = 1.0;
+  EXPECT_EQ(attention_of_rank(run).score_factor, 1.0F);
 }
 
 // What no library computes is planned for the own kernels: delta, or scores that fit beside the products.

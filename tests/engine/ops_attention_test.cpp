@@ -18,7 +18,7 @@ using spec::AttentionKind;
 const AttentionDims kCases[] = {
     {.batch = 1, .seq_len = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
     {.batch = 2, .seq_len = 7, .n_heads = 4, .n_kv_heads = 2, .head_dim = 5},
-    {.batch = 1, .seq_len = 61, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16},
+    {.batch = 1, .seq_len = 61, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16, .score_factor = 1.0F},
     {.batch = 2, .seq_len = 64, .n_heads = 3, .n_kv_heads = 1, .head_dim = 64},
     {.batch = 1, .seq_len = 129, .n_heads = 4, .n_kv_heads = 4, .head_dim = 40},
     {.batch = 1, .seq_len = 257, .n_heads = 2, .n_kv_heads = 1, .head_dim = 128},
@@ -27,22 +27,33 @@ const AttentionDims kCases[] = {
     {.batch = 2, .seq_len = 35, .n_heads = 2, .n_kv_heads = 1, .head_dim = 256},
 };
 
+// And tiles of a head_dim above 128, which have fewer queries.
+const AttentionDims kBiasedCases[] = {
+    {.batch = 1, .seq_len = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
+    {.batch = 2, .seq_len = 7, .n_heads = 4, .n_kv_heads = 2, .head_dim = 5},
+    {.batch = 2, .seq_len = 61, .n_heads = 2, .n_kv_heads = 2, .head_dim = 16, .score_factor = 1.0F},
+    {.batch = 1, .seq_len = 64, .n_heads = 3, .n_kv_heads = 1, .head_dim = 64},
+    {.batch = 1, .seq_len = 257, .n_heads = 2, .n_kv_heads = 1, .head_dim = 24},
+    {.batch = 2, .seq_len = 70, .n_heads = 4, .n_kv_heads = 2, .head_dim = 136},
+};
+
 // What a backward pass writes or uses for scratch holds something before, which must not matter.
-AttentionProblem used_problem(DType dtype, const AttentionDims& dims) {
-  AttentionProblem p(dtype, dims);
+AttentionProblem used_problem(DType dtype, const AttentionDims& dims, ScoreBias bias = ScoreBias::none) {
+  AttentionProblem p(dtype, dims, bias);
   p.dweights = random_operand(dtype, p.scores(), 5);
   p.dquery = random_operand(dtype, p.rows(dims.n_heads), 6);
   p.dkey = random_operand(dtype, p.rows(dims.n_kv_heads), 7);
   p.dvalue = random_operand(dtype, p.rows(dims.n_kv_heads), 8);
+  p.dbias = random_operand(DType::f32, p.dbias.view().shape, 10);
   return p;
 }
 
-// Relative error of a probability. A score of magnitude S (sum of |q||k| scaled) errs by (gamma_D + 3u) S: the product,
-// the scale, and the change to base 2; exp turns an absolute error of its argument into a relative one, once for the
-// probability and once for the sum that divides it; the argument's size (at most 2S with the maximum taken off) costs
-// 2u of itself; exp2 errs by 2^-22.5 < 3u, twice; and the sum of T terms by gamma_T.
+// Relative error of a probability. A score of magnitude S (sum of |q||k| scaled, and |bias|) errs by (gamma_D + 4u) S:
+// the product, the scale, the bias, and the change to base 2; exp turns an absolute error of its argument into a
+// relative one, once for the probability and once for the sum that divides it; the argument's size (at most 2S with the
+// maximum taken off) costs 2u of itself; exp2 errs by 2^-22.5 < 3u, twice; and the sum of T terms by gamma_T.
 double probability_error(const AttentionDims& dims, double score_magnitude) {
-  return 2.0 * (oracle::gamma(static_cast<double>(dims.head_dim) + 3) + 4.0 * oracle::kUnitF32) * score_magnitude +
+  return 2.0 * (oracle::gamma(static_cast<double>(dims.head_dim) + 4) + 4.0 * oracle::kUnitF32) * score_magnitude +
          oracle::gamma(static_cast<double>(dims.seq_len) + 16);
 }
 
@@ -58,11 +69,12 @@ double storage_error(DType dtype, AttentionKind kind) {
   return dtype == DType::bf16 && rounded ? oracle::kUnitBf16 : 0.0;
 }
 
-void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims) {
+void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
-                                  << " kind=" << static_cast<int>(kind));
-  const auto p = used_problem(dtype, dims);
-  const auto want = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims);
+                                  << " kind=" << static_cast<int>(kind) << " bias=" << static_cast<int>(bias));
+  const auto p = used_problem(dtype, dims, bias);
+  const auto want =
+      oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims, p.bias_values());
   const double score = largest(want.score_magnitude);
   const double relative = probability_error(dims, score);
   ops.attention_forward(p.forward(kind));
@@ -84,13 +96,14 @@ void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDim
 // Every gradient is a sum of products of a probability error with at most four sums behind each other (dweight over D,
 // the mean over T, the gradient over T or D); the magnitudes add up the absolute values of all their terms. In bf16 the
 // context that flash reads is rounded, and so are the score gradients that dot_product stores.
-void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims) {
+void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
-                                  << " kind=" << static_cast<int>(kind));
-  const auto p = used_problem(dtype, dims);
-  const auto forward = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims);
-  const auto want =
-      oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(), dims);
+                                  << " kind=" << static_cast<int>(kind) << " bias=" << static_cast<int>(bias));
+  const auto p = used_problem(dtype, dims, bias);
+  const auto forward =
+      oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims, p.bias_values());
+  const auto want = oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(),
+                                               dims, p.bias_values());
   ops.attention_forward(p.forward(kind));
   ops.attention_backward(p.backward(kind));
   const double group = static_cast<double>(dims.n_heads / dims.n_kv_heads);
@@ -104,17 +117,38 @@ void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDi
   expect_within(p.dquery, want.dquery.value, bound(want.dquery), "dquery");
   expect_within(p.dkey, want.dkey.value, bound(want.dkey), "dkey");
   expect_within(p.dvalue, want.dvalue.value, bound(want.dvalue), "dvalue");
+  if (bias == ScoreBias::by_distance) expect_within(p.dbias, want.dbias.value, bound(want.dbias), "dbias");
 }
 
 class Attention : public OpsTest, public testing::WithParamInterface<std::tuple<DType, AttentionKind>> {};
 class AttentionKinds : public OpsTest {};
 
 TEST_P(Attention, ForwardEqualsTheOracle) {
-  for (const auto& dims : kCases) check_forward(*ops_, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
+  const auto [dtype, kind] = GetParam();
+  for (const auto& dims : kCases) check_forward(*ops_, dtype, kind, dims, ScoreBias::none);
+  for (const auto& dims : kBiasedCases) check_forward(*ops_, dtype, kind, dims, ScoreBias::by_distance);
 }
 
 TEST_P(Attention, BackwardEqualsTheOracle) {
-  for (const auto& dims : kCases) check_backward(*ops_, std::get<0>(GetParam()), std::get<1>(GetParam()), dims);
+  const auto [dtype, kind] = GetParam();
+  for (const auto& dims : kCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::none);
+  for (const auto& dims : kBiasedCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::by_distance);
+}
+
+// A bias that falls by more with every token than scores differ: a query sees itself alone, exactly, and the gradient
+// of its scores is a number less itself.
+TEST_P(Attention, ABiasMayHideAllKeysButTheQuerysOwn) {
+  const auto [dtype, kind] = GetParam();
+  const AttentionDims dims{.batch = 2, .seq_len = 130, .n_heads = 3, .n_kv_heads = 3, .head_dim = 8};
+  auto p = used_problem(dtype, dims, ScoreBias::by_distance);
+  auto bias = p.bias.values();
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = -1e6 * static_cast<double>(i % 130);
+  p.bias.set(bias);
+  ops_->attention_forward(p.forward(kind));
+  ops_->attention_backward(p.backward(kind));
+  EXPECT_EQ(p.context.values(), p.value.values());
+  EXPECT_EQ(p.dvalue.values(), p.dcontext.values());
+  for (const double x : p.dbias.values()) ASSERT_EQ(x, 0.0);
 }
 
 TEST_P(Attention, KeysAfterAQueryDoNotChangeIt) {

@@ -127,6 +127,55 @@ TEST(OperationCosts, Attention) {
               [&](Ops& ops) { ops.attention_backward(backward); });
 }
 
+// As above, with a bias of 4 heads and 4 distances, 64 bytes, and its gradient of 2 sequences, 128.
+TEST(OperationCosts, AttentionWithABias) {
+  const AttentionDims dims{.batch = 2, .seq_len = 4, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+  const TensorView wide = bf16({8, 32});
+  const TensorView narrow = bf16({8, 16});
+  const TensorView weights = f32({2, 4, 4, 4});
+  expect_cost(TraceOp::attention_forward, {2 * 1024, 512 + 2 * 256 + 64 + 512 + 128}, [&](Ops& ops) {
+    ops.attention_forward({.context = wide,
+                           .logsumexp_BHT = f32({2, 4, 4}),
+                           .query = wide,
+                           .key = narrow,
+                           .value = narrow,
+                           .bias_HT = f32({4, 4}),
+                           .dims = dims});
+  });
+  AttentionBackwardArgs backward{.dquery = wide,
+                                 .dkey = narrow,
+                                 .dvalue = narrow,
+                                 .dbias_BHT = f32({2, 4, 4}),
+                                 .dcontext = wide,
+                                 .query = wide,
+                                 .key = narrow,
+                                 .value = narrow,
+                                 .context = wide,
+                                 .logsumexp_BHT = f32({2, 4, 4}),
+                                 .bias_HT = f32({4, 4}),
+                                 .dims = dims};
+  expect_cost(TraceOp::attention_backward, {4 * 1024, (3 * 512 + 2 * 256 + 128 + 64) + (512 + 2 * 256 + 128)},
+              [&](Ops& ops) { ops.attention_backward(backward); });
+  backward.bias_HT = {};
+  backward.kind = spec::AttentionKind::dot_product;
+  backward.weights_BHTT = weights;
+  backward.dweights_BHTT = weights;
+  expect_cost(TraceOp::attention_backward,
+              {4 * 1024, (3 * 512 + 2 * 256 + 128) + (512 + 2 * 256 + 128) + 512 + 2 * 512},
+              [&](Ops& ops) { ops.attention_backward(backward); });
+  expect_cost(TraceOp::relative_bias_forward, {0, 2 * 32 * 4 + 16 + 64}, [](Ops& ops) {
+    ops.relative_bias_forward({.bias_HT = f32({4, 4}), .table_UH = bf16({32, 4}), .buckets_T = i32({4})});
+  });
+  const auto of_table = [](Write write) {
+    return [write](Ops& ops) {
+      ops.relative_bias_backward(
+          {.dtable_UH = f32({32, 4}), .dbias_BHT = f32({2, 4, 4}), .buckets_T = i32({4}), .write = write});
+    };
+  };
+  expect_cost(TraceOp::relative_bias_backward, {0, 128 + 16 + 512}, of_table(Write::overwrite));
+  expect_cost(TraceOp::relative_bias_backward, {0, 128 + 16 + 2 * 512}, of_table(Write::accumulate));
+}
+
 TEST(OperationCosts, RopeAndActivations) {
   expect_cost(TraceOp::rope, {0, 192 + 48 + 192}, [](Ops& ops) {
     ops.rope({.x = bf16({6, 16}), .cos_sin_TD = f32({3, 4}), .head_dim = 4});

@@ -102,7 +102,7 @@ class HostAttention final : public AttentionProvider {
     for (std::int64_t e = 0; e < d.head_dim; ++e) {
       sum += query.get(b, h, i, e) * key.get(b, h / (d.n_heads / d.n_kv_heads), j, e);
     }
-    return sum / std::sqrt(static_cast<double>(d.head_dim));
+    return sum * static_cast<double>(d.score_factor);
   }
 
   static void forward(const AttentionLayout& layout, const AttentionAddresses& at, std::int64_t b, std::int64_t h) {
@@ -131,7 +131,7 @@ class HostAttention final : public AttentionProvider {
     const Heads query = queries(at.query, layout), key = keys(at.key, layout), value = keys(at.value, layout);
     const Heads context = queries(at.context, layout), dcontext = queries(at.dcontext, layout);
     const std::int64_t group = d.n_heads / d.n_kv_heads;
-    const double scale = 1 / std::sqrt(static_cast<double>(d.head_dim));
+    const double scale = static_cast<double>(d.score_factor);
     Values dkey(static_cast<std::size_t>(d.seq_len * d.head_dim)), dvalue(dkey.size());
     for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
       for (std::int64_t i = 0; i < d.seq_len; ++i) {
@@ -191,8 +191,9 @@ class AttentionInParts : public CudaAttention {
 
 // Short sequences, so that many rows are little work. Of grouped heads, with an odd rest: sequences in parts of 1024
 // and 226, and heads of each of two sequences in parts of 1024 key/value heads and 76.
-constexpr AttentionDims kManySequences{.batch = 1250, .seq_len = 16, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
-constexpr AttentionDims kManyHeads{.batch = 2, .seq_len = 16, .n_heads = 4400, .n_kv_heads = 1100, .head_dim = 8};
+const AttentionDims kManySequences{.batch = 1250, .seq_len = 16, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+const AttentionDims kManyHeads{
+    .batch = 2, .seq_len = 16, .n_heads = 4400, .n_kv_heads = 1100, .head_dim = 8, .score_factor = 1.0F};
 
 TEST_F(AttentionInParts, IsTheOracles) {
   for (const auto& dims : {kManySequences, kManyHeads}) {
@@ -273,7 +274,7 @@ TEST_F(AttentionInParts, TakesTheWorkspaceThatIsPlanned) {
 }
 
 TEST_F(AttentionInParts, ComputesNothingByTheLibraryUnlessItTakesTheLastPartToo) {
-  constexpr AttentionDims kTwoParts{.batch = 2049, .seq_len = 4, .n_heads = 8, .n_kv_heads = 8, .head_dim = 8};
+  const AttentionDims kTwoParts{.batch = 2049, .seq_len = 4, .n_heads = 8, .n_kv_heads = 8, .head_dim = 8};
   const AttentionProblem p(DType::bf16, kTwoParts);
   notes_.refused_batch = 1;
   const auto ops = make_host_ops();
@@ -314,6 +315,20 @@ TEST_F(AttentionInParts, SaysWhoComputedEachDirectionAndWhyNotTheLibrary) {
   const auto own = make_ops(AttentionChoice::own);
   own->attention_forward(p.forward(AttentionKind::flash));
   EXPECT_EQ(told(*own), "forward own (own kernels were asked for); ");
+  wait();
+}
+
+TEST_F(AttentionInParts, AsksTheLibraryForNothingWithABias) {
+  const AttentionProblem p(DType::bf16, {.batch = 1, .seq_len = 8, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8},
+                           ScoreBias::by_distance);
+  const auto ops = make_host_ops(AttentionChoice::automatic);
+  ops->attention_forward(p.forward(AttentionKind::flash));
+  ops->attention_backward(p.backward(AttentionKind::flash));
+  EXPECT_TRUE(notes_.scratch_bytes.empty());
+  EXPECT_EQ(told(*ops),
+            "forward own (the plan for cuDNN has no bias by distance); "
+            "backward own (the plan for cuDNN has no bias by distance); ");
+  EXPECT_THROW(make_host_ops()->attention_forward(p.forward(AttentionKind::flash)), EngineError);
   wait();
 }
 

@@ -40,8 +40,8 @@ void expect_alike(const Operand& one, const Operand& other, std::string_view wha
 TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
   for (const auto& [seq_len, floats] : {std::pair<std::int64_t, std::int64_t>{150, 150 * 100}, {40, 2 * 40 * 40}}) {
     const AttentionDims dims{.batch = 2, .seq_len = seq_len, .n_heads = 6, .n_kv_heads = 3, .head_dim = 16};
-    const AttentionProblem whole(DType::bf16, dims);
-    const AttentionProblem parts(DType::bf16, dims);
+    const AttentionProblem whole(DType::bf16, dims, ScoreBias::by_distance);
+    const AttentionProblem parts(DType::bf16, dims, ScoreBias::by_distance);
     const auto ops = make_ops(AttentionChoice::own);
     MatmulProvider matmul(*device_, F32Products::exact);
     DotProductTools tools{matmul, [&](TensorView out, TensorView in) { ops->copy(out, in); }, device_->compute(),
@@ -58,6 +58,8 @@ TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
     expect_alike(parts.dquery, whole.dquery, "dquery");
     expect_alike(parts.dkey, whole.dkey, "dkey");
     expect_alike(parts.dvalue, whole.dvalue, "dvalue");
+    // Sums of up to 150 rounded gradients, each of which may be tipped.
+    expect_alike(parts.dbias, whole.dbias, "dbias");
   }
 }
 
@@ -100,6 +102,26 @@ TEST_F(CudaAttention, NeedsThePlannedWorkspace) {
   ops->use_workspace(workspace().reshaped(Shape{4}));
   EXPECT_THROW(ops->attention_backward(p.backward(AttentionKind::flash)), LogicFault);
   EXPECT_THROW(ops->attention_forward(p.forward(AttentionKind::dot_product)), LogicFault);
+}
+
+// Sums of two tiles of 64 queries, or of four of 32.
+TEST_F(CudaAttention, ABiasNeedsItsSumsInTheWorkspace) {
+  for (const auto& [dtype, head_dim, tiles] :
+       {std::tuple{DType::bf16, 136, 2}, {DType::f32, 128, 2}, {DType::f32, 136, 4}}) {
+    const AttentionProblem p(dtype, {.batch = 2, .seq_len = 100, .n_heads = 3, .n_kv_heads = 3, .head_dim = head_dim},
+                             ScoreBias::by_distance);
+    const std::int64_t planned = (1 + tiles) * 2 * 3 * 100;
+    EXPECT_EQ(workspace::flash_bias_bytes(p.dims, dtype), 4 * planned);
+    const auto ops = make_ops(AttentionChoice::own);
+    ops->use_workspace(workspace().slice(0, Shape{planned - 1}));
+    EXPECT_THROW(ops->attention_backward(p.backward(AttentionKind::flash)), LogicFault);
+    const TensorView behind = workspace().slice(planned, Shape{1});
+    ops->fill(behind, 7.0);
+    ops->use_workspace(workspace().slice(0, Shape{planned}));
+    ops->attention_backward(p.backward(AttentionKind::flash));
+    wait();
+    EXPECT_EQ(*behind.as<float>(), 7.0F);
+  }
 }
 
 TEST_F(CudaAttention, AnAbsentLibraryIsAnErrorOnlyWhereItWasAskedFor) {

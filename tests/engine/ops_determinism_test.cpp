@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "tests/engine/attention_problem.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/operand.h"
 
@@ -92,40 +93,31 @@ TEST_P(Determinism, Norm) {
 TEST_P(Determinism, Attention) {
   for (const std::int64_t kv_heads : {1, 4}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
-      SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, kind " << static_cast<int>(kind));
-      expect_same_bits(*ops_, [&](Ops& ops) {
-        const AttentionDims dims{.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24};
-        const Shape q_shape{200, 96}, kv_shape{200, kv_heads * 24};
-        const auto q = random(q_shape, 1), k = random(kv_shape, 2), v = random(kv_shape, 3), up = random(q_shape, 4);
-        const Operand context(dtype_, q_shape), dq(dtype_, q_shape), dk(dtype_, kv_shape), dv(dtype_, kv_shape);
-        const Operand logsumexp(DType::f32, Shape{1, 4, 200});
-        const bool full = kind == spec::AttentionKind::dot_product;
-        const Operand weights(dtype_, Shape{1, 4, 200, 200}), dweights(dtype_, Shape{1, 4, 200, 200});
-        ops.attention_forward({.context = context,
-                               .logsumexp_BHT = logsumexp,
-                               .weights_BHTT = full ? weights.view() : TensorView{},
-                               .query = q,
-                               .key = k,
-                               .value = v,
-                               .dims = dims,
-                               .kind = kind});
-        ops.attention_backward({.dquery = dq,
-                                .dkey = dk,
-                                .dvalue = dv,
-                                .dcontext = up,
-                                .query = q,
-                                .key = k,
-                                .value = v,
-                                .context = context,
-                                .logsumexp_BHT = logsumexp,
-                                .weights_BHTT = full ? weights.view() : TensorView{},
-                                .dweights_BHTT = full ? dweights.view() : TensorView{},
-                                .dims = dims,
-                                .kind = kind});
-        return joined({&context, &logsumexp, &dq, &dk, &dv, &weights});
-      });
+      for (const auto bias : {ScoreBias::none, ScoreBias::by_distance}) {
+        SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, kind " << static_cast<int>(kind) << ", bias "
+                                        << static_cast<int>(bias));
+        expect_same_bits(*ops_, [&](Ops& ops) {
+          const AttentionProblem p(
+              dtype_, {.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24}, bias);
+          ops.attention_forward(p.forward(kind));
+          ops.attention_backward(p.backward(kind));
+          return joined({&p.context, &p.logsumexp, &p.dquery, &p.dkey, &p.dvalue, &p.dbias, &p.weights});
+        });
+      }
     }
   }
+}
+
+TEST_P(Determinism, RelativeBias) {
+  expect_same_bits(*ops_, [&](Ops& ops) {
+    const auto table = random({32, 24}, 1), dbias = random_operand(DType::f32, {3, 24, 700}, 2);
+    const auto dtable = random_operand(DType::f32, {32, 24}, 3);
+    const auto buckets = random_ids({700}, 32, 4);
+    const Operand bias(DType::f32, Shape{24, 700});
+    ops.relative_bias_forward({.bias_HT = bias, .table_UH = table, .buckets_T = buckets});
+    ops.relative_bias_backward({.dtable_UH = dtable, .dbias_BHT = dbias, .buckets_T = buckets});
+    return joined({&bias, &dtable});
+  });
 }
 
 TEST_P(Determinism, RowsAndElements) {

@@ -46,6 +46,20 @@ TEST(Oracle, AttentionGradientIsTheFiniteDifference) {
                   [&](const Values& x) { return dot(up, attention_forward(q, k, x, dims).context); });
 }
 
+// With a bias, and a score factor of its own; the bias is one for all sequences.
+TEST(Oracle, GradientOfAttentionsBiasIsTheFiniteDifference) {
+  const AttentionDims dims{
+      .batch = 2, .seq_len = 5, .n_heads = 4, .n_kv_heads = 2, .head_dim = 3, .score_factor = 1.25F};
+  const auto q = random_values(2 * 5 * 4 * 3, 1), k = random_values(2 * 5 * 2 * 3, 2), v = random_values(60, 3);
+  const auto up = random_values(q.size(), 4), bias = random_values(20, 5);
+  const auto g = attention_backward(up, q, k, v, dims, bias);
+  Values dbias(20);
+  for (std::size_t i = 0; i < g.dbias.value.size(); ++i) dbias[i % 20] += g.dbias.value[i];
+  expect_gradient(dbias, bias, [&](const Values& x) { return dot(up, attention_forward(q, k, v, dims, x).context); });
+  expect_gradient(g.dquery.value, q,
+                  [&](const Values& x) { return dot(up, attention_forward(x, k, v, dims, bias).context); });
+}
+
 TEST(Oracle, NormGradientIsTheFiniteDifference) {
   const RowsShape s{3, 7};
   for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {

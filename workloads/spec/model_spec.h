@@ -165,6 +165,7 @@ struct ModelSpec {
   BiasKind bias = BiasKind::none;
   QkNorm qk_norm = QkNorm::none;
   bool tied_embedding = false;
+  double attention_scale = 0.0;
   PositionSpec position;
   MoeSpec moe;
   double init_std = 0.02;
@@ -189,6 +190,9 @@ struct ModelSpec {
     f(Field{"bias", "none, all or qkv"}, self.bias);
     f(Field{"qk_norm", "of queries and keys: none, or an rmsnorm of each head"}.omitted_at_default(), self.qk_norm);
     f(Field{"tied_embedding", "the unembedding is the token embedding"}, self.tied_embedding);
+    f(Field{"attention_scale", "factor of the products of queries and keys, 0 for 1/sqrt(head_dim)", 0.0, 1e3}
+          .omitted_at_default(),
+      self.attention_scale);
     f(Field{"position", "how positions enter"}, self.position);
     f(Field{"moe", "experts"}, self.moe);
     f(Field{"init_std", "standard deviation of the initial weights", 0.0, 100.0}, self.init_std);

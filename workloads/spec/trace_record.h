@@ -69,6 +69,8 @@ enum class TraceOp {
   rope,
   attention_forward,
   attention_backward,
+  relative_bias_forward,  // of distances, before attention
+  relative_bias_backward,
   activation_forward,
   activation_backward,
   embedding_forward,
@@ -105,6 +107,8 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::rope, "rope"},
                                      std::pair{TraceOp::attention_forward, "attention_forward"},
                                      std::pair{TraceOp::attention_backward, "attention_backward"},
+                                     std::pair{TraceOp::relative_bias_forward, "relative_bias_forward"},
+                                     std::pair{TraceOp::relative_bias_backward, "relative_bias_backward"},
                                      std::pair{TraceOp::activation_forward, "activation_forward"},
                                      std::pair{TraceOp::activation_backward, "activation_backward"},
                                      std::pair{TraceOp::embedding_forward, "embedding_forward"},

@@ -99,6 +99,8 @@ struct ScoreTile {
 
   // Keys of the tile that query `row + r` may see.
   std::int64_t visible(std::int64_t r) const { return std::clamp<std::int64_t>(row + r + 1 - key, 0, keys); }
+  // From query `row + r` back to the first key.
+  std::int64_t distance(std::int64_t r) const { return row + r - key; }
   // Rows that see a key of the tile at all, and that see them all, start here.
   std::int64_t first_row() const { return std::clamp<std::int64_t>(key - row, 0, rows); }
   bool masked() const { return visible(0) < keys; }
@@ -158,6 +160,22 @@ inline void key_product(const ScoreTile& tile, std::int64_t keys_present, TilePr
     part.c += key * part.c_stride;
     tile_product<TileLayout::column_major, Write::accumulate>(part);
   }
+}
+
+// A head's row of a table by distance, [.., H, T] f32; nullptr where there is none.
+inline float* distance_row(const TensorView& x, const AttentionDims& dims, std::int64_t head) {
+  return x.defined() ? x.as<float>() + head * dims.seq_len : nullptr;
+}
+
+// A query's scores of neighbouring keys, the first of them `distance` before it: each gets the bias of its distance.
+inline void add_bias(const float* bias_T, std::int64_t distance, std::int64_t keys, float* __restrict scores) {
+  const float* const of_first = bias_T + distance;
+  for (std::int64_t i = 0; i < keys; ++i) scores[i] += of_first[-i];
+}
+// And from the gradients by such scores the sums by distance.
+inline void add_by_distance(const float* dscores, std::int64_t distance, std::int64_t keys, float* __restrict dbias_T) {
+  float* const of_first = dbias_T + distance;
+  for (std::int64_t i = 0; i < keys; ++i) of_first[-i] += dscores[i];
 }
 
 // Zeros from `visible` up to `keys` in a row of scores.

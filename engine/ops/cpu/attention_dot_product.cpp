@@ -193,10 +193,6 @@ void softmax_gradient(float* dweights, const T* weights, std::int64_t n) {
   }
 }
 
-float score_factor(const AttentionDims& dims) {
-  return 1.0F / std::sqrt(static_cast<float>(dims.head_dim));
-}
-
 // dkey and dvalue of one tile of keys, from the stored probabilities and score gradients of all queries below.
 template <class T>
 class KeyGradient {
@@ -235,7 +231,7 @@ class KeyGradient {
       rows.data = rows.row(tile.row);
       pack_rows<T>(rows, {tile.rows, dims_.head_dim, width_}, factor, to);
     };
-    pack(args_.query, score_factor(dims_), query_);
+    pack(args_.query, dims_.score_factor, query_);
     pack(args_.dcontext, 1.0F, dcontext_);
     const PackedShape shape{tile.rows, present, kKeyTile};
     const auto pack_scores = [&](const TensorView& x, float* to) {
@@ -268,6 +264,19 @@ class KeyGradient {
   float* dvalue_ = nullptr;
 };
 
+// dbias of one head of one sequence, from the stored score gradients. row_T: room for a row.
+template <class T>
+void sum_by_distance(const AttentionBackwardArgs& args, std::int64_t batch, std::int64_t head, float* row_T) {
+  const AttentionDims& dims = args.dims;
+  float* const dbias = distance_row(args.dbias_BHT, dims, batch * dims.n_heads + head);
+  std::fill(dbias, dbias + dims.seq_len, 0.0F);
+  for (std::int64_t row = 0; row < dims.seq_len; ++row) {
+    const T* const dscores = score_row<const T>(args.dweights_BHTT, dims, batch, head, row);
+    for (std::int64_t i = 0; i <= row; ++i) row_T[i] = to_f32(dscores[i]);
+    add_by_distance(row_T, row, row + 1, dbias);
+  }
+}
+
 void require_weights_of(DType dtype, const TensorView& weights) {
   if (weights.dtype != dtype) throw LogicFault("dot_product attention: the probabilities have the type of the queries");
 }
@@ -279,12 +288,14 @@ void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch) {
   const AttentionDims& dims = args.dims;
   const ScorePass pass{.dims = dims,
                        .queries = args.query,
-                       .query_factor = score_factor(dims),
+                       .query_factor = dims.score_factor,
                        .keys = args.key,
                        .values = args.value,
                        .sums = args.context};
   with_element_type(args.query.dtype, [&]<class T>() {
     run_pass<T>(pass, scratch, [&](const ScoreRow& r) {
+      const float* const bias = distance_row(args.bias_HT, dims, r.head);
+      if (bias != nullptr) add_bias(bias, r.row, r.visible(), r.scores);
       const float logsumexp = softmax_row(r.scores, r.visible());
       args.logsumexp_BHT.as<float>()[(r.batch * dims.n_heads + r.head) * dims.seq_len + r.row] = logsumexp;
       mask_row(r.scores, r.visible(), r.end);
@@ -302,7 +313,7 @@ void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
                        .keys = args.value,
                        .values = args.key,
                        .sums = args.dquery,
-                       .sum_factor = score_factor(dims)};
+                       .sum_factor = dims.score_factor};
   const auto division = divide_units(dims);
   const std::int64_t key_tiles = (dims.seq_len + kKeyTile - 1) / kKeyTile;
   with_element_type(args.query.dtype, [&]<class T>() {
@@ -315,6 +326,11 @@ void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
     scratch.prepare(division.threads, KeyGradient<T>::floats(args));
     for_items(division.units * key_tiles, division.threads, [&](std::int64_t item, int thread) {
       KeyGradient<T>(args, scratch.of_thread(thread)).run(item / key_tiles, item % key_tiles * kKeyTile);
+    });
+    if (!args.dbias_BHT.defined()) return;
+    scratch.prepare(division.threads, dims.seq_len);
+    for_items(dims.batch * dims.n_heads, division.threads, [&](std::int64_t item, int thread) {
+      sum_by_distance<T>(args, item / dims.n_heads, item % dims.n_heads, scratch.of_thread(thread));
     });
   });
 }

@@ -19,10 +19,6 @@ constexpr std::int64_t kFlashQueryTile = 8 * kTileRows;
 constexpr std::int64_t kFlashKeyTile = 128;    // forward
 constexpr std::int64_t kBackwardKeyTile = 64;  // two tiles of scores are alive
 
-float query_scale(const AttentionDims& dims) {
-  return 1.0F / std::sqrt(static_cast<float>(dims.head_dim));
-}
-
 Vec exp_of_difference(Vec difference) {
   return exp2(difference * kLog2E);
 }
@@ -69,10 +65,11 @@ class FlashForward {
     ScoreTile tile{.row = row, .rows = std::min(kFlashQueryTile, dims_.seq_len - row), .keys = kFlashKeyTile};
     auto query = head_rows<const T>(args_.query, dims_, batch, head);
     query.data = query.row(row);
-    pack_rows<T>(query, {tile.rows, dims_.head_dim, width_}, query_scale(dims_), query_);
+    pack_rows<T>(query, {tile.rows, dims_.head_dim, width_}, dims_.score_factor, query_);
     std::fill(context_, context_ + tile.rows * width_, 0.0F);
     std::fill(sums_, sums_ + tile.rows * kLanes, 0.0F);
     std::fill(maxima_, maxima_ + tile.rows, -std::numeric_limits<float>::infinity());
+    bias_ = distance_row(args_.bias_HT, dims_, head);
     for (tile.key = 0; tile.key < row + tile.rows; tile.key += kFlashKeyTile) {
       score_product(tile, {.a = query_,
                            .a_stride = width_,
@@ -100,6 +97,7 @@ class FlashForward {
       float* const scores = scores_ + r * kFlashKeyTile;
       const std::int64_t visible = tile.visible(r);
       const std::int64_t width = round_up(visible, kLanes);
+      if (bias_ != nullptr) add_bias(bias_, tile.distance(r), visible, scores);
       if (visible < kFlashKeyTile) {
         float* const last = scores + width - kLanes;
         store(last, keep_lanes(load(last), visible - (width - kLanes), lowest));
@@ -143,18 +141,19 @@ class FlashForward {
   const AttentionDims& dims_;
   std::int64_t width_ = 0;  // of packed rows
   std::int64_t used_ = 0;
-  float* keys_ = nullptr;     // [tiles][D][kFlashKeyTile]
-  float* values_ = nullptr;   // [T padded][width]
-  float* query_ = nullptr;    // [kFlashQueryTile][width], times the scale
-  float* context_ = nullptr;  // [kFlashQueryTile][width], not yet divided by the sums
-  float* scores_ = nullptr;   // [kFlashQueryTile][kFlashKeyTile]
-  float* sums_ = nullptr;     // [kFlashQueryTile][kLanes]
-  float* maxima_ = nullptr;   // [kFlashQueryTile]
+  float* keys_ = nullptr;        // [tiles][D][kFlashKeyTile]
+  float* values_ = nullptr;      // [T padded][width]
+  float* query_ = nullptr;       // [kFlashQueryTile][width], times the scale
+  float* context_ = nullptr;     // [kFlashQueryTile][width], not yet divided by the sums
+  float* scores_ = nullptr;      // [kFlashQueryTile][kFlashKeyTile]
+  float* sums_ = nullptr;        // [kFlashQueryTile][kLanes]
+  float* maxima_ = nullptr;      // [kFlashQueryTile]
+  const float* bias_ = nullptr;  // [T] of the head, or none
 };
 
 // Which gradients a walk over the tiles computes. Where whole units do not keep all threads busy, keys and queries are
 // walked apart, each divided among the threads, at the price of computing the scores twice; the sums run in the same
-// order either way, so the bits are the same.
+// order either way, so the bits are the same. Those of dbias are over both: with a bias units stay whole.
 enum class Wanted { all, dkey_dvalue, dquery };
 
 template <class T>
@@ -177,6 +176,9 @@ class FlashBackward {
     pack_keys(batch, kv_head);
     for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
       pack_queries(batch, head);
+      bias_ = distance_row(args_.bias_HT, dims_, head);
+      dbias_ = distance_row(args_.dbias_BHT, dims_, batch * dims_.n_heads + head);
+      if (dbias_ != nullptr) std::fill(dbias_, dbias_ + dims_.seq_len, 0.0F);
       for (std::int64_t key = 0; key < dims_.seq_len; key += kBackwardKeyTile) {
         if (wanted_ != Wanted::dkey_dvalue || mine(key / kBackwardKeyTile)) key_tile(key);
       }
@@ -217,7 +219,7 @@ class FlashBackward {
 
   void pack_queries(std::int64_t batch, std::int64_t head) {
     const PackedShape shape{dims_.seq_len, dims_.head_dim, width_};
-    pack_rows<T>(head_rows<const T>(args_.query, dims_, batch, head), shape, query_scale(dims_), query_);
+    pack_rows<T>(head_rows<const T>(args_.query, dims_, batch, head), shape, dims_.score_factor, query_);
     pack_rows<T>(head_rows<const T>(args_.dcontext, dims_, batch, head), shape, 1.0F, dcontext_);
     float* const context = dquery_;  // whose place is not needed yet
     pack_rows<T>(head_rows<const T>(args_.context, dims_, batch, head), shape, 1.0F, context);
@@ -251,6 +253,7 @@ class FlashBackward {
       if (wanted_ == Wanted::dquery && !mine(row / kFlashQueryTile)) continue;
       const ScoreTile tile{row, std::min(kFlashQueryTile, dims_.seq_len - row), key, kBackwardKeyTile};
       score_tile(tile);
+      if (dbias_ != nullptr) sum_by_distance(tile);
       accumulate(tile);
     }
   }
@@ -269,6 +272,11 @@ class FlashBackward {
     product.b = values_turned_ + tile.key * dims_.head_dim;
     product.c = dscores_;
     score_product(tile, product);
+    if (bias_ != nullptr) {
+      for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
+        add_bias(bias_, tile.distance(r), tile.visible(r), weights_ + r * kBackwardKeyTile);
+      }
+    }
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
       float* const weights = weights_ + r * kBackwardKeyTile;
       float* const dscores = dscores_ + r * kBackwardKeyTile;
@@ -291,6 +299,12 @@ class FlashBackward {
         store(weights + i, Vec{});
         store(dscores + i, Vec{});
       }
+    }
+  }
+
+  void sum_by_distance(const ScoreTile& tile) const {
+    for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
+      add_by_distance(dscores_ + r * kBackwardKeyTile, tile.distance(r), tile.visible(r), dbias_);
     }
   }
 
@@ -320,7 +334,7 @@ class FlashBackward {
     for (std::int64_t row = 0; row < dims_.seq_len; row += kFlashQueryTile) {
       if (!mine(row / kFlashQueryTile)) continue;
       unpack_rows<T>(dquery_ + row * width_, {std::min(kFlashQueryTile, dims_.seq_len - row), dims_.head_dim, width_},
-                     query_scale(dims_), {dquery.row(row), dquery.stride});
+                     dims_.score_factor, {dquery.row(row), dquery.stride});
     }
   }
 
@@ -355,11 +369,14 @@ class FlashBackward {
   float* delta_ = nullptr;
   float* weights_ = nullptr;  // [kFlashQueryTile][kBackwardKeyTile]
   float* dscores_ = nullptr;
+  const float* bias_ = nullptr;  // [T] of the head, or none
+  float* dbias_ = nullptr;
 };
 
 template <class T>
 void backward(const AttentionBackwardArgs& args, Scratch& scratch) {
-  const auto division = divide_units(args.dims);
+  auto division = divide_units(args.dims);
+  if (args.dbias_BHT.defined()) division.parts = 1;
   scratch.prepare(division.threads, FlashBackward<T>::floats(args));
   const auto walk = [&](Wanted wanted) {
     for_items(division.items(), division.threads, [&](std::int64_t item, int thread) {

@@ -4,6 +4,7 @@ set(PERFBENCH_CUDA_OPS_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 set(PERFBENCH_CUDA_KERNELS
   attention/attention_flash.cu
   attention/attention_flash_backward.cu
+  attention/distance_sums.cu
   attention/masked_softmax.cu
   experts/expert_rows.cu
   experts/grouped_product.cu
@@ -17,6 +18,7 @@ set(PERFBENCH_CUDA_KERNELS
   operations/norm.cu
   operations/random.cu
   operations/reduce.cu
+  operations/relative_bias.cu
   operations/rope.cu)
 set(PERFBENCH_CUDA_HOST_SOURCES
   cuda_ops.cpp

@@ -52,13 +52,15 @@ struct AttentionResult {
   Values context;
   Values logsumexp;
   Values weights;
-  Values score_magnitude;    // of a row's scores: max over keys of scale * sum |q||k|; like logsumexp
+  Values score_magnitude;    // of a row's scores: max over keys of scale * sum |q||k| + |bias|; like logsumexp
   Values context_magnitude;  // sum over keys of weight * |v|
 };
 
-inline AttentionResult attention_forward(const Values& q, const Values& k, const Values& v, const AttentionDims& s) {
+// bias[H, T], or nothing.
+inline AttentionResult attention_forward(const Values& q, const Values& k, const Values& v, const AttentionDims& s,
+                                         const Values& bias = {}) {
   const std::int64_t group = s.n_heads / s.n_kv_heads;
-  const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
+  const double scale = static_cast<double>(s.score_factor);
   const auto rows = index(s.batch * s.n_heads * s.seq_len);
   AttentionResult r{Values(q.size()), Values(rows), Values(rows * index(s.seq_len)), Values(rows), Values(q.size())};
   for (std::int64_t b = 0; b < s.batch; ++b) {
@@ -67,8 +69,8 @@ inline AttentionResult attention_forward(const Values& q, const Values& k, const
         const auto row = index((b * s.n_heads + h) * s.seq_len + i);
         Values scores;
         for (std::int64_t j = 0; j <= i; ++j) {
-          double score = 0.0;
-          double magnitude = 0.0;
+          double score = bias.empty() ? 0.0 : bias[index(h * s.seq_len + i - j)];
+          double magnitude = std::abs(score);
           for (std::int64_t d = 0; d < s.head_dim; ++d) {
             const double term =
                 scale * q[at_head(s, s.n_heads, b, i, h, d)] * k[at_head(s, s.n_kv_heads, b, j, h / group, d)];
@@ -102,16 +104,20 @@ struct AttentionGradient {
   WithMagnitude dquery;
   WithMagnitude dkey;
   WithMagnitude dvalue;
+  WithMagnitude dbias;  // [B, H, T]
 };
 
 // By the chain rule through softmax: ds[j] = w[j] (dw[j] - sum over l of w[l] dw[l]), dw[j] = dcontext . v[j].
 inline AttentionGradient attention_backward(const Values& dcontext, const Values& q, const Values& k, const Values& v,
-                                            const AttentionDims& s) {
-  const auto forward = attention_forward(q, k, v, s);
+                                            const AttentionDims& s, const Values& bias = {}) {
+  const auto forward = attention_forward(q, k, v, s, bias);
+  const auto rows = index(s.batch * s.n_heads * s.seq_len);
   const std::int64_t group = s.n_heads / s.n_kv_heads;
-  const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
-  AttentionGradient g{
-      {Values(q.size()), Values(q.size())}, {Values(k.size()), Values(k.size())}, {Values(v.size()), Values(v.size())}};
+  const double scale = static_cast<double>(s.score_factor);
+  AttentionGradient g{{Values(q.size()), Values(q.size())},
+                      {Values(k.size()), Values(k.size())},
+                      {Values(v.size()), Values(v.size())},
+                      {Values(rows), Values(rows)}};
   for (std::int64_t b = 0; b < s.batch; ++b) {
     for (std::int64_t h = 0; h < s.n_heads; ++h) {
       for (std::int64_t i = 0; i < s.seq_len; ++i) {
@@ -134,8 +140,12 @@ inline AttentionGradient attention_backward(const Values& dcontext, const Values
         }
         for (std::int64_t j = 0; j <= i; ++j) {
           const double weight = forward.weights[at_score(s, b, h, i, j)];
-          const double dscore = weight * (dweight[index(j)] - mean) * scale;
-          const double dscore_magnitude = weight * (magnitude[index(j)] + mean_magnitude) * scale;
+          const double unscaled = weight * (dweight[index(j)] - mean);
+          const double unscaled_magnitude = weight * (magnitude[index(j)] + mean_magnitude);
+          g.dbias.value[index((b * s.n_heads + h) * s.seq_len + i - j)] += unscaled;
+          g.dbias.magnitude[index((b * s.n_heads + h) * s.seq_len + i - j)] += unscaled_magnitude;
+          const double dscore = unscaled * scale;
+          const double dscore_magnitude = unscaled_magnitude * scale;
           for (std::int64_t d = 0; d < s.head_dim; ++d) {
             const auto at_q = at_head(s, s.n_heads, b, i, h, d);
             const auto at_k = at_head(s, s.n_kv_heads, b, j, h / group, d);

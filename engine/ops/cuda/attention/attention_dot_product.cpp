@@ -3,9 +3,9 @@
 #include "engine/ops/cuda/attention/attention_dot_product.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/core/error.h"
+#include "engine/ops/cuda/attention/distance_sums.h"
 #include "engine/ops/cuda/attention/masked_softmax.h"
 
 namespace perfbench::engine::cuda {
@@ -101,7 +101,6 @@ class Attention {
     product.batch = part.heads;
     tools_.matmul.run(product, {});
   }
-  float score_factor() const { return 1.0F / std::sqrt(static_cast<float>(d_.head_dim)); }
 
   // keep(strand, part, f32 scores) makes scores into what is kept.
   template <class Keep>
@@ -178,20 +177,24 @@ void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools
   const std::int64_t group = d.n_heads / d.n_kv_heads;
   const ScorePass pass{.queries = args.query,
                        .keys = args.key,
-                       .score_factor = attention.score_factor(),
+                       .score_factor = d.score_factor,
                        .kept = args.weights_BHTT,
                        .values = args.value,
                        .sums = args.context};
   for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
     attention.run(pass, sequence, [&](const Strand& s, const Part& part, const Matrix& scores) {
       const std::int64_t head = sequence * d.n_heads + part.head * group + s.g;
-      masked_softmax_forward({.shape = attention.score_rows(part),
-                              .scores = static_cast<const float*>(scores.data),
-                              .scores_head_stride = scores.batch_stride,
-                              .weights = attention.kept_rows(args.weights_BHTT, s, part),
-                              .logsumexp = args.logsumexp_BHT.as<float>() + head * d.seq_len + part.row,
-                              .logsumexp_head_stride = group * d.seq_len},
-                             tools.stream);
+      SoftmaxForwardArgs softmax{.shape = attention.score_rows(part),
+                                 .scores = static_cast<const float*>(scores.data),
+                                 .scores_head_stride = scores.batch_stride,
+                                 .weights = attention.kept_rows(args.weights_BHTT, s, part),
+                                 .logsumexp = args.logsumexp_BHT.as<float>() + head * d.seq_len + part.row,
+                                 .logsumexp_head_stride = group * d.seq_len};
+      if (args.bias_HT.defined()) {
+        softmax.bias = args.bias_HT.as<const float>() + (part.head * group + s.g) * d.seq_len;
+        softmax.bias_head_stride = group * d.seq_len;
+      }
+      masked_softmax_forward(softmax, tools.stream);
     });
   }
 }
@@ -206,7 +209,7 @@ void dot_product_backward(const AttentionBackwardArgs& args, const DotProductToo
                        .kept = args.dweights_BHTT,
                        .values = args.key,
                        .sums = args.dquery,
-                       .sum_factor = attention.score_factor()};
+                       .sum_factor = d.score_factor};
   for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
     attention.run(pass, sequence, [&](const Strand& s, const Part& part, const Matrix& dweights) {
       masked_softmax_backward({.shape = attention.score_rows(part),
@@ -217,8 +220,9 @@ void dot_product_backward(const AttentionBackwardArgs& args, const DotProductToo
                               tools.stream);
     });
     attention.key_gradient(sequence, args.dvalue, args.weights_BHTT, args.dcontext, 1.0F);
-    attention.key_gradient(sequence, args.dkey, args.dweights_BHTT, args.query, attention.score_factor());
+    attention.key_gradient(sequence, args.dkey, args.dweights_BHTT, args.query, d.score_factor);
   }
+  if (args.dbias_BHT.defined()) sum_by_distance(args.dbias_BHT, args.dweights_BHTT, tools.stream);
 }
 
 }  // namespace perfbench::engine::cuda

@@ -43,6 +43,7 @@ struct ForwardOperands {
   const void* value;
   void* context;
   float* logsumexp;
+  const float* bias;  // [H, T]
 };
 
 // A row's softmax so far, held by both lanes of its pair.
@@ -52,26 +53,33 @@ struct RunningSoftmax {
 };
 
 // The scores of a warp's 16 rows become weights; returns what older sums of the pair's row are to be multiplied with.
-// visible: keys of the tile that the row may see.
-template <class Shape>
+// visible: keys of the tile that the row may see; bias: of the first of them, that of key j is j less.
+template <class Shape, bool kHasBias>
 __device__ float softmax_row(RunningSoftmax& state, const float* scores, typename Shape::T* weights, int visible,
-                             float scale) {
+                             float scale, const float* bias) {
   using T = typename Shape::T;
   constexpr int kPiece = 4;
   const int half = static_cast<int>(threadIdx.x) % 2;
   float most = -INFINITY;
   for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
     for (int j = c; j < c + kPiece; ++j) {
-      if (j < visible) most = fmaxf(most, scores[j]);
+      if (j >= visible) continue;
+      most = fmaxf(most, kHasBias ? scaled_score(scores[j], scale) + bias[-j] : scores[j]);
     }
   }
-  most = scaled_score(fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1)), scale);
+  most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+  if constexpr (!kHasBias) most = scaled_score(most, scale);
   const float maximum = fmaxf(state.maximum, most);
   const float factor = maximum == state.maximum ? 1.0F : exp_of_difference(state.maximum - maximum);
   float sum = 0;
   for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
     for (int j = c; j < c + kPiece; ++j) {
-      const float weight = j < visible ? exp_of_difference(scaled_score(scores[j], scale) - maximum) : 0.0F;
+      float weight = 0;
+      if (j < visible) {
+        float score = scaled_score(scores[j], scale);
+        if constexpr (kHasBias) score += bias[-j];
+        weight = exp_of_difference(score - maximum);
+      }
       weights[j] = from_f32<T>(weight);
       sum += weight;
     }
@@ -92,7 +100,7 @@ __device__ void rescale_rows(typename Units::Accumulator (&sums)[kTiles], const 
   }
 }
 
-template <class Units, int kWidth>
+template <class Units, int kWidth, bool kHasBias>
 __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forward_kernel(ForwardOperands operands) {
   using Shape = ForwardShape<Units, kWidth>;
   using T = typename Shape::T;
@@ -123,6 +131,8 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   float* const factors = reinterpret_cast<float*>(memory + Shape::kOffsets.factors) + warp * kTile;
   const Places places = Units::find_places(scores);
   const std::int64_t my_row = row + warp * kTile + lane / 2;
+  // A row that does not exist sees what the last one sees, so that no distance is too long.
+  const std::int64_t position = min(my_row, d.seq_len - 1);
   RunningSoftmax state;
   Accumulator context[kWidth / kTile];
   clear_tiles<Units>(context);
@@ -140,9 +150,11 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
       for (int j = 0; j < Shape::kKeys / kTile; ++j) Units::store(scores + j * kTile, sums[j], Shape::kScoreRow);
     }
     __syncwarp();
-    const auto visible = static_cast<int>(max(min(my_row + 1 - first, std::int64_t{Shape::kKeys}), std::int64_t{0}));
-    const float factor = softmax_row<Shape>(state, scores + lane / 2 * Shape::kScoreRow,
-                                            weights + lane / 2 * Shape::kScoreRow, visible, problem.scale);
+    const auto visible = static_cast<int>(max(min(position + 1 - first, std::int64_t{Shape::kKeys}), std::int64_t{0}));
+    const float* const bias = kHasBias ? operands.bias + head * d.seq_len + position - first : nullptr;
+    const float factor =
+        softmax_row<Shape, kHasBias>(state, scores + lane / 2 * Shape::kScoreRow, weights + lane / 2 * Shape::kScoreRow,
+                                     visible, d.score_factor, bias);
     if (lane % 2 == 0) factors[lane / 2] = factor;
     __syncwarp();
     if (__any_sync(kAllLanes, factor != 1.0F)) rescale_rows<Units>(context, factors, places);
@@ -178,10 +190,12 @@ void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream) {
       .value = args.value.data,
       .context = args.context.data,
       .logsumexp = args.logsumexp_BHT.as<float>(),
+      .bias = args.bias_HT.as<const float>(),
   };
   with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
     using Shape = ForwardShape<Units, kWidth>;
-    launch("flash_forward", forward_kernel<Units, kWidth>,
+    launch("flash_forward",
+           operands.bias != nullptr ? forward_kernel<Units, kWidth, true> : forward_kernel<Units, kWidth, false>,
            {.grid = dim3(static_cast<unsigned>(d.n_heads), tiles_of(d.seq_len, Shape::kQueries),
                          static_cast<unsigned>(d.batch)),
             .block = dim3(Shape::kThreads),

@@ -4,8 +4,11 @@
 //   weight = exp(score - logsumexp[r]), at most 1
 //   dscore = weight * (dcontext[r] . value[c] - delta[r]), delta[r] = dcontext[r] . context[r]
 //   dvalue[c] += weight dcontext[r]; dkey[c] += scale dscore query[r]; dquery[r] += scale dscore key[c]
+//   dbias[r - c] += dscore, where there is a bias: a tile of queries sums up its own, and a third kernel the tiles
 #include "engine/ops/cuda/attention/attention_flash.h"
+#include "engine/ops/cuda/attention/distance_sums.h"
 #include "engine/ops/cuda/attention/flash_launch.cuh"
+#include "engine/ops/workspace.h"
 
 namespace perfbench::engine::cuda {
 namespace {
@@ -22,6 +25,8 @@ struct BackwardOperands {
   void* dquery;
   void* dkey;
   void* dvalue;
+  const float* bias;     // [H, T], or none
+  float* distance_sums;  // [B, H, tiles of queries, T], with a bias
 };
 
 template <class Units, int kWidth>
@@ -97,9 +102,9 @@ struct PairGradient {
   float weight;
   float dscore;
 };
-// sum: query . key; dweight: dcontext . value.
-__device__ inline PairGradient pair_gradient(float sum, float dweight, const QueryStatistics& row, float scale) {
-  const float difference = scaled_score(sum, scale) - row.logsumexp;
+// dweight: dcontext . value.
+__device__ inline PairGradient pair_gradient(float score, float dweight, const QueryStatistics& row) {
+  const float difference = score - row.logsumexp;
   const float weight = exp_of_difference(difference > 0 ? 0.0F : difference);  // and not fminf: a NaN stays
   return {weight, weight * (dweight - row.delta)};
 }
@@ -111,6 +116,8 @@ struct PairTile {
   const QueryStatistics* statistics;  // of `query` on
   float scale;
   const Places& places;
+  const float* bias;           // [T] of the head, or none
+  std::int64_t last_distance;  // T - 1; queries that do not exist are further away
 };
 
 // What the rows of a warp's scores are; the columns are the other.
@@ -126,7 +133,7 @@ struct PairVectors {
 
 // Of a warp's 16 rows and kTiles * 16 columns calls write(row, column, pair) for the lane's pairs; what a query does
 // not see has no gradient.
-template <ScoreRows kRows, class Units, int kWidth, int kTiles, class Write>
+template <ScoreRows kRows, bool kHasBias, class Units, int kWidth, int kTiles, class Write>
 __device__ void for_each_pair(const PairVectors<typename Units::Element>& rows,
                               const PairVectors<typename Units::Element>& columns, const PairTile& tile, Write write) {
   constexpr int kRow = kWidth + Units::kPad;
@@ -142,8 +149,12 @@ __device__ void for_each_pair(const PairVectors<typename Units::Element>& rows,
       const int column = j * kTile + tile.places.column(i);
       const int query = kRows == ScoreRows::queries ? row : column;
       const int key = kRows == ScoreRows::queries ? column : row;
-      const auto pair = pair_gradient(scores[j].x[i], dweights[j].x[i], tile.statistics[query], tile.scale);
       const bool visible = tile.key + key <= tile.query + query;
+      float score = scaled_score(scores[j].x[i], tile.scale);
+      if constexpr (kHasBias) {
+        if (visible) score += tile.bias[min(tile.query + query - tile.key - key, tile.last_distance)];
+      }
+      const auto pair = pair_gradient(score, dweights[j].x[i], tile.statistics[query]);
       write(row, column, visible ? pair : PairGradient{0.0F, 0.0F});
     }
   }
@@ -180,8 +191,24 @@ struct QueryShape {
   static constexpr Offsets kOffsets = offsets();
 };
 
+// From a block's gradients of scores, of queries from `row` and keys from `first` on, to its sums by distance: a thread
+// has one diagonal. A distance is another thread's for the next keys, which a barrier has to be between.
+template <class Shape>
+__device__ void add_by_distance(float* sums, const typename Shape::T* dscores, std::int64_t row, std::int64_t first,
+                                std::int64_t seq_len) {
+  static_assert(Shape::kThreads >= Shape::kQueries + Shape::kKeys - 1);
+  const int diagonal = static_cast<int>(threadIdx.x) - (Shape::kKeys - 1);  // r - c
+  const std::int64_t distance = row - first + diagonal;
+  if (diagonal >= Shape::kQueries || distance < 0 || distance >= seq_len) return;
+  float sum = 0;
+  for (int c = max(-diagonal, 0); c < min(Shape::kKeys, Shape::kQueries - diagonal); ++c) {
+    sum += to_f32(dscores[(c + diagonal) * Shape::kScoreRow + c]);
+  }
+  sums[distance] += sum;
+}
+
 // dquery of a tile of queries of one head. Keys arrive in two tiles by turns.
-template <class Units, int kWidth>
+template <class Units, int kWidth, bool kHasBias>
 __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_kernel(BackwardOperands operands) {
   using Shape = QueryShape<Units, kWidth>;
   using T = typename Shape::T;
@@ -212,7 +239,8 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
 
   const T* const my_query = query + warp * kTile * Shape::kRow;
   const T* const my_dcontext = dcontext + warp * kTile * Shape::kRow;
-  T* const dscores = reinterpret_cast<T*>(memory + Shape::kOffsets.dscores) + warp * kTile * Shape::kScoreRow;
+  T* const all_dscores = reinterpret_cast<T*>(memory + Shape::kOffsets.dscores);
+  T* const dscores = all_dscores + warp * kTile * Shape::kScoreRow;
   QueryStatistics* const statistics = reinterpret_cast<QueryStatistics*>(memory + Shape::kOffsets.statistics);
   const Places places =
       Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places) + warp * kTile * kTile);
@@ -226,6 +254,13 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
       dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
   load_statistics<Shape::kQueries, Shape::kThreads>(statistics, operands, statistics_row(d, batch, head), row);
   load_keys(0, 0);
+  const float* const bias = kHasBias ? operands.bias + head * d.seq_len : nullptr;
+  float* sums = nullptr;
+  if constexpr (kHasBias) {
+    const std::int64_t tile = (batch * d.n_heads + head) * gridDim.y + row / Shape::kQueries;
+    sums = operands.distance_sums + tile * d.seq_len;
+    for (std::int64_t i = threadIdx.x; i < end; i += Shape::kThreads) sums[i] = 0.0F;
+  }
   int turn = 0;
   for (std::int64_t first = 0; first < end; first += Shape::kKeys, turn ^= 1) {
     wait_for_copies();
@@ -233,15 +268,20 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     if (first + Shape::kKeys < end) load_keys(first + Shape::kKeys, turn ^ 1);
     const T* const key = key_tiles + turn * Shape::kKeyTile;
     const T* const value = value_tiles + turn * Shape::kKeyTile;
-    for_each_pair<ScoreRows::queries, Units, kWidth, Shape::kKeys / kTile>(
-        {my_query, my_dcontext}, {key, value}, {my_row, first, statistics + warp * kTile, problem.scale, places},
+    for_each_pair<ScoreRows::queries, kHasBias, Units, kWidth, Shape::kKeys / kTile>(
+        {my_query, my_dcontext}, {key, value},
+        {my_row, first, statistics + warp * kTile, d.score_factor, places, bias, d.seq_len - 1},
         [&](int r, int c, const PairGradient& pair) { dscores[r * Shape::kScoreRow + c] = from_f32<T>(pair.dscore); });
     __syncwarp();
     add_value_tiles<Units, Shape::kKeys, Shape::kScoreRow, Shape::kRow>(dquery, dscores, key);
+    if constexpr (kHasBias) {
+      __syncthreads();  // all warps' gradients are there
+      add_by_distance<Shape>(sums, all_dscores, row, first, d.seq_len);
+    }
     __syncwarp();
   }
   write_rows<Units>(head_rows(static_cast<T*>(operands.dquery), d, d.n_heads, batch, head), problem, my_row, 0, dquery,
-                    problem.scale, places);
+                    d.score_factor, places);
 }
 
 template <class Units, int kWidth>
@@ -301,7 +341,7 @@ struct QueryWalk {
 
 // dkey and dvalue of a tile of keys of one key/value head: over the heads of its group in their order, and over the
 // queries from the diagonal on. Scores stand transposed, [keys, queries]. Queries arrive in two tiles by turns.
-template <class Units, int kWidth>
+template <class Units, int kWidth, bool kHasBias>
 __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dvalue_kernel(BackwardOperands operands) {
   using Shape = KeyShape<Units, kWidth>;
   using T = typename Shape::T;
@@ -360,9 +400,11 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     if (step + 1 < walk.steps) load_queries(step + 1, turn ^ 1);
     const T* const query = query_tiles + turn * Shape::kQueryTile;
     const T* const dcontext = dcontext_tiles + turn * Shape::kQueryTile;
-    for_each_pair<ScoreRows::keys, Units, kWidth, Shape::kQueries / kTile>(
+    const float* const bias = kHasBias ? operands.bias + walk.head(step) * d.seq_len : nullptr;
+    for_each_pair<ScoreRows::keys, kHasBias, Units, kWidth, Shape::kQueries / kTile>(
         {my_key, my_value}, {query, dcontext},
-        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, problem.scale, places},
+        {walk.row(step), my_first, statistics_tiles + turn * Shape::kQueries, d.score_factor, places, bias,
+         d.seq_len - 1},
         [&](int c, int r, const PairGradient& pair) {
           weights[c * Shape::kScoreRow + r] = from_f32<T>(pair.weight);
           dscores[c * Shape::kScoreRow + r] = from_f32<T>(pair.dscore);
@@ -373,15 +415,44 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     __syncwarp();
   }
   write_rows<Units>(head_rows(static_cast<T*>(operands.dkey), d, d.n_kv_heads, batch, kv_head), problem, my_first,
-                    slice, dkey, problem.scale, places);
+                    slice, dkey, d.score_factor, places);
   write_rows<Units>(head_rows(static_cast<T*>(operands.dvalue), d, d.n_kv_heads, batch, kv_head), problem, my_first,
                     slice, dvalue, 1.0F, places);
+}
+
+template <class Units, int kWidth, bool kHasBias>
+void launch_backward(const BackwardOperands& operands, cudaStream_t stream) {
+  using Queries = QueryShape<Units, kWidth>;
+  using Keys = KeyShape<Units, kWidth>;
+  const AttentionDims& d = operands.problem.dims;
+  const auto batch = static_cast<unsigned>(d.batch);
+  const auto heads = static_cast<unsigned>(d.n_heads);
+  const auto kv_heads = static_cast<unsigned>(d.n_kv_heads);
+  launch("flash_delta", delta_kernel<Units, kWidth>,
+         {.grid = dim3(heads, tiles_of(d.seq_len, kTile), batch),
+          .block = dim3(kWarp),
+          .shared_bytes = DeltaShape<Units, kWidth>::kOffsets.bytes,
+          .stream = stream},
+         operands);
+  launch("flash_dkey_dvalue", dkey_dvalue_kernel<Units, kWidth, kHasBias>,
+         {.grid = dim3(kv_heads, tiles_of(d.seq_len, Keys::kKeys), batch),
+          .block = dim3(Keys::kThreads),
+          .shared_bytes = Keys::kOffsets.bytes,
+          .stream = stream},
+         operands);
+  launch("flash_dquery", dquery_kernel<Units, kWidth, kHasBias>,
+         {.grid = dim3(heads, tiles_of(d.seq_len, Queries::kQueries), batch),
+          .block = dim3(Queries::kThreads),
+          .shared_bytes = Queries::kOffsets.bytes,
+          .stream = stream},
+         operands);
 }
 
 }  // namespace
 
 void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream_t stream) {
   const auto& d = args.dims;
+  float* const delta = static_cast<float*>(scratch);
   const BackwardOperands operands{
       .problem = flash_problem(d, {args.query, args.key, args.value, args.context, args.dcontext}),
       .query = args.query.data,
@@ -390,35 +461,19 @@ void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream
       .context = args.context.data,
       .dcontext = args.dcontext.data,
       .logsumexp = args.logsumexp_BHT.as<const float>(),
-      .delta = static_cast<float*>(scratch),
+      .delta = delta,
       .dquery = args.dquery.data,
       .dkey = args.dkey.data,
       .dvalue = args.dvalue.data,
+      .bias = args.bias_HT.as<const float>(),
+      .distance_sums = delta + args.logsumexp_BHT.elements(),
   };
-  const auto batch = static_cast<unsigned>(d.batch);
-  const auto heads = static_cast<unsigned>(d.n_heads);
-  const auto kv_heads = static_cast<unsigned>(d.n_kv_heads);
   with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
+    if (operands.bias == nullptr) return launch_backward<Units, kWidth, false>(operands, stream);
     using Queries = QueryShape<Units, kWidth>;
-    using Keys = KeyShape<Units, kWidth>;
-    launch("flash_delta", delta_kernel<Units, kWidth>,
-           {.grid = dim3(heads, tiles_of(d.seq_len, kTile), batch),
-            .block = dim3(kWarp),
-            .shared_bytes = DeltaShape<Units, kWidth>::kOffsets.bytes,
-            .stream = stream},
-           operands);
-    launch("flash_dkey_dvalue", dkey_dvalue_kernel<Units, kWidth>,
-           {.grid = dim3(kv_heads, tiles_of(d.seq_len, Keys::kKeys), batch),
-            .block = dim3(Keys::kThreads),
-            .shared_bytes = Keys::kOffsets.bytes,
-            .stream = stream},
-           operands);
-    launch("flash_dquery", dquery_kernel<Units, kWidth>,
-           {.grid = dim3(heads, tiles_of(d.seq_len, Queries::kQueries), batch),
-            .block = dim3(Queries::kThreads),
-            .shared_bytes = Queries::kOffsets.bytes,
-            .stream = stream},
-           operands);
+    static_assert(Queries::kQueries == workspace::flash_query_rows(kWidth, Queries::kSmall ? DType::bf16 : DType::f32));
+    launch_backward<Units, kWidth, true>(operands, stream);
+    sum_tiles_by_distance(args.dbias_BHT, operands.distance_sums, Queries::kQueries, stream);
   });
 }
 

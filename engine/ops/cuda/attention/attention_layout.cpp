@@ -34,7 +34,8 @@ AttentionLayout layout_of(const AttentionDims& whole, const AttentionPart& part)
                    .seq_len = whole.seq_len,
                    .n_heads = query_heads(whole, part.kv_heads),
                    .n_kv_heads = part.kv_heads,
-                   .head_dim = whole.head_dim},
+                   .head_dim = whole.head_dim,
+                   .score_factor = whole.score_factor},
           .n_heads = whole.n_heads,
           .n_kv_heads = whole.n_kv_heads};
 }

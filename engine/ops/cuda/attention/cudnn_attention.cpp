@@ -6,7 +6,7 @@
 #include <cudnn_frontend.h>
 
 #include <array>
-#include <cmath>
+#include <bit>
 #include <functional>
 
 #include "engine/core/error.h"
@@ -52,10 +52,6 @@ void put_out(const Tensor& output, const fe::graph::Tensor_attributes& like) {
   output->set_output(true).set_uid(like.get_uid()).set_dim(like.get_dim()).set_stride(like.get_stride());
 }
 
-float score_factor(const AttentionDims& d) {
-  return 1.0F / std::sqrt(static_cast<float>(d.head_dim));
-}
-
 std::shared_ptr<Graph> empty_graph() {
   auto graph = std::make_shared<Graph>();
   graph->set_io_data_type(fe::DataType_t::BFLOAT16)
@@ -75,7 +71,7 @@ std::shared_ptr<Graph> forward_graph(const AttentionLayout& layout) {
                       .set_name("attention")
                       .set_generate_stats(true)
                       .set_causal_mask(true)
-                      .set_attn_scale(score_factor(layout.dims)));
+                      .set_attn_scale(layout.dims.score_factor));
   put_out(context, described(context_id, queries));
   put_out(statistics, logsumexp(layout));
   statistics->set_data_type(fe::DataType_t::FLOAT);
@@ -93,7 +89,7 @@ std::shared_ptr<Graph> backward_graph(const AttentionLayout& layout, Summation s
                            fe::graph::SDPA_backward_attributes()
                                .set_name("attention_backward")
                                .set_causal_mask(true)
-                               .set_attn_scale(score_factor(layout.dims))
+                               .set_attn_scale(layout.dims.score_factor)
                                .set_deterministic_algorithm(summation == Summation::same_bits));
   put_out(dquery, described(dquery_id, queries));
   put_out(dkey, described(dkey_id, keys));
@@ -160,7 +156,7 @@ class CudnnAttention final : public AttentionProvider {
     std::shared_ptr<Graph> graph;  // nullptr: refused
     std::string refusal;
   };
-  using Key = std::array<std::int64_t, 8>;
+  using Key = std::array<std::int64_t, 9>;
 
   static Key key_of(Direction direction, const AttentionLayout& layout) {
     const AttentionDims& d = layout.dims;
@@ -170,6 +166,7 @@ class CudnnAttention final : public AttentionProvider {
             d.n_heads,
             d.n_kv_heads,
             d.head_dim,
+            std::bit_cast<std::int32_t>(d.score_factor),
             layout.n_heads,
             layout.n_kv_heads};
   }

@@ -15,8 +15,7 @@ inline FlashProblem flash_problem(const AttentionDims& dims, std::initializer_li
     const auto row_bytes = dims.head_dim * size_bytes(x.dtype);
     multiples = multiples && reinterpret_cast<std::uintptr_t>(x.data) % kCopyBytes == 0 && row_bytes % kCopyBytes == 0;
   }
-  return {dims, 1.0F / std::sqrt(static_cast<float>(dims.head_dim)),
-          multiples ? Addresses::multiples_of_16 : Addresses::any};
+  return {dims, multiples ? Addresses::multiples_of_16 : Addresses::any};
 }
 
 // Calls f.operator()<Units, kWidth>() with what computes `dtype` and the tile's width for `head_dim`.

@@ -30,7 +30,6 @@ enum class Addresses { any, multiples_of_16 };
 
 struct FlashProblem {
   AttentionDims dims;
-  float scale = 0;  // of the scores
   Addresses addresses = Addresses::any;
 };
 

@@ -19,7 +19,7 @@ __device__ Place place_of_warp() {
   return {.head = blockIdx.y, .row = static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp};
 }
 
-template <class T>
+template <class T, bool kHasBias>
 __global__ void forward_kernel(SoftmaxForwardArgs args) {
   const auto [head, row] = place_of_warp();
   if (row >= args.shape.rows) return;
@@ -27,16 +27,22 @@ __global__ void forward_kernel(SoftmaxForwardArgs args) {
   const std::int64_t visible = args.shape.first_row + row + 1;
   const float* const scores = args.scores + head * args.scores_head_stride + row * args.shape.seq_len;
   T* const weights = static_cast<T*>(args.weights.data) + head * args.weights.head_stride + row * args.shape.seq_len;
+  // Of the first key; that of key i is i less.
+  const float* const bias = kHasBias ? args.bias + head * args.bias_head_stride + visible - 1 : nullptr;
+  const auto score = [&](std::int64_t i) {
+    if constexpr (kHasBias) return scores[i] + bias[-i];
+    return scores[i];
+  };
   float maximum = -INFINITY;
-  for (std::int64_t i = lane; i < visible; i += kWarp) maximum = fmaxf(maximum, scores[i]);
+  for (std::int64_t i = lane; i < visible; i += kWarp) maximum = fmaxf(maximum, score(i));
   maximum = over_warp(maximum, Maximum{});
   float sum = 0;
-  for (std::int64_t i = lane; i < visible; i += kWarp) sum += expf(scores[i] - maximum);
+  for (std::int64_t i = lane; i < visible; i += kWarp) sum += expf(score(i) - maximum);
   sum = over_warp(sum, Sum{});
   const float factor = 1.0F / sum;
   // Every lane reads and writes its own elements alone, so scores and weights may be one.
   for (std::int64_t i = lane; i < args.shape.seq_len; i += kWarp) {
-    weights[i] = from_f32<T>(i < visible ? expf(scores[i] - maximum) * factor : 0.0F);
+    weights[i] = from_f32<T>(i < visible ? expf(score(i) - maximum) * factor : 0.0F);
   }
   if (lane == 0) args.logsumexp[head * args.logsumexp_head_stride + row] = maximum + logf(sum);
 }
@@ -71,8 +77,10 @@ LaunchShape launch_shape(const ScoreRows& shape, cudaStream_t stream) {
 }  // namespace
 
 void masked_softmax_forward(const SoftmaxForwardArgs& args, cudaStream_t stream) {
-  launch("masked_softmax_forward", args.weights.dtype == DType::bf16 ? forward_kernel<Bf16> : forward_kernel<float>,
-         launch_shape(args.shape, stream), args);
+  with_element_type(args.weights.dtype, [&]<class T>() {
+    launch("masked_softmax_forward", args.bias != nullptr ? forward_kernel<T, true> : forward_kernel<T, false>,
+           launch_shape(args.shape, stream), args);
+  });
 }
 
 void masked_softmax_backward(const SoftmaxBackwardArgs& args, cudaStream_t stream) {

@@ -26,7 +26,7 @@ struct KeptRows {
 };
 
 // weights = softmax of the visible scores, zero behind; logsumexp likewise. scores may be the weights' own memory
-// (f32). logsumexp[h * logsumexp_head_stride + r].
+// (f32). logsumexp[h * logsumexp_head_stride + r]. With a bias, bias[h * bias_head_stride + distance] is added first.
 struct SoftmaxForwardArgs {
   ScoreRows shape;
   const float* scores = nullptr;
@@ -34,6 +34,8 @@ struct SoftmaxForwardArgs {
   KeptRows weights;
   float* logsumexp = nullptr;
   std::int64_t logsumexp_head_stride = 0;
+  const float* bias = nullptr;
+  std::int64_t bias_head_stride = 0;
 };
 void masked_softmax_forward(const SoftmaxForwardArgs& args, cudaStream_t stream);
 

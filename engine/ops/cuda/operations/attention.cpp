@@ -27,6 +27,7 @@ AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args&
   if (attention_choice_ == AttentionChoice::own) return "own kernels were asked for";
   if (attention_ == nullptr) return "built without cuDNN";
   if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
+  if (args.bias_HT.defined()) return "the plan for cuDNN has no bias by distance";
   const AttentionSplit split = split_attention(direction, args.dims, summation_);
   if (!split.refusal.empty()) return split.refusal;
   const auto parts = parts_of(args.dims, split);
@@ -88,7 +89,9 @@ void CudaOps::do_attention_backward(const AttentionBackwardArgs& args) {
     return dot_product_backward(args, dot_product_tools(args.dims));
   }
   if (by_library(Direction::backward, args)) return;
-  flash_backward(args, workspace(workspace::flash_bytes(args.dims), "attention"), stream());
+  const std::int64_t bytes = args.bias_HT.defined() ? workspace::flash_bias_bytes(args.dims, args.query.dtype)
+                                                    : workspace::flash_bytes(args.dims);
+  flash_backward(args, workspace(bytes, "attention"), stream());
 }
 
 }  // namespace perfbench::engine::cuda

@@ -48,7 +48,8 @@ AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit
       query_(unit, "query"),
       key_(unit, "key"),
       value_(unit, "value"),
-      out_(unit, "out") {
+      out_(unit, "out"),
+      relative_bias_(unit.place_if_any("relative_bias")) {
   if (model_.qk_norm != spec::QkNorm::none) {
     query_norm_.emplace(unit, "query_norm");
     key_norm_.emplace(unit, "key_norm");
@@ -66,7 +67,7 @@ AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit
 std::size_t AttentionBlock::parameters() const {
   const std::size_t of_heads = query_norm_ ? query_norm_->parameters() + key_norm_->parameters() : 0;
   return norm_.parameters() + query_.parameters() + key_.parameters() + value_.parameters() + of_heads +
-         out_.parameters();
+         out_.parameters() + (relative_bias_ ? 1 : 0);
 }
 
 void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const {
@@ -133,6 +134,14 @@ TensorView AttentionBlock::backward_heads(const GatheredUnit& weights, const Gra
   return dx;
 }
 
+Tensor AttentionBlock::bias_by_distance(const GatheredUnit& weights) const {
+  if (!relative_bias_) return {};
+  Tensor bias_HT = shared_.context.workspace_f32(named("relative_bias"), Shape{dims_.n_heads, dims_.seq_len});
+  shared_.context.ops.relative_bias_forward(
+      {.bias_HT = bias_HT, .table_UH = weights.weight(*relative_bias_), .buckets_T = shared_.distance_buckets_T});
+  return bias_HT;
+}
+
 void AttentionBlock::compute_projections(const GatheredUnit& weights, Values& v) const {
   const V query = query_norm_ ? V::query_before : V::query;
   const V key = key_norm_ ? V::key_before : V::key;
@@ -167,12 +176,14 @@ void AttentionBlock::compute(const GatheredUnit& weights, Values& v) const {
   if (missing_weights) {
     v[V::weights] = context.activation(named("attention_weights"), Shape{d.batch, d.n_heads, d.seq_len, d.seq_len});
   }
+  const Tensor bias_HT = bias_by_distance(weights);
   context.ops.attention_forward({.context = v[V::context],
                                  .logsumexp_BHT = v[V::logsumexp],
                                  .weights_BHTT = v[V::weights],
                                  .query = v[V::query],
                                  .key = v[V::key],
                                  .value = v[V::value],
+                                 .bias_HT = bias_HT,
                                  .dims = d,
                                  .kind = shared_.run.attention});
 }
@@ -206,19 +217,33 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
     if (v.has(V::weights)) {
       dweights_BHTT = context.workspace(named("dattention_weights"), v[V::weights].view().shape);
     }
+    Tensor bias_HT;
+    Tensor dbias_BHT;
+    if (relative_bias_) {
+      if (shared_.run.attention == spec::AttentionKind::flash) bias_HT = bias_by_distance(weights);
+      dbias_BHT = context.workspace_f32(named("drelative_bias"), v[V::logsumexp].view().shape);
+    }
     context.ops.attention_backward({.dquery = dquery,
                                     .dkey = dkey,
                                     .dvalue = dvalue,
+                                    .dbias_BHT = dbias_BHT,
                                     .dcontext = dcontext,
                                     .query = v[V::query],
                                     .key = v[V::key],
                                     .value = v[V::value],
                                     .context = v[V::context],
                                     .logsumexp_BHT = v[V::logsumexp],
+                                    .bias_HT = bias_HT,
                                     .weights_BHTT = v[V::weights],
                                     .dweights_BHTT = dweights_BHTT,
                                     .dims = dims_,
                                     .kind = shared_.run.attention});
+    if (relative_bias_) {
+      context.ops.relative_bias_backward({.dtable_UH = gradients.gradient(*relative_bias_),
+                                          .dbias_BHT = dbias_BHT,
+                                          .buckets_T = shared_.distance_buckets_T,
+                                          .write = gradients.first_write()});
+    }
   }
   rotate(dquery, Direction::backward);
   rotate(dkey, Direction::backward);

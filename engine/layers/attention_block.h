@@ -71,6 +71,8 @@ class AttentionBlock {
   // The gradient by the projection, from the one by what the norm made of it.
   TensorView backward_heads(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
                             const NormedHeads& heads, TensorView dy) const;
+  // [H, T], or nothing: few enough numbers to be made again where they are needed.
+  Tensor bias_by_distance(const GatheredUnit& weights) const;
   // Gradients by what the projections give.
   struct Projections {
     TensorView query;
@@ -92,6 +94,7 @@ class AttentionBlock {
   Linear out_;
   std::optional<Norm> query_norm_;  // of every head
   std::optional<Norm> key_norm_;
+  std::optional<ParameterPlace> relative_bias_;  // [buckets, H]
   // Where every rank holds all key and value heads: whole, else absent.
   std::optional<Linear> all_keys_;
   std::optional<Linear> all_values_;

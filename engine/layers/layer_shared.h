@@ -18,7 +18,8 @@ struct LayerShared {
   const Context& context;
   const spec::RunSpec& run;
   spec::RematPlan remat;
-  TensorView rope_cos_sin_TD;  // undefined without rotary positions
+  TensorView rope_cos_sin_TD;     // undefined without rotary positions
+  TensorView distance_buckets_T;  // undefined without a relative bias
   TensorParallel tensor_parallel;
   TokenRange tokens;  // of this rank's rows of the embedding and columns of the logits
   ExpertTotals experts;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/layers/loss_head.h"
+#include "engine/model/distance_buckets.h"
 #include "engine/model/rope_table.h"
 
 namespace perfbench::engine {
@@ -15,6 +16,15 @@ Tensor make_rope_table(Context& context, const spec::RunSpec& run) {
   Tensor table(context.memory, {"rope_cos_sin", MemoryScope::weights, DType::f32, shape});
   if (table.view().data == nullptr) return table;  // a dry walk needs no angles
   const auto values = rope_table(run.model.position, run.seq_len, run.model.head_dim);
+  context.ops.upload(table, values.data());
+  return table;
+}
+
+Tensor make_distance_buckets(Context& context, const spec::RunSpec& run) {
+  if (run.model.position.kind != spec::PositionKind::t5_relative_bias) return {};
+  Tensor table(context.memory, {"distance_buckets", MemoryScope::weights, DType::i32, Shape{run.seq_len}});
+  if (table.view().data == nullptr) return table;
+  const auto values = distance_buckets(run.model.position, run.seq_len);
   context.ops.upload(table, values.data());
   return table;
 }
@@ -43,10 +53,12 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
       gatherer_(context, store, {.rounding = run.rounding, .seed = static_cast<std::uint64_t>(run.seed)},
                 prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none, run.grad_accum),
       rope_cos_sin_TD_(make_rope_table(context, run)),
+      distance_buckets_T_(make_distance_buckets(context, run)),
       shared_{context,
               run,
               spec::resolve_remat(run),
               rope_cos_sin_TD_.view(),
+              distance_buckets_T_.view(),
               TensorParallel(context, run.microbatch() * run.seq_len, run.model.d_model),
               tokens_of_rank(run.model, context.collectives.mesh()),
               experts} {

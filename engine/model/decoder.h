@@ -119,6 +119,7 @@ class Decoder {
   std::optional<Embedding> embedding_;
   std::optional<Head> head_;
   Tensor rope_cos_sin_TD_;
+  Tensor distance_buckets_T_;
   LayerShared shared_;
   std::vector<Chunk> chunks_;
 };

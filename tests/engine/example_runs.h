@@ -63,10 +63,19 @@ inline spec::RunSpec dropless_tiny() {
   return run;
 }
 
-// Experts in every second layer, which drop what is above their capacity.
-inline spec::RunSpec gshard_tiny() {
+// A relative bias, whose buckets are exact, logarithmic and one for the rest within 16 tokens, and no 1/sqrt(head_dim).
+inline spec::RunSpec t5_tiny() {
   spec::RunSpec run = llama_tiny();
-  run.model.name = "gshard-tiny";
+  run.model.name = "t5-tiny";
+  run.model.attention_scale = 0.125;
+  run.model.position = {.kind = spec::PositionKind::t5_relative_bias, .t5_buckets = 8, .t5_max_distance = 12};
+  return run;
+}
+
+// That, and experts in every second layer, which drop what is above their capacity.
+inline spec::RunSpec glam_tiny() {
+  spec::RunSpec run = t5_tiny();
+  run.model.name = "glam-tiny";
   run.model.activation = spec::Activation::geglu;
   run.model.tied_embedding = true;
   run.model.moe = {.n_experts = 8,

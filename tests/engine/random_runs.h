@@ -72,6 +72,9 @@ inline spec::ModelSpec random_model(Draws& draws, std::int64_t tp, std::int64_t 
   model.position.kind = draws.any<spec::PositionKind>();
   model.position.rope_layout = draws.any<spec::RopeLayout>();
   model.position.rope_scaling = draws.any<spec::RopeScaling>();
+  model.position.t5_buckets = draws.number(1, 12);
+  model.position.t5_max_distance = draws.number(1, 24);
+  if (draws.once_in(3)) model.attention_scale = static_cast<double>(draws.number(1, 4)) / 4.0;
   model.head_dim = model.position.kind == spec::PositionKind::rope ? 2 * draws.number(1, 6) : draws.number(1, 12);
   model.d_ff = draws.number(std::max<std::int64_t>(tp, 3), 50);
   model.vocab_size = draws.number(std::max<std::int64_t>(tp, 3), 90);

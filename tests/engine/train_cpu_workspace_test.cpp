@@ -96,7 +96,7 @@ std::vector<Case> cases_of_experts() {
     auto capacity = dropless_tiny();
     capacity.model.name = "capacity";
     capacity.model.moe.capacity_factor = 1.5;
-    for (auto run : {two_chosen, capacity, gshard_tiny()}) {
+    for (auto run : {two_chosen, capacity, glam_tiny()}) {
       run.precision = precision;
       run.steps = 1;
       run.model.moe.d_ff = 1501;  // experts decide; wider than a panel

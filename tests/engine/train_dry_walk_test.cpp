@@ -26,7 +26,7 @@ std::int64_t causal_step_flops(const spec::RunSpec& run) {
 
 // Of experts that drop nothing, too: each token goes to as many as the definition says.
 TEST(DryWalk, ModelFlopsAreTheCausalDefinition) {
-  for (auto run : {gpt_tiny(), llama_tiny(), dropless_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), t5_tiny(), dropless_tiny()}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       run.attention = kind;
       for (const std::int64_t accumulate : {1, 2}) {
@@ -54,7 +54,7 @@ TEST(DryWalk, AnOddCausalSquareIsHalvedExactly) {
 // A capacity's slots are computed whether they are used or not: for 16 tokens and eight experts ceil4(2 * 16/8) = 4 of
 // each expert a sequence, in place of the tokens' 32 choices.
 TEST(DryWalk, SlotsOfACapacityAreComputedUsedOrNot) {
-  auto run = gshard_tiny();
+  auto run = glam_tiny();
   const auto& m = run.model;
   const auto with = dry_walk(run, 0).flops.model_flops();
   const std::int64_t layers = 2;  // of three, with experts
@@ -425,9 +425,9 @@ TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
 
 TEST(DryWalk, SaysWhyARunIsInfeasible) {
   auto run = llama_tiny();
-  run.model.position.kind = spec::PositionKind::t5_relative_bias;
+  run.precision = spec::Precision::fp8;
   EXPECT_FALSE(dry_walk(run, 0).feasible);
-  EXPECT_NE(dry_walk(run, 0).reason.find("T5"), std::string::npos);
+  EXPECT_NE(dry_walk(run, 0).reason.find("fp8"), std::string::npos);
   run = llama_tiny();
   run.memory_limit_bytes = 1000;
   EXPECT_FALSE(dry_walk(run, 0).feasible);

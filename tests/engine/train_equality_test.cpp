@@ -25,10 +25,10 @@ class Training : public testing::Test {
 };
 
 std::vector<spec::RunSpec> dense_families() {
-  return {gpt_tiny(), llama_tiny()};
+  return {gpt_tiny(), llama_tiny(), t5_tiny()};
 }
 std::vector<spec::RunSpec> families() {
-  return {gpt_tiny(), llama_tiny(), qwen3_tiny(), dropless_tiny(), gshard_tiny()};
+  return {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), dropless_tiny(), glam_tiny()};
 }
 
 TEST_F(Training, SameSeedSameBits) {

@@ -156,7 +156,7 @@ TEST_F(MaskedTraining, WhatStandsInPaddingChangesNoBit) {
 
 // The count of a step is not that of the step that was recorded.
 TEST_F(MaskedTraining, RecordedStepsHaveTheBitsOfExecutedOnes) {
-  for (auto run : {gpt_tiny(), gshard_tiny()}) {
+  for (auto run : {gpt_tiny(), glam_tiny()}) {
     run = tuned(run);
     run.steps = 4;
     run.grad_accum = 2;

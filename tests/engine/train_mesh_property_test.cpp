@@ -96,6 +96,7 @@ bool is_cut_over_ep(const spec::RunSpec& run, const spec::ParameterSpec& paramet
 }
 
 bool is_looked_up(const spec::ParameterSpec& parameter) {
+  if (parameter.layer >= 0) return false;  // a relative bias
   return parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
 }
 
@@ -177,6 +178,7 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
     if (run.bf16_weights == spec::Bf16Weights::kept) weights += up(2 * elements, kBlock);
   }
   if (run.model.position.kind == spec::PositionKind::rope) weights += up(4 * run.seq_len * run.model.head_dim, kBlock);
+  if (run.model.position.kind == spec::PositionKind::t5_relative_bias) weights += up(4 * run.seq_len, kBlock);
   EXPECT_EQ(report.peak.weights_bytes, weights) << "rank " << report.rank;
   EXPECT_EQ(report.peak.gradients_bytes, f32) << "rank " << report.rank;
   EXPECT_EQ(report.peak.optimizer_bytes, 2 * f32) << "rank " << report.rank;
@@ -463,6 +465,7 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
     const auto plan = spec::resolve_remat(run);
     const auto is = [&](const std::string& kind, bool holds) { runs[kind] += holds ? 1 : 0; };
     is("parts of different size along tp", run.model.d_ff % mesh.tp() != 0);
+    is("a relative bias over tp", run.model.position.kind == spec::PositionKind::t5_relative_bias && mesh.tp() > 1);
     is("a vocabulary in different parts", run.model.vocab_size % mesh.tp() != 0);
     is("key and value heads on every rank", has_few_heads(run));
     is("tp over nodes", mesh.ici.tp > 1 && mesh.dcn.tp > 1);

@@ -60,6 +60,21 @@ TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   EXPECT_FALSE(operations.contains(TraceOp::bias_backward));
 }
 
+// A layer's bias is made for the forward pass and for flash's look at the scores on the way back, a third time where
+// the forward pass is repeated; dot_product needs its gradient alone.
+TEST(Operations, OfARelativeBiasAreMadeAgainWhereScoresAre) {
+  auto run = t5_tiny();
+  const std::int64_t layers = run.model.layers;
+  const auto made = [&] { return operations_of(run).at(TraceOp::relative_bias_forward).calls; };
+  EXPECT_EQ(made(), 2 * layers);
+  EXPECT_EQ(operations_of(run).at(TraceOp::relative_bias_backward).calls, layers);
+  run.remat = "full";
+  EXPECT_EQ(made(), 3 * layers);
+  run.attention = spec::AttentionKind::dot_product;
+  EXPECT_EQ(made(), 2 * layers);
+  EXPECT_EQ(operations_of(run).at(TraceOp::relative_bias_backward).calls, layers);
+}
+
 // f32 weights, gradients and two moments are read, all but the gradients written: 28 bytes a parameter, and the step's
 // four factors. Every matrix of the model divides into alignments of 16 elements, so nothing is padded.
 TEST(Operations, UpdateEveryParameterOnceAStep) {
@@ -102,10 +117,10 @@ TEST(Operations, OfMoreChunksOfLogitsMoveTheUnembeddingMoreOften) {
 
 TEST(Operations, OfARunThatCannotBeSayWhy) {
   auto run = llama_tiny();
-  run.model.position.kind = spec::PositionKind::t5_relative_bias;
+  run.precision = spec::Precision::fp8;
   auto report = count_operations(run, 0);
   EXPECT_FALSE(report.feasible);
-  EXPECT_NE(report.reason.find("T5"), std::string::npos);
+  EXPECT_NE(report.reason.find("fp8"), std::string::npos);
   EXPECT_TRUE(report.operations.empty());
   run = llama_tiny();
   run.memory_limit_bytes = 1000;

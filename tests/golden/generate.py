@@ -69,6 +69,11 @@ GSHARD = dataclasses.replace(
         load_balance_weight=0.01,
     ),
 )  # fmt: skip
+T5 = dataclasses.replace(
+    LLAMA, name="t5-tiny", attention_scale=0.5,
+    position=PositionConfig(kind="t5_relative_bias", t5_buckets=8, t5_max_distance=12),
+)  # fmt: skip
+GLAM = dataclasses.replace(GSHARD, name="glam-tiny", attention_scale=1.0, position=T5.position)
 
 
 def run_spec(model, global_batch=3, grad_accum=1, steps=6, seed=1234, optimizer=OPTIMIZER):
@@ -78,6 +83,10 @@ def run_spec(model, global_batch=3, grad_accum=1, steps=6, seed=1234, optimizer=
         del model["moe"]
     if model["qk_norm"] == "none":
         del model["qk_norm"]
+    if model["attention_scale"] == 0:
+        del model["attention_scale"]
+    if model["position"]["kind"] != "t5_relative_bias":
+        del model["position"]["t5_buckets"], model["position"]["t5_max_distance"]
     return {
         "model": model,
         "seq_len": 16,
@@ -90,8 +99,8 @@ def run_spec(model, global_batch=3, grad_accum=1, steps=6, seed=1234, optimizer=
     }
 
 
-def expert_run(model, grad_accum=1):
-    return run_spec(model, 8, grad_accum, steps=4, seed=EXPERT_SEED, optimizer=EXPERT_OPTIMIZER)
+def expert_run(model, grad_accum=1, steps=4, seed=EXPERT_SEED):
+    return run_spec(model, 8, grad_accum, steps=steps, seed=seed, optimizer=EXPERT_OPTIMIZER)
 
 
 RUNS = {
@@ -108,6 +117,9 @@ RUNS = {
     "moe-tiny": expert_run(MIXTRAL),
     "moe-tiny-capacity": expert_run(MIXTRAL_CAPACITY, grad_accum=2),
     "gshard-tiny": expert_run(GSHARD),
+    "t5-tiny": run_spec(T5),
+    # Scores without 1/sqrt(head_dim) are large, and rounding grows faster.
+    "glam-tiny": expert_run(GLAM, steps=3, seed=1249),
 }
 
 

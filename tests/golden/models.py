@@ -27,6 +27,8 @@ class PositionConfig:
     rope_low_freq_factor: float = 1.0
     rope_high_freq_factor: float = 4.0
     rope_original_context: int = 8192
+    t5_buckets: int = 32
+    t5_max_distance: int = 128
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class ModelConfig:
     bias: str = "none"
     qk_norm: str = "none"
     tied_embedding: bool = False
+    attention_scale: float = 0.0  # 0: 1/sqrt(head_dim)
     position: PositionConfig = field(default_factory=PositionConfig)
     moe: Optional[MoeConfig] = None  # None: a dense model
     init_std: float = 0.02
@@ -100,6 +103,8 @@ def parameter_shapes(c):
         linear(f"layers.{l}.value", kv_dim, c.d_model, c.bias != "none")
         if c.qk_norm == "head":
             shapes[f"layers.{l}.query_norm.weight"] = shapes[f"layers.{l}.key_norm.weight"] = (c.head_dim,)
+        if c.position.kind == "t5_relative_bias":
+            shapes[f"layers.{l}.relative_bias"] = (c.position.t5_buckets, c.n_heads)
         linear(f"layers.{l}.out", c.d_model, q_dim, biased)
         norm(f"layers.{l}.mlp_norm")
         if c.has_experts(l):
@@ -172,6 +177,21 @@ def linear(params, name, x):
     return y + params[name + ".bias"] if name + ".bias" in params else y
 
 
+def t5_bucket(p, distance):
+    """Of a distance from a query back to a key (Raffel et al., arXiv:1910.10683; the code's relative_position_bucket)."""
+    exact = p.t5_buckets // 2
+    if distance < exact:
+        return distance
+    part = math.log(distance / exact) / math.log(p.t5_max_distance / exact)
+    return min(exact + math.floor(part * (p.t5_buckets - exact)), p.t5_buckets - 1)
+
+
+def relative_bias(c, params, layer, length):
+    """[H, T, S]; what lies in the future, and is masked, takes the bias of distance 0."""
+    buckets_TS = torch.tensor([[t5_bucket(c.position, max(t - s, 0)) for s in range(length)] for t in range(length)])
+    return params[layer + "relative_bias"][buckets_TS].permute(2, 0, 1)
+
+
 def attention(c, params, layer, x_BTM):
     """Causal attention; query head h reads key/value head h / (H/K)."""
     B, T, _ = x_BTM.shape
@@ -185,7 +205,9 @@ def attention(c, params, layer, x_BTM):
         q_BTHD, k_BTKD = rotate(c, q_BTHD), rotate(c, k_BTKD)
     kv_of_head = torch.arange(c.n_heads) // (c.n_heads // c.n_kv_heads)
     k_BTHD, v_BTHD = k_BTKD[:, :, kv_of_head], v_BTKD[:, :, kv_of_head]
-    scores_BHTS = torch.einsum("bthd,bshd->bhts", q_BTHD, k_BTHD) / math.sqrt(c.head_dim)
+    scores_BHTS = torch.einsum("bthd,bshd->bhts", q_BTHD, k_BTHD) * (c.attention_scale or 1 / math.sqrt(c.head_dim))
+    if c.position.kind == "t5_relative_bias":
+        scores_BHTS = scores_BHTS + relative_bias(c, params, layer, T)
     future_TS = torch.ones(T, T, dtype=torch.bool).triu(1)
     weights_BHTS = scores_BHTS.masked_fill(future_TS, float("-inf")).softmax(-1)
     context_BTHD = torch.einsum("bhts,bshd->bthd", weights_BHTS, v_BTHD)

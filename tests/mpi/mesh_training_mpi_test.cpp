@@ -161,7 +161,7 @@ void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what
 
 TEST(MeshTraining, EveryMeshEqualsOneRank) {
   for (const auto& mesh : meshes()) {
-    for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny()}) {
+    for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny()}) {
       run.mesh = mesh.mesh;
       run.model.layers = std::max(run.model.layers, run.mesh.pp());
       expect_one_ranks_training(run, run.model.name + " " + mesh.name);
@@ -194,7 +194,7 @@ TEST(MeshTraining, MeansOverTheTargetsOfAllRanksEqualOneRanks) {
 // width of 80 or 128; key and value heads of each rank's own, and one that all share.
 TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {
   if (world().size() != 3) GTEST_SKIP() << "needs three ranks";
-  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny()}) {
     run.model.n_heads = 6;
     run.model.n_kv_heads = run.model.tied_embedding ? 6 : 1;
     run.mesh.ici.tp = 3;
@@ -243,7 +243,7 @@ TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
 // What is computed again takes its collectives along.
 TEST(MeshTraining, EveryPolicyHoldsWhereRanksShareALayer) {
   if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
-  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny()}) {
     run.mesh.ici.tp = 2;
     run.attention = spec::AttentionKind::dot_product;
     TrainingRun kept(run, init_rule(run), collectives_of(run));
@@ -264,7 +264,7 @@ TEST(MeshTraining, EveryPolicyHoldsWhereRanksShareALayer) {
 }
 
 TEST(MeshTraining, PrefetchingChangesTheMemoryNotTheResult) {
-  for (auto run : {gpt_tiny(), llama_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), t5_tiny()}) {
     run.mesh.ici.fsdp = world().size();
     for (const std::int64_t ahead : {0, 1}) {
       run.fsdp_prefetch = ahead;
@@ -473,7 +473,7 @@ std::vector<MeshCase> expert_meshes() {
 
 // Models whose gradients are as much the balancing loss's as the loss's: what scales it wrongly shows in the norm.
 std::vector<spec::RunSpec> runs_with_experts() {
-  std::vector<spec::RunSpec> all{dropless_tiny(), gshard_tiny()};
+  std::vector<spec::RunSpec> all{dropless_tiny(), glam_tiny()};
   for (auto& run : all) run.model.moe.load_balance_weight = 1.0;
   return all;
 }
@@ -543,7 +543,7 @@ TEST(MeshTraining, ADivergedRunOfExpertsGoesOn) {
 
 TEST(MeshTraining, EveryPolicyHoldsWhereExpertsAreDivided) {
   if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
-  for (auto run : {dropless_tiny(), gshard_tiny()}) {
+  for (auto run : {dropless_tiny(), glam_tiny()}) {
     for (const auto& mesh : {spec::MeshSpec{.ici = {.ep = 2}}, spec::MeshSpec{.ici = {.tp = 2}}}) {
       run.mesh = mesh;
       run.remat = "none";

@@ -224,7 +224,9 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   run.mesh.ici.ep = 2;
   EXPECT_FALSE(unsupported(run).has_value());
   run.model.position.kind = PositionKind::t5_relative_bias;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("T5"));
+  EXPECT_FALSE(unsupported(run).has_value());
+  run.precision = Precision::fp8;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("fp8"));
 }
 
 TEST(Validate, AModelThatNeedsBlocksWhichTheEngineHasNotIsUnsupported) {

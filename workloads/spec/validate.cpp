@@ -271,7 +271,6 @@ std::optional<std::string> unsupported(const RunSpec& run) {
     for (const auto block : run.model.needs) blocks += (blocks.empty() ? "" : ", ") + std::string(enum_name(block));
     return run.model.name + " needs " + blocks + ", which this engine does not have";
   }
-  if (run.model.position.kind == PositionKind::t5_relative_bias) return "T5 relative bias has no kernel in this engine";
   if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
   return std::nullopt;

@@ -11,8 +11,8 @@ missing_packages() {
     [[ " $* " == *" $group "* ]] || continue
     case $package_system in
       debian) name=$debian; [[ $'\n'$installed$'\n' != *$'\n'"installed $name"$'\n'* ]] || continue ;;
-      fedora) name=$fedora; ! rpm -q --quiet --whatprovides "$name" || continue ;;
-      arch) name=$arch; ! pacman -Qq "$name" >/dev/null 2>&1 || continue ;;
+      fedora) name=$fedora; [ "$name" != - ] || continue; ! rpm -q --quiet --whatprovides "$name" || continue ;;
+      arch) name=$arch; [ "$name" != - ] || continue; ! pacman -Qq "$name" >/dev/null 2>&1 || continue ;;
     esac
     printf '%s\t%s\n' "$name" "$reason"
   done <"$root/ci/packages.txt"

@@ -17,12 +17,10 @@ namespace perfbench::harness {
 namespace {
 
 enum class Corpus { none, debian };
-enum class Format { bytes, jsonl };
 
 struct PrepareOptions {
   PrepareRequest request;
   Corpus corpus = Corpus::none;
-  Format format = Format::bytes;
   std::vector<std::filesystem::path> paths;
 };
 
@@ -34,18 +32,17 @@ ExitCode prepare(PrepareOptions options) {
   if (options.paths.empty() == (options.corpus == Corpus::none)) {
     throw InputError("[data] prepare takes either text files and folders, or --corpus debian");
   }
-  const bool jsonl = options.format == Format::jsonl;
-  if (jsonl && options.corpus != Corpus::none) {
-    throw InputError("[data] --corpus debian is text; --format jsonl needs files of tokens");
+  if (options.request.format == DataFormat::jsonl && options.corpus != Corpus::none) {
+    throw InputError("[data] --corpus debian is plain text; --format jsonl needs files of JSON lines");
   }
   options.request.files = options.corpus == Corpus::debian ? debian_corpus() : text_files(options.paths);
-  const auto prepared = jsonl ? prepare_token_lines(options.request) : prepare_bytes(options.request);
+  const auto prepared = prepare_dataset(options.request);
   print_split(spec::kTrainSplit, prepared.train);
   print_split(spec::kValidationSplit, prepared.validation);
-  if (prepared.empty_files > 0) reports::print("{} empty files left out\n", prepared.empty_files);
+  if (prepared.empty > 0) reports::print("{} empty documents left out\n", prepared.empty);
   reports::print("{} is ready: {}, data.path {}, model.vocab_size {}\n", options.request.out.string(),
-                 jsonl ? "task sft, data.kind instruction" : "data.kind flat_tokens", options.request.out.string(),
-                 prepared.vocab_size);
+                 prepared.prompted ? "task sft, data.kind instruction" : "data.kind flat_tokens",
+                 options.request.out.string(), prepared.vocab_size);
   return ExitCode::fine;
 }
 
@@ -65,20 +62,23 @@ ExitCode show(const std::filesystem::path& dataset) {
 }
 
 void add_prepare(CLI::App& data, CommandContext& context) {
-  auto* command = data.add_subcommand(
-      "prepare", "A data set from text files: each byte a token, each file a sequence; or from tokens");
+  auto* command =
+      data.add_subcommand("prepare", "A data set from text: each file a document, or each line of a JSON lines file");
   auto options = std::make_shared<PrepareOptions>();
   add_path(*command, "--out", options->request.out, PathIs::folder, "folder of the data set, must not exist")
       ->required();
   add_number(*command, "--validation-fraction", options->request.validation_fraction, Bounds<double>{0, 1.0},
-             "share of the files (jsonl: of the lines) to hold out")
+             "share of the documents to hold out")
       ->capture_default_str();
-  const std::map<std::string, Format> formats{{"bytes", Format::bytes}, {"jsonl", Format::jsonl}};
+  const std::map<std::string, DataFormat> formats{{"text", DataFormat::text}, {"jsonl", DataFormat::jsonl}};
   command
-      ->add_option("--format", options->format,
-                   "bytes: any text; jsonl: tokens, a document a line, {\"prompt\": [ids], \"completion\": [ids]}")
+      ->add_option("--format", options->request.format,
+                   "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P "
+                   "and C are both texts or both lists of ids")
       ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("bytes | jsonl");
+      ->option_text("text | jsonl");
+  add_path(*command, "--tokenizer", options->request.tokenizer, PathIs::file,
+           "a model of SentencePiece; without it each byte is a token");
   const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};
   command->add_option("--corpus", options->corpus, "text that this system carries: licences and copyright files")
       ->transform(CLI::CheckedTransformer(corpora))
@@ -103,7 +103,8 @@ void add_data(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench data prepare --corpus debian --out text\n"
       "  perfbench data prepare --out mine notes/ README.md\n"
-      "  perfbench data prepare --out answers --format jsonl answers.jsonl\n"
+      "  perfbench data prepare --out c4 --format jsonl --tokenizer llama.model c4-train.*.jsonl\n"
+      "  perfbench data prepare --out answers --format jsonl --tokenizer llama.model answers.jsonl\n"
       "  perfbench data show text");
   add_prepare(*command, context);
   add_show(*command, context);

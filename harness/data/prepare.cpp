@@ -1,33 +1,30 @@
 #include "harness/data/prepare.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 
-#include "harness/data/token_lines.h"
+#include "harness/data/document_lines.h"
 #include "harness/input_error.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens_writer.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {
 
-constexpr std::int32_t kByteVocabulary = 256;
-
-std::vector<std::int32_t> byte_tokens(const std::filesystem::path& file) {
+std::string whole_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) {
     throw InputError("[data] " + file.string() + " cannot be read: " + std::strerror(errno));
   }
-  std::vector<std::int32_t> ids;
-  ids.reserve(bytes.size());
-  for (const char c : bytes) ids.push_back(static_cast<unsigned char>(c));
-  return ids;
+  return text;
 }
 
 // Spreads what is held out for validation evenly: item i is where the whole part of (i + 1) * fraction goes up.
@@ -40,69 +37,94 @@ SplitSize size_of(const spec::FlatTokensWriter& writer, spec::Split split) {
   return {.tokens = writer.tokens(split), .sequences = writer.sequences(split)};
 }
 
-// `append` writes the sequences.
-template <class Append>
-PreparedDataset write_dataset(const spec::FlatTokensOptions& options, const Append& append) {
-  PreparedDataset prepared;
-  prepared.vocab_size = std::int64_t{options.max_token_id} + 1;
-  try {
-    spec::FlatTokensWriter writer(options);
-    append(writer, prepared);
-    prepared.train = size_of(writer, spec::Split::train);
-    prepared.validation = size_of(writer, spec::Split::validation);
-    writer.finish();
-  } catch (const spec::DatasetError& e) {
-    throw InputError(std::string("[data] ") + e.what());
+const char* words_of(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::text:
+      return "texts";
+    case DocumentKind::prompted_text:
+      return "prompts and completions as texts";
+    case DocumentKind::prompted_ids:
+      return "prompts and completions as ids";
   }
-  return prepared;
+  return "";
 }
 
-std::int32_t largest_id(const std::vector<TokenDocument>& documents) {
-  std::int32_t most = 0;
-  for (const auto& document : documents) {
-    most = std::max({most, *std::max_element(document.prompt.begin(), document.prompt.end()),
-                     *std::max_element(document.completion.begin(), document.completion.end())});
+class Preparation {
+ public:
+  explicit Preparation(const PrepareRequest& request)
+      : request_(request),
+        tokenizer_(request.tokenizer.empty() ? make_byte_tokenizer()
+                                             : make_sentencepiece_tokenizer(request.tokenizer)) {}
+
+  void read(const std::filesystem::path& file) {
+    if (request_.format == DataFormat::text) {
+      take({.kind = DocumentKind::text, .prompt = {}, .ids = whole_document(*tokenizer_, whole_text(file))});
+    } else {
+      for_each_document(file, *tokenizer_, [this](const Document& document) { take(document); });
+    }
   }
-  return most;
-}
+
+  PreparedDataset finish() {
+    if (!writer_) throw InputError("[data] no file has a document; a data set needs text");
+    PreparedDataset prepared{.train = size_of(*writer_, spec::Split::train),
+                             .validation = size_of(*writer_, spec::Split::validation),
+                             .vocab_size = std::int64_t{writer_->max_token_id()} + 1,
+                             .empty = empty_,
+                             .prompted = kind_ != DocumentKind::text};
+    writer_->finish();
+    return prepared;
+  }
+
+ private:
+  void take(const Document& document) {
+    if (document.ids.empty()) {
+      ++empty_;
+      return;
+    }
+    if (!writer_) {
+      kind_ = document.kind;
+      begin();
+    }
+    if (document.kind != kind_) {
+      throw spec::SpecError("", std::string("is of another kind than the lines before: those are ") + words_of(kind_) +
+                                    "; make a data set of each");
+    }
+    const auto split = split_of(index_++, request_.validation_fraction);
+    if (kind_ == DocumentKind::text) {
+      writer_->append(split, document.ids);
+    } else {
+      writer_->append(split, document.prompt, document.ids);
+    }
+  }
+
+  // What the first document is decides what the data set is.
+  void begin() {
+    spec::FlatTokensOptions options{.dataset = request_.out};
+    if (kind_ != DocumentKind::prompted_ids) {
+      options.max_token_id = static_cast<std::int32_t>(tokenizer_->vocabulary() - 1);
+    }
+    if (kind_ != DocumentKind::text) options.prompts = spec::Prompts::counted;
+    writer_.emplace(options);
+  }
+
+  const PrepareRequest& request_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  DocumentKind kind_ = DocumentKind::text;
+  std::optional<spec::FlatTokensWriter> writer_;
+  std::int64_t index_ = 0;
+  std::int64_t empty_ = 0;
+};
 
 }  // namespace
 
-PreparedDataset prepare_bytes(const PrepareRequest& request) {
-  const auto append = [&](spec::FlatTokensWriter& writer, PreparedDataset& prepared) {
-    std::int64_t index = 0;
-    for (const auto& file : request.files) {
-      const auto ids = byte_tokens(file);
-      if (ids.empty()) {
-        ++prepared.empty_files;
-        continue;
-      }
-      writer.append(split_of(index, request.validation_fraction), ids);
-      ++index;
-    }
-    if (index == 0) throw InputError("[data] all files are empty; a data set needs text");
-  };
-  return write_dataset({.dataset = request.out, .max_token_id = kByteVocabulary - 1}, append);
-}
-
-PreparedDataset prepare_token_lines(const PrepareRequest& request) {
-  std::vector<TokenDocument> documents;  // all, as the largest id is told before the first
-  std::int64_t empty_files = 0;
-  for (const auto& file : request.files) {
-    auto of_file = read_token_lines(file);
-    if (of_file.empty()) ++empty_files;
-    documents.insert(documents.end(), std::make_move_iterator(of_file.begin()), std::make_move_iterator(of_file.end()));
+PreparedDataset prepare_dataset(const PrepareRequest& request) {
+  try {
+    Preparation preparation(request);
+    for (const auto& file : request.files) preparation.read(file);
+    return preparation.finish();
+  } catch (const spec::DatasetError& e) {
+    throw InputError(std::string("[data] ") + e.what());
   }
-  if (documents.empty()) throw InputError("[data] all files are empty; a data set needs prompts and completions");
-  const auto append = [&](spec::FlatTokensWriter& writer, PreparedDataset& prepared) {
-    prepared.empty_files = empty_files;
-    for (std::size_t i = 0; i < documents.size(); ++i) {
-      const auto split = split_of(static_cast<std::int64_t>(i), request.validation_fraction);
-      writer.append(split, documents[i].prompt, documents[i].completion);
-    }
-  };
-  return write_dataset(
-      {.dataset = request.out, .max_token_id = largest_id(documents), .prompts = spec::Prompts::counted}, append);
 }
 
 }  // namespace perfbench::harness

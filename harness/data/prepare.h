@@ -7,9 +7,16 @@
 
 namespace perfbench::harness {
 
+enum class DataFormat {
+  text,   // each file a document
+  jsonl,  // each line a document (document_lines.h), all of one kind
+};
+
 struct PrepareRequest {
   std::filesystem::path out;
-  double validation_fraction = 0.01;  // of the files or documents, from 0 to 1
+  double validation_fraction = 0.01;  // of the documents, from 0 to 1
+  DataFormat format = DataFormat::text;
+  std::filesystem::path tokenizer;  // a model of SentencePiece; empty: each byte is a token
   std::vector<std::filesystem::path> files;
 };
 
@@ -21,16 +28,12 @@ struct SplitSize {
 struct PreparedDataset {
   SplitSize train;
   SplitSize validation;
-  std::int64_t vocab_size = 0;   // what a model needs at least
-  std::int64_t empty_files = 0;  // left out
+  std::int64_t vocab_size = 0;  // what a model needs at least
+  std::int64_t empty = 0;       // files and texts without a token, left out
+  bool prompted = false;        // instruction_tokens.h
 };
 
-// Both: the same files in the same order give the same data set, byte for byte. Throw InputError.
-
-// Each byte a token, each file a sequence. Nothing has to be downloaded, and any text in any language fits a vocabulary
-// of 256.
-PreparedDataset prepare_bytes(const PrepareRequest& request);
-// Prompts and completions (workloads/datasets/instruction_tokens.h) from files of token_lines.h.
-PreparedDataset prepare_token_lines(const PrepareRequest& request);
+// The same files in the same order give the same data set, byte for byte. Throws InputError.
+PreparedDataset prepare_dataset(const PrepareRequest& request);
 
 }  // namespace perfbench::harness

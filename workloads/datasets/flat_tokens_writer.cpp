@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "workloads/datasets/blosc_codec.h"
@@ -100,10 +102,13 @@ void FlatTokensWriter::append(Split split, std::span<const std::int32_t> prompt,
 }
 
 void FlatTokensWriter::write(Arrays& to, std::span<const std::int32_t> ids) {
+  const std::int32_t most = options_.max_token_id.value_or(std::numeric_limits<std::int32_t>::max());
   for (const auto id : ids) {
-    if (id >= 0 && id <= options_.max_token_id) continue;
-    throw DatasetError(options_.dataset, "token " + std::to_string(id) + " is not from 0 to max_token_id " +
-                                             std::to_string(options_.max_token_id));
+    if (id < 0 || id > most) {
+      throw DatasetError(options_.dataset,
+                         "token " + std::to_string(id) + " is not from 0 to max_token_id " + std::to_string(most));
+    }
+    largest_ = std::max(largest_, id);
   }
   to.starts.append(static_cast<std::uint64_t>(to.encoded.size()));
   to.encoded.append(encode_first_token(ids.front()));
@@ -111,8 +116,8 @@ void FlatTokensWriter::write(Arrays& to, std::span<const std::int32_t> ids) {
 }
 
 void FlatTokensWriter::finish() {
-  train_.finish(options_.max_token_id);
-  validation_.finish(options_.max_token_id);
+  train_.finish(max_token_id());
+  validation_.finish(max_token_id());
   flush_to_disk(beside_);
   std::error_code error;
   fs::rename(beside_, named(options_.dataset), error);

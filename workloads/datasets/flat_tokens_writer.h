@@ -15,8 +15,8 @@ enum class Split { train, validation };
 enum class Prompts { none, counted };
 
 struct FlatTokensOptions {
-  std::filesystem::path dataset;  // must not exist yet
-  std::int32_t max_token_id = 0;
+  std::filesystem::path dataset;             // must not exist yet
+  std::optional<std::int32_t> max_token_id;  // without: the largest that is written
   std::int64_t chunk_elements = std::int64_t{1} << 16;
   Prompts prompts = Prompts::none;
 };
@@ -31,7 +31,7 @@ class FlatTokensWriter {
   FlatTokensWriter(const FlatTokensWriter&) = delete;
   FlatTokensWriter& operator=(const FlatTokensWriter&) = delete;
 
-  // At least one id, each from 0 to max_token_id. Without prompts. Throws DatasetError.
+  // At least one id, each from 0 to max_token_id where that is given. Without prompts. Throws DatasetError.
   void append(Split split, std::span<const std::int32_t> ids);
   // With prompts: at least one id of each. Throws DatasetError.
   void append(Split split, std::span<const std::int32_t> prompt, std::span<const std::int32_t> completion);
@@ -39,6 +39,8 @@ class FlatTokensWriter {
 
   std::int64_t tokens(Split split) const { return arrays(split).encoded.size(); }
   std::int64_t sequences(Split split) const { return arrays(split).starts.size(); }
+  // The one given, or the largest so far.
+  std::int32_t max_token_id() const { return options_.max_token_id.value_or(largest_); }
 
  private:
   struct Arrays {
@@ -54,6 +56,7 @@ class FlatTokensWriter {
   void write(Arrays& to, std::span<const std::int32_t> ids);
 
   FlatTokensOptions options_;
+  std::int32_t largest_ = 0;
   std::filesystem::path beside_;
   Arrays train_;
   Arrays validation_;

@@ -1,0 +1,43 @@
+#include <sentencepiece_processor.h>
+
+#include "harness/data/tokenizer.h"
+#include "harness/input_error.h"
+
+namespace perfbench::harness {
+namespace {
+
+class SentencePieceTokenizer final : public Tokenizer {
+ public:
+  explicit SentencePieceTokenizer(const std::filesystem::path& model) {
+    const auto status = processor_.Load(model.string());
+    if (!status.ok()) {
+      throw InputError("[data] " + model.string() +
+                       " is no model of SentencePiece that can be read: " + status.ToString());
+    }
+  }
+
+  std::int64_t vocabulary() const override { return processor_.GetPieceSize(); }
+
+  std::vector<std::int32_t> tokens_of(std::string_view text) const override {
+    std::vector<int> ids;
+    const auto status = processor_.Encode(text, &ids);
+    if (!status.ok()) throw InputError("[data] SentencePiece cannot take this text: " + status.ToString());
+    return {ids.begin(), ids.end()};
+  }
+
+  std::optional<std::int32_t> begin() const override { return if_any(processor_.bos_id()); }
+  std::optional<std::int32_t> end() const override { return if_any(processor_.eos_id()); }
+
+ private:
+  static std::optional<std::int32_t> if_any(int id) { return id >= 0 ? std::optional(id) : std::nullopt; }
+
+  sentencepiece::SentencePieceProcessor processor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const std::filesystem::path& model) {
+  return std::make_unique<SentencePieceTokenizer>(model);
+}
+
+}  // namespace perfbench::harness

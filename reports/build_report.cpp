@@ -108,6 +108,10 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   }
   row.sequences_per_s = median_of(values_of(used, "sequences_per_s"));
   row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
+  if (const auto steps = cell.run().training_steps; steps > 0 && row.step_time_s) {
+    constexpr double kSecondsOfADay = 86400;
+    row.estimated_days = static_cast<double>(steps) * *row.step_time_s / kSecondsOfADay;
+  }
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.balance_loss = median_of(values_of(used, "balance_loss"));
   row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));

@@ -33,42 +33,75 @@ RawValue difference_fraction(const ReportRow& row) {
   return *row.difference->ratio - 1;
 }
 
+constexpr Column kSize{"Size", "size",
+                       [](const ReportRow& r) { return r.model + " (" + format_parameters(r.parameters) + ")"; },
+                       [](const ReportRow& r) { return RawValue(r.model); }};
+constexpr Column kProcessor{"GPU or CPU", "processor", [](const ReportRow& r) { return r.processor; },
+                            [](const ReportRow& r) { return RawValue(r.processor); }};
+constexpr Column kPrecision{"Precision", "precision", [](const ReportRow& r) { return r.precision; },
+                            [](const ReportRow& r) { return RawValue(r.precision); }};
+constexpr Column kSequenceLength{"Sequence Length", "seq_len",
+                                 [](const ReportRow& r) { return std::to_string(r.seq_len); },
+                                 [](const ReportRow& r) { return RawValue(r.seq_len); }};
+constexpr Column kDevices{"#devices", "devices", [](const ReportRow& r) { return std::to_string(r.devices); },
+                          [](const ReportRow& r) { return RawValue(r.devices); }};
+constexpr Column kBatchPerDevice{"BS/device", "batch_per_device",
+                                 [](const ReportRow& r) { return format_ratio(r.batch_per_device); },
+                                 [](const ReportRow& r) { return RawValue(r.batch_per_device); }};
+constexpr Column kDp{"DP", "dp", [](const ReportRow& r) { return std::to_string(r.dp); },
+                     [](const ReportRow& r) { return RawValue(r.dp); }};
+constexpr Column kFsdp{"FSDP", "fsdp", [](const ReportRow& r) { return std::to_string(r.fsdp); },
+                       [](const ReportRow& r) { return RawValue(r.fsdp); }};
+constexpr Column kTp{"TP", "tp", [](const ReportRow& r) { return std::to_string(r.tp); },
+                     [](const ReportRow& r) { return RawValue(r.tp); }};
+constexpr Column kGlobalBatch{"GBS", "global_batch", [](const ReportRow& r) { return std::to_string(r.global_batch); },
+                              [](const ReportRow& r) { return RawValue(r.global_batch); }};
+constexpr Column kAttention{"Attention", "attention", [](const ReportRow& r) { return r.attention; },
+                            [](const ReportRow& r) { return RawValue(r.attention); }};
+constexpr Column kRemat{"Remat Policy", "remat", [](const ReportRow& r) { return r.remat; },
+                        [](const ReportRow& r) { return RawValue(r.remat); }};
+constexpr Column kScan{"Scan", "scan", [](const ReportRow& r) { return on_off(r.scan); },
+                       [](const ReportRow& r) { return RawValue(r.scan); }};
+constexpr Column kStepTime{"Step Time (s)", "step_time_s", step_time_text,
+                           [](const ReportRow& r) { return raw(r.step_time_s); }};
+constexpr Column kSequencesPerSecond{"Sequences/Sec", "sequences_per_s",
+                                     [](const ReportRow& r) { return format_number(r.sequences_per_s); },
+                                     [](const ReportRow& r) { return raw(r.sequences_per_s); }};
+// Where a table has no step time, this is the place that tells how a run ended that has none.
+constexpr Column kSequencesPerSecondOrState{
+    kSequencesPerSecond.title, kSequencesPerSecond.key,
+    [](const ReportRow& r) { return r.sequences_per_s ? format_number(*r.sequences_per_s) : r.state; },
+    kSequencesPerSecond.value};
+constexpr Column kEstimatedDays{"Est. Walltime (days)", "estimated_days",
+                                [](const ReportRow& r) { return format_number(r.estimated_days); },
+                                [](const ReportRow& r) { return raw(r.estimated_days); }};
 constexpr Column kMfu{"MFU", "mfu_fraction",
                       [](const ReportRow& r) { return r.mfu_fraction ? format_percent(*r.mfu_fraction) : kNothing; },
                       [](const ReportRow& r) { return raw(r.mfu_fraction); }};
 
 constexpr std::array kTable{
-    Column{"Size", "size", [](const ReportRow& r) { return r.model + " (" + format_parameters(r.parameters) + ")"; },
-           [](const ReportRow& r) { return RawValue(r.model); }},
-    Column{"GPU or CPU", "processor", [](const ReportRow& r) { return r.processor; },
-           [](const ReportRow& r) { return RawValue(r.processor); }},
-    Column{"Precision", "precision", [](const ReportRow& r) { return r.precision; },
-           [](const ReportRow& r) { return RawValue(r.precision); }},
-    Column{"Sequence Length", "seq_len", [](const ReportRow& r) { return std::to_string(r.seq_len); },
-           [](const ReportRow& r) { return RawValue(r.seq_len); }},
-    Column{"#devices", "devices", [](const ReportRow& r) { return std::to_string(r.devices); },
-           [](const ReportRow& r) { return RawValue(r.devices); }},
-    Column{"BS/device", "batch_per_device", [](const ReportRow& r) { return format_ratio(r.batch_per_device); },
-           [](const ReportRow& r) { return RawValue(r.batch_per_device); }},
-    Column{"DP", "dp", [](const ReportRow& r) { return std::to_string(r.dp); },
-           [](const ReportRow& r) { return RawValue(r.dp); }},
-    Column{"FSDP", "fsdp", [](const ReportRow& r) { return std::to_string(r.fsdp); },
-           [](const ReportRow& r) { return RawValue(r.fsdp); }},
-    Column{"TP", "tp", [](const ReportRow& r) { return std::to_string(r.tp); },
-           [](const ReportRow& r) { return RawValue(r.tp); }},
-    Column{"GBS", "global_batch", [](const ReportRow& r) { return std::to_string(r.global_batch); },
-           [](const ReportRow& r) { return RawValue(r.global_batch); }},
-    Column{"Attention", "attention", [](const ReportRow& r) { return r.attention; },
-           [](const ReportRow& r) { return RawValue(r.attention); }},
-    Column{"Remat Policy", "remat", [](const ReportRow& r) { return r.remat; },
-           [](const ReportRow& r) { return RawValue(r.remat); }},
-    Column{"Scan", "scan", [](const ReportRow& r) { return on_off(r.scan); },
-           [](const ReportRow& r) { return RawValue(r.scan); }},
-    Column{"Step Time (s)", "step_time_s", step_time_text, [](const ReportRow& r) { return raw(r.step_time_s); }},
-    Column{"Sequences/Sec", "sequences_per_s", [](const ReportRow& r) { return format_number(r.sequences_per_s); },
-           [](const ReportRow& r) { return raw(r.sequences_per_s); }},
+    kSize,
+    kProcessor,
+    kPrecision,
+    kSequenceLength,
+    kDevices,
+    kBatchPerDevice,
+    kDp,
+    kFsdp,
+    kTp,
+    kGlobalBatch,
+    kAttention,
+    kRemat,
+    kScan,
+    kStepTime,
+    kSequencesPerSecond,
     kMfu,
     Column{"difference from baseline", "baseline_difference_fraction", difference_text, difference_fraction},
+};
+
+constexpr std::array kPax{
+    kSize,          kProcessor, kPrecision, kDevices, kDp, kFsdp, kTp, kBatchPerDevice, kSequencesPerSecondOrState,
+    kEstimatedDays,
 };
 
 constexpr std::array kSeqax{
@@ -111,6 +144,7 @@ constexpr std::array kDetails{
     Column{"Slowest run (s)", "step_time_max_s", no_text, optional_number<&ReportRow::step_time_max_s>},
     Column{"HFU", "hfu_fraction", no_text, optional_number<&ReportRow::hfu_fraction>},
     Column{"Tokens/Sec", "tokens_per_s", no_text, optional_number<&ReportRow::tokens_per_s>},
+    Column{"Estimated days", "estimated_days", no_text, optional_number<&ReportRow::estimated_days>},
     Column{"Peak memory", "peak_memory_bytes", no_text, optional_number<&ReportRow::peak_memory_bytes>},
     Column{"Probe spread", "probe_spread_fraction", no_text, optional_number<&ReportRow::probe_spread_fraction>},
     Column{"Balance loss", "balance_loss", no_text, optional_number<&ReportRow::balance_loss>},
@@ -130,7 +164,14 @@ constexpr std::array kDetails{
 }  // namespace
 
 std::span<const Column> columns(TableStyle style) {
-  if (style == TableStyle::seqax) return kSeqax;
+  switch (style) {
+    case TableStyle::table:
+      break;
+    case TableStyle::pax:
+      return kPax;
+    case TableStyle::seqax:
+      return kSeqax;
+  }
   return kTable;
 }
 

@@ -21,8 +21,9 @@ struct Column {
   RawValue (*value)(const ReportRow&);
 };
 
-// table: the columns of the reference systems' tables. seqax: Model Size | MFU.
-enum class TableStyle { table, seqax };
+// table: the columns of the reference systems' tables, in MaxText's order. pax: those of Pax, which ends with the days
+// that the whole training takes. seqax: Model Size | MFU.
+enum class TableStyle { table, pax, seqax };
 
 std::span<const Column> columns(TableStyle style);
 
@@ -34,5 +35,6 @@ std::span<const Column> detail_columns();
 template <>
 struct perfbench::spec::EnumNames<perfbench::reports::TableStyle> {
   using S = perfbench::reports::TableStyle;
-  static constexpr std::array kNames{std::pair{S::table, "table"}, std::pair{S::seqax, "seqax"}};
+  static constexpr std::array kNames{std::pair{S::table, "table"}, std::pair{S::pax, "pax"},
+                                     std::pair{S::seqax, "seqax"}};
 };

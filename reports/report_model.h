@@ -49,6 +49,7 @@ struct ReportRow {
   std::optional<double> step_time_max_s;
   std::optional<double> sequences_per_s;
   std::optional<double> tokens_per_s;
+  std::optional<double> estimated_days;  // of the whole training
   std::optional<double> mfu_fraction;
   std::optional<double> hfu_fraction;
   std::optional<double> peak_memory_bytes;

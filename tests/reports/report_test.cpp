@@ -50,6 +50,7 @@ class Report : public testing::Test {
     two.run.mesh.ici.fsdp = 2;
     two.run.attention = spec::AttentionKind::dot_product;
     two.run.scan = true;
+    two.run.training_steps = 600000;
     add(two, "two ranks");
     ExampleRun gpu{.attempt = {}};
     gpu.run.device = spec::Device::cuda;
@@ -93,6 +94,7 @@ class Report : public testing::Test {
 TEST_F(Report, AsMarkdownIsAsApproved) {
   add_every_kind();
   expect_golden("table.md", to_markdown(build_for_golden(), TableStyle::table));
+  expect_golden("pax.md", to_markdown(build_for_golden(), TableStyle::pax));
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 
@@ -223,6 +225,13 @@ TEST_F(Report, ComputesHfuFromWhatTheEngineExecuted) {
   EXPECT_DOUBLE_EQ(*rows[2].hfu_fraction, *rows[0].hfu_fraction) << "counted and held against one rank's peak";
   EXPECT_DOUBLE_EQ(*rows[3].hfu_fraction, 1.25e6 / 0.5 / 1e15) << "the named hardware's peak";
   EXPECT_FALSE(rows[4].hfu_fraction);
+}
+
+TEST_F(Report, EstimatesTheDaysOfATrainingWhoseStepsAreSaid) {
+  add_every_kind();
+  const auto rows = build().rows;
+  EXPECT_DOUBLE_EQ(*rows[2].estimated_days, 600000 * 0.5 / (24 * 3600));
+  EXPECT_FALSE(rows[0].estimated_days);
 }
 
 TEST_F(Report, SaysThatARunIsNoisyOrDidNotEndWell) {

@@ -40,6 +40,8 @@ inline constexpr std::array kMetricCatalog{
                "model FLOP/s (definition causal) over the peak of the devices", -1},
     MetricSpec{"hfu_fraction", "fraction", Direction::higher_is_better,
                "FLOP/s that the schedule executes, with recomputation, over the peak of the devices", -1},
+    MetricSpec{"estimated_days", "days", Direction::lower_is_better,
+               "training_steps of the run at its median step time, without pauses", 1},
     MetricSpec{"data_time_s", "s", Direction::lower_is_better, "part of a step: waiting for tokens"},
     MetricSpec{"forward_time_s", "s", Direction::lower_is_better, "part of a step: forward pass"},
     MetricSpec{"backward_time_s", "s", Direction::lower_is_better, "part of a step: backward pass, with recomputation"},
@@ -84,6 +86,7 @@ struct Absence {
 inline constexpr std::array kAbsences{
     Absence{"mfu_fraction", "it is computed where it is shown, from step_time_s and the peak of the devices"},
     Absence{"hfu_fraction", "it is computed where it is shown, from step_time_s and the peak of the devices"},
+    Absence{"estimated_days", "it is computed where it is shown, from step_time_s and training_steps"},
     Absence{"resident_bytes", "its engine left no result.json"},
     Absence{"startup_time_s", "its engine left no result.json"},
     Absence{"final_loss", "its last loss is no finite number"},

@@ -138,7 +138,8 @@ struct RunSpec {
   std::int64_t global_batch = 0;  // sequences of a step over all devices
   std::int64_t grad_accum = 1;    // microbatches of a step
   std::int64_t steps = 10;
-  std::int64_t trace_steps = 0;  // further steps, after the timed ones: traced, not timed (trace_record.h)
+  std::int64_t training_steps = 0;  // of the whole training that this run stands for, 0: not said
+  std::int64_t trace_steps = 0;     // further steps, after the timed ones: traced, not timed (trace_record.h)
   std::int64_t seed = 1234;
   std::int64_t threads_per_rank = 0;     // 0: the node's cores divided among its ranks
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
@@ -181,6 +182,11 @@ struct RunSpec {
     f(Field{"global_batch", "sequences of a step over all devices", 1, 1e9}, self.global_batch);
     f(Field{"grad_accum", "microbatches of a step", 1, 1e6}, self.grad_accum);
     f(Field{"steps", "optimizer steps", 1, 1e9}.uncounted(), self.steps);
+    f(Field{"training_steps",
+            "steps of the whole training, of which this run takes a few: reports say how many days it takes", 0, 1e9}
+          .omitted_at_default()
+          .uncounted(),
+      self.training_steps);
     f(Field{"trace_steps", "further steps that are traced, and not timed", 0, 1e6}.omitted_at_default().uncounted(),
       self.trace_steps);
     f(Field{"seed", "seed of the initial weights", 0}.uncounted(), self.seed);

@@ -110,8 +110,8 @@ TEST(Mutations, AFaultThatThereIsNotIsRefusedBeforeAnythingRuns) {
 
 TEST(Mutations, CoverEveryMetricThatHasADirection) {
   // Computed from the step time where they are shown; the loss of one step; facts about the noise of a run.
-  const std::vector<std::string_view> others{"mfu_fraction", "hfu_fraction", "loss", "probe_spread_fraction",
-                                             "still_changing"};
+  const std::vector<std::string_view> others{"mfu_fraction", "hfu_fraction",          "estimated_days",
+                                             "loss",         "probe_spread_fraction", "still_changing"};
   for (const auto& metric : spec::kMetricCatalog) {
     if (metric.direction == spec::Direction::neutral) continue;
     if (std::find(others.begin(), others.end(), metric.tag) != others.end()) continue;

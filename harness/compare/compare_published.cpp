@@ -171,9 +171,9 @@ std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entr
   out.number("seq_len", run.seq_len, row.seq_len);
   out.number("devices", run.mesh.devices(), row.devices);
   out.number("global_batch", run.global_batch, row.global_batch);
-  if (row.task != spec::PublishedTask::pretrain) {
-    out.work("task pretrain vs " + std::string(spec::enum_name(row.task)));
-  }
+  const auto task = spec::enum_name(run.task);
+  const auto their_task = spec::enum_name(row.task);
+  if (task != their_task) out.work("task " + std::string(task) + " vs " + std::string(their_task));
   for (const auto& contradiction : contradictions(entry)) {
     out.work("the published row contradicts itself: " + contradiction);
   }

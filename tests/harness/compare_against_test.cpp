@@ -15,6 +15,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* kNow = "2026-06-01T00:00:00Z";
@@ -79,6 +80,24 @@ TEST(Against, APublishedRowOfTheSameWorkIsCompared) {
   const auto found = compare_with_published(sweep.cells(), comparison).at(0);
   EXPECT_EQ(found.decision.verdict, Verdict::regressed);
   EXPECT_NEAR(*found.decision.ratio, 0.5 / 0.4, 1e-9);
+}
+
+TEST(Against, APublishedRowOfAnotherTaskIsNotCompared) {
+  auto tuned = example_spec();
+  tuned.task = spec::Task::sft;
+  tuned.data.kind = spec::DataKind::instruction;
+  tuned.data.path = "answers";
+  const auto texts = [](const spec::RunSpec& run, spec::PublishedTask task) {
+    OneSweep sweep(1, run);
+    PublishedEntry entry;
+    entry.row.task = task;
+    std::vector<std::string> out;
+    for (const auto& obstacle : obstacles(sweep.cells().at(0), entry, {})) out.push_back(obstacle.text);
+    return out;
+  };
+  EXPECT_THAT(texts(example_spec(), spec::PublishedTask::sft), Contains("task pretrain vs sft"));
+  EXPECT_THAT(texts(tuned, spec::PublishedTask::pretrain), Contains("task sft vs pretrain"));
+  EXPECT_THAT(texts(tuned, spec::PublishedTask::sft), Not(Contains(HasSubstr("task"))));
 }
 
 TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {

@@ -114,6 +114,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   }
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.balance_loss = median_of(values_of(used, "balance_loss"));
+  row.expert_load = median_of(values_of(used, "expert_load"));
   row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));
   row.mfu_fraction = harness::mfu_fraction(cell, request.hardware, request.definition);
   row.hfu_fraction = harness::hfu_fraction(cell, request.hardware);
@@ -154,7 +155,8 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
 
 void note_experts(ReportRow& row) {
   if (!row.dropped_fraction) return;
-  row.notes.push_back("experts dropped " + format_percent(*row.dropped_fraction) + " of the choices" +
+  row.notes.push_back("experts dropped " + format_percent(*row.dropped_fraction) + " of the choices; the busiest had " +
+                      format_number(row.expert_load) + " times its share" +
                       (row.balance_loss ? "; balance loss " + format_number(*row.balance_loss) : ""));
 }
 

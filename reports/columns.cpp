@@ -148,6 +148,7 @@ constexpr std::array kDetails{
     Column{"Peak memory", "peak_memory_bytes", no_text, optional_number<&ReportRow::peak_memory_bytes>},
     Column{"Probe spread", "probe_spread_fraction", no_text, optional_number<&ReportRow::probe_spread_fraction>},
     Column{"Balance loss", "balance_loss", no_text, optional_number<&ReportRow::balance_loss>},
+    Column{"Expert load", "expert_load", no_text, optional_number<&ReportRow::expert_load>},
     Column{"Dropped", "dropped_fraction", no_text, optional_number<&ReportRow::dropped_fraction>},
     Column{"Verdict", "verdict", no_text, of_difference<&BaselineDifference::verdict>},
     Column{"Verdict reason", "verdict_reason", no_text, of_difference<&BaselineDifference::reason>},

@@ -56,6 +56,7 @@ struct ReportRow {
   std::optional<double> probe_spread_fraction;  // largest of the finished runs
   // Of models with experts.
   std::optional<double> balance_loss;
+  std::optional<double> expert_load;
   std::optional<double> dropped_fraction;
   std::optional<BaselineDifference> difference;
   std::vector<std::string> notes;  // what the reader of the row must know: noise, failures, emulation, obstacles

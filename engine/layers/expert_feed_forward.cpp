@@ -89,7 +89,9 @@ void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView
   made(V::segments, "expert_segments", DType::i32, {rule_.parts, moe_.n_experts / rule_.parts, 2});
   // A recomputation's are known.
   const bool first = context.ops.pass() == Pass::first;
-  const Tensor balance = first ? context.activation_f32(named("expert_balance"), {tokens / rule_.seq_len}) : Tensor();
+  const Shape of_sequences{tokens / rule_.seq_len};
+  const Tensor balance = first ? context.activation_f32(named("expert_balance"), of_sequences) : Tensor();
+  const Tensor load = first ? context.activation_f32(named("expert_load"), of_sequences) : Tensor();
   const Tensor dropped = first ? context.activation_f32(named("dropped_choices"), {moe_.n_experts}) : Tensor();
   context.ops.route_forward({.logits_NE = logits_NE(v),
                              .gates_NC = v[V::choice_gates],
@@ -98,10 +100,12 @@ void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView
                              .choices_Q = v[V::choices],
                              .segments_E2 = v[V::segments].view().reshaped({moe_.n_experts, 2}),
                              .balance_B = balance,
+                             .load_B = load,
                              .dropped_E = dropped,
                              .rule = rule_});
   if (first) {
     context.ops.sum(shared_.experts.balance, balance, Write::accumulate);
+    context.ops.sum(shared_.experts.load, load, Write::accumulate);
     context.ops.sum(shared_.experts.dropped, dropped, Write::accumulate);
   }
   // With slots all segments are alike.

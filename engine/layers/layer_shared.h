@@ -11,6 +11,7 @@ namespace perfbench::engine {
 // What layers of experts add to, f64 [1] each; undefined where a model has none.
 struct ExpertTotals {
   TensorView balance;  // of all sequences and layers (expert_operations.h)
+  TensorView load;     // the same
   TensorView dropped;  // choices
 };
 

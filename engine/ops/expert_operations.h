@@ -41,8 +41,9 @@ struct RouteForwardArgs {
   TensorView rows_NC;      // i32: the choice's row of Q, -1 of one that was dropped
   TensorView choices_Q;    // i32: the row's choice, -1 of one that is not used
   TensorView segments_E2;  // i32: the expert's first row in its part, and how many it has, with slots all of them
-  // What the first pass alone is asked: both or neither.
+  // What the first pass alone is asked: all of it or nothing.
   TensorView balance_B;  // f32
+  TensorView load_B;     // f32: choices of the expert that the sequence chose most, over an equal share, T*C/E
   TensorView dropped_E;  // f32: choices
   RoutingRule rule;
 };

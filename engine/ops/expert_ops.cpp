@@ -66,8 +66,9 @@ ExpertShape check_product(const ExpertProductArgs& args) {
 
 void Ops::route_forward(const RouteForwardArgs& args) {
   const auto& logits = args.logits_NE;
-  const std::initializer_list<TensorView> operands{logits,         args.gates_NC,    args.experts_NC, args.rows_NC,
-                                                   args.choices_Q, args.segments_E2, args.balance_B,  args.dropped_E};
+  const std::initializer_list<TensorView> operands{logits,         args.gates_NC,  args.experts_NC,
+                                                   args.rows_NC,   args.choices_Q, args.segments_E2,
+                                                   args.balance_B, args.load_B,    args.dropped_E};
   require(logits.shape.rank() == 2 && logits.dtype == DType::f32 && args.gates_NC.shape.rank() == 2, "route_forward",
           "logits are f32 [N, E], gates [N, C]", operands);
   const std::int64_t experts = columns(logits);
@@ -79,14 +80,15 @@ void Ops::route_forward(const RouteForwardArgs& args) {
   require(is(args.choices_Q, DType::i32, Shape{args.rule.parts * args.rule.part_rows}) &&
               is(args.segments_E2, DType::i32, Shape{experts, 2}),
           "route_forward", "choices are i32 [Q], segments i32 [E, 2]", operands);
-  const bool not_asked = !args.balance_B.defined() && !args.dropped_E.defined();
-  require(not_asked || (is(args.balance_B, DType::f32, Shape{rows(logits) / args.rule.seq_len}) &&
+  const Shape of_sequences{rows(logits) / args.rule.seq_len};
+  const bool not_asked = !args.balance_B.defined() && !args.load_B.defined() && !args.dropped_E.defined();
+  require(not_asked || (is(args.balance_B, DType::f32, of_sequences) && is(args.load_B, DType::f32, of_sequences) &&
                         is(args.dropped_E, DType::f32, Shape{experts})),
-          "route_forward", "balance is f32 [B], dropped f32 [E], or neither is there", operands);
+          "route_forward", "balance and load are f32 [B], dropped f32 [E], or none of them is there", operands);
   const OpSpan span = begin(spec::TraceOp::route_forward,
                             {.read_bytes = bytes_of(logits),
                              .written_bytes = bytes_of(args.gates_NC, args.experts_NC, args.rows_NC, args.choices_Q,
-                                                       args.segments_E2, args.balance_B, args.dropped_E)});
+                                                       args.segments_E2, args.balance_B, args.load_B, args.dropped_E)});
   do_route_forward(args);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/train/trainer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -28,6 +29,9 @@ Tensor make_workspace(Context& context, const spec::RunSpec& run) {
 // Each has the loss of its sequences and counts their targets, in a pipeline the last stage; the others add zero. What
 // experts add up is of the layers of each stage.
 constexpr AxisSet kLossAxes = kDataAxes.with(Axis::pp);
+
+// Of a model with experts: the loss, and what ExpertTotals names.
+constexpr std::int64_t kSums = 4;
 
 constexpr std::int64_t kCounts = 2;
 
@@ -83,7 +87,7 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       workspace_(make_workspace(context, run)),
       store_(context, run, init, keeps_bf16_weights(context, run)),
       sums_(context.memory,
-            {"step_sums", MemoryScope::workspace, DType::f64, Shape{run.model.moe.n_experts > 0 ? 3 : 1}}),
+            {"step_sums", MemoryScope::workspace, DType::f64, Shape{run.model.moe.n_experts > 0 ? kSums : 1}}),
       counts_(make_counts(context, run)),
       decoder_(context, run, store_, expert_totals()),
       pipeline_(context, run, decoder_),
@@ -161,17 +165,21 @@ void Trainer::sum_over_ranks(TensorView sums, Phase phase) {
 
 ExpertTotals Trainer::expert_totals() const {
   if (run_.model.moe.n_experts == 0) return {};
-  return {.balance = sums_.view().slice(1, Shape{1}), .dropped = sums_.view().slice(2, Shape{1})};
+  return {.balance = sums_.view().slice(1, Shape{1}),
+          .load = sums_.view().slice(2, Shape{1}),
+          .dropped = sums_.view().slice(3, Shape{1})};
 }
 
 Trainer::Sums Trainer::read_sums() {
-  std::array<double, 3> sums{};  // 0 where the model has no experts
+  std::array<double, kSums> sums{};  // 0 where the model has no experts
   context_.ops.read_f64(std::span(sums).first(static_cast<std::size_t>(sums_.view().elements())), sums_);
   const TokenCounts tokens = read_counts();
   const std::int64_t counted = counts_.defined() ? tokens.targets : run_.global_batch * run_.seq_len;
   return {.loss = counted > 0 ? sums[0] / static_cast<double>(counted) : 0.0,
           .balance_loss = sums[1] / static_cast<double>(run_.global_batch),
-          .dropped_choices = static_cast<std::int64_t>(sums[2]),
+          .expert_load = sums[2] / static_cast<double>(run_.global_batch *
+                                                       std::max<std::int64_t>(spec::expert_layers(run_.model), 1)),
+          .dropped_choices = static_cast<std::int64_t>(sums[3]),
           .tokens = tokens};
 }
 
@@ -224,6 +232,7 @@ spec::StepRecord Trainer::step(std::int64_t step) {
           .peak = context_.memory.ledger().peaks(),
           .bubble_ns = clock.phase_ns(Phase::bubble),
           .balance_loss = sums.balance_loss,
+          .expert_load = sums.expert_load,
           .dropped_choices = sums.dropped_choices,
           .loss_tokens = sums.tokens.targets,
           .padding_tokens = sums.tokens.padding};

@@ -37,6 +37,7 @@ class Trainer {
   struct Sums {
     double loss = 0;
     double balance_loss = 0;
+    double expert_load = 0;
     std::int64_t dropped_choices = 0;
     TokenCounts tokens;  // where the run counts them
   };
@@ -49,7 +50,7 @@ class Trainer {
   Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
   void sum_over_ranks(TensorView sums, Phase phase);
-  // Of sums_, in their order; the last two where the model has experts.
+  // Of sums_, in their order; the last three where the model has experts.
   TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
   ExpertTotals expert_totals() const;
   Sums read_sums();

@@ -30,7 +30,8 @@ MetricRule rule_for(const std::string& name) {
   if (metric->direction == spec::Direction::neutral) {
     throw InputError("[compare] '" + name + "' is neither better nor worse for being larger: it cannot be judged");
   }
-  return rule_of(*metric, name == "dropped_fraction" ? MetricNoise::exact : MetricNoise::measured);
+  const bool exact = name == "dropped_fraction" || name == "expert_load";
+  return rule_of(*metric, exact ? MetricNoise::exact : MetricNoise::measured);
 }
 
 void apply_margin(const std::string& words, std::vector<MetricRule>& rules) {

@@ -5,6 +5,7 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
 #include "harness/data/prepare.h"
 #include "harness/data/text_files.h"
 #include "harness/input_error.h"
@@ -70,13 +71,9 @@ void add_prepare(CLI::App& data, CommandContext& context) {
   add_number(*command, "--validation-fraction", options->request.validation_fraction, Bounds<double>{0, 1.0},
              "share of the documents to hold out")
       ->capture_default_str();
-  const std::map<std::string, DataFormat> formats{{"text", DataFormat::text}, {"jsonl", DataFormat::jsonl}};
-  command
-      ->add_option("--format", options->request.format,
-                   "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P "
-                   "and C are both texts or both lists of ids")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("text | jsonl");
+  add_enum_option(*command, "--format", options->request.format,
+                  "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P "
+                  "and C are both texts or both lists of ids");
   add_path(*command, "--tokenizer", options->request.tokenizer, PathIs::file,
            "a model of SentencePiece; without it each byte is a token");
   const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "workloads/spec/fields.h"
+
 namespace perfbench::harness {
 
 enum class DataFormat {
@@ -37,3 +39,9 @@ struct PreparedDataset {
 PreparedDataset prepare_dataset(const PrepareRequest& request);
 
 }  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::DataFormat> {
+  using F = perfbench::harness::DataFormat;
+  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::jsonl, "jsonl"}};
+};

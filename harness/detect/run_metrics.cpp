@@ -91,8 +91,13 @@ void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complet
   const std::int64_t choices = spec::choices_of_step(run);
   if (choices == 0) return;
   std::int64_t dropped = 0;
-  for (const auto& step : complete) dropped += step.front()->dropped_choices;
+  double load = 0;
+  for (const auto& step : complete) {
+    dropped += step.front()->dropped_choices;
+    load += step.front()->expert_load;
+  }
   out.push_back({"balance_loss", complete.back().front()->balance_loss});
+  out.push_back({"expert_load", load / static_cast<double>(complete.size())});
   out.push_back({"dropped_fraction",
                  static_cast<double>(dropped) / static_cast<double>(choices) / static_cast<double>(complete.size())});
 }

@@ -162,7 +162,7 @@ CREATE TABLE steps (
   peak_gathered_bytes    INTEGER NOT NULL,
   peak_workspace_bytes   INTEGER NOT NULL,
   peak_host_bytes        INTEGER NOT NULL,
-  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER,
+  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, expert_load REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER,
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 

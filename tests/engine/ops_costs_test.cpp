@@ -214,7 +214,8 @@ TEST(OperationCosts, Embeddings) {
 }
 
 // 6 tokens, 4 experts, 2 choices, 2 parts of 5 rows, sequences of 3: logits 6*4*4 = 96; gates, experts and rows 48
-// each; choices of 10 rows 40, segments 32, the balance of 2 sequences 8, dropped 16. Rows 10*8*2 = 160, x 6*8*2 = 96.
+// each; choices of 10 rows 40, segments 32, balance and load of 2 sequences 8 each, dropped 16. Rows 10*8*2 = 160, x
+// 6*8*2 = 96.
 TEST(OperationCosts, ExpertRows) {
   const RoutingRule rule{.parts = 2, .part_rows = 5, .seq_len = 3};
   RouteForwardArgs route{.logits_NE = f32({6, 4}),
@@ -226,8 +227,10 @@ TEST(OperationCosts, ExpertRows) {
                          .rule = rule};
   expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32}, [&](Ops& ops) { ops.route_forward(route); });
   route.balance_B = f32({2});
+  route.load_B = f32({2});
   route.dropped_E = f32({4});
-  expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32 + 8 + 16}, [&](Ops& ops) { ops.route_forward(route); });
+  expect_cost(TraceOp::route_forward, {0, 96 + 3 * 48 + 40 + 32 + 8 + 8 + 16},
+              [&](Ops& ops) { ops.route_forward(route); });
   expect_cost(TraceOp::route_backward, {0, 96 + 3 * 48 + 48}, [&](Ops& ops) {
     ops.route_backward({.dlogits_NE = bf16({6, 4}),
                         .dgates_NC = f32({6, 2}),

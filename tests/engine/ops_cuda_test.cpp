@@ -80,7 +80,7 @@ TEST_F(CudaOpsTest, ARecordingOfExpertsFollowsTheLogits) {
   const Operand gates(DType::f32, Shape{tokens, choices}), dropped(DType::f32, Shape{experts});
   const Operand chosen(DType::i32, Shape{tokens, choices}), row_of(DType::i32, Shape{tokens, choices});
   const Operand choice_of(DType::i32, Shape{tokens * choices}), segments(DType::i32, Shape{1, experts, 2});
-  const Operand balance(DType::f32, Shape{1});
+  const Operand balance(DType::f32, Shape{1}), load(DType::f32, Shape{1});
   const auto x = oracle::random_operand(DType::bf16, Shape{tokens, width}, 1);
   const auto weights = oracle::random_operand(DType::bf16, Shape{experts, width, width}, 2);
   const Operand rows(DType::bf16, Shape{tokens * choices, width}),
@@ -94,6 +94,7 @@ TEST_F(CudaOpsTest, ARecordingOfExpertsFollowsTheLogits) {
                          .choices_Q = choice_of,
                          .segments_E2 = segments.view().reshaped(Shape{experts, 2}),
                          .balance_B = balance,
+                         .load_B = load,
                          .dropped_E = dropped,
                          .rule = {.part_rows = tokens * choices, .seq_len = tokens}});
     ops_->dispatch({.rows_QM = rows, .x_NM = x, .choices_Q = choice_of, .choices_per_token = choices});

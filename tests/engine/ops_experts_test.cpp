@@ -74,6 +74,7 @@ struct RoutingOperands {
         choices(random_operand(DType::i32, Shape{c.rule.parts * c.rule.part_rows}, 9, 99.0)),
         segments(DType::i32, Shape{c.shape.experts, 2}),
         balance(DType::f32, Shape{c.shape.tokens / c.rule.seq_len}),
+        load(DType::f32, Shape{c.shape.tokens / c.rule.seq_len}),
         dropped(DType::f32, Shape{c.shape.experts}),
         args{.logits_NE = logits.view(),
              .gates_NC = gates,
@@ -82,16 +83,17 @@ struct RoutingOperands {
              .choices_Q = choices,
              .segments_E2 = segments,
              .balance_B = balance,
+             .load_B = load,
              .dropped_E = dropped,
              .rule = c.rule} {}
 
   std::vector<std::vector<unsigned char>> bytes() const {
-    return {gates.bytes(),    experts.bytes(), rows.bytes(),   choices.bytes(),
-            segments.bytes(), balance.bytes(), dropped.bytes()};
+    return {gates.bytes(),    experts.bytes(), rows.bytes(), choices.bytes(),
+            segments.bytes(), balance.bytes(), load.bytes(), dropped.bytes()};
   }
 
   const Operand& logits;
-  Operand gates, experts, rows, choices, segments, balance, dropped;
+  Operand gates, experts, rows, choices, segments, balance, load, dropped;
   RouteForwardArgs args;
 };
 
@@ -131,6 +133,9 @@ void check_routing(Ops& ops, const RoutingCase& c, const Operand& logits) {
       probability_error(span_of(x), static_cast<double>(2 * c.shape.experts + c.rule.seq_len + 4));
   expect_within(
       o.balance, want.balance, [&](std::size_t i) { return of_balance * want.balance[i]; }, "balance");
+  // A product and a quotient of whole numbers.
+  expect_within(
+      o.load, want.load, [&](std::size_t i) { return gamma(2.0) * want.load[i]; }, "load");
 }
 
 TEST_F(Routing, ForwardEqualsTheOracle) {
@@ -142,19 +147,20 @@ TEST_F(Routing, ForwardEqualsTheOracle) {
   }
 }
 
-// A recomputation asks for neither.
-TEST_F(Routing, IsTheSameWhereNobodyAsksForBalanceAndDrops) {
+// As a recomputation does not.
+TEST_F(Routing, IsTheSameWhereNobodyAsksForBalanceLoadAndDrops) {
   for (const auto& c : kRoutings) {
     SCOPED_TRACE(c.name);
     const auto logits = router_logits(c.shape, 2.0);
     const RoutingOperands asked(c, logits);
     RoutingOperands unasked(c, logits);
     ops_->route_forward(asked.args);
-    unasked.args.balance_B = unasked.args.dropped_E = {};
+    unasked.args.balance_B = unasked.args.load_B = unasked.args.dropped_E = {};
     ops_->route_forward(unasked.args);
     unasked.args.balance_B = asked.args.balance_B;
     EXPECT_THROW(ops_->route_forward(unasked.args), LogicFault) << "one of them alone";
     unasked.balance.set(asked.balance.values());
+    unasked.load.set(asked.load.values());
     unasked.dropped.set(asked.dropped.values());
     EXPECT_TRUE(asked.bytes() == unasked.bytes());
   }
@@ -404,6 +410,8 @@ TEST_F(Routing, RefusesRulesAndOperandsThatDoNotFit) {
   refused([&](RouteForwardArgs& a) { a.choices_Q = o.rows; });
   refused([&](RouteForwardArgs& a) { a.segments_E2 = o.dropped; });
   refused([&](RouteForwardArgs& a) { a.balance_B = o.dropped; });
+  refused([&](RouteForwardArgs& a) { a.load_B = o.dropped; });
+  refused([](RouteForwardArgs& a) { a.load_B = {}; });
   EXPECT_THROW(ops_->route_backward({.dlogits_NE = o.gates,
                                      .dgates_NC = o.gates,
                                      .logits_NE = logits,

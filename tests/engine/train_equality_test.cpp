@@ -31,6 +31,22 @@ std::vector<spec::RunSpec> families() {
   return {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), dropless_tiny(), glam_tiny()};
 }
 
+// However many layers, microbatches and sequences there are: of two experts a token chooses both, of four at most half
+// as many.
+TEST_F(Training, AnExpertsLoadIsOneWhereAllHaveTheSame) {
+  auto run = dropless_tiny();
+  run.model.layers = 3;
+  run.model.moe.layer_stride = 2;
+  run.grad_accum = 2;
+  run.steps = 2;
+  for (const auto& step : TrainingRun(run).all_steps()) {
+    EXPECT_GT(step.expert_load, 1.0);
+    EXPECT_LE(step.expert_load, 2.0);
+  }
+  run.model.moe.n_experts = 2;
+  for (const auto& step : TrainingRun(run).all_steps()) EXPECT_EQ(step.expert_load, 1.0);
+}
+
 TEST_F(Training, SameSeedSameBits) {
   for (const auto& run : families()) {
     TrainingRun a(run);
@@ -90,6 +106,7 @@ TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
       EXPECT_EQ(steps[i].loss, expected[i].loss) << policy;
       EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << policy;
       EXPECT_EQ(steps[i].balance_loss, expected[i].balance_loss) << policy;
+      EXPECT_EQ(steps[i].expert_load, expected[i].expert_load) << policy;
       EXPECT_EQ(steps[i].dropped_choices, expected[i].dropped_choices) << policy;
     }
     EXPECT_TRUE(same_bits(with.all_gradients(), none.all_gradients())) << policy;

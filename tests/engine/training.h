@@ -16,6 +16,7 @@ struct TrainedStep {
   double loss = 0;
   double grad_norm = 0;
   double balance_loss = 0;
+  double expert_load = 0;
   std::int64_t dropped_choices = 0;
   std::int64_t loss_tokens = 0;
   std::int64_t padding_tokens = 0;
@@ -39,8 +40,8 @@ class TrainingRun {
     std::vector<TrainedStep> steps;
     for (std::int64_t i = 0; i < run_.steps; ++i) {
       const auto record = step();
-      steps.push_back({record.loss, record.grad_norm, record.balance_loss, record.dropped_choices, record.loss_tokens,
-                       record.padding_tokens});
+      steps.push_back({record.loss, record.grad_norm, record.balance_loss, record.expert_load, record.dropped_choices,
+                       record.loss_tokens, record.padding_tokens});
     }
     return steps;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <string_view>
 
 #include "harness/detect/mfu.h"
 #include "harness/detect/run_metrics.h"
@@ -175,7 +177,10 @@ TEST(RunMetrics, OfAPipelineHaveItsBubble) {
 // 4 sequences of 8 tokens with two choices in layers 0, 2 and 4: 192 choices a step.
 TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
   auto steps = steps_of(0, {500, 100, 100, 100});
-  for (auto& step : steps) step.balance_loss = 3.5 + static_cast<double>(step.step);
+  for (auto& step : steps) {
+    step.balance_loss = 3.5 + static_cast<double>(step.step);
+    step.expert_load = 1.0 + static_cast<double>(step.step);
+  }
   steps[0].dropped_choices = 96;  // warm-up counts too
   steps[2].dropped_choices = 48;
   spec::RunSpec run;
@@ -184,15 +189,17 @@ TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
   run.model.layers = 5;
   const auto has_none = [&] {
     const auto metrics = run_metrics(run, steps, std::nullopt);
-    return std::none_of(metrics.begin(), metrics.end(),
-                        [](const auto& m) { return m.metric == "balance_loss" || m.metric == "dropped_fraction"; });
+    const std::set<std::string_view> of_experts{"balance_loss", "expert_load", "dropped_fraction"};
+    return std::none_of(metrics.begin(), metrics.end(), [&](const auto& m) { return of_experts.contains(m.metric); });
   };
   EXPECT_TRUE(has_none());
   run.model.moe.n_experts = 4;
   run.model.moe.layer_stride = 2;
   EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "balance_loss"), 6.5);
   EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "dropped_fraction"), 144.0 / (4 * 192));
-  for (const auto* name : {"balance_loss", "dropped_fraction"}) EXPECT_TRUE(spec::find_metric(name)) << name;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "expert_load"), (1 + 2 + 3 + 4) / 4.0);
+  for (const auto* name : {"balance_loss", "expert_load", "dropped_fraction"})
+    EXPECT_TRUE(spec::find_metric(name)) << name;
 }
 
 TEST(RunMetrics, LeaveOutAStepThatARankDidNotFinish) {

@@ -44,6 +44,7 @@ StepRecord random_record(std::mt19937_64& engine) {
   record.loss = real(engine);
   record.grad_norm = real(engine);
   record.balance_loss = real(engine);
+  record.expert_load = real(engine);
   record.learning_rate = real(engine) * 1e-9;
   return record;
 }

@@ -27,11 +27,13 @@ TEST(StoredSteps, KeepTheUseOfExpertsAndTheirTokens) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   ExampleRun example{.attempt = example_attempt("one", 1)};
-  example.step = {.balance_loss = 1.5, .dropped_choices = 7, .loss_tokens = 90, .padding_tokens = 38};
+  example.step = {
+      .balance_loss = 1.5, .expert_load = 1.25, .dropped_choices = 7, .loss_tokens = 90, .padding_tokens = 38};
   write_run_directory(scratch / "r", example);
   ingest_run_directory(db, scratch / "r");
   const auto step = stored_step(db);
   EXPECT_EQ(step.balance_loss, 1.5);
+  EXPECT_EQ(step.expert_load, 1.25);
   EXPECT_EQ(step.dropped_choices, 7);
   EXPECT_EQ(step.loss_tokens, 90);
   EXPECT_EQ(step.padding_tokens, 38);

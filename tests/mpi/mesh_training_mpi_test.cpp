@@ -111,6 +111,8 @@ void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord
   EXPECT_NEAR(real.balance_loss, expected.balance_loss, tolerance * expected.balance_loss) << what;
   if (run.precision == spec::Precision::bf16) return;
   EXPECT_EQ(real.dropped_choices, expected.dropped_choices) << what;
+  // The same f32 numbers, in f64 sums of another order.
+  EXPECT_NEAR(real.expert_load, expected.expert_load, 1e-12 * expected.expert_load) << what;
 }
 
 // The steps of one rank, within a relative tolerance, and memory and traffic as the dry walk says.

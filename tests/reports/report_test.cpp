@@ -177,6 +177,7 @@ TEST_F(Report, SaysOfExpertsWhatBecameOfTheirTokens) {
   experts.run.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 16, .capacity_factor = 1.25};
   experts.step.dropped_choices = 64;
   experts.step.balance_loss = 2.5;
+  experts.step.expert_load = 1.5;
   add(experts, "experts");
   add({.attempt = {}}, "dense");
   harness::ingest_tree(db_, scratch_ / "runs");
@@ -184,7 +185,10 @@ TEST_F(Report, SaysOfExpertsWhatBecameOfTheirTokens) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].dropped_fraction, 0.125);
   EXPECT_EQ(rows[0].balance_loss, 2.5);
-  EXPECT_THAT(rows[0].notes, Contains("experts dropped 12.5 % of the choices; balance loss 2.500"));
+  EXPECT_EQ(rows[0].expert_load, 1.5);
+  EXPECT_THAT(
+      rows[0].notes,
+      Contains("experts dropped 12.5 % of the choices; the busiest had 1.500 times its share; balance loss 2.500"));
   EXPECT_FALSE(rows[1].dropped_fraction || rows[1].balance_loss);
   EXPECT_THAT(rows[1].notes, testing::IsEmpty());
 }

@@ -15,11 +15,14 @@ inline bool drops_none(const MoeSpec& moe) {
   return moe.capacity_factor <= 0.0;
 }
 
+// Of a model's layers how many have experts.
+inline std::int64_t expert_layers(const ModelSpec& model) {
+  return model.moe.n_experts == 0 ? 0 : divide_up(model.layers, model.moe.layer_stride);
+}
+
 // Choices of all tokens of a step, in all layers.
 inline std::int64_t choices_of_step(const RunSpec& run) {
-  const auto& moe = run.model.moe;
-  if (moe.n_experts == 0) return 0;
-  return run.global_batch * run.seq_len * moe.top_k * divide_up(run.model.layers, moe.layer_stride);
+  return run.global_batch * run.seq_len * run.model.moe.top_k * expert_layers(run.model);
 }
 
 // Slots of an expert for the choices of one sequence's tokens; 0: it takes all. The reference systems mean different

@@ -61,6 +61,9 @@ inline constexpr std::array kMetricCatalog{
     MetricSpec{"grad_norm", "1", Direction::neutral, "global gradient norm of one step, before clipping"},
     MetricSpec{"balance_loss", "1", Direction::neutral,
                "auxiliary loss of experts in the last step, of all layers, before its weight"},
+    MetricSpec{
+        "expert_load", "1", Direction::lower_is_better,
+        "choices of a sequence's busiest expert over an equal share, mean of sequences, layers and steps: 1 is even"},
     MetricSpec{"dropped_fraction", "fraction", Direction::lower_is_better,
                "choices of experts that found no slot, over all choices of the run's steps"},
     MetricSpec{"probe_time_s", "s", Direction::neutral, "median of the noise probe on the slowest rank"},
@@ -95,6 +98,7 @@ inline constexpr std::array kAbsences{
     Absence{"bubble_time_s", "its run has no pipeline"},
     Absence{"bubble_fraction", "its run has no pipeline"},
     Absence{"balance_loss", "its model has no experts, or its last auxiliary loss is no finite number"},
+    Absence{"expert_load", "its model has no experts"},
     Absence{"dropped_fraction", "its model has no experts"},
     Absence{"probe_time_s", "its engine recorded no noise probe"},
     Absence{"probe_spread_fraction", "that takes the noise probes of 3 steady steps"},

@@ -60,6 +60,8 @@ struct StepRecord {
   std::int64_t bubble_ns = 0;
   // Of models with experts, over all their layers and the sequences of all ranks.
   double balance_loss = 0;  // the auxiliary loss, mean over sequences, before its weight
+  // Choices of a sequence's busiest expert over an equal share of them, mean over sequences and layers: 1 is even.
+  double expert_load = 0;
   std::int64_t dropped_choices = 0;
   // Where not every token of the batch is trained on; 0 of both: not recorded.
   std::int64_t loss_tokens = 0;
@@ -85,6 +87,8 @@ struct StepRecord {
     f(Field{"peak", "memory since the start of the run"}, self.peak);
     f(Field{"bubble_ns", "waiting for other stages of a pipeline", 0}.omitted_at_default(), self.bubble_ns);
     f(Field{"balance_loss", "auxiliary loss of experts before its weight"}.omitted_at_default(), self.balance_loss);
+    f(Field{"expert_load", "choices of a sequence's busiest expert over an equal share"}.omitted_at_default(),
+      self.expert_load);
     f(Field{"dropped_choices", "choices of experts that found no slot", 0}.omitted_at_default(), self.dropped_choices);
     f(Field{"loss_tokens", "tokens whose loss counts, where a run counts them", 0}
           .omitted_at_default()

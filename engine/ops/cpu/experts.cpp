@@ -46,14 +46,27 @@ struct Softmax {
   double scale = 0;
 };
 
+// Of a sequence's tokens, how many of the first `counted` choices are each expert.
+void count_choices(const std::int32_t* experts_TC, std::int64_t choices, std::int64_t counted, std::int64_t seq_len,
+                   std::int64_t experts, float* counts) {
+  std::fill(counts, counts + experts, 0.0F);
+  for (std::int64_t t = 0; t < seq_len; ++t) {
+    for (std::int64_t c = 0; c < counted; ++c) counts[experts_TC[t * choices + c]] += 1.0F;
+  }
+}
+
 // f_e of a sequence: how often its tokens' first choices are e, over T.
 void choice_shares(const std::int32_t* experts_TC, std::int64_t choices, const RoutingRule& rule, std::int64_t experts,
                    float* shares) {
-  std::fill(shares, shares + experts, 0.0F);
-  for (std::int64_t t = 0; t < rule.seq_len; ++t) {
-    for (std::int64_t c = 0; c < rule.balance_choices; ++c) shares[experts_TC[t * choices + c]] += 1.0F;
-  }
+  count_choices(experts_TC, choices, rule.balance_choices, rule.seq_len, experts, shares);
   for (std::int64_t e = 0; e < experts; ++e) shares[e] /= static_cast<float>(rule.seq_len);
+}
+
+float largest_load(const std::int32_t* experts_TC, std::int64_t choices, std::int64_t seq_len, std::int64_t experts,
+                   float* counts) {
+  count_choices(experts_TC, choices, choices, seq_len, experts, counts);
+  return *std::max_element(counts, counts + experts) * static_cast<float>(experts) /
+         static_cast<float>(seq_len * choices);
 }
 
 float balance(const float* logits_TE, const float* shares, std::int64_t experts, std::int64_t seq_len) {
@@ -257,7 +270,9 @@ void CpuOps::do_route_forward(const RouteForwardArgs& args) {
       tokens / seq_len,
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t b = begin; b < end; ++b) {
-          choice_shares(chosen + b * seq_len * choices, choices, args.rule, experts, shares + b * experts);
+          const std::int32_t* const own = chosen + b * seq_len * choices;
+          args.load_B.as<float>()[b] = largest_load(own, choices, seq_len, experts, shares + b * experts);
+          choice_shares(own, choices, args.rule, experts, shares + b * experts);
           args.balance_B.as<float>()[b] =
               balance(logits + b * seq_len * experts, shares + b * experts, experts, seq_len);
         }

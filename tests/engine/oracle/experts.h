@@ -19,6 +19,7 @@ struct Routing {
   Values row_choices;
   Values segments;
   Values balance;
+  Values load;
   Values dropped;
 };
 
@@ -61,6 +62,16 @@ inline double balance_of(const Values& logits, const Values& experts, const Rout
     sum += chosen_share(experts, s, rule, sequence, e) * mean;
   }
   return static_cast<double>(s.experts) * sum;
+}
+
+inline double load_of(const Values& experts, const RouterShape& s, const RoutingRule& rule, std::int64_t sequence) {
+  Values choices(index(s.experts), 0.0);
+  const std::int64_t of_sequence = rule.seq_len * s.choices;
+  for (std::int64_t i = 0; i < of_sequence; ++i) {
+    choices[static_cast<std::size_t>(experts[index(sequence * of_sequence + i)])] += 1.0;
+  }
+  const double equal_share = static_cast<double>(of_sequence) / static_cast<double>(s.experts);
+  return *std::max_element(choices.begin(), choices.end()) / equal_share;
 }
 
 // Numbers of the choices of tokens [first, first + count), in the rule's order.
@@ -130,6 +141,7 @@ inline Routing route_forward(const Values& logits, const RouterShape& s, const R
   give_rows(r, s, rule);
   for (std::int64_t b = 0; b < s.tokens / rule.seq_len; ++b) {
     r.balance.push_back(balance_of(logits, r.experts, s, rule, b));
+    r.load.push_back(load_of(r.experts, s, rule, b));
   }
   return r;
 }

@@ -39,7 +39,7 @@ const std::vector<Mutation>& mutations() {
       {"allocate:mib=256", {"peak_memory_bytes", "resident_bytes"}, ""},
       {"startup:ms=500", {"startup_time_s"}, ""},
       {"wrong_gradient", {"final_loss"}, ", optimizer: {learning_rate: 0.002}"},
-      {"crowded_expert", {"dropped_fraction"}, "", "gshard-tiny"}};
+      {"crowded_expert", {"dropped_fraction", "expert_load"}, "", "gshard-tiny"}};
   return all;
 }
 

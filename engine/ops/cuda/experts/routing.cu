@@ -264,6 +264,19 @@ __global__ void balance_kernel(float* balance, const float* expected, std::int64
   if (threadIdx.x == 0) balance[blockIdx.x] = static_cast<float>(factor * sum);
 }
 
+// A block for every sequence, whose choices are all counted.
+__global__ void load_kernel(float* load, const std::int32_t* experts, BalanceShape shape) {
+  PERFBENCH_DYNAMIC_SHARED(int, counts);
+  count_choices(counts, experts, shape, blockIdx.x * shape.seq_len);
+  float most = 0.0F;
+  for (int e = static_cast<int>(threadIdx.x); e < shape.width; e += static_cast<int>(blockDim.x)) {
+    most = fmaxf(most, static_cast<float>(counts[e]));
+  }
+  most = over_block(most, 0.0F, Maximum{});
+  if (threadIdx.x != 0) return;
+  load[blockIdx.x] = most * static_cast<float>(shape.width) / static_cast<float>(shape.seq_len * shape.per_token);
+}
+
 double balance_factor(const BalanceShape& shape) {
   return static_cast<double>(shape.width) / (static_cast<double>(shape.seq_len) * static_cast<double>(shape.seq_len));
 }
@@ -343,6 +356,14 @@ void CudaOps::do_route_forward(const RouteForwardArgs& args) {
   launch("balance", balance_kernel,
          {.grid = row_blocks(shape.sequences), .block = row_threads(shape.seq_len, 1), .stream = stream()},
          args.balance_B.as<float>(), expected, shape.seq_len, balance_factor(shape));
+  BalanceShape of_all = shape;
+  of_all.counted = of_all.per_token;
+  launch("load", load_kernel,
+         {.grid = row_blocks(shape.sequences),
+          .block = row_threads(shape.seq_len * shape.per_token, 1),
+          .shared_bytes = static_cast<std::size_t>(shape.width) * sizeof(int),
+          .stream = stream()},
+         args.load_B.as<float>(), experts, of_all);
 }
 
 void CudaOps::do_route_backward(const RouteBackwardArgs& args) {

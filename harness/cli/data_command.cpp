@@ -1,5 +1,7 @@
 // perfbench data: makes data sets for runs with data.kind flat_tokens or instruction, and says what one holds.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 
@@ -9,6 +11,7 @@
 #include "harness/data/prepare.h"
 #include "harness/data/text_files.h"
 #include "harness/input_error.h"
+#include "harness/run/progress.h"
 #include "reports/format/print.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
@@ -25,6 +28,36 @@ struct PrepareOptions {
   std::vector<std::filesystem::path> paths;
 };
 
+// Every few seconds how far it is: a tokenizer reads a few megabytes a second.
+class PreparationProgress {
+ public:
+  explicit PreparationProgress(const std::vector<std::filesystem::path>& files) {
+    std::error_code unknown;  // the reading says what is wrong with a file
+    for (const auto& file : files) {
+      const auto size = std::filesystem::file_size(file, unknown);
+      if (!unknown) all_bytes_ += static_cast<double>(size);
+    }
+  }
+
+  void operator()(std::int64_t read_bytes) {
+    constexpr std::chrono::seconds kPause{5};
+    const auto now = Clock::now();
+    if (now - said_ < kPause) return;
+    said_ = now;
+    const double seconds = std::chrono::duration<double>(now - begun_).count();
+    const auto read = static_cast<double>(read_bytes);
+    const double left_s = seconds_left(seconds, read, all_bytes_ - read);
+    reports::print(stderr, "{:.0f} % read, about {} left\n", 100 * std::min(1.0, read / all_bytes_),
+                   duration_text(left_s));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double all_bytes_ = 0;
+  Clock::time_point begun_ = Clock::now();
+  Clock::time_point said_ = begun_;
+};
+
 void print_split(std::string_view split, const SplitSize& size) {
   reports::print("{}: {} tokens in {} sequences\n", split, size.tokens, size.sequences);
 }
@@ -37,6 +70,7 @@ ExitCode prepare(PrepareOptions options) {
     throw InputError("[data] --corpus debian is plain text; --format jsonl needs files of JSON lines");
   }
   options.request.files = options.corpus == Corpus::debian ? debian_corpus() : text_files(options.paths);
+  options.request.progress = PreparationProgress(options.request.files);
   const auto prepared = prepare_dataset(options.request);
   print_split(spec::kTrainSplit, prepared.train);
   print_split(spec::kValidationSplit, prepared.validation);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -51,6 +52,7 @@ std::vector<std::int32_t> part_of(const spec::Json& line, const char* key, const
 
 Document prompted(const spec::Json& line, const Tokenizer& tokenizer) {
   Document document{.kind = DocumentKind::prompted_ids,
+                    .read_bytes = 0,
                     .prompt = part_of(line, kPrompt, tokenizer),
                     .ids = part_of(line, kCompletion, tokenizer)};
   const bool text = line[kPrompt].is_string();
@@ -70,8 +72,10 @@ Document parse_line(const std::string& line, const Tokenizer& tokenizer) {
   if (!json.contains(kText)) return prompted(json, tokenizer);
   const auto& text = json[kText];
   if (!text.is_string()) throw spec::SpecError("/text", "found " + spec::shown(text) + " where a text is expected");
-  return {
-      .kind = DocumentKind::text, .prompt = {}, .ids = whole_document(tokenizer, text.get_ref<const std::string&>())};
+  return {.kind = DocumentKind::text,
+          .read_bytes = 0,
+          .prompt = {},
+          .ids = whole_document(tokenizer, text.get_ref<const std::string&>())};
 }
 
 }  // namespace
@@ -91,7 +95,9 @@ void for_each_document(const std::filesystem::path& file, const Tokenizer& token
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
-      take(parse_line(line, tokenizer));
+      auto document = parse_line(line, tokenizer);
+      document.read_bytes = std::ssize(line) + 1;
+      take(document);
     } catch (const spec::SpecError& e) {
       const std::string place = e.pointer().empty() ? "" : e.pointer() + ": ";
       throw InputError("[data] " + file.string() + ":" + std::to_string(number) + ": " + place + e.what());

@@ -17,6 +17,7 @@ enum class DocumentKind { text, prompted_text, prompted_ids };
 
 struct Document {
   DocumentKind kind = DocumentKind::text;
+  std::int64_t read_bytes = 0;       // of its line or file
   std::vector<std::int32_t> prompt;  // of those that are prompted
   std::vector<std::int32_t> ids;     // what is learnt; of a text without tokens none
 };

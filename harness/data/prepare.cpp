@@ -58,7 +58,11 @@ class Preparation {
 
   void read(const std::filesystem::path& file) {
     if (request_.format == DataFormat::text) {
-      take({.kind = DocumentKind::text, .prompt = {}, .ids = whole_document(*tokenizer_, whole_text(file))});
+      const auto text = whole_text(file);
+      take({.kind = DocumentKind::text,
+            .read_bytes = std::ssize(text),
+            .prompt = {},
+            .ids = whole_document(*tokenizer_, text)});
     } else {
       for_each_document(file, *tokenizer_, [this](const Document& document) { take(document); });
     }
@@ -77,6 +81,8 @@ class Preparation {
 
  private:
   void take(const Document& document) {
+    read_bytes_ += document.read_bytes;
+    request_.progress(read_bytes_);
     if (document.ids.empty()) {
       ++empty_;
       return;
@@ -113,6 +119,7 @@ class Preparation {
   std::optional<spec::FlatTokensWriter> writer_;
   std::int64_t index_ = 0;
   std::int64_t empty_ = 0;
+  std::int64_t read_bytes_ = 0;
 };
 
 }  // namespace

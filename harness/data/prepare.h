@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "workloads/spec/fields.h"
@@ -20,6 +21,8 @@ struct PrepareRequest {
   DataFormat format = DataFormat::text;
   std::filesystem::path tokenizer;  // a model of SentencePiece; empty: each byte is a token
   std::vector<std::filesystem::path> files;
+  // After each document: what was read of the files so far.
+  std::function<void(std::int64_t bytes)> progress = [](std::int64_t) {};
 };
 
 struct SplitSize {

@@ -116,6 +116,20 @@ TEST(PrepareLines, TextsAreLearntWhole) {
   EXPECT_THAT(train.sequence(1), testing::ElementsAre('b'));
 }
 
+TEST(PrepareLines, SayHowMuchOfTheFilesWasRead) {
+  DatasetFolder folder("progress");
+  folder.text("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"\"}\n");
+  folder.text("b.txt", "abc");
+  std::vector<std::int64_t> read;
+  const auto note = [&](std::int64_t bytes) { read.push_back(bytes); };
+  prepare_dataset({.out = folder.path() / "lines",
+                   .format = DataFormat::jsonl,
+                   .files = {folder.path() / "a.jsonl"},
+                   .progress = note});
+  prepare_dataset({.out = folder.path() / "texts", .files = {folder.path() / "b.txt"}, .progress = note});
+  EXPECT_THAT(read, testing::ElementsAre(14, 14 + 13, 3));
+}
+
 TEST(PrepareLines, PromptsAndCompletionsMayBeTexts) {
   DatasetFolder folder("prompted-lines");
   folder.text("a.jsonl", R"({"prompt": "ab", "completion": "c", "id": 7})");

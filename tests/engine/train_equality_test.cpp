@@ -13,10 +13,6 @@
 namespace perfbench::engine {
 namespace {
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 class Training : public testing::Test {
  protected:
   void SetUp() override {

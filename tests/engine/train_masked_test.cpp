@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
@@ -38,10 +37,6 @@ DocumentRule prompts_alone(const spec::RunSpec& run) {
   return [length = run.seq_len](std::int64_t) { return DocumentOfRow{length + 1, length + 1}; };
 }
 
-bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 // As in train_equality_test.cpp: f32 sums in another order.
 constexpr double kInOtherOrder = 100.0 * 64.0 * 0x1p-24;
 
@@ -60,7 +55,7 @@ TEST_F(MaskedTraining, WithATargetEverywhereHasTheBitsOfPretraining) {
       EXPECT_EQ(got.padding_tokens, 0);
       EXPECT_EQ(want.loss_tokens, 0);
     }
-    EXPECT_TRUE(equal_bits(masked->all_gradients(), plain.all_gradients()));
+    EXPECT_TRUE(same_bits(masked->all_gradients(), plain.all_gradients()));
   }
 }
 
@@ -103,11 +98,11 @@ TEST_F(MaskedTraining, AStepWithoutTargetsHasNoLossAndChangesNothing) {
     EXPECT_EQ(none.tokens, run.global_batch * run.seq_len);
     EXPECT_EQ(none.loss_tokens, 0);
     ASSERT_FALSE(before.empty());
-    EXPECT_TRUE(equal_bits(training->weight("layers.1.up.weight"), before));
+    EXPECT_TRUE(same_bits(training->weight("layers.1.up.weight"), before));
     const auto some = training->step();
     EXPECT_NEAR(some.loss, std::log(static_cast<double>(run.model.vocab_size)), 3.0);
     EXPECT_GT(some.grad_norm, 0.0);
-    EXPECT_FALSE(equal_bits(training->weight("layers.1.up.weight"), before));
+    EXPECT_FALSE(same_bits(training->weight("layers.1.up.weight"), before));
   }
 }
 
@@ -149,7 +144,7 @@ TEST_F(MaskedTraining, WhatStandsInPaddingChangesNoBit) {
         EXPECT_EQ(record.loss, others->step().loss);
         EXPECT_GT(record.padding_tokens, 0);
       }
-      EXPECT_TRUE(equal_bits(zeros->all_gradients(), others->all_gradients()));
+      EXPECT_TRUE(same_bits(zeros->all_gradients(), others->all_gradients()));
     }
   }
 }
@@ -174,7 +169,7 @@ TEST_F(MaskedTraining, RecordedStepsHaveTheBitsOfExecutedOnes) {
         EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << "step " << i << " scan " << scan;
         EXPECT_EQ(steps[i].loss_tokens, expected[i].loss_tokens) << "step " << i << " scan " << scan;
       }
-      EXPECT_TRUE(equal_bits(recorded.all_gradients(), executed.all_gradients())) << "scan " << scan;
+      EXPECT_TRUE(same_bits(recorded.all_gradients(), executed.all_gradients())) << "scan " << scan;
     }
   }
 }

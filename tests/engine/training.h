@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,10 @@ struct TrainedStep {
   std::int64_t loss_tokens = 0;
   std::int64_t padding_tokens = 0;
 };
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
 
 using MakeTokens = std::function<std::unique_ptr<TokenSource>(const spec::RunSpec&)>;
 

@@ -69,6 +69,49 @@ TEST(InstructionTokens, WhatIsWrittenIsReadAgain) {
   EXPECT_THROW(plain.append(Split::train, prompt, completion), DatasetError);
 }
 
+TEST(InstructionTokens, CandidatesKnowTheirQuestion) {
+  const DatasetFolder folder("instruction-questions");
+  const std::vector<std::int32_t> prompt{4, 9};
+  const std::vector<std::vector<std::int32_t>> candidates{{1}, {2, 3}, {5}};
+  {
+    FlatTokensWriter writer(
+        {.dataset = folder.path(), .max_token_id = 9, .chunk_elements = 2, .prompts = Prompts::of_questions});
+    writer.append_question(Split::validation, prompt, candidates, 2);
+    writer.append_question(Split::validation, prompt, std::span(candidates).first(2), 0);
+    EXPECT_THROW(writer.append_question(Split::train, prompt, candidates, 3), DatasetError);
+    EXPECT_THROW(writer.append_question(Split::train, prompt, std::span(candidates).first(1), 0), DatasetError);
+    EXPECT_THROW(writer.append(Split::train, prompt, prompt), DatasetError);
+    writer.finish();
+  }
+  const InstructionTokens data(folder.path(), kValidationSplit);
+  ASSERT_EQ(data.documents(), 5);
+  EXPECT_EQ(data.questions(), 2);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(data.candidate(i).question, i < 3 ? 0 : 1) << i;
+    EXPECT_EQ(data.candidate(i).right, i == 2 || i == 3) << i;
+  }
+  EXPECT_EQ(InstructionTokens(folder.path(), kTrainSplit).questions(), 0);
+}
+
+// Of three documents.
+TEST(InstructionTokens, QuestionsThatCannotBeAnsweredAreNamed) {
+  const DatasetFolder folder("instruction-bad-questions");
+  write_prompts(folder, {1, 1, 2});
+  const auto complaint_about = [&](const std::vector<std::uint32_t>& candidates) {
+    folder.text("train/candidates/.zarray", zarray("<u4", static_cast<int>(candidates.size()), 3));
+    folder.chunk<std::uint32_t>("train/candidates/0", candidates);
+    return complaint(folder);
+  };
+  EXPECT_EQ(complaint_about({1, 0, 3}), "no error");
+  EXPECT_THAT(complaint_about({0, 0, 3}), HasSubstr("question 0 has 0 right candidates; it takes one"));
+  EXPECT_THAT(complaint_about({1, 1, 3}), HasSubstr("question 0 has 2 right candidates; it takes one"));
+  EXPECT_THAT(complaint_about({1, 3, 3}), HasSubstr("question 1 has 2 right candidates; it takes one"));
+  EXPECT_THAT(complaint_about({1, 0, 5}), HasSubstr("document 2 is of question 2"));
+  EXPECT_THAT(complaint_about({3, 2, 2}), HasSubstr("document 0 is of question 1"));
+  EXPECT_THAT(complaint_about({1, 3, 0}), HasSubstr("document 2 is of question 0"));
+  EXPECT_THAT(complaint_about({1, 3}), HasSubstr("has 2 elements, but there are 3 documents"));
+}
+
 // Before the first is used, by their numbers.
 TEST(InstructionTokens, DocumentsThatCannotBeTrainedOnAreNamed) {
   const DatasetFolder folder("instruction-bad");

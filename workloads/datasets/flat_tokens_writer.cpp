@@ -59,7 +59,10 @@ FlatTokensWriter::Arrays::Arrays(const fs::path& split_folder, const FlatTokensO
     : folder(split_folder),
       encoded(folder / "encoded_tokens", layout(options.chunk_elements)),
       starts(folder / "seq_starts", layout(options.chunk_elements)) {
-  if (options.prompts == Prompts::counted) prompts.emplace(folder / kPromptArray, layout(options.chunk_elements));
+  if (options.prompts == Prompts::none) return;
+  prompts.emplace(folder / kPromptArray, layout(options.chunk_elements));
+  if (options.prompts == Prompts::counted) return;
+  candidates.emplace(folder / kCandidateArray, layout(options.chunk_elements));
 }
 
 void FlatTokensWriter::Arrays::finish(std::int32_t max_token_id) {
@@ -67,6 +70,7 @@ void FlatTokensWriter::Arrays::finish(std::int32_t max_token_id) {
   encoded.finish();
   starts.finish();
   if (prompts) prompts->finish();
+  if (candidates) candidates->finish();
   write_group(folder);
   write_integer_attribute(folder, "max_token_id", max_token_id);
 }
@@ -90,13 +94,33 @@ void FlatTokensWriter::append(Split split, std::span<const std::int32_t> ids) {
 
 void FlatTokensWriter::append(Split split, std::span<const std::int32_t> prompt,
                               std::span<const std::int32_t> completion) {
-  if (options_.prompts != Prompts::counted) throw DatasetError(options_.dataset, "its sequences have no prompts");
+  if (options_.prompts != Prompts::counted) {
+    throw DatasetError(options_.dataset, "its sequences have no prompts, or are answers to questions");
+  }
+  write(split == Split::train ? train_ : validation_, prompt, completion);
+}
+
+void FlatTokensWriter::append_question(Split split, std::span<const std::int32_t> prompt,
+                                       std::span<const std::vector<std::int32_t>> candidates, std::size_t right) {
+  if (options_.prompts != Prompts::of_questions) throw DatasetError(options_.dataset, "its sequences answer nothing");
+  if (candidates.size() < 2 || right >= candidates.size()) {
+    throw DatasetError(options_.dataset, "a question has at least two candidates, of which one is right");
+  }
+  Arrays& to = split == Split::train ? train_ : validation_;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    write(to, prompt, candidates[i]);
+    to.candidates->append(to.questions * 2 + (i == right ? 1 : 0));
+  }
+  ++to.questions;
+}
+
+void FlatTokensWriter::write(Arrays& to, std::span<const std::int32_t> prompt,
+                             std::span<const std::int32_t> completion) {
   if (prompt.empty() || completion.empty()) {
     throw DatasetError(options_.dataset, "a prompt and its completion have at least one token each");
   }
   std::vector<std::int32_t> ids(prompt.begin(), prompt.end());
   ids.insert(ids.end(), completion.begin(), completion.end());
-  Arrays& to = split == Split::train ? train_ : validation_;
   write(to, ids);
   to.prompts->append(static_cast<std::uint32_t>(prompt.size()));
 }

@@ -5,14 +5,16 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "workloads/datasets/flat_tokens.h"
 
 namespace perfbench::spec {
 
 enum class Split { train, validation };
-// counted: of each sequence how long its prompt is (instruction_tokens.h).
-enum class Prompts { none, counted };
+// counted: of each sequence how long its prompt is (instruction_tokens.h). of_questions: and which question it may be
+// the answer to.
+enum class Prompts { none, counted, of_questions };
 
 struct FlatTokensOptions {
   std::filesystem::path dataset;             // must not exist yet
@@ -35,6 +37,9 @@ class FlatTokensWriter {
   void append(Split split, std::span<const std::int32_t> ids);
   // With prompts: at least one id of each. Throws DatasetError.
   void append(Split split, std::span<const std::int32_t> prompt, std::span<const std::int32_t> completion);
+  // With questions: at least two candidates, of which `right` is the place of one. Throws DatasetError.
+  void append_question(Split split, std::span<const std::int32_t> prompt,
+                       std::span<const std::vector<std::int32_t>> candidates, std::size_t right);
   void finish();
 
   std::int64_t tokens(Split split) const { return arrays(split).encoded.size(); }
@@ -51,9 +56,12 @@ class FlatTokensWriter {
     ZarrWriter<std::uint32_t> encoded;
     ZarrWriter<std::uint64_t> starts;
     std::optional<ZarrWriter<std::uint32_t>> prompts;
+    std::optional<ZarrWriter<std::uint32_t>> candidates;
+    std::uint32_t questions = 0;
   };
   const Arrays& arrays(Split split) const { return split == Split::train ? train_ : validation_; }
   void write(Arrays& to, std::span<const std::int32_t> ids);
+  void write(Arrays& to, std::span<const std::int32_t> prompt, std::span<const std::int32_t> completion);
 
   FlatTokensOptions options_;
   std::int32_t largest_ = 0;

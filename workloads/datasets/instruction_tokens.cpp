@@ -20,6 +20,43 @@ InstructionTokens::InstructionTokens(const std::filesystem::path& dataset, std::
                                           std::to_string(documents()) + " documents");
   }
   check_documents();
+  std::error_code ignored;
+  const auto candidates = dataset / split / kCandidateArray;
+  if (std::filesystem::exists(candidates, ignored)) read_candidates(candidates);
+}
+
+Candidate InstructionTokens::candidate(std::int64_t index) const {
+  const auto encoded = candidates_.at(static_cast<std::size_t>(index));
+  return {.question = static_cast<std::int64_t>(encoded >> 1), .right = (encoded & 1) != 0};
+}
+
+void InstructionTokens::read_candidates(const std::filesystem::path& array) {
+  ZarrReader<std::uint32_t> reader(array);
+  if (reader.size() != documents()) {
+    throw DatasetError(array, "has " + std::to_string(reader.size()) + " elements, but there are " +
+                                  std::to_string(documents()) + " documents");
+  }
+  candidates_.resize(static_cast<std::size_t>(documents()));
+  reader.read(0, candidates_);
+  std::int64_t right = 0;  // of the question that documents are at
+  const auto require_one = [&] {
+    if (questions_ == 0 || right == 1) return;
+    throw DatasetError(array, "question " + std::to_string(questions_ - 1) + " has " + std::to_string(right) +
+                                  " right candidates; it takes one");
+  };
+  for (std::int64_t d = 0; d < documents(); ++d) {
+    const auto [question, is_right] = candidate(d);
+    if (question == questions_) {
+      require_one();
+      ++questions_;
+      right = 0;
+    } else if (question != questions_ - 1) {
+      throw DatasetError(array, "document " + std::to_string(d) + " is of question " + std::to_string(question) +
+                                    ", and the one before it is not; questions follow each other, from 0");
+    }
+    right += is_right ? 1 : 0;
+  }
+  require_one();
 }
 
 // All of them before the first is used: a run should not end at the thousandth step for what is known before it.

@@ -3,6 +3,12 @@
 //
 //   DIR/train/prompt_tokens/    u32[sequences], how many of a document's first tokens are its prompt: from 1 on, and
 //                               fewer than the document has
+//
+// Of a data set of choices some documents that follow each other are the candidates for one question: they share a
+// prompt, and one of them is right.
+//
+//   DIR/train/candidates/       u32[sequences], question*2 + 1 of the right candidate, question*2 of the others;
+//                               questions count from 0
 #pragma once
 
 #include <cstdint>
@@ -17,15 +23,21 @@
 namespace perfbench::spec {
 
 inline constexpr std::string_view kPromptArray = "prompt_tokens";
+inline constexpr std::string_view kCandidateArray = "candidates";
 
 // Whether the split has prompts, sound or not.
 bool has_prompts(const std::filesystem::path& dataset, std::string_view split);
 
+struct Candidate {
+  std::int64_t question = 0;
+  bool right = false;
+};
+
 // One split. Not for several threads at once.
 class InstructionTokens {
  public:
-  // Throws DatasetError when it is not such a data set, or has a document without prompt or without completion: by its
-  // number, from 0.
+  // Throws DatasetError when it is not such a data set, or has a document without prompt or without completion, or a
+  // question without a right candidate or with several: by its number, from 0.
   InstructionTokens(const std::filesystem::path& dataset, std::string_view split);
 
   struct Document {
@@ -36,17 +48,24 @@ class InstructionTokens {
   Document document(std::int64_t index, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
   std::int64_t documents() const { return tokens_.sequences(); }
+  // 0: it is no data set of choices.
+  std::int64_t questions() const { return questions_; }
+  // Which a document is, where there are questions.
+  Candidate candidate(std::int64_t index) const;
   std::int32_t max_token_id() const { return tokens_.max_token_id(); }
   std::int64_t prompt_tokens() const { return prompt_tokens_; }  // of all documents
 
  private:
   void check_documents();
   void check(std::int64_t document, std::uint64_t tokens, std::uint64_t prompt) const;
+  void read_candidates(const std::filesystem::path& array);
 
   std::filesystem::path prompt_array_;
   FlatTokens tokens_;
   ZarrReader<std::uint32_t> prompts_;
   std::int64_t prompt_tokens_ = 0;
+  std::vector<std::uint32_t> candidates_;  // as they are stored
+  std::int64_t questions_ = 0;
 };
 
 }  // namespace perfbench::spec

@@ -21,6 +21,7 @@
   OPERATION(cross_entropy, (const CrossEntropyArgs&))                         \
   OPERATION(cross_entropy_part, (const CrossEntropyPartArgs&))                \
   OPERATION(cross_entropy_whole, (const CrossEntropyWholeArgs&))              \
+  OPERATION(score, (const ScoreArgs&))                                        \
   OPERATION(route_forward, (const RouteForwardArgs&))                         \
   OPERATION(route_backward, (const RouteBackwardArgs&))                       \
   OPERATION(dispatch, (const DispatchArgs&))                                  \

@@ -358,10 +358,31 @@ void Ops::cross_entropy_part(const CrossEntropyPartArgs& args) {
               args.statistics_3N.shape == Shape{kCrossEntropyStatistics, rows(logits)},
           "cross_entropy_part", "logits are [N, V], targets i32 [N], statistics f32 [3, N]",
           {logits, args.targets_N, args.statistics_3N});
+  const auto& others = args.others_N;
+  require(absent_or(others, Shape{rows(logits)}) && (!others.defined() || others.dtype == DType::f32),
+          "cross_entropy_part", "the others' greatest are f32 [N]", {others});
   require(holds(args.range, columns(logits)), "cross_entropy_part", "columns are tokens of the vocabulary", {logits});
   const OpSpan span = begin(spec::TraceOp::cross_entropy_part, {.read_bytes = bytes_of(logits, args.targets_N),
-                                                                .written_bytes = bytes_of(args.statistics_3N)});
+                                                                .written_bytes = bytes_of(args.statistics_3N, others)});
   do_cross_entropy_part(args);
+}
+
+void Ops::score(const ScoreArgs& args) {
+  const auto& statistics = args.statistics_R4N;
+  const auto& scores = args.scores_B3;
+  const std::int64_t n = args.targets_N.elements();
+  require(args.targets_N.dtype == DType::i32 && statistics.dtype == DType::f32 && statistics.shape.rank() == 3 &&
+              statistics.shape == Shape{statistics.shape[0], kScoreStatistics, n} && scores.dtype == DType::f64 &&
+              scores.shape.rank() == 2 && columns(scores) == kScores,
+          "score", "scores are f64 [B, 3], statistics f32 [ranks, 4, N], targets i32 [N]",
+          {scores, statistics, args.targets_N});
+  require(n > 0 && args.seq_len > 0 && args.first >= 0 && args.first + n <= rows(scores) * args.seq_len, "score",
+          "the rows are positions of the sequences", {scores, args.targets_N});
+  const std::int64_t sequences = (args.first + n - 1) / args.seq_len - args.first / args.seq_len + 1;
+  const std::int64_t touched = sequences * kScores * size_bytes(DType::f64);
+  const OpSpan span = begin(spec::TraceOp::score,
+                            {.read_bytes = bytes_of(statistics, args.targets_N) + touched, .written_bytes = touched});
+  do_score(args);
 }
 
 void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
@@ -476,9 +497,8 @@ void Ops::sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors
 }
 
 void Ops::read_f64(std::span<double> to, TensorView values) {
-  require(values.dtype == DType::f64 && values.elements() == static_cast<std::int64_t>(to.size()) &&
-              to.size() <= kMostReadValues,
-          "read_f64", "few f64, as many as are asked for", {values});
+  require(values.dtype == DType::f64 && values.elements() == static_cast<std::int64_t>(to.size()) && !to.empty(),
+          "read_f64", "f64, as many as are asked for", {values});
   const std::int64_t bytes = bytes_of(values);
   const OpSpan span = begin(spec::TraceOp::read_f64, {.read_bytes = bytes, .written_bytes = bytes});
   do_read_f64(to, values);

@@ -216,8 +216,10 @@ inline constexpr std::int64_t kCrossEntropyStatistics = 3;
 struct CrossEntropyPartArgs {
   TensorView statistics_3N;  // f32
   TensorView logits_NV;
-  TensorView targets_N;  // i32
-  TokenRange range;      // of the columns
+  TensorView targets_N;      // i32
+  TokenRange range;          // of the columns
+  TensorView others_N = {};  // f32, optional: the greatest of the row's own columns but the target's, the lowest f32
+                             // where there is none
 };
 struct CrossEntropyWholeArgs {
   TensorView losses_N;        // f32
@@ -227,6 +229,19 @@ struct CrossEntropyWholeArgs {
   TokenRange range;           // of the columns
   double gradient_scale = 1.0;
   TensorView counted_targets = {};
+};
+
+// What a model says of the targets of each of B sequences, from what all ranks' parts tell of the rows (statistics_3N,
+// then others_N). Added to scores[b]: the log-likelihood of its targets, how many there are, and how many of them are
+// no greedy choice: another token's logit is as great, or the row has a logit that is no number.
+inline constexpr std::int64_t kScoreStatistics = kCrossEntropyStatistics + 1;
+inline constexpr std::int64_t kScores = 3;
+struct ScoreArgs {
+  TensorView scores_B3;       // f64
+  TensorView statistics_R4N;  // f32, of all ranks
+  TensorView targets_N;       // i32
+  std::int64_t first = 0;     // of the N rows, among the B*T positions
+  std::int64_t seq_len = 0;
 };
 
 // What differs from step to step. It is read from a tensor, f64 [kAdamwFactors], so that the device needs no word from
@@ -245,8 +260,8 @@ constexpr std::size_t index(AdamwFactor factor) {
 // Keeps a zero norm from dividing by zero, as the reference implementations do.
 inline constexpr double kClipNormFloor = 1e-6;
 
-// Of a call that brings values to the host.
-inline constexpr std::size_t kMostReadValues = 8;
+// Of a call that brings values to the host as fast as it can: room for so many waits in pinned memory.
+inline constexpr std::size_t kQuicklyReadValues = 8;
 
 // A tensor to update, and what belongs to it: all of one shape, f32 but for the last.
 struct AdamwTensor {
@@ -304,6 +319,7 @@ class Ops {
   void cross_entropy(const CrossEntropyArgs& args);
   void cross_entropy_part(const CrossEntropyPartArgs& args);
   void cross_entropy_whole(const CrossEntropyWholeArgs& args);
+  void score(const ScoreArgs& args);
   // expert_operations.h
   void route_forward(const RouteForwardArgs& args);
   void route_backward(const RouteBackwardArgs& args);
@@ -356,7 +372,7 @@ class Ops {
   void sum(TensorView out_f64, TensorView x, Write write);
   // out[1] (+)= sum of the squares of all tensors, in f64: the same bits as adding one tensor's after the other's.
   void sum_of_squares(TensorView out_f64, std::span<const TensorView> tensors, Write write);
-  // To the host: waits for the values, at most kMostReadValues. Zeros in a dry walk.
+  // To the host: waits for the values, few of which come quicker. Zeros in a dry walk.
   void read_f64(std::span<double> to, TensorView values);
   double read_f64(TensorView scalar);
   // From host memory; `from` holds out.bytes() bytes and may be null in a dry walk.

@@ -38,6 +38,7 @@ TracePart part_of(spec::TraceOp op) {
     case TraceOp::cross_entropy:
     case TraceOp::cross_entropy_part:
     case TraceOp::cross_entropy_whole:
+    case TraceOp::score:
     case TraceOp::route_forward:
     case TraceOp::route_backward:
     case TraceOp::dispatch:
@@ -96,6 +97,7 @@ TracePart part_of_kernel(std::string_view demangled_name) {
                                      Rule{"activation", TracePart::elementwise},
                                      Rule{"embedding", TracePart::elementwise},
                                      Rule{"cross_entropy", TracePart::elementwise},
+                                     Rule{"score", TracePart::elementwise},
                                      Rule{"reduce", TracePart::elementwise},
                                      Rule{"cast", TracePart::elementwise},
                                      Rule{"add", TracePart::elementwise},

@@ -286,6 +286,15 @@ TEST(OperationCosts, LossAndOptimizer) {
     ops.cross_entropy_part(
         {.statistics_3N = f32({3, 6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6}), .range = {10, 30}});
   });
+  expect_cost(TraceOp::cross_entropy_part, {0, 120 + 24 + 72 + 24}, [](Ops& ops) {
+    ops.cross_entropy_part(
+        {.statistics_3N = f32({3, 6}), .logits_NV = bf16({6, 10}), .targets_N = i32({6}), .others_N = f32({6})});
+  });
+  // Rows 1 to 6 are of two sequences of four, each with three f64.
+  expect_cost(TraceOp::score, {0, 192 + 24 + 48 + 48}, [](Ops& ops) {
+    ops.score(
+        {.scores_B3 = f64({3, 3}), .statistics_R4N = f32({2, 4, 6}), .targets_N = i32({6}), .first = 1, .seq_len = 4});
+  });
   expect_cost(TraceOp::cross_entropy_whole, {0, 120 + 24 + 144 + 120 + 24}, [](Ops& ops) {
     ops.cross_entropy_whole({.losses_N = f32({6}),
                              .logits_NV = bf16({6, 10}),

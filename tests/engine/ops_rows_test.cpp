@@ -540,8 +540,11 @@ TEST_F(Readings, BringAFewValuesOrAll) {
   EXPECT_EQ(some, (std::array{-2.5, 3.0}));
   EXPECT_THROW(ops_->read_f64(some, x), LogicFault);
   EXPECT_THROW(ops_->read_f64(x), LogicFault);
-  std::array<double, 9> many{};
-  EXPECT_THROW(ops_->read_f64(many, Operand(DType::f64, Shape{9})), LogicFault);
+  EXPECT_THROW(ops_->read_f64({}, Operand(DType::f64, Shape{0})), LogicFault);
+  const auto y = random_operand(DType::f64, Shape{1000}, 1);
+  std::vector<double> many(1000);
+  ops_->read_f64(many, y);
+  EXPECT_EQ(many, y.values());
 }
 
 // f64 sums of exact terms: far below 1e-12 of the terms' magnitude for a hundred thousand of them.

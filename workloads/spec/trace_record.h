@@ -78,6 +78,7 @@ enum class TraceOp {
   cross_entropy,
   cross_entropy_part,  // by a rank that has a part of the vocabulary
   cross_entropy_whole,
+  score,          // of completions, where nothing is learned
   route_forward,  // of tokens to experts
   route_backward,
   dispatch,
@@ -116,6 +117,7 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::cross_entropy, "cross_entropy"},
                                      std::pair{TraceOp::cross_entropy_part, "cross_entropy_part"},
                                      std::pair{TraceOp::cross_entropy_whole, "cross_entropy_whole"},
+                                     std::pair{TraceOp::score, "score"},
                                      std::pair{TraceOp::route_forward, "route_forward"},
                                      std::pair{TraceOp::route_backward, "route_backward"},
                                      std::pair{TraceOp::dispatch, "dispatch"},

@@ -79,6 +79,13 @@ void write_gradient(const SoftmaxRow& row, double factor, T* out, std::int64_t n
   }
 }
 
+// Of a row but for one column, which may be none of its own.
+template <class T>
+float greatest_other(const T* x, std::int64_t n, std::int64_t column) {
+  if (column < 0 || column >= n) return block_maximum(x, n);
+  return std::max(block_maximum(x, column), block_maximum(x + column + 1, n - column - 1));
+}
+
 void check_targets(const TensorView& targets, std::int64_t vocabulary) {
   const auto* const ids = targets.as<const std::int32_t>();
   for (std::int64_t r = 0; r < targets.elements(); ++r) {
@@ -114,13 +121,20 @@ struct WholeRow {
   double target = 0.0;
 };
 
-WholeRow join(const float* statistics_R3N, std::int64_t ranks, std::int64_t rows, std::int64_t row) {
+// How many of each there are in [ranks, statistics, rows].
+struct PartsShape {
+  std::int64_t ranks;
+  std::int64_t statistics;
+  std::int64_t rows;
+};
+
+WholeRow join(const float* parts, const PartsShape& shape, std::int64_t row) {
   const auto of = [&](std::int64_t rank, std::int64_t which) {
-    return static_cast<double>(statistics_R3N[(rank * kCrossEntropyStatistics + which) * rows + row]);
+    return static_cast<double>(parts[(rank * shape.statistics + which) * shape.rows + row]);
   };
   WholeRow whole;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) whole.maximum = std::max(whole.maximum, of(rank, 0));
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+  for (std::int64_t rank = 0; rank < shape.ranks; ++rank) whole.maximum = std::max(whole.maximum, of(rank, 0));
+  for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
     whole.sum += of(rank, 1) * std::exp(of(rank, 0) - whole.maximum);
     whole.target += of(rank, 2);
   }
@@ -150,10 +164,33 @@ void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
             statistics[r] = row.maximum;
             statistics[rows + r] = static_cast<float>(row.sum);
             statistics[2 * rows + r] = target >= 0 && target < width ? to_f32(logits[target]) : 0.0F;
+            if (args.others_N.defined()) args.others_N.as<float>()[r] = greatest_other(logits, width, target);
           }
         },
         width);
   });
+}
+
+// Few numbers: what the parts are made of has been read already.
+void CpuOps::do_score(const ScoreArgs& args) {
+  const std::int64_t rows = args.targets_N.elements();
+  const std::int64_t ranks = args.statistics_R4N.shape[0];
+  const auto* const targets = args.targets_N.as<const std::int32_t>();
+  const auto* const statistics = args.statistics_R4N.as<const float>();
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (targets[r] == kNoTarget) continue;
+    const WholeRow row = join(statistics, {ranks, kScoreStatistics, rows}, r);
+    float other = std::numeric_limits<float>::lowest();
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      other = std::max(other, statistics[(rank * kScoreStatistics + kCrossEntropyStatistics) * rows + r]);
+    }
+    const double likelihood = row.target - row.maximum - std::log(row.sum);
+    const bool greedy = row.target > static_cast<double>(other) && !std::isnan(likelihood);
+    auto* const scores = args.scores_B3.as<double>() + (args.first + r) / args.seq_len * kScores;
+    scores[0] += likelihood;
+    scores[1] += 1.0;
+    scores[2] += greedy ? 0.0 : 1.0;
+  }
 }
 
 void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
@@ -172,7 +209,7 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
               clear_row(logits, width, args.losses_N.as<float>()[r]);
               continue;
             }
-            const WholeRow row = join(args.statistics_R3N.as<const float>(), ranks, rows, r);
+            const WholeRow row = join(args.statistics_R3N.as<const float>(), {ranks, kCrossEntropyStatistics, rows}, r);
             const double above_target = row.maximum - row.target;
             args.losses_N.as<float>()[r] = static_cast<float>(std::log(row.sum) + above_target);
             const auto maximum = static_cast<float>(row.maximum);  // as it was sent

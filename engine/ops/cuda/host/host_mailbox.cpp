@@ -24,8 +24,9 @@ BadToken* HostMailbox::bad_token(Reader reader, std::int64_t vocabulary) {
 }
 
 void HostMailbox::read(std::span<double> to, const double* on_device, cudaStream_t stream) {
-  cuda_check(cudaMemcpyAsync(shared_->values, on_device, to.size_bytes(), cudaMemcpyDeviceToHost, stream),
-             "cudaMemcpyAsync");
+  const bool pinned = to.size() <= kQuicklyReadValues;
+  double* const values = pinned ? shared_->values : to.data();
+  cuda_check(cudaMemcpyAsync(values, on_device, to.size_bytes(), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
   cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   for (const auto reader : {Reader::embedding, Reader::cross_entropy}) {
     const auto i = static_cast<int>(reader);
@@ -37,7 +38,7 @@ void HostMailbox::read(std::span<double> to, const double* on_device, cudaStream
                    std::to_string(found >> 32) + " of the batch is outside the vocabulary of " +
                    std::to_string(vocabularies_[i]) + "; does the data set belong to this model's tokenizer?");
   }
-  std::copy_n(shared_->values, to.size(), to.begin());
+  if (pinned) std::copy_n(values, to.size(), to.begin());
 }
 
 }  // namespace perfbench::engine::cuda

@@ -26,14 +26,14 @@ class HostMailbox {
 
   // Where a kernel whose tokens must be below `vocabulary` reports one that is not.
   BadToken* bad_token(Reader reader, std::int64_t vocabulary);
-  // The values at `on_device`, at most kMostReadValues, when the stream gets there; waits for them. Throws BadInput
-  // when a kernel before it reported a token.
+  // The values at `on_device` when the stream gets there; waits for them. Throws BadInput when a kernel before it
+  // reported a token.
   void read(std::span<double> to, const double* on_device, cudaStream_t stream);
 
  private:
   static constexpr int kReaders = 2;
   struct Shared {
-    double values[kMostReadValues];
+    double values[kQuicklyReadValues];
     BadToken bad_tokens[kReaders];
   };
 

@@ -126,27 +126,58 @@ __global__ void __launch_bounds__(kMostThreads)
 // As CrossEntropyPartArgs: maxima, sums, targets, of `rows` each.
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
-    part_kernel(float* statistics, const T* logits, const std::int32_t* targets, Columns columns, std::int64_t rows,
-                std::int64_t width, Access access) {
+    part_kernel(float* statistics, float* others, const T* logits, const std::int32_t* targets, Columns columns,
+                std::int64_t rows, std::int64_t width, Access access) {
   constexpr int N = kVector<T>;
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* const x = logits + row * width;
+    const std::int32_t target = targets[row];
+    const std::int64_t here = target - columns.first;
     Softmax softmax;
+    float other = -FLT_MAX;
     for (std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N; first < width; first += step) {
       float v[N];
       load(x + first, width - first, access, v);
       softmax.add(v, width - first);
+      if (others == nullptr) continue;
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        if (first + i < width && first + i != here) other = fmaxf(other, v[i]);
+      }
     }
     softmax = softmax.over_row();
+    if (others != nullptr) other = over_block(other, -FLT_MAX, Maximum{});
     if (threadIdx.x != 0) continue;
-    const std::int32_t target = targets[row];
     if (target != kNoTarget && !is_in(columns.vocabulary, target)) report_token(columns.bad_token, row, target);
-    const std::int64_t here = target - columns.first;
+    if (others != nullptr) others[row] = other;
     statistics[row] = softmax.maximum;
     statistics[rows + row] = static_cast<float>(softmax.sum);
     statistics[2 * rows + row] = here >= 0 && here < width ? to_f32(x[here]) : 0.0F;
   }
+}
+
+// Of all ranks' parts of a row.
+struct WholeRow {
+  float maximum = -FLT_MAX;
+  double sum = 0.0;  // of exp(x - maximum)
+  double target_logit = 0.0;
+};
+
+// `parts` is [ranks, statistics, rows].
+__device__ WholeRow join(const float* parts, std::int64_t ranks, std::int64_t statistics, std::int64_t rows,
+                         std::int64_t row) {
+  const auto of = [&](std::int64_t rank, std::int64_t which) {
+    return parts[(rank * statistics + which) * rows + row];
+  };
+  WholeRow whole;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) whole.maximum = fmaxf(whole.maximum, of(rank, 0));
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    whole.sum +=
+        static_cast<double>(of(rank, 1)) * exp(static_cast<double>(of(rank, 0)) - static_cast<double>(whole.maximum));
+    whole.target_logit += static_cast<double>(of(rank, 2));
+  }
+  return whole;
 }
 
 template <class T>
@@ -164,17 +195,7 @@ __global__ void __launch_bounds__(kMostThreads)
       clear_row(x, losses + row, width, access);
       continue;
     }
-    float maximum = -FLT_MAX;
-    double sum = 0.0;
-    double target_logit = 0.0;
-    const auto of = [&](std::int64_t rank, std::int64_t which) {
-      return statistics[(rank * kCrossEntropyStatistics + which) * rows + row];
-    };
-    for (std::int64_t rank = 0; rank < ranks; ++rank) maximum = fmaxf(maximum, of(rank, 0));
-    for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      sum += static_cast<double>(of(rank, 1)) * exp(static_cast<double>(of(rank, 0)) - static_cast<double>(maximum));
-      target_logit += static_cast<double>(of(rank, 2));
-    }
+    const auto [maximum, sum, target_logit] = join(statistics, ranks, kCrossEntropyStatistics, rows, row);
     const bool known = is_in(columns.vocabulary, target);
     const std::int64_t here = target - columns.first;
     const auto scale = static_cast<float>(gradient_scale / sum);
@@ -197,7 +218,50 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
+// One block a sequence, of which some of the rows may be others' (ScoreArgs::first).
+__global__ void __launch_bounds__(kMostThreads)
+    score_kernel(double* scores, const float* statistics, std::int64_t ranks, const std::int32_t* targets,
+                 std::int64_t rows, std::int64_t first, std::int64_t seq_len) {
+  const std::int64_t sequence = first / seq_len + blockIdx.x;
+  const std::int64_t begin = sequence * seq_len > first ? sequence * seq_len - first : 0;
+  const std::int64_t end = (sequence + 1) * seq_len - first < rows ? (sequence + 1) * seq_len - first : rows;
+  double likelihood = 0.0;
+  double counted = 0.0;
+  double missed = 0.0;
+  for (std::int64_t row = begin + threadIdx.x; row < end; row += blockDim.x) {
+    if (targets[row] == kNoTarget) continue;
+    const WholeRow whole = join(statistics, ranks, kScoreStatistics, rows, row);
+    float other = -FLT_MAX;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      other = fmaxf(other, statistics[(rank * kScoreStatistics + kCrossEntropyStatistics) * rows + row]);
+    }
+    const double of_row = whole.target_logit - static_cast<double>(whole.maximum) - log(whole.sum);
+    const bool greedy = whole.target_logit > static_cast<double>(other) && !isnan(of_row);
+    likelihood += of_row;
+    counted += 1.0;
+    missed += greedy ? 0.0 : 1.0;
+  }
+  likelihood = sum_over_block(likelihood);
+  counted = sum_over_block(counted);
+  missed = sum_over_block(missed);
+  if (threadIdx.x != 0) return;
+  scores[sequence * kScores] += likelihood;
+  scores[sequence * kScores + 1] += counted;
+  scores[sequence * kScores + 2] += missed;
+}
+
 }  // namespace
+
+void CudaOps::do_score(const ScoreArgs& args) {
+  const std::int64_t rows = args.targets_N.elements();
+  const std::int64_t last = (args.first + rows - 1) / args.seq_len;
+  launch("score", score_kernel,
+         {.grid = row_blocks(last - args.first / args.seq_len + 1),
+          .block = row_threads(std::min(rows, args.seq_len), 1),
+          .stream = stream()},
+         args.scores_B3.as<double>(), args.statistics_R4N.as<const float>(), args.statistics_R4N.shape[0],
+         args.targets_N.as<const std::int32_t>(), rows, args.first, args.seq_len);
+}
 
 void CudaOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
   const std::int64_t rows = args.logits_NV.shape[0];
@@ -206,8 +270,9 @@ void CudaOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     launch("cross_entropy_part", part_kernel<T>,
            {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
-           args.statistics_3N.as<float>(), args.logits_NV.as<const T>(), args.targets_N.as<const std::int32_t>(),
-           columns, rows, width, access_of({args.logits_NV.data}, width, kVector<T>));
+           args.statistics_3N.as<float>(), args.others_N.defined() ? args.others_N.as<float>() : nullptr,
+           args.logits_NV.as<const T>(), args.targets_N.as<const std::int32_t>(), columns, rows, width,
+           access_of({args.logits_NV.data}, width, kVector<T>));
   });
 }
 

@@ -1,19 +1,16 @@
-// Fine-tuning on prompts and completions (workloads/datasets/instruction_tokens.h). Real tokens come first in a row, so
-// causal attention keeps padding from all of them.
+// Fine-tuning on prompts and completions (workloads/datasets/instruction_tokens.h).
 #include <algorithm>
 #include <string>
 
 #include "engine/core/error.h"
-#include "engine/core/no_target.h"
 #include "engine/data/dataset_input.h"
+#include "engine/data/document_row.h"
 #include "engine/data/token_source.h"
 #include "engine/data/window_order.h"
 #include "workloads/datasets/instruction_tokens.h"
 
 namespace perfbench::engine {
 namespace {
-
-constexpr std::int32_t kPadding = 0;
 
 class InstructionSource final : public TokenSource {
  public:
@@ -31,27 +28,13 @@ class InstructionSource final : public TokenSource {
       const auto at = static_cast<std::size_t>(b) * length;
       const auto index = window_of(first + b, data_.documents(), static_cast<std::uint64_t>(run_.data.seed));
       const auto document = from_dataset([&] { return data_.document(index, run_.seq_len + 1); });
-      fill_row(document, tokens.subspan(at, length), targets.subspan(at, length), counts);
+      add(counts, fill_row(document, tokens.subspan(at, length), targets.subspan(at, length)));
     }
     return counts;
   }
 
  private:
   std::string where() const { return run_.data.path + "/" + run_.data.split; }
-
-  static void fill_row(const spec::InstructionTokens::Document& document, std::span<std::int32_t> tokens,
-                       std::span<std::int32_t> targets, TokenCounts& counts) {
-    const auto& ids = document.ids;
-    const auto prompt = static_cast<std::size_t>(document.prompt_tokens);
-    for (std::size_t t = 0; t < tokens.size(); ++t) {
-      const bool padding = t >= ids.size();
-      const bool completes = t + 1 >= prompt && t + 1 < ids.size();
-      tokens[t] = padding ? kPadding : ids[t];
-      targets[t] = completes ? ids[t + 1] : kNoTarget;
-      counts.padding += padding ? 1 : 0;
-      counts.targets += completes ? 1 : 0;
-    }
-  }
 
   // The data set says that it may have some: the documents say which.
   void refuse_tokens_beyond_vocabulary() {

@@ -11,6 +11,18 @@ double gradient_scale(const LossHeadArgs& args) {
   return args.counted_targets.defined() ? 1.0 : 1.0 / static_cast<double>(run.global_batch * run.seq_len);
 }
 
+// [ranks, statistics, rows] from this rank's [statistics, rows].
+TensorView of_all_ranks(const LayerShared& shared, const Tensor& own, Tensor& all) {
+  const auto& context = shared.context;
+  const auto& tp = shared.tensor_parallel;
+  const Shape shape{tp.ranks(), own.view().shape[0], own.view().shape[1]};
+  if (tp.ranks() == 1) return own.view().reshaped(shape);
+  all = context.activation_f32("head.statistics_of_ranks", shape);
+  PhaseClock::Scope scope(context.clock, Phase::exposed_comm);
+  context.collectives.all_gather("S/tp -> S", all, own, Lane::in_line).wait();
+  return all;
+}
+
 // Losses, and the gradient in the logits' place.
 void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView targets_C, TensorView losses_C) {
   const Context& context = args.shared.context;
@@ -25,17 +37,12 @@ void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView ta
   }
   const std::int64_t rows = logits_CV.shape[0];
   const Tensor own = context.activation_f32("head.own_statistics", Shape{kCrossEntropyStatistics, rows});
-  const Tensor all =
-      context.activation_f32("head.statistics_of_ranks", Shape{tp.ranks(), kCrossEntropyStatistics, rows});
+  Tensor all;
   context.ops.cross_entropy_part(
       {.statistics_3N = own, .logits_NV = logits_CV, .targets_N = targets_C, .range = args.shared.tokens});
-  {
-    PhaseClock::Scope scope(context.clock, Phase::exposed_comm);
-    context.collectives.all_gather("S/tp -> S", all, own, Lane::in_line).wait();
-  }
   context.ops.cross_entropy_whole({.losses_N = losses_C,
                                    .logits_NV = logits_CV,
-                                   .statistics_R3N = all,
+                                   .statistics_R3N = of_all_ranks(args.shared, own, all),
                                    .targets_N = targets_C,
                                    .range = args.shared.tokens,
                                    .gradient_scale = gradient_scale(args),
@@ -83,7 +90,54 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
   }
 }
 
+// Of the rows from `first` on.
+void score_chunk(const ScoreHeadArgs& args, TensorView logits_CV, std::int64_t first) {
+  const Context& context = args.shared.context;
+  const std::int64_t rows = logits_CV.shape[0];
+  const TensorView targets_C = args.targets_N.slice(first, Shape{rows});
+  const Tensor own = context.activation_f32("head.own_statistics", Shape{kScoreStatistics, rows});
+  Tensor all;
+  context.ops.cross_entropy_part({.statistics_3N = own.view().slice(0, Shape{kCrossEntropyStatistics, rows}),
+                                  .logits_NV = logits_CV,
+                                  .targets_N = targets_C,
+                                  .range = args.shared.tokens,
+                                  .others_N = own.view().slice(kCrossEntropyStatistics * rows, Shape{rows})});
+  context.ops.score({.scores_B3 = args.scores_B3,
+                     .statistics_R4N = of_all_ranks(args.shared, own, all),
+                     .targets_N = targets_C,
+                     .first = first,
+                     .seq_len = args.shared.run.seq_len});
+}
+
 }  // namespace
+
+void score_head(const ScoreHeadArgs& args) {
+  const Context& context = args.shared.context;
+  const auto& model = args.shared.run.model;
+  const auto& tp = args.shared.tensor_parallel;
+  const Tensor normed = context.activation("head.final_norm", Shape{tp.ranks() * tp.rows(), model.d_model});
+  {
+    const Tensor statistics = norm_statistics(context, model, "head.statistics", tp.rows());
+    context.ops.norm_forward(
+        norm_forward_args(model, args.head, args.final_norm, tp.rows_of(normed), statistics, args.x_RM));
+  }
+  const TensorView normed_NM = tp.gather(normed.view());
+  const TensorView weight_VM = args.unembedding.weight(args.unembedding_VM);
+  const std::int64_t vocabulary = weight_VM.shape[0];  // of this rank
+  const std::int64_t n = normed_NM.shape[0];
+  const std::int64_t chunk = std::min(args.shared.run.loss_chunk_tokens, n);
+  const Tensor logits = context.activation("head.logits", Shape{chunk, vocabulary});
+  for (std::int64_t first = 0; first < n; first += chunk) {
+    const std::int64_t rows = std::min(chunk, n - first);
+    const TensorView logits_CV = logits.view().reshaped(Shape{rows, vocabulary});
+    context.ops.matmul({.a = normed_NM.slice(first * model.d_model, Shape{rows, model.d_model}),
+                        .b = weight_VM,
+                        .c = logits_CV,
+                        .transpose_b = Transpose::yes,
+                        .part = FlopPart::unembedding});
+    score_chunk(args, logits_CV, first);
+  }
+}
 
 Tensor loss_head(const LossHeadArgs& args) {
   const Context& context = args.shared.context;

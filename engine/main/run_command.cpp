@@ -62,12 +62,12 @@ struct RankFacts {
 static_assert(std::is_trivially_copyable_v<RankFacts>);
 
 // Called by all ranks.
-std::vector<RankFacts> facts_of_ranks(const Ranks& ranks, const Context& context) {
+std::vector<RankFacts> facts_of_ranks(const Ranks& ranks, const Context& context, const spec::FlopCounts& flops) {
   const RankFacts own{.memory = {.rank = ranks.rank,
                                  .peak = context.memory.ledger().peaks(),
                                  .arena_bytes = context.memory.device_extent_bytes(),
                                  .resident_bytes = peak_resident_bytes()},
-                      .flops = context.ops.flops()};
+                      .flops = flops};
   std::vector<RankFacts> all(static_cast<std::size_t>(ranks.size), own);
   if (ranks.processes) {
     ranks.processes->all_gather(std::as_writable_bytes(std::span(all)), std::as_bytes(std::span(&own, 1)));
@@ -93,7 +93,14 @@ spec::FlopCounts mean_flops(const std::vector<RankFacts>& ranks) {
   return mean;
 }
 
-spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context, const std::vector<RankFacts>& ranks) {
+// Of the last step, on this rank.
+struct StepCounts {
+  spec::FlopCounts flops;
+  std::vector<spec::AxisTraffic> traffic;
+};
+
+spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context, StepCounts counts_of_step,
+                            const std::vector<RankFacts>& ranks) {
   const auto& most = *std::max_element(ranks.begin(), ranks.end(), [&](const auto& a, const auto& b) {
     return spec::needed_bytes(run, a.memory) < spec::needed_bytes(run, b.memory);
   });
@@ -108,7 +115,7 @@ spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context, co
           .resident_bytes = most.memory.resident_bytes,
           .emulated = context.ops.emulates(run.precision),
           .flops = mean_flops(ranks),
-          .traffic = context.collectives.traffic(),
+          .traffic = std::move(counts_of_step.traffic),
           .parameters = counts.total,
           .matmul_parameters = counts.matmul_active,
           .attention_kernels = context.ops.attention_kernels(),
@@ -196,6 +203,16 @@ struct Setup {
   std::int64_t started_ns = 0;
 };
 
+// Of task eval the steps were it; of a run that trains it comes now, and nothing of it is timed.
+spec::EvaluationResult evaluation(const spec::RunSpec& run, Trainer& trainer) {
+  auto* const evaluator = trainer.evaluator();
+  if (evaluator == nullptr) return {};
+  if (run.trains()) {
+    for (std::int64_t i = 0; i < evaluator->steps(); ++i) evaluator->step(i);
+  }
+  return evaluator->result();
+}
+
 void take_steps(const Setup& setup, Assembly& assembly) {
   const auto& dir = setup.arguments.dir;
   const auto& run = setup.run;
@@ -225,10 +242,13 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     steps.append(spec::to_json_line(record));
   }
   turns.wait();  // its end would disturb the other's last step
-  const auto facts = facts_of_ranks(setup.ranks, context);
+  StepCounts counts{context.ops.flops(), context.collectives.traffic()};
+  const auto evaluated = evaluation(run, assembly.trainer());
+  const auto facts = facts_of_ranks(setup.ranks, context, counts.flops);
   if (setup.ranks.rank == 0) {
-    auto summary = summary_of(run, context, facts);
+    auto summary = summary_of(run, context, std::move(counts), facts);
     summary.startup_ns = startup_ns;
+    summary.evaluation = evaluated;
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   }
   // After the result is safe: what is traced is neither timed nor summed up.
@@ -246,7 +266,7 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   if (faults) {
     if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
   }
-  Assembly::Options options{.memory = {.limit_bytes = run.memory_limit_bytes}, .tokens = make_token_source(run)};
+  Assembly::Options options{.memory = {.limit_bytes = run.memory_limit_bytes}, .data = make_run_data(run)};
   RunClock* const own_clock = faults ? faults->clock() : nullptr;
   if (own_clock != nullptr) options.clock = [own_clock] { return own_clock->now(); };
   Assembly assembly(run, std::move(backend), std::move(options));

@@ -29,6 +29,22 @@ Tensor make_distance_buckets(Context& context, const spec::RunSpec& run) {
   return table;
 }
 
+// What a forward pass computes goes where nothing will come back for it.
+class KeepingNothing {
+ public:
+  KeepingNothing(LayerShared& shared, bool nothing) : shared_(shared), places_(shared.remat) {
+    if (!nothing) return;
+    for (const auto& [name, text] : spec::EnumNames<spec::Saved>::kNames) shared_.remat[name] = spec::SavePlace::remat;
+  }
+  ~KeepingNothing() { shared_.remat = places_; }
+  KeepingNothing(const KeepingNothing&) = delete;
+  KeepingNothing& operator=(const KeepingNothing&) = delete;
+
+ private:
+  LayerShared& shared_;
+  spec::RematPlan places_;
+};
+
 TokenRange tokens_of_rank(const spec::ModelSpec& model, const Mesh& mesh) {
   const auto part = dim_part(model.vocab_size, mesh.size(Axis::tp), mesh.index(Axis::tp));
   return {.first = part.begin, .all = model.vocab_size};
@@ -95,9 +111,13 @@ Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM,
   Chunk& chunk = chunks_[index];
   Ahead ahead;
   if (chunk.part.embeds) x_RM = embed(chunk, batch, ahead);
-  x_RM = layers_forward(chunk, std::move(x_RM), state, ahead);
+  x_RM = layers_forward(chunk, batch, std::move(x_RM), state, ahead);
   if (!chunk.part.has_head) return x_RM;
-  state.dx_RM = loss(batch, x_RM, std::move(ahead.head));
+  if (batch.scored()) {
+    score(batch, x_RM, std::move(ahead.head));
+  } else {
+    state.dx_RM = loss(batch, x_RM, std::move(ahead.head));
+  }
   return {};
 }
 
@@ -157,7 +177,8 @@ Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead)
   return x_RM;
 }
 
-Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& ahead) {
+Tensor Decoder::layers_forward(Chunk& chunk, const Microbatch& batch, Tensor x_RM, State& state, Ahead& ahead) {
+  const KeepingNothing nothing_kept(shared_, batch.scored());
   const std::int64_t first = chunk.part.first_layer;
   const std::int64_t last = chunk.last_layer();
   for (std::int64_t i = first; i <= last; ++i) {
@@ -165,11 +186,14 @@ Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& a
     GatheredUnit weights = take(ahead.layer, store_.layer(i));
     if (prefetches()) gather_after(chunk, i, ahead);
     weights.wait(context_.clock);
-    run_layer(chunk.recorded_like(chunk.layer(i)).forward, [&] {
+    auto& recorded = chunk.recorded_like(chunk.layer(i));
+    run_layer(batch.scored() ? recorded.alone : recorded.forward, [&] {
       x_RM = chunk.layer(i).forward(weights, std::move(x_RM), chunk.state(i, state));
       if (records_layers()) chunk.state(i, state).finish_offload();
     });
-    if (i == last && chunk.part.has_head && prefetches()) state.last_layer = std::exchange(weights, GatheredUnit());
+    if (i == last && chunk.part.has_head && prefetches() && !batch.scored()) {
+      state.last_layer = std::exchange(weights, GatheredUnit());
+    }
     weights = GatheredUnit();
     if (i > first) chunk.state(i - 1, state).finish_offload();
   }
@@ -177,21 +201,41 @@ Tensor Decoder::layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& a
   return x_RM;
 }
 
+ParameterPlace Decoder::unembedding_place() const {
+  return run_.model.tied_embedding ? embedding_->tokens : head_->unembedding.value();
+}
+
+Decoder::HeadWeights Decoder::ready(HeadWeights weights) {
+  if (!weights.head.submitted()) weights = gather_head();
+  weights.head.wait(context_.clock);
+  if (run_.model.tied_embedding) weights.embedding.wait(context_.clock);
+  return weights;
+}
+
+void Decoder::score(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights) {
+  const RangeSpan range = range_of(store_.head());
+  const auto [head, embedding] = ready(std::move(weights));
+  score_head({.shared = shared_,
+              .head = head,
+              .final_norm = head_->final_norm,
+              .unembedding = run_.model.tied_embedding ? embedding : head,
+              .unembedding_VM = unembedding_place(),
+              .x_RM = x_RM,
+              .targets_N = batch.targets_N,
+              .scores_B3 = batch.scores_B3});
+}
+
 Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights) {
   const RangeSpan range = range_of(store_.head());
   const bool tied = run_.model.tied_embedding;
-  const ParameterPlace unembedding = tied ? embedding_->tokens : head_->unembedding.value();
-  if (!weights.head.submitted()) weights = gather_head();
-  auto& [head, embedding] = weights;
-  head.wait(context_.clock);
-  if (tied) embedding.wait(context_.clock);
+  const auto [head, embedding] = ready(std::move(weights));
   GradientTarget head_gradients = gatherer_.open_gradient(store_.head());
   GradientTarget embedding_gradients = tied ? gatherer_.open_gradient(store_.embedding()) : GradientTarget();
   Tensor dx_RM = loss_head({.shared = shared_,
                             .head = head,
                             .final_norm = head_->final_norm,
                             .unembedding = tied ? embedding : head,
-                            .unembedding_VM = unembedding,
+                            .unembedding_VM = unembedding_place(),
                             .head_gradients = head_gradients,
                             .unembedding_gradients = tied ? embedding_gradients : head_gradients,
                             .x_RM = x_RM,

@@ -1,4 +1,5 @@
 // This rank's chunks of the decoder, each forward and backward: the first of the model embeds, the last makes the loss.
+// Or forward alone, where the last one scores.
 // Units are gathered just before they are used, or beside what comes before them, and released just after.
 #pragma once
 
@@ -19,12 +20,15 @@ class Decoder {
   // `store` has the model's parameters; `experts` are added to by each microbatch.
   Decoder(Context& context, const spec::RunSpec& run, ParameterStore& store, const ExpertTotals& experts);
 
-  // Losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back.
+  // Losses are added to loss_sum (f64 [1]) on the way forward, gradients to the units' on the way back. With scores
+  // there is no way back, and nothing is kept for it: they are added to instead.
   struct Microbatch {
     TensorView tokens_N;   // where the chunk embeds
     TensorView targets_N;  // where it has the head
     TensorView loss_sum;
     TensorView counted_targets = {};  // f64 [1], of the step, in a run that counts them
+    TensorView scores_B3 = {};        // f64 (ScoreArgs); on ranks without the head, too
+    bool scored() const { return scores_B3.defined(); }
   };
   // What waits between the two, of one chunk and microbatch.
   struct State {
@@ -68,6 +72,7 @@ class Decoder {
     struct Recorded {
       RecordedWork forward{RecordedWork::Operands::new_addresses};
       RecordedWork backward{RecordedWork::Operands::new_addresses};
+      RecordedWork alone{RecordedWork::Operands::new_addresses};  // forward, without a way back
     };
     std::array<Recorded, 2> recorded = {};
 
@@ -94,7 +99,11 @@ class Decoder {
 
   Tensor embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead);
   // The residual stream and its gradient, by this rank's rows.
-  Tensor layers_forward(Chunk& chunk, Tensor x_RM, State& state, Ahead& ahead);
+  Tensor layers_forward(Chunk& chunk, const Microbatch& batch, Tensor x_RM, State& state, Ahead& ahead);
+  // Gathered, now or before.
+  HeadWeights ready(HeadWeights weights);
+  ParameterPlace unembedding_place() const;
+  void score(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights);
   Tensor loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights weights);
   Tensor layers_backward(Chunk& chunk, Tensor dx_RM, State& state);
   void embed_backward(const Microbatch& batch, const Tensor& dx_RM);

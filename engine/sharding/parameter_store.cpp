@@ -36,9 +36,11 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
     if (bf16_weights) {
       unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
     }
-    unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
-    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
-    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
+    if (run.trains()) {
+      unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
+      unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
+      unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
+    }
     unit.layout = std::move(layout);
     initialise(context, unit, init);
     units_.push_back(std::move(unit));
@@ -62,7 +64,7 @@ std::size_t ParameterStore::at(std::size_t unit_of_model) const {
 
 void ParameterStore::initialise(const Context& context, UnitState& unit, const InitRule& init) const {
   for (const auto* state : {&unit.weight, &unit.gradient, &unit.first_moment, &unit.second_moment}) {
-    context.ops.fill(*state, 0.0);
+    if (state->defined()) context.ops.fill(*state, 0.0);
   }
   const std::int64_t shard_first = first_element(unit.layout);
   const std::int64_t shard_end = shard_first + unit.layout.shard_elements;

@@ -14,7 +14,8 @@
 
 namespace perfbench::engine {
 
-// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight.
+// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight. Of a run that does not train
+// there are weights alone.
 struct UnitState {
   UnitLayout layout;
   Tensor weight;

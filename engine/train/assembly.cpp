@@ -15,10 +15,10 @@ PhaseClock clock_of(const Backend& backend, const std::function<std::int64_t()>&
 Assembly::Assembly(const spec::RunSpec& run, Backend backend, Options options)
     : backend_(std::move(backend)),
       memory_(std::move(backend_.device_memory), std::move(backend_.host_memory), options.memory),
-      tokens_(std::move(options.tokens)),
+      data_(std::move(options.data)),
       clock_(clock_of(backend_, options.clock)),
       context_{*backend_.ops, memory_, *backend_.collectives, clock_, compute_dtype(run.precision)},
-      trainer_(context_, run, options.init.value_or(init_rule(run)), tokens_.get()) {
+      trainer_(context_, run, options.init.value_or(init_rule(run)), data_.tokens.get(), data_.evaluation.get()) {
   if (options.clock) backend_.collectives->set_clock(std::move(options.clock));
 }
 

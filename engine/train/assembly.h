@@ -7,6 +7,7 @@
 
 #include "engine/core/memory.h"
 #include "engine/core/timeline.h"
+#include "engine/data/run_data.h"
 #include "engine/metrics/gpu_telemetry.h"
 #include "engine/ops/ops.h"
 #include "engine/parallel/collectives.h"
@@ -34,7 +35,7 @@ class Assembly {
   struct Options {
     Memory::Options memory = {};
     std::optional<InitRule> init = {};         // absent: init_rule(run)
-    std::unique_ptr<TokenSource> tokens = {};  // absent: a dry walk
+    RunData data = {};                         // absent: a dry walk
     std::function<std::int64_t()> clock = {};  // absent: the backend's timeline, or the host's clock
   };
   // `run` must outlive it.
@@ -51,7 +52,7 @@ class Assembly {
  private:
   Backend backend_;  // its memory is in memory_; goes after the recordings that the trainer has
   Memory memory_;
-  std::unique_ptr<TokenSource> tokens_;
+  RunData data_;
   PhaseClock clock_;
   Context context_;
   Trainer trainer_;

@@ -29,6 +29,11 @@ class DryRun : public Assembly {
       : Assembly(run, dry_backend(run, rank), {.memory = {.log = log}}) {}
 };
 
+// What a run that trains evaluates after its last step takes memory from the same arena.
+void evaluate_at_end(DryRun& dry, const spec::RunSpec& run) {
+  if (run.trains() && run.evaluates_at_end()) dry.trainer().evaluator()->step(0);
+}
+
 template <class Report>
 void refuse(Report& report, std::string reason) {
   report.feasible = false;
@@ -79,11 +84,12 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank, LedgerLog::on);
   dry.context().collectives.reset_traffic();
   dry.trainer().step(0);
+  report.flops = dry.context().ops.flops();
+  report.traffic = dry.context().collectives.traffic();
+  evaluate_at_end(dry, run);
   report.peak = dry.memory().ledger().peaks();
   report.arena_bytes = dry.memory().device_extent_bytes();
   report.live_at_peak = dry.memory().ledger().live_at_peak();
-  report.flops = dry.context().ops.flops();
-  report.traffic = dry.context().collectives.traffic();
   hold_to_limit(report, run, report.arena_bytes);
   return report;
 }
@@ -126,6 +132,8 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
   dry.context().ops.set_table(&table);
   dry.trainer().step(0);
   for (const auto& [operation, work] : table) report.operations.push_back(work);
+  dry.context().ops.set_table(nullptr);
+  evaluate_at_end(dry, run);
   hold_to_limit(report, run, dry.memory().device_extent_bytes());
   return report;
 }
@@ -133,6 +141,7 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
 ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank, LedgerLog::off);
   dry.trainer().step(0);
+  evaluate_at_end(dry, run);
   return {dry.memory().device_extent_bytes(), dry.memory().host_extent_bytes()};
 }
 

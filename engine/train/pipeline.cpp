@@ -2,11 +2,11 @@
 
 namespace perfbench::engine {
 
-Pipeline::Pipeline(Context& context, const spec::RunSpec& run, Decoder& decoder)
+Pipeline::Pipeline(Context& context, const spec::RunSpec& run, Decoder& decoder, Passes passes)
     : context_(context),
       decoder_(decoder),
       shape_(pipeline_of(run)),
-      actions_(pipeline_actions(shape_, stage_of_rank(context.collectives.mesh()))) {}
+      actions_(pipeline_actions(shape_, stage_of_rank(context.collectives.mesh()), passes)) {}
 
 Pipeline::Place Pipeline::place(const PipelineAction& action) const {
   return {static_cast<std::size_t>(action.chunk / shape_.stages), action.microbatch};
@@ -36,6 +36,7 @@ void Pipeline::execute(const PipelineAction& action, const Decoder::Microbatch& 
     case Kind::forward: {
       auto& state = states_.emplace(at, decoder_.new_state(at.first)).first->second;
       computed_ = decoder_.forward(at.first, batch, take(inputs_, at), state);
+      if (batch.scored()) states_.erase(at);
       break;
     }
     case Kind::backward: {

@@ -15,9 +15,9 @@ namespace perfbench::engine {
 
 class Pipeline {
  public:
-  Pipeline(Context& context, const spec::RunSpec& run, Decoder& decoder);
+  Pipeline(Context& context, const spec::RunSpec& run, Decoder& decoder, Passes passes = Passes::both);
 
-  // Every microbatch forward and backward. When it returns, all messages have been taken.
+  // Every microbatch forward and, where asked for, backward. When it returns, all messages have been taken.
   void run(const std::function<Decoder::Microbatch(std::int64_t)>& microbatch);
 
  private:

@@ -30,13 +30,13 @@ std::int64_t warm_up(const PipelineShape& shape, std::int64_t stage, std::int64_
   return std::min(forwards, computations);
 }
 
-std::vector<PipelineAction> computations_of(const PipelineShape& shape, std::int64_t stage) {
+std::vector<PipelineAction> computations_of(const PipelineShape& shape, std::int64_t stage, Passes passes) {
   const std::int64_t n = shape.microbatches * shape.chunks_per_stage;
   const std::int64_t ahead = warm_up(shape, stage, n);
   std::vector<PipelineAction> out;
   for (std::int64_t k = 0; k < n + ahead; ++k) {
     if (k < n) out.push_back(computation(shape, stage, Kind::forward, k));
-    if (k >= ahead) out.push_back(computation(shape, stage, Kind::backward, k - ahead));
+    if (k >= ahead && passes == Passes::both) out.push_back(computation(shape, stage, Kind::backward, k - ahead));
   }
   return out;
 }
@@ -57,10 +57,10 @@ double equal_stages_bubble(const PipelineShape& shape) {
   return others / (static_cast<double>(shape.chunks_per_stage * shape.microbatches) + others);
 }
 
-std::vector<PipelineAction> pipeline_actions(const PipelineShape& shape, std::int64_t stage) {
+std::vector<PipelineAction> pipeline_actions(const PipelineShape& shape, std::int64_t stage, Passes passes) {
   check(shape, stage);
   const std::int64_t last = shape.chunks() - 1;
-  const auto computations = computations_of(shape, stage);
+  const auto computations = computations_of(shape, stage, passes);
   std::vector<PipelineAction> out;
   const auto receive = [&](const PipelineAction& c) {
     if (c.kind == Kind::forward && c.chunk > 0) out.push_back({Kind::begin_receive_input, c.chunk, c.microbatch});

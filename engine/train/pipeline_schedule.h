@@ -20,9 +20,13 @@ struct PipelineAction {
   friend bool operator==(const PipelineAction&, const PipelineAction&) = default;
 };
 
+// forward: the same order without what goes back.
+enum class Passes { both, forward };
+
 // Receiving begins one computation before it is waited for, so that it runs beside that. Throws LogicFault for a shape
 // that cannot be.
-std::vector<PipelineAction> pipeline_actions(const PipelineShape& shape, std::int64_t stage);
+std::vector<PipelineAction> pipeline_actions(const PipelineShape& shape, std::int64_t stage,
+                                             Passes passes = Passes::both);
 
 // The part of the time for which a stage waits, where all take equally long: (p - 1) / (v m + p - 1) of p stages with v
 // chunks each and m microbatches (Narayanan et al. 2021, 2.2, whose fraction is of the time without waiting).

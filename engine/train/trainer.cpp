@@ -8,7 +8,7 @@
 #include "engine/core/error.h"
 #include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
-#include "workloads/spec/expert_rows.h"
+#include "engine/train/whole_step.h"
 
 namespace perfbench::engine {
 namespace {
@@ -25,13 +25,6 @@ Tensor make_workspace(Context& context, const spec::RunSpec& run) {
   context.ops.use_workspace(made);
   return made;
 }
-
-// Each has the loss of its sequences and counts their targets, in a pipeline the last stage; the others add zero. What
-// experts add up is of the layers of each stage.
-constexpr AxisSet kLossAxes = kDataAxes.with(Axis::pp);
-
-// Of a model with experts: the loss, and what ExpertTotals names.
-constexpr std::int64_t kSums = 4;
 
 constexpr std::int64_t kCounts = 2;
 
@@ -80,7 +73,8 @@ std::span<const Declared> communication() {
   return kAll;
 }
 
-Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens)
+Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens,
+                 EvaluationSource* evaluation)
     : context_(context),
       run_(run),
       source_(tokens),
@@ -90,8 +84,10 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
             {"step_sums", MemoryScope::workspace, DType::f64, Shape{run.model.moe.n_experts > 0 ? kSums : 1}}),
       counts_(make_counts(context, run)),
       decoder_(context, run, store_, expert_totals()),
-      pipeline_(context, run, decoder_),
-      optimizer_(context, run.optimizer) {
+      pipeline_(context, run, decoder_) {
+  if (!run.trains() || run.evaluates_at_end()) evaluator_.emplace(context, run, store_, decoder_, sums_, evaluation);
+  if (!run.trains()) return;
+  optimizer_.emplace(context, run.optimizer);
   if (!reads_data()) return;
   tokens_ = token_buffer(context, "tokens", run.grad_accum * microbatch_tokens());
   targets_ = token_buffer(context, "targets", run.grad_accum * microbatch_tokens());
@@ -148,19 +144,13 @@ Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
 // nothing that it computes, so a device may run behind it.
 void Trainer::train() {
   context_.ops.fill(sums_, 0.0);
-  if (counts_.defined()) sum_over_ranks(counts_, Phase::exposed_comm);
+  if (counts_.defined()) sum_over_ranks(context_, counts_, Phase::exposed_comm);
   pipeline_.run([this](std::int64_t m) { return microbatch(m); });
   // Here the stages meet: who has ended early waits as it did before it could begin.
-  if (in_pipeline()) sum_over_ranks(sums_, Phase::bubble);
+  if (in_pipeline()) sum_over_ranks(context_, sums_, Phase::bubble);
   decoder_.gatherer().finish_gradients();
-  optimizer_.update(store_);
-  if (!in_pipeline()) sum_over_ranks(sums_, Phase::exposed_comm);
-}
-
-void Trainer::sum_over_ranks(TensorView sums, Phase phase) {
-  if (context_.collectives.mesh().size(kLossAxes) == 1) return;
-  PhaseClock::Scope scope(context_.clock, phase);
-  context_.collectives.all_reduce(kLossAxes, sums, Lane::in_line).wait();
+  optimizer_->update(store_);
+  if (!in_pipeline()) sum_over_ranks(context_, sums_, Phase::exposed_comm);
 }
 
 ExpertTotals Trainer::expert_totals() const {
@@ -177,8 +167,7 @@ Trainer::Sums Trainer::read_sums() {
   const std::int64_t counted = counts_.defined() ? tokens.targets : run_.global_batch * run_.seq_len;
   return {.loss = counted > 0 ? sums[0] / static_cast<double>(counted) : 0.0,
           .balance_loss = sums[1] / static_cast<double>(run_.global_batch),
-          .expert_load = sums[2] / static_cast<double>(run_.global_batch *
-                                                       std::max<std::int64_t>(spec::expert_layers(run_.model), 1)),
+          .expert_load = mean_expert_load(run_, sums[2]),
           .dropped_choices = static_cast<std::int64_t>(sums[3]),
           .tokens = tokens};
 }
@@ -190,21 +179,13 @@ TokenCounts Trainer::read_counts() {
   return {.targets = static_cast<std::int64_t>(counts[0]), .padding = static_cast<std::int64_t>(counts[1])};
 }
 
-void Trainer::require_none_dropped(std::int64_t dropped_choices) const {
-  if (!spec::drops_none(run_.model.moe) || dropped_choices == 0) return;
-  throw EngineError(EngineExit::failed,
-                    "experts: " + std::to_string(dropped_choices) +
-                        " choices of a step found no row, and the model drops none (capacity_factor 0); a rank has " +
-                        std::to_string(spec::expert_rows(run_)) +
-                        " rows for the experts of each rank along ep: use a larger expert_buffer_factor");
-}
-
 spec::StepRecord Trainer::step(std::int64_t step) {
+  if (!run_.trains()) return evaluator_->step(step);
   PhaseClock& clock = context_.clock;
   clock.start();
   load(step);
   decoder_.gatherer().begin_step(step);
-  optimizer_.begin(step);
+  optimizer_->begin(step);
   // Stages wait for each other within a step, on streams that a graph's branches may share: not as one recording.
   if (run_.device_graphs && !run_.scan && !in_pipeline()) {
     work_.run(context_, [this] { train(); });
@@ -212,30 +193,21 @@ spec::StepRecord Trainer::step(std::int64_t step) {
     train();
   }
   const Sums sums = read_sums();
-  const double grad_norm = optimizer_.grad_norm();
+  const double grad_norm = optimizer_->grad_norm();
   // Logits that are no numbers send all tokens to the same experts: such a run has diverged, as its record says.
-  if (std::isfinite(sums.loss)) require_none_dropped(sums.dropped_choices);
+  if (std::isfinite(sums.loss)) require_none_dropped(run_, sums.dropped_choices);
   clock.stop();
-  return {.rank = context_.collectives.mesh().rank(),
-          .step = step,
-          .wall_ns = clock.wall_ns(),
-          .data_ns = clock.phase_ns(Phase::data),
-          .forward_ns = clock.phase_ns(Phase::forward),
-          .backward_ns = clock.phase_ns(Phase::backward),
-          .exposed_comm_ns = clock.phase_ns(Phase::exposed_comm),
-          .optimizer_ns = clock.phase_ns(Phase::optimizer),
-          .other_ns = clock.phase_ns(Phase::other),
-          .tokens = run_.global_batch * run_.seq_len,
-          .loss = sums.loss,
-          .grad_norm = grad_norm,
-          .learning_rate = learning_rate(run_.optimizer, step),
-          .peak = context_.memory.ledger().peaks(),
-          .bubble_ns = clock.phase_ns(Phase::bubble),
-          .balance_loss = sums.balance_loss,
-          .expert_load = sums.expert_load,
-          .dropped_choices = sums.dropped_choices,
-          .loss_tokens = sums.tokens.targets,
-          .padding_tokens = sums.tokens.padding};
+  auto record = timed_step(context_, step);
+  record.tokens = run_.global_batch * run_.seq_len;
+  record.loss = sums.loss;
+  record.grad_norm = grad_norm;
+  record.learning_rate = learning_rate(run_.optimizer, step);
+  record.balance_loss = sums.balance_loss;
+  record.expert_load = sums.expert_load;
+  record.dropped_choices = sums.dropped_choices;
+  record.loss_tokens = sums.tokens.targets;
+  record.padding_tokens = sums.tokens.padding;
+  return record;
 }
 
 }  // namespace perfbench::engine

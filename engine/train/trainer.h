@@ -1,7 +1,8 @@
-// Training steps of one rank.
+// Steps of one rank: those that train, or of task eval those that evaluate.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/model/decoder.h"
 #include "engine/optim/adamw.h"
 #include "engine/sharding/recorded_work.h"
+#include "engine/train/evaluator.h"
 #include "engine/train/pipeline.h"
 #include "workloads/spec/record.h"
 
@@ -22,15 +24,18 @@ std::span<const Declared> communication();
 
 class Trainer {
  public:
-  // `tokens` may be null in a dry walk.
-  Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens);
+  // `tokens` and `evaluation` may be null in a dry walk, and where the run has none.
+  Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens,
+          EvaluationSource* evaluation = nullptr);
 
-  // One optimizer step; `step` counts from 0. The record's probe_ns is left to the caller. Throws EngineError where a
-  // choice was dropped of a model that drops none.
+  // One optimizer step, or Evaluator::step; `step` counts from 0. The record's probe_ns is left to the caller. Throws
+  // EngineError where a choice was dropped of a model that drops none.
   spec::StepRecord step(std::int64_t step);
 
   ParameterStore& parameters() { return store_; }
   UnitGatherer& gatherer() { return decoder_.gatherer(); }
+  // Null where the run evaluates nothing.
+  Evaluator* evaluator() { return evaluator_ ? &*evaluator_ : nullptr; }
 
  private:
   // What all ranks' sequences add up to, as a record has it.
@@ -49,13 +54,11 @@ class Trainer {
   TokenCounts load_tokens(std::int64_t step);
   Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
-  void sum_over_ranks(TensorView sums, Phase phase);
   // Of sums_, in their order; the last three where the model has experts.
   TensorView loss_sum() const { return sums_.view().slice(0, Shape{1}); }
   ExpertTotals expert_totals() const;
   Sums read_sums();
   TokenCounts read_counts();
-  void require_none_dropped(std::int64_t dropped_choices) const;
 
   Context& context_;
   const spec::RunSpec& run_;
@@ -66,12 +69,13 @@ class Trainer {
   Tensor counts_;  // f64 [2], of all microbatches: targets and padding, in a run that counts them
   Decoder decoder_;
   Pipeline pipeline_;
-  AdamwOptimizer optimizer_;
+  std::optional<AdamwOptimizer> optimizer_;  // of a run that trains
   RecordedWork work_{RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
   Tensor targets_;
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;
+  std::optional<Evaluator> evaluator_;
 };
 
 }  // namespace perfbench::engine

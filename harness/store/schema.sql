@@ -232,7 +232,7 @@ CREATE TABLE attempt_summaries (
   flops_rematerialised_flops       INTEGER NOT NULL,
   parameters                       INTEGER NOT NULL,
   matmul_parameters                INTEGER NOT NULL
-) STRICT;
+, evaluation_rows INTEGER NOT NULL DEFAULT 0, evaluation_questions INTEGER NOT NULL DEFAULT 0, evaluation_tokens INTEGER NOT NULL DEFAULT 0, evaluation_nll_sum REAL DEFAULT 0, evaluation_perplexity REAL DEFAULT 0, evaluation_accuracy REAL DEFAULT 0) STRICT;
 
 -- Collectives of the last step on rank 0 (spec::AxisTraffic).
 CREATE TABLE attempt_traffic (

@@ -321,7 +321,7 @@ class RecordedStepsTest : public TracedStepsTest {
       Backend backend{.device_memory = make_cpu_backing(), .host_memory = make_cpu_backing()};
       backend.collectives = std::make_unique<NotingCollectives>(log);
       backend.ops = std::make_unique<NotingOps>(log);
-      assembly.emplace(run, std::move(backend), Assembly::Options{.tokens = make_token_source(run)});
+      assembly.emplace(run, std::move(backend), Assembly::Options{.data = make_run_data(run)});
     }
     Context& context() { return assembly->context(); }
     Trainer& trainer() { return assembly->trainer(); }

@@ -39,7 +39,7 @@ bool has_enough(const spec::RunSpec& run, std::int64_t rank, std::int64_t missin
   backend.host_memory = make_cpu_backing();
   backend.ops = std::make_unique<ShortOps>(missing_bytes);
   backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communication());
-  Assembly assembly(run, std::move(backend), {.tokens = make_token_source(run)});
+  Assembly assembly(run, std::move(backend), {.data = make_run_data(run)});
   try {
     assembly.trainer().step(0);
   } catch (const LogicFault& e) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/engine/evaluated_rows.h"
 #include "tests/engine/masked_tokens.h"
 #include "tests/engine/training_backend.h"
 
@@ -35,7 +36,7 @@ class TrainingRun {
   TrainingRun(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives,
               const MakeTokens& tokens = tokens_of)
       : run_(on_device_under_test(run)),
-        assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .tokens = tokens(run_)}) {}
+        assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .data = data_of(run_, tokens)}) {}
 
   explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, init_rule(run), make_single_collectives()) {}
 
@@ -73,6 +74,9 @@ class TrainingRun {
   Context& context() { return assembly_.context(); }
 
  private:
+  static RunData data_of(const spec::RunSpec& run, const MakeTokens& tokens) {
+    return {.tokens = run.trains() ? tokens(run) : nullptr, .evaluation = evaluation_of(run)};
+  }
   static spec::RunSpec on_device_under_test(spec::RunSpec run) {
     run.device = device_under_test();
     return run;

@@ -101,6 +101,25 @@ TEST(Validate, FineTuningNeedsDataThatHasPrompts) {
               StartsWith("/data/path: instruction data needs"));
 }
 
+TEST(Validate, AnEvaluationNeedsPromptsAndNothingOfTraining) {
+  const auto with = [](const std::function<void(RunSpec&)>& change) {
+    return mistake([&](RunSpec& r) {
+      r.task = Task::eval;
+      r.data.kind = DataKind::instruction;
+      r.data.path = "set";
+      change(r);
+    });
+  };
+  EXPECT_EQ(with([](RunSpec&) {}), "no error");
+  EXPECT_THAT(with([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }),
+              StartsWith("/data/kind: task: eval needs data that has prompts, found data.kind: flat_tokens; use "));
+  EXPECT_THAT(with([](RunSpec& r) { r.remat = "full"; }), StartsWith("/remat: task: eval has no backward pass"));
+  EXPECT_THAT(with([](RunSpec& r) { r.evaluation.path = "other"; }), StartsWith("/evaluation/path: evaluation is of"));
+  EXPECT_EQ(mistake([](RunSpec& r) { r.evaluation.path = "other"; }), "no error");
+  EXPECT_THAT(mistake([](RunSpec& r) { r.evaluation = {.path = "other", .split = "test"}; }),
+              StartsWith("/evaluation/split: split is 'test'"));
+}
+
 TEST(Validate, ALearnedPositionTableBoundsTheSequence) {
   EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no end
   EXPECT_THAT(mistake([](RunSpec& r) {

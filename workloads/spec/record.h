@@ -269,6 +269,29 @@ struct RankMemory {
   }
 };
 
+// What an evaluation found. Of a data set of choices a question's candidates are rows, and likelihoods are of those
+// that are right.
+struct EvaluationResult {
+  std::int64_t rows = 0;       // scored; 0: there was no evaluation
+  std::int64_t questions = 0;  // of a data set of choices
+  std::int64_t tokens = 0;     // that the likelihoods are of
+  double nll_sum = 0;          // negative log-likelihood, nats; NaN or infinite of a model that diverged
+  double perplexity = 0;       // exp(nll_sum / tokens)
+  // Share of the rows all of whose targets are greedy choices, or of the questions whose right candidate is the
+  // likeliest. A tie is not right.
+  double accuracy = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"rows", "rows scored", 0}, self.rows);
+    f(Field{"questions", "questions with candidates", 0}, self.questions);
+    f(Field{"tokens", "tokens that the likelihoods are of", 0}, self.tokens);
+    f(Field{"nll_sum", "negative log-likelihood of them, nats"}, self.nll_sum);
+    f(Field{"perplexity", "exp of its mean"}, self.perplexity);
+    f(Field{"accuracy", "share of the rows, or questions, that are right"}, self.accuracy);
+  }
+};
+
 // result.json: how the engine itself says a run ended. Absent after a crash. Memory is that of the rank that took most.
 struct RunSummary {
   std::string status;  // ok, input_error, infeasible, out_of_memory, failed
@@ -285,6 +308,7 @@ struct RunSummary {
   std::int64_t matmul_parameters = 0;
   std::vector<AttentionKernel> attention_kernels;  // each direction once; none where no choice is made: on a CPU
   std::vector<RankMemory> ranks;                   // of several, in their order
+  EvaluationResult evaluation;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -302,6 +326,7 @@ struct RunSummary {
     f(Field{"matmul_parameters", "parameters that multiply each token", 0}, self.matmul_parameters);
     f(Field{"attention_kernels", "who computed flash attention on a GPU"}.omitted_at_default(), self.attention_kernels);
     f(Field{"ranks", "memory of each of several ranks"}.omitted_at_default(), self.ranks);
+    f(Field{"evaluation", "what an evaluation found"}.omitted_at_default(), self.evaluation);
   }
 };
 

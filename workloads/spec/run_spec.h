@@ -60,11 +60,12 @@ struct EnumNames<SavePlace> {
 };
 
 // pretrain: every position has a loss. sft (supervised fine-tuning): those that complete a prompt have, and a step's
-// loss is the mean over them.
-enum class Task { pretrain, sft };
+// loss is the mean over them. eval: nothing is learned; how likely the completions are is what a run is for.
+enum class Task { pretrain, sft, eval };
 template <>
 struct EnumNames<Task> {
-  static constexpr std::array kNames{std::pair{Task::pretrain, "pretrain"}, std::pair{Task::sft, "sft"}};
+  static constexpr std::array kNames{std::pair{Task::pretrain, "pretrain"}, std::pair{Task::sft, "sft"},
+                                     std::pair{Task::eval, "eval"}};
 };
 
 // instruction: prompts and their completions, one document a sequence.
@@ -88,6 +89,18 @@ struct DataSpec {
     f(Field{"path", "folder of a flat-tokens dataset, of instruction with prompts"}, self.path);
     f(Field{"split", "train or validation"}, self.split);
     f(Field{"seed", "order of the data", 0}.uncounted(), self.seed);
+  }
+};
+
+// What a run that trains scores after its last step: a data set as that of task eval. Without a path nothing.
+struct EvaluationSpec {
+  std::string path;
+  std::string split = "validation";
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"path", "folder of a data set with prompts, empty for none"}, self.path);
+    f(Field{"split", "train or validation"}, self.split);
   }
 };
 
@@ -154,9 +167,12 @@ struct RunSpec {
   Task task = Task::pretrain;
   DataSpec data;
   OptimizerSpec optimizer;
+  EvaluationSpec evaluation;
 
   // Otherwise each has a loss.
   constexpr bool counts_targets() const { return task == Task::sft; }
+  constexpr bool trains() const { return task != Task::eval; }
+  bool evaluates_at_end() const { return !evaluation.path.empty(); }
   constexpr std::int64_t sequences_per_rank() const { return global_batch / mesh.data_shards(); }
   constexpr std::int64_t microbatch() const { return sequences_per_rank() / grad_accum; }
 
@@ -181,7 +197,8 @@ struct RunSpec {
     f(Field{"seq_len", "tokens of a sequence", 1, 1e8}, self.seq_len);
     f(Field{"global_batch", "sequences of a step over all devices", 1, 1e9}, self.global_batch);
     f(Field{"grad_accum", "microbatches of a step", 1, 1e6}, self.grad_accum);
-    f(Field{"steps", "optimizer steps", 1, 1e9}.uncounted(), self.steps);
+    f(Field{"steps", "optimizer steps; of task eval as many batches as its data set has", 1, 1e9}.uncounted(),
+      self.steps);
     f(Field{"training_steps",
             "steps of the whole training, of which this run takes a few: reports say how many days it takes", 0, 1e9}
           .omitted_at_default()
@@ -215,9 +232,13 @@ struct RunSpec {
             "order"}
           .omitted_at_default(),
       self.deterministic);
-    f(Field{"task", "pretrain, or sft: a loss where a prompt is completed"}.omitted_at_default(), self.task);
+    f(Field{"task",
+            "pretrain; sft: a loss where a prompt is completed; eval: completions are scored, nothing is learned"}
+          .omitted_at_default(),
+      self.task);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
+    f(Field{"evaluation", "what is scored after the last step"}.omitted_at_default(), self.evaluation);
   }
 };
 

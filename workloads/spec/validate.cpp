@@ -144,12 +144,30 @@ void check_data(const RunSpec& run) {
   if (data.kind != DataKind::synthetic && data.split != "train" && data.split != "validation") {
     reject("/data/split", "split is '" + data.split + "', it must be train or validation");
   }
-  if (run.task == Task::sft && data.kind != DataKind::instruction) {
-    reject("/data/kind", "task: sft needs data that has prompts, found data.kind: " + kind +
-                             "; use instruction (perfbench data prepare --format jsonl makes such data)");
+  if (run.task != Task::pretrain && data.kind != DataKind::instruction) {
+    const bool tunes = run.task == Task::sft;
+    reject("/data/kind", "task: " + std::string(enum_name(run.task)) +
+                             " needs data that has prompts, found data.kind: " + kind +
+                             "; use instruction (perfbench data prepare --format " +
+                             (tunes ? "jsonl" : "lambada, or boolq,") + " makes such data)");
   }
-  if (run.task != Task::sft && data.kind == DataKind::instruction) {
+  if (run.task == Task::pretrain && data.kind == DataKind::instruction) {
     reject("/task", "data.kind: instruction has prompts, which have no loss, and padding; use task: sft");
+  }
+}
+
+void check_evaluation(const RunSpec& run) {
+  const auto& split = run.evaluation.split;
+  if (split != "train" && split != "validation") {
+    reject("/evaluation/split", "split is '" + split + "', it must be train or validation");
+  }
+  if (run.trains()) return;
+  if (run.evaluates_at_end()) {
+    reject("/evaluation/path", "evaluation is of runs that train; with task: eval the set is data.path");
+  }
+  if (run.remat != RunSpec().remat) {
+    reject("/remat",
+           "task: eval has no backward pass that values could wait for; found remat: " + run.remat + ", leave it out");
   }
 }
 
@@ -247,6 +265,7 @@ void validate(const RunSpec& run) {
   check_expert_parallel(run);
   check_pipeline(run);
   check_data(run);
+  check_evaluation(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
                             " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +

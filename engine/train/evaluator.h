@@ -1,0 +1,58 @@
+// Forward passes over the rows of a data set, which say how likely their completions are. Nothing is learned, and
+// nothing kept of a pass.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/data/evaluation_source.h"
+#include "engine/eval/evaluation_result.h"
+#include "engine/model/decoder.h"
+#include "engine/sharding/recorded_work.h"
+#include "engine/train/pipeline.h"
+#include "workloads/spec/record.h"
+
+namespace perfbench::engine {
+
+class Evaluator {
+ public:
+  // `sums` (f64 [1], or [kSums] of a model with experts) is where the decoder's layers add up the use of experts. `source` is null in a dry walk.
+  Evaluator(Context& context, const spec::RunSpec& run, const ParameterStore& store, Decoder& decoder, TensorView sums,
+            EvaluationSource* source);
+
+  // So many take every row once.
+  std::int64_t steps() const;
+  // Rows [step*global_batch, (step+1)*global_batch), on all ranks together; each step once, in their order. The
+  // record's loss is the mean over the targets of these rows, 0 without any. Throws as Trainer::step.
+  spec::StepRecord step(std::int64_t step);
+  // Of the rows so far; the same on every rank.
+  const std::vector<RowScore>& rows() const { return rows_; }
+  spec::EvaluationResult result() const { return evaluation_result(rows_); }
+
+ private:
+  std::int64_t microbatch_tokens() const { return run_.microbatch() * run_.seq_len; }
+  std::int64_t scores() const { return run_.global_batch * kScores; }
+  void load(std::int64_t step);
+  Decoder::Microbatch microbatch(std::int64_t index) const;
+  void score();
+  void take_rows(std::int64_t step);
+
+  Context& context_;
+  const spec::RunSpec& run_;
+  Decoder& decoder_;
+  TensorView sums_;
+  EvaluationSource* source_;
+  bool embeds_;
+  bool has_head_;
+  Pipeline pipeline_;
+  RecordedWork work_{RecordedWork::Operands::same_addresses};
+  Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
+  Tensor targets_;
+  Tensor totals_;  // f64: the scores of the whole step's rows, [global_batch, 3], then how many positions are padding
+  std::vector<std::int32_t> host_tokens_;
+  std::vector<std::int32_t> host_targets_;
+  std::vector<double> host_totals_;
+  std::vector<RowScore> rows_;
+};
+
+}  // namespace perfbench::engine

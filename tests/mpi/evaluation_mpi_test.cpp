@@ -1,0 +1,127 @@
+// Every mesh scores as one rank does, and takes the memory and the traffic that the dry walk says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "engine/train/dry_walk.h"
+#include "tests/engine/example_runs.h"
+#include "tests/engine/training.h"
+#include "tests/mpi/mpi_world.h"
+
+namespace perfbench::engine {
+namespace {
+
+// The meshes of this number of ranks that share rows, weights, the vocabulary, layers and experts.
+std::vector<spec::MeshSpec> evaluated_meshes(const spec::RunSpec& run) {
+  const auto n = world().size();
+  std::vector<spec::MeshSpec> all{{.ici = {.dp = n}}, {.ici = {.fsdp = n}}};
+  if (n == 2 || n == 4) all.push_back({.ici = {.tp = n}});
+  if (n == 2 || n == 4) all.push_back({.ici = {.pp = n}});
+  if (n >= 4) all.push_back({.ici = {.fsdp = n / 2, .tp = 2}});
+  if (n >= 4) all.push_back({.ici = {.fsdp = n / 4, .tp = 2, .pp = 2}});
+  if (run.model.moe.n_experts > 0 && n <= 4) all.push_back({.ici = {.ep = n}});
+  return all;
+}
+
+// As in mesh_training_mpi_test.cpp, forward: f32 sums in another order through three layers.
+constexpr double kSummedOtherwise = 100.0 * 136.0 * 0x1p-24;
+
+void expect_scores(const std::vector<RowScore>& got, const std::vector<RowScore>& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    EXPECT_NEAR(got[i].log_likelihood, want[i].log_likelihood,
+                kSummedOtherwise * (1.0 + std::abs(want[i].log_likelihood)))
+        << what << " row " << i;
+    EXPECT_EQ(got[i].targets, want[i].targets) << what << " row " << i;
+    EXPECT_EQ(got[i].missed, want[i].missed) << what << " row " << i;
+  }
+}
+
+void expect_one_ranks_scores(const spec::RunSpec& run, const std::string& what) {
+  auto alone = run;
+  alone.mesh = {};
+  alone.pipeline_chunks = 1;
+  TrainingRun single(alone);
+  const auto want = single.all_steps();
+  TrainingRun shared(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank()), communication()));
+  for (const auto& step : want) {
+    shared.collectives().reset_traffic();
+    const auto record = shared.step();
+    EXPECT_NEAR(record.loss, step.loss, kSummedOtherwise * step.loss) << what;
+    EXPECT_EQ(record.loss_tokens, step.loss_tokens) << what;
+    EXPECT_EQ(record.padding_tokens, step.padding_tokens) << what;
+    EXPECT_EQ(record.dropped_choices, step.dropped_choices) << what;
+  }
+  expect_scores(shared.trainer().evaluator()->rows(), single.trainer().evaluator()->rows(), what);
+  const auto dry = dry_walk(run, world().rank());
+  const auto& peaks = shared.ledger().peaks();
+  EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
+  EXPECT_EQ(peaks.gradients_bytes, 0) << what;
+  EXPECT_EQ(peaks.optimizer_bytes, 0) << what;
+  EXPECT_EQ(shared.arena_bytes(), dry.arena_bytes) << what;
+  const auto traffic = shared.collectives().traffic();
+  ASSERT_EQ(traffic.size(), dry.traffic.size()) << what;
+  for (std::size_t i = 0; i < traffic.size(); ++i) {
+    EXPECT_EQ(traffic[i].axis, dry.traffic[i].axis) << what;
+    EXPECT_EQ(traffic[i].messages, dry.traffic[i].messages) << what << " " << traffic[i].axis;
+    EXPECT_EQ(traffic[i].sent_bytes, dry.traffic[i].sent_bytes) << what << " " << traffic[i].axis;
+  }
+}
+
+TEST(MeshEvaluation, EveryMeshScoresAsOneRank) {
+  for (auto run : {gpt_tiny(), llama_tiny(), dropless_tiny()}) {
+    run.task = spec::Task::eval;
+    run.global_batch = 16;
+    run.grad_accum = 2;
+    run.loss_chunk_tokens = 21;
+    run.steps = 2;
+    for (const auto& mesh : evaluated_meshes(run)) {
+      run.mesh = mesh;
+      auto of_mesh = run;
+      of_mesh.model.layers = std::max(run.model.layers, mesh.pp());
+      const auto& ici = mesh.ici;
+      expect_one_ranks_scores(of_mesh, run.model.name + " dp " + std::to_string(ici.dp) + " fsdp " +
+                                           std::to_string(ici.fsdp) + " tp " + std::to_string(ici.tp) + " pp " +
+                                           std::to_string(ici.pp) + " ep " + std::to_string(ici.ep));
+    }
+  }
+}
+
+TEST(MeshEvaluation, InterleavedChunksScoreAsOneRank) {
+  if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
+  auto run = llama_tiny();
+  run.task = spec::Task::eval;
+  run.model.layers = 4;
+  run.mesh.ici.pp = 2;
+  run.pipeline_chunks = 2;
+  run.grad_accum = 4;
+  expect_one_ranks_scores(run, "interleaved");
+}
+
+// Where gradients and gathered weights lie beside it.
+TEST(MeshEvaluation, AtTheEndOfTrainingTakesThePlannedMemory) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.evaluation.path = "made up";
+    run.global_batch = 16;
+    for (const auto& mesh : evaluated_meshes(run)) {
+      run.mesh = mesh;
+      auto of_mesh = run;
+      of_mesh.model.layers = std::max(run.model.layers, mesh.pp());
+      TrainingRun training(of_mesh, init_rule(of_mesh),
+                           world().make_collectives(Mesh(of_mesh.mesh, world().rank()), communication()));
+      training.step();
+      auto* const evaluator = training.trainer().evaluator();
+      for (std::int64_t i = 0; i < evaluator->steps(); ++i) evaluator->step(i);
+      EXPECT_EQ(evaluator->result().rows, 2 * 16 - 3);
+      const auto dry = dry_walk(of_mesh, world().rank());
+      EXPECT_EQ(training.ledger().peaks().total_bytes, dry.peak.total_bytes);
+      EXPECT_EQ(training.arena_bytes(), dry.arena_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -84,6 +84,22 @@ TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
   }
 }
 
+// What an evaluation after the last step finds.
+TEST_P(Golden, ScoresFollowTheIndependentFramework) {
+  if (!run_.evaluates_at_end()) GTEST_SKIP() << "skipped: the run evaluates nothing";
+  TrainingRun training(run_, init_, make_single_collectives());
+  training.all_steps();
+  auto* const evaluator = training.trainer().evaluator();
+  for (std::int64_t i = 0; i < evaluator->steps(); ++i) evaluator->step(i);
+  const auto& likelihoods = golden_.at("evaluation_log_likelihood");
+  const double tolerance = kOrders * largest(golden_.at("fp32_abs_diff_evaluation_log_likelihood"));
+  ASSERT_EQ(evaluator->rows().size(), likelihoods.size());
+  for (std::size_t i = 0; i < likelihoods.size(); ++i) {
+    EXPECT_NEAR(evaluator->rows()[i].log_likelihood, likelihoods[i].get<double>(), tolerance) << "row " << i;
+    EXPECT_EQ(evaluator->rows()[i].missed, golden_.at("evaluation_missed")[i].get<std::int64_t>()) << "row " << i;
+  }
+}
+
 TEST_P(Golden, EveryParametersGradientHasTheRightNorm) {
   TrainingRun training(run_, init_, make_single_collectives());
   training.step();

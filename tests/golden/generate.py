@@ -10,7 +10,7 @@ import sys
 
 import torch
 
-from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters
+from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters, logits
 from routing import MoeConfig
 from streams import documents, synthetic_tokens
 
@@ -24,7 +24,14 @@ CHECK_RELATIVE = 1e-10
 CHECK_ABSOLUTE = 1e-10
 
 # The same in fp32 and fp64: parameters start as fp32 numbers, and no choice of an expert hangs on rounding.
-EXACT = ("initial_parameter_norm", "dropped_choices", "loss_tokens", "padding_tokens")
+EXACT = ("initial_parameter_norm", "dropped_choices", "loss_tokens", "padding_tokens", "evaluation_missed")
+
+# What a run with an evaluation scores after its last step: the documents of so many batches, less a few rows.
+EVALUATED_BATCHES = 2
+EVALUATED_LESS = 3
+
+# A target's logit and the greatest of the others are further apart, so that none is missed for a rounding.
+SMALLEST_GAP = 1e-3
 
 # An fp32 program may be off by this multiple of what the fp32 runs here are (README.md).
 OTHER_ORDERS = 8
@@ -113,7 +120,11 @@ RUNS = {
     "qwen3-tiny": run_spec(dataclasses.replace(LLAMA, name="qwen3-tiny", qk_norm="head")),
     "gpt-tiny-accum2": run_spec(GPT, global_batch=6, grad_accum=2),
     "llama-tiny-geglu": run_spec(dataclasses.replace(LLAMA, name="llama-tiny-geglu", activation="geglu")),
-    "llama-tiny-sft": {**run_spec(LLAMA, global_batch=6, grad_accum=2), "task": "sft"},
+    "llama-tiny-sft": {
+        **run_spec(LLAMA, global_batch=6, grad_accum=2),
+        "task": "sft",
+        "evaluation": {"path": "drawn documents"},
+    },
     "moe-tiny": expert_run(MIXTRAL),
     "moe-tiny-capacity": expert_run(MIXTRAL_CAPACITY, grad_accum=2),
     "gshard-tiny": expert_run(GSHARD),
@@ -157,6 +168,24 @@ def as_documents(tokens, rows):
     prompt, length = torch.tensor(rows).T[..., None]
     padded = torch.where(at < length, tokens, 0)
     return padded, ((at >= prompt) & (at < length))[:, 1:], (at >= length)[:, :-1].sum().item()
+
+
+def evaluate(run, config, params):
+    """Of each evaluated row the log-likelihood of its completion, and how many of its tokens are no greedy choice."""
+    rows = EVALUATED_BATCHES * run["global_batch"] - EVALUATED_LESS
+    tokens = synthetic_tokens(0, rows, run["seq_len"], config.vocab_size, run["data"]["seed"])
+    tokens, counted_BT, _ = as_documents(tokens, documents(0, rows, run["seq_len"], run["data"]["seed"]))
+    with torch.no_grad():
+        logits_BTV, _ = logits(config, params, tokens[:, :-1])
+    targets_BT1 = tokens[:, 1:, None]
+    of_target_BT = logits_BTV.gather(-1, targets_BT1)[..., 0]
+    others_BT = logits_BTV.scatter(-1, targets_BT1, -math.inf).max(-1).values
+    assert (of_target_BT - others_BT)[counted_BT].abs().min() > SMALLEST_GAP, "a near tie"
+    log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT1)[..., 0]
+    return {
+        "evaluation_log_likelihood": (log_likelihood_BT * counted_BT).sum(-1).tolist(),
+        "evaluation_missed": ((of_target_BT <= others_BT) & counted_BT).sum(-1).tolist(),
+    }
 
 
 def train(run, dtype, row_order=None):
@@ -209,6 +238,8 @@ def train(run, dtype, row_order=None):
             group["lr"] = learning_rate(optimizer_spec, step)
         optimizer.step()
     out["final_parameter_norm"] = norms(params)
+    if "evaluation" in run:
+        out |= evaluate(run, config, params)
     return out, routed
 
 

@@ -246,12 +246,8 @@ def expert_feed_forward(moe, params, layer, x_BTM):
     return y_BTM, routing
 
 
-def forward(c, params, tokens_BT1):
-    """Cross-entropy of every position, [B, T], in the dtype of the parameters, and the routing of each expert layer.
-
-    tokens [B, T+1] hold inputs and shifted targets.
-    """
-    inputs_BT, targets_BT = tokens_BT1[:, :-1], tokens_BT1[:, 1:]
+def logits(c, params, inputs_BT):
+    """Logits of every position, [B, T, V], in the dtype of the parameters, and the routing of each expert layer."""
     x_BTM = params["token_embedding"][inputs_BT]
     if c.position.kind == "learned":
         x_BTM = x_BTM + params["position_embedding"][: inputs_BT.shape[1]]
@@ -267,6 +263,15 @@ def forward(c, params, tokens_BT1):
             y_BTM = feed_forward(c, params, layer, normalised_BTM)
         x_BTM = x_BTM + y_BTM
     x_BTM = normalise(c, params, "final_norm", x_BTM)
-    logits_BTV = x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T
+    return x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T, routings
+
+
+def forward(c, params, tokens_BT1):
+    """Cross-entropy of every position, [B, T], and the routing of each expert layer.
+
+    tokens [B, T+1] hold inputs and shifted targets.
+    """
+    inputs_BT, targets_BT = tokens_BT1[:, :-1], tokens_BT1[:, 1:]
+    logits_BTV, routings = logits(c, params, inputs_BT)
     log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT[..., None])
     return -log_likelihood_BT[..., 0], routings

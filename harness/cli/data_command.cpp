@@ -66,8 +66,8 @@ ExitCode prepare(PrepareOptions options) {
   if (options.paths.empty() == (options.corpus == Corpus::none)) {
     throw InputError("[data] prepare takes either text files and folders, or --corpus debian");
   }
-  if (options.request.format == DataFormat::jsonl && options.corpus != Corpus::none) {
-    throw InputError("[data] --corpus debian is plain text; --format jsonl needs files of JSON lines");
+  if (options.request.format != DataFormat::text && options.corpus != Corpus::none) {
+    throw InputError("[data] --corpus debian is plain text; other formats need files of JSON lines");
   }
   options.request.files = options.corpus == Corpus::debian ? debian_corpus() : text_files(options.paths);
   options.request.progress = PreparationProgress(options.request.files);
@@ -76,7 +76,9 @@ ExitCode prepare(PrepareOptions options) {
   print_split(spec::kValidationSplit, prepared.validation);
   if (prepared.empty > 0) reports::print("{} empty documents left out\n", prepared.empty);
   reports::print("{} is ready: {}, data.path {}, model.vocab_size {}\n", options.request.out.string(),
-                 prepared.prompted ? "task sft, data.kind instruction" : "data.kind flat_tokens",
+                 prepared.evaluates  ? "task eval, data.kind instruction, data.split validation"
+                 : prepared.prompted ? "task sft, data.kind instruction"
+                                     : "data.kind flat_tokens",
                  options.request.out.string(), prepared.vocab_size);
   return ExitCode::fine;
 }
@@ -88,7 +90,9 @@ ExitCode show(const std::filesystem::path& dataset) {
       print_split(split, {.tokens = data.tokens(), .sequences = data.sequences()});
       reports::print("  max_token_id {}\n", data.max_token_id());
       if (!spec::has_prompts(dataset, split)) continue;
-      reports::print("  {} tokens of prompts\n", spec::InstructionTokens(dataset, split).prompt_tokens());
+      const spec::InstructionTokens documents(dataset, split);
+      reports::print("  {} tokens of prompts\n", documents.prompt_tokens());
+      if (documents.questions() > 0) reports::print("  candidates for {} questions\n", documents.questions());
     }
   } catch (const spec::DatasetError& e) {
     throw InputError(std::string("[data] ") + e.what());
@@ -103,11 +107,12 @@ void add_prepare(CLI::App& data, CommandContext& context) {
   add_path(*command, "--out", options->request.out, PathIs::folder, "folder of the data set, must not exist")
       ->required();
   add_number(*command, "--validation-fraction", options->request.validation_fraction, Bounds<double>{0, 1.0},
-             "share of the documents to hold out")
+             "share of the documents to hold out (of lambada and boolq all are for validation)")
       ->capture_default_str();
-  add_enum_option(*command, "--format", options->request.format,
-                  "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P "
-                  "and C are both texts or both lists of ids");
+  add_enum_option(
+      *command, "--format", options->request.format,
+      "text: each file; jsonl: each line, {\"text\": TEXT} or {\"prompt\": P, \"completion\": C}, where P "
+      "and C are both texts or both lists of ids; lambada, boolq: lines of those data sets, to evaluate on");
   add_path(*command, "--tokenizer", options->request.tokenizer, PathIs::file,
            "a model of SentencePiece; without it each byte is a token");
   const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};
@@ -136,6 +141,7 @@ void add_data(CLI::App& app, CommandContext& context) {
       "  perfbench data prepare --out mine notes/ README.md\n"
       "  perfbench data prepare --out c4 --format jsonl --tokenizer llama.model c4-train.*.jsonl\n"
       "  perfbench data prepare --out answers --format jsonl --tokenizer llama.model answers.jsonl\n"
+      "  perfbench data prepare --out lambada --format lambada --tokenizer llama.model lambada_test.jsonl\n"
       "  perfbench data show text");
   add_prepare(*command, context);
   add_show(*command, context);

@@ -1,14 +1,10 @@
 #include "harness/data/document_lines.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 
-#include "harness/input_error.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {
@@ -52,7 +48,6 @@ std::vector<std::int32_t> part_of(const spec::Json& line, const char* key, const
 
 Document prompted(const spec::Json& line, const Tokenizer& tokenizer) {
   Document document{.kind = DocumentKind::prompted_ids,
-                    .read_bytes = 0,
                     .prompt = part_of(line, kPrompt, tokenizer),
                     .ids = part_of(line, kCompletion, tokenizer)};
   const bool text = line[kPrompt].is_string();
@@ -66,18 +61,6 @@ Document prompted(const spec::Json& line, const Tokenizer& tokenizer) {
   return document;
 }
 
-Document parse_line(const std::string& line, const Tokenizer& tokenizer) {
-  const auto json = spec::parse_json(line);
-  if (!json.is_object()) throw spec::SpecError("", "found " + spec::shown(json) + " where an object is expected");
-  if (!json.contains(kText)) return prompted(json, tokenizer);
-  const auto& text = json[kText];
-  if (!text.is_string()) throw spec::SpecError("/text", "found " + spec::shown(text) + " where a text is expected");
-  return {.kind = DocumentKind::text,
-          .read_bytes = 0,
-          .prompt = {},
-          .ids = whole_document(tokenizer, text.get_ref<const std::string&>())};
-}
-
 }  // namespace
 
 std::vector<std::int32_t> whole_document(const Tokenizer& tokenizer, std::string_view text) {
@@ -88,24 +71,12 @@ std::vector<std::int32_t> whole_document(const Tokenizer& tokenizer, std::string
   return ids;
 }
 
-void for_each_document(const std::filesystem::path& file, const Tokenizer& tokenizer,
-                       const std::function<void(const Document&)>& take) {
-  std::ifstream in(file, std::ios::binary);
-  std::string line;
-  for (std::int64_t number = 1; std::getline(in, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      auto document = parse_line(line, tokenizer);
-      document.read_bytes = std::ssize(line) + 1;
-      take(document);
-    } catch (const spec::SpecError& e) {
-      const std::string place = e.pointer().empty() ? "" : e.pointer() + ": ";
-      throw InputError("[data] " + file.string() + ":" + std::to_string(number) + ": " + place + e.what());
-    }
-  }
-  if (!in.is_open() || in.bad()) {
-    throw InputError("[data] " + file.string() + " cannot be read: " + std::strerror(errno));
-  }
+Document document_of(const spec::Json& json, const Tokenizer& tokenizer) {
+  if (!json.contains(kText)) return prompted(json, tokenizer);
+  const auto& text = json[kText];
+  if (!text.is_string()) throw spec::SpecError("/text", "found " + spec::shown(text) + " where a text is expected");
+  return {
+      .kind = DocumentKind::text, .prompt = {}, .ids = whole_document(tokenizer, text.get_ref<const std::string&>())};
 }
 
 }  // namespace perfbench::harness

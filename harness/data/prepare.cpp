@@ -10,9 +10,12 @@
 #include <string>
 
 #include "harness/data/document_lines.h"
+#include "harness/data/evaluation_lines.h"
+#include "harness/data/json_lines.h"
 #include "harness/input_error.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens_writer.h"
+#include "workloads/spec/parse_json.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -59,13 +62,14 @@ class Preparation {
   void read(const std::filesystem::path& file) {
     if (request_.format == DataFormat::text) {
       const auto text = whole_text(file);
-      take({.kind = DocumentKind::text,
-            .read_bytes = std::ssize(text),
-            .prompt = {},
-            .ids = whole_document(*tokenizer_, text)});
-    } else {
-      for_each_document(file, *tokenizer_, [this](const Document& document) { take(document); });
+      note_read(std::ssize(text));
+      take({.kind = DocumentKind::text, .prompt = {}, .ids = whole_document(*tokenizer_, text)});
+      return;
     }
+    for_each_json_line(file, [this](const spec::Json& line, std::int64_t bytes) {
+      note_read(bytes);
+      take_line(line);
+    });
   }
 
   PreparedDataset finish() {
@@ -74,15 +78,46 @@ class Preparation {
                              .validation = size_of(*writer_, spec::Split::validation),
                              .vocab_size = std::int64_t{writer_->max_token_id()} + 1,
                              .empty = empty_,
-                             .prompted = kind_ != DocumentKind::text};
+                             .prompted = kind_ != DocumentKind::text,
+                             .evaluates = evaluates()};
     writer_->finish();
     return prepared;
   }
 
  private:
-  void take(const Document& document) {
-    read_bytes_ += document.read_bytes;
+  bool evaluates() const { return request_.format == DataFormat::lambada || request_.format == DataFormat::boolq; }
+
+  void note_read(std::int64_t bytes) {
+    read_bytes_ += bytes;
     request_.progress(read_bytes_);
+  }
+
+  void take_line(const spec::Json& line) {
+    switch (request_.format) {
+      case DataFormat::text:
+        break;
+      case DataFormat::jsonl:
+        return take(document_of(line, *tokenizer_));
+      case DataFormat::lambada:
+        return take(lambada_item(line, *tokenizer_));
+      case DataFormat::boolq:
+        return take(boolq_item(line, *tokenizer_));
+    }
+  }
+
+  void take(const EvaluationItem& item) {
+    if (!writer_) {
+      kind_ = DocumentKind::prompted_text;
+      begin();
+    }
+    if (request_.format == DataFormat::boolq) {
+      writer_->append_question(spec::Split::validation, item.prompt, item.completions, item.right);
+    } else {
+      writer_->append(spec::Split::validation, item.prompt, item.completions.front());
+    }
+  }
+
+  void take(const Document& document) {
     if (document.ids.empty()) {
       ++empty_;
       return;
@@ -110,6 +145,7 @@ class Preparation {
       options.max_token_id = static_cast<std::int32_t>(tokenizer_->vocabulary() - 1);
     }
     if (kind_ != DocumentKind::text) options.prompts = spec::Prompts::counted;
+    if (request_.format == DataFormat::boolq) options.prompts = spec::Prompts::of_questions;
     writer_.emplace(options);
   }
 

@@ -11,13 +11,15 @@
 namespace perfbench::harness {
 
 enum class DataFormat {
-  text,   // each file a document
-  jsonl,  // each line a document (document_lines.h), all of one kind
+  text,     // each file a document
+  jsonl,    // each line a document (document_lines.h), all of one kind
+  lambada,  // evaluation_lines.h; all of it is for validation
+  boolq,
 };
 
 struct PrepareRequest {
   std::filesystem::path out;
-  double validation_fraction = 0.01;  // of the documents, from 0 to 1
+  double validation_fraction = 0.01;  // of the documents, from 0 to 1; of text and jsonl
   DataFormat format = DataFormat::text;
   std::filesystem::path tokenizer;  // a model of SentencePiece; empty: each byte is a token
   std::vector<std::filesystem::path> files;
@@ -36,6 +38,7 @@ struct PreparedDataset {
   std::int64_t vocab_size = 0;  // what a model needs at least
   std::int64_t empty = 0;       // files and texts without a token, left out
   bool prompted = false;        // instruction_tokens.h
+  bool evaluates = false;       // for task eval
 };
 
 // The same files in the same order give the same data set, byte for byte. Throws InputError.
@@ -46,5 +49,6 @@ PreparedDataset prepare_dataset(const PrepareRequest& request);
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::DataFormat> {
   using F = perfbench::harness::DataFormat;
-  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::jsonl, "jsonl"}};
+  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::jsonl, "jsonl"},
+                                     std::pair{F::lambada, "lambada"}, std::pair{F::boolq, "boolq"}};
 };

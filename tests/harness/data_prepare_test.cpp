@@ -51,6 +51,74 @@ TEST(PrepareText, EachFileIsASequenceOfItsBytes) {
   EXPECT_THROW(prepare_dataset({.out = out, .files = {folder.path() / "a.txt"}}), InputError) << "exists already";
 }
 
+std::string text_of(const std::vector<std::int32_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::int32_t> completion_of(spec::InstructionTokens& data, std::int64_t document) {
+  const auto [ids, prompt] = data.document(document);
+  return {ids.begin() + prompt, ids.end()};
+}
+
+TEST(PrepareLambada, TheLastWordCompletesTheRest) {
+  DatasetFolder folder("lambada");
+  folder.text("a.jsonl", "{\"text\": \"He said no \\n\", \"other\": 1}\n\n{\"text\": \"a  b\"}\n");
+  const auto out = folder.path() / "set";
+  const auto prepared =
+      prepare_dataset({.out = out, .format = DataFormat::lambada, .files = {folder.path() / "a.jsonl"}});
+  EXPECT_TRUE(prepared.evaluates);
+  EXPECT_EQ(prepared.train.sequences, 0);
+  EXPECT_EQ(prepared.validation.sequences, 2);
+  EXPECT_EQ(prepared.vocab_size, 256);
+  spec::InstructionTokens data(out, spec::kValidationSplit);
+  EXPECT_EQ(text_of(data.document(0).ids), "He said no");
+  EXPECT_EQ(text_of(completion_of(data, 0)), " no");
+  EXPECT_EQ(text_of(completion_of(data, 1)), " b");
+  EXPECT_EQ(data.questions(), 0);
+}
+
+TEST(PrepareBoolq, YesAndNoAreTheCandidatesOfEachQuestion) {
+  DatasetFolder folder("boolq");
+  folder.text("a.jsonl",
+              "{\"question\": \"is ice cold\", \"title\": \"Ice\", \"answer\": true, \"passage\": \"Ice is cold.\"}\n"
+              "{\"question\": \"is it\", \"answer\": false, \"passage\": \"No.\"}\n");
+  const auto out = folder.path() / "set";
+  const auto prepared =
+      prepare_dataset({.out = out, .format = DataFormat::boolq, .files = {folder.path() / "a.jsonl"}});
+  EXPECT_EQ(prepared.validation.sequences, 4);
+  spec::InstructionTokens data(out, spec::kValidationSplit);
+  ASSERT_EQ(data.questions(), 2);
+  EXPECT_EQ(text_of(data.document(0).ids), "Ice is cold.\nQuestion: is ice cold?\nAnswer: no");
+  EXPECT_EQ(text_of(completion_of(data, 0)), " no");
+  EXPECT_EQ(text_of(completion_of(data, 1)), " yes");
+  EXPECT_FALSE(data.candidate(0).right);
+  EXPECT_TRUE(data.candidate(1).right);
+  EXPECT_TRUE(data.candidate(2).right);
+}
+
+TEST(PrepareEvaluation, ErrorsNameTheLine) {
+  DatasetFolder folder("evaluation-errors");
+  const auto complaint = [&](DataFormat format, const std::string& line) {
+    folder.text("a.jsonl", "\n" + line + "\n");
+    try {
+      prepare_dataset({.out = folder.path() / "set", .format = format, .files = {folder.path() / "a.jsonl"}});
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": \"word\"}"), HasSubstr("a.jsonl:2: /text: found \"word\""));
+  EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": \"  word \"}"), HasSubstr("a last word follows others"));
+  EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": 3}"), HasSubstr("a.jsonl:2: /text: found 3"));
+  EXPECT_THAT(complaint(DataFormat::lambada, "[]"), HasSubstr("a.jsonl:2: found [] where an object"));
+  EXPECT_THAT(complaint(DataFormat::boolq, "{\"question\": \"q\", \"passage\": \"p\"}"),
+              HasSubstr("a.jsonl:2: the key 'answer' is missing"));
+  EXPECT_THAT(complaint(DataFormat::boolq, "{\"question\": \"q\", \"passage\": \"p\", \"answer\": \"yes\"}"),
+              HasSubstr("a.jsonl:2: /answer: found \"yes\" where true or false"));
+  EXPECT_THAT(complaint(DataFormat::boolq, "{\"passage\": \"p\", \"answer\": true}"),
+              HasSubstr("the key 'question' is missing"));
+}
+
 TEST(PrepareText, ValidationFilesAreSpreadEvenly) {
   DatasetFolder folder("fraction");
   std::vector<fs::path> files;

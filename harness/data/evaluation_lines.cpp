@@ -1,0 +1,69 @@
+#include "harness/data/evaluation_lines.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+namespace {
+
+const spec::Json& value_of(const spec::Json& line, const std::string& key) {
+  const auto found = line.find(key);
+  if (found == line.end()) throw spec::SpecError("", "the key '" + key + "' is missing");
+  return *found;
+}
+
+std::string text_of(const spec::Json& line, const std::string& key) {
+  const auto& value = value_of(line, key);
+  if (!value.is_string()) {
+    throw spec::SpecError("/" + key, "found " + spec::shown(value) + " where a text is expected");
+  }
+  return value.get<std::string>();
+}
+
+std::size_t shared_tokens(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+EvaluationItem item_of(const Tokenizer& tokenizer, const std::string& prompt,
+                       const std::vector<std::string>& completions, std::size_t right) {
+  EvaluationItem item{.prompt = tokenizer.tokens_of(prompt), .completions = {}, .right = right};
+  std::vector<std::vector<std::int32_t>> whole;
+  for (const auto& completion : completions) {
+    whole.push_back(tokenizer.tokens_of(prompt + completion));
+    item.prompt.resize(shared_tokens(item.prompt, whole.back()));
+  }
+  for (const auto& ids : whole) {
+    item.completions.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(item.prompt.size()), ids.end());
+    if (item.completions.back().empty()) throw spec::SpecError("", "a completion adds no token to its prompt");
+  }
+  if (const auto begin = tokenizer.begin()) item.prompt.insert(item.prompt.begin(), *begin);
+  if (item.prompt.empty()) throw spec::SpecError("", "the prompt has no token");
+  return item;
+}
+
+}  // namespace
+
+EvaluationItem lambada_item(const spec::Json& line, const Tokenizer& tokenizer) {
+  auto text = text_of(line, "text");
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  const auto space = text.rfind(' ');
+  if (space == std::string::npos || text.find_first_not_of(' ') > space) {
+    throw spec::SpecError("/text", "found " + spec::shown(text) + "; a last word follows others");
+  }
+  return item_of(tokenizer, text.substr(0, space), {text.substr(space)}, 0);
+}
+
+EvaluationItem boolq_item(const spec::Json& line, const Tokenizer& tokenizer) {
+  const auto& answer = value_of(line, "answer");
+  if (!answer.is_boolean()) {
+    throw spec::SpecError("/answer", "found " + spec::shown(answer) + " where true or false is expected");
+  }
+  const auto prompt = text_of(line, "passage") + "\nQuestion: " + text_of(line, "question") + "?\nAnswer:";
+  return item_of(tokenizer, prompt, {" no", " yes"}, answer.get<bool>() ? 1 : 0);
+}
+
+}  // namespace perfbench::harness

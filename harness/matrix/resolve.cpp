@@ -7,6 +7,9 @@
 #include "harness/input_path.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "workloads/datasets/dataset_error.h"
+#include "workloads/datasets/flat_tokens.h"
+#include "workloads/spec/divide_up.h"
 #include "workloads/spec/loss_chunk.h"
 #include "workloads/spec/validate.h"
 
@@ -160,23 +163,46 @@ void Resolver::apply_loss_chunk(Resolved& resolved) {
   resolved.fields["loss_chunk_tokens"] = run.loss_chunk_tokens;
 }
 
+void Resolver::apply_data_path(Resolved& resolved) const {
+  if (resolved.run.data.kind != spec::DataKind::synthetic) make_absolute(resolved, "data.path", resolved.run.data.path);
+  make_absolute(resolved, "evaluation.path", resolved.run.evaluation.path);
+}
+
 // run.json must name the same data set wherever an engine reads it. What a file says is meant from its own folder if
 // there is such a thing there, what a command line says from the current one.
-void Resolver::apply_data_path(Resolved& resolved) const {
-  auto& path = resolved.run.data.path;
-  if (resolved.run.data.kind == spec::DataKind::synthetic || path.empty()) return;
-  const auto given = resolved.in_force.find("data.path");
+void Resolver::make_absolute(Resolved& resolved, const std::string& key, std::string& path) const {
+  if (path.empty()) return;
+  const auto given = resolved.in_force.find(key);
   const bool by_file = given != resolved.in_force.end() && given->second->origin.command_line.empty();
   const auto beside_file = fs::absolute(fs::path(document_.file()).parent_path() / path);
   std::error_code ignored;
   const bool is_beside = by_file && fs::symlink_status(beside_file, ignored).type() != fs::file_type::not_found;
   const auto found = is_beside ? beside_file : fs::absolute(path);
   if (const auto problem = path_problem(found, PathIs::folder)) {
-    throw error(assignment_near(resolved, "data.path"), "data.path '" + path + "': " + *problem + "; name a data set");
+    throw error(assignment_near(resolved, key), key + " '" + path + "': " + *problem + "; name a data set");
   }
   if (fs::path(path).is_absolute()) return;
   path = fs::weakly_canonical(found).string();
-  resolved.fields["data"]["path"] = path;
+  resolved.fields[to_pointer(key)] = path;
+}
+
+// An evaluation takes every row once, whatever the steps of other runs are.
+void Resolver::apply_evaluation_steps(Resolved& resolved) {
+  auto& run = resolved.run;
+  if (run.trains() || run.data.path.empty()) return;
+  const auto folder = fs::path(run.data.path) / run.data.split;
+  auto known = sequences_.find(folder.string());
+  if (known == sequences_.end()) {
+    try {
+      const auto sequences = spec::FlatTokens(run.data.path, run.data.split).sequences();
+      known = sequences_.emplace(folder.string(), sequences).first;
+    } catch (const spec::DatasetError& e) {
+      throw error(assignment_near(resolved, "data.path"), e.what());
+    }
+  }
+  if (known->second == 0) throw error(assignment_near(resolved, "data.path"), folder.string() + " has no row");
+  run.steps = spec::divide_up(known->second, run.global_batch);
+  resolved.fields["steps"] = run.steps;
 }
 
 // Sequences per device or per data shard to sequences of the step.
@@ -228,6 +254,7 @@ Resolved Resolver::resolve(const std::vector<const Assignment*>& in_order) {
     throw error(assignment_near(out, "mesh"), e.what());
   }
   apply_batch(out);
+  apply_evaluation_steps(out);
   return out;
 }
 

@@ -57,12 +57,15 @@ class Resolver {
   void apply_hardware(Resolved& resolved);
   static void apply_loss_chunk(Resolved& resolved);
   void apply_data_path(Resolved& resolved) const;
+  void make_absolute(Resolved& resolved, const std::string& key, std::string& path) const;
+  void apply_evaluation_steps(Resolved& resolved);
 
   const YamlDocument& document_;
   const ModelCatalog& catalog_;
   std::map<std::string, std::string> known_hardware_;  // as written -> the file's own name
   spec::Json defaults_;                                // fields of RunSpec{}, whole
   std::map<std::size_t, spec::Json> model_fields_;     // by the id of the assignment that names the model
+  std::map<std::string, std::int64_t> sequences_;      // of splits of data sets, by their folders
 };
 
 }  // namespace perfbench::harness

@@ -116,6 +116,8 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   row.balance_loss = median_of(values_of(used, "balance_loss"));
   row.expert_load = median_of(values_of(used, "expert_load"));
   row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));
+  row.eval_accuracy = median_of(values_of(used, "eval_accuracy"));
+  row.eval_perplexity = median_of(values_of(used, "eval_perplexity"));
   row.mfu_fraction = harness::mfu_fraction(cell, request.hardware, request.definition);
   row.hfu_fraction = harness::hfu_fraction(cell, request.hardware);
 }
@@ -158,6 +160,12 @@ void note_experts(ReportRow& row) {
   row.notes.push_back("experts dropped " + format_percent(*row.dropped_fraction) + " of the choices; the busiest had " +
                       format_number(row.expert_load) + " times its share" +
                       (row.balance_loss ? "; balance loss " + format_number(*row.balance_loss) : ""));
+}
+
+void note_evaluation(ReportRow& row) {
+  if (!row.eval_accuracy) return;
+  row.notes.push_back("evaluation: accuracy " + format_percent(*row.eval_accuracy) +
+                      (row.eval_perplexity ? ", perplexity " + format_number(*row.eval_perplexity) : ""));
 }
 
 // What attention in bf16 on a GPU is computed by unless something is in its way. Each reason once.
@@ -209,6 +217,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     fill_measurement(row, cell, request);
     note_trouble(row, finished);
     note_experts(row);
+    note_evaluation(row);
     note_attention(row, cell, finished);
     fill_difference(row, cell, request);
     report.rows.push_back(std::move(row));

@@ -150,6 +150,8 @@ constexpr std::array kDetails{
     Column{"Balance loss", "balance_loss", no_text, optional_number<&ReportRow::balance_loss>},
     Column{"Expert load", "expert_load", no_text, optional_number<&ReportRow::expert_load>},
     Column{"Dropped", "dropped_fraction", no_text, optional_number<&ReportRow::dropped_fraction>},
+    Column{"Accuracy", "eval_accuracy", no_text, optional_number<&ReportRow::eval_accuracy>},
+    Column{"Perplexity", "eval_perplexity", no_text, optional_number<&ReportRow::eval_perplexity>},
     Column{"Verdict", "verdict", no_text, of_difference<&BaselineDifference::verdict>},
     Column{"Verdict reason", "verdict_reason", no_text, of_difference<&BaselineDifference::reason>},
     Column{"Verdict detail", "verdict_detail", no_text, of_difference<&BaselineDifference::detail>},

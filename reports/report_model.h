@@ -58,6 +58,8 @@ struct ReportRow {
   std::optional<double> balance_loss;
   std::optional<double> expert_load;
   std::optional<double> dropped_fraction;
+  std::optional<double> eval_accuracy;
+  std::optional<double> eval_perplexity;
   std::optional<BaselineDifference> difference;
   std::vector<std::string> notes;  // what the reader of the row must know: noise, failures, emulation, obstacles
 };

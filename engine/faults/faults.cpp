@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "engine/core/error.h"
 #include "engine/faults/fault_text.h"
@@ -20,11 +21,13 @@ constexpr double kNsPerUs = 1e3;
 constexpr double kNsPerMs = 1e6;
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kUsualClockNoise = 0.01;
-constexpr float kPreference = 100;  // logits are a few units
+constexpr float kPreference = 100;   // logits are a few units
+constexpr double kUnlikely = -1000;  // no short completion is, nats
 
 struct WantedOfOps {
   bool wrong_gradient = false;
   bool crowded_expert = false;
+  bool wrong_score = false;
   std::int64_t failing_loss = 0;  // from 1; 0: none
 };
 
@@ -52,6 +55,20 @@ class FaultyOps : public cpu::CpuOps {
       for (std::int64_t n = 0; n < args.logits_NE.shape[0]; ++n) logits[n * args.logits_NE.shape[1]] += kPreference;
     }
     CpuOps::do_route_forward(args);
+  }
+  void do_score(const ScoreArgs& args) override {
+    if (!wanted_.wrong_score) return CpuOps::do_score(args);
+    std::vector<double> right(static_cast<std::size_t>(args.scores_B3.elements()));
+    auto of_these = args;
+    of_these.scores_B3.data = right.data();
+    CpuOps::do_score(of_these);
+    auto* scores = args.scores_B3.as<double>();
+    for (std::size_t i = 0; i < right.size(); i += static_cast<std::size_t>(kScores)) {
+      if (right[i + 1] == 0) continue;  // no target of the sequence is among these rows
+      scores[i] += kUnlikely - right[i];
+      scores[i + 1] += right[i + 1];
+      scores[i + 2] += right[i + 1];
+    }
   }
 
   WantedOfOps wanted_;
@@ -115,14 +132,16 @@ Wanted parse(const std::vector<std::string>& texts) {
       of_ops(wanted).wrong_gradient = true;
     } else if (text.kind() == "crowded_expert") {
       of_ops(wanted).crowded_expert = true;
+    } else if (text.kind() == "wrong_score") {
+      of_ops(wanted).wrong_score = true;
     } else if (text.kind() == "out_of_memory") {
       of_ops(wanted).failing_loss = static_cast<std::int64_t>(text.take_number("loss"));
     } else if (text.kind() == "work_clock") {
       wanted.clock_noise = text.take_number("noise", kUsualClockNoise);
     } else {
-      throw BadInput(
-          "--inject " + whole + ": unknown fault '" + text.kind() +
-          "'; there are slow, startup, allocate, out_of_memory, wrong_gradient, crowded_expert and work_clock");
+      throw BadInput("--inject " + whole + ": unknown fault '" + text.kind() +
+                     "'; there are slow, startup, allocate, out_of_memory, wrong_gradient, crowded_expert, " +
+                     "wrong_score and work_clock");
     }
     text.finish();
   }

@@ -10,6 +10,7 @@
 // allocate:mib=N        a tensor that nobody needs, N MiB, from before the first step on
 // out_of_memory:loss=N  the Nth block of losses finds no memory: on ranks that compute them, as a pipeline's last stage
 // wrong_gradient        the gradient of the loss has the wrong sign
+// wrong_score           in an evaluation every target is missed, and what was likelier is less likely
 // crowded_expert        the first choice of every token is the first expert
 //
 // And what is no fault, for `perfbench nightly --history-from simulated` alone:

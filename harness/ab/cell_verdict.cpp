@@ -36,13 +36,19 @@ double value_of_b(const ExecutedPair& pair, const std::string& metric, double a,
   return a * std::exp(known->step_time_exponent * *pair.step_log_ratio);
 }
 
+// Ratios need both; that an exact number is 0 on one side alone is seen without one.
+bool can_be_held_together(double a, double b, const MetricRule& rule) {
+  if (rule.noise == MetricNoise::exact) return a >= 0 && b >= 0 && a + b > 0;
+  return a > 0 && b > 0;
+}
+
 Values values_of(const std::vector<const ExecutedPair*>& pairs, const MetricRule& rule) {
   Values out;
   for (const auto* pair : pairs) {
     if (!counts_for(*pair, rule)) continue;
     const auto a = value_of(pair->a, rule.metric);
     const auto b = value_of(pair->b, rule.metric);
-    if (!a || !b || *a <= 0 || *b <= 0) continue;
+    if (!a || !b || !can_be_held_together(*a, *b, rule)) continue;
     out.pairs.push_back({*a, value_of_b(*pair, rule.metric, *a, *b)});
     out.a.push_back(*a);
     out.b.push_back(*b);
@@ -75,7 +81,7 @@ std::optional<MetricVerdict> without_pairs(const std::vector<const ExecutedPair*
       if (!is_failed_run(run)) most = std::max(most, value_of(run, out.rule.metric));
     }
   }
-  if (most ? *most <= 0 : !counted) return std::nullopt;
+  if (most ? *most <= 0 : !counted || out.rule.of_some_runs) return std::nullopt;
   out.decided.decision = conclusion(Verdict::inconclusive, VerdictReason::no_measurement,
                                     most ? std::string("no pair that counts has it on both sides")
                                          : fmt::format("no run has it: {}", spec::why_absent(out.rule.metric)));
@@ -247,6 +253,14 @@ std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const Metri
   if (!repeats) return std::nullopt;
   const double ratio = first.b / first.a;
   Decision out;
+  if (first.a == 0 || first.b == 0) {
+    out = conclusion(direction_verdict(first.a == 0 ? 1 : -1, rule.direction), VerdictReason::exact,
+                     "each side repeats its number, and one of the two is 0");
+    out.detectable_fraction = 0;
+    out.current_runs = pairs.size();
+    out.baseline_runs = pairs.size();
+    return out;
+  }
   if (first.a == first.b) {
     out = conclusion(Verdict::same, VerdictReason::exact, "the same number in every run of both sides");
   } else if (std::abs(std::log(ratio)) <= std::log1p(rule.margin_fraction)) {

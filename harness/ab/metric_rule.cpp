@@ -20,7 +20,11 @@ MetricRule rule_of(const spec::MetricSpec& metric, MetricNoise noise) {
 MetricRule rule_for(const std::string& name) {
   const auto usual = default_metric_rules();
   const auto known = std::find_if(usual.begin(), usual.end(), [&](const auto& rule) { return rule.metric == name; });
-  if (known != usual.end()) return *known;
+  if (known != usual.end()) {
+    auto asked_for = *known;
+    asked_for.of_some_runs = false;
+    return asked_for;
+  }
   const auto metric = spec::find_metric(name);
   if (!metric) {
     std::vector<std::string> names;
@@ -57,9 +61,15 @@ void apply_margin(const std::string& words, std::vector<MetricRule>& rules) {
 
 std::vector<MetricRule> default_metric_rules() {
   const auto of = [](const char* metric, MetricNoise noise) { return rule_of(*spec::find_metric(metric), noise); };
-  return {of("step_time_s", MetricNoise::measured),    of("tokens_per_s", MetricNoise::measured),
-          of("peak_memory_bytes", MetricNoise::exact), of("resident_bytes", MetricNoise::measured),
-          of("startup_time_s", MetricNoise::measured), of("final_loss", MetricNoise::exact)};
+  std::vector<MetricRule> rules{
+      of("step_time_s", MetricNoise::measured),    of("tokens_per_s", MetricNoise::measured),
+      of("peak_memory_bytes", MetricNoise::exact), of("resident_bytes", MetricNoise::measured),
+      of("startup_time_s", MetricNoise::measured), of("final_loss", MetricNoise::exact)};
+  for (const auto* metric : {"eval_accuracy", "eval_perplexity"}) {
+    rules.push_back(of(metric, MetricNoise::exact));
+    rules.back().of_some_runs = true;
+  }
+  return rules;
 }
 
 std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, const std::vector<std::string>& margins) {

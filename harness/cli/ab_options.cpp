@@ -72,7 +72,9 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(group)
-      ->default_str("step_time_s,tokens_per_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss");
+      ->default_str(
+          "step_time_s,tokens_per_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
+          "evaluate eval_accuracy,eval_perplexity");
   command
       .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
       ->allow_extra_args(false)

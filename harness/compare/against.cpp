@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "harness/compare/compare_published.h"
@@ -77,6 +78,16 @@ NamedBaseline find_named(const Connection& db, const AgainstRequest& request) {
   return out;
 }
 
+void note_evaluating(const std::vector<CellRuns>& cells, std::set<std::string>& run_ids) {
+  for (const auto& cell : cells) {
+    if (!cell.run().trains() || cell.run().evaluates_at_end()) run_ids.insert(cell.run_id);
+  }
+}
+
+void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComparison>& found) {
+  std::erase_if(found, [&](const CellComparison& comparison) { return !run_ids.contains(comparison.run_id); });
+}
+
 }  // namespace
 
 std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
@@ -84,6 +95,9 @@ std::vector<CellComparison> compare_against(const Connection& db, const Publishe
                                             const AgainstRequest& request) {
   for (const auto& metric : request.metrics) rule_for(metric);  // a wrong one is told before anything is looked for
   const auto baseline = find_named(db, request);
+  std::set<std::string> evaluating;
+  note_evaluating(current, evaluating);
+  if (baseline.runs) note_evaluating(baseline.runs->cells, evaluating);
   std::vector<CellComparison> out;
   for (const auto& metric : request.metrics) {
     const auto known = request.sessions.find(metric);
@@ -92,6 +106,7 @@ std::vector<CellComparison> compare_against(const Connection& db, const Publishe
                      ? against_published(published, current, hardware, request.definition, metric, baseline.published)
                  : baseline.values ? compare_with_values(current, *baseline.values, metric, levels)
                                    : compare_with_runs(current, *baseline.runs, metric, levels);
+    if (request.metrics.size() > 1 && metric.starts_with("eval_")) leave_out_others(evaluating, found);
     std::move(found.begin(), found.end(), std::back_inserter(out));
   }
   control_false_discoveries(out);

@@ -14,6 +14,7 @@ struct AgainstRequest {
   // "published:SYSTEM/ID", "run:ID", "attempt:ID/N", the name of a baseline in the ledger, the start of a run id, or a
   // sweep's id; looked for in this order.
   std::string baseline;
+  // Of several, cells whose run evaluates nothing are passed over where a metric is of an evaluation.
   std::vector<std::string> metrics = {"step_time_s"};
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   AbsentCells absent = AbsentCells::passed_over;  // of baselines that are sweeps or entries of the ledger

@@ -1,6 +1,7 @@
 #include "harness/compare/between_sessions.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
@@ -53,7 +54,8 @@ SessionSpread session_spread(const std::vector<SessionLevel>& levels, const Sess
 }
 
 bool varies_between_sessions(const std::string& metric) {
-  return metric != "peak_memory_bytes" && metric != "final_loss";
+  static constexpr std::array kSame{"peak_memory_bytes", "final_loss", "eval_accuracy", "eval_perplexity"};
+  return std::find(kSame.begin(), kSame.end(), metric) == kSame.end();
 }
 
 double session_weight(const SessionRuns& a, const SessionRuns& b) {

@@ -50,12 +50,13 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
 std::optional<std::string> constant_note(const CellRuns& cell, const std::string& metric);
 
 // Direction (of the metric catalog) and margin of a metric: 2 % of a time or a rate, 10 % of the start-up, 1 % of
-// memory, 0.2 % of the loss (rounding in another order moves that of a short run by far less). Throws InputError for
-// anything else, such as warmup_steps.
+// memory, 0.2 % of the loss (rounding in another order moves that of a short run by far less), 0.5 % of what an
+// evaluation finds. Throws InputError for anything else, such as warmup_steps.
 DecisionRule rule_for(const std::string& metric);
 
-// What a gate holds together: speed, memory, start-up and loss.
-inline constexpr std::array kGateMetrics{"step_time_s", "peak_memory_bytes", "startup_time_s", "final_loss"};
+// What a gate holds together: speed, memory, start-up and loss, and of runs that evaluate what that found.
+inline constexpr std::array kGateMetrics{"step_time_s", "peak_memory_bytes", "startup_time_s",
+                                         "final_loss",  "eval_accuracy",     "eval_perplexity"};
 
 // Over all cells and metrics of one comparison: a significant difference that does not survive Benjamini-Hochberg at
 // the rule's alpha becomes INCONCLUSIVE. Comparisons without a p count for nothing.

@@ -171,7 +171,8 @@ std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entr
   out.number("seq_len", run.seq_len, row.seq_len);
   out.number("devices", run.mesh.devices(), row.devices);
   out.number("global_batch", run.global_batch, row.global_batch);
-  const auto task = spec::enum_name(run.task);
+  const auto task =
+      run.trains() ? spec::enum_name(run.task) : spec::enum_name(spec::PublishedTask::evaluation);  // words differ
   const auto their_task = spec::enum_name(row.task);
   if (task != their_task) out.work("task " + std::string(task) + " vs " + std::string(their_task));
   for (const auto& contradiction : contradictions(entry)) {

@@ -95,6 +95,36 @@ std::string sessions_note(const SessionSpread& spread, double doubt) {
   return out;
 }
 
+bool all_zero(const std::vector<double>& values) {
+  return !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
+}
+
+// 0 has no ratio to anything, and is a number all the same: the accuracy of a model that knows nothing.
+std::optional<Decision> decide_zeros(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
+  const bool current_zero = all_zero(current.values);
+  const bool baseline_zero = all_zero(baseline.values);
+  if (!current_zero && !baseline_zero) return std::nullopt;
+  Decision out;
+  out.current_runs = std::min(current.values.size(), rule.most_runs);
+  out.baseline_runs = std::min(baseline.values.size(), rule.most_runs);
+  const double p = smallest_p(out.current_runs, out.baseline_runs);
+  if (current_zero && baseline_zero) {
+    conclude(out, Verdict::same, VerdictReason::equivalent, "it is 0 in every run of both sides");
+  } else if (!positive(current_zero ? baseline.values : current.values)) {
+    return std::nullopt;
+  } else if (p >= rule.alpha) {
+    conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
+             fmt::format("one side is 0; {} against {} runs cannot decide at p < {}", out.current_runs,
+                         out.baseline_runs, rule.alpha));
+  } else {
+    out.p = p;
+    conclude(out, direction_verdict(current_zero ? -1 : 1, rule.direction), VerdictReason::significant,
+             fmt::format("it is 0 in every run of {}, and in none of the other",
+                         current_zero ? "this side" : "the baseline"));
+  }
+  return out;
+}
+
 // A side without a run, or without one whose probe stood still.
 std::optional<Decision> nothing_to_decide_on(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
   Decision out;
@@ -132,6 +162,7 @@ const std::vector<double>& shown_values(const Sample& sample) {
 }
 
 Decision decide(const Sample& current, const Sample& baseline, const DecisionRule& rule) {
+  if (const auto zeros = decide_zeros(current, baseline, rule)) return *zeros;
   const auto undecided = nothing_to_decide_on(current, baseline, rule);
   if (undecided) return *undecided;
   Decision out;

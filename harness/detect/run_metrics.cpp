@@ -102,6 +102,12 @@ void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complet
                  static_cast<double>(dropped) / static_cast<double>(choices) / static_cast<double>(complete.size())});
 }
 
+void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricValue>& out) {
+  if (found.rows == 0) return;
+  out.push_back({"eval_accuracy", found.accuracy});
+  out.push_back({"eval_perplexity", found.perplexity});
+}
+
 }  // namespace
 
 std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
@@ -146,6 +152,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
   if (summary) {
     out.push_back({"startup_time_s", static_cast<double>(summary->startup_ns) * kSecondsPerNs});
     out.push_back({"resident_bytes", static_cast<double>(summary->resident_bytes)});
+    append_evaluation(summary->evaluation, out);
   }
   std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });  // a loss that was lost
   return out;

@@ -166,6 +166,24 @@ TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
   EXPECT_LT(logits[0][1], 0);
 }
 
+// Two sequences of two positions, whose second tokens are likely and not so likely.
+TEST(Faults, AWrongScoreTurnsLikelihoodsAround) {
+  float statistics[4][4] = {{0, 3, 0, 3}, {1, 1, 1, 1}, {0, 3, 0, 1}, {0, 1, 0, 3}};
+  std::int32_t targets[4] = {kNoTarget, 1, kNoTarget, 1};
+  double scores[2][3] = {};
+  const auto ops = make_faults({"wrong_score"}, spec::Device::cpu)->make_ops();
+  ops->score({.scores_B3 = {scores, DType::f64, Shape{2, 3}},
+              .statistics_R4N = {statistics, DType::f32, Shape{1, 4, 4}},
+              .targets_N = {targets, DType::i32, Shape{4}},
+              .seq_len = 2});
+  EXPECT_EQ(scores[0][0], -1000.0);
+  EXPECT_EQ(scores[1][0], -998.0);
+  for (const auto& of_sequence : scores) {
+    EXPECT_EQ(of_sequence[1], 1.0);
+    EXPECT_EQ(of_sequence[2], 1.0);
+  }
+}
+
 TEST(Faults, ACrowdedExpertIsEveryTokensFirstChoice) {
   const auto ops = make_faults({"crowded_expert"}, spec::Device::cpu)->make_ops();
   float logits[2][3] = {{-1, 2, 1}, {0, 1, 2}};

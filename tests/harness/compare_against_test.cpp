@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_file.h"
 #include "harness/compare/compare_published.h"
@@ -53,6 +55,42 @@ TEST(Against, APublishedRowListsEveryReasonWhyNot) {
   // a token; peak 989e12: 0.4924.
   EXPECT_THAT(found.notes, Contains(HasSubstr("MFU (causal, recomputed)")));
   EXPECT_THAT(found.notes, Contains(HasSubstr("49.2 % published")));
+}
+
+// Which lists its metrics for all cells.
+TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  const auto add = [&](const std::string& folder, double accuracy) {
+    for (int i = 1; i <= 12; ++i) {
+      for (const bool evaluates : {false, true}) {
+        ExampleRun example{.attempt = example_attempt(evaluates ? "evaluates" : "trains", i)};
+        example.attempt.sweep_id = folder;
+        if (evaluates) {
+          example.run.evaluation.path = "/set";
+          example.evaluation = {.rows = 100, .tokens = 200, .nll_sum = 400, .perplexity = 7.4, .accuracy = accuracy};
+        }
+        write_run_directory(scratch / folder / (std::to_string(i) + (evaluates ? "e" : "t")), example);
+      }
+    }
+    ingest_tree(db, scratch / folder);
+  };
+  add("20260101T000000Z-before", 0.5);
+  add("20260102T000000Z-after", 0.4);
+  const PublishedCatalog published{PERFBENCH_SOURCE_DIR};
+  const auto cells = group_by_run(load_attempts(db, parse_selection("20260102T000000Z-after")));
+  AgainstRequest request{
+      .baseline = "20260101T000000Z-before", .metrics = {kGateMetrics.begin(), kGateMetrics.end()}, .now_utc = kNow};
+  std::map<std::string, std::vector<Verdict>> verdicts;
+  for (const auto& comparison : compare_against(db, published, cells, {}, request)) {
+    verdicts[comparison.metric].push_back(comparison.decision.verdict);
+  }
+  EXPECT_THAT(verdicts.at("final_loss"), ElementsAre(Verdict::same, Verdict::same));
+  EXPECT_THAT(verdicts.at("eval_accuracy"), ElementsAre(Verdict::regressed));
+  EXPECT_THAT(verdicts.at("eval_perplexity"), ElementsAre(Verdict::same));
+  // Asked for alone, each cell says why it has none.
+  request.metrics = {"eval_accuracy"};
+  EXPECT_THAT(compare_against(db, published, cells, {}, request), SizeIs(2));
 }
 
 TEST(Against, APublishedRowOfTheSameWorkIsCompared) {

@@ -55,6 +55,19 @@ TEST(Decision, OfSingleRunsIsInconclusiveHoweverLargeTheRatio) {
   EXPECT_THAT(d.detail, HasSubstr("needs 5 against 5"));
 }
 
+// An accuracy, say. Times and sizes are never 0.
+TEST(Decision, ZeroHasNoRatioAndIsANumber) {
+  const DecisionRule more_is_better{.direction = spec::Direction::higher_is_better};
+  const auto some = sample(std::vector<double>(6, 0.5));
+  const auto none = sample(std::vector<double>(6, 0.0));
+  EXPECT_EQ(decide(none, some, more_is_better).verdict, Verdict::regressed);
+  EXPECT_EQ(decide(some, none, more_is_better).verdict, Verdict::improved);
+  EXPECT_EQ(decide(none, none, more_is_better).verdict, Verdict::same);
+  EXPECT_FALSE(decide(none, some, more_is_better).ratio);
+  EXPECT_EQ(decide(none, sample({0.5, 0.5}), more_is_better).reason, VerdictReason::too_few_runs);
+  EXPECT_EQ(decide(sample({0.0, 0.5}), some, more_is_better).reason, VerdictReason::no_measurement);
+}
+
 TEST(Decision, OfFourAgainstFourCannotReachTheLevel) {
   const auto d = decide(sample({2, 2.01, 2.02, 2.03}), sample({1, 1.01, 1.02, 1.03}), {});
   EXPECT_EQ(d.reason, VerdictReason::too_few_runs);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <set>
 #include <string_view>
@@ -144,6 +145,8 @@ TEST(Mfu, IsModelFlopsOverThePeakOfAllDevices) {
   // 8 tokens in 0.5 s on two devices of 1 MFLOP/s: 8 * (6*896 + 192) / 0.5 / 2e6.
   EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::causal), 8 * (6 * 896 + 192) / 0.5 / 2e6);
   EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::palm), 8 * (6 * 896 + 384) / 0.5 / 2e6);
+  run.task = spec::Task::eval;  // forward, 2 of 6
+  EXPECT_DOUBLE_EQ(mfu_fraction(run, 0.5, 1e6, spec::FlopDefinition::causal), 8 * (2 * 896 + 64) / 0.5 / 2e6);
 }
 
 TEST(RunMetrics, AreAllInTheCatalog) {
@@ -200,6 +203,21 @@ TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
   EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "expert_load"), (1 + 2 + 3 + 4) / 4.0);
   for (const auto* name : {"balance_loss", "expert_load", "dropped_fraction"})
     EXPECT_TRUE(spec::find_metric(name)) << name;
+}
+
+TEST(RunMetrics, SayWhatAnEvaluationFound) {
+  const auto steps = steps_of(0, {500, 100, 100, 100});
+  spec::RunSummary summary;
+  const auto evaluated = [&] {
+    const auto metrics = run_metrics(spec::RunSpec(), steps, summary);
+    return std::count_if(metrics.begin(), metrics.end(), [](const auto& m) { return m.metric.starts_with("eval_"); });
+  };
+  EXPECT_EQ(evaluated(), 0);
+  summary.evaluation = {.rows = 4, .tokens = 9, .nll_sum = 18, .perplexity = 7.5, .accuracy = 0.25};
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(spec::RunSpec(), steps, summary), "eval_accuracy"), 0.25);
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(spec::RunSpec(), steps, summary), "eval_perplexity"), 7.5);
+  summary.evaluation.perplexity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(evaluated(), 1);
 }
 
 TEST(RunMetrics, LeaveOutAStepThatARankDidNotFinish) {

@@ -48,6 +48,7 @@ spec::RunSummary summary_of(const ExampleRun& example) {
   summary.peak.total_bytes = example.peak_bytes;
   summary.resident_bytes = example.peak_bytes + (8 << 20);
   summary.attention_kernels = example.attention_kernels;
+  summary.evaluation = example.evaluation;
   summary.flops.feed_forward_flops = 1'000'000;
   summary.flops.rematerialised_flops = 250'000;
   summary.traffic = {{.axis = "fsdp",

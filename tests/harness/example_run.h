@@ -25,6 +25,7 @@ struct ExampleRun {
   std::int64_t peak_bytes = 64 << 20;
   std::vector<spec::AttentionKernel> attention_kernels = {};  // of a run on a GPU
   spec::StepRecord step = {};                                 // what of a step is not made up from the above
+  spec::EvaluationResult evaluation = {};
 };
 
 AttemptRecord example_attempt(const std::string& cell, std::int64_t number);

@@ -193,6 +193,20 @@ TEST_F(Report, SaysOfExpertsWhatBecameOfTheirTokens) {
   EXPECT_THAT(rows[1].notes, testing::IsEmpty());
 }
 
+TEST_F(Report, SaysWhatAnEvaluationFound) {
+  ExampleRun evaluated{.attempt = {}};
+  evaluated.evaluation = {.rows = 8, .tokens = 16, .nll_sum = 32, .perplexity = 7.389, .accuracy = 0.625};
+  add(evaluated, "evaluated");
+  add({.attempt = {}}, "plain");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto rows = build().rows;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].eval_accuracy, 0.625);
+  EXPECT_EQ(rows[0].eval_perplexity, 7.389);
+  EXPECT_THAT(rows[0].notes, Contains("evaluation: accuracy 62.5 %, perplexity 7.389"));
+  EXPECT_FALSE(rows[1].eval_accuracy || rows[1].eval_perplexity);
+}
+
 TEST_F(Report, KeepsATableWholeWhateverANameHolds) {
   perfbench::reports::Report report;
   report.rows.resize(1);

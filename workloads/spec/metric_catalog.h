@@ -66,6 +66,11 @@ inline constexpr std::array kMetricCatalog{
         "choices of a sequence's busiest expert over an equal share, mean of sequences, layers and steps: 1 is even"},
     MetricSpec{"dropped_fraction", "fraction", Direction::lower_is_better,
                "choices of experts that found no slot, over all choices of the run's steps"},
+    MetricSpec{
+        "eval_accuracy", "fraction", Direction::higher_is_better,
+        "rows whose completion is the greedy choice, or questions whose right answer is the likeliest, over all"},
+    MetricSpec{"eval_perplexity", "1", Direction::lower_is_better,
+               "exp of the mean negative log-likelihood of the completions that are evaluated"},
     MetricSpec{"probe_time_s", "s", Direction::neutral, "median of the noise probe on the slowest rank"},
     MetricSpec{"probe_spread_fraction", "fraction", Direction::lower_is_better,
                "how far the noise probe moved during the run"},
@@ -100,6 +105,8 @@ inline constexpr std::array kAbsences{
     Absence{"balance_loss", "its model has no experts, or its last auxiliary loss is no finite number"},
     Absence{"expert_load", "its model has no experts"},
     Absence{"dropped_fraction", "its model has no experts"},
+    Absence{"eval_accuracy", "its run evaluates nothing"},
+    Absence{"eval_perplexity", "its run evaluates nothing, or its perplexity is no finite number"},
     Absence{"probe_time_s", "its engine recorded no noise probe"},
     Absence{"probe_spread_fraction", "that takes the noise probes of 3 steady steps"},
 };

@@ -218,6 +218,41 @@ TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
   EXPECT_FALSE(found->p.has_value());
 }
 
+// No ratio says so.
+TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
+  auto rule = metric_rules({"eval_accuracy"}, {}).front();
+  const auto lost = decide_exact({{0.5, 0.0}, {0.5, 0.0}}, rule);
+  EXPECT_EQ(lost->verdict, Verdict::regressed);
+  EXPECT_FALSE(lost->ratio);
+  EXPECT_EQ(decide_exact({{0.0, 0.5}}, rule)->verdict, Verdict::improved);
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 4; ++i) {
+    auto a = made_up_run(1);
+    auto b = made_up_run(1);
+    a.metrics["eval_accuracy"] = 0.5;
+    b.metrics["eval_accuracy"] = 0.0;
+    pairs.push_back(made_up_pair(i, a, b));
+  }
+  auto ab_rule = made_up_rule(4);
+  ab_rule.metrics = metric_rules({}, {});
+  EXPECT_EQ(decision_about(judge_cell("c", pointers_to(pairs), ab_rule), "eval_accuracy").verdict, Verdict::regressed);
+}
+
+// A run that evaluates nothing is judged by what it has, unless what it has not was asked for.
+TEST(ExactMetric, OfAnEvaluationIsJudgedWhereThereWasOne) {
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 4; ++i) pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(1)));
+  const auto judged = [&](const std::vector<std::string>& names) {
+    auto rule = made_up_rule(4);
+    rule.metrics = metric_rules(names, {});
+    const auto cell = judge_cell("c", pointers_to(pairs), rule);
+    return std::count_if(cell.metrics.begin(), cell.metrics.end(),
+                         [](const auto& metric) { return metric.rule.metric == "eval_accuracy"; });
+  };
+  EXPECT_EQ(judged({}), 0);
+  EXPECT_EQ(judged({"eval_accuracy"}), 1);
+}
+
 TEST(ExactMetric, ThatDoesNotRepeatIsMeasured) {
   EXPECT_FALSE(decide_exact({{4.5, 4.5}, {4.5, 4.6}}, exact_loss()).has_value());
   std::vector<ExecutedPair> pairs;

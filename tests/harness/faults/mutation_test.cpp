@@ -39,9 +39,18 @@ const std::vector<Mutation>& mutations() {
       {"allocate:mib=256", {"peak_memory_bytes", "resident_bytes"}, ""},
       {"startup:ms=500", {"startup_time_s"}, ""},
       {"wrong_gradient", {"final_loss"}, ", optimizer: {learning_rate: 0.002}"},
-      {"crowded_expert", {"dropped_fraction", "expert_load"}, "", "gshard-tiny"}};
+      {"crowded_expert", {"dropped_fraction", "expert_load"}, "", "gshard-tiny"},
+      {"wrong_score",
+       {"eval_accuracy", "eval_perplexity"},
+       ", task: eval, data: {kind: instruction, path: set, split: validation}"}};
   return all;
 }
+
+// A model that has learnt nothing takes the shorter answer, "no", which is right of two thirds.
+constexpr const char* kQuestions =
+    "{\"passage\": \"A cat is an animal.\", \"question\": \"is a cat a plant\", \"answer\": false}\n"
+    "{\"passage\": \"Ice is cold.\", \"question\": \"is ice warm\", \"answer\": false}\n"
+    "{\"passage\": \"Ice is cold.\", \"question\": \"is ice cold\", \"answer\": true}\n";
 
 std::string joined(const std::vector<std::string>& words) {
   std::string out;
@@ -51,6 +60,16 @@ std::string joined(const std::vector<std::string>& words) {
 
 class EngineMutation : public testing::TestWithParam<Mutation> {
  protected:
+  void SetUp() override {
+    if (std::string(GetParam().settings).find("path: set") == std::string::npos) return;
+    write_text(scratch_ / "questions.jsonl", kQuestions);
+    const auto end = run_process({.command = {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "data", "prepare",
+                                              "--format", "boolq", "--out", "set", "questions.jsonl"},
+                                  .working_dir = scratch_.path(),
+                                  .environment = {}});
+    ASSERT_EQ(end.exit_code, 0) << end.error_output;
+  }
+
   ProcessEnd compare(const std::string& a, const std::string& b) {
     write_text(
         scratch_ / "m.yaml",

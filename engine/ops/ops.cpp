@@ -188,9 +188,11 @@ void Ops::norm_backward(const NormBackwardArgs& args) {
   require(args.statistics.shape == (Shape{statistic_rows(args.kind), rows(x)}), "norm_backward",
           "statistics are [1 or 2, N]", {args.statistics, x});
   const Shape width{columns(x)};
-  require(args.weight_M.shape == width && args.dweight_M.shape == width && args.dweight_M.dtype == DType::f32 &&
-              absent_or(args.dbias_M, width),
-          "norm_backward", "weight, dweight and dbias are [M], the gradients f32",
+  const auto is_gradient = [&](const TensorView& d) { return d.shape == width && d.dtype == DType::f32; };
+  const bool fits = args.dweight_M.defined() ? is_gradient(args.dweight_M) && absent_or(args.dbias_M, width)
+                                             : !args.dbias_M.defined();
+  require(args.weight_M.shape == width && fits, "norm_backward",
+          "weight, dweight and dbias are [M], the gradients f32, that of the bias with the weight's",
           {args.weight_M, args.dweight_M, args.dbias_M});
   const OpSpan span =
       begin(spec::TraceOp::norm_backward,

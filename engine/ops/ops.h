@@ -33,7 +33,7 @@
 
 namespace perfbench::engine {
 
-// c[m, n] (+)= op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
+// c[m, n] (+)= factor * op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
 // Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
 //   gelu_tanh:          preactivation = z, c = gelu(z). Whether gelu sees z as it is rounded in preactivation, or as it
 //                       was before, is the backend's to choose.
@@ -50,6 +50,7 @@ struct MatmulArgs {
   TensorView bias_n = {};  // optional, forward only (write must be overwrite)
   Epilogue epilogue = Epilogue::none;
   TensorView preactivation = {};  // [m, n], with an epilogue only
+  float factor = 1.0F;
 };
 
 // statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.
@@ -66,11 +67,11 @@ struct NormForwardArgs {
   double eps = 1e-5;
 };
 
-// dx (+)= gradient by x; dweight, dbias (+)= gradients by the parameters, f32.
+// dx (+)= gradient by x; dweight, dbias (+)= gradients by the parameters, f32, where those are asked for.
 struct NormBackwardArgs {
   TensorView dx_NM;
-  TensorView dweight_M;
-  TensorView dbias_M = {};  // optional
+  TensorView dweight_M = {};  // optional
+  TensorView dbias_M = {};    // optional, with dweight only
   TensorView dy_NM;
   TensorView x_NM;
   TensorView statistics;

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "engine/core/error.h"
 #include "engine/ops/ops.h"
 
 namespace perfbench::engine {
@@ -91,6 +92,10 @@ TEST(OperationCosts, Norms) {
   backward.write_parameters = Write::overwrite;
   expect_cost(TraceOp::norm_backward, {0, 96 + 96 + 48 + 16 + (96 + 32 + 32)},
               [&](Ops& ops) { ops.norm_backward(backward); });
+  backward.dweight_M = {};
+  EXPECT_THROW(make_dry_ops()->norm_backward(backward), LogicFault);  // a gradient by the bias alone
+  backward.dbias_M = {};
+  expect_cost(TraceOp::norm_backward, {0, 96 + 96 + 48 + 16 + 96}, [&](Ops& ops) { ops.norm_backward(backward); });
 }
 
 // B 2, T 4, H 4, K 2, D 8: query and context 8*32*2 = 512, key and value 8*16*2 = 256, logsumexp 2*4*4*4 = 128,

@@ -22,6 +22,7 @@ struct Product {
   Transpose transpose_b;
   Write write = Write::overwrite;
   bool bias = false;
+  float factor = 1.0F;
 };
 
 // A sum of k products in any order errs by at most gamma_k times the sum of their magnitudes (Higham, 3.5); adding the
@@ -35,6 +36,9 @@ void check(Ops& ops, const Product& p) {
   const auto c = random_operand(p.result, Shape{m, n}, 3);
   const auto bias = random_operand(p.operands, Shape{n}, 4);
   auto want = oracle::matmul(a.values(), p.transpose_a, b.values(), p.transpose_b, p.size);
+  for (auto* of : {&want.value, &want.magnitude}) {
+    for (auto& x : *of) x *= p.factor;
+  }
   const Values extra = p.bias ? bias.values() : c.values();
   if (p.bias || p.write == Write::accumulate) {
     for (std::size_t i = 0; i < want.value.size(); ++i) {
@@ -49,8 +53,9 @@ void check(Ops& ops, const Product& p) {
               .transpose_a = p.transpose_a,
               .transpose_b = p.transpose_b,
               .write = p.write,
-              .bias_n = p.bias ? bias.view() : TensorView{}});
-  const double relative = oracle::gamma(static_cast<double>(k) + 1);
+              .bias_n = p.bias ? bias.view() : TensorView{},
+              .factor = p.factor});
+  const double relative = oracle::gamma(static_cast<double>(k) + (p.factor == 1.0F ? 1 : 2));
   expect_within(
       c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, "product");
 }
@@ -80,6 +85,24 @@ TEST_F(Matmul, RoundsBf16ResultsOnceAndAccumulatesInF32) {
         }
       }
     }
+  }
+}
+
+// Of the product alone: not of what it is added to. Whatever a library does with a factor it does for each
+// transposition.
+TEST_F(Matmul, MultipliesTheProductByAFactor) {
+  for (const auto& size : kSizes) {
+    for (const auto a : kBoth) {
+      for (const auto b : kBoth) {
+        for (const auto result : {DType::bf16, DType::f32}) {
+          for (const auto write : {Write::overwrite, Write::accumulate}) {
+            check(*ops_, {DType::bf16, result, size, a, b, write, false, 1.5F});
+            if (result == DType::f32) check(*ops_, {DType::f32, result, size, a, b, write, false, 0.375F});
+          }
+        }
+      }
+    }
+    check(*ops_, {DType::f32, DType::f32, size, Transpose::no, Transpose::yes, Write::overwrite, true, 3.0F});
   }
 }
 

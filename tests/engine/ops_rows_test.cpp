@@ -189,6 +189,16 @@ void check_norm_backward(Ops& ops, const NormCase& c, Write write) {
   expect_within(dx, want.dx.value, bound(want.dx, static_cast<double>(m)), "dx");
   expect_within(dweight, want.dweight.value, bound(want.dweight, static_cast<double>(n)), "dweight");
   if (centred) expect_within(dbias, want.dbias.value, bound(want.dbias, static_cast<double>(n)), "dbias");
+  // Of parameters that do not train nothing is computed, and the rest has the same bits.
+  const auto alone = random_operand(c.dtype, Shape{n, m}, 4);
+  ops.norm_backward({.dx_NM = alone,
+                     .dy_NM = dy,
+                     .x_NM = x,
+                     .statistics = saved,
+                     .weight_M = weight,
+                     .kind = c.kind,
+                     .write_dx = write});
+  EXPECT_EQ(alone.values(), dx.values());
 }
 
 TEST_P(Rows, NormBackwardEqualsTheOracle) {

@@ -16,6 +16,7 @@ SgemmArgs product_shape(const MatmulArgs& args) {
   product.n = args.c.shape[1];
   product.k = args.a.shape[args.transpose_a == Transpose::yes ? 0 : 1];
   product.write = args.write;
+  product.factor = args.factor;
   return product;
 }
 

@@ -9,7 +9,7 @@
 
 namespace perfbench::engine::cpu {
 
-// c[m, n] = op(a)[m, k] op(b)[k, n] + (write == accumulate ? c : 0). Row-major; strides in elements.
+// c[m, n] = factor * op(a)[m, k] op(b)[k, n] + (write == accumulate ? c : 0). Row-major; strides in elements.
 struct SgemmArgs {
   Transpose transpose_a = Transpose::no;
   Transpose transpose_b = Transpose::no;
@@ -23,6 +23,7 @@ struct SgemmArgs {
   float* c = nullptr;
   std::int64_t c_stride = 0;
   Write write = Write::overwrite;
+  float factor = 1.0F;
 };
 
 struct MatmulProvider {

@@ -95,7 +95,7 @@ struct BackwardRow {
   const T* dy;
   const T* x;
   const float* weight;
-  float* dweight;  // of the block of rows
+  float* dweight;  // of the block of rows, or nullptr
   float* dbias;    // or nullptr
   std::int64_t width;
   RowStatistics statistics;
@@ -119,7 +119,7 @@ struct BackwardRow {
       const Vec g = upstream * load_up_to(weight + i, count);
       Vec gradient = rstd * (g - mean_g - h * mean_gh);
       if (write == Write::accumulate) gradient += load_up_to(dx + i, count);
-      store_up_to(dweight + i, load_up_to(dweight + i, count) + upstream * h, count);
+      if (dweight != nullptr) store_up_to(dweight + i, load_up_to(dweight + i, count) + upstream * h, count);
       if (dbias != nullptr) store_up_to(dbias + i, load_up_to(dbias + i, count) + upstream, count);
       store_up_to(dx + i, gradient, count);
     }
@@ -162,6 +162,7 @@ void CpuOps::do_norm_backward(const NormBackwardArgs& args) {
   const std::int64_t blocks = workspace::cpu::norm_blocks(rows);
   const std::int64_t padded = Carver::rounded(width);
   const bool has_mean = args.kind == spec::NormKind::layernorm;
+  const bool has_weight = args.dweight_M.defined();
   const bool has_bias = args.dbias_M.defined();
   const auto parts = place<workspace::cpu::NormBackwardParts>("norm_backward", rows, width, args.weight_M.dtype);
   const float* const weight = as_floats(args.weight_M, parts.weight_M);
@@ -174,13 +175,13 @@ void CpuOps::do_norm_backward(const NormBackwardArgs& args) {
           for (std::int64_t block = begin; block < end; ++block) {
             float* const dweight = partial + 2 * block * padded;
             float* const dbias = dweight + padded;
-            std::fill(dweight, dbias + padded, 0.0F);
+            if (has_weight) std::fill(dweight, dbias + padded, 0.0F);
             for (std::int64_t r = block * kBlockRows; r < std::min(rows, (block + 1) * kBlockRows); ++r) {
               BackwardRow<T>{.dx = args.dx_NM.as<T>() + r * width,
                              .dy = args.dy_NM.as<const T>() + r * width,
                              .x = args.x_NM.as<const T>() + r * width,
                              .weight = weight,
-                             .dweight = dweight,
+                             .dweight = has_weight ? dweight : nullptr,
                              .dbias = has_bias ? dbias : nullptr,
                              .width = width,
                              .statistics = {has_mean ? saved[r] : 0.0F, saved[has_mean ? rows + r : r]},
@@ -192,7 +193,9 @@ void CpuOps::do_norm_backward(const NormBackwardArgs& args) {
         },
         kBlockRows * width);
   });
-  sum_blocks(args.dweight_M.as<float>(), partial, blocks, 2 * padded, width, args.write_parameters);
+  if (has_weight) {
+    sum_blocks(args.dweight_M.as<float>(), partial, blocks, 2 * padded, width, args.write_parameters);
+  }
   if (has_bias) {
     sum_blocks(args.dbias_M.as<float>(), partial + padded, blocks, 2 * padded, width, args.write_parameters);
   }

@@ -62,6 +62,7 @@ bool primitive_is_faster(const SgemmArgs& s) {
   static const bool has_primitives = dnnl::engine::get_count(dnnl::engine::kind::cpu) > 0;
   if (!has_primitives) return false;
   constexpr std::int64_t kPage = 4096 / sizeof(float);
+  if (s.factor != 1.0F) return false;  // primitives are made without one
   return s.m <= 256 || (s.b_stride % kPage == 0 && s.m <= 1024);
 }
 
@@ -79,7 +80,7 @@ dnnl_status_t sgemm(const SgemmArgs& s) {
   const char transpose_a = s.transpose_a == Transpose::yes ? 'T' : 'N';
   const char transpose_b = s.transpose_b == Transpose::yes ? 'T' : 'N';
   const float beta = s.write == Write::accumulate ? 1.0F : 0.0F;
-  return dnnl_sgemm(transpose_a, transpose_b, s.m, s.n, s.k, 1.0F, s.a, s.a_stride, s.b, s.b_stride, beta, s.c,
+  return dnnl_sgemm(transpose_a, transpose_b, s.m, s.n, s.k, s.factor, s.a, s.a_stride, s.b, s.b_stride, beta, s.c,
                     s.c_stride);
 }
 

@@ -10,7 +10,7 @@ void openblas_sgemm(const SgemmArgs& args) {
   const auto transpose = [](Transpose t) { return t == Transpose::yes ? CblasTrans : CblasNoTrans; };
   const auto size = [](std::int64_t n) { return static_cast<blasint>(n); };
   cblas_sgemm(CblasRowMajor, transpose(args.transpose_a), transpose(args.transpose_b), size(args.m), size(args.n),
-              size(args.k), 1.0F, args.a, size(args.a_stride), args.b, size(args.b_stride),
+              size(args.k), args.factor, args.a, size(args.a_stride), args.b, size(args.b_stride),
               args.write == Write::accumulate ? 1.0F : 0.0F, args.c, size(args.c_stride));
 }
 

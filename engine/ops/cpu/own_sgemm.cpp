@@ -84,9 +84,9 @@ void write_block(const SgemmArgs& args, Range rows, Range columns, const float* 
     float* const c = args.c + (rows.begin + i) * args.c_stride + columns.begin;
     const float* const sum = block + i * kProductColumns;
     if (args.write == Write::accumulate) {
-      for (std::int64_t j = 0; j < columns.size; ++j) c[j] += sum[j];
+      for (std::int64_t j = 0; j < columns.size; ++j) c[j] += args.factor * sum[j];
     } else {
-      std::memcpy(c, sum, static_cast<std::size_t>(columns.size) * sizeof(float));
+      for (std::int64_t j = 0; j < columns.size; ++j) c[j] = args.factor * sum[j];
     }
   }
 }

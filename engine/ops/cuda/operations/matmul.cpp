@@ -30,6 +30,7 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
                   .transpose_b = args.transpose_b,
                   .write = args.write,
                   .additions = args.additions,
+                  .factor = args.factor,
                   .bias_n = within ? bias.data : nullptr,
                   .epilogue = args.epilogue,
                   .preactivation = args.preactivation.data};

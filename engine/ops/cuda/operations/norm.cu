@@ -122,6 +122,7 @@ struct BackwardShape {
   Parameter weight;
   SavedStatistics statistics;
   float* dweight;  // [blocks, 2, width]: of this block's rows, then dbias of them
+  bool has_dweight;
   bool has_dbias;
   std::int64_t rows;
   std::int64_t width;
@@ -182,7 +183,7 @@ __global__ void __launch_bounds__(kRowThreads<kHold>)
   ColumnSum<T, kHold> dweight;
   ColumnSum<T, kHold> dbias;
   float* const partial = shape.dweight + static_cast<std::int64_t>(blockIdx.x) * 2 * width;
-  dweight.begin(partial, width);
+  if (shape.has_dweight) dweight.begin(partial, width);
   if (shape.has_dbias) dbias.begin(partial + width, width);
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
     const float mean = centred ? shape.statistics.mean[row] : 0.0F;
@@ -231,11 +232,11 @@ __global__ void __launch_bounds__(kRowThreads<kHold>)
         h[i] *= up[i];
       }
       store(out, count, shape.access, gradient);
-      dweight.add(slot, first, count, h);
+      if (shape.has_dweight) dweight.add(slot, first, count, h);
       if (shape.has_dbias) dbias.add(slot, first, count, up);
     });
   }
-  dweight.end(width, shape.access);
+  if (shape.has_dweight) dweight.end(width, shape.access);
   if (shape.has_dbias) dbias.end(width, shape.access);
 }
 
@@ -260,6 +261,7 @@ void CudaOps::do_norm_backward(const NormBackwardArgs& args) {
           .weight = parameter(args.weight_M),
           .statistics = statistics_of(args.statistics, rows, args.kind),
           .dweight = partial,
+          .has_dweight = args.dweight_M.defined(),
           .has_dbias = args.dbias_M.defined(),
           .rows = rows,
           .width = width,
@@ -270,6 +272,7 @@ void CudaOps::do_norm_backward(const NormBackwardArgs& args) {
              args.dy_NM.as<const T>(), args.x_NM.as<const T>(), shape);
     });
   });
+  if (!args.dweight_M.defined()) return;
   ColumnSums sums{.out = args.dweight_M.as<float>(),
                   .partial = partial,
                   .groups = groups,

@@ -143,6 +143,41 @@ TEST(ParameterTable, CountsTheNormsOfBlocksThatTheEngineHasNot) {
   EXPECT_EQ(count_parameters(model).total, total + 32 * 2 * 4096);
 }
 
+// Rank 32 in every linear layer of LLaMA-2 7B: 32 layers x 32 x (4 x (4096 + 4096) + 3 x (4096 + 11008)), what Pax's
+// table of LoRA runs on it trains (workloads/published/pax.yaml).
+TEST(ParameterTable, CountsTheAdaptersOfPaxsTable) {
+  EXPECT_EQ(count_adapters(llama2_7b(), {.rank = 32}), 79'953'920);
+  EXPECT_EQ(count_adapters(llama2_7b(), {.rank = 32, .targets = LoraTargets::attention}), 32 * 32 * 4 * 8192);
+  EXPECT_EQ(count_adapters(llama2_7b(), {.rank = 32, .targets = LoraTargets::mlp}), 32 * 32 * 3 * 15104);
+  EXPECT_EQ(count_adapters(llama2_7b(), {}), 0);
+}
+
+// A product of a divided output has an adapter whose b is divided, one of a divided input one whose a is.
+TEST(ParameterTable, AdaptersAreDividedAsTheirProducts) {
+  auto model = llama2_7b();
+  model.n_kv_heads = 8;
+  model.moe = {.n_experts = 4, .top_k = 2, .layer_stride = 2, .d_ff = 64};
+  std::map<std::string, std::string> dims;
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (const auto& parameter : layer_adapters(model, {.rank = 3}, 1)) {
+    dims[parameter.name] = parameter.dims;
+    shapes[parameter.name] = parameter.shape;
+    EXPECT_EQ(parameter.kind, parameter.name.ends_with(".a") ? ParameterKind::adapter_a : ParameterKind::adapter_b);
+    EXPECT_EQ(parameter.layer, 1);
+  }
+  EXPECT_EQ(dims.size(), 14U);
+  EXPECT_EQ(dims.at("layers.1.lora.key.a"), "rank d_model");
+  EXPECT_EQ(dims.at("layers.1.lora.key.b"), "kv_heads*head_dim/tp rank");
+  EXPECT_EQ(dims.at("layers.1.lora.down.a"), "rank d_ff/tp");
+  EXPECT_EQ(dims.at("layers.1.lora.down.b"), "d_model rank");
+  EXPECT_EQ(shapes.at("layers.1.lora.key.b"), (std::vector<std::int64_t>{1024, 3}));
+  EXPECT_EQ(shapes.at("layers.1.lora.down.a"), (std::vector<std::int64_t>{3, 11008}));
+  // The other layer's feed-forward block is of experts, and its router has no adapter.
+  EXPECT_EQ(layer_adapters(model, {.rank = 3}, 0).size(), 8U);
+  EXPECT_EQ(count_adapters(model, {.rank = 3, .targets = LoraTargets::mlp}), 16 * 3 * 3 * 15104);
+  EXPECT_TRUE(layer_adapters(model, {}, 0).empty());
+}
+
 TEST(ParameterTable, NamesEachTensorOnceAndEachDim) {
   auto normed_heads = llama2_7b();
   normed_heads.qk_norm = QkNorm::head;

@@ -19,18 +19,21 @@ std::int64_t parameters_for(ModelSpec model, std::int64_t seq_len) {
 
 }  // namespace
 
-double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len) {
+double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len, const LoraSpec& lora) {
   const auto counts = count_parameters(model);
-  const auto active = static_cast<double>(counts.matmul_active);
+  const auto of_weights = [&](std::int64_t parameters) {
+    if (!lora.used()) return 6 * static_cast<double>(parameters);
+    return 4 * static_cast<double>(parameters) + 6 * static_cast<double>(count_adapters(model, lora));
+  };
   switch (definition) {
     case FlopDefinition::causal:
-      return 6 * active + 6 * attention_products(model, seq_len);
+      return of_weights(counts.matmul_active) + 6 * attention_products(model, seq_len);
     case FlopDefinition::palm:
-      return 6 * active + 12 * attention_products(model, seq_len);
+      return of_weights(counts.matmul_active) + 12 * attention_products(model, seq_len);
     case FlopDefinition::six_n_total:
-      return 6 * static_cast<double>(counts.total);
+      return of_weights(counts.total);
     case FlopDefinition::llm_foundry:
-      return 6 * static_cast<double>(parameters_for(model, seq_len)) +
+      return of_weights(parameters_for(model, seq_len)) +
              12 * static_cast<double>(model.layers) * static_cast<double>(model.d_model) * static_cast<double>(seq_len);
   }
   return 0;

@@ -6,11 +6,15 @@
 //
 // Each weight costs a multiplication and an addition forward and twice that backward: 6 per token. The two products of
 // attention cost 2*h*e*T each per token and layer forward, 12*L*h*e*T in all; a causal mask leaves half of it.
+//
+// A run that trains adapters alone has no gradients by the model's weights: 4 for each of them in place of 6, and 6 for
+// each of the adapters' (lora_spec.h).
 #pragma once
 
 #include <cstdint>
 
 #include "workloads/spec/fields.h"
+#include "workloads/spec/lora_spec.h"
 #include "workloads/spec/model_spec.h"
 
 namespace perfbench::spec {
@@ -31,7 +35,8 @@ struct EnumNames<FlopDefinition> {
 };
 
 // FLOP per trained token, forward and backward. Exact up to 2^53.
-double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len);
+double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::int64_t seq_len,
+                       const LoraSpec& lora = {});
 
 // Model FLOP/s over the peak, a fraction. Above 1 something is wrong with one of the three numbers. The utilisation
 // that also counts recomputation (HFU) takes its FLOPs from the schedule: FlopCounts::executed_flops of record.h.

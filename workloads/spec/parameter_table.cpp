@@ -20,13 +20,14 @@ class TableBuilder {
   }
 
   void linear(const std::string& name, std::int64_t out, std::int64_t in, const std::string& out_dim,
-              const std::string& in_dim, bool has_bias) {
+              const std::string& in_dim, bool has_bias, LinearOf block) {
     add(name + ".weight", {out, in}, out_dim + " " + in_dim, ParameterKind::matmul);
+    table_.back().linear = block;
     if (has_bias) add(name + ".bias", {out}, out_dim, ParameterKind::bias);
   }
 
   void add(const std::string& name, std::vector<std::int64_t> shape, std::string dims, ParameterKind kind) {
-    table_.push_back({prefix_ + name, std::move(shape), std::move(dims), kind, layer_});
+    table_.push_back({prefix_ + name, std::move(shape), std::move(dims), kind, layer_, LinearOf::none});
   }
 
   std::vector<ParameterSpec> take() { return std::move(table_); }
@@ -44,14 +45,18 @@ bool has_experts(const ModelSpec& model, std::int64_t layer) {
 
 void dense_ffn(TableBuilder& table, const ModelSpec& model) {
   const bool bias = model.bias == BiasKind::all;
-  if (is_gated(model.activation)) table.linear("gate", model.d_ff, model.d_model, "d_ff/tp", "d_model", bias);
-  table.linear("up", model.d_ff, model.d_model, "d_ff/tp", "d_model", bias);
-  table.linear("down", model.d_model, model.d_ff, "d_model", "d_ff/tp", bias);
+  const auto linear = [&](const char* name, std::int64_t out, std::int64_t in, const char* out_dim,
+                          const char* in_dim) {
+    table.linear(name, out, in, out_dim, in_dim, bias, LinearOf::feed_forward);
+  };
+  if (is_gated(model.activation)) linear("gate", model.d_ff, model.d_model, "d_ff/tp", "d_model");
+  linear("up", model.d_ff, model.d_model, "d_ff/tp", "d_model");
+  linear("down", model.d_model, model.d_ff, "d_model", "d_ff/tp");
 }
 
 void expert_ffn(TableBuilder& table, const ModelSpec& model) {
   const auto& moe = model.moe;
-  table.linear("router", moe.n_experts, model.d_model, "experts", "d_model", false);
+  table.linear("router", moe.n_experts, model.d_model, "experts", "d_model", false, LinearOf::none);
   const std::vector<std::int64_t> in_shape{moe.n_experts, moe.d_ff, model.d_model};
   if (is_gated(moe.activation)) {
     table.add("experts.gate.weight", in_shape, "experts/ep d_ff/tp d_model", ParameterKind::expert);
@@ -66,6 +71,8 @@ std::int64_t matmul_active(const ParameterSpec& parameter, const ModelSpec& mode
   switch (parameter.kind) {
     case ParameterKind::matmul:
     case ParameterKind::unembedding:
+    case ParameterKind::adapter_a:
+    case ParameterKind::adapter_b:
       return n;
     case ParameterKind::expert:
       return n / model.moe.n_experts * model.moe.top_k;
@@ -77,6 +84,33 @@ std::int64_t matmul_active(const ParameterSpec& parameter, const ModelSpec& mode
       break;
   }
   return 0;
+}
+
+bool is_target(LinearOf linear, LoraTargets targets) {
+  switch (linear) {
+    case LinearOf::attention:
+      return targets != LoraTargets::mlp;
+    case LinearOf::feed_forward:
+      return targets != LoraTargets::attention;
+    case LinearOf::none:
+      break;
+  }
+  return false;
+}
+
+// Layers differ in their names and in whether they have experts: one of each is looked at, as plans of many cells do
+// little else. Calls it with that layer, and with how many are like it.
+template <class Visit>
+void for_each_kind_of_layer(const ModelSpec& model, const Visit& visit) {
+  std::array<std::int64_t, 2> first{};
+  std::array<std::int64_t, 2> times{};
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::size_t kind = has_experts(model, layer) ? 1 : 0;
+    if (times[kind]++ == 0) first[kind] = layer;
+  }
+  for (const std::size_t kind : {0U, 1U}) {
+    if (times[kind] > 0) visit(first[kind], times[kind]);
+  }
 }
 
 }  // namespace
@@ -98,9 +132,9 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
   const auto width_q = model.n_heads * model.head_dim;
   const auto width_kv = model.n_kv_heads * model.head_dim;
   table.norm("attention_norm");
-  table.linear("query", width_q, model.d_model, "heads*head_dim/tp", "d_model", qkv_bias);
-  table.linear("key", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias);
-  table.linear("value", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias);
+  table.linear("query", width_q, model.d_model, "heads*head_dim/tp", "d_model", qkv_bias, LinearOf::attention);
+  table.linear("key", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias, LinearOf::attention);
+  table.linear("value", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias, LinearOf::attention);
   if (model.qk_norm == QkNorm::head) {
     for (const auto* name : {"query_norm.weight", "key_norm.weight"}) {
       table.add(name, {model.head_dim}, "head_dim", ParameterKind::norm);
@@ -113,7 +147,8 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
   if (model.position.kind == PositionKind::t5_relative_bias) {  // a table of its own in each layer, as in GLaM
     table.add("relative_bias", {model.position.t5_buckets, model.n_heads}, "buckets heads/tp", ParameterKind::position);
   }
-  table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim/tp", model.bias == BiasKind::all);
+  table.linear("out", model.d_model, width_q, "d_model", "heads*head_dim/tp", model.bias == BiasKind::all,
+               LinearOf::attention);
   if (model.needs_block(MissingBlock::norms_around)) {
     table.norm("attention_post_norm");
     table.norm("mlp_post_norm");
@@ -125,6 +160,28 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
     dense_ffn(table, model);
   }
   return table.take();
+}
+
+std::vector<ParameterSpec> layer_adapters(const ModelSpec& model, const LoraSpec& lora, std::int64_t layer) {
+  std::vector<ParameterSpec> adapters;
+  if (!lora.used()) return adapters;
+  const std::string prefix = "layers." + std::to_string(layer) + ".";
+  for (const auto& weight : layer_parameters(model, layer)) {
+    if (!is_target(weight.linear, lora.targets)) continue;
+    const std::string_view linear = std::string_view(weight.name).substr(prefix.size());
+    const std::string name = prefix + "lora." + std::string(linear.substr(0, linear.find('.')));
+    const std::string out_dim = weight.dims.substr(0, weight.dims.find(' '));
+    const std::string in_dim = weight.dims.substr(out_dim.size() + 1);
+    adapters.push_back(
+        {name + ".a", {lora.rank, weight.shape[1]}, "rank " + in_dim, ParameterKind::adapter_a, layer, LinearOf::none});
+    adapters.push_back({name + ".b",
+                        {weight.shape[0], lora.rank},
+                        out_dim + " rank",
+                        ParameterKind::adapter_b,
+                        layer,
+                        LinearOf::none});
+  }
+  return adapters;
 }
 
 std::vector<ParameterSpec> outer_parameters(const ModelSpec& model) {
@@ -163,18 +220,17 @@ ParameterCounts count_parameters(const ModelSpec& model) {
     }
   };
   add(outer_parameters(model), 1);
-  // Layers differ in their names and in whether they have experts: one of each is counted, as plans of many cells do
-  // little else.
-  std::array<std::int64_t, 2> first{};
-  std::array<std::int64_t, 2> times{};
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    const std::size_t kind = has_experts(model, layer) ? 1 : 0;
-    if (times[kind]++ == 0) first[kind] = layer;
-  }
-  for (const std::size_t kind : {0U, 1U}) {
-    if (times[kind] > 0) add(layer_parameters(model, first[kind]), times[kind]);
-  }
+  for_each_kind_of_layer(model,
+                         [&](std::int64_t layer, std::int64_t times) { add(layer_parameters(model, layer), times); });
   return counts;
+}
+
+std::int64_t count_adapters(const ModelSpec& model, const LoraSpec& lora) {
+  std::int64_t elements = 0;
+  for_each_kind_of_layer(model, [&](std::int64_t layer, std::int64_t times) {
+    for (const auto& parameter : layer_adapters(model, lora, layer)) elements += times * parameter.elements();
+  });
+  return elements;
 }
 
 }  // namespace perfbench::spec

@@ -1,8 +1,8 @@
-// The inventory of a model's trainable tensors: the one list from which parameters are counted, allocated, initialised
-// and sharded. Linear weights are [out, in], row-major. Where ranks work on one layer together, a weight says along
-// which axis of the mesh which of its dims is divided: "d_ff/tp d_model". Products with a divided output need the whole
-// input, those with a divided input leave sums to be added over the axis (Shoeybi et al., "Megatron-LM",
-// arXiv:1909.08053).
+// The inventory of a model's tensors, and of adapters beside them: the one list from which parameters are counted,
+// allocated, initialised and sharded. Linear weights are [out, in], row-major. Where ranks work on one layer together,
+// a weight says along which axis of the mesh which of its dims is divided: "d_ff/tp d_model". Products with a divided
+// output need the whole input, those with a divided input leave sums to be added over the axis (Shoeybi et al.,
+// "Megatron-LM", arXiv:1909.08053).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/spec/lora_spec.h"
 #include "workloads/spec/model_spec.h"
 
 namespace perfbench::spec {
@@ -22,7 +23,12 @@ enum class ParameterKind {
   unembedding,  // multiplies every token
   norm,
   bias,
+  adapter_a,  // [rank, in] beside a matmul; multiplies every token
+  adapter_b,  // [out, rank]
 };
+
+// Of which block a weight of kind matmul is a linear layer. A router, which chooses, is of none.
+enum class LinearOf { none, attention, feed_forward };
 
 struct ParameterSpec {
   std::string name;                 // "layers.3.query.weight"
@@ -30,6 +36,7 @@ struct ParameterSpec {
   std::string dims;                 // the legend's names of the shape, with axes: "heads*head_dim/tp d_model"
   ParameterKind kind = ParameterKind::matmul;
   std::int64_t layer = -1;  // -1: outside the layers
+  LinearOf linear = LinearOf::none;
 
   std::int64_t elements() const {
     std::int64_t n = 1;
@@ -44,6 +51,10 @@ std::vector<ParameterSpec> parameter_table(const ModelSpec& model);
 
 // Of one layer, in the order of use.
 std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t layer);
+// Beside those of one layer, in the same order: "layers.3.lora.query.a", then its b. What a product divides, its
+// adapter divides too: of a divided output b, of a divided input a, so that what a product leaves to be added over an
+// axis is all that its adapter leaves.
+std::vector<ParameterSpec> layer_adapters(const ModelSpec& model, const LoraSpec& lora, std::int64_t layer);
 // Outside the layers: embeddings, then final norm and unembedding. `parameter_table` has the layers between the two.
 std::vector<ParameterSpec> outer_parameters(const ModelSpec& model);
 
@@ -54,5 +65,7 @@ struct ParameterCounts {
   std::int64_t matmul_active = 0;
 };
 ParameterCounts count_parameters(const ModelSpec& model);
+// Elements of all adapters.
+std::int64_t count_adapters(const ModelSpec& model, const LoraSpec& lora);
 
 }  // namespace perfbench::spec

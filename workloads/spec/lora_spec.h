@@ -1,0 +1,39 @@
+// Adapters of low rank beside weights that stay as they are (Hu et al., "LoRA: Low-Rank Adaptation of Large Language
+// Models", arXiv:2106.09685): y = W x + alpha/rank * B A x, A [rank, in], B [out, rank]. Only A and B are trained.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::spec {
+
+// Whose linear layers have adapters. attention: query, key, value and out; mlp: gate, up and down.
+enum class LoraTargets { all, attention, mlp };
+template <>
+struct EnumNames<LoraTargets> {
+  static constexpr std::array kNames{std::pair{LoraTargets::all, "all"}, std::pair{LoraTargets::attention, "attention"},
+                                     std::pair{LoraTargets::mlp, "mlp"}};
+};
+
+// rank 0: no adapters.
+struct LoraSpec {
+  std::int64_t rank = 0;
+  // 0: that of rank. Pax has no alpha and adds B A to the weight as it is (praxis,
+  // contrib/gpu/scripts_gpu/lora_layers.py), which is a factor of 1.
+  double alpha = 0.0;
+  LoraTargets targets = LoraTargets::all;
+
+  constexpr bool used() const { return rank > 0; }
+  // Of B A x.
+  constexpr double factor() const { return alpha == 0.0 ? 1.0 : alpha / static_cast<double>(rank); }
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"rank", "rank of the adapters, 0 for none", 0, 1e5}, self.rank);
+    f(Field{"alpha", "their sum is multiplied by alpha/rank; 0: by 1", 0.0, 1e6}, self.alpha);
+    f(Field{"targets", "whose linear layers have them: all, attention or mlp"}, self.targets);
+  }
+};
+
+}  // namespace perfbench::spec

@@ -39,20 +39,20 @@ spec::SavePlace AttentionBlock::place_of(AttentionValue value) const {
   return rebuilt ? spec::SavePlace::remat : shared_.remat[saved_name(value)];
 }
 
-AttentionBlock::AttentionBlock(const LayerShared& shared, const UnitLayout& unit)
+AttentionBlock::AttentionBlock(const LayerShared& shared, const LayerUnits& units)
     : shared_(shared),
       model_(shared.run.model),
-      name_(unit.name),
+      name_(units.layer.name),
       dims_(attention_of_rank(shared.run)),
-      norm_(unit, "attention_norm"),
-      query_(unit, "query"),
-      key_(unit, "key"),
-      value_(unit, "value"),
-      out_(unit, "out"),
-      relative_bias_(unit.place_if_any("relative_bias")) {
+      norm_(units.layer, "attention_norm"),
+      query_(units, "query"),
+      key_(units, "key"),
+      value_(units, "value"),
+      out_(units, "out"),
+      relative_bias_(units.layer.place_if_any("relative_bias")) {
   if (model_.qk_norm != spec::QkNorm::none) {
-    query_norm_.emplace(unit, "query_norm");
-    key_norm_.emplace(unit, "key_norm");
+    query_norm_.emplace(units.layer, "query_norm");
+    key_norm_.emplace(units.layer, "key_norm");
   }
   const std::int64_t ranks = shared.tensor_parallel.ranks();
   if (model_.n_kv_heads % ranks == 0) return;
@@ -70,6 +70,11 @@ std::size_t AttentionBlock::parameters() const {
          out_.parameters() + (relative_bias_ ? 1 : 0);
 }
 
+std::size_t AttentionBlock::adapter_parameters() const {
+  return query_.adapter_parameters() + key_.adapter_parameters() + value_.adapter_parameters() +
+         out_.adapter_parameters();
+}
+
 void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const {
   for (const auto name : names) {
     saved.put_away(name, std::move(v[name]), place_of(name), shared_.context, name_);
@@ -77,14 +82,14 @@ void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Value
 }
 
 // All tokens of the normalised input, in the buffer.
-TensorView AttentionBlock::normalised(const GatheredUnit& weights, Values& v, TensorView buffer) const {
+TensorView AttentionBlock::normalised(const LayerWeights& weights, Values& v, TensorView buffer) const {
   const Context& context = shared_.context;
   const TensorView rows_RM = shared_.tensor_parallel.rows_of(buffer);
   if (v.has(V::statistics)) {
-    context.ops.norm_apply(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
+    context.ops.norm_apply(norm_forward_args(model_, weights.layer, norm_, rows_RM, v[V::statistics], v[V::input]));
   } else {
     v[V::statistics] = norm_statistics(context, model_, named("attention_statistics"), shared_.tensor_parallel.rows());
-    context.ops.norm_forward(norm_forward_args(model_, weights, norm_, rows_RM, v[V::statistics], v[V::input]));
+    context.ops.norm_forward(norm_forward_args(model_, weights.layer, norm_, rows_RM, v[V::statistics], v[V::input]));
   }
   return shared_.tensor_parallel.gather(buffer);
 }
@@ -99,7 +104,7 @@ void AttentionBlock::rotate(TensorView x, Direction direction) const {
 }
 
 // Every head is a row: [N, H*D] as [N*H, D].
-void AttentionBlock::normalise(const GatheredUnit& weights, Values& v, const NormedHeads& heads) const {
+void AttentionBlock::normalise(const LayerWeights& weights, Values& v, const NormedHeads& heads) const {
   if (!heads.norm || v.has(heads.after)) return;
   const Context& context = shared_.context;
   const TensorView before = v[heads.before];
@@ -109,7 +114,7 @@ void AttentionBlock::normalise(const GatheredUnit& weights, Values& v, const Nor
   if (!known) {
     v[heads.statistics] = norm_statistics(context, model_, named(heads.name) + "_statistics", rows[0]);
   }
-  const auto args = norm_forward_args(model_, weights, *heads.norm, v[heads.after].view().reshaped(rows),
+  const auto args = norm_forward_args(model_, weights.layer, *heads.norm, v[heads.after].view().reshaped(rows),
                                       v[heads.statistics], before.reshaped(rows));
   if (known) {
     context.ops.norm_apply(args);
@@ -119,13 +124,13 @@ void AttentionBlock::normalise(const GatheredUnit& weights, Values& v, const Nor
   rotate(v[heads.after], Direction::forward);
 }
 
-TensorView AttentionBlock::backward_heads(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+TensorView AttentionBlock::backward_heads(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                           const NormedHeads& heads, TensorView dy) const {
   if (!heads.norm) return dy;
   // What the norm made has been read for the last time: its buffer takes the gradient.
   const TensorView dx = v[heads.after];
   const Shape rows{dx.elements() / dims_.head_dim, dims_.head_dim};
-  norm_backward(shared_.context, model_, weights, gradients, *heads.norm,
+  norm_backward(shared_.context, model_, weights.layer, gradients.layer, *heads.norm,
                 {.dx = dx.reshaped(rows),
                  .dy = dy.reshaped(rows),
                  .x = v[heads.before].view().reshaped(rows),
@@ -134,15 +139,15 @@ TensorView AttentionBlock::backward_heads(const GatheredUnit& weights, const Gra
   return dx;
 }
 
-Tensor AttentionBlock::bias_by_distance(const GatheredUnit& weights) const {
+Tensor AttentionBlock::bias_by_distance(const LayerWeights& weights) const {
   if (!relative_bias_) return {};
   Tensor bias_HT = shared_.context.workspace_f32(named("relative_bias"), Shape{dims_.n_heads, dims_.seq_len});
   shared_.context.ops.relative_bias_forward(
-      {.bias_HT = bias_HT, .table_UH = weights.weight(*relative_bias_), .buckets_T = shared_.distance_buckets_T});
+      {.bias_HT = bias_HT, .table_UH = weights.layer.weight(*relative_bias_), .buckets_T = shared_.distance_buckets_T});
   return bias_HT;
 }
 
-void AttentionBlock::compute_projections(const GatheredUnit& weights, Values& v) const {
+void AttentionBlock::compute_projections(const LayerWeights& weights, Values& v) const {
   const V query = query_norm_ ? V::query_before : V::query;
   const V key = key_norm_ ? V::key_before : V::key;
   if (v.has(V::statistics) && v.has(query) && v.has(key) && v.has(V::value)) return;
@@ -160,7 +165,7 @@ void AttentionBlock::compute_projections(const GatheredUnit& weights, Values& v)
   project(V::value, "value", value_, dims_.n_kv_heads);
 }
 
-void AttentionBlock::compute(const GatheredUnit& weights, Values& v) const {
+void AttentionBlock::compute(const LayerWeights& weights, Values& v) const {
   compute_projections(weights, v);
   normalise(weights, v, queries());
   normalise(weights, v, keys());
@@ -188,7 +193,7 @@ void AttentionBlock::compute(const GatheredUnit& weights, Values& v) const {
                                  .kind = shared_.run.attention});
 }
 
-Tensor AttentionBlock::project(const GatheredUnit& weights, const Values& v) const {
+Tensor AttentionBlock::project(const LayerWeights& weights, const Values& v) const {
   const auto& tp = shared_.tensor_parallel;
   Tensor out_RM = shared_.context.activation(named("out_proj"), Shape{tp.rows(), model_.d_model});
   PartialSums sums(shared_.context, tp, named("out_parts"), out_RM);
@@ -197,7 +202,7 @@ Tensor AttentionBlock::project(const GatheredUnit& weights, const Values& v) con
   return out_RM;
 }
 
-void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+void AttentionBlock::backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                               TensorView dx_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
@@ -205,13 +210,14 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
   const Shape kv_shape = v[V::key].view().shape;
   Tensor gathered_dx;
   const TensorView dx_NM = tp.gather(dx_RM, gathered_dx, named("dout_proj"));
-  linear_backward_weight(context, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
+  Tensor dinner = linear_backward_weight(context, weights, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
   Tensor dquery = context.workspace(named("dquery"), query_shape);
   Tensor dkey = context.workspace(named("dkey"), kv_shape);
   Tensor dvalue = context.workspace(named("dvalue"), kv_shape);
   {
     Tensor dcontext = context.workspace(named("dcontext"), query_shape);
-    linear_backward_input(context, weights, out_, dcontext, dx_NM, Write::overwrite, kPart);
+    linear_backward_input(context, weights, out_, dcontext, dx_NM, dinner, Write::overwrite, kPart);
+    dinner.reset();
     gathered_dx.reset();
     Tensor dweights_BHTT;
     if (v.has(V::weights)) {
@@ -221,6 +227,7 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
     Tensor dbias_BHT;
     if (relative_bias_) {
       if (shared_.run.attention == spec::AttentionKind::flash) bias_HT = bias_by_distance(weights);
+      // Attention gives it with its other gradients, whether the table trains or not.
       dbias_BHT = context.workspace_f32(named("drelative_bias"), v[V::logsumexp].view().shape);
     }
     context.ops.attention_backward({.dquery = dquery,
@@ -238,11 +245,12 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
                                     .dweights_BHTT = dweights_BHTT,
                                     .dims = dims_,
                                     .kind = shared_.run.attention});
-    if (relative_bias_) {
-      context.ops.relative_bias_backward({.dtable_UH = gradients.gradient(*relative_bias_),
+    const TensorView dtable_UH = gradients.layer.gradient(relative_bias_);
+    if (dtable_UH.defined()) {
+      context.ops.relative_bias_backward({.dtable_UH = dtable_UH,
                                           .dbias_BHT = dbias_BHT,
                                           .buckets_T = shared_.distance_buckets_T,
-                                          .write = gradients.first_write()});
+                                          .write = gradients.layer.first_write()});
     }
   }
   rotate(dquery, Direction::backward);
@@ -252,27 +260,33 @@ void AttentionBlock::backward(const GatheredUnit& weights, const GradientTarget&
   backward_projections(weights, gradients, v, {dquery_before, dkey_before, dvalue}, dx_RM);
 }
 
-void AttentionBlock::backward_projections(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+void AttentionBlock::backward_projections(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                           const Projections& d, TensorView dx_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   Tensor buffer = tp.buffer(named("attention_norm"));
   const TensorView normed_NM = normalised(weights, v, buffer);
-  if (all_keys_ && gradients.first_write() == Write::overwrite) {
+  if (all_keys_) {
     zero_gradient(context, gradients, *all_keys_);
     zero_gradient(context, gradients, *all_values_);
   }
-  linear_backward_weight(context, gradients, query_, d.query, normed_NM, kPart);
-  linear_backward_weight(context, gradients, key_, d.key, normed_NM, kPart);
-  linear_backward_weight(context, gradients, value_, d.value, normed_NM, kPart);
+  const auto backward_weight = [&](const Linear& linear, TensorView dy) {
+    return linear_backward_weight(context, weights, gradients, linear, dy, normed_NM, kPart);
+  };
+  const Tensor dinner_query = backward_weight(query_, d.query);
+  const Tensor dinner_key = backward_weight(key_, d.key);
+  const Tensor dinner_value = backward_weight(value_, d.value);
   // The normalised input has been read for the last time: its rows take their gradient.
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dattention_norm"), dnormed_RM, buffer);
-  linear_backward_input(context, weights, query_, sums.tokens_NM(), d.query, Write::overwrite, kPart);
-  linear_backward_input(context, weights, key_, sums.tokens_NM(), d.key, Write::accumulate, kPart);
-  linear_backward_input(context, weights, value_, sums.tokens_NM(), d.value, Write::accumulate, kPart);
+  const auto backward_input = [&](const Linear& linear, TensorView dy, TensorView dinner, Write write) {
+    linear_backward_input(context, weights, linear, sums.tokens_NM(), dy, dinner, write, kPart);
+  };
+  backward_input(query_, d.query, dinner_query, Write::overwrite);
+  backward_input(key_, d.key, dinner_key, Write::accumulate);
+  backward_input(value_, d.value, dinner_value, Write::accumulate);
   sums.finish();
-  norm_backward(context, model_, weights, gradients, norm_,
+  norm_backward(context, model_, weights.layer, gradients.layer, norm_,
                 {.dx = dx_RM, .dy = dnormed_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);
 }
 

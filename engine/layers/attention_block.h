@@ -36,17 +36,18 @@ class AttentionBlock {
   using Values = BlockValues<AttentionValue>;
   using Saved = SavedValues<AttentionValue>;
 
-  AttentionBlock(const LayerShared& shared, const UnitLayout& unit);
+  AttentionBlock(const LayerShared& shared, const LayerUnits& units);
   std::size_t parameters() const;
+  std::size_t adapter_parameters() const;
 
   // Every value that is missing, in the order of the forward pass. The forward pass itself is this on values of which
   // only the input is there, so that what is computed again has the same bits.
-  void compute(const GatheredUnit& weights, Values& v) const;
+  void compute(const LayerWeights& weights, Values& v) const;
   // The output projection [R, M]: the input is still to be added.
-  Tensor project(const GatheredUnit& weights, const Values& v) const;
+  Tensor project(const LayerWeights& weights, const Values& v) const;
   void put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const;
   // dx_RM comes as the gradient by the residual sum and becomes the gradient by the block's input.
-  void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, TensorView dx_RM) const;
+  void backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dx_RM) const;
 
  private:
   using V = AttentionValue;
@@ -54,8 +55,8 @@ class AttentionBlock {
 
   static spec::Saved saved_name(AttentionValue value);
   spec::SavePlace place_of(AttentionValue value) const;
-  TensorView normalised(const GatheredUnit& weights, Values& v, TensorView buffer) const;
-  void compute_projections(const GatheredUnit& weights, Values& v) const;
+  TensorView normalised(const LayerWeights& weights, Values& v, TensorView buffer) const;
+  void compute_projections(const LayerWeights& weights, Values& v) const;
   void rotate(TensorView x, Direction direction) const;
   // Queries or keys, where their heads have a norm.
   struct NormedHeads {
@@ -67,19 +68,19 @@ class AttentionBlock {
   };
   NormedHeads queries() const { return {query_norm_, V::query_before, V::query_statistics, V::query, "query"}; }
   NormedHeads keys() const { return {key_norm_, V::key_before, V::key_statistics, V::key, "key"}; }
-  void normalise(const GatheredUnit& weights, Values& v, const NormedHeads& heads) const;
+  void normalise(const LayerWeights& weights, Values& v, const NormedHeads& heads) const;
   // The gradient by the projection, from the one by what the norm made of it.
-  TensorView backward_heads(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+  TensorView backward_heads(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                             const NormedHeads& heads, TensorView dy) const;
   // [H, T], or nothing: few enough numbers to be made again where they are needed.
-  Tensor bias_by_distance(const GatheredUnit& weights) const;
+  Tensor bias_by_distance(const LayerWeights& weights) const;
   // Gradients by what the projections give.
   struct Projections {
     TensorView query;
     TensorView key;
     TensorView value;
   };
-  void backward_projections(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+  void backward_projections(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                             const Projections& d, TensorView dx_RM) const;
   std::string named(const char* what) const { return name_ + "." + what; }
 

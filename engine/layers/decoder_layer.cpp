@@ -9,19 +9,24 @@ namespace perfbench::engine {
 namespace {
 
 // Dense or of experts, by the parameters that the unit has.
-std::unique_ptr<FeedForwardBlock> make_feed_forward(const LayerShared& shared, const UnitLayout& unit) {
-  if (unit.place_if_any("router.weight")) return std::make_unique<ExpertFeedForward>(shared, unit);
-  return std::make_unique<DenseFeedForward>(shared, unit);
+std::unique_ptr<FeedForwardBlock> make_feed_forward(const LayerShared& shared, const LayerUnits& units) {
+  if (units.layer.place_if_any("router.weight")) return std::make_unique<ExpertFeedForward>(shared, units);
+  return std::make_unique<DenseFeedForward>(shared, units);
 }
 
 }  // namespace
 
-DecoderLayer::DecoderLayer(const LayerShared& shared, const UnitLayout& unit)
-    : shared_(shared), name_(unit.name), attention_(shared, unit), feed_forward_(make_feed_forward(shared, unit)) {
-  unit.require_found(attention_.parameters() + feed_forward_->parameters());
+DecoderLayer::DecoderLayer(const LayerShared& shared, const LayerUnits& units)
+    : shared_(shared),
+      name_(units.layer.name),
+      attention_(shared, units),
+      feed_forward_(make_feed_forward(shared, units)) {
+  units.layer.require_found(attention_.parameters() + feed_forward_->parameters());
+  if (units.adapters == nullptr) return;
+  units.adapters->require_found(attention_.adapter_parameters() + feed_forward_->adapter_parameters());
 }
 
-Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_RM, LayerState& state) const {
+Tensor DecoderLayer::forward(const LayerWeights& weights, Tensor x_RM, LayerState& state) const {
   AttentionBlock::Values a;
   FeedForwardBlock::Values f;
   a[AttentionValue::input] = std::move(x_RM);
@@ -38,7 +43,7 @@ Tensor DecoderLayer::forward(const GatheredUnit& weights, Tensor x_RM, LayerStat
   return feed_forward_->finish(weights, f, std::move(product_NF), state.feed_forward);
 }
 
-Tensor DecoderLayer::backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_RM,
+Tensor DecoderLayer::backward(const LayerWeights& weights, const LayerGradients& gradients, Tensor dy_RM,
                               LayerState& state) const {
   AttentionBlock::Values a = state.attention.take();
   FeedForwardBlock::Values f = state.feed_forward.take();

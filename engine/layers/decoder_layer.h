@@ -28,18 +28,18 @@ struct LayerState {
 
 class DecoderLayer {
  public:
-  DecoderLayer(const LayerShared& shared, const UnitLayout& unit);
+  DecoderLayer(const LayerShared& shared, const LayerUnits& units);
 
   bool has_experts() const { return feed_forward_->has_experts(); }
   // y_RM from x_RM. What the policy keeps waits in `state`.
-  Tensor forward(const GatheredUnit& weights, Tensor x_RM, LayerState& state) const;
+  Tensor forward(const LayerWeights& weights, Tensor x_RM, LayerState& state) const;
   // Before the backward pass, while the layer behind this one computes: what was offloaded begins to come back.
   void begin_fetch(LayerState& state) const {
     state.attention.begin_fetch(shared_.context, name_);
     state.feed_forward.begin_fetch(shared_.context, name_);
   }
   // dx_RM from dy_RM (in its buffer); parameter gradients into `gradients`.
-  Tensor backward(const GatheredUnit& weights, const GradientTarget& gradients, Tensor dy_RM, LayerState& state) const;
+  Tensor backward(const LayerWeights& weights, const LayerGradients& gradients, Tensor dy_RM, LayerState& state) const;
 
  private:
   const LayerShared& shared_;

@@ -6,13 +6,17 @@
 
 namespace perfbench::engine {
 
-DenseFeedForward::DenseFeedForward(const LayerShared& shared, const UnitLayout& unit)
-    : FeedForwardBlock(shared, unit), up_(unit, "up"), down_(unit, "down") {
-  if (spec::is_gated(model_.activation)) gate_.emplace(unit, "gate");
+DenseFeedForward::DenseFeedForward(const LayerShared& shared, const LayerUnits& units)
+    : FeedForwardBlock(shared, units), up_(units, "up"), down_(units, "down") {
+  if (spec::is_gated(model_.activation)) gate_.emplace(units, "gate");
 }
 
 std::size_t DenseFeedForward::parameters() const {
   return norm_.parameters() + up_.parameters() + down_.parameters() + (gate_ ? gate_->parameters() : 0);
+}
+
+std::size_t DenseFeedForward::adapter_parameters() const {
+  return up_.adapter_parameters() + down_.adapter_parameters() + (gate_ ? gate_->adapter_parameters() : 0);
 }
 
 spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
@@ -33,7 +37,7 @@ spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
   return gate_ ? Saved::mlpwi_1 : Saved::mlpwi_0;
 }
 
-Tensor DenseFeedForward::compute(const GatheredUnit& weights, Values& v, Tensor normed) const {
+Tensor DenseFeedForward::compute(const LayerWeights& weights, Values& v, Tensor normed) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   const TensorView normed_NM = normed.defined() ? tp.gather(normed.view()) : TensorView{};
@@ -67,7 +71,7 @@ Tensor DenseFeedForward::activated(const Values& v, Tensor product_NF) const {
   return product_NF;
 }
 
-Tensor DenseFeedForward::finish(const GatheredUnit& weights, Values& v, Tensor product_NF, Saved& saved) const {
+Tensor DenseFeedForward::finish(const LayerWeights& weights, Values& v, Tensor product_NF, Saved& saved) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   put_away({V::statistics}, v, saved);
@@ -84,7 +88,7 @@ Tensor DenseFeedForward::finish(const GatheredUnit& weights, Values& v, Tensor p
   return y_RM;
 }
 
-void DenseFeedForward::backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                 Tensor product_NF, TensorView dy_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
@@ -94,12 +98,13 @@ void DenseFeedForward::backward(const GatheredUnit& weights, const GradientTarge
   {
     Tensor gathered_dy;
     const TensorView dy_NM = tp.gather(dy_RM, gathered_dy, named("dlayer_output"));
-    linear_backward_weight(context, gradients, down_, dy_NM, product_NF, kPart, bias_of(tp));
+    const Tensor dinner =
+        linear_backward_weight(context, weights, gradients, down_, dy_NM, product_NF, kPart, bias_of(tp));
     // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
     if (fuses_activation()) {
       linear_gelu_backward_input(context, weights, down_, product_NF, v[V::up], dy_NM, kPart);
     } else {
-      linear_backward_input(context, weights, down_, product_NF, dy_NM, Write::overwrite, kPart);
+      linear_backward_input(context, weights, down_, product_NF, dy_NM, dinner, Write::overwrite, kPart);
     }
   }
   if (fuses_activation()) {
@@ -113,19 +118,25 @@ void DenseFeedForward::backward(const GatheredUnit& weights, const GradientTarge
 }
 
 // `gate` and `up` hold the gradients by the projections.
-void DenseFeedForward::backward_up(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                    TensorView dy_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   const Tensor buffer = tp.buffer(named("mlp_norm"));
   const TensorView rows_RM = tp.rows_of(buffer);
   const TensorView normed_NM = normalise_again(weights, v, buffer);
-  if (gate_) linear_backward_weight(context, gradients, *gate_, v[V::gate], normed_NM, kPart);
-  linear_backward_weight(context, gradients, up_, v[V::up], normed_NM, kPart);
+  Tensor dinner_gate;
+  if (gate_) {
+    dinner_gate = linear_backward_weight(context, weights, gradients, *gate_, v[V::gate], normed_NM, kPart);
+  }
+  const Tensor dinner_up = linear_backward_weight(context, weights, gradients, up_, v[V::up], normed_NM, kPart);
   // The normalised input has been read for the last time: its rows take their gradient.
   PartialSums sums(context, tp, named("dmlp_norm"), rows_RM, buffer);
-  linear_backward_input(context, weights, up_, sums.tokens_NM(), v[V::up], Write::overwrite, kPart);
-  if (gate_) linear_backward_input(context, weights, *gate_, sums.tokens_NM(), v[V::gate], Write::accumulate, kPart);
+  linear_backward_input(context, weights, up_, sums.tokens_NM(), v[V::up], dinner_up, Write::overwrite, kPart);
+  if (gate_) {
+    linear_backward_input(context, weights, *gate_, sums.tokens_NM(), v[V::gate], dinner_gate, Write::accumulate,
+                          kPart);
+  }
   v[V::gate].reset();
   v[V::up].reset();
   sums.finish();

@@ -22,14 +22,14 @@ RoutingRule routing_rule(const spec::RunSpec& run) {
 
 }  // namespace
 
-ExpertFeedForward::ExpertFeedForward(const LayerShared& shared, const UnitLayout& unit)
-    : FeedForwardBlock(shared, unit),
+ExpertFeedForward::ExpertFeedForward(const LayerShared& shared, const LayerUnits& units)
+    : FeedForwardBlock(shared, units),
       moe_(model_.moe),
       rule_(routing_rule(shared.run)),
-      router_(unit, "router"),
-      up_(unit.place("experts.up.weight")),
-      down_(unit.place("experts.down.weight")) {
-  if (spec::is_gated(moe_.activation)) gate_ = unit.place("experts.gate.weight");
+      router_(units, "router"),
+      up_(units.layer.place("experts.up.weight")),
+      down_(units.layer.place("experts.down.weight")) {
+  if (spec::is_gated(moe_.activation)) gate_ = units.layer.place("experts.gate.weight");
 }
 
 std::size_t ExpertFeedForward::parameters() const {
@@ -62,7 +62,7 @@ spec::Saved ExpertFeedForward::saved_name(FeedForwardValue value) const {
 
 // Each rank along tp has its rows of the logits made, and all have the same ones then: ranks that chose other experts
 // for a token, for a last bit of a product, would add parts of different sums.
-void ExpertFeedForward::make_logits(const GatheredUnit& weights, Values& v, TensorView normed_RM) const {
+void ExpertFeedForward::make_logits(const LayerWeights& weights, Values& v, TensorView normed_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   v[V::logits] = context.activation_f32(named("router_logits"), {tp.ranks() * tp.rows(), moe_.n_experts});
@@ -74,7 +74,7 @@ void ExpertFeedForward::make_logits(const GatheredUnit& weights, Values& v, Tens
   tp.gather(v[V::logits].view());
 }
 
-void ExpertFeedForward::route(const GatheredUnit& weights, Values& v, TensorView normed_RM) const {
+void ExpertFeedForward::route(const LayerWeights& weights, Values& v, TensorView normed_RM) const {
   const Context& context = shared_.context;
   const std::int64_t tokens = shared_.tensor_parallel.tokens();
   const Shape of_choices{tokens, moe_.top_k};
@@ -140,40 +140,42 @@ ExpertProductArgs ExpertFeedForward::product_args(const Values& v) const {
           .counted_rows = rule_.dropless() ? v[V::rows].view().elements() : rule_.parts * rule_.part_rows};
 }
 
-void ExpertFeedForward::product(const GatheredUnit& weights, const Values& v, const ParameterPlace& weight,
+void ExpertFeedForward::product(const LayerWeights& weights, const Values& v, const ParameterPlace& weight,
                                 TensorView y, TensorView x) const {
   auto args = product_args(v);
   args.kind = ExpertProductArgs::Kind::forward;
   args.a = x;
-  args.b = weights.weight(weight);
+  args.b = weights.layer.weight(weight);
   args.c = y;
   shared_.context.ops.expert_product(args);
 }
 
-void ExpertFeedForward::backward_weight(const GradientTarget& gradients, const Values& v, const ParameterPlace& weight,
+void ExpertFeedForward::backward_weight(const LayerGradients& gradients, const Values& v, const ParameterPlace& weight,
                                         TensorView dy, TensorView x) const {
+  const TensorView dweight = gradients.layer.gradient(weight);
+  if (!dweight.defined()) return;
   auto args = product_args(v);
   args.kind = ExpertProductArgs::Kind::weight_gradient;
   args.a = dy;
   args.b = x;
-  args.c = gradients.gradient(weight);
-  args.write = gradients.first_write();
-  args.additions = gradients.additions();
+  args.c = dweight;
+  args.write = gradients.layer.first_write();
+  args.additions = gradients.layer.additions();
   shared_.context.ops.expert_product(args);
 }
 
-void ExpertFeedForward::backward_input(const GatheredUnit& weights, const Values& v, const ParameterPlace& weight,
+void ExpertFeedForward::backward_input(const LayerWeights& weights, const Values& v, const ParameterPlace& weight,
                                        TensorView dx, TensorView dy, Write write) const {
   auto args = product_args(v);
   args.kind = ExpertProductArgs::Kind::input_gradient;
   args.a = dy;
-  args.b = weights.weight(weight);
+  args.b = weights.layer.weight(weight);
   args.c = dx;
   args.write = write;
   shared_.context.ops.expert_product(args);
 }
 
-Tensor ExpertFeedForward::compute(const GatheredUnit& weights, Values& v, Tensor normed) const {
+Tensor ExpertFeedForward::compute(const LayerWeights& weights, Values& v, Tensor normed) const {
   if (!normed.defined()) return {};
   const auto& tp = shared_.tensor_parallel;
   if (!v.has(V::logits)) route(weights, v, tp.rows_of(normed));
@@ -197,13 +199,13 @@ Tensor ExpertFeedForward::activated(const Values& v) const {
   return product_QF;
 }
 
-Tensor ExpertFeedForward::made_by_experts(const GatheredUnit& weights, const Values& v, TensorView product_QF) const {
+Tensor ExpertFeedForward::made_by_experts(const LayerWeights& weights, const Values& v, TensorView product_QF) const {
   Tensor rows = shared_.context.activation(named("moe_mlpwo"), {rule_.parts * rule_.part_rows, model_.d_model});
   product(weights, v, down_, rows, product_QF);
   return rows;
 }
 
-Tensor ExpertFeedForward::finish(const GatheredUnit& weights, Values& v, Tensor, Saved& saved) const {
+Tensor ExpertFeedForward::finish(const LayerWeights& weights, Values& v, Tensor, Saved& saved) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   {
@@ -225,7 +227,7 @@ Tensor ExpertFeedForward::finish(const GatheredUnit& weights, Values& v, Tensor,
   return y_RM;
 }
 
-void ExpertFeedForward::backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, Tensor,
+void ExpertFeedForward::backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v, Tensor,
                                  TensorView dy_RM) const {
   const Context& context = shared_.context;
   Tensor product_QF = activated(v);
@@ -254,7 +256,7 @@ void ExpertFeedForward::backward(const GatheredUnit& weights, const GradientTarg
 }
 
 // `gate` and `up` hold the gradients by the projections.
-void ExpertFeedForward::backward_up(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+void ExpertFeedForward::backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                     TensorView dgates_NC, TensorView dy_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
@@ -269,7 +271,7 @@ void ExpertFeedForward::backward_up(const GatheredUnit& weights, const GradientT
                               .experts_NC = v[V::experts],
                               .balance_scale = tp.first() ? balance_weight : 0.0,
                               .rule = rule_});
-  linear_backward_weight(context, gradients, router_, dlogits_NE, normed_NM, kPart);
+  linear_backward_weight(context, weights, gradients, router_, dlogits_NE, normed_NM, kPart);
   Tensor rows_QM = sent(v, normed_NM, {}, "expert_inputs");
   if (gate_) backward_weight(gradients, v, *gate_, v[V::gate], rows_QM);
   backward_weight(gradients, v, up_, v[V::up], rows_QM);
@@ -282,7 +284,7 @@ void ExpertFeedForward::backward_up(const GatheredUnit& weights, const GradientT
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dmlp_norm"), dnormed_RM, buffer);
   context.ops.combine({.x_NM = sums.tokens_NM(), .rows_QM = rows_QM, .rows_NC = v[V::rows]});
-  linear_backward_input(context, weights, router_, sums.tokens_NM(), dlogits_NE, Write::accumulate, kPart);
+  linear_backward_input(context, weights, router_, sums.tokens_NM(), dlogits_NE, {}, Write::accumulate, kPart);
   sums.finish();
   backward_norm(weights, gradients, v, dnormed_RM, dy_RM);
 }

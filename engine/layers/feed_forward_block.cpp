@@ -4,8 +4,8 @@
 
 namespace perfbench::engine {
 
-FeedForwardBlock::FeedForwardBlock(const LayerShared& shared, const UnitLayout& unit)
-    : shared_(shared), model_(shared.run.model), name_(unit.name), norm_(unit, "mlp_norm") {}
+FeedForwardBlock::FeedForwardBlock(const LayerShared& shared, const LayerUnits& units)
+    : shared_(shared), model_(shared.run.model), name_(units.layer.name), norm_(units.layer, "mlp_norm") {}
 
 void FeedForwardBlock::put_away(std::initializer_list<FeedForwardValue> names, Values& v, Saved& saved) const {
   for (const auto name : names) {
@@ -13,7 +13,7 @@ void FeedForwardBlock::put_away(std::initializer_list<FeedForwardValue> names, V
   }
 }
 
-Tensor FeedForwardBlock::normalise(const GatheredUnit& weights, Values& v, TensorView missing_RM) const {
+Tensor FeedForwardBlock::normalise(const LayerWeights& weights, Values& v, TensorView missing_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   const TensorView input_RM = v[V::input];
@@ -25,7 +25,8 @@ Tensor FeedForwardBlock::normalise(const GatheredUnit& weights, Values& v, Tenso
   }
   Tensor normed = tp.buffer(named("mlp_norm"));
   if (!has_statistics) v[V::statistics] = norm_statistics(context, model_, named("mlp_statistics"), tp.rows());
-  NormForwardArgs args = norm_forward_args(model_, weights, norm_, tp.rows_of(normed), v[V::statistics], input_RM);
+  NormForwardArgs args =
+      norm_forward_args(model_, weights.layer, norm_, tp.rows_of(normed), v[V::statistics], input_RM);
   args.residual_NM = missing_RM;
   if (has_statistics) {
     context.ops.norm_apply(args);
@@ -35,16 +36,16 @@ Tensor FeedForwardBlock::normalise(const GatheredUnit& weights, Values& v, Tenso
   return normed;
 }
 
-TensorView FeedForwardBlock::normalise_again(const GatheredUnit& weights, const Values& v, TensorView buffer) const {
+TensorView FeedForwardBlock::normalise_again(const LayerWeights& weights, const Values& v, TensorView buffer) const {
   const auto& tp = shared_.tensor_parallel;
   shared_.context.ops.norm_apply(
-      norm_forward_args(model_, weights, norm_, tp.rows_of(buffer), v[V::statistics], v[V::input]));
+      norm_forward_args(model_, weights.layer, norm_, tp.rows_of(buffer), v[V::statistics], v[V::input]));
   return tp.gather(buffer);
 }
 
-void FeedForwardBlock::backward_norm(const GatheredUnit& weights, const GradientTarget& gradients, Values& v,
+void FeedForwardBlock::backward_norm(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                      TensorView dnormed_RM, TensorView dy_RM) const {
-  norm_backward(shared_.context, model_, weights, gradients, norm_,
+  norm_backward(shared_.context, model_, weights.layer, gradients.layer, norm_,
                 {.dx = dy_RM, .dy = dnormed_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);
   v[V::input].reset();
   v[V::statistics].reset();

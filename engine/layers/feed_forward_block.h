@@ -38,25 +38,26 @@ class FeedForwardBlock {
   FeedForwardBlock& operator=(const FeedForwardBlock&) = delete;
 
   virtual std::size_t parameters() const = 0;
+  virtual std::size_t adapter_parameters() const = 0;
   virtual bool has_experts() const = 0;
 
   // The normalised input of all tokens, in a buffer of TensorParallel; nothing where everything that reads it is there.
   // `missing_RM` is added to the input first; undefined where that is whole.
-  Tensor normalise(const GatheredUnit& weights, Values& v, TensorView missing_RM) const;
+  Tensor normalise(const LayerWeights& weights, Values& v, TensorView missing_RM) const;
   // Every value that is missing but the output, in the order of the forward pass. The activated product where it came
   // with its projection, else nothing.
-  virtual Tensor compute(const GatheredUnit& weights, Values& v, Tensor normed) const = 0;
+  virtual Tensor compute(const LayerWeights& weights, Values& v, Tensor normed) const = 0;
   // What the block makes of the input, and the input [R, M]. Puts away what it has read.
-  virtual Tensor finish(const GatheredUnit& weights, Values& v, Tensor product, Saved& saved) const = 0;
+  virtual Tensor finish(const LayerWeights& weights, Values& v, Tensor product, Saved& saved) const = 0;
   // dy_RM becomes the gradient by the input. `product` as from compute.
-  virtual void backward(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, Tensor product,
+  virtual void backward(const LayerWeights& weights, const LayerGradients& gradients, Values& v, Tensor product,
                         TensorView dy_RM) const = 0;
 
  protected:
   using V = FeedForwardValue;
   static constexpr auto kPart = FlopPart::feed_forward;
 
-  FeedForwardBlock(const LayerShared& shared, const UnitLayout& unit);
+  FeedForwardBlock(const LayerShared& shared, const LayerUnits& units);
 
   // Whether everything is there that is made of the normalised input.
   virtual bool has_projections(const Values& v) const = 0;
@@ -64,9 +65,9 @@ class FeedForwardBlock {
 
   void put_away(std::initializer_list<FeedForwardValue> names, Values& v, Saved& saved) const;
   // All tokens of the normalised input once more, in the buffer, of which only this rank's rows are written here.
-  TensorView normalise_again(const GatheredUnit& weights, const Values& v, TensorView buffer) const;
+  TensorView normalise_again(const LayerWeights& weights, const Values& v, TensorView buffer) const;
   // From the gradient by this rank's rows of the normalised input; adds to dy_RM. Drops the input.
-  void backward_norm(const GatheredUnit& weights, const GradientTarget& gradients, Values& v, TensorView dnormed_RM,
+  void backward_norm(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dnormed_RM,
                      TensorView dy_RM) const;
   std::string named(const char* what) const { return name_ + "." + what; }
 

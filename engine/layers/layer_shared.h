@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/layers/linear.h"
+#include "engine/layers/recompute_pass.h"
 #include "engine/layers/tensor_parallel.h"
 #include "workloads/spec/remat_policy.h"
 #include "workloads/spec/run_spec.h"
@@ -30,17 +31,5 @@ struct LayerShared {
 inline Bias bias_of(const TensorParallel& ranks) {
   return ranks.first() ? Bias::here : Bias::elsewhere;
 }
-
-// Marks what is computed again for the backward pass.
-class RecomputePass {
- public:
-  explicit RecomputePass(Ops& ops) : ops_(ops) { ops_.set_pass(Pass::recompute); }
-  ~RecomputePass() { ops_.set_pass(Pass::first); }
-  RecomputePass(const RecomputePass&) = delete;
-  RecomputePass& operator=(const RecomputePass&) = delete;
-
- private:
-  Ops& ops_;
-};
 
 }  // namespace perfbench::engine

@@ -73,13 +73,15 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
     cross_entropy(args, logits_CV, args.targets_N.slice(first, Shape{rows}), losses_C);
     context.ops.sum(args.loss_sum, losses_C, Write::accumulate);
     PhaseClock::Scope backward(context.clock, Phase::backward);
-    context.ops.matmul({.a = logits_CV,
-                        .b = normed_CM,
-                        .c = dweight_VM,
-                        .transpose_a = Transpose::yes,
-                        .write = write,
-                        .additions = additions,
-                        .part = FlopPart::unembedding});
+    if (dweight_VM.defined()) {
+      context.ops.matmul({.a = logits_CV,
+                          .b = normed_CM,
+                          .c = dweight_VM,
+                          .transpose_a = Transpose::yes,
+                          .write = write,
+                          .additions = additions,
+                          .part = FlopPart::unembedding});
+    }
     write = Write::accumulate;
     additions = Additions::none;
     // The chunk of the norm's output has been read for the last time: its rows take their gradient.

@@ -16,7 +16,7 @@ struct LossHeadArgs {
   const Norm& final_norm;
   const GatheredUnit& unembedding;  // holds unembedding_VM
   ParameterPlace unembedding_VM;
-  const GradientTarget& head_gradients;
+  const GradientTarget& head_gradients;  // of frozen weights: none is computed
   const GradientTarget& unembedding_gradients;
   TensorView x_RM;                  // the last layer's output
   TensorView targets_N;             // i32

@@ -84,7 +84,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
     chunks_.push_back({.part = part});
     Chunk& chunk = chunks_.back();
     for (std::int64_t i = part.first_layer; i <= chunk.last_layer(); ++i) {
-      chunk.layers.emplace_back(shared_, store.unit(store.layer(i)).layout);
+      chunk.layers.emplace_back(shared_, units_of(i));
     }
   }
 }
@@ -127,7 +127,7 @@ Tensor Decoder::backward(std::size_t index, const Microbatch& batch, Tensor dy_R
   if (chunk.part.has_head) dy_RM = std::move(state.dx_RM);
   Tensor dx_RM = layers_backward(chunk, std::move(dy_RM), state);
   if (!chunk.part.embeds) return dx_RM;
-  embed_backward(batch, dx_RM);
+  if (store_.unit(store_.embedding()).layout.trains) embed_backward(batch, dx_RM);
   return {};
 }
 
@@ -139,8 +139,29 @@ void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& bo
   }
 }
 
-GatheredUnit Decoder::take(GatheredUnit& ahead, std::size_t unit) {
-  return ahead.submitted() ? std::exchange(ahead, GatheredUnit()) : gatherer_.gather(unit);
+LayerUnits Decoder::units_of(std::int64_t layer) const {
+  const auto adapters = store_.adapters(layer);
+  return {.layer = store_.unit(store_.layer(layer)).layout,
+          .adapters = adapters ? &store_.unit(*adapters).layout : nullptr,
+          .adapter_factor = static_cast<float>(run_.lora.factor())};
+}
+
+LayerWeights Decoder::gather_layer(std::int64_t layer) {
+  LayerWeights weights;
+  weights.layer = gatherer_.gather(store_.layer(layer));
+  if (const auto adapters = store_.adapters(layer)) weights.adapters = gatherer_.gather(*adapters);
+  return weights;
+}
+
+LayerWeights Decoder::take(LayerWeights& ahead, std::int64_t layer) {
+  return ahead.submitted() ? std::exchange(ahead, LayerWeights()) : gather_layer(layer);
+}
+
+LayerGradients Decoder::open_gradients(std::int64_t layer) {
+  LayerGradients gradients;
+  gradients.layer = gatherer_.open_gradient(store_.layer(layer));
+  if (const auto adapters = store_.adapters(layer)) gradients.adapters = gatherer_.open_gradient(*adapters);
+  return gradients;
 }
 
 Decoder::HeadWeights Decoder::gather_head() {
@@ -152,7 +173,7 @@ Decoder::HeadWeights Decoder::gather_head() {
 
 void Decoder::gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead) {
   if (i < chunk.last_layer()) {
-    ahead.layer = gatherer_.gather(store_.layer(i + 1));
+    ahead.layer = gather_layer(i + 1);
   } else if (chunk.part.has_head) {
     ahead.head = gather_head();
   }
@@ -164,7 +185,7 @@ Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead)
   const auto& tp = shared_.tensor_parallel;
   GatheredUnit weights = gatherer_.gather(store_.embedding());
   Tensor x_RM = stream(0, "layer_input");  // stays longer than the weights, so it lies below those of the layers
-  if (prefetches()) ahead.layer = gatherer_.gather(store_.layer(chunk.part.first_layer));
+  if (prefetches()) ahead.layer = gather_layer(chunk.part.first_layer);
   weights.wait(context_.clock);
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
   context_.ops.embedding_forward({.x_NM = sums.tokens_NM(),
@@ -183,7 +204,7 @@ Tensor Decoder::layers_forward(Chunk& chunk, const Microbatch& batch, Tensor x_R
   const std::int64_t last = chunk.last_layer();
   for (std::int64_t i = first; i <= last; ++i) {
     const RangeSpan range = range_of(store_.layer(i));
-    GatheredUnit weights = take(ahead.layer, store_.layer(i));
+    LayerWeights weights = take(ahead.layer, i);
     if (prefetches()) gather_after(chunk, i, ahead);
     weights.wait(context_.clock);
     auto& recorded = chunk.recorded_like(chunk.layer(i));
@@ -192,9 +213,9 @@ Tensor Decoder::layers_forward(Chunk& chunk, const Microbatch& batch, Tensor x_R
       if (records_layers()) chunk.state(i, state).finish_offload();
     });
     if (i == last && chunk.part.has_head && prefetches() && !batch.scored()) {
-      state.last_layer = std::exchange(weights, GatheredUnit());
+      state.last_layer = std::exchange(weights, LayerWeights());
     }
-    weights = GatheredUnit();
+    weights = LayerWeights();
     if (i > first) chunk.state(i - 1, state).finish_offload();
   }
   chunk.state(last, state).finish_offload();
@@ -258,20 +279,21 @@ Tensor Decoder::loss(const Microbatch& batch, const Tensor& x_RM, HeadWeights we
 Tensor Decoder::layers_backward(Chunk& chunk, Tensor dx_RM, State& state) {
   const std::int64_t first = chunk.part.first_layer;
   const std::int64_t last = chunk.last_layer();
-  GatheredUnit next = take(state.last_layer, store_.layer(last));
+  LayerWeights next = take(state.last_layer, last);
   chunk.layer(last).begin_fetch(chunk.state(last, state));
   for (std::int64_t i = last; i >= first; --i) {
     const RangeSpan range = range_of(store_.layer(i));
-    GatheredUnit weights = take(next, store_.layer(i));
-    if (i > first && prefetches()) next = gatherer_.gather(store_.layer(i - 1));
+    LayerWeights weights = take(next, i);
+    if (i > first && prefetches()) next = gather_layer(i - 1);
     weights.wait(context_.clock);
-    GradientTarget gradients = gatherer_.open_gradient(store_.layer(i));
+    LayerGradients gradients = open_gradients(i);
     if (i > first) chunk.layer(i - 1).begin_fetch(chunk.state(i - 1, state));
     chunk.state(i, state).finish_fetch();
     run_layer(chunk.recorded_like(chunk.layer(i)).backward,
               [&] { dx_RM = chunk.layer(i).backward(weights, gradients, std::move(dx_RM), chunk.state(i, state)); });
-    weights = GatheredUnit();
-    gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
+    weights = LayerWeights();
+    gatherer_.close_gradient(std::move(gradients.layer), UnitGatherer::Contribution::final_one);
+    gatherer_.close_gradient(std::move(gradients.adapters), UnitGatherer::Contribution::final_one);
   }
   return dx_RM;
 }

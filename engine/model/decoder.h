@@ -35,7 +35,7 @@ class Decoder {
     std::vector<LayerState> layers;
     Tensor dx_RM;  // from the loss
     // The way back begins with the layer that the way forward ended with: gathered once, it costs its memory meanwhile.
-    GatheredUnit last_layer;
+    LayerWeights last_layer;
   };
   // `chunk` counts from 0 among this rank's. Of several chunks and microbatches each has a state.
   std::size_t chunks() const { return chunks_.size(); }
@@ -93,7 +93,7 @@ class Decoder {
   };
   // What was submitted before its turn on the way forward.
   struct Ahead {
-    GatheredUnit layer;
+    LayerWeights layer;
     HeadWeights head;
   };
 
@@ -108,8 +108,11 @@ class Decoder {
   Tensor layers_backward(Chunk& chunk, Tensor dx_RM, State& state);
   void embed_backward(const Microbatch& batch, const Tensor& dx_RM);
   Tensor stream(std::int64_t layer, const char* name) const;
-  // A unit that was submitted before its turn, or is submitted now.
-  GatheredUnit take(GatheredUnit& ahead, std::size_t unit);
+  LayerUnits units_of(std::int64_t layer) const;
+  LayerWeights gather_layer(std::int64_t layer);
+  // A layer that was submitted before its turn, or is submitted now.
+  LayerWeights take(LayerWeights& ahead, std::int64_t layer);
+  LayerGradients open_gradients(std::int64_t layer);
   HeadWeights gather_head();
   // What has layer i's computation beside it on the way forward.
   void gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead);

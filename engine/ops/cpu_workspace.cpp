@@ -12,12 +12,28 @@ struct Products {
   std::int64_t rows = 0;
   std::int64_t width = 0;
   DType bias = DType::f32;  // f32 where there is none
+  bool trains = true;       // the weight, which then has a gradient
 };
 
 std::int64_t floats_of_products(const Products& of, std::int64_t d_model, DType operands) {
   const auto floats = [&](const ProductDims& dims, DType bias) { return floats_of<MatmulParts>(dims, operands, bias); };
   return std::max({floats({of.rows, of.width, d_model}, of.bias), floats({of.rows, d_model, of.width}, of.bias),
-                   floats({of.width, d_model, of.rows}, DType::f32)});
+                   of.trains ? floats({of.width, d_model, of.rows}, DType::f32) : 0});
+}
+
+// Of adapters' inner values, which stand between both sides of a linear layer.
+std::int64_t floats_of_adapters(const spec::RunSpec& run, const Products& attention, const Products& feed_forward,
+                                DType operands) {
+  if (!run.lora.used()) return 0;
+  const Products inner{attention.rows, run.lora.rank};
+  std::int64_t most = floats_of_products(inner, run.model.d_model, operands);
+  if (run.lora.targets != spec::LoraTargets::mlp) {
+    most = std::max(most, floats_of_products(inner, attention.width, operands));
+  }
+  if (run.lora.targets != spec::LoraTargets::attention) {
+    most = std::max(most, floats_of_products(inner, feed_forward.width, operands));
+  }
+  return most;
 }
 
 }  // namespace
@@ -28,10 +44,11 @@ std::int64_t bytes(const spec::RunSpec& run) {
   const DType bias = model.bias == spec::BiasKind::none ? DType::f32 : dtype;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();
+  const bool trains = !run.lora.used();
   // Key and value are no wider than query.
-  const Products attention{tokens, model.n_heads / ranks * model.head_dim, bias};
-  const Products feed_forward{tokens, divide_up(model.d_ff, ranks), bias};
-  const Products head{std::min(run.loss_chunk_tokens, tokens), divide_up(model.vocab_size, ranks)};
+  const Products attention{tokens, model.n_heads / ranks * model.head_dim, bias, trains};
+  const Products feed_forward{tokens, divide_up(model.d_ff, ranks), bias, trains};
+  const Products head{std::min(run.loss_chunk_tokens, tokens), divide_up(model.vocab_size, ranks), DType::f32, trains};
   std::int64_t most = std::max(floats_of<NormForwardParts>(model.d_model, dtype),
                                floats_of<NormBackwardParts>(divide_up(tokens, ranks), model.d_model, dtype));
   if (model.qk_norm != spec::QkNorm::none) {  // a head is a row
@@ -42,9 +59,10 @@ std::int64_t bytes(const spec::RunSpec& run) {
   for (const auto& products : {attention, feed_forward, head}) {
     most = std::max(most, floats_of_products(products, model.d_model, dtype));
   }
+  most = std::max(most, floats_of_adapters(run, attention, feed_forward, dtype));
   if (model.moe.n_experts > 0) {
-    const Products experts{spec::most_rows_of_expert(run), divide_up(model.moe.d_ff, ranks)};
-    const Products router{tokens, model.moe.n_experts};
+    const Products experts{spec::most_rows_of_expert(run), divide_up(model.moe.d_ff, ranks), DType::f32, trains};
+    const Products router{tokens, model.moe.n_experts, DType::f32, trains};
     most = std::max({most, floats_of_products(experts, model.d_model, dtype),
                      floats_of_products(router, model.d_model, dtype),
                      floats_of<RouteParts>(run.microbatch(), model.moe.n_experts)});

@@ -30,8 +30,8 @@ void AdamwOptimizer::sum_squares(ParameterStore& store) {
   const Mesh& mesh = context_.collectives.mesh();
   std::vector<TensorView> gradients;
   for (std::size_t i = 0; i < store.units().size(); ++i) {
-    if (!store.belongs_here(i)) continue;
     const auto& unit = store.unit(i);
+    if (!unit.layout.trains || !store.belongs_here(i)) continue;
     const std::int64_t shard_first = store.first_element(unit.layout);
     for (const auto& range : unit.layout.replica_ranges(shard_first, unit.layout.shard_elements)) {
       if (mesh.index(range.replicas) != 0) continue;
@@ -54,7 +54,9 @@ void AdamwOptimizer::update(ParameterStore& store) {
   const auto scale_at = static_cast<std::int64_t>(index(AdamwFactor::gradient_scale));
   context_.ops.clip_scale(factors_.view().slice(scale_at, Shape{1}), square_sum_, spec_.clip_norm);
   std::vector<AdamwTensor> tensors;
-  for (const auto& unit : store.units()) append_tensors(store, unit, tensors);
+  for (const auto& unit : store.units()) {
+    if (unit.layout.trains) append_tensors(store, unit, tensors);
+  }
   context_.ops.adamw(
       {.tensors = tensors, .factors = factors_, .beta1 = spec_.beta1, .beta2 = spec_.beta2, .eps = spec_.eps});
 }

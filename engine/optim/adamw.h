@@ -1,4 +1,4 @@
-// One optimizer step over all units: global gradient norm, clipping, AdamW.
+// One optimizer step over all units that train: global gradient norm, clipping, AdamW.
 #pragma once
 
 #include <cstdint>

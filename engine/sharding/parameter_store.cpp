@@ -14,46 +14,87 @@ Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, Me
   return Tensor(memory, {layout.name + "." + what, scope, dtype, Shape{layout.shard_elements}});
 }
 
+UnitState unit_state(const Context& context, UnitLayout layout, bool bf16_weights) {
+  UnitState unit;
+  unit.weight =
+      persistent(context.memory, layout, "weight", MemoryScope::weights, layout.trains ? DType::f32 : context.compute);
+  if (layout.trains) {
+    if (bf16_weights) {
+      unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
+    }
+    unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
+    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
+    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
+  }
+  unit.layout = std::move(layout);
+  return unit;
+}
+
+// As a mean and a deviation from it.
+void set_distribution(Ops::NormalArgs& draws, const spec::ParameterSpec& parameter, const InitRule& init) {
+  const bool scale = parameter.kind == spec::ParameterKind::norm && parameter.name.ends_with(".weight");
+  const bool constant = parameter.shape.size() < 2 || parameter.kind == spec::ParameterKind::adapter_b;
+  draws.mean = scale ? 1.0 : 0.0;
+  draws.std = constant ? init.constants_std : init.matrix_std;
+}
+
+// Draws are f32: those of a weight of another type are rounded, so many at a time.
+constexpr std::int64_t kRoundedAtOnce = std::int64_t{1} << 22;
+
+void draw(const Context& context, Ops::NormalArgs draws) {
+  const TensorView weight = draws.out;
+  if (weight.dtype == DType::f32) {
+    context.ops.fill_normal(draws);
+    return;
+  }
+  const std::int64_t elements = weight.elements();
+  const Tensor drawn = context.workspace_f32("initial_weights", Shape{std::min(elements, kRoundedAtOnce)});
+  for (std::int64_t first = 0; first < elements; first += kRoundedAtOnce) {
+    const Shape piece{std::min(kRoundedAtOnce, elements - first)};
+    draws.out = drawn.view().slice(0, piece);
+    context.ops.fill_normal(draws);
+    context.ops.copy(weight.slice(first, piece), draws.out);
+    draws.skip += piece.elements();
+  }
+}
+
 }  // namespace
 
 ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run, const InitRule& init,
                                bool bf16_weights)
-    : shard_(context.collectives.mesh().index(Axis::fsdp)),
+    : layers_(static_cast<std::size_t>(run.model.layers)),
+      shard_(context.collectives.mesh().index(Axis::fsdp)),
       chunks_(chunks_of_stage(run, stage_of_rank(context.collectives.mesh()))) {
   const bool first = chunks_.front().embeds;
   const bool last = chunks_.back().has_head;
   // Around the ring of stages the ends are neighbours.
   if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
   const auto here = units_of_stage(run);
-  for (auto& layout : unit_layouts(run.model, context.collectives.mesh())) {
+  for (auto& layout : unit_layouts(run.model, context.collectives.mesh(), run.lora)) {
     if (!here[places_.size()]) {
       places_.push_back(std::nullopt);
       continue;
     }
     places_.push_back(units_.size());
-    UnitState unit;
-    unit.weight = persistent(context.memory, layout, "weight", MemoryScope::weights);
-    if (bf16_weights) {
-      unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
-    }
-    if (run.trains()) {
-      unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
-      unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
-      unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
-    }
-    unit.layout = std::move(layout);
+    // Nothing trains in a run that only evaluates.
+    layout.trains = layout.trains && run.trains();
+    UnitState unit = unit_state(context, std::move(layout), bf16_weights);
     initialise(context, unit, init);
     units_.push_back(std::move(unit));
   }
 }
 
 std::vector<bool> ParameterStore::units_of_stage(const spec::RunSpec& run) const {
-  std::vector<bool> here(static_cast<std::size_t>(run.model.layers) + 2);
+  std::vector<bool> here(head_of_model() + 1 + (run.lora.used() ? layers_ : 0));
   for (const auto& chunk : chunks_) {
-    for (std::int64_t i = 0; i < chunk.layers; ++i) here[static_cast<std::size_t>(chunk.first_layer + i) + 1] = true;
+    for (std::int64_t i = 0; i < chunk.layers; ++i) {
+      const auto layer = static_cast<std::size_t>(chunk.first_layer + i);
+      here[layer + 1] = true;
+      if (run.lora.used()) here[head_of_model() + 1 + layer] = true;
+    }
   }
   here.front() = chunks_.front().embeds || other_embedding_;
-  here.back() = chunks_.back().has_head;
+  here[head_of_model()] = chunks_.back().has_head;
   return here;
 }
 
@@ -72,17 +113,15 @@ void ParameterStore::initialise(const Context& context, UnitState& unit, const I
     const std::int64_t begin = std::max(shard_first, p.offset);
     const std::int64_t end = std::min(shard_end, p.offset + p.slice.elements());
     if (begin >= end) continue;
-    const bool matrix = p.spec.shape.size() >= 2;
-    const bool scale = p.spec.kind == spec::ParameterKind::norm && p.spec.name.ends_with(".weight");
-    context.ops.fill_normal({.out = unit.weight.view().slice(begin - shard_first, Shape{end - begin}),
-                             .seed = init.seed,
-                             .stream = p.spec.name,
-                             .first_index = p.slice.first,
-                             .skip = begin - p.offset,
-                             .run = p.slice.run,
-                             .stride = p.slice.stride,
-                             .mean = scale ? 1.0 : 0.0,
-                             .std = matrix ? init.matrix_std : init.norm_and_bias_std});
+    Ops::NormalArgs draws{.out = unit.weight.view().slice(begin - shard_first, Shape{end - begin}),
+                          .seed = init.seed,
+                          .stream = p.spec.name,
+                          .first_index = p.slice.first,
+                          .skip = begin - p.offset,
+                          .run = p.slice.run,
+                          .stride = p.slice.stride};
+    set_distribution(draws, p.spec, init);
+    draw(context, draws);
   }
   if (unit.bf16_weight.defined()) context.ops.copy(unit.bf16_weight, unit.weight);
 }

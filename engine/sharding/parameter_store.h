@@ -1,5 +1,5 @@
-// What a rank keeps of the model for the whole run: of every unit of its stage the shard of its weights, gradients and
-// optimizer states, and how they begin.
+// What a rank keeps of the model for the whole run: of every unit of its stage the shard of its weights, of those that
+// train gradients and optimizer states too, and how they begin.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@
 
 namespace perfbench::engine {
 
-// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight. Of a run that does not train
-// there are weights alone.
+// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight. A frozen unit, as all are of a
+// run that evaluates, has its weight alone: no update needs it in f32, so it is kept in the type of products, rounded
+// once to nearest even.
 struct UnitState {
   UnitLayout layout;
   Tensor weight;
@@ -25,17 +26,18 @@ struct UnitState {
   Tensor second_moment;
 };
 
-// How parameters begin: matrices and embeddings normal(0, init_std), norm weights 1, biases 0.
-// `norm_and_bias_std` spreads the last two: tests use it so that no gradient is trivially right.
+// How parameters begin: matrices and embeddings normal(0, init_std), norm weights 1, biases 0; of adapters a as the
+// matrices (as Pax's: praxis, contrib/gpu/scripts_gpu/lora_layers.py), b at 0.
+// `constants_std` spreads what begins as a constant: tests use it so that no gradient is trivially right.
 struct InitRule {
   std::uint64_t seed = 0;
   double matrix_std = 0.02;
-  double norm_and_bias_std = 0.0;
+  double constants_std = 0.0;
 };
 
 class ParameterStore {
  public:
-  // bf16_weights: a copy of the weights in bf16 is kept beside them.
+  // bf16_weights: a copy of the weights in bf16 is kept beside those that train.
   ParameterStore(const Context& context, const spec::RunSpec& run, const InitRule& init, bool bf16_weights);
 
   // Of this rank's stage.
@@ -45,9 +47,14 @@ class ParameterStore {
   // Throw LogicFault for a unit of another stage.
   std::size_t embedding() const { return at(0); }
   std::size_t layer(std::int64_t layer) const { return at(static_cast<std::size_t>(layer) + 1); }
-  std::size_t head() const { return at(places_.size() - 1); }
+  std::size_t head() const { return at(head_of_model()); }
+  // Nothing in a run that trains the model itself.
+  std::optional<std::size_t> adapters(std::int64_t layer) const {
+    const std::size_t unit = head_of_model() + 1 + static_cast<std::size_t>(layer);
+    return unit < places_.size() ? std::optional(at(unit)) : std::nullopt;
+  }
   bool has_embedding() const { return places_.front().has_value(); }
-  bool has_head() const { return places_.back().has_value(); }
+  bool has_head() const { return places_[head_of_model()].has_value(); }
   // A tied embedding is looked up by the first stage and multiplies in the last: where those are two, each has it, with
   // its own part of the gradient. From this one, where the other is; nothing where there is no other.
   std::optional<Heading> other_embedding() const { return other_embedding_; }
@@ -60,8 +67,10 @@ class ParameterStore {
   // Whether this stage has each of the model's units, in their order.
   std::vector<bool> units_of_stage(const spec::RunSpec& run) const;
   std::size_t at(std::size_t unit_of_model) const;
+  std::size_t head_of_model() const { return layers_ + 1; }
   void initialise(const Context& context, UnitState& unit, const InitRule& init) const;
 
+  std::size_t layers_;  // of the model
   std::int64_t shard_;  // this rank's index along fsdp
   std::vector<ModelChunk> chunks_;
   std::optional<Heading> other_embedding_;

@@ -96,7 +96,7 @@ std::vector<ReplicaRange> UnitLayout::replica_ranges(std::int64_t first, std::in
                                      [](const UnitParameter& p) { return p.slice.replicas; });
 }
 
-std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh) {
+std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora) {
   std::vector<spec::ParameterSpec> embedding;
   std::vector<spec::ParameterSpec> head;
   for (auto& parameter : spec::outer_parameters(model)) {
@@ -110,6 +110,12 @@ std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& m
     units.push_back(lay_out("layers." + std::to_string(layer), spec::layer_parameters(model, layer), model, mesh));
   }
   units.push_back(lay_out("head", head, model, mesh));
+  if (!lora.used()) return units;
+  for (auto& unit : units) unit.trains = false;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    units.push_back(
+        lay_out("layers." + std::to_string(layer) + ".lora", spec::layer_adapters(model, lora, layer), model, mesh));
+  }
   return units;
 }
 

@@ -1,4 +1,5 @@
-// A unit is what fully sharded data parallelism gathers at once: the embeddings, one layer, or the head. This rank's
+// A unit is what fully sharded data parallelism gathers at once: the embeddings, one layer, the head, or, in a run that
+// trains adapters (workloads/spec/lora_spec.h), those of one layer; the model's own units are frozen then. This rank's
 // slices of its parameters (over tp and ep) lie one behind the other in one flat buffer "U", which is cut into equal
 // shards over the fsdp axis ("U/fsdp"); a parameter may straddle two shards.
 #pragma once
@@ -39,10 +40,11 @@ struct ReplicaRange {
 };
 
 struct UnitLayout {
-  std::string name;  // "embedding", "layers.3", "head"
+  std::string name;  // "embedding", "layers.3", "head", "layers.3.lora"
   std::vector<UnitParameter> parameters;
   std::int64_t elements = 0;        // with the padding that makes it divide over fsdp
   std::int64_t shard_elements = 0;  // elements / fsdp
+  bool trains = true;               // else frozen: without gradient, in the type of products
 
   // By the name within the unit, "query.weight" in every layer. Throws LogicFault for one that the unit does not have.
   ParameterPlace place(std::string_view name_in_unit) const;
@@ -62,7 +64,8 @@ struct UnitLayout {
   std::vector<ReplicaRange> replica_ranges(std::int64_t first, std::int64_t count) const;
 };
 
-// "embedding", "layers.0" ... "layers.L-1", "head"; of the same size, with the same offsets, on every rank.
-std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh);
+// "embedding", "layers.0" ... "layers.L-1", "head", and with adapters "layers.0.lora" ... "layers.L-1.lora"; of the
+// same size, with the same offsets, on every rank.
+std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora = {});
 
 }  // namespace perfbench::engine

@@ -52,7 +52,7 @@ GatheredUnit UnitGatherer::gather(std::size_t index) {
   TensorView shard = unit.weight;
   if (unit.bf16_weight.defined()) {
     shard = unit.bf16_weight;
-  } else if (context_.compute != DType::f32) {
+  } else if (shard.dtype != context_.compute) {
     gathered.cast_shard_ = Tensor(
         context_.memory, {unit.layout.name + ".weight_cast", MemoryScope::gathered, context_.compute, shard.shape});
     cast(gathered.cast_shard_, unit);
@@ -75,6 +75,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   GradientTarget target;
   target.unit_ = index;
   target.opened_after_ = submitted_;
+  if (!unit.layout.trains) return target;
   if (shards_ == 1) {
     target.whole_ = unit.gradient;
     const bool first = !progress_[index].begun;
@@ -93,6 +94,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
 }
 
 void UnitGatherer::close_gradient(GradientTarget target, Contribution contribution) {
+  if (!target.whole_.defined()) return;
   const std::size_t index = target.unit_;
   auto& progress = progress_[index];
   const bool first = !std::exchange(progress.begun, true);
@@ -150,7 +152,7 @@ void UnitGatherer::finish_gradients() {
   PhaseClock::Scope scope(context_.clock, Phase::exposed_comm);
   for (auto& pending : replica_reductions_) pending.wait();
   replica_reductions_.clear();
-  if (store_.other_embedding()) add_other_embedding();
+  if (store_.other_embedding() && store_.unit(store_.embedding()).layout.trains) add_other_embedding();
 }
 
 // A sum of two has one order: equal bits at both ends.

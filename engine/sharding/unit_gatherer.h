@@ -36,10 +36,13 @@ class GatheredUnit {
   Pending pending_;
 };
 
-// Where a unit's gradients of one microbatch are written, whole and in f32.
+// Where a unit's gradients of one microbatch are written, whole and in f32. Of a frozen unit all are undefined: nobody
+// computes them.
 class GradientTarget {
  public:
-  TensorView gradient(const ParameterPlace& at) const { return whole_.slice(at.offset, at.shape); }
+  TensorView gradient(const ParameterPlace& at) const {
+    return whole_.defined() ? whole_.slice(at.offset, at.shape) : TensorView{};
+  }
   TensorView gradient(const std::optional<ParameterPlace>& at) const { return at ? gradient(*at) : TensorView{}; }
   // How the first contribution to each parameter is written; later ones of the same microbatch accumulate.
   Write first_write() const { return first_write_; }

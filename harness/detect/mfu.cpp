@@ -1,12 +1,11 @@
 #include "harness/detect/mfu.h"
 
 namespace perfbench::harness {
-
 namespace {
 
 // The definitions count 2 of 6 parts to the forward pass.
 double flops_per_token(const spec::RunSpec& run, spec::FlopDefinition definition) {
-  return spec::flops_per_token(definition, run.model, run.seq_len) * (run.trains() ? 1.0 : 1.0 / 3.0);
+  return spec::flops_per_token(definition, run.model, run.seq_len, run.lora) * (run.trains() ? 1.0 : 1.0 / 3.0);
 }
 
 }  // namespace

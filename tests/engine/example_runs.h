@@ -63,6 +63,24 @@ inline spec::RunSpec dropless_tiny() {
   return run;
 }
 
+// Adapters of every linear layer, beside frozen weights.
+inline spec::RunSpec lora_tiny() {
+  spec::RunSpec run = llama_tiny();
+  run.model.name = "lora-tiny";
+  run.task = spec::Task::lora;
+  run.lora = {.rank = 4, .alpha = 6.0};
+  return run;
+}
+
+// Of the feed-forward blocks alone, in a model with biases and a tied embedding.
+inline spec::RunSpec lora_mlp_tiny() {
+  spec::RunSpec run = gpt_tiny();
+  run.model.name = "lora_mlp-tiny";
+  run.task = spec::Task::lora;
+  run.lora = {.rank = 5, .targets = spec::LoraTargets::mlp};
+  return run;
+}
+
 // A relative bias, whose buckets are exact, logarithmic and one for the rest within 16 tokens, and no 1/sqrt(head_dim).
 inline spec::RunSpec t5_tiny() {
   spec::RunSpec run = llama_tiny();

@@ -111,7 +111,8 @@ TEST(UnitLayout, IsLaidOutAlikeOnEveryRankWithWhatSeveralHoldInFront) {
 
 // The weights of every rank's shard, by parameter and global element.
 std::map<std::string, std::map<std::int64_t, float>> weights_of(const spec::ModelSpec& model,
-                                                                const spec::MeshSpec& mesh_spec) {
+                                                                const spec::MeshSpec& mesh_spec,
+                                                                const spec::LoraSpec& lora = {}) {
   std::map<std::string, std::map<std::int64_t, float>> all;
   for (std::int64_t rank = 0; rank < mesh_spec.devices(); ++rank) {
     cpu::CpuOps ops;
@@ -122,7 +123,8 @@ std::map<std::string, std::map<std::int64_t, float>> weights_of(const spec::Mode
     spec::RunSpec run;
     run.model = model;
     run.mesh = mesh_spec;
-    ParameterStore store(context, run, {.seed = 3, .matrix_std = 1.0, .norm_and_bias_std = 0.5}, false);
+    run.lora = lora;
+    ParameterStore store(context, run, {.seed = 3, .matrix_std = 1.0, .constants_std = 0.5}, false);
     for (const auto& unit : store.units()) {
       const std::int64_t shard = store.first_element(unit.layout);
       for (const auto& p : unit.layout.parameters) {
@@ -147,6 +149,18 @@ TEST(ParameterStore, BeginsWithTheSameBitsOnEveryMesh) {
   std::int64_t elements = 0;
   for (const auto& [name, values] : expected) elements += static_cast<std::int64_t>(values.size());
   EXPECT_EQ(elements, spec::count_parameters(with_experts()).total);
+}
+
+TEST(ParameterStore, AdaptersBeginWithTheSameBitsOnEveryMesh) {
+  const spec::LoraSpec lora{.rank = 3, .targets = spec::LoraTargets::attention};
+  const auto expected = weights_of(with_experts(), {}, lora);
+  EXPECT_EQ(weights_of(with_experts(), kMesh, lora), expected);
+  EXPECT_EQ(weights_of(with_experts(), {.ici = {.fsdp = 2, .pp = 2}}, lora), expected);
+  std::int64_t elements = 0;
+  for (const auto& [name, values] : expected) elements += static_cast<std::int64_t>(values.size());
+  EXPECT_EQ(elements, spec::count_parameters(with_experts()).total + spec::count_adapters(with_experts(), lora));
+  const auto model = weights_of(with_experts(), {});
+  for (const auto& [name, values] : model) EXPECT_EQ(expected.at(name), values) << name;
 }
 
 }  // namespace

@@ -50,6 +50,18 @@ TEST(UnitLayout, DividesOverTheShardsAndAlignsEveryParameter) {
   }
 }
 
+TEST(UnitLayout, AdaptersAreUnitsOfTheirOwnAndTrainAlone) {
+  const auto run = lora_tiny();
+  const auto units = unit_layouts(run.model, fsdp(2), run.lora);
+  ASSERT_EQ(units.size(), static_cast<std::size_t>(2 * run.model.layers + 2));
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    EXPECT_EQ(units[u].trains, u > static_cast<std::size_t>(run.model.layers + 1)) << units[u].name;
+  }
+  EXPECT_EQ(units.back().name, "layers.2.lora");
+  EXPECT_EQ(units.back().place("down.b").shape, (Shape{run.model.d_model, run.lora.rank}));
+  for (const auto& unit : unit_layouts(run.model, fsdp(2))) EXPECT_TRUE(unit.trains);
+}
+
 TEST(UnitLayout, ParametersAndPaddingTileTheUnit) {
   for (const auto& unit : unit_layouts(gpt_tiny().model, fsdp(8))) {
     std::vector<int> covered(static_cast<std::size_t>(unit.elements), 0);

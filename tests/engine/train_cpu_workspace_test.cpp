@@ -82,6 +82,16 @@ std::vector<Case> cases() {
       run.model.layers = 1;
       all.push_back({name + ", panels", run});
     }
+    for (auto run : {lora_tiny(), lora_mlp_tiny()}) {
+      run.precision = precision;
+      run.steps = 1;
+      const std::string name = run.model.name + " " + std::string(spec::enum_name(precision));
+      all.push_back({name, run});
+      run.lora.rank = 1201;  // adapters decide
+      all.push_back({name + ", of a high rank", run});
+      run.mesh.ici.tp = 2;
+      all.push_back({name + ", of a high rank over tp", run});
+    }
   }
   return all;
 }

@@ -52,7 +52,7 @@ class Golden : public testing::TestWithParam<const char*> {
     golden_ = load(GetParam());
     run_ = spec::fields_from_json<spec::RunSpec>(golden_.at("run"), spec::Missing::takes_default);
     init_ = init_rule(run_);
-    init_.norm_and_bias_std = golden_.at("init_perturb_std").get<double>();
+    init_.constants_std = golden_.at("init_perturb_std").get<double>();
   }
   Json golden_;
   spec::RunSpec run_;

@@ -28,6 +28,13 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+// A run's own first weights, but for adapters, whose b begins at zero and would leave a with no gradient.
+inline InitRule first_weights(const spec::RunSpec& run) {
+  auto rule = init_rule(run);
+  if (run.lora.used()) rule.constants_std = 0.1;
+  return rule;
+}
+
 using MakeTokens = std::function<std::unique_ptr<TokenSource>(const spec::RunSpec&)>;
 
 // One rank's training on the backend under test, step by step.
@@ -38,7 +45,7 @@ class TrainingRun {
       : run_(on_device_under_test(run)),
         assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .data = data_of(run_, tokens)}) {}
 
-  explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, init_rule(run), make_single_collectives()) {}
+  explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, first_weights(run), make_single_collectives()) {}
 
   spec::StepRecord step() { return trainer().step(next_++); }
 
@@ -55,10 +62,11 @@ class TrainingRun {
   // Of one rank's whole parameter (fsdp of one): values of the unit's state.
   std::vector<float> gradient(const std::string& name) { return values(name, &UnitState::gradient); }
   std::vector<float> weight(const std::string& name) { return values(name, &UnitState::weight); }
-  // The shard of every unit, one behind the other.
+  // The shard of every unit that trains, one behind the other.
   std::vector<float> all_gradients() {
     std::vector<float> all;
     for (const auto& unit : trainer().parameters().units()) {
+      if (!unit.layout.trains) continue;
       const auto shard = to_host(unit.gradient);
       all.insert(all.end(), shard.begin(), shard.end());
     }

@@ -120,6 +120,30 @@ TEST(Validate, AnEvaluationNeedsPromptsAndNothingOfTraining) {
               StartsWith("/evaluation/split: split is 'test'"));
 }
 
+TEST(Validate, AdaptersAreForTheirTaskAndNotForExperts) {
+  const auto lora = [](
+                        const LoraSpec& spec, const std::function<void(RunSpec&)>& change = [](RunSpec&) {}) {
+    return mistake([&](RunSpec& r) {
+      r.task = Task::lora;
+      r.lora = spec;
+      change(r);
+    });
+  };
+  EXPECT_EQ(lora({.rank = 8}), "no error");
+  EXPECT_THAT(lora({}), StartsWith("/lora/rank: task: lora trains adapters: lora.rank must be at least 1"));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.lora.rank = 8; }),
+              StartsWith("/lora: adapters are for task: lora, found task: pretrain"));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.lora.alpha = 8; }), StartsWith("/lora: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.lora.targets = LoraTargets::mlp; }), StartsWith("/lora: "));
+  const auto on_instructions = [](RunSpec& r) { r.data = {.kind = DataKind::instruction, .path = "set"}; };
+  EXPECT_EQ(lora({.rank = 8}, on_instructions), "no error");
+  const auto with_experts = [](RunSpec& r) { r.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 64}; };
+  EXPECT_THAT(lora({.rank = 8}, with_experts),
+              StartsWith("/lora/targets: lora.targets: all would adapt experts, which have no adapters here; use "));
+  EXPECT_THAT(lora({.rank = 8, .targets = LoraTargets::mlp}, with_experts), StartsWith("/lora/targets: "));
+  EXPECT_EQ(lora({.rank = 8, .targets = LoraTargets::attention}, with_experts), "no error");
+}
+
 TEST(Validate, ALearnedPositionTableBoundsTheSequence) {
   EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no end
   EXPECT_THAT(mistake([](RunSpec& r) {

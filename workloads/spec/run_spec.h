@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/spec/fields.h"
+#include "workloads/spec/lora_spec.h"
 #include "workloads/spec/mesh_spec.h"
 #include "workloads/spec/model_spec.h"
 
@@ -60,12 +61,13 @@ struct EnumNames<SavePlace> {
 };
 
 // pretrain: every position has a loss. sft (supervised fine-tuning): those that complete a prompt have, and a step's
-// loss is the mean over them. eval: nothing is learned; how likely the completions are is what a run is for.
-enum class Task { pretrain, sft, eval };
+// loss is the mean over them. lora: adapters beside the model's weights are trained, on data of either kind. eval:
+// nothing is learned; how likely the completions are is what a run is for.
+enum class Task { pretrain, sft, lora, eval };
 template <>
 struct EnumNames<Task> {
   static constexpr std::array kNames{std::pair{Task::pretrain, "pretrain"}, std::pair{Task::sft, "sft"},
-                                     std::pair{Task::eval, "eval"}};
+                                     std::pair{Task::lora, "lora"}, std::pair{Task::eval, "eval"}};
 };
 
 // instruction: prompts and their completions, one document a sequence.
@@ -165,12 +167,15 @@ struct RunSpec {
   bool device_graphs = true;  // cuda: a step (scan: a layer) is one graph and not hundreds of launches
   bool deterministic = true;  // cuda: equal bits with every repetition; false: faster where that costs
   Task task = Task::pretrain;
+  LoraSpec lora;  // used with task lora alone
   DataSpec data;
   OptimizerSpec optimizer;
   EvaluationSpec evaluation;
 
   // Otherwise each has a loss.
-  constexpr bool counts_targets() const { return task == Task::sft; }
+  constexpr bool counts_targets() const {
+    return trains() && (task == Task::sft || data.kind == DataKind::instruction);
+  }
   constexpr bool trains() const { return task != Task::eval; }
   bool evaluates_at_end() const { return !evaluation.path.empty(); }
   constexpr std::int64_t sequences_per_rank() const { return global_batch / mesh.data_shards(); }
@@ -233,9 +238,11 @@ struct RunSpec {
           .omitted_at_default(),
       self.deterministic);
     f(Field{"task",
-            "pretrain; sft: a loss where a prompt is completed; eval: completions are scored, nothing is learned"}
+            "pretrain; sft: a loss where a prompt is completed; lora: adapters are trained; eval: completions are "
+            "scored, nothing is learned"}
           .omitted_at_default(),
       self.task);
+    f(Field{"lora", "task lora: the adapters"}.omitted_at_default(), self.lora);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
     f(Field{"evaluation", "what is scored after the last step"}.omitted_at_default(), self.evaluation);

@@ -47,10 +47,12 @@ double flops_of_a_rank(const RunSpec& run) {
   const double all = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
   const double unembedding =
       6 * tokens * static_cast<double>(run.model.vocab_size) * static_cast<double>(run.model.d_model);
+  // What several ranks along tp compute of adapters is not divided among them.
+  const double adapters = 6 * tokens * static_cast<double>(count_adapters(run.model, run.lora));
   const std::int64_t chunks = run.mesh.pp() * run.pipeline_chunks;
   const std::int64_t layers = divide_up(run.model.layers, chunks) * run.pipeline_chunks;  // of the fullest stage
   const double of_layers = static_cast<double>(layers) / static_cast<double>(run.model.layers);
-  return (unembedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp());
+  return (unembedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp()) + of_layers * adapters;
 }
 
 // Rows of a microbatch for experts: an upper bound of those of a rank (expert_rows.h), in double precision, as what is
@@ -144,7 +146,8 @@ void check_data(const RunSpec& run) {
   if (data.kind != DataKind::synthetic && data.split != "train" && data.split != "validation") {
     reject("/data/split", "split is '" + data.split + "', it must be train or validation");
   }
-  if (run.task != Task::pretrain && data.kind != DataKind::instruction) {
+  const bool needs_prompts = run.task == Task::sft || run.task == Task::eval;
+  if (needs_prompts && data.kind != DataKind::instruction) {
     const bool tunes = run.task == Task::sft;
     reject("/data/kind", "task: " + std::string(enum_name(run.task)) +
                              " needs data that has prompts, found data.kind: " + kind +
@@ -152,7 +155,21 @@ void check_data(const RunSpec& run) {
                              (tunes ? "jsonl" : "lambada, or boolq,") + " makes such data)");
   }
   if (run.task == Task::pretrain && data.kind == DataKind::instruction) {
-    reject("/task", "data.kind: instruction has prompts, which have no loss, and padding; use task: sft");
+    reject("/task", "data.kind: instruction has prompts, which have no loss, and padding; use task: sft or lora");
+  }
+}
+
+void check_lora(const RunSpec& run) {
+  const auto& lora = run.lora;
+  if (run.task != Task::lora) {
+    const bool asked = lora.used() || lora.alpha != LoraSpec().alpha || lora.targets != LoraSpec().targets;
+    if (asked) reject("/lora", "adapters are for task: lora, found task: " + std::string(enum_name(run.task)));
+    return;
+  }
+  if (!lora.used()) reject("/lora/rank", "task: lora trains adapters: lora.rank must be at least 1");
+  if (run.model.moe.n_experts > 0 && lora.targets != LoraTargets::attention) {
+    reject("/lora/targets", "lora.targets: " + std::string(enum_name(lora.targets)) +
+                                " would adapt experts, which have no adapters here; use lora.targets: attention");
   }
 }
 
@@ -266,6 +283,7 @@ void validate(const RunSpec& run) {
   check_pipeline(run);
   check_data(run);
   check_evaluation(run);
+  check_lora(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
                             " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +

@@ -1,0 +1,77 @@
+#include "engine/layers/adapter.h"
+
+#include "engine/layers/recompute_pass.h"
+
+namespace perfbench::engine {
+namespace {
+
+// factor * x A^T [N, rank].
+void inner_product(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView inner,
+                   TensorView x, FlopPart part) {
+  context.ops.matmul({.a = x,
+                      .b = weights.adapters.weight(adapter.a),
+                      .c = inner,
+                      .transpose_b = Transpose::yes,
+                      .part = part,
+                      .factor = adapter.factor});
+}
+
+Tensor inner_values(const Context& context, const Adapter& adapter, TensorView x) {
+  return context.workspace(adapter.name + ".lora", Shape{x.shape[0], adapter.a.shape[0]});
+}
+
+// dweight (+)= dy^T x.
+void weight_gradient(const Context& context, const GradientTarget& gradients, const ParameterPlace& weight,
+                     TensorView dy, TensorView x, FlopPart part) {
+  context.ops.matmul({.a = dy,
+                      .b = x,
+                      .c = gradients.gradient(weight),
+                      .transpose_a = Transpose::yes,
+                      .write = gradients.first_write(),
+                      .additions = gradients.additions(),
+                      .part = part});
+}
+
+}  // namespace
+
+std::optional<Adapter> find_adapter(const LayerUnits& units, const std::string& linear) {
+  if (units.adapters == nullptr) return std::nullopt;
+  const auto a = units.adapters->place_if_any(linear + ".a");
+  if (!a) return std::nullopt;
+  return Adapter{units.layer.name + "." + linear, *a, units.adapters->place(linear + ".b"), units.adapter_factor};
+}
+
+void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView y,
+                     TensorView x, FlopPart part) {
+  const Tensor inner = inner_values(context, adapter, x);
+  inner_product(context, weights, adapter, inner, x, part);
+  context.ops.matmul({.a = inner,
+                      .b = weights.adapters.weight(adapter.b),
+                      .c = y,
+                      .transpose_b = Transpose::yes,
+                      .write = Write::accumulate,
+                      .part = part});
+}
+
+Tensor adapter_backward(const Context& context, const LayerWeights& weights, const LayerGradients& gradients,
+                        const Adapter& adapter, TensorView dy, TensorView x, FlopPart part) {
+  Tensor inner = inner_values(context, adapter, x);
+  {
+    const RecomputePass recompute(context.ops);
+    inner_product(context, weights, adapter, inner, x, part);
+  }
+  weight_gradient(context, gradients.adapters, adapter.b, dy, inner, part);
+  // Read for the last time: its buffer takes its gradient.
+  context.ops.matmul(
+      {.a = dy, .b = weights.adapters.weight(adapter.b), .c = inner, .part = part, .factor = adapter.factor});
+  weight_gradient(context, gradients.adapters, adapter.a, inner, x, part);
+  return inner;
+}
+
+void adapter_backward_input(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView dx,
+                            TensorView dinner, FlopPart part) {
+  context.ops.matmul(
+      {.a = dinner, .b = weights.adapters.weight(adapter.a), .c = dx, .write = Write::accumulate, .part = part});
+}
+
+}  // namespace perfbench::engine

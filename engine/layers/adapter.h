@@ -1,0 +1,37 @@
+// An adapter beside a linear layer (workloads/spec/lora_spec.h): what is added to the layer's products, by products of
+// its own. Where ranks along tp each have a part of a linear layer, they have that of its adapter; both make parts of
+// the same sums (parameter_table.h, layer_adapters).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/layers/layer_units.h"
+
+namespace perfbench::engine {
+
+// Where its parameters lie in their unit.
+struct Adapter {
+  std::string name;  // "layers.3.query"
+  ParameterPlace a;  // [rank, in]
+  ParameterPlace b;  // [out, rank]
+  float factor = 1.0F;
+};
+
+// Nothing where the linear layer of that name has none.
+std::optional<Adapter> find_adapter(const LayerUnits& units, const std::string& linear);
+
+// y[N, out] += factor * (x A^T) B^T.
+void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView y,
+                     TensorView x, FlopPart part);
+
+// dA and dB (+)=. The gradient by x A^T, which adapter_backward_input takes, [N, rank]. x A^T is made again: it is
+// narrow, and keeping it would be one more value of every linear layer.
+Tensor adapter_backward(const Context& context, const LayerWeights& weights, const LayerGradients& gradients,
+                        const Adapter& adapter, TensorView dy, TensorView x, FlopPart part);
+
+// dx[N, in] += dinner A.
+void adapter_backward_input(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView dx,
+                            TensorView dinner, FlopPart part);
+
+}  // namespace perfbench::engine

@@ -10,6 +10,7 @@ import sys
 
 import torch
 
+from lora import LoraConfig, adapted, initial_adapters
 from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters, logits
 from routing import MoeConfig
 from streams import documents, synthetic_tokens
@@ -125,6 +126,10 @@ RUNS = {
         "task": "sft",
         "evaluation": {"path": "drawn documents"},
     },
+    "llama-tiny-lora": {
+        **run_spec(LLAMA, global_batch=6, grad_accum=2), "task": "lora", "lora": {"rank": 4, "alpha": 6.0, "targets": "all"}
+    },  # fmt: skip
+    "gpt-tiny-lora-mlp": {**run_spec(GPT), "task": "lora", "lora": {"rank": 5, "alpha": 5.0, "targets": "mlp"}},
     "moe-tiny": expert_run(MIXTRAL),
     "moe-tiny-capacity": expert_run(MIXTRAL_CAPACITY, grad_accum=2),
     "gshard-tiny": expert_run(GSHARD),
@@ -188,10 +193,22 @@ def evaluate(run, config, params):
     }
 
 
+def initial(run):
+    """fp32: what is trained, and beside adapters the model's own parameters, which are not."""
+    config = ModelConfig.from_json(run["model"])
+    params = initial_parameters(config, run["seed"])
+    if "lora" not in run:
+        return params, {}
+    return initial_adapters(LoraConfig(**run["lora"]), config, run["seed"]), params
+
+
 def train(run, dtype, row_order=None):
     """What a file holds of a run; and of every step with experts the router's logits and choices, [layer, B, T, ...]."""
     config, optimizer_spec = ModelConfig.from_json(run["model"]), run["optimizer"]
-    params = {n: p.to(dtype).requires_grad_() for n, p in initial_parameters(config, run["seed"]).items()}
+    params, frozen = ({n: p.to(dtype) for n, p in of.items()} for of in initial(run))
+    for p in params.values():
+        p.requires_grad_()
+    lora = LoraConfig(**run["lora"]) if frozen else None
     optimizer = adamw(optimizer_spec, params)
     out = {"loss": [], "gradient_norm": [], "initial_parameter_norm": norms(params)}
     if config.moe is not None:
@@ -214,7 +231,7 @@ def train(run, dtype, row_order=None):
         loss, auxiliary_loss, routings = 0.0, 0.0, []
         microbatches = (x[row_order].chunk(run["grad_accum"]) for x in (tokens, counted))
         for microbatch, counted_BT in zip(*microbatches):
-            losses_BT, layers = forward(config, params, microbatch)
+            losses_BT, layers = forward(config, adapted(lora, frozen, params) if lora else params, microbatch)
             # mean over the step's positions with a loss, of which this microbatch has a part
             part = objective = losses_BT[counted_BT].sum() / counted.sum()
             if config.moe is not None:
@@ -239,7 +256,7 @@ def train(run, dtype, row_order=None):
         optimizer.step()
     out["final_parameter_norm"] = norms(params)
     if "evaluation" in run:
-        out |= evaluate(run, config, params)
+        out |= evaluate(run, config, adapted(lora, frozen, params) if lora else params)
     return out, routed
 
 
@@ -277,7 +294,8 @@ def golden(name):
     model = run["model"]
     wide, wide_routed = train(run, torch.float64)
     narrows, narrows_routed = zip(*(train(run, torch.float32, order) for order in row_orders(run["global_batch"])))
-    params = initial_parameters(ModelConfig.from_json(model), run["seed"])
+    trained, frozen = initial(run)
+    params = {**frozen, **trained}
     tokens = synthetic_tokens(0, 1, run["seq_len"], model["vocab_size"], run["data"]["seed"])
     rows = documents(0, run["global_batch"], run["seq_len"], run["data"]["seed"])
     return {
@@ -289,7 +307,7 @@ def golden(name):
         "run": run,
         "parameter_shape": {n: list(p.shape) for n, p in params.items()},
         "first_tokens": tokens.flatten().tolist(),
-        **({"first_documents": rows} if "task" in run else {}),
+        **({"first_documents": rows} if run.get("task") == "sft" else {}),
         "first_values": {n: p.flatten()[:4].tolist() for n, p in params.items() if n.count(".") < 2},
         "learning_rate": [learning_rate(run["optimizer"], s) for s in range(run["steps"])],
         **wide,

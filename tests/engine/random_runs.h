@@ -158,6 +158,16 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   return run;
 }
 
+// Every fourth run trains adapters, of ranks below and above the model's widths.
+inline void adapt_some(std::uint64_t seed, spec::RunSpec& run) {
+  if (seed % 4 != 1) return;
+  Draws draws(seed + 1'000'000);
+  run.task = spec::Task::lora;
+  run.lora.rank = draws.number(1, 45);
+  if (draws.once_in(2)) run.lora.alpha = static_cast<double>(draws.number(1, 16));
+  run.lora.targets = run.model.moe.n_experts > 0 ? spec::LoraTargets::attention : draws.any<spec::LoraTargets>();
+}
+
 // A run that can run, on so many ranks; the same one for the same seed.
 inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::Device device) {
   Draws draws(seed);
@@ -166,8 +176,9 @@ inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::De
     if (spec::unsupported(run)) continue;
     try {
       spec::validate(run);
+      adapt_some(seed, run);
       // Tests of one process mask synthetic tokens, which no run of a file can (tests/engine/masked_tokens.h).
-      if (seed % 3 == 2) run.task = spec::Task::sft;
+      if (seed % 3 == 2 && !run.lora.used()) run.task = spec::Task::sft;
       return run;
     } catch (const spec::SpecError&) {
     }

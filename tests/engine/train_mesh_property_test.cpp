@@ -95,6 +95,15 @@ bool is_cut_over_ep(const spec::RunSpec& run, const spec::ParameterSpec& paramet
   return run.mesh.ep() > 1 && parameter.dims.find("/ep") != std::string::npos;
 }
 
+// Of all layers.
+std::vector<spec::ParameterSpec> adapters_of(const spec::RunSpec& run) {
+  std::vector<spec::ParameterSpec> out;
+  for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
+    for (auto& parameter : spec::layer_adapters(run.model, run.lora, layer)) out.push_back(parameter);
+  }
+  return out;
+}
+
 bool is_looked_up(const spec::ParameterSpec& parameter) {
   if (parameter.layer >= 0) return false;  // a relative bias
   return parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
@@ -104,8 +113,10 @@ bool is_looked_up(const spec::ParameterSpec& parameter) {
 // unit of a tied embedding is at both ends of a pipeline. One of all these owns it.
 void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, const std::vector<RankWalk>& walks) {
   std::int64_t elements = 0;
-  std::size_t parameters = 0;
-  for (const auto& parameter : spec::parameter_table(run.model)) {
+  auto all = spec::parameter_table(run.model);
+  for (const auto& parameter : all) elements += parameter.elements();
+  for (auto& parameter : adapters_of(run)) all.push_back(parameter);
+  for (const auto& parameter : all) {
     std::int64_t copies = run.mesh.dp() * (is_cut_over_tp(run, parameter) ? 1 : run.mesh.tp());
     if (!is_cut_over_ep(run, parameter)) copies *= run.mesh.ep();
     if (run.model.tied_embedding && run.mesh.pp() > 1 && is_looked_up(parameter)) copies *= 2;
@@ -113,10 +124,8 @@ void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, 
     const auto right = std::count_if(found.begin(), found.end(),
                                      [&](const Held& held) { return held.ranks == copies && held.owners == 1; });
     EXPECT_EQ(right, parameter.elements()) << parameter.name;
-    elements += parameter.elements();
-    ++parameters;
   }
-  EXPECT_EQ(holders.size(), parameters);
+  EXPECT_EQ(holders.size(), all.size());
   for (const auto& rank : walks) EXPECT_EQ(rank.report.parameters, elements);
 }
 
@@ -161,7 +170,9 @@ std::vector<std::vector<spec::ParameterSpec>> units_of(const spec::RunSpec& run,
     std::int64_t layers = run.model.layers / chunks;
     if (chunk < run.model.layers % chunks) ++layers;
     for (const auto end = layer + layers; layer < end; ++layer) {
-      if (chunk % stages == stage) out.push_back(spec::layer_parameters(run.model, layer));
+      if (chunk % stages != stage) continue;
+      out.push_back(spec::layer_parameters(run.model, layer));
+      if (run.lora.used()) out.push_back(spec::layer_adapters(run.model, run.lora, layer));
     }
   }
   return out;
@@ -173,6 +184,10 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
   std::int64_t weights = 0;
   for (const auto& unit : units_of(run, grid.stage(report.rank))) {
     const std::int64_t elements = shard_elements(run, unit);
+    if (run.lora.used() && unit.front().kind != spec::ParameterKind::adapter_a) {  // frozen
+      weights += up((run.precision == spec::Precision::bf16 ? 2 : 4) * elements, kBlock);
+      continue;
+    }
     f32 += up(4 * elements, kBlock);
     weights += up(4 * elements, kBlock);
     if (run.bf16_weights == spec::Bf16Weights::kept) weights += up(2 * elements, kBlock);
@@ -212,18 +227,61 @@ std::int64_t rows_of_experts(const spec::RunSpec& run) {
   return run.global_batch * moe.n_experts * std::max<std::int64_t>(slots, 1);
 }
 
+// Forward, by the input and, where the weights train, by them: of one token and element.
+std::int64_t flops_of_a_weight(const spec::RunSpec& run) {
+  return run.lora.used() ? 4 : 6;
+}
+
 // Ranks along tp share the router's products forward, by rows; each makes the gradients of its own part of the gates.
 std::int64_t flops_of_experts(const spec::RunSpec& run) {
   if (run.model.moe.n_experts == 0) return 0;
   const std::int64_t tokens = run.global_batch * run.seq_len;
   const std::int64_t weights =
       elements_of(run.model, {"experts.gate", "experts.up", "experts.down"}) / run.model.moe.n_experts;
-  return 6 * rows_of_experts(run) * weights + 2 * tokens * elements_of(run.model, {"router"}) * (1 + 2 * run.mesh.tp());
+  const std::int64_t gradients = flops_of_a_weight(run) / 2 - 1;
+  return flops_of_a_weight(run) * rows_of_experts(run) * weights +
+         2 * tokens * elements_of(run.model, {"router"}) * (1 + gradients * run.mesh.tp());
 }
 
-// Of all ranks: 6 for every token and element of a weight, and the causal half of attention (flops.h), 6*h*e*T a token
-// and layer. What a policy computes again is as much as on one rank. Of key and value heads that ranks along tp hold
-// whole each computes one, together as many as there are ranks.
+// What all ranks multiply of adapters, in elements: one that is not cut over tp on every rank along it, but of key and
+// value heads that each has whole the rows of the head that it computes.
+struct AdapterWork {
+  std::int64_t attention = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t a_more = 0;      // of a, than on one rank
+  std::int64_t again_more = 0;  // of a and b, in linear layers that a policy computes again
+};
+
+AdapterWork work_of_adapters(const spec::RunSpec& run) {
+  static const std::map<std::string, spec::Saved> kNames{
+      {"query", spec::Saved::query_proj}, {"key", spec::Saved::key_proj}, {"value", spec::Saved::value_proj},
+      {"out", spec::Saved::out_proj},     {"gate", spec::Saved::mlpwi_0}, {"up", spec::Saved::mlpwi_1}};
+  const auto plan = spec::resolve_remat(run);
+  const bool gated = spec::is_gated(run.model.activation);
+  const std::int64_t tp = run.mesh.tp();
+  AdapterWork work;
+  for (const auto& parameter : adapters_of(run)) {
+    const std::int64_t elements = parameter.elements();
+    std::int64_t done = is_cut_over_tp(run, parameter) ? elements : elements * tp;
+    if (has_few_heads(run) && parameter.dims.starts_with("kv_heads")) {
+      done = tp * run.model.head_dim * run.lora.rank;
+    }
+    const std::string name = parameter.name.substr(0, parameter.name.size() - 2);  // without ".a"
+    const std::string linear = name.substr(name.rfind('.') + 1);
+    const bool of_attention = linear == "query" || linear == "key" || linear == "value" || linear == "out";
+    (of_attention ? work.attention : work.feed_forward) += done;
+    if (parameter.kind == spec::ParameterKind::adapter_a) work.a_more += done - elements;
+    // A block's only input projection is a policy's first; nobody reads the down projection again.
+    if (linear == "down") continue;
+    const auto saved = linear == "up" && !gated ? spec::Saved::mlpwi_0 : kNames.at(linear);
+    if (!plan.keeps(saved)) work.again_more += done - elements;
+  }
+  return work;
+}
+
+// Of all ranks: 6 for every token and element of a weight, 4 of one that is frozen, and the causal half of attention
+// (flops.h), 6*h*e*T a token and layer. What a policy computes again is as much as on one rank. Of key and value heads
+// that ranks along tp hold whole each computes one, together as many as there are ranks.
 void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>& walks) {
   spec::FlopCounts all;
   for (const auto& rank : walks) spec::add(all, rank.report.flops);
@@ -241,12 +299,16 @@ void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>
   const std::int64_t again =
       (plan.keeps(spec::Saved::key_proj) ? 0 : 1) + (plan.keeps(spec::Saved::value_proj) ? 0 : 1);
   const auto names_of_attention = {"query", "key", "value", "out"};
-  EXPECT_EQ(all.attention_projection_flops,
-            6 * tokens * elements_of(model, names_of_attention) + 2 * 3 * one_pass_more);
-  EXPECT_EQ(all.feed_forward_flops, 6 * tokens * elements_of(model, {"gate", "up", "down"}) + flops_of_experts(run));
-  EXPECT_EQ(all.unembedding_flops, 6 * tokens * model.vocab_size * model.d_model);
+  const std::int64_t of_a_weight = flops_of_a_weight(run);
+  const auto adapters = work_of_adapters(run);
+  EXPECT_EQ(all.attention_projection_flops, of_a_weight * tokens * elements_of(model, names_of_attention) +
+                                                of_a_weight * one_pass_more + 6 * tokens * adapters.attention);
+  EXPECT_EQ(all.feed_forward_flops, of_a_weight * tokens * elements_of(model, {"gate", "up", "down"}) +
+                                        flops_of_experts(run) + 6 * tokens * adapters.feed_forward);
+  EXPECT_EQ(all.unembedding_flops, of_a_weight * tokens * model.vocab_size * model.d_model);
   EXPECT_EQ(all.attention_score_flops, 6 * tokens * model.layers * model.n_heads * model.head_dim * run.seq_len);
-  EXPECT_EQ(all.rematerialised_flops, dry_walk(alone, 0).flops.rematerialised_flops + again * one_pass_more);
+  EXPECT_EQ(all.rematerialised_flops, dry_walk(alone, 0).flops.rematerialised_flops + again * one_pass_more +
+                                          2 * tokens * (adapters.a_more + adapters.again_more));
 }
 
 // Ranks that differ in their sequences alone count equal shares, whatever experts their tokens go to.
@@ -478,6 +540,15 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
     is("offloading", plan[spec::Saved::query_proj] == spec::SavePlace::offload);
     is("a layer input on the host", plan[spec::Saved::layer_input] == spec::SavePlace::offload);
     is("stochastic rounding", run.rounding == spec::Rounding::stochastic);
+    is("adapters over tp", run.lora.used() && mesh.tp() > 1);
+    is("adapters over fsdp", run.lora.used() && mesh.fsdp() > 1);
+    is("adapters over pp", run.lora.used() && mesh.pp() > 1);
+    is("adapters beside experts", run.lora.used() && run.model.moe.n_experts > 0);
+    is("adapters of heads on every rank", run.lora.used() && has_few_heads(run));
+    is("adapters in bf16", run.lora.used() && run.precision == spec::Precision::bf16);
+    for (const auto& [targets, name] : spec::EnumNames<spec::LoraTargets>::kNames) {
+      is("adapters of " + std::string(name), run.lora.used() && run.lora.targets == targets);
+    }
     is("kept weights", run.bf16_weights == spec::Bf16Weights::kept);
     for (const auto& policy : spec::remat_policy_names()) is(policy, run.remat == policy);
     is("odd causal square", run.seq_len % 2 != 0 && run.model.n_heads / mesh.tp() % 2 != 0);

@@ -118,7 +118,7 @@ void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord
 // The steps of one rank, within a relative tolerance, and memory and traffic as the dry walk says.
 void expect_training(const spec::RunSpec& run, const std::vector<TrainedStep>& expected, double tolerance,
                      const std::string& what, const MakeTokens& tokens = tokens_of) {
-  TrainingRun training(run, init_rule(run), collectives_of(run), tokens);
+  TrainingRun training(run, first_weights(run), collectives_of(run), tokens);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     training.collectives().reset_traffic();
     const auto record = training.step();
@@ -157,13 +157,13 @@ void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what
   const bool bf16 = run.precision == spec::Precision::bf16;
   const double tolerance = bf16 ? bf16_tolerance(run) : kOtherOrder * kThroughAdamw;
   const auto alone = on_one_rank(run);
-  const auto expected = TrainingRun(alone, init_rule(alone), make_single_collectives(), tokens).all_steps();
+  const auto expected = TrainingRun(alone, first_weights(alone), make_single_collectives(), tokens).all_steps();
   expect_training(run, expected, tolerance, what, tokens);
 }
 
 TEST(MeshTraining, EveryMeshEqualsOneRank) {
   for (const auto& mesh : meshes()) {
-    for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny()}) {
+    for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny()}) {
       run.mesh = mesh.mesh;
       run.model.layers = std::max(run.model.layers, run.mesh.pp());
       expect_one_ranks_training(run, run.model.name + " " + mesh.name);
@@ -196,7 +196,7 @@ TEST(MeshTraining, MeansOverTheTargetsOfAllRanksEqualOneRanks) {
 // width of 80 or 128; key and value heads of each rank's own, and one that all share.
 TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {
   if (world().size() != 3) GTEST_SKIP() << "needs three ranks";
-  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny()}) {
     run.model.n_heads = 6;
     run.model.n_kv_heads = run.model.tied_embedding ? 6 : 1;
     run.mesh.ici.tp = 3;
@@ -220,7 +220,7 @@ TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
     pipelines.push_back({"pp x tp2", {.ici = {.tp = 2, .pp = n / 2}}});
   }
   for (const auto& mesh : pipelines) {
-    for (auto run : {gpt_tiny(), llama_tiny()}) {
+    for (auto run : {gpt_tiny(), llama_tiny(), lora_mlp_tiny()}) {
       run.mesh = mesh.mesh;
       const auto stages = run.mesh.pp();
       for (const std::int64_t chunks : {1, 2}) {
@@ -245,15 +245,15 @@ TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
 // What is computed again takes its collectives along.
 TEST(MeshTraining, EveryPolicyHoldsWhereRanksShareALayer) {
   if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
-  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny()}) {
     run.mesh.ici.tp = 2;
     run.attention = spec::AttentionKind::dot_product;
-    TrainingRun kept(run, init_rule(run), collectives_of(run));
+    TrainingRun kept(run, first_weights(run), collectives_of(run));
     const auto expected = kept.all_steps();
     for (const auto& policy : spec::remat_policy_names()) {
       if (policy == spec::kCustomRemat) continue;
       run.remat = policy;
-      TrainingRun training(run, init_rule(run), collectives_of(run));
+      TrainingRun training(run, first_weights(run), collectives_of(run));
       const auto steps = training.all_steps();
       for (std::size_t i = 0; i < steps.size(); ++i) {
         EXPECT_EQ(steps[i].loss, expected[i].loss) << policy << " step " << i;
@@ -284,9 +284,9 @@ TEST(MeshTraining, PrefetchingChangesNoBit) {
     run.global_batch = 2 * world().size();
     run.mesh.ici.fsdp = world().size();
     run.fsdp_prefetch = 0;
-    const auto in_turn = TrainingRun(run, init_rule(run), collectives_of(run)).all_steps();
+    const auto in_turn = TrainingRun(run, first_weights(run), collectives_of(run)).all_steps();
     run.fsdp_prefetch = 1;
-    const auto ahead = TrainingRun(run, init_rule(run), collectives_of(run)).all_steps();
+    const auto ahead = TrainingRun(run, first_weights(run), collectives_of(run)).all_steps();
     ASSERT_EQ(ahead.size(), in_turn.size());
     for (std::size_t i = 0; i < ahead.size(); ++i) {
       EXPECT_EQ(ahead[i].loss, in_turn[i].loss) << run.model.name << " step " << i;
@@ -312,8 +312,8 @@ TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
   run.mesh.ici.fsdp = world().size();
   if (world().size() == 4) run.mesh.ici = {.fsdp = 2, .tp = 2};
   if (world().size() == 8) run.mesh.ici = {.fsdp = 2, .tp = 2, .pp = 2};
-  TrainingRun traced(run, init_rule(run), collectives_of(run));
-  TrainingRun plain(run, init_rule(run), collectives_of(run));
+  TrainingRun traced(run, first_weights(run), collectives_of(run));
+  TrainingRun plain(run, first_weights(run), collectives_of(run));
   const auto file = std::filesystem::path(testing::TempDir()) / ("mesh." + std::to_string(::getpid()) + ".jsonl");
   ASSERT_EQ(run_traced_steps(traced.context(), traced.trainer(), run, {.first = 0, .count = 1}, file), "");
   plain.step();
@@ -346,7 +346,7 @@ TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
 }
 
 TEST(MeshTraining, Bf16HoldsOnAMesh) {
-  for (auto run : {gpt_tiny(), llama_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), lora_tiny()}) {
     run.precision = spec::Precision::bf16;
     run.mesh.ici.fsdp = world().size();
     expect_one_ranks_training(run, run.model.name + " bf16");
@@ -363,11 +363,11 @@ TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
     run.precision = spec::Precision::bf16;
     run.mesh = mesh.mesh;
     run.model.layers = std::max(run.model.layers, run.mesh.pp());
-    TrainingRun cast(run, init_rule(run), collectives_of(run));
+    TrainingRun cast(run, first_weights(run), collectives_of(run));
     const auto expected = cast.all_steps();
     run.bf16_weights = spec::Bf16Weights::kept;
     expect_one_ranks_training(run, std::string("bf16 kept ") + mesh.name);
-    TrainingRun kept(run, init_rule(run), collectives_of(run));
+    TrainingRun kept(run, first_weights(run), collectives_of(run));
     const auto steps = kept.all_steps();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       EXPECT_EQ(steps[i].loss, expected[i].loss) << mesh.name << " step " << i;
@@ -428,7 +428,7 @@ void expect_random_run(const spec::RunSpec& run, const std::string& what) {
       runs.push_back(other);
     }
   }
-  const auto trained = trained_apart(runs, init_rule(run));
+  const auto trained = trained_apart(runs, first_weights(run));
   const auto longest_sum =
       std::max({run.global_batch * run.seq_len, run.model.d_ff, run.model.moe.d_ff, run.model.vocab_size});
   double tolerance = static_cast<double>(longest_sum + world().size()) * 0x1p-24 * kThroughAdamw;
@@ -536,7 +536,7 @@ TEST(MeshTraining, ADivergedRunOfExpertsGoesOn) {
   if (world().size() != 4) GTEST_SKIP() << "needs four ranks";
   auto run = run_with_half_of_the_rows();
   run.optimizer.learning_rate = std::numeric_limits<double>::infinity();
-  TrainingRun training(run, init_rule(run), collectives_of(run));
+  TrainingRun training(run, first_weights(run), collectives_of(run));
   EXPECT_TRUE(std::isfinite(training.step().loss));
   const auto diverged = training.step();
   EXPECT_FALSE(std::isfinite(diverged.loss));
@@ -549,12 +549,12 @@ TEST(MeshTraining, EveryPolicyHoldsWhereExpertsAreDivided) {
     for (const auto& mesh : {spec::MeshSpec{.ici = {.ep = 2}}, spec::MeshSpec{.ici = {.tp = 2}}}) {
       run.mesh = mesh;
       run.remat = "none";
-      TrainingRun kept(run, init_rule(run), collectives_of(run));
+      TrainingRun kept(run, first_weights(run), collectives_of(run));
       const auto expected = kept.all_steps();
       for (const auto& policy : spec::remat_policy_names()) {
         if (policy == spec::kCustomRemat) continue;
         run.remat = policy;
-        TrainingRun training(run, init_rule(run), collectives_of(run));
+        TrainingRun training(run, first_weights(run), collectives_of(run));
         const auto steps = training.all_steps();
         for (std::size_t i = 0; i < steps.size(); ++i) {
           EXPECT_EQ(steps[i].loss, expected[i].loss) << run.model.name << ' ' << policy << " step " << i;
@@ -573,7 +573,7 @@ TEST(MeshTraining, AnOverflowOfADroplessBufferEndsTheRun) {
   auto run = dropless_tiny();
   run.mesh.ici.ep = 4;
   run.expert_buffer_factor = 1.0;  // no more than the even share
-  TrainingRun training(run, init_rule(run), collectives_of(run));
+  TrainingRun training(run, first_weights(run), collectives_of(run));
   EXPECT_THAT([&] { training.step(); },
               testing::ThrowsMessage<EngineError>(testing::HasSubstr("expert_buffer_factor")));
 }

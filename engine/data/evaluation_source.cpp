@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/data/dataset_input.h"
 #include "engine/data/document_row.h"
+#include "engine/data/synthetic_documents.h"
 #include "workloads/spec/divide_up.h"
 
 namespace perfbench::engine {
@@ -66,10 +67,30 @@ class DatasetRows final : public EvaluationSource {
   spec::InstructionTokens data_;
 };
 
+class SyntheticRows final : public EvaluationSource {
+ public:
+  explicit SyntheticRows(const spec::RunSpec& run)
+      : rows_(run.steps * run.global_batch), documents_(make_synthetic_documents(run, drawn_documents(run))) {}
+
+  TokenCounts read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
+    return documents_->read(place, tokens, targets);
+  }
+  std::int64_t rows() const override { return rows_; }
+  std::optional<spec::Candidate> candidate(std::int64_t) const override { return std::nullopt; }
+
+ private:
+  std::int64_t rows_;
+  std::unique_ptr<TokenSource> documents_;
+};
+
 }  // namespace
 
 std::int64_t evaluation_steps(const spec::RunSpec& run, std::int64_t rows) {
   return spec::divide_up(rows, run.global_batch);
+}
+
+std::unique_ptr<EvaluationSource> make_synthetic_evaluation(const spec::RunSpec& run) {
+  return std::make_unique<SyntheticRows>(run);
 }
 
 std::unique_ptr<EvaluationSource> make_evaluation_source(const spec::RunSpec& run, const std::string& path,

@@ -29,4 +29,7 @@ std::int64_t evaluation_steps(const spec::RunSpec& run, std::int64_t rows);
 std::unique_ptr<EvaluationSource> make_evaluation_source(const spec::RunSpec& run, const std::string& path,
                                                          const std::string& split);
 
+// Drawn documents (synthetic_documents.h), as many as run.steps take.
+std::unique_ptr<EvaluationSource> make_synthetic_evaluation(const spec::RunSpec& run);
+
 }  // namespace perfbench::engine

@@ -3,8 +3,22 @@
 #include <string>
 
 #include "engine/core/error.h"
+#include "engine/data/synthetic_documents.h"
 
 namespace perfbench::engine {
+
+std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run) {
+  switch (run.data.kind) {
+    case spec::DataKind::synthetic:
+      if (run.counts_targets()) return make_synthetic_documents(run, drawn_documents(run));
+      return make_synthetic_tokens(run);
+    case spec::DataKind::flat_tokens:
+      return make_flat_tokens(run);
+    case spec::DataKind::instruction:
+      return make_instruction_tokens(run);
+  }
+  throw LogicFault("a kind of data without a source");
+}
 
 RunData make_run_data(const spec::RunSpec& run) {
   RunData out;
@@ -13,6 +27,10 @@ RunData make_run_data(const spec::RunSpec& run) {
     if (run.evaluates_at_end()) {
       out.evaluation = make_evaluation_source(run, run.evaluation.path, run.evaluation.split);
     }
+    return out;
+  }
+  if (run.data.kind == spec::DataKind::synthetic) {
+    out.evaluation = make_synthetic_evaluation(run);
     return out;
   }
   out.evaluation = make_evaluation_source(run, run.data.path, run.data.split);

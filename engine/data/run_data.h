@@ -8,6 +8,9 @@
 
 namespace perfbench::engine {
 
+// By run.data.kind, of a run that trains.
+std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run);
+
 struct RunData {
   std::unique_ptr<TokenSource> tokens;           // of a run that trains
   std::unique_ptr<EvaluationSource> evaluation;  // of a run that evaluates

@@ -50,7 +50,4 @@ std::unique_ptr<TokenSource> make_flat_tokens(const spec::RunSpec& run);
 // with a token beyond the vocabulary.
 std::unique_ptr<TokenSource> make_instruction_tokens(const spec::RunSpec& run);
 
-// By run.data.kind, of a run that trains.
-std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run);
-
 }  // namespace perfbench::engine

@@ -16,7 +16,8 @@ namespace perfbench::engine {
 
 class Evaluator {
  public:
-  // `sums` (f64 [1], or [kSums] of a model with experts) is where the decoder's layers add up the use of experts. `source` is null in a dry walk.
+  // `sums` (f64 [1], or [kSums] of a model with experts) is where the decoder's layers add up the use of experts.
+  // `source` is null in a dry walk.
   Evaluator(Context& context, const spec::RunSpec& run, const ParameterStore& store, Decoder& decoder, TensorView sums,
             EvaluationSource* source);
 

@@ -9,7 +9,7 @@
 
 #include "engine/data/document_row.h"
 #include "engine/data/run_data.h"
-#include "tests/engine/masked_tokens.h"
+#include "engine/data/synthetic_documents.h"
 
 namespace perfbench::engine {
 
@@ -17,10 +17,13 @@ class EvaluatedRows final : public EvaluationSource {
  public:
   // Of each question `candidates` rows, of which the first is right; 0: no data set of choices.
   EvaluatedRows(const spec::RunSpec& run, std::int64_t rows, std::int64_t candidates = 0)
-      : run_(run), documents_(run, drawn_documents(run)), rows_(rows), candidates_(candidates) {}
+      : run_(run),
+        documents_(make_synthetic_documents(run, drawn_documents(run))),
+        rows_(rows),
+        candidates_(candidates) {}
 
   TokenCounts read(const BatchPlace& place, std::span<std::int32_t> tokens, std::span<std::int32_t> targets) override {
-    documents_.read(place, tokens, targets);
+    documents_->read(place, tokens, targets);
     const auto length = static_cast<std::size_t>(run_.seq_len);
     TokenCounts counts;
     for (std::int64_t b = 0; b < run_.microbatch(); ++b) {
@@ -46,7 +49,7 @@ class EvaluatedRows final : public EvaluationSource {
   }
 
   const spec::RunSpec& run_;
-  MaskedTokens documents_;
+  std::unique_ptr<TokenSource> documents_;
   std::int64_t rows_;
   std::int64_t candidates_;
 };

@@ -177,7 +177,6 @@ inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::De
     try {
       spec::validate(run);
       adapt_some(seed, run);
-      // Tests of one process mask synthetic tokens, which no run of a file can (tests/engine/masked_tokens.h).
       if (seed % 3 == 2 && !run.lora.used()) run.task = spec::Task::sft;
       return run;
     } catch (const spec::SpecError&) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/data/synthetic_documents.h"
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
 #include "tests/engine/training.h"
@@ -25,7 +26,7 @@ spec::RunSpec tuned(spec::RunSpec run) {
 
 std::unique_ptr<TrainingRun> training_on(const spec::RunSpec& run, const DocumentRule& rule, std::int32_t padding = 0) {
   return std::make_unique<TrainingRun>(run, init_rule(run), make_single_collectives(), [=](const spec::RunSpec& own) {
-    return std::make_unique<MaskedTokens>(own, rule, padding);
+    return make_synthetic_documents(own, rule, padding);
   });
 }
 

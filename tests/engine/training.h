@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tests/engine/evaluated_rows.h"
-#include "tests/engine/masked_tokens.h"
 #include "tests/engine/training_backend.h"
 
 namespace perfbench::engine {
@@ -41,7 +40,7 @@ using MakeTokens = std::function<std::unique_ptr<TokenSource>(const spec::RunSpe
 class TrainingRun {
  public:
   TrainingRun(const spec::RunSpec& run, const InitRule& init, std::unique_ptr<Collectives> collectives,
-              const MakeTokens& tokens = tokens_of)
+              const MakeTokens& tokens = make_token_source)
       : run_(on_device_under_test(run)),
         assembly_(run_, backend_with(run_, std::move(collectives)), {.init = init, .data = data_of(run_, tokens)}) {}
 

@@ -84,10 +84,11 @@ TEST_F(InstructionRun, LearnsCompletionsAndNothingOfPrompts) {
 TEST_F(InstructionRun, NeedsDataThatHasPrompts) {
   std::filesystem::create_directory(scratch_ / "refused");
   write_text(scratch_ / "refused/a.yaml",
-             "name: a\ndefaults: {model: gpt-tiny, seq_len: 8, global_batch: 2, steps: 2, task: sft}\n");
+             "name: a\ndefaults: {model: gpt-tiny, seq_len: 8, global_batch: 2, steps: 2, task: sft, data: {kind: "
+             "flat_tokens, path: .}}\n");
   const auto plan = perfbench("refused", {"plan", "a.yaml"});
   EXPECT_THAT(plan.output + plan.error_output,
-              HasSubstr("task: sft needs data that has prompts, found data.kind: synthetic"));
+              HasSubstr("task: sft needs data that has prompts, found data.kind: flat_tokens"));
 }
 
 }  // namespace

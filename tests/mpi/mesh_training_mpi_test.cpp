@@ -12,6 +12,7 @@
 #include <string>
 
 #include "engine/core/error.h"
+#include "engine/data/synthetic_documents.h"
 #include "engine/metrics/record_files.h"
 #include "engine/train/dry_walk.h"
 #include "engine/train/traced_steps.h"
@@ -184,7 +185,7 @@ TEST(MeshTraining, MeansOverTheTargetsOfAllRanksEqualOneRanks) {
       const auto what = run.model.name + " sft " + mesh.name;
       expect_one_ranks_training(run, what);
       expect_one_ranks_training(run, what + ", ranks without targets", [](const spec::RunSpec& own) {
-        return std::make_unique<MaskedTokens>(own, [drawn = drawn_documents(own)](std::int64_t sequence) {
+        return make_synthetic_documents(own, [drawn = drawn_documents(own)](std::int64_t sequence) {
           return sequence % 16 < 4 ? DocumentOfRow{17, 17} : drawn(sequence);
         });
       });

@@ -147,11 +147,11 @@ void check_data(const RunSpec& run) {
     reject("/data/split", "split is '" + data.split + "', it must be train or validation");
   }
   const bool needs_prompts = run.task == Task::sft || run.task == Task::eval;
-  if (needs_prompts && data.kind != DataKind::instruction) {
+  if (needs_prompts && data.kind == DataKind::flat_tokens) {
     const bool tunes = run.task == Task::sft;
     reject("/data/kind", "task: " + std::string(enum_name(run.task)) +
                              " needs data that has prompts, found data.kind: " + kind +
-                             "; use instruction (perfbench data prepare --format " +
+                             "; use synthetic, or instruction (perfbench data prepare --format " +
                              (tunes ? "jsonl" : "lambada, or boolq,") + " makes such data)");
   }
   if (run.task == Task::pretrain && data.kind == DataKind::instruction) {

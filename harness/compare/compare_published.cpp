@@ -171,10 +171,16 @@ std::vector<Obstacle> obstacles(const CellRuns& cell, const PublishedEntry& entr
   out.number("seq_len", run.seq_len, row.seq_len);
   out.number("devices", run.mesh.devices(), row.devices);
   out.number("global_batch", run.global_batch, row.global_batch);
-  const auto task =
-      run.trains() ? spec::enum_name(run.task) : spec::enum_name(spec::PublishedTask::evaluation);  // words differ
-  const auto their_task = spec::enum_name(row.task);
-  if (task != their_task) out.work("task " + std::string(task) + " vs " + std::string(their_task));
+  if (run.task != row.task) {
+    out.work("task " + std::string(spec::enum_name(run.task)) + " vs " + std::string(spec::enum_name(row.task)));
+  }
+  if (run.lora.used() && row.lora.used()) {
+    out.number("lora.rank", run.lora.rank, row.lora.rank);
+    if (run.lora.targets != row.lora.targets) {
+      out.work("lora.targets " + std::string(spec::enum_name(run.lora.targets)) + " vs " +
+               std::string(spec::enum_name(row.lora.targets)));
+    }
+  }
   for (const auto& contradiction : contradictions(entry)) {
     out.work("the published row contradicts itself: " + contradiction);
   }

@@ -9,7 +9,6 @@ namespace {
 
 using spec::FlopDefinition;
 using spec::PublishedRow;
-using spec::PublishedTask;
 
 // Published figures carry three digits or more; a rounding of both factors of a product stays below this.
 constexpr double kRoundingFraction = 0.02;
@@ -94,7 +93,7 @@ void check_peak(const PublishedEntry& entry, std::vector<std::string>& out) {
 
 std::optional<double> tokens_per_s_per_device(const PublishedEntry& entry) {
   const PublishedRow& row = entry.row;
-  if (row.task == PublishedTask::evaluation) return std::nullopt;
+  if (row.task == spec::Task::eval) return std::nullopt;
   if (row.tokens_per_s_per_device > 0) return row.tokens_per_s_per_device;
   if (row.seq_len > 0 && row.devices > 0) {
     const double tokens_per_sequence_and_device = real(row.seq_len) / real(row.devices);
@@ -124,11 +123,12 @@ std::optional<double> step_time_s(const PublishedEntry& entry) {
 
 std::optional<double> mfu_fraction(const PublishedEntry& entry, FlopDefinition definition) {
   const PublishedRow& row = entry.row;
-  if (row.task == PublishedTask::lora || row.task == PublishedTask::evaluation) return std::nullopt;
+  const bool unknown_rank = row.task == spec::Task::lora && !row.lora.used();
+  if (unknown_rank || row.task == spec::Task::eval) return std::nullopt;
   const auto tokens = tokens_per_s_per_device(entry);
   const auto peak = peak_flops_per_s(entry);
   if (!tokens || !peak || !entry.model || row.seq_len == 0) return std::nullopt;
-  return spec::utilisation(*tokens, spec::flops_per_token(definition, *entry.model, row.seq_len), *peak);
+  return spec::utilisation(*tokens, spec::flops_per_token(definition, *entry.model, row.seq_len, row.lora), *peak);
 }
 
 std::vector<std::string> contradictions(const PublishedEntry& entry) {

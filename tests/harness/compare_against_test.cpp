@@ -125,7 +125,7 @@ TEST(Against, APublishedRowOfAnotherTaskIsNotCompared) {
   tuned.task = spec::Task::sft;
   tuned.data.kind = spec::DataKind::instruction;
   tuned.data.path = "answers";
-  const auto texts = [](const spec::RunSpec& run, spec::PublishedTask task) {
+  const auto texts = [](const spec::RunSpec& run, spec::Task task) {
     OneSweep sweep(1, run);
     PublishedEntry entry;
     entry.row.task = task;
@@ -133,9 +133,9 @@ TEST(Against, APublishedRowOfAnotherTaskIsNotCompared) {
     for (const auto& obstacle : obstacles(sweep.cells().at(0), entry, {})) out.push_back(obstacle.text);
     return out;
   };
-  EXPECT_THAT(texts(example_spec(), spec::PublishedTask::sft), Contains("task pretrain vs sft"));
-  EXPECT_THAT(texts(tuned, spec::PublishedTask::pretrain), Contains("task sft vs pretrain"));
-  EXPECT_THAT(texts(tuned, spec::PublishedTask::sft), Not(Contains(HasSubstr("task"))));
+  EXPECT_THAT(texts(example_spec(), spec::Task::sft), Contains("task pretrain vs sft"));
+  EXPECT_THAT(texts(tuned, spec::Task::pretrain), Contains("task sft vs pretrain"));
+  EXPECT_THAT(texts(tuned, spec::Task::sft), Not(Contains(HasSubstr("task"))));
 }
 
 TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {

@@ -43,7 +43,7 @@ std::vector<spec::PublishedRow> rows_of(const ReferenceTable& table) {
   for (const auto& entry : kCatalog.rows(table.system)) {
     const auto& row = entry.row;
     if (entry.source.find(table.source) == std::string::npos || !row.model.starts_with(table.models)) continue;
-    if (row.task != spec::PublishedTask::pretrain || !row.hardware.starts_with(table.hardware)) continue;
+    if (row.task != spec::Task::pretrain || !row.hardware.starts_with(table.hardware)) continue;
     rows.push_back(row);
   }
   return rows;

@@ -11,14 +11,6 @@
 
 namespace perfbench::spec {
 
-enum class PublishedTask { pretrain, sft, lora, evaluation };
-template <>
-struct EnumNames<PublishedTask> {
-  static constexpr std::array kNames{std::pair{PublishedTask::pretrain, "pretrain"},
-                                     std::pair{PublishedTask::sft, "sft"}, std::pair{PublishedTask::lora, "lora"},
-                                     std::pair{PublishedTask::evaluation, "evaluation"}};
-};
-
 // 0 or empty: the source does not say.
 struct PublishedRow {
   std::string id;           // unique within its system: "llama2-7b-8xh100"
@@ -39,7 +31,8 @@ struct PublishedRow {
   std::string attention;  // flash or dot_product
   std::string remat;      // a policy of remat_policy.h, or the system's own name for one
   std::string scan;       // on or off
-  PublishedTask task = PublishedTask::pretrain;
+  Task task = Task::pretrain;
+  LoraSpec lora;  // task lora
   double step_time_s = 0;
   double sequences_per_s = 0;
   double tokens_per_s_per_device = 0;
@@ -73,7 +66,8 @@ struct PublishedRow {
     f(Field{"attention", "flash or dot_product"}, self.attention);
     f(Field{"remat", "rematerialisation policy"}, self.remat);
     f(Field{"scan", "on or off"}, self.scan);
-    f(Field{"task", "pretrain, sft, lora or evaluation"}, self.task);
+    f(Field{"task", "pretrain, sft, lora or eval"}, self.task);
+    f(Field{"lora", "task lora: the adapters"}, self.lora);
     f(Field{"step_time_s", "time of a step", 0.0}, self.step_time_s);
     f(Field{"sequences_per_s", "over all devices", 0.0}, self.sequences_per_s);
     f(Field{"tokens_per_s_per_device", "tokens per second and device", 0.0}, self.tokens_per_s_per_device);

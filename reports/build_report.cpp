@@ -75,6 +75,7 @@ void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::Har
   row.attention = spec::enum_name(run.attention);
   row.remat = run.remat;
   row.scan = run.scan;
+  if (run.training_steps > 0) row.total_sequences = run.training_steps * run.global_batch;
 }
 
 void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) {

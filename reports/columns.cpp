@@ -79,6 +79,19 @@ constexpr Column kMfu{"MFU", "mfu_fraction",
                       [](const ReportRow& r) { return r.mfu_fraction ? format_percent(*r.mfu_fraction) : kNothing; },
                       [](const ReportRow& r) { return raw(r.mfu_fraction); }};
 
+constexpr Column kAccuracy{
+    "Accuracy", "eval_accuracy",
+    [](const ReportRow& r) { return r.eval_accuracy ? format_percent(*r.eval_accuracy) : kNothing; },
+    [](const ReportRow& r) { return raw(r.eval_accuracy); }};
+// The same for a table without any speed.
+constexpr Column kAccuracyOrState{kAccuracy.title, kAccuracy.key,
+                                  [](const ReportRow& r) { return r.runs > 0 ? kAccuracy.text(r) : r.state; },
+                                  kAccuracy.value};
+constexpr Column kTotalSequences{
+    "Total Sequences", "total_sequences",
+    [](const ReportRow& r) { return r.total_sequences ? std::to_string(*r.total_sequences) : kNothing; },
+    [](const ReportRow& r) { return raw(r.total_sequences); }};
+
 constexpr std::array kTable{
     kSize,
     kProcessor,
@@ -101,7 +114,37 @@ constexpr std::array kTable{
 
 constexpr std::array kPax{
     kSize,          kProcessor, kPrecision, kDevices, kDp, kFsdp, kTp, kBatchPerDevice, kSequencesPerSecondOrState,
-    kEstimatedDays,
+    kEstimatedDays, kAccuracy,
+};
+
+constexpr std::array kPaxMoe{
+    Column{"Model", "model", [](const ReportRow& r) { return r.model; },
+           [](const ReportRow& r) { return RawValue(r.model); }},
+    Column{"Num. params", "parameters", [](const ReportRow& r) { return format_parameters(r.parameters); },
+           [](const ReportRow& r) { return RawValue(r.parameters); }},
+    kPrecision,
+    kDevices,
+    kDp,
+    kFsdp,
+    kTp,
+    kBatchPerDevice,
+    kSequenceLength,
+    kAccuracyOrState,
+};
+
+constexpr std::array kPaxTuning{
+    kSize,
+    kProcessor,
+    kPrecision,
+    kDevices,
+    kDp,
+    kFsdp,
+    kTp,
+    kBatchPerDevice,
+    kSequenceLength,
+    kTotalSequences,
+    kSequencesPerSecondOrState,
+    kAccuracy,
 };
 
 constexpr std::array kSeqax{
@@ -172,6 +215,10 @@ std::span<const Column> columns(TableStyle style) {
       break;
     case TableStyle::pax:
       return kPax;
+    case TableStyle::pax_moe:
+      return kPaxMoe;
+    case TableStyle::pax_tuning:
+      return kPaxTuning;
     case TableStyle::seqax:
       return kSeqax;
   }

@@ -21,9 +21,9 @@ struct Column {
   RawValue (*value)(const ReportRow&);
 };
 
-// table: the columns of the reference systems' tables, in MaxText's order. pax: those of Pax, which ends with the days
-// that the whole training takes. seqax: Model Size | MFU.
-enum class TableStyle { table, pax, seqax };
+// table: the columns of the reference systems' tables, in MaxText's order. pax, pax_moe and pax_tuning: those of Pax's
+// tables of training, with the days that all of it takes, of experts, and of fine-tuning. seqax: Model Size | MFU.
+enum class TableStyle { table, pax, pax_moe, pax_tuning, seqax };
 
 std::span<const Column> columns(TableStyle style);
 
@@ -36,5 +36,6 @@ template <>
 struct perfbench::spec::EnumNames<perfbench::reports::TableStyle> {
   using S = perfbench::reports::TableStyle;
   static constexpr std::array kNames{std::pair{S::table, "table"}, std::pair{S::pax, "pax"},
+                                     std::pair{S::pax_moe, "pax_moe"}, std::pair{S::pax_tuning, "pax_tuning"},
                                      std::pair{S::seqax, "seqax"}};
 };

@@ -49,7 +49,9 @@ struct ReportRow {
   std::optional<double> step_time_max_s;
   std::optional<double> sequences_per_s;
   std::optional<double> tokens_per_s;
-  std::optional<double> estimated_days;  // of the whole training
+  // Of the whole training, where the run says how long that is.
+  std::optional<double> estimated_days;
+  std::optional<std::int64_t> total_sequences;
   std::optional<double> mfu_fraction;
   std::optional<double> hfu_fraction;
   std::optional<double> peak_memory_bytes;

@@ -19,7 +19,8 @@ void add_report(CLI::App& app, CommandContext& context) {
   command->add_option("--sweep", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
       ->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown, csv or json");
-  add_enum_option(*command, "--style", options->style, "table, pax (with estimated days) or seqax (Model Size | MFU)");
+  add_enum_option(*command, "--style", options->style,
+                  "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
   add_enum_option(*command, "--definition", options->definition, "FLOPs that MFU counts");
   command->add_option("--baseline", options->baseline, "adds the difference from it: see `perfbench compare --help`");
   command->footer(

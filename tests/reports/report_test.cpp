@@ -95,6 +95,8 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
   add_every_kind();
   expect_golden("table.md", to_markdown(build_for_golden(), TableStyle::table));
   expect_golden("pax.md", to_markdown(build_for_golden(), TableStyle::pax));
+  expect_golden("pax_moe.md", to_markdown(build_for_golden(), TableStyle::pax_moe));
+  expect_golden("pax_tuning.md", to_markdown(build_for_golden(), TableStyle::pax_tuning));
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 

@@ -46,7 +46,7 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
                                                                      *processes, {.registered = registered});
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);
-  if (run.trace_steps > 0) backend.tracer = make_device_tracer();
+  if (run.traces()) backend.tracer = make_device_tracer();
   return backend;
 }
 

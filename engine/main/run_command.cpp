@@ -141,14 +141,19 @@ class GpuSampleFile {
   std::optional<LineFile> file_;
 };
 
-void trace(const fs::path& dir, const spec::RunSpec& run, Assembly& assembly) {
-  const std::int64_t rank = assembly.context().collectives.mesh().rank();
-  const auto problem = run_traced_steps(assembly.context(), assembly.trainer(), run,
-                                        {.first = run.steps, .count = run.trace_steps, .device = assembly.tracer()},
-                                        dir / ("trace.rank" + std::to_string(rank) + ".jsonl"));
+void finish_trace(StepTracer& tracer, const fs::path& dir, const spec::RunSpec& run, std::int64_t rank) {
+  const auto file = dir / ("trace.rank" + std::to_string(rank) + ".jsonl");
+  const auto problem = tracer.finish(file, run.steps, run.trace_steps);
   if (problem.empty()) return;
   std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
                problem.c_str());
+}
+
+// What a rank does with the records of its traced step is in no other's next step.
+void meet(Processes& processes) {
+  std::vector<std::byte> all(static_cast<std::size_t>(processes.size()));
+  const std::byte own{};
+  processes.all_gather(all, std::span(&own, 1));
 }
 
 struct Arguments {
@@ -228,6 +233,8 @@ void take_steps(const Setup& setup, Assembly& assembly) {
   context.set_trace(ranges.get());
   RunClock* const own_clock = setup.faults != nullptr ? setup.faults->clock() : nullptr;  // of a demonstration
   const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - setup.started_ns;
+  std::optional<StepTracer> tracer;
+  if (run.traces()) tracer.emplace(context, assembly.trainer(), run, assembly.tracer());
   Turns turns(setup.arguments.turns, setup.ranks.rank);
   for (std::int64_t i = 0; i < run.steps; ++i) {
     turns.wait();
@@ -236,10 +243,14 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     context.ops.reset_flops();
     context.collectives.reset_traffic();
     gpu.begin_step(i);
-    auto record = assembly.trainer().step(i);
+    auto record = tracer ? tracer->timed_step(i) : assembly.trainer().step(i);
     gpu.end_step();
     record.probe_ns = probe_ns;
     steps.append(spec::to_json_line(record));
+    if (record.traced != 0) {
+      context.set_trace(ranges.get());
+      if (setup.ranks.processes) meet(*setup.ranks.processes);
+    }
   }
   turns.wait();  // its end would disturb the other's last step
   StepCounts counts{context.ops.flops(), context.collectives.traffic()};
@@ -252,7 +263,7 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   }
   // After the result is safe: what is traced is neither timed nor summed up.
-  if (run.trace_steps > 0) trace(dir, run, assembly);
+  if (tracer) finish_trace(*tracer, dir, run, setup.ranks.rank);
 }
 
 void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {

@@ -1,9 +1,8 @@
 #include "engine/train/traced_steps.h"
 
 #include <iterator>
-#include <optional>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "engine/core/error.h"
 #include "engine/metrics/record_files.h"
@@ -54,67 +53,94 @@ std::string lines_of(const std::vector<spec::TraceEvent>& events) {
   return lines;
 }
 
-// One step, its spans in `recorder` and its device work returned.
-std::vector<spec::TraceEvent> traced_step(Context& context, Trainer& trainer, TraceRecorder& recorder,
-                                          const TracedSteps& steps, Recordings recordings, std::int64_t step) {
-  const std::int64_t rank = context.collectives.mesh().rank();
-  const auto ranges = make_nvtx_ranges(&recorder);
-  TraceSink& host = ranges ? *ranges : recorder;
-  std::vector<spec::TraceEvent> device_events;
-  if (steps.device == nullptr) {
-    const Tracing tracing(context, host, recordings);
-    trainer.step(step);
-  } else {
-    DeviceSpans sink(host, *steps.device);
-    steps.device->begin_step();
-    {
-      const Tracing tracing(context, sink, recordings);
-      trainer.step(step);  // ends by reading what the device computed last
-    }
-    device_events = steps.device->end_step(rank, step);
-  }
-  auto events = recorder.take(rank, step);
-  events.insert(events.end(), std::make_move_iterator(device_events.begin()),
-                std::make_move_iterator(device_events.end()));
-  return events;
-}
-
 }  // namespace
 
-Recordings recordings_of_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run,
-                                      const TracedSteps& steps) {
-  if (!run.device_graphs || !context.ops.records()) return Recordings::used;  // there are none
-  if (steps.device == nullptr || !steps.device->begin_naming()) {
-    trainer.step(steps.first);  // as every rank must: others may have a tracer that learns
-    return Recordings::unused;
+TracePreparation prepare_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run,
+                                      DeviceTracer* device, std::int64_t step) {
+  if (!run.device_graphs || !context.ops.records()) return {};  // there are no recordings
+  if (device == nullptr || !device->begin_naming()) {
+    // A step all the same, as every rank must: others may have a tracer that learns.
+    return {.recordings = Recordings::unused, .step = trainer.step(step)};
   }
+  TracePreparation prepared{.recordings = Recordings::traced};
   {
     SpanCounter nobody;
-    DeviceSpans sink(nobody, *steps.device);
+    DeviceSpans sink(nobody, *device);
     const Tracing tracing(context, sink, Recordings::traced);
-    trainer.step(steps.first);
+    prepared.step = trainer.step(step);
   }
-  steps.device->end_naming();
-  return Recordings::traced;
+  device->end_naming();
+  return prepared;
 }
 
-std::string run_traced_steps(Context& context, Trainer& trainer, const spec::RunSpec& run, const TracedSteps& steps,
-                             const std::filesystem::path& file) {
-  const std::int64_t rank = context.collectives.mesh().rank();
-  TraceRecorder recorder(count_spans(run, rank));
-  TraceFile out(file);
-  const Recordings recordings = recordings_of_traced_steps(context, trainer, run, steps);
-  spec::TraceEnd end{.rank = rank, .steps = steps.count, .executed_singly = recordings == Recordings::unused};
-  for (std::int64_t step = steps.first; step < steps.first + steps.count; ++step) {
-    const auto events = traced_step(context, trainer, recorder, steps, recordings, step);
-    end.events += static_cast<std::int64_t>(events.size());
-    out.append(lines_of(events));
+StepTracer::StepTracer(Context& context, Trainer& trainer, const spec::RunSpec& run, DeviceTracer* device)
+    : context_(context),
+      trainer_(trainer),
+      run_(run),
+      device_(device),
+      recorder_(count_spans(run, context.collectives.mesh().rank())) {}
+
+std::optional<spec::StepRecord> StepTracer::prepare(std::int64_t step) {
+  auto prepared = prepare_traced_steps(context_, trainer_, run_, device_, step);
+  recordings_ = prepared.recordings;
+  return std::move(prepared.step);
+}
+
+spec::StepRecord StepTracer::timed_step(std::int64_t step) {
+  std::optional<spec::StepRecord> record;
+  if (run_.profile.is_prepared_in(step)) record = prepare(step);
+  if (run_.profile.has(step)) record = traced_step(step);
+  if (!record) return trainer_.step(step);
+  record->traced = 1;
+  return *record;
+}
+
+spec::StepRecord StepTracer::traced_step(std::int64_t step) {
+  const std::int64_t rank = context_.collectives.mesh().rank();
+  const auto ranges = make_nvtx_ranges(&recorder_);
+  TraceSink& host = ranges ? *ranges : recorder_;
+  spec::StepRecord record;
+  std::vector<spec::TraceEvent> device_events;
+  if (device_ == nullptr) {
+    const Tracing tracing(context_, host, recordings_.value());
+    record = trainer_.step(step);
+  } else {
+    DeviceSpans sink(host, *device_);
+    device_->begin_step();
+    {
+      const Tracing tracing(context_, sink, recordings_.value());
+      record = trainer_.step(step);  // ends by reading what the device computed last
+    }
+    device_events = device_->end_step(rank, step);
   }
-  end.buffers = recorder.buffers();
-  end.dropped_records = recorder.dropped();
-  if (steps.device != nullptr) {
-    end.buffers += steps.device->buffers();
-    end.dropped_records += steps.device->dropped_records();
+  for (auto& events : {recorder_.take(rank, step), std::move(device_events)}) {
+    events_.insert(events_.end(), events.begin(), events.end());
+  }
+  ++traced_steps_;
+  return record;
+}
+
+std::string StepTracer::finish(const std::filesystem::path& file, std::int64_t first, std::int64_t count) {
+  TraceFile out(file);
+  spec::TraceEnd end{.rank = context_.collectives.mesh().rank()};
+  const auto write = [&] {
+    end.events += static_cast<std::int64_t>(events_.size());
+    if (!events_.empty()) out.append(lines_of(events_));
+    events_.clear();
+  };
+  write();
+  if (count > 0 && !recordings_) prepare(first);
+  for (std::int64_t step = first; step < first + count; ++step) {
+    traced_step(step);
+    write();
+  }
+  end.steps = traced_steps_;
+  end.executed_singly = recordings_ == Recordings::unused;
+  end.buffers = recorder_.buffers();
+  end.dropped_records = recorder_.dropped();
+  if (device_ != nullptr) {
+    end.buffers += device_->buffers();
+    end.dropped_records += device_->dropped_records();
   }
   out.append(spec::to_json_line(end));
   return out.problem();

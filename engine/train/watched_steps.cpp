@@ -28,7 +28,7 @@ class WatchedRun {
 
   // Traced steps replay too, so names are learnt when there is something to learn.
   void learn_names() {
-    recordings_ = recordings_of_traced_steps(context_, trainer_, run_, {.first = next_++, .device = watchers_.device});
+    recordings_ = prepare_traced_steps(context_, trainer_, run_, watchers_.device, next_++).recordings;
   }
 
   WatchedStep step(std::int64_t round, std::size_t which) {

@@ -18,6 +18,7 @@ constexpr std::int64_t kTracedSteps = 6;  // attribution takes the middle half
 
 Cell with_traced_steps(Cell cell) {
   cell.run.trace_steps = std::max(cell.run.trace_steps, kTracedSteps);
+  cell.run.profile = {};
   cell.run_id = run_id(cell.run);
   return cell;
 }

@@ -70,7 +70,7 @@ std::vector<RankTrace> traces_of(const fs::path& folder) {
   auto traces = read_traces(folder, ranks_of(folder));
   if (traces.empty()) {
     throw InputError(
-        fmt::format("[trace] {} holds no {}: its run traced no steps; set trace_steps in the matrix, or "
+        fmt::format("[trace] {} holds no {}: its run traced no steps; set trace_steps or profile in the matrix, or "
                     "run `perfbench sweep FILE --set trace_steps=2`",
                     folder.string(), trace_file(0)));
   }
@@ -145,7 +145,8 @@ void add_trace(CLI::App& app, CommandContext& context) {
   add_path(*command, "--against", options->against, PathIs::folder,
            "another traced run: by how much each operation, collective and idle time differs from it");
   command->footer(
-      "Steps are traced where a run has trace_steps: they run after the timed steps and are in no timing.\n"
+      "Steps are traced where a run has trace_steps, which run after the timed ones, or a profile, a window among\n"
+      "those; they are in no timing.\n"
       "Examples:\n"
       "  perfbench sweep matrices/quickstart.yaml --only model=gpt-mini --set trace_steps=2\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57\n"

@@ -34,6 +34,14 @@ std::vector<RankSteps> complete_steps(const std::vector<StepRecord>& steps) {
   return out;
 }
 
+// Without those that tracing took part in.
+std::vector<RankSteps> timed_steps(std::vector<RankSteps> complete) {
+  std::erase_if(complete, [](const RankSteps& step) {
+    return std::any_of(step.begin(), step.end(), [](const auto* record) { return record->traced != 0; });
+  });
+  return complete;
+}
+
 double slowest_rank_s(const RankSteps& step) {
   std::int64_t slowest = 0;
   for (const auto* record : step) slowest = std::max(slowest, record->wall_ns);
@@ -111,16 +119,18 @@ void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricVa
 }  // namespace
 
 std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
-  return series(complete_steps(steps), slowest_rank_s);
+  return series(timed_steps(complete_steps(steps)), slowest_rank_s);
 }
 
 std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<StepRecord>& steps,
                                      const std::optional<spec::RunSummary>& summary) {
   const auto complete = complete_steps(steps);
   if (complete.empty()) return {};
-  const auto wall_s = series(complete, slowest_rank_s);
+  const auto timed = timed_steps(complete);
+  if (timed.empty()) return {};
+  const auto wall_s = series(timed, slowest_rank_s);
   const auto found = find_steady_steps(wall_s);
-  const std::span<const RankSteps> steady(complete.data() + found.first, found.count);
+  const std::span<const RankSteps> steady(timed.data() + found.first, found.count);
   const std::vector<double> steady_s(wall_s.begin() + static_cast<std::ptrdiff_t>(found.first), wall_s.end());
 
   std::vector<MetricValue> out;

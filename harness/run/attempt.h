@@ -5,7 +5,7 @@
 //     run.json            the engine's input (canonical RunSpec)
 //     env.json            spec::EnvironmentRecord, by the engine
 //     steps.rank<R>.jsonl  spec::StepRecord a line, by each rank
-//     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps
+//     trace.rank<R>.jsonl  spec::TraceEvent a line, by each rank; only of runs with trace_steps or profile
 //     trace.sqlite        the same under other names, by `perfbench trace --format sqlite`
 //     gpu.rank<R>.jsonl    spec::GpuSample a line, by each rank that computes on a GPU
 //     result.json         spec::RunSummary, by rank 0 or by a rank that failed; absent after a crash

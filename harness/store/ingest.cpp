@@ -155,9 +155,12 @@ TracedSteps traced_steps(const fs::path& directory, const RunEvidence& evidence)
   TracedSteps traced;
   try {
     traced.summaries = summarise(read_traces(directory, evidence.run.mesh.devices()));
-    if (traced.summaries.empty() && evidence.run.trace_steps > 0) {
+    const auto& run = evidence.run;
+    if (traced.summaries.empty() && run.traces()) {
+      const bool window = run.trace_steps == 0;
       traced.problem = "[trace] " + directory.string() + " holds no " + trace_file(0) + ", although the run's " +
-                       "trace_steps is " + std::to_string(evidence.run.trace_steps);
+                       (window ? "profile.steps is " + std::to_string(run.profile.steps)
+                               : "trace_steps is " + std::to_string(run.trace_steps));
     }
   } catch (const std::exception& e) {
     traced.problem = e.what();

@@ -137,7 +137,8 @@ CREATE TABLE attempt_settings (
 ) STRICT;
 
 -- Every step of every rank (spec::StepRecord). Clustered by attempt: attempts are appended and read as a whole. A loss or
--- gradient norm that is NaN is NULL; an infinite one is infinite. Token counts that were not recorded are NULL.
+-- gradient norm that is NaN is NULL; an infinite one is infinite. Token counts that were not recorded are NULL. What is
+-- traced (1) is in no timing.
 CREATE TABLE steps (
   attempt_key            INTEGER NOT NULL REFERENCES attempts,
   version                INTEGER NOT NULL,
@@ -162,12 +163,12 @@ CREATE TABLE steps (
   peak_gathered_bytes    INTEGER NOT NULL,
   peak_workspace_bytes   INTEGER NOT NULL,
   peak_host_bytes        INTEGER NOT NULL,
-  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, expert_load REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER,
+  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, expert_load REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER, traced INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 
--- Where the time of each traced step went (TraceSummary, harness/trace/trace_summary.h). Traced steps run after the timed
--- ones and are not rows of steps.
+-- Where the time of each traced step went (TraceSummary, harness/trace/trace_summary.h). Those that run after the timed ones
+-- (trace_steps of a run) are not rows of steps; those of a profile are.
 CREATE TABLE traced_steps (
   attempt_key        INTEGER NOT NULL REFERENCES attempts,
   rank               INTEGER NOT NULL,

@@ -39,13 +39,20 @@ struct Trace {
   spec::TraceEnd end;
 };
 
+// Further steps, after the timed ones.
+std::string trace_to(const fs::path& file, TrainingRun& training, const spec::RunSpec& run, std::int64_t steps,
+                     DeviceTracer* device = nullptr) {
+  StepTracer tracer(training.context(), training.trainer(), run, device);
+  return tracer.finish(file, run.steps, steps);
+}
+
 class TracedStepsTest : public testing::Test {
  protected:
   void SetUp() override { file_ = fs::path(testing::TempDir()) / ("trace." + std::to_string(::getpid()) + ".jsonl"); }
   void TearDown() override { fs::remove(file_); }
 
   std::string trace(TrainingRun& training, const spec::RunSpec& run, std::int64_t steps) {
-    return run_traced_steps(training.context(), training.trainer(), run, {.first = run.steps, .count = steps}, file_);
+    return trace_to(file_, training, run, steps);
   }
 
   Trace read() const {
@@ -146,13 +153,49 @@ TEST_F(TracedStepsTest, NestEveryOperationInThePhasesAndLayersOfOneStep) {
   EXPECT_EQ(recomputed.count("attention_backward"), 0U);
 }
 
+TEST_F(TracedStepsTest, OfAWindowAreMarkedAndChangeNoBit) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.steps = 7;
+    TrainingRun plain(run);
+    run.profile = {.first_step = 3, .steps = 2};
+    TrainingRun training(run);
+    StepTracer tracer(training.context(), training.trainer(), run, nullptr);
+    std::vector<std::int64_t> marked;
+    for (std::int64_t i = 0; i < run.steps; ++i) {
+      const auto want = plain.step();
+      const auto got = tracer.timed_step(i);
+      EXPECT_EQ(got.step, i);
+      EXPECT_EQ(got.loss, want.loss);
+      EXPECT_EQ(got.grad_norm, want.grad_norm);
+      EXPECT_EQ(got.peak.total_bytes, want.peak.total_bytes);
+      if (got.traced != 0) marked.push_back(i);
+      EXPECT_EQ(training.context().trace, nullptr);
+      EXPECT_FALSE(fs::exists(file_)) << "a file is written between timed steps";
+    }
+    EXPECT_EQ(plain.all_gradients(), training.all_gradients());
+    const bool replays = plain.context().ops.records();
+    EXPECT_EQ(marked, replays ? std::vector<std::int64_t>({2, 3, 4}) : std::vector<std::int64_t>({3, 4}));
+    ASSERT_EQ(tracer.finish(file_, run.steps, 1), "");
+    const auto found = read();
+    std::vector<std::int64_t> traced;
+    for (const auto& event : found.events) {
+      if (event.kind == TraceKind::step) traced.push_back(event.step);
+    }
+    EXPECT_THAT(traced, ElementsAre(3, 4, 7));
+    const auto counts = count_spans(run, 0);
+    EXPECT_EQ(found.events.size(), 3 * (counts[0] + counts[1]));
+    EXPECT_EQ(found.end.events, static_cast<std::int64_t>(found.events.size()));
+    EXPECT_EQ(found.end.steps, 3);
+    EXPECT_EQ(found.end.dropped_records, 0);
+    fs::remove(file_);
+  }
+}
+
 TEST_F(TracedStepsTest, AFullDiskEndsTheTraceAndNotTheTraining) {
   const auto run = gpt_tiny();
   TrainingRun training(run);
-  const auto problem = run_traced_steps(training.context(), training.trainer(), run, {.count = 1}, "/dev/full");
-  EXPECT_THAT(problem, HasSubstr("/dev/full"));
-  const auto nowhere = run_traced_steps(training.context(), training.trainer(), run, {.count = 1}, "/nowhere/t.jsonl");
-  EXPECT_THAT(nowhere, HasSubstr("/nowhere/t.jsonl"));
+  EXPECT_THAT(trace_to("/dev/full", training, run, 1), HasSubstr("/dev/full"));
+  EXPECT_THAT(trace_to("/nowhere/t.jsonl", training, run, 1), HasSubstr("/nowhere/t.jsonl"));
 }
 
 // A device that does one piece of work for each span it is told.
@@ -196,9 +239,7 @@ TEST_F(TracedStepsTest, WhatADeviceDidStandsBesideTheSpansThatSubmittedIt) {
   TrainingRun training(run);
   training.all_steps();
   FakeDevice device;
-  EXPECT_EQ(run_traced_steps(training.context(), training.trainer(), run,
-                             {.first = run.steps, .count = 1, .device = &device}, file_),
-            "");
+  EXPECT_EQ(trace_to(file_, training, run, 1, &device), "");
   const auto written = read();
   const auto of_kind = [&](std::initializer_list<TraceKind> kinds) {
     return std::count_if(written.events.begin(), written.events.end(), [&](const auto& event) {
@@ -338,9 +379,8 @@ class RecordedStepsTest : public TracedStepsTest {
     training.trainer().step(1);
     training.log.clear();
     NotingDevice device(training.log, learns);
-    EXPECT_EQ(run_traced_steps(training.context(), training.trainer(), training.run,
-                               {.first = 2, .count = 2, .device = &device}, file_),
-              "");
+    StepTracer tracer(training.context(), training.trainer(), training.run, &device);
+    EXPECT_EQ(tracer.finish(file_, 2, 2), "");
     EXPECT_EQ(training.context().recordings, Recordings::used);
     return training.log;
   }
@@ -356,6 +396,32 @@ TEST_F(RecordedStepsTest, AreExecutedSinglyWhereNothingLearnsTheNamesAndSaySo) {
   EXPECT_THAT(log_of(true, false),
               ElementsAre("begin naming", "replay", "begin step", "end step", "begin step", "end step"));
   EXPECT_TRUE(read().end.executed_singly);
+}
+
+// Steps 0 to 7 with a window of two from step 4 on: those around it replay what was recorded without the tracer.
+TEST_F(RecordedStepsTest, OfAWindowReplayTheirOwnRecording) {
+  for (const bool learns : {true, false}) {
+    Training training(true);
+    training.run.steps = 8;
+    training.run.profile = {.first_step = 4, .steps = 2};
+    NotingDevice device(training.log, learns);
+    StepTracer tracer(training.context(), training.trainer(), training.run, &device);
+    std::vector<std::int64_t> marked;
+    for (std::int64_t i = 0; i < training.run.steps; ++i) {
+      if (tracer.timed_step(i).traced != 0) marked.push_back(i);
+    }
+    EXPECT_THAT(marked, ElementsAre(3, 4, 5));
+    if (learns) {
+      EXPECT_THAT(training.log, ElementsAre("record", "replay", "begin naming", "record traced", "end naming",
+                                            "begin step", "replay traced", "end step", "begin step", "replay traced",
+                                            "end step", "replay", "replay"));
+    } else {
+      EXPECT_THAT(training.log, ElementsAre("record", "replay", "begin naming", "replay", "begin step", "end step",
+                                            "begin step", "end step", "replay", "replay"));
+    }
+    EXPECT_EQ(tracer.finish(file_, training.run.steps, 0), "");
+    EXPECT_EQ(read().end.executed_singly, !learns);
+  }
 }
 
 // What is recorded under a device's tracer may be slower ever after: nobody's steps are the measure of the others.

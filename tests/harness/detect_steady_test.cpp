@@ -127,6 +127,30 @@ TEST(RunMetrics, AStepTakesAsLongAsItsSlowestRank) {
   EXPECT_DOUBLE_EQ(value_of(metrics, "probe_spread_fraction"), 0.0) << "ranks are not pooled";
 }
 
+// Steps 4 to 6, of which two were traced and one was recorded anew for them.
+TEST(RunMetrics, OfAProfiledRunAreThoseOfItsOtherSteps) {
+  const std::vector<std::int64_t> others{900, 140, 130, 110, 100, 120, 110, 105};
+  auto profiled = steps_of(0, {900, 140, 130, 110, 700, 800, 800, 100, 120, 110, 105});
+  for (std::size_t i = 4; i < 7; ++i) profiled[i].traced = 1;
+  profiled.back().loss = 0.5;
+  const auto plain = run_metrics({}, steps_of(0, others), std::nullopt);
+  for (const auto& [metric, value] : run_metrics({}, profiled, std::nullopt)) {
+    EXPECT_EQ(value, metric == "final_loss" ? 0.5 : value_of(plain, metric)) << metric;
+  }
+  EXPECT_EQ(step_times_s(profiled), step_times_s(steps_of(0, others)));
+  for (auto& step : profiled) step.traced = 1;
+  EXPECT_TRUE(run_metrics({}, profiled, std::nullopt).empty());
+}
+
+// One rank's word is enough: the others waited for it.
+TEST(RunMetrics, LeaveOutAStepThatAnyRankTraced) {
+  auto steps = steps_of(0, {500, 100, 100, 900, 100});
+  const auto second = steps_of(1, {500, 100, 100, 100, 100});
+  steps.insert(steps.end(), second.begin(), second.end());
+  steps[3].traced = 1;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics({}, steps, std::nullopt), "step_time_p90_s"), 0.1);
+}
+
 TEST(Mfu, IsModelFlopsOverThePeakOfAllDevices) {
   spec::RunSpec run;
   run.model = {.name = "m",

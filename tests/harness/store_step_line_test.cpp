@@ -41,6 +41,7 @@ StepRecord random_record(std::mt19937_64& engine) {
                       &record.peak.total_bytes}) {
     *field = whole(engine);
   }
+  record.traced = whole(engine) % 2;
   record.loss = real(engine);
   record.grad_norm = real(engine);
   record.balance_loss = real(engine);

@@ -27,8 +27,12 @@ TEST(StoredSteps, KeepTheUseOfExpertsAndTheirTokens) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
   ExampleRun example{.attempt = example_attempt("one", 1)};
-  example.step = {
-      .balance_loss = 1.5, .expert_load = 1.25, .dropped_choices = 7, .loss_tokens = 90, .padding_tokens = 38};
+  example.step = {.balance_loss = 1.5,
+                  .expert_load = 1.25,
+                  .dropped_choices = 7,
+                  .loss_tokens = 90,
+                  .padding_tokens = 38,
+                  .traced = 1};
   write_run_directory(scratch / "r", example);
   ingest_run_directory(db, scratch / "r");
   const auto step = stored_step(db);
@@ -37,6 +41,7 @@ TEST(StoredSteps, KeepTheUseOfExpertsAndTheirTokens) {
   EXPECT_EQ(step.dropped_choices, 7);
   EXPECT_EQ(step.loss_tokens, 90);
   EXPECT_EQ(step.padding_tokens, 38);
+  EXPECT_EQ(step.traced, 1);
 }
 
 TEST(StoredSteps, HaveNoTokenCountsWhereNoneWereRecorded) {
@@ -64,8 +69,9 @@ TEST(StepsMigration, KnowsOfOlderStepsThatNothingWasRecorded) {
           "PRAGMA foreign_keys = OFF; INSERT INTO steps VALUES (1, 1, 0, 4, 9, 0, 0, 0, 0, 0, 9, 128, 2.5, 1.0, 0.1, "
           "0, 0, 0, 0, 0, 0, 0, 0, 0)");
   const auto db = open_database(scratch / "a.db");
-  Statement row(db, "SELECT loss, balance_loss, dropped_choices, loss_tokens, padding_tokens FROM steps");
+  Statement row(db, "SELECT loss, balance_loss, dropped_choices, loss_tokens, padding_tokens, traced FROM steps");
   ASSERT_TRUE(row.step());
+  EXPECT_EQ(row.integer(5), 0);
   EXPECT_EQ(row.real(0), 2.5);
   EXPECT_EQ(row.real(1), 0);
   EXPECT_EQ(row.integer(2), 0);

@@ -76,6 +76,12 @@ TEST_F(TracedRun, KeepsItsResultWhenTheTraceIsDamagedOrMissing) {
   std::filesystem::remove(folder_ / trace_file(0));
   auto third = open_database(scratch_ / "c.db");
   EXPECT_THAT(ingest_run_directory(third, folder_).trace_problem, HasSubstr("although the run's trace_steps is 2"));
+  example_.run.trace_steps = 0;
+  example_.run.profile = {.first_step = 3, .steps = 1};
+  std::filesystem::remove_all(folder_);
+  write_run_directory(folder_, example_);
+  auto fourth = open_database(scratch_ / "d.db");
+  EXPECT_THAT(ingest_run_directory(fourth, folder_).trace_problem, HasSubstr("although the run's profile.steps is 1"));
 }
 
 TEST_F(TracedRun, ThatCrashedIsNotBlamedForItsTrace) {

@@ -316,7 +316,8 @@ TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
   TrainingRun traced(run, first_weights(run), collectives_of(run));
   TrainingRun plain(run, first_weights(run), collectives_of(run));
   const auto file = std::filesystem::path(testing::TempDir()) / ("mesh." + std::to_string(::getpid()) + ".jsonl");
-  ASSERT_EQ(run_traced_steps(traced.context(), traced.trainer(), run, {.first = 0, .count = 1}, file), "");
+  StepTracer tracer(traced.context(), traced.trainer(), run, nullptr);
+  ASSERT_EQ(tracer.finish(file, 0, 1), "");
   plain.step();
   EXPECT_EQ(traced.trainer().step(1).loss, plain.step().loss);
   std::map<std::int64_t, std::string> handed_over;

@@ -46,6 +46,19 @@ TEST(Validate, TakesASoundRun) {
   EXPECT_EQ(mistake([](RunSpec&) {}), "no error");
 }
 
+// Steps 0 to 9.
+TEST(Validate, AProfileIsAWindowOfTheTimedStepsBehindTheFirstThree) {
+  const auto with = [](std::int64_t first, std::int64_t steps) {
+    return mistake([=](RunSpec& r) { r.profile = {.first_step = first, .steps = steps}; });
+  };
+  EXPECT_EQ(with(3, 1), "no error");
+  EXPECT_EQ(with(3, 7), "no error");
+  EXPECT_EQ(with(9, 1), "no error");
+  EXPECT_THAT(with(2, 1), StartsWith("/profile/first_step: profile.first_step is 2, it must be at least 3"));
+  EXPECT_THAT(with(3, 8), StartsWith("/profile/steps: the profile ends behind step 10, and the run has steps 0 to 9"));
+  EXPECT_THAT(with(4, 0), StartsWith("/profile/steps: "));
+}
+
 TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.n_kv_heads = 3; }), StartsWith("/model/n_kv_heads: n_heads 4"));
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.head_dim = 15; }), StartsWith("/model/head_dim: "));

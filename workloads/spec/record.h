@@ -66,6 +66,8 @@ struct StepRecord {
   // Where not every token of the batch is trained on; 0 of both: not recorded.
   std::int64_t loss_tokens = 0;
   std::int64_t padding_tokens = 0;
+  // 1: of a profile's window (ProfileSpec), or the step before it in which its recordings were made; in no timing.
+  std::int64_t traced = 0;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -96,6 +98,8 @@ struct StepRecord {
       self.loss_tokens);
     f(Field{"padding_tokens", "tokens that fill up the batch", 0}.omitted_at_default().null_at_default(),
       self.padding_tokens);
+    f(Field{"traced", "1 where tracing took part in the step, which no timing counts", 0, 1}.omitted_at_default(),
+      self.traced);
   }
 };
 

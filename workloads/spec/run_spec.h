@@ -134,6 +134,25 @@ struct OptimizerSpec {
   }
 };
 
+// A window of timed steps that are traced and in no timing of the run. On a GPU whose steps replay recordings the step
+// before the window is in none either: in it they are recorded once more, while the tracer learns their names.
+struct ProfileSpec {
+  // Step 0 chooses algorithms, 1 records what the untraced ones replay, 2 what those of the window do.
+  static constexpr std::int64_t kEarliestStep = 3;
+
+  std::int64_t first_step = 0;
+  std::int64_t steps = 0;  // 0: no window
+
+  constexpr bool has(std::int64_t step) const { return step >= first_step && step - first_step < steps; }
+  constexpr bool is_prepared_in(std::int64_t step) const { return steps > 0 && step == first_step - 1; }
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"first_step", "first traced step, counted from 0", 0, 1e9}.uncounted(), self.first_step);
+    f(Field{"steps", "traced steps, 0 for none; their events wait in memory", 0, 1e3}.uncounted(), self.steps);
+  }
+};
+
 struct RunSpec {
   static constexpr std::int64_t kSchemaVersion = 1;
 
@@ -155,6 +174,7 @@ struct RunSpec {
   std::int64_t steps = 10;
   std::int64_t training_steps = 0;  // of the whole training that this run stands for, 0: not said
   std::int64_t trace_steps = 0;     // further steps, after the timed ones: traced, not timed (trace_record.h)
+  ProfileSpec profile;
   std::int64_t seed = 1234;
   std::int64_t threads_per_rank = 0;     // 0: the node's cores divided among its ranks
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
@@ -172,6 +192,7 @@ struct RunSpec {
   OptimizerSpec optimizer;
   EvaluationSpec evaluation;
 
+  constexpr bool traces() const { return trace_steps > 0 || profile.steps > 0; }
   // Otherwise each has a loss.
   constexpr bool counts_targets() const {
     return trains() && (task == Task::sft || data.kind == DataKind::instruction);
@@ -211,6 +232,8 @@ struct RunSpec {
       self.training_steps);
     f(Field{"trace_steps", "further steps that are traced, and not timed", 0, 1e6}.omitted_at_default().uncounted(),
       self.trace_steps);
+    f(Field{"profile", "timed steps that are traced, and in no timing of the run"}.omitted_at_default().uncounted(),
+      self.profile);
     f(Field{"seed", "seed of the initial weights", 0}.uncounted(), self.seed);
     f(Field{"threads_per_rank", "CPU threads of a rank, 0 for an even share", 0, 4096}, self.threads_per_rank);
     f(Field{"memory_limit_bytes", "bytes a device may hold, 0 for no limit", 0}, self.memory_limit_bytes);

@@ -175,7 +175,7 @@ struct TraceEvent {
   static void fields(Self& self, F&& f) {
     f(Field{"version", "version of this record", 1, 1}, self.version);
     f(Field{"rank", "rank that wrote it", 0}, self.rank);
-    f(Field{"step", "traced step, counted on from the timed ones", 0}, self.step);
+    f(Field{"step", "traced step; those of trace_steps are counted on from the timed ones", 0}, self.step);
     f(Field{"kind", "what it is a span of"}, self.kind);
     f(Field{"name", "the engine's name for it"}, self.name);
     f(Field{"kernel_name", "demangled name of a kernel"}, self.kernel_name);

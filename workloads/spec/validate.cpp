@@ -188,6 +188,24 @@ void check_evaluation(const RunSpec& run) {
   }
 }
 
+void check_profile(const RunSpec& run) {
+  const auto& window = run.profile;
+  if (window.steps == 0) {
+    if (window.first_step != 0) reject("/profile/steps", "profile.first_step begins a window without steps");
+    return;
+  }
+  if (window.first_step < ProfileSpec::kEarliestStep) {
+    reject("/profile/first_step", "profile.first_step is " + number(window.first_step) + ", it must be at least " +
+                                      number(ProfileSpec::kEarliestStep) +
+                                      ": the steps before choose algorithms and record what later ones replay");
+  }
+  if (window.first_step + window.steps > run.steps) {
+    reject("/profile/steps", "the profile ends behind step " + number(window.first_step + window.steps - 1) +
+                                 ", and the run has steps 0 to " + number(run.steps - 1) +
+                                 "; trace_steps are taken after them");
+  }
+}
+
 void check_expert_parallel(const RunSpec& run) {
   const std::int64_t ep = run.mesh.ep();
   const auto& moe = run.model.moe;
@@ -284,6 +302,7 @@ void validate(const RunSpec& run) {
   check_data(run);
   check_evaluation(run);
   check_lora(run);
+  check_profile(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
                             " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +

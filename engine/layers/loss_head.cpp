@@ -49,6 +49,39 @@ void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView ta
                                    .counted_targets = args.counted_targets});
 }
 
+// [C, V]
+Tensor logits_of(const Context& context, const spec::RunSpec& run, Shape chunk) {
+  return run.logits == spec::LogitsType::fp32 ? context.activation_f32("head.logits", chunk)
+                                              : context.activation("head.logits", chunk);
+}
+
+// Logits of a chunk, and what the products of the backward pass read as their gradient: the logits' own place, or one
+// in the type of those products.
+class Logits {
+ public:
+  Logits(const Context& context, const spec::RunSpec& run, Shape chunk)
+      : context_(context), logits_(logits_of(context, run, chunk)) {
+    if (run.logits == spec::LogitsType::fp32) rounded_ = context.activation("head.dlogits", chunk);
+  }
+
+  TensorView rows(std::int64_t count) const { return first_rows(logits_, count); }
+  // Of the first rows, whose logits have become their gradient.
+  TensorView gradient(std::int64_t count) const {
+    if (!rounded_.defined()) return rows(count);
+    context_.ops.copy(first_rows(rounded_, count), rows(count));
+    return first_rows(rounded_, count);
+  }
+
+ private:
+  static TensorView first_rows(const TensorView& all, std::int64_t count) {
+    return all.slice(0, Shape{count, all.shape[1]});
+  }
+
+  const Context& context_;
+  Tensor logits_;
+  Tensor rounded_;
+};
+
 // The rows of the buffer become the gradient by them.
 void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView dnormed_NM) {
   const Context& context = args.shared.context;
@@ -58,14 +91,14 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
   const TensorView weight_VM = args.unembedding.weight(args.unembedding_VM);
   const std::int64_t vocabulary = weight_VM.shape[0];  // of this rank
   const TensorView dweight_VM = args.unembedding_gradients.gradient(args.unembedding_VM);
-  Tensor logits = context.activation("head.logits", Shape{chunk, vocabulary});
+  const Logits logits(context, args.shared.run, Shape{chunk, vocabulary});
   Tensor losses = context.activation_f32("head.losses", Shape{chunk});
   Write write = args.unembedding_gradients.first_write();
   Additions additions = args.unembedding_gradients.additions();
   if (write == Write::overwrite && n > chunk) additions = Additions::follow;
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t rows = std::min(chunk, n - first);
-    const TensorView logits_CV = logits.view().reshaped(Shape{rows, vocabulary});
+    const TensorView logits_CV = logits.rows(rows);
     const TensorView losses_C = losses.view().reshaped(Shape{rows});
     const TensorView normed_CM = normed_NM.slice(first * m, Shape{rows, m});
     context.ops.matmul(
@@ -73,8 +106,9 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
     cross_entropy(args, logits_CV, args.targets_N.slice(first, Shape{rows}), losses_C);
     context.ops.sum(args.loss_sum, losses_C, Write::accumulate);
     PhaseClock::Scope backward(context.clock, Phase::backward);
+    const TensorView dlogits_CV = logits.gradient(rows);
     if (dweight_VM.defined()) {
-      context.ops.matmul({.a = logits_CV,
+      context.ops.matmul({.a = dlogits_CV,
                           .b = normed_CM,
                           .c = dweight_VM,
                           .transpose_a = Transpose::yes,
@@ -85,7 +119,7 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
     write = Write::accumulate;
     additions = Additions::none;
     // The chunk of the norm's output has been read for the last time: its rows take their gradient.
-    context.ops.matmul({.a = logits_CV,
+    context.ops.matmul({.a = dlogits_CV,
                         .b = weight_VM,
                         .c = dnormed_NM.slice(first * m, Shape{rows, m}),
                         .part = FlopPart::unembedding});
@@ -128,7 +162,7 @@ void score_head(const ScoreHeadArgs& args) {
   const std::int64_t vocabulary = weight_VM.shape[0];  // of this rank
   const std::int64_t n = normed_NM.shape[0];
   const std::int64_t chunk = std::min(args.shared.run.loss_chunk_tokens, n);
-  const Tensor logits = context.activation("head.logits", Shape{chunk, vocabulary});
+  const Tensor logits = logits_of(context, args.shared.run, Shape{chunk, vocabulary});
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t rows = std::min(chunk, n - first);
     const TensorView logits_CV = logits.view().reshaped(Shape{rows, vocabulary});

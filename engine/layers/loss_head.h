@@ -1,7 +1,7 @@
 // Final norm, unembedding and what follows, in chunks of tokens, so that only loss_chunk_tokens rows of logits exist.
-// To train: cross-entropy, forward and backward at once; the gradient by the logits takes their place. To evaluate:
-// scores. Of several ranks along tp each has the logits of its part of the vocabulary; what they tell one another is
-// three numbers a token.
+// To train: cross-entropy, forward and backward at once; the gradient by the logits takes their place
+// (LogitsType::fp32: and is rounded beside it). To evaluate: scores. Of several ranks along tp each has the logits of
+// its part of the vocabulary; what they tell one another is three numbers a token.
 #pragma once
 
 #include "engine/layers/layer_shared.h"

@@ -159,7 +159,7 @@ void Resolver::apply_hardware(Resolved& resolved) {
 void Resolver::apply_loss_chunk(Resolved& resolved) {
   if (resolved.in_force.contains("loss_chunk_tokens")) return;
   auto& run = resolved.run;
-  run.loss_chunk_tokens = spec::loss_chunk_tokens_for(run.device, run.precision, run.model.vocab_size);
+  run.loss_chunk_tokens = spec::loss_chunk_tokens_for(run.device, run.precision, run.logits, run.model.vocab_size);
   resolved.fields["loss_chunk_tokens"] = run.loss_chunk_tokens;
 }
 

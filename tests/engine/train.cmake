@@ -1,6 +1,6 @@
 perfbench_test(engine_train_tests
   SOURCES eval_result_test.cpp main_cpu_backend_test.cpp ops_costs_test.cpp train_cpu_workspace_test.cpp train_dry_walk_test.cpp
-    train_mesh_property_test.cpp train_pipeline_schedule_test.cpp train_operations_test.cpp
+    train_logits_test.cpp train_mesh_property_test.cpp train_pipeline_schedule_test.cpp train_operations_test.cpp
     train_lora_costs_test.cpp train_overlap_test.cpp
     ${PROJECT_SOURCE_DIR}/engine/main/backend.cpp ${PROJECT_SOURCE_DIR}/engine/main/no_cuda.cpp
   DEPENDS perfbench_train perfbench_ops_cpu OpenMP::OpenMP_CXX)
@@ -11,7 +11,8 @@ if(TARGET perfbench-engine)
 endif()
 # Whole training steps on each backend: one set of sources, linked once for each.
 perfbench_test_objects(engine_training_test_objects
-  SOURCES train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_lora_test.cpp train_masked_test.cpp
+  SOURCES train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_head_test.cpp train_lora_test.cpp
+    train_masked_test.cpp
   DEPENDS perfbench_train)
 set(training_tests $<TARGET_OBJECTS:engine_training_test_objects>)
 perfbench_test(engine_training_tests

@@ -142,6 +142,16 @@ TEST(CpuWorkspace, HoldsWhatAStepTakesAndNoLineMore) {
   omp_set_num_threads(threads_before);
 }
 
+// F32 logits need no room to be rounded in.
+TEST(CpuWorkspace, HoldsWhatTheOtherWaysOfTheModelsEndsTake) {
+  for (auto& [what, run] : cases()) {
+    if (run.precision == spec::Precision::bf16) run.logits = spec::LogitsType::fp32;
+    for (std::int64_t rank = 0; rank < run.mesh.devices(); ++rank) {
+      EXPECT_TRUE(has_enough(run, rank, 0)) << what << " rank " << rank;
+    }
+  }
+}
+
 // A panel of a longer k may be smaller, so a plan by the longest slice of several ranks would fall short of another's.
 TEST(CpuWorkspace, PlansPanelsThatNeverShrink) {
   namespace ws = workspace::cpu;

@@ -348,7 +348,10 @@ TEST(MeshTraining, ATraceHasEveryCollectiveWhereItRan) {
 }
 
 TEST(MeshTraining, Bf16HoldsOnAMesh) {
-  for (auto run : {gpt_tiny(), llama_tiny(), lora_tiny()}) {
+  auto with_f32_logits = gpt_tiny();
+  with_f32_logits.model.name += " f32 logits";
+  with_f32_logits.logits = spec::LogitsType::fp32;
+  for (auto run : {gpt_tiny(), llama_tiny(), lora_tiny(), with_f32_logits}) {
     run.precision = spec::Precision::bf16;
     run.mesh.ici.fsdp = world().size();
     expect_one_ranks_training(run, run.model.name + " bf16");

@@ -46,6 +46,18 @@ TEST(Validate, TakesASoundRun) {
   EXPECT_EQ(mistake([](RunSpec&) {}), "no error");
 }
 
+TEST(Validate, LogitsInF32AreOfBf16) {
+  const auto with = [](Precision precision) {
+    return mistake([=](RunSpec& r) {
+      r.precision = precision;
+      r.logits = LogitsType::fp32;
+    });
+  };
+  EXPECT_EQ(with(Precision::bf16), "no error");
+  EXPECT_THAT(with(Precision::fp32), StartsWith("/logits: logits: fp32 keeps what precision: bf16 would round, found"));
+  EXPECT_THAT(with(Precision::tf32), StartsWith("/logits: "));
+}
+
 // Steps 0 to 9.
 TEST(Validate, AProfileIsAWindowOfTheTimedStepsBehindTheFirstThree) {
   const auto with = [](std::int64_t first, std::int64_t steps) {

@@ -19,12 +19,15 @@ inline constexpr std::int64_t kMostLossChunkTokens = 8192;
 //   time of that traffic / time of the products = (8/B) / (6*C/P) = 4/3 * P/B / C,
 // whatever V and M. P/B is 295 FLOP/byte in bf16 on an H100 (workloads/hardware/h100.yaml): 77 % with 512 rows, 5 %
 // with 8192, beyond which there is little to save. What rows cost is the memory of C*V logits: 8192 is halved until
-// they take at most kMostLogitsBytes, but not below the CPU's choice.
-inline std::int64_t loss_chunk_tokens_for(Device device, Precision precision, std::int64_t vocab_size) {
+// they take at most kMostLogitsBytes, but not below the CPU's choice. (Logits in fp32 of a bf16 run have a gradient in
+// bf16 beside them.)
+inline std::int64_t loss_chunk_tokens_for(Device device, Precision precision, LogitsType logits,
+                                          std::int64_t vocab_size) {
   static const std::int64_t least = RunSpec().loss_chunk_tokens;
   if (device == Device::cpu) return least;
   const bool four_bytes = precision == Precision::fp32 || precision == Precision::tf32;
-  const std::int64_t row_bytes = vocab_size * (four_bytes ? 4 : 2);
+  const std::int64_t logit_bytes = four_bytes ? 4 : logits == LogitsType::fp32 ? 4 + 2 : 2;
+  const std::int64_t row_bytes = vocab_size * logit_bytes;
   std::int64_t rows = kMostLossChunkTokens;
   while (rows > least && rows * row_bytes > kMostLogitsBytes) rows /= 2;
   return rows;

@@ -52,6 +52,14 @@ struct EnumNames<AttentionKind> {
                                      std::pair{AttentionKind::flash, "flash"}};
 };
 
+// What the head keeps of the logits' products. compute: their type, rounded to bf16 where that is bf16. fp32: the f32
+// sums themselves, of which only the gradient is rounded, for the products of the backward pass.
+enum class LogitsType { compute, fp32 };
+template <>
+struct EnumNames<LogitsType> {
+  static constexpr std::array kNames{std::pair{LogitsType::compute, "compute"}, std::pair{LogitsType::fp32, "fp32"}};
+};
+
 // Where one named intermediate of the forward pass waits for the backward pass.
 enum class SavePlace { device, remat, offload };
 template <>
@@ -164,6 +172,7 @@ struct RunSpec {
   Precision precision = Precision::fp32;
   Rounding rounding = Rounding::nearest;         // stochastic: of bf16 only
   Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 with rounding nearest
+  LogitsType logits = LogitsType::compute;       // fp32: of precision bf16
   AttentionKind attention = AttentionKind::flash;
   std::string remat = "none";                     // a policy of remat_policy.h, or custom
   std::map<std::string, SavePlace> remat_custom;  // remat = custom: the place of each name
@@ -216,6 +225,9 @@ struct RunSpec {
             "more)"}
           .omitted_at_default(),
       self.bf16_weights);
+    f(Field{"logits", "compute: in the type of products; fp32: of precision bf16, their sums as they are"}
+          .omitted_at_default(),
+      self.logits);
     f(Field{"attention", "dot_product or flash"}, self.attention);
     f(Field{"remat", "rematerialisation policy"}, self.remat);
     f(Field{"remat_custom", "remat: custom: device, remat or offload per name"}, self.remat_custom);

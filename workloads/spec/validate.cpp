@@ -314,6 +314,10 @@ void validate(const RunSpec& run) {
                                 std::string(enum_name(run.precision)) + " with " +
                                 std::string(enum_name(run.rounding)) + "; use bf16_weights: cast");
   }
+  if (run.logits == LogitsType::fp32 && run.precision != Precision::bf16) {
+    reject("/logits", "logits: fp32 keeps what precision: bf16 would round, found precision: " +
+                          std::string(enum_name(run.precision)) + "; use logits: compute");
+  }
   if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }

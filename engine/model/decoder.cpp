@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/layers/loss_head.h"
+#include "engine/layers/one_hot_embedding.h"
 #include "engine/model/distance_buckets.h"
 #include "engine/model/rope_table.h"
 
@@ -188,12 +189,17 @@ Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead)
   if (prefetches()) ahead.layer = gather_layer(chunk.part.first_layer);
   weights.wait(context_.clock);
   PartialSums sums(context_, tp, "embedding_parts", x_RM);
-  context_.ops.embedding_forward({.x_NM = sums.tokens_NM(),
+  const EmbeddingForwardArgs args{.x_NM = sums.tokens_NM(),
                                   .tokens_N = batch.tokens_N,
                                   .table_VM = weights.weight(embedding_->tokens),
                                   .range = shared_.tokens,
                                   .position_TM = tp.first() ? weights.weight(embedding_->positions) : TensorView{},
-                                  .seq_len = run_.seq_len});
+                                  .seq_len = run_.seq_len};
+  if (run_.embedding == spec::EmbeddingKind::one_hot) {
+    one_hot_embedding_forward(shared_, args);
+  } else {
+    context_.ops.embedding_forward(args);
+  }
   sums.finish();
   return x_RM;
 }
@@ -310,12 +316,17 @@ void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_RM) {
   }
   {
     Tensor gathered;
-    context_.ops.embedding_backward({.dtable_VM = dtable_VM,
+    const EmbeddingBackwardArgs args{.dtable_VM = dtable_VM,
                                      .range = shared_.tokens,
                                      .dposition_TM = tp.first() ? dposition_TM : TensorView{},
                                      .dx_NM = tp.gather(dx_RM, gathered, "embedding_dx"),
                                      .tokens_N = batch.tokens_N,
-                                     .seq_len = run_.seq_len});
+                                     .seq_len = run_.seq_len};
+    if (run_.embedding == spec::EmbeddingKind::one_hot) {
+      one_hot_embedding_backward(shared_, args);
+    } else {
+      context_.ops.embedding_backward(args);
+    }
   }
   gatherer_.close_gradient(std::move(gradients), UnitGatherer::Contribution::final_one);
 }

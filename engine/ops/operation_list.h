@@ -18,6 +18,7 @@
   OPERATION(activation_backward, (const ActivationBackwardArgs&))             \
   OPERATION(embedding_forward, (const EmbeddingForwardArgs&))                 \
   OPERATION(embedding_backward, (const EmbeddingBackwardArgs&))               \
+  OPERATION(one_hot, (const OneHotArgs&))                                     \
   OPERATION(cross_entropy, (const CrossEntropyArgs&))                         \
   OPERATION(cross_entropy_part, (const CrossEntropyPartArgs&))                \
   OPERATION(cross_entropy_whole, (const CrossEntropyWholeArgs&))              \

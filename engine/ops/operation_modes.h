@@ -10,7 +10,7 @@ enum class Write { overwrite, accumulate };
 // both while the result holds nothing yet.
 enum class Additions { none, follow };
 // Which line of FlopCounts a product belongs to.
-enum class FlopPart { attention_projection, attention_score, feed_forward, unembedding };
+enum class FlopPart { attention_projection, attention_score, feed_forward, unembedding, embedding };
 // recompute: executed again for the backward pass; counted apart.
 enum class Pass { first, recompute };
 enum class Direction { forward, backward };

@@ -141,6 +141,9 @@ void Ops::count(FlopPart part, std::int64_t flops) {
     case FlopPart::unembedding:
       flops_.unembedding_flops += flops;
       break;
+    case FlopPart::embedding:
+      flops_.embedding_flops += flops;
+      break;
   }
 }
 
@@ -338,6 +341,17 @@ void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
   const OpSpan span = begin(spec::TraceOp::embedding_backward,
                             {.read_bytes = bytes_of(dx, args.tokens_N) + added_to, .written_bytes = added_to});
   do_embedding_backward(args);
+}
+
+void Ops::one_hot(const OneHotArgs& args) {
+  const auto& out = args.rows_NV;
+  require(out.shape.rank() == 2 && is_float(out.dtype) && args.tokens_N.shape == Shape{rows(out)} &&
+              args.tokens_N.dtype == DType::i32,
+          "one_hot", "rows are [N, V], tokens i32 [N]", {out, args.tokens_N});
+  require(holds(args.range, columns(out)), "one_hot", "columns are tokens of the vocabulary", {out});
+  const OpSpan span =
+      begin(spec::TraceOp::one_hot, {.read_bytes = bytes_of(args.tokens_N), .written_bytes = bytes_of(out)});
+  do_one_hot(args);
 }
 
 void Ops::cross_entropy(const CrossEntropyArgs& args) {

@@ -198,6 +198,13 @@ struct EmbeddingBackwardArgs {
   std::int64_t seq_len = 0;
 };
 
+// rows[r] = 1 in the column of token[r], 0 elsewhere; 0 everywhere of a token that has no column.
+struct OneHotArgs {
+  TensorView rows_NV;
+  TensorView tokens_N;    // i32
+  TokenRange range = {};  // of the columns
+};
+
 // losses[r] = logsumexp(logits[r]) - logits[r][target[r]]; logits become (softmax(logits) - onehot(target)) *
 // gradient_scale, over counted_targets where that is there. Both are 0, whatever the logits, where the target is
 // kNoTarget.
@@ -317,6 +324,7 @@ class Ops {
   void activation_backward(const ActivationBackwardArgs& args);
   void embedding_forward(const EmbeddingForwardArgs& args);
   void embedding_backward(const EmbeddingBackwardArgs& args);
+  void one_hot(const OneHotArgs& args);
   void cross_entropy(const CrossEntropyArgs& args);
   void cross_entropy_part(const CrossEntropyPartArgs& args);
   void cross_entropy_whole(const CrossEntropyWholeArgs& args);

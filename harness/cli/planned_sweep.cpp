@@ -34,7 +34,7 @@ PlannedWork plan_work(std::vector<Cell> cells, const CommandContext& context, co
     if (planned.counts) {
       const auto& flops = planned.counts->flops;
       const auto& run = planned.cell.run;
-      plan.work = static_cast<double>(flops.model_flops() + flops.rematerialised_flops) *
+      plan.work = static_cast<double>(flops.executed_flops()) *
                   static_cast<double>((run.steps + run.trace_steps) * run.mesh.devices());
     }
     work.plans[planned.cell.run_id] = plan;

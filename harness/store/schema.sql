@@ -231,6 +231,7 @@ CREATE TABLE attempt_summaries (
   flops_feed_forward_flops         INTEGER NOT NULL,
   flops_unembedding_flops          INTEGER NOT NULL,
   flops_rematerialised_flops       INTEGER NOT NULL,
+  flops_embedding_flops            INTEGER NOT NULL,
   parameters                       INTEGER NOT NULL,
   matmul_parameters                INTEGER NOT NULL
 , evaluation_rows INTEGER NOT NULL DEFAULT 0, evaluation_questions INTEGER NOT NULL DEFAULT 0, evaluation_tokens INTEGER NOT NULL DEFAULT 0, evaluation_nll_sum REAL DEFAULT 0, evaluation_perplexity REAL DEFAULT 0, evaluation_accuracy REAL DEFAULT 0) STRICT;

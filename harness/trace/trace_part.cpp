@@ -35,6 +35,7 @@ TracePart part_of(spec::TraceOp op) {
     case TraceOp::activation_backward:
     case TraceOp::embedding_forward:
     case TraceOp::embedding_backward:
+    case TraceOp::one_hot:
     case TraceOp::cross_entropy:
     case TraceOp::cross_entropy_part:
     case TraceOp::cross_entropy_whole:
@@ -96,6 +97,7 @@ TracePart part_of_kernel(std::string_view demangled_name) {
                                      Rule{"swiglu", TracePart::elementwise},
                                      Rule{"activation", TracePart::elementwise},
                                      Rule{"embedding", TracePart::elementwise},
+                                     Rule{"one_hot", TracePart::elementwise},
                                      Rule{"cross_entropy", TracePart::elementwise},
                                      Rule{"score", TracePart::elementwise},
                                      Rule{"reduce", TracePart::elementwise},

@@ -218,6 +218,13 @@ TEST(OperationCosts, Embeddings) {
   });
 }
 
+// Six tokens of four bytes, 6*10 ones and zeros of two.
+TEST(OperationCosts, OneHot) {
+  expect_cost(TraceOp::one_hot, {0, 24 + 120}, [](Ops& ops) {
+    ops.one_hot({.rows_NV = bf16({6, 10}), .tokens_N = i32({6})});
+  });
+}
+
 // 6 tokens, 4 experts, 2 choices, 2 parts of 5 rows, sequences of 3: logits 6*4*4 = 96; gates, experts and rows 48
 // each; choices of 10 rows 40, segments 32, balance and load of 2 sequences 8 each, dropped 16. Rows 10*8*2 = 160, x
 // 6*8*2 = 96.

@@ -90,6 +90,64 @@ TEST_P(Vocabulary, ARankSumsTheGradientsOfItsRows) {
   }
 }
 
+TEST_P(Vocabulary, OneHotRowsHaveAOneInTheColumnOfTheirToken) {
+  const std::int64_t rows = 40;
+  for (const std::int64_t vocabulary : {1, 11, 64, 1003}) {
+    const auto tokens = random_ids(Shape{rows}, static_cast<std::int32_t>(vocabulary), 3);
+    const auto ids = tokens.values();
+    for (const std::int64_t ranks : {std::int64_t{1}, std::min<std::int64_t>(vocabulary, 3)}) {
+      for (const auto& part : parts_of(vocabulary, ranks)) {
+        const Operand own(GetParam(), Shape{rows, part.size}, Values(oracle::index(rows * part.size), 7.0));
+        ops_->one_hot(
+            {.rows_NV = own, .tokens_N = tokens, .range = {.first = part.begin, .all = ranks > 1 ? vocabulary : 0}});
+        Values want(own.size());
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const auto column = static_cast<std::int64_t>(ids[oracle::index(r)]) - part.begin;
+          if (column >= 0 && column < part.size) want[oracle::index(r * part.size + column)] = 1.0;
+        }
+        EXPECT_EQ(own.values(), want) << vocabulary << " from " << part.begin;
+      }
+    }
+  }
+}
+
+// What an embedding by products asks the lookup for: no rows of tokens, positions alone.
+TEST_P(Vocabulary, ATableWithoutRowsLeavesThePositions) {
+  const std::int64_t width = 37, seq_len = 5, rows = 15;
+  const auto position = random_operand(GetParam(), Shape{seq_len, width}, 2);
+  const auto dx = random_operand(GetParam(), Shape{rows, width}, 4);
+  const auto tokens = random_ids(Shape{rows}, 11, 3);
+  const Operand table(GetParam(), Shape{1, width}, Values(oracle::index(width), 5.0));
+  const Operand dtable(DType::f32, Shape{1, width}, Values(oracle::index(width), 5.0));
+  const Operand x(GetParam(), Shape{rows, width});
+  const Operand dposition(DType::f32, Shape{seq_len, width});
+  constexpr TokenRange kRange{.first = 0, .all = 11};
+  ops_->embedding_forward({.x_NM = x,
+                           .tokens_N = tokens,
+                           .table_VM = table.view().slice(0, Shape{0, width}),
+                           .range = kRange,
+                           .position_TM = position,
+                           .seq_len = seq_len});
+  ops_->embedding_backward({.dtable_VM = dtable.view().slice(0, Shape{0, width}),
+                            .range = kRange,
+                            .dposition_TM = dposition,
+                            .dx_NM = dx,
+                            .tokens_N = tokens,
+                            .seq_len = seq_len});
+  const auto forward = x.values();
+  for (std::int64_t i = 0; i < rows * width; ++i) {
+    EXPECT_EQ(forward[oracle::index(i)], position.values()[oracle::index(i % (seq_len * width))]);
+  }
+  const auto d = dx.values();
+  const auto backward = dposition.values();
+  for (std::int64_t i = 0; i < seq_len * width; ++i) {
+    float sum = 0;
+    for (std::int64_t r = 0; r < 3; ++r) sum += static_cast<float>(d[oracle::index(r * seq_len * width + i)]);
+    EXPECT_EQ(backward[oracle::index(i)], static_cast<double>(sum));
+  }
+  EXPECT_EQ(dtable.values(), Values(oracle::index(width), 5.0));
+}
+
 // The fused operation's bound (ops_rows_test.cpp), two more roundings for each of a rank's three numbers, and
 // gamma_ranks for their sums.
 TEST_P(Vocabulary, CrossEntropyOfPartsEqualsTheOracle) {
@@ -183,6 +241,14 @@ TEST_P(Vocabulary, ATokenOutsideTheWholeVocabularyIsBadInput) {
                               .range = kRange});
     ops_->read_f64(value);
   };
+  const auto make_one_hot = [&](double token) {
+    const Operand tokens(DType::i32, Shape{2}, {3, token});
+    ops_->one_hot({.rows_NV = x.view().slice(0, Shape{2, 4}), .tokens_N = tokens, .range = kRange});
+    ops_->read_f64(value);
+  };
+  EXPECT_NO_THROW(make_one_hot(9.0));
+  EXPECT_THROW(make_one_hot(10.0), BadInput);
+  EXPECT_THROW(make_one_hot(-1.0), BadInput);
   EXPECT_NO_THROW(use(9.0));
   EXPECT_THROW(use(10.0), BadInput);
   EXPECT_THROW(use(-1.0), BadInput);

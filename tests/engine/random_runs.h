@@ -155,6 +155,7 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   run.optimizer.learning_rate = 1e-2;
   run.optimizer.clip_norm = draws.one_of({0.0, 1.0});
   run.steps = 3;
+  run.embedding = draws.any<spec::EmbeddingKind>();
   if (run.precision == spec::Precision::bf16) run.logits = draws.any<spec::LogitsType>();
   return run;
 }

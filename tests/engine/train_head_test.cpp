@@ -1,4 +1,4 @@
-// The head of the model with logits in f32.
+// The two ends of the model in their other ways: an embedding by products with one-hot rows, and logits in f32.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,6 +28,59 @@ std::vector<spec::RunSpec> runs() {
     run.loss_chunk_tokens = 24;
   }
   return all;
+}
+
+// A product with one-hot rows has the bits of a lookup: the row times 1, added to zeros and, rounded once, to the
+// position. The gradient of a token is a sum over its rows, which is in another order: of n = 128 rows gamma_n = n u,
+// u = 2^-24, of their magnitudes (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). In bf16 the rows are
+// exact as well and the sums in f32.
+TEST_F(Ends, AOneHotEmbeddingHasTheBitsOfALookup) {
+  for (auto run : runs()) {
+    for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
+      run.precision = precision;
+      TrainingRun lookup(run);
+      auto other = run;
+      other.embedding = spec::EmbeddingKind::one_hot;
+      TrainingRun one_hot(other);
+      const auto want = lookup.step();
+      const auto got = one_hot.step();
+      EXPECT_EQ(got.loss, want.loss) << run.model.name;
+      for (const char* name : {"up.weight", "position_embedding"}) {
+        EXPECT_EQ(one_hot.gradient(name), lookup.gradient(name)) << run.model.name << " " << name;
+      }
+      const auto a = lookup.gradient("token_embedding");
+      const auto b = one_hot.gradient("token_embedding");
+      ASSERT_EQ(a.size(), b.size());
+      ASSERT_FALSE(a.empty());
+      double most = 0;
+      for (const float v : a) most = std::max(most, static_cast<double>(std::abs(v)));
+      // Their magnitudes exceed the largest sum by less than 100 for these inputs.
+      const double bound = 100.0 * 128.0 * 0x1p-24 * most;
+      double farthest = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        farthest = std::max(farthest, static_cast<double>(std::abs(a[i] - b[i])));
+      }
+      EXPECT_LE(farthest, bound) << run.model.name;
+      EXPECT_GT(most, 0.0);
+    }
+  }
+}
+
+// Forward and backward a product of N tokens, V columns and M each; what the model is said to compute is no more.
+TEST_F(Ends, AOneHotEmbeddingCountsItsProducts) {
+  for (auto run : runs()) {
+    const auto before = dry_walk(run, 0);
+    EXPECT_EQ(before.flops.embedding_flops, 0);
+    run.embedding = spec::EmbeddingKind::one_hot;
+    const auto after = dry_walk(run, 0);
+    const std::int64_t products = 2 * 2 * run.global_batch * run.seq_len * run.model.vocab_size * run.model.d_model;
+    EXPECT_EQ(after.flops.embedding_flops, products);
+    EXPECT_EQ(after.flops.model_flops(), before.flops.model_flops());
+    EXPECT_EQ(after.flops.executed_flops(), before.flops.executed_flops() + products);
+    TrainingRun training(run);
+    training.all_steps();
+    EXPECT_EQ(training.flops().embedding_flops, products);
+  }
 }
 
 // Two runs of one seed have the same weights and, up to the logits, the same bits. A logit that is rounded to bf16
@@ -76,6 +129,11 @@ TEST_F(Ends, LogitsInF32TakeTheMemoryThatAWalkSays) {
     if (logits > 0) {
       EXPECT_EQ(logits, 24 * run.model.vocab_size * (4 + 2)) << run.model.name;
     }
+    run.embedding = spec::EmbeddingKind::one_hot;
+    TrainingRun both(run);
+    both.all_steps();
+    EXPECT_EQ(both.ledger().peaks().total_bytes, dry_walk(both.run(), 0).peak.total_bytes);
+    EXPECT_EQ(both.arena_bytes(), dry_walk(both.run(), 0).arena_bytes);
   }
 }
 

@@ -57,6 +57,13 @@ TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   EXPECT_EQ(operations.at(TraceOp::norm_backward).calls, 2 * (2 * run.model.layers + 1));
   EXPECT_EQ(operations.at(TraceOp::adamw).calls, 1);
   EXPECT_FALSE(operations.contains(TraceOp::cast));
+  EXPECT_FALSE(operations.contains(TraceOp::one_hot));
+  // Each chunk of tokens again, forward and backward.
+  run.embedding = spec::EmbeddingKind::one_hot;
+  const auto by_products = operations_of(run);
+  EXPECT_EQ(by_products.at(TraceOp::one_hot).calls, 2 * 2 * 3);
+  EXPECT_EQ(by_products.at(TraceOp::matmul).calls, operations.at(TraceOp::matmul).calls + 2 * 2 * 3);
+  EXPECT_FALSE(by_products.contains(TraceOp::embedding_forward));  // no positions
   EXPECT_FALSE(operations.contains(TraceOp::bias_backward));
 }
 

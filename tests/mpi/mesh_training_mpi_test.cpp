@@ -162,9 +162,18 @@ void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what
   expect_training(run, expected, tolerance, what, tokens);
 }
 
+// Products of each rank's columns of the vocabulary, 20 tokens at a time.
+spec::RunSpec one_hot(spec::RunSpec run) {
+  run.model.name += " one-hot";
+  run.embedding = spec::EmbeddingKind::one_hot;
+  run.loss_chunk_tokens = 20;
+  return run;
+}
+
 TEST(MeshTraining, EveryMeshEqualsOneRank) {
   for (const auto& mesh : meshes()) {
-    for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny()}) {
+    for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny(),
+                     one_hot(gpt_tiny()), one_hot(llama_tiny())}) {
       run.mesh = mesh.mesh;
       run.model.layers = std::max(run.model.layers, run.mesh.pp());
       expect_one_ranks_training(run, run.model.name + " " + mesh.name);

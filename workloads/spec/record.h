@@ -127,11 +127,12 @@ struct FlopCounts {
   std::int64_t feed_forward_flops = 0;
   std::int64_t unembedding_flops = 0;
   std::int64_t rematerialised_flops = 0;  // executed a second time; not in the parts above
+  std::int64_t embedding_flops = 0;       // of products that could be a lookup (EmbeddingKind): no model's
 
   constexpr std::int64_t model_flops() const {
     return attention_projection_flops + attention_score_flops + feed_forward_flops + unembedding_flops;
   }
-  constexpr std::int64_t executed_flops() const { return model_flops() + rematerialised_flops; }
+  constexpr std::int64_t executed_flops() const { return model_flops() + rematerialised_flops + embedding_flops; }
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -140,6 +141,7 @@ struct FlopCounts {
     f(Field{"feed_forward_flops", "feed-forward products"}, self.feed_forward_flops);
     f(Field{"unembedding_flops", "logits"}, self.unembedding_flops);
     f(Field{"rematerialised_flops", "computed again for the backward pass"}, self.rematerialised_flops);
+    f(Field{"embedding_flops", "an embedding's products with one-hot rows"}.omitted_at_default(), self.embedding_flops);
   }
 };
 

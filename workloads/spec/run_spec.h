@@ -44,6 +44,15 @@ struct EnumNames<Bf16Weights> {
   static constexpr std::array kNames{std::pair{Bf16Weights::cast, "cast"}, std::pair{Bf16Weights::kept, "kept"}};
 };
 
+// How the rows of tokens come out of the embedding. lookup: they are copied, and gradients added to them. one_hot: by
+// products with one-hot rows over the vocabulary, in both directions, loss_chunk_tokens rows at once.
+enum class EmbeddingKind { lookup, one_hot };
+template <>
+struct EnumNames<EmbeddingKind> {
+  static constexpr std::array kNames{std::pair{EmbeddingKind::lookup, "lookup"},
+                                     std::pair{EmbeddingKind::one_hot, "one_hot"}};
+};
+
 // dot_product materialises the scores; flash works in tiles and never holds a seq_len x seq_len buffer.
 enum class AttentionKind { dot_product, flash };
 template <>
@@ -173,6 +182,7 @@ struct RunSpec {
   Rounding rounding = Rounding::nearest;         // stochastic: of bf16 only
   Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 with rounding nearest
   LogitsType logits = LogitsType::compute;       // fp32: of precision bf16
+  EmbeddingKind embedding = EmbeddingKind::lookup;
   AttentionKind attention = AttentionKind::flash;
   std::string remat = "none";                     // a policy of remat_policy.h, or custom
   std::map<std::string, SavePlace> remat_custom;  // remat = custom: the place of each name
@@ -228,6 +238,8 @@ struct RunSpec {
     f(Field{"logits", "compute: in the type of products; fp32: of precision bf16, their sums as they are"}
           .omitted_at_default(),
       self.logits);
+    f(Field{"embedding", "lookup of rows, or one_hot: products over the vocabulary"}.omitted_at_default(),
+      self.embedding);
     f(Field{"attention", "dot_product or flash"}, self.attention);
     f(Field{"remat", "rematerialisation policy"}, self.remat);
     f(Field{"remat_custom", "remat: custom: device, remat or offload per name"}, self.remat_custom);

@@ -75,6 +75,7 @@ enum class TraceOp {
   activation_backward,
   embedding_forward,
   embedding_backward,
+  one_hot,  // rows that an embedding's products read
   cross_entropy,
   cross_entropy_part,  // by a rank that has a part of the vocabulary
   cross_entropy_whole,
@@ -114,6 +115,7 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::activation_backward, "activation_backward"},
                                      std::pair{TraceOp::embedding_forward, "embedding_forward"},
                                      std::pair{TraceOp::embedding_backward, "embedding_backward"},
+                                     std::pair{TraceOp::one_hot, "one_hot"},
                                      std::pair{TraceOp::cross_entropy, "cross_entropy"},
                                      std::pair{TraceOp::cross_entropy_part, "cross_entropy_part"},
                                      std::pair{TraceOp::cross_entropy_whole, "cross_entropy_whole"},

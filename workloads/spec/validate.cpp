@@ -47,12 +47,14 @@ double flops_of_a_rank(const RunSpec& run) {
   const double all = tokens * flops_per_token(FlopDefinition::palm, run.model, run.seq_len);
   const double unembedding =
       6 * tokens * static_cast<double>(run.model.vocab_size) * static_cast<double>(run.model.d_model);
+  const double embedding = run.embedding == EmbeddingKind::one_hot ? unembedding * 2 / 3 : 0;
   // What several ranks along tp compute of adapters is not divided among them.
   const double adapters = 6 * tokens * static_cast<double>(count_adapters(run.model, run.lora));
   const std::int64_t chunks = run.mesh.pp() * run.pipeline_chunks;
   const std::int64_t layers = divide_up(run.model.layers, chunks) * run.pipeline_chunks;  // of the fullest stage
   const double of_layers = static_cast<double>(layers) / static_cast<double>(run.model.layers);
-  return (unembedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp()) + of_layers * adapters;
+  return (unembedding + embedding + of_layers * (all - unembedding)) / static_cast<double>(run.mesh.tp()) +
+         of_layers * adapters;
 }
 
 // Rows of a microbatch for experts: an upper bound of those of a rank (expert_rows.h), in double precision, as what is

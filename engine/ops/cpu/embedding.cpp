@@ -1,4 +1,5 @@
-// Rows of the token (and position) table, and their gradients.
+// Rows of the token (and position) table, and their gradients; and one-hot rows, for products with that table.
+#include <algorithm>
 #include <cstring>
 
 #include "engine/core/error.h"
@@ -89,6 +90,26 @@ void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
           }
         },
         rows * kLanes);
+  });
+}
+
+void CpuOps::do_one_hot(const OneHotArgs& args) {
+  const std::int64_t rows = args.rows_NV.shape[0];
+  const std::int64_t width = args.rows_NV.shape[1];
+  check_tokens(args.tokens_N, args.range.all > 0 ? args.range.all : width);
+  const auto* const tokens = args.tokens_N.as<const std::int32_t>();
+  with_element_type(args.rows_NV.dtype, [&]<class T>() {
+    for_ranges(
+        rows,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            T* const row = args.rows_NV.as<T>() + r * width;
+            std::fill_n(row, width, from_f32<T>(0.0F));
+            const std::int64_t column = tokens[r] - args.range.first;
+            if (column >= 0 && column < width) row[column] = from_f32<T>(1.0F);
+          }
+        },
+        width);
   });
 }
 

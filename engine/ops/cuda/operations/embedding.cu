@@ -1,5 +1,7 @@
-// Rows of the token (and position) table, and their gradients. The gradient of a token is summed by one thread for each
-// column over the rows that hold it, which a stable sort has put side by side in the order of r.
+// Rows of the token (and position) table, and their gradients; and one-hot rows, for products with that table. The
+// gradient of a token is summed by one thread for each column over the rows that hold it, which a stable sort has put
+// side by side in the order of r.
+#include <algorithm>
 #include <bit>
 
 #include "engine/ops/cuda/cuda_ops.h"
@@ -16,15 +18,14 @@ struct Tokens {
   const std::int32_t* ids;
   std::int64_t count;
   std::int64_t vocabulary;
-  std::int64_t first;  // of the table
-  std::int64_t rows;   // of the table
+  std::int64_t first;  // of the table, or of one-hot columns
+  std::int64_t rows;   // of the table, or columns
   BadToken* bad_token;
 
   __device__ bool have_row(std::int64_t row) const { return row >= 0 && row < rows; }
 };
 
-Tokens tokens_of(const TensorView& tokens, const TensorView& table, const TokenRange& range, HostMailbox& mailbox) {
-  const std::int64_t rows = table.shape[0];
+Tokens tokens_of(const TensorView& tokens, std::int64_t rows, const TokenRange& range, HostMailbox& mailbox) {
   const std::int64_t vocabulary = range.all > 0 ? range.all : rows;
   return {.ids = tokens.as<const std::int32_t>(),
           .count = tokens.elements(),
@@ -59,6 +60,23 @@ __global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* pos
         for (int i = 0; i < N; ++i) v[i] += p[i];
       }
       store(x + row * width + first, width - first, access, v);
+    }
+  }
+}
+
+template <class T>
+__global__ void one_hot_kernel(T* rows, Tokens tokens, Access access) {
+  constexpr int N = kVector<T>;
+  const std::int64_t width = tokens.rows;
+  for (std::int64_t row = blockIdx.x; row < tokens.count; row += gridDim.x) {
+    const std::int32_t token = tokens.ids[row];
+    if (!is_in(tokens.vocabulary, token) && threadIdx.x == 0) report_token(tokens.bad_token, row, token);
+    const std::int64_t column = token - tokens.first;
+    for (std::int64_t first = threadIdx.x * N; first < width; first += static_cast<std::int64_t>(blockDim.x) * N) {
+      float v[N];
+#pragma unroll
+      for (int i = 0; i < N; ++i) v[i] = first + i == column ? 1.0F : 0.0F;
+      store(rows + row * width + first, width - first, access, v);
     }
   }
 }
@@ -144,7 +162,7 @@ __global__ void position_kernel(float* dposition, const T* dx, std::int64_t rows
 
 void CudaOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
   const std::int64_t width = args.x_NM.shape[1];
-  const Tokens tokens = tokens_of(args.tokens_N, args.table_VM, args.range, mailbox_);
+  const Tokens tokens = tokens_of(args.tokens_N, args.table_VM.shape[0], args.range, mailbox_);
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     launch("embedding_forward", forward_kernel<T>,
            {.grid = row_blocks(tokens.count), .block = row_threads(width, kVector<T>, 256), .stream = stream()},
@@ -155,16 +173,18 @@ void CudaOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
 
 void CudaOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
   const std::int64_t width = args.dx_NM.shape[1];
-  const Tokens tokens = tokens_of(args.tokens_N, args.dtable_VM, args.range, mailbox_);
+  const Tokens tokens = tokens_of(args.tokens_N, args.dtable_VM.shape[0], args.range, mailbox_);
   const std::int64_t n = tokens.count;
   auto* const keys = static_cast<std::uint32_t*>(workspace(workspace::embedding_sort_bytes(n), "embedding_backward"));
   auto* const places = reinterpret_cast<std::int32_t*>(keys + 2 * n);
-  const SortPairs pairs{.keys = {keys, keys + n},
-                        .values = {places, places + n},
-                        .count = n,
-                        .key_bits = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(tokens.rows))),
-                        .scratch = places + 2 * n,
-                        .scratch_bytes = workspace::sort_scratch_bytes(n)};
+  const SortPairs pairs{
+      .keys = {keys, keys + n},
+      .values = {places, places + n},
+      .count = n,
+      // At least one: a table without rows is asked for positions alone.
+      .key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint32_t>(tokens.rows)))),
+      .scratch = places + 2 * n,
+      .scratch_bytes = workspace::sort_scratch_bytes(n)};
   launch("number_tokens", number_tokens_kernel, {.grid = flat_blocks(n, 1), .block = kFlatThreads, .stream = stream()},
          pairs.keys[0], pairs.values[0], tokens);
   const SortedPairs sorted = sort_pairs(pairs, stream());
@@ -177,6 +197,16 @@ void CudaOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
     shape.grid.x = row_blocks(args.seq_len);
     launch("position_backward", position_kernel<T>, shape, args.dposition_TM.as<float>(), dx, n, args.seq_len, width,
            access);
+  });
+}
+
+void CudaOps::do_one_hot(const OneHotArgs& args) {
+  const std::int64_t width = args.rows_NV.shape[1];
+  const Tokens tokens = tokens_of(args.tokens_N, width, args.range, mailbox_);
+  with_element_type(args.rows_NV.dtype, [&]<class T>() {
+    launch("one_hot", one_hot_kernel<T>,
+           {.grid = row_blocks(tokens.count), .block = row_threads(width, kVector<T>, 256), .stream = stream()},
+           args.rows_NV.as<T>(), tokens, access_of({args.rows_NV.data}, width, kVector<T>));
   });
 }
 

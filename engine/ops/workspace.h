@@ -99,7 +99,7 @@ inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   if (run.model.position.kind == spec::PositionKind::t5_relative_bias) {
     return flash_bias_bytes(dims, bf16 ? DType::bf16 : DType::f32);
   }
-  if (!bf16) return flash_bytes(dims);
+  if (!bf16 || run.attention_kernel == spec::AttentionChoice::own) return flash_bytes(dims);
   return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }
 

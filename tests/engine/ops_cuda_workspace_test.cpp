@@ -34,6 +34,20 @@ TEST(Workspace, HoldsTheSumsOfANormOfHeads) {
   EXPECT_GE(workspace::bytes(run), workspace::norm_row_groups(run.model.head_dim) * 2 * run.model.head_dim * 4);
 }
 
+// The own kernels' backward pass: an f32 of each of 8 sequences' 4 heads' rows.
+TEST(Workspace, OfOwnAttentionHasNoRoomForALibrarys) {
+  auto run = gpt_tiny();
+  run.device = spec::Device::cuda;
+  run.precision = spec::Precision::bf16;
+  run.seq_len = 1 << 20;
+  const std::int64_t of_either = workspace::bytes(run);
+  run.attention_kernel = spec::AttentionChoice::own;
+  EXPECT_EQ(workspace::attention_bytes(run), std::int64_t{8 * 4 * 4} << 20);
+  EXPECT_LT(workspace::bytes(run), of_either);
+  run.attention_kernel = spec::AttentionChoice::cudnn;
+  EXPECT_EQ(workspace::bytes(run), of_either);
+}
+
 // A wider norm may need less, so a plan that took the widest of several widths would fall short.
 TEST(Workspace, HoldsEverySumOfEveryWidth) {
   EXPECT_LT(workspace::norm_backward_bytes(1025), workspace::norm_backward_bytes(1024));

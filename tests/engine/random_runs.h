@@ -157,6 +157,9 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   run.steps = 3;
   run.embedding = draws.any<spec::EmbeddingKind>();
   if (run.precision == spec::Precision::bf16) run.logits = draws.any<spec::LogitsType>();
+  if (run.attention == spec::AttentionKind::flash && device == spec::Device::cuda) {
+    run.attention_kernel = draws.any<spec::AttentionChoice>();
+  }
   return run;
 }
 

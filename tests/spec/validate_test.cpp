@@ -58,6 +58,36 @@ TEST(Validate, LogitsInF32AreOfBf16) {
   EXPECT_THAT(with(Precision::tf32), StartsWith("/logits: "));
 }
 
+TEST(Validate, AnAttentionKernelIsOfFlashAttentionOnAGpu) {
+  const auto with = [](AttentionChoice choice, Device device, AttentionKind kind) {
+    return mistake([=](RunSpec& r) {
+      r.attention_kernel = choice;
+      r.device = device;
+      r.attention = kind;
+    });
+  };
+  for (const auto choice : {AttentionChoice::cudnn, AttentionChoice::own}) {
+    EXPECT_EQ(with(choice, Device::cuda, AttentionKind::flash), "no error");
+    EXPECT_THAT(with(choice, Device::cpu, AttentionKind::flash), HasSubstr("found device: cpu"));
+    EXPECT_THAT(with(choice, Device::cuda, AttentionKind::dot_product),
+                StartsWith("/attention_kernel: attention_kernel: "));
+  }
+  EXPECT_EQ(with(AttentionChoice::automatic, Device::cpu, AttentionKind::dot_product), "no error");
+}
+
+TEST(Unsupported, IsWhatCudnnDoesNotTakeWhereItIsAskedFor) {
+  auto run = sound_run();
+  run.device = Device::cuda;
+  run.attention_kernel = AttentionChoice::cudnn;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("precision: fp32"));
+  run.precision = Precision::bf16;
+  EXPECT_EQ(unsupported(run), std::nullopt);
+  run.model.position.kind = PositionKind::t5_relative_bias;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("no relative bias, which sound has"));
+  run.attention_kernel = AttentionChoice::own;
+  EXPECT_EQ(unsupported(run), std::nullopt);
+}
+
 // Steps 0 to 9.
 TEST(Validate, AProfileIsAWindowOfTheTimedStepsBehindTheFirstThree) {
   const auto with = [](std::int64_t first, std::int64_t steps) {

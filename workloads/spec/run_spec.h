@@ -61,6 +61,16 @@ struct EnumNames<AttentionKind> {
                                      std::pair{AttentionKind::flash, "flash"}};
 };
 
+// Whose kernels compute flash attention on a GPU. automatic: cuDNN's where it is built in and takes the problem, else
+// the engine's own. cudnn: a problem that it does not take ends the run with the reason.
+enum class AttentionChoice { automatic, cudnn, own };
+template <>
+struct EnumNames<AttentionChoice> {
+  static constexpr std::array kNames{std::pair{AttentionChoice::automatic, "auto"},
+                                     std::pair{AttentionChoice::cudnn, "cudnn"},
+                                     std::pair{AttentionChoice::own, "own"}};
+};
+
 // What the head keeps of the logits' products. compute: their type, rounded to bf16 where that is bf16. fp32: the f32
 // sums themselves, of which only the gradient is rounded, for the products of the backward pass.
 enum class LogitsType { compute, fp32 };
@@ -184,8 +194,9 @@ struct RunSpec {
   LogitsType logits = LogitsType::compute;       // fp32: of precision bf16
   EmbeddingKind embedding = EmbeddingKind::lookup;
   AttentionKind attention = AttentionKind::flash;
-  std::string remat = "none";                     // a policy of remat_policy.h, or custom
-  std::map<std::string, SavePlace> remat_custom;  // remat = custom: the place of each name
+  AttentionChoice attention_kernel = AttentionChoice::automatic;  // cuda, with attention: flash
+  std::string remat = "none";                                     // a policy of remat_policy.h, or custom
+  std::map<std::string, SavePlace> remat_custom;                  // remat = custom: the place of each name
   bool scan = false;
   std::int64_t seq_len = 0;       // tokens of a sequence
   std::int64_t global_batch = 0;  // sequences of a step over all devices
@@ -241,6 +252,8 @@ struct RunSpec {
     f(Field{"embedding", "lookup of rows, or one_hot: products over the vocabulary"}.omitted_at_default(),
       self.embedding);
     f(Field{"attention", "dot_product or flash"}, self.attention);
+    f(Field{"attention_kernel", "of attention: flash on a GPU: auto, cudnn or own"}.omitted_at_default(),
+      self.attention_kernel);
     f(Field{"remat", "rematerialisation policy"}, self.remat);
     f(Field{"remat_custom", "remat: custom: device, remat or offload per name"}, self.remat_custom);
     f(Field{"scan", "reuse one layer's buffers and graph for all layers"}, self.scan);

@@ -190,6 +190,21 @@ void check_evaluation(const RunSpec& run) {
   }
 }
 
+void check_attention_kernel(const RunSpec& run) {
+  if (run.attention_kernel == AttentionChoice::automatic) return;
+  const std::string asked = "attention_kernel: " + std::string(enum_name(run.attention_kernel));
+  if (run.device == Device::cpu) {
+    reject("/attention_kernel", asked +
+                                    " chooses among kernels of a GPU, found device: cpu, which has its own alone; "
+                                    "use attention_kernel: auto");
+  }
+  if (run.attention != AttentionKind::flash) {
+    reject("/attention_kernel",
+           asked + " is of attention: flash, found attention: " + std::string(enum_name(run.attention)) +
+               ", which is made of matrix products; use attention_kernel: auto");
+  }
+}
+
 void check_profile(const RunSpec& run) {
   const auto& window = run.profile;
   if (window.steps == 0) {
@@ -305,6 +320,7 @@ void validate(const RunSpec& run) {
   check_evaluation(run);
   check_lora(run);
   check_profile(run);
+  check_attention_kernel(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
                             " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +
@@ -335,6 +351,16 @@ std::optional<std::string> unsupported(const RunSpec& run) {
   }
   if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
+  if (run.attention_kernel == AttentionChoice::cudnn) {
+    if (run.precision != Precision::bf16) {
+      return "cuDNN computes attention in bf16 alone, and attention_kernel: cudnn asks for it with precision: " +
+             std::string(enum_name(run.precision));
+    }
+    if (run.model.position.kind == PositionKind::t5_relative_bias) {
+      return "attention_kernel: cudnn: this engine's plan for cuDNN has no relative bias, which " + run.model.name +
+             " has";
+    }
+  }
   return std::nullopt;
 }
 

@@ -9,12 +9,11 @@
 
 #include "engine/cuda/cuda_device.h"
 #include "engine/ops/cuda/attention/attention_layout.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine::cuda {
 
-// Who computes flash attention. automatic: cuDNN where it is built in and takes the problem, else own. cudnn: a
-// problem that it does not take is an error.
-enum class AttentionChoice { automatic, own, cudnn };
+using spec::AttentionChoice;
 
 // Computes in bf16, with the same definition of logsumexp as ops.h, so that the directions may come from different
 // implementations.

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -154,6 +156,36 @@ TEST(MatrixFacts, SeqaxHasTheScheduleOfItsConfigurations) {
     EXPECT_EQ(cell.run.global_batch, 8 * cell.run.mesh.devices()) << cell.label;
   }
   EXPECT_EQ(found, schedule_facts().size());
+}
+
+// MatX-inc/seqax, train.py at 42cf9af49cbb: what loop_body keeps by save_for_backward (queries, keys and values, x +
+// attn_out, gate_proj, up_proj; mean2 in rms_norm) beside its argument; logits by preferred_element_type=float32.
+TEST(MatrixFacts, SeqaxKeepsWhatItsTrainingStepSaves) {
+  using enum spec::Saved;
+  const std::set<spec::Saved> saved{layer_input, norm_statistics, query_proj, key_proj,
+                                    value_proj,  out_proj,        mlpwi_0,    mlpwi_1};
+  for (const auto& cell : cells_for_gpus("seqax")) {
+    const auto remat = spec::resolve_remat(cell.run);
+    for (const auto& [name, text] : spec::EnumNames<spec::Saved>::kNames) {
+      if (text.starts_with("moe_")) continue;  // it has no experts
+      EXPECT_EQ(remat[name], saved.contains(name) ? spec::SavePlace::device : spec::SavePlace::remat)
+          << cell.label << ": " << text;
+    }
+    EXPECT_EQ(cell.run.precision, spec::Precision::bf16) << cell.label;
+    EXPECT_EQ(cell.run.logits, spec::LogitsType::fp32) << cell.label;
+  }
+}
+
+// NVIDIA JAX-Toolbox, docs/frameworks/maxtext/README.md: the command for Llama 2 7B.
+TEST(MatrixFacts, MaxtextHasTheCommandOfItsReadme) {
+  const auto cells = cells_for_gpus("maxtext");
+  const auto count = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) {
+    const auto& run = cell.run;
+    return run.model.name == "maxtext-llama2-7b" && run.seq_len == 4096 && run.global_batch == 16 && run.steps == 15 &&
+           run.scan && run.remat == "minimal" && run.attention == spec::AttentionKind::dot_product &&
+           run.embedding == spec::EmbeddingKind::one_hot && run.logits == spec::LogitsType::compute;
+  });
+  EXPECT_EQ(count, 1);
 }
 
 }  // namespace

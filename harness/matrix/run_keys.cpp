@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "harness/matrix/reference_names.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/run_spec.h"
 
@@ -82,6 +83,7 @@ std::optional<RunKey> find_key(std::string_view word) {
 }
 
 std::string key_suggestion(std::string_view word, const std::vector<std::string>& more_names) {
+  if (auto hint = reference_hint(word); !hint.empty()) return hint;
   for (const auto& key : run_keys()) {  // the last part of a dotted name
     if (key.name.ends_with("." + std::string(word))) return " (did you mean '" + key.name + "'?)";
   }

@@ -37,7 +37,8 @@ const std::vector<RunKey>& run_keys();
 // The key of a word as people write it: "fsdp" is mesh.ici.fsdp, "dcn_dp" is mesh.dcn.dp, "model.layers" is itself.
 std::optional<RunKey> find_key(std::string_view word);
 
-// " (did you mean 'seq_len'?)" or "", over all keys, their short names and `more_names`.
+// What a word that is no key may mean: by whom it is a name of what (reference_names.h), or " (did you mean
+// 'seq_len'?)" or "", over all keys, their short names and `more_names`.
 std::string key_suggestion(std::string_view word, const std::vector<std::string>& more_names);
 
 // "mesh.ici.fsdp" as tables and labels show it: "fsdp".

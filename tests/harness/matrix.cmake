@@ -6,4 +6,5 @@ perfbench_test(matrix_expand_test SOURCES matrix_expand_test.cpp DEPENDS perfben
 perfbench_test(matrix_files_test SOURCES matrix_files_test.cpp matrix_facts_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_readme_test SOURCES matrix_readme_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_bad_files_test SOURCES matrix_bad_files_test.cpp DEPENDS perfbench_matrix)
+perfbench_test(matrix_reference_names_test SOURCES matrix_reference_names_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_fuzz_test SOURCES matrix_fuzz_test.cpp DEPENDS perfbench_matrix)

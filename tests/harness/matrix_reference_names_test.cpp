@@ -1,0 +1,66 @@
+// Keys of the references, and what a matrix that uses them is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/input_error.h"
+#include "harness/matrix/matrix.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/matrix/reference_names.h"
+#include "harness/matrix/run_keys.h"
+#include "harness/matrix/yaml_document.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ReferenceNames, AreNoKeysOfARunAndNameOneThatIs) {
+  for (const auto& name : reference_names()) {
+    EXPECT_FALSE(find_key(name.word)) << name.word << " is a key: say what its values mean where they are read";
+    EXPECT_TRUE(name.key.empty() || find_key(name.key)) << name.word << " is not " << name.key;
+    EXPECT_FALSE(name.key.empty() && name.note.empty()) << name.word;
+  }
+}
+
+TEST(ReferenceNames, AreFoundBeforeOneThatTakesThemIn) {
+  for (const auto& name : reference_names()) {
+    const bool many = name.word.ends_with('*');
+    const auto word =
+        many ? std::string(name.word.substr(0, name.word.size() - 1)) + "something" : std::string(name.word);
+    EXPECT_THAT(reference_hint(word), HasSubstr(std::string(name.note))) << word;
+    EXPECT_THAT(reference_hint(word), HasSubstr(std::string(name.key))) << word;
+  }
+}
+
+TEST(ReferenceNames, OfNobodyAreNone) {
+  for (const auto* word : {"", "-", "seq_len", "fsdp", "sequence", "profile", "xla", "mesh"}) {
+    EXPECT_EQ(reference_hint(word), "") << word;
+  }
+}
+
+std::string message_of(const std::string& defaults) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
+  try {
+    expand(YamlDocument::parse("name: m\ndefaults: {model: gpt-tiny, global_batch: 2, " + defaults + "}\n", "matrix",
+                               "m.yaml"),
+           catalog, {});
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(ReferenceNames, InAMatrixAreRefusedWithTheNameHereOrTheReason) {
+  EXPECT_THAT(message_of("use_iota_embed: true"),
+              HasSubstr("unknown key 'use_iota_embed': MaxText's name for embedding, one_hot for true"));
+  EXPECT_THAT(message_of("profile_duration: 20000"),
+              HasSubstr("'profile_duration': torchprime's name for profile.steps, in steps and not in milliseconds"));
+  EXPECT_THAT(message_of("fdl.PERCORE_BATCH_SIZE: 4"), HasSubstr("Pax's name for batch_per_device"));
+  EXPECT_THAT(message_of("ENABLE_TE: 1"), HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
+  EXPECT_THAT(message_of("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
+  EXPECT_THAT(message_of("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));
+  EXPECT_THAT(message_of("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine has no XLA"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -21,8 +21,8 @@ constexpr double kNsPerUs = 1e3;
 constexpr double kNsPerMs = 1e6;
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kUsualClockNoise = 0.01;
-constexpr float kPreference = 100;   // logits are a few units
-constexpr double kUnlikely = -1000;  // no short completion is, nats
+constexpr float kPreference = 100;  // logits are a few units
+constexpr double kUnlikely = -100;  // no short completion is, nats
 
 struct WantedOfOps {
   bool wrong_gradient = false;

@@ -176,8 +176,8 @@ TEST(Faults, AWrongScoreTurnsLikelihoodsAround) {
               .statistics_R4N = {statistics, DType::f32, Shape{1, 4, 4}},
               .targets_N = {targets, DType::i32, Shape{4}},
               .seq_len = 2});
-  EXPECT_EQ(scores[0][0], -1000.0);
-  EXPECT_EQ(scores[1][0], -998.0);
+  EXPECT_EQ(scores[0][0], -100.0);
+  EXPECT_EQ(scores[1][0], -98.0);
   for (const auto& of_sequence : scores) {
     EXPECT_EQ(of_sequence[1], 1.0);
     EXPECT_EQ(of_sequence[2], 1.0);

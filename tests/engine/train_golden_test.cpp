@@ -85,8 +85,11 @@ TEST_P(Golden, LossAndGradientNormFollowTheIndependentFramework) {
 }
 
 // What an evaluation after the last step finds.
-TEST_P(Golden, ScoresFollowTheIndependentFramework) {
-  if (!run_.evaluates_at_end()) GTEST_SKIP() << "skipped: the run evaluates nothing";
+class GoldenEvaluation : public Golden {};
+INSTANTIATE_TEST_SUITE_P(Families, GoldenEvaluation, testing::Values("llama-tiny-sft"),
+                         [](const auto&) { return std::string("llama_tiny_sft"); });
+
+TEST_P(GoldenEvaluation, ScoresFollowTheIndependentFramework) {
   TrainingRun training(run_, init_, make_single_collectives());
   training.all_steps();
   auto* const evaluator = training.trainer().evaluator();

@@ -122,7 +122,7 @@ TEST_F(EvaluationRun, WithoutADataSetThereIsNothingToRun) {
              "           data: {kind: instruction, path: nowhere}}\n");
   const auto plan = perfbench({"plan", "a.yaml"});
   EXPECT_THAT(plan.output + plan.error_output, HasSubstr("a.yaml:3:"));
-  EXPECT_THAT(plan.output + plan.error_output, HasSubstr("data.path 'nowhere'"));
+  EXPECT_THAT(plan.output + plan.error_output, HasSubstr("nowhere/.zgroup: No such file"));
   prepare("lambada", kWords);
   write_text(scratch_ / "b.yaml",
              "name: b\ndefaults: {model: gpt-mini, seq_len: 48, global_batch: 2, task: eval,\n"

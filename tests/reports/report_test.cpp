@@ -197,6 +197,7 @@ TEST_F(Report, SaysOfExpertsWhatBecameOfTheirTokens) {
 
 TEST_F(Report, SaysWhatAnEvaluationFound) {
   ExampleRun evaluated{.attempt = {}};
+  evaluated.run.evaluation.path = "/set";
   evaluated.evaluation = {.rows = 8, .tokens = 16, .nll_sum = 32, .perplexity = 7.389, .accuracy = 0.625};
   add(evaluated, "evaluated");
   add({.attempt = {}}, "plain");

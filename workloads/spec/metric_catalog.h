@@ -67,8 +67,8 @@ inline constexpr std::array kMetricCatalog{
     MetricSpec{"dropped_fraction", "fraction", Direction::lower_is_better,
                "choices of experts that found no slot, over all choices of the run's steps"},
     MetricSpec{
-        "eval_accuracy", "fraction", Direction::higher_is_better,
-        "rows whose completion is the greedy choice, or questions whose right answer is the likeliest, over all"},
+        "eval_accuracy", "1", Direction::higher_is_better,
+        "share of rows whose completion is the greedy choice, or of questions whose right answer is the likeliest"},
     MetricSpec{"eval_perplexity", "1", Direction::lower_is_better,
                "exp of the mean negative log-likelihood of the completions that are evaluated"},
     MetricSpec{"probe_time_s", "s", Direction::neutral, "median of the noise probe on the slowest rank"},

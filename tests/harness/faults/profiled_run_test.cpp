@@ -2,6 +2,7 @@
 // long: the statistics of both are of the same steps, less those that were traced.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace perfbench::harness {
 namespace {
 
 std::vector<spec::StepRecord> steps_of(const std::filesystem::path& folder, const spec::RunSpec& run) {
+  std::filesystem::create_directories(folder);
   write_text(folder / "run.json", spec::canonical_json(run));
   const auto end = run_process({.command = {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench-engine-inject", "run",
                                             "--dir", folder.string(), "--inject", "work_clock:noise=0"}});

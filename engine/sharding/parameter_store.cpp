@@ -39,7 +39,7 @@ void set_distribution(Ops::NormalArgs& draws, const spec::ParameterSpec& paramet
 }
 
 // Draws are f32: those of a weight of another type are rounded, so many at a time.
-constexpr std::int64_t kRoundedAtOnce = std::int64_t{1} << 22;
+constexpr std::int64_t kRoundedAtOnce = std::int64_t{1} << 20;
 
 void draw(const Context& context, Ops::NormalArgs draws) {
   const TensorView weight = draws.out;

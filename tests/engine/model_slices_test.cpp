@@ -1,6 +1,7 @@
 // Which part of a parameter a rank holds where ranks work on one layer together, and that every mesh begins alike.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -161,6 +162,31 @@ TEST(ParameterStore, AdaptersBeginWithTheSameBitsOnEveryMesh) {
   EXPECT_EQ(elements, spec::count_parameters(with_experts()).total + spec::count_adapters(with_experts(), lora));
   const auto model = weights_of(with_experts(), {});
   for (const auto& [name, values] : model) EXPECT_EQ(expected.at(name), values) << name;
+}
+
+// More of them than are drawn at once.
+TEST(ParameterStore, FrozenWeightsAreTheModelsRoundedOnce) {
+  auto run = lora_tiny();
+  run.model.d_model = 64;
+  run.model.vocab_size = 16'400;
+  cpu::CpuOps ops;
+  Memory memory(make_cpu_backing(), make_cpu_backing(), {});
+  const auto collectives = make_dry_collectives(Mesh(run.mesh, 0), {});
+  PhaseClock clock;
+  const Context in_bf16{ops, memory, *collectives, clock, DType::bf16};
+  const Context in_f32{ops, memory, *collectives, clock};
+  ParameterStore frozen(in_bf16, run, {.seed = 3}, false);
+  run.lora = {};
+  ParameterStore model(in_f32, run, {.seed = 3}, false);
+  for (std::size_t u = 0; u < model.units().size(); ++u) {
+    const TensorView weight = model.unit(u).weight;
+    const Tensor rounded = in_bf16.workspace("rounded", weight.shape);
+    ops.copy(rounded, weight);
+    const TensorView kept = frozen.unit(u).weight;
+    ASSERT_EQ(kept.bytes(), rounded.view().bytes());
+    const auto bytes = static_cast<std::size_t>(kept.bytes());
+    EXPECT_EQ(std::memcmp(kept.data, rounded.view().data, bytes), 0) << model.unit(u).layout.name;
+  }
 }
 
 }  // namespace

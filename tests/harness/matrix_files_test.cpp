@@ -133,7 +133,8 @@ TEST(MatrixFiles, GpuHas65536TokensAStepInMicrobatches) {
 
 // What two cores do in a minute: models of a few MFLOP a token, a few thousand tokens, no more ranks than cores.
 TEST(MatrixFiles, TheLocalSelectionOfEachReferenceSystemRunsOnTwoCores) {
-  for (const char* name : {"axlearn_fuji", "maxtext", "pax_gpt", "pax_glam", "seqax", "torchprime"}) {
+  for (const char* name :
+       {"axlearn_fuji", "maxtext", "pax_gpt", "pax_glam", "pax_llama_finetune", "seqax", "torchprime"}) {
     const auto cells = expand_file(name, {.only = {"set=local"}, .set = {}}).cells;
     EXPECT_THAT(cells, SizeIs(::testing::AllOf(::testing::Ge(3U), ::testing::Le(8U)))) << name;
     for (const auto& cell : cells) {

@@ -61,6 +61,20 @@ TEST(MatrixStatements, WhereLlamasLargestModelFits) {
   EXPECT_EQ(gpus_of_pipelines, (std::set<std::int64_t>{512, 1024}));
 }
 
+TEST(MatrixStatements, WhereAdaptersFitAndAllWeightsDoNot) {
+  const auto matrix = kMatrices / "pax_llama_finetune.yaml";
+  EXPECT_THAT(comment_of(matrix), testing::HasSubstr("70B fits them with adapters, and not with all of its weights."));
+  int cells = 0;
+  for (const auto& planned : plan_of(matrix, {.only = {"device=cuda"}, .set = {}})) {
+    const auto& run = planned.cell.run;
+    const bool fits = run.model.name != "pax-llama2-70b" || run.task == spec::Task::lora;
+    EXPECT_EQ(planned.state, fits ? PlanState::feasible : PlanState::infeasible)
+        << planned.cell.label << ": " << planned.reason;
+    ++cells;
+  }
+  EXPECT_EQ(cells, 7);
+}
+
 TEST(MatrixStatements, WhatIsForOneGpuFitsOne) {
   const auto gpu = kMatrices / "gpu.yaml";
   EXPECT_THAT(comment_of(gpu), testing::HasSubstr("One H100 or H200: the sizes that fit, and slices"));

@@ -27,7 +27,8 @@ class InstructionRun : public testing::Test {
   }
 
   // The losses of six steps on these lines, in batches of all of them.
-  std::vector<double> losses(const std::string& folder, const std::vector<std::string>& lines) const {
+  std::vector<double> losses(const std::string& folder, const std::vector<std::string>& lines,
+                             const std::string& task = "task: sft") const {
     std::filesystem::create_directory(scratch_ / folder);
     std::string text;
     for (const auto& line : lines) text += line + "\n";
@@ -36,13 +37,13 @@ class InstructionRun : public testing::Test {
         folder, {"data", "prepare", "--format", "jsonl", "--validation-fraction", "0", "--out", "set", "lines.jsonl"});
     EXPECT_EQ(prepared.exit_code, 0) << prepared.error_output;
     EXPECT_THAT(prepared.output, HasSubstr("task sft, data.kind instruction"));
-    write_text(
-        scratch_ / (folder + "/tuned.yaml"),
-        "name: tuned\n"
-        "defaults: {model: gpt-tiny, task: sft, data: {kind: instruction, path: set}, seq_len: 8, global_batch: " +
-            std::to_string(lines.size()) +
-            ",\n"
-            "           steps: 6, threads_per_rank: 1, optimizer: {learning_rate: 0.01, warmup_steps: 0}}\n");
+    write_text(scratch_ / (folder + "/tuned.yaml"),
+               "name: tuned\n"
+               "defaults: {model: gpt-tiny, " +
+                   task +
+                   ", data: {kind: instruction, path: set}, seq_len: 8, global_batch: " + std::to_string(lines.size()) +
+                   ",\n"
+                   "           steps: 6, threads_per_rank: 1, optimizer: {learning_rate: 0.01, warmup_steps: 0}}\n");
     const auto sweep = perfbench(folder, {"sweep", "tuned.yaml", "--db", "t.db"});
     EXPECT_EQ(sweep.exit_code, 0) << sweep.output << sweep.error_output;
     return recorded_losses(scratch_ / folder);
@@ -79,6 +80,18 @@ TEST_F(InstructionRun, LearnsCompletionsAndNothingOfPrompts) {
   const auto other_target = losses("target", {first, R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 16]})",
                                               R"({"prompt": [1, 2, 3, 4, 5, 6, 7, 8, 9], "completion": [3]})"});
   EXPECT_NE(other_target, usual);
+}
+
+// Of the same documents, beginning with the same loss: adapters add nothing at first.
+TEST_F(InstructionRun, AdaptersLearnCompletionsToo) {
+  const std::vector<std::string> lines{R"({"prompt": [5, 6, 7], "completion": [8, 9]})",
+                                       R"({"prompt": [5], "completion": [8, 9, 10, 11, 12, 13, 14, 15]})"};
+  const auto all_weights = losses("weights", lines);
+  const auto adapters = losses("adapters", lines, "task: lora, lora: {rank: 4, targets: attention}");
+  ASSERT_EQ(adapters.size(), 6U);
+  EXPECT_EQ(adapters[0], all_weights[0]);
+  for (std::size_t i = 1; i < adapters.size(); ++i) EXPECT_LT(adapters[i], adapters[i - 1]);
+  EXPECT_NE(adapters[5], all_weights[5]);
 }
 
 TEST_F(InstructionRun, NeedsDataThatHasPrompts) {

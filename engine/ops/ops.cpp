@@ -79,6 +79,11 @@ void check_bias(std::string_view op, const AttentionDims& d, const TensorView& b
           "the bias is f32 [H, T]", {bias});
 }
 
+void check_first(std::string_view op, const TensorView& first, std::int64_t tokens) {
+  require(absent_or(first, Shape{tokens}) && (!first.defined() || first.dtype == DType::i32), op,
+          "where documents begin is i32 [N]", {first});
+}
+
 void check_weights(std::string_view op, const AttentionDims& d, spec::AttentionKind kind, const TensorView& weights) {
   const bool wanted = kind == spec::AttentionKind::dot_product;
   const bool fits = wanted ? weights.shape == Shape{d.batch, d.n_heads, d.seq_len, d.seq_len} : !weights.defined();
@@ -212,8 +217,9 @@ void Ops::rope(const RopeArgs& args) {
                     columns(args.x) % args.head_dim == 0 && table.shape.rank() == 2 &&
                     columns(table) == args.head_dim && table.dtype == DType::f32 && rows(args.x) % rows(table) == 0;
   require(fits, "rope", "x is [B*T, heads*D], the table f32 [T, D]", {args.x, table});
-  const OpSpan span =
-      begin(spec::TraceOp::rope, {.read_bytes = bytes_of(args.x, table), .written_bytes = bytes_of(args.x)});
+  check_first("rope", args.first_N, rows(args.x));
+  const OpSpan span = begin(spec::TraceOp::rope,
+                            {.read_bytes = bytes_of(args.x, table, args.first_N), .written_bytes = bytes_of(args.x)});
   do_rope(args);
 }
 
@@ -221,11 +227,12 @@ void Ops::attention_forward(const AttentionForwardArgs& args) {
   check_attention("attention_forward", args.dims, args.query, args.key, args.value, args.context, args.logsumexp_BHT);
   check_weights("attention_forward", args.dims, args.kind, args.weights_BHTT);
   check_bias("attention_forward", args.dims, args.bias_HT);
+  check_first("attention_forward", args.first_N, args.dims.batch * args.dims.seq_len);
   const std::int64_t flops = causal_flops(args.dims, 2);
   count(FlopPart::attention_score, flops);
   const OpSpan span = begin(spec::TraceOp::attention_forward,
                             {.flops = flops,
-                             .read_bytes = bytes_of(args.query, args.key, args.value, args.bias_HT),
+                             .read_bytes = bytes_of(args.query, args.key, args.value, args.bias_HT, args.first_N),
                              .written_bytes = bytes_of(args.context, args.logsumexp_BHT, args.weights_BHTT)});
   do_attention_forward(args);
 }
@@ -239,6 +246,7 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
           "attention_backward", "gradients have the shape of their values",
           {args.dquery, args.dkey, args.dvalue, args.dcontext});
   check_bias("attention_backward", args.dims, args.bias_HT);
+  check_first("attention_backward", args.first_N, args.dims.batch * args.dims.seq_len);
   const auto& dbias = args.dbias_BHT;
   require(absent_or(dbias, args.logsumexp_BHT.shape) && (!dbias.defined() || dbias.dtype == DType::f32),
           "attention_backward", "dbias is f32 [B, H, T]", {dbias});
@@ -252,7 +260,7 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
       begin(spec::TraceOp::attention_backward,
             {.flops = flops,
              .read_bytes = bytes_of(args.dcontext, args.query, args.key, args.value, args.context, args.logsumexp_BHT,
-                                    args.bias_HT, args.weights_BHTT, args.dweights_BHTT),
+                                    args.bias_HT, args.first_N, args.weights_BHTT, args.dweights_BHTT),
              .written_bytes = bytes_of(args.dquery, args.dkey, args.dvalue, args.dbias_BHT, args.dweights_BHTT)});
   do_attention_backward(args);
 }
@@ -320,9 +328,11 @@ void Ops::embedding_forward(const EmbeddingForwardArgs& args) {
   require(args.seq_len > 0 && rows(x) % args.seq_len == 0, "embedding_forward", "N is a multiple of seq_len", {x});
   require(holds(args.range, rows(args.table_VM)), "embedding_forward", "rows are tokens of the vocabulary",
           {args.table_VM});
+  check_first("embedding_forward", args.first_N, rows(x));
   const std::int64_t looked_up = looked_up_bytes(args.table_VM, position, args.tokens_N, args.seq_len);
-  const OpSpan span = begin(spec::TraceOp::embedding_forward,
-                            {.read_bytes = bytes_of(args.tokens_N) + looked_up, .written_bytes = bytes_of(x)});
+  const OpSpan span =
+      begin(spec::TraceOp::embedding_forward,
+            {.read_bytes = bytes_of(args.tokens_N, args.first_N) + looked_up, .written_bytes = bytes_of(x)});
   do_embedding_forward(args);
 }
 
@@ -337,9 +347,11 @@ void Ops::embedding_backward(const EmbeddingBackwardArgs& args) {
   require(args.seq_len > 0 && rows(dx) % args.seq_len == 0, "embedding_backward", "N is a multiple of seq_len", {dx});
   require(holds(args.range, rows(args.dtable_VM)), "embedding_backward", "rows are tokens of the vocabulary",
           {args.dtable_VM});
+  check_first("embedding_backward", args.first_N, rows(dx));
   const std::int64_t added_to = looked_up_bytes(args.dtable_VM, args.dposition_TM, args.tokens_N, args.seq_len);
-  const OpSpan span = begin(spec::TraceOp::embedding_backward,
-                            {.read_bytes = bytes_of(dx, args.tokens_N) + added_to, .written_bytes = added_to});
+  const OpSpan span =
+      begin(spec::TraceOp::embedding_backward,
+            {.read_bytes = bytes_of(dx, args.tokens_N, args.first_N) + added_to, .written_bytes = added_to});
   do_embedding_backward(args);
 }
 

@@ -81,10 +81,16 @@ struct NormBackwardArgs {
   Write write_parameters = Write::accumulate;
 };
 
-// In place on x[N, heads*D]; row r is at position r % T. forward rotates by the angle, backward by its negative.
+// Rows of tokens may hold several documents one behind the other: first_N, i32 [N], says of every token where within
+// its row of T its document begins. It never falls within a row, and is at most the token's own place. Undefined where
+// each row is one document. A token's position counts from there, and attention sees nothing before it.
+
+// In place on x[N, heads*D]; row r is at position r % T (- first[r]). forward rotates by the angle, backward by its
+// negative.
 struct RopeArgs {
   TensorView x;
-  TensorView cos_sin_TD;  // f32 [T, D]: D/2 cosines, then D/2 sines
+  TensorView cos_sin_TD;    // f32 [T, D]: D/2 cosines, then D/2 sines
+  TensorView first_N = {};  // optional
   std::int64_t head_dim = 0;
   spec::RopeLayout layout = spec::RopeLayout::half;
   Direction direction = Direction::forward;
@@ -104,9 +110,12 @@ struct AttentionDims {
   float score_factor = inverse_root(head_dim);
 };
 
-// Causal softmax(score_factor q k^T + bias) v, of query i and key j bias[h, i - j]. dot_product writes the
-// probabilities (zero above the diagonal) to weights_BHTT; flash works in tiles and takes none. logsumexp of the scores
-// of each row.
+// Causal softmax(score_factor q k^T + bias) v, of query i and key j bias[h, i - j]; the query sees the keys first[i] to
+// i, first 0 without first_N. dot_product writes the probabilities (zero for keys that are not seen) to weights_BHTT;
+// flash works in tiles and takes none. logsumexp of the scores of each row.
+// FLOPs are counted of the whole causal square, whatever documents it holds: they are those of the definitions
+// (workloads/spec/flops.h), and a plan knows them. Tiles of keys that no query of a tile sees are left out all the
+// same.
 struct AttentionForwardArgs {
   TensorView context;            // [N, H*D]
   TensorView logsumexp_BHT;      // f32
@@ -115,6 +124,7 @@ struct AttentionForwardArgs {
   TensorView key;                // [N, K*D]
   TensorView value;              // [N, K*D]
   TensorView bias_HT = {};       // f32, optional
+  TensorView first_N = {};       // optional
   AttentionDims dims;
   spec::AttentionKind kind = spec::AttentionKind::flash;
 };
@@ -134,6 +144,7 @@ struct AttentionBackwardArgs {
   TensorView context;
   TensorView logsumexp_BHT;
   TensorView bias_HT = {};        // flash only, where a bias was added
+  TensorView first_N = {};        // as forward
   TensorView weights_BHTT = {};   // dot_product only
   TensorView dweights_BHTT = {};  // dot_product only
   AttentionDims dims;
@@ -178,13 +189,14 @@ struct TokenRange {
   std::int64_t all = 0;
 };
 
-// x[r] = table[token[r]] (+ position[r % T]). Of a token that has no row in the table: 0 (+ position).
+// x[r] = table[token[r]] (+ position[r % T - first[r]]). Of a token that has no row in the table: 0 (+ position).
 struct EmbeddingForwardArgs {
   TensorView x_NM;
   TensorView tokens_N;  // i32
   TensorView table_VM;
   TokenRange range = {};        // of the table
   TensorView position_TM = {};  // optional
+  TensorView first_N = {};      // optional
   std::int64_t seq_len = 0;
 };
 
@@ -195,6 +207,7 @@ struct EmbeddingBackwardArgs {
   TensorView dposition_TM = {};  // optional
   TensorView dx_NM;
   TensorView tokens_N;
+  TensorView first_N = {};  // optional
   std::int64_t seq_len = 0;
 };
 

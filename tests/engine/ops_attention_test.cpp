@@ -38,8 +38,9 @@ const AttentionDims kBiasedCases[] = {
 };
 
 // What a backward pass writes or uses for scratch holds something before, which must not matter.
-AttentionProblem used_problem(DType dtype, const AttentionDims& dims, ScoreBias bias = ScoreBias::none) {
-  AttentionProblem p(dtype, dims, bias);
+AttentionProblem used_problem(DType dtype, const AttentionDims& dims, ScoreBias bias = ScoreBias::none,
+                              const DocumentLengths& documents = {}) {
+  AttentionProblem p(dtype, dims, bias, documents);
   p.dweights = random_operand(dtype, p.scores(), 5);
   p.dquery = random_operand(dtype, p.rows(dims.n_heads), 6);
   p.dkey = random_operand(dtype, p.rows(dims.n_kv_heads), 7);
@@ -69,12 +70,13 @@ double storage_error(DType dtype, AttentionKind kind) {
   return dtype == DType::bf16 && rounded ? oracle::kUnitBf16 : 0.0;
 }
 
-void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias) {
+void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias,
+                   const DocumentLengths& documents = {}) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
-                                  << " kind=" << static_cast<int>(kind) << " bias=" << static_cast<int>(bias));
-  const auto p = used_problem(dtype, dims, bias);
-  const auto want =
-      oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims, p.bias_values());
+                                  << " kind=" << static_cast<int>(kind) << " bias=" << static_cast<int>(bias)
+                                  << " documents=" << documents.size());
+  const auto p = used_problem(dtype, dims, bias, documents);
+  const auto want = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims, p.rules());
   const double score = largest(want.score_magnitude);
   const double relative = probability_error(dims, score);
   ops.attention_forward(p.forward(kind));
@@ -96,14 +98,15 @@ void check_forward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDim
 // Every gradient is a sum of products of a probability error with at most four sums behind each other (dweight over D,
 // the mean over T, the gradient over T or D); the magnitudes add up the absolute values of all their terms. In bf16 the
 // context that flash reads is rounded, and so are the score gradients that dot_product stores.
-void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias) {
+void check_backward(Ops& ops, DType dtype, AttentionKind kind, const AttentionDims& dims, ScoreBias bias,
+                    const DocumentLengths& documents = {}) {
   SCOPED_TRACE(testing::Message() << dtype_name(dtype) << " T=" << dims.seq_len << " D=" << dims.head_dim
-                                  << " kind=" << static_cast<int>(kind) << " bias=" << static_cast<int>(bias));
-  const auto p = used_problem(dtype, dims, bias);
-  const auto forward =
-      oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims, p.bias_values());
+                                  << " kind=" << static_cast<int>(kind) << " bias=" << static_cast<int>(bias)
+                                  << " documents=" << documents.size());
+  const auto p = used_problem(dtype, dims, bias, documents);
+  const auto forward = oracle::attention_forward(p.query.values(), p.key.values(), p.value.values(), dims, p.rules());
   const auto want = oracle::attention_backward(p.dcontext.values(), p.query.values(), p.key.values(), p.value.values(),
-                                               dims, p.bias_values());
+                                               dims, p.rules());
   ops.attention_forward(p.forward(kind));
   ops.attention_backward(p.backward(kind));
   const double group = static_cast<double>(dims.n_heads / dims.n_kv_heads);
@@ -133,6 +136,53 @@ TEST_P(Attention, BackwardEqualsTheOracle) {
   const auto [dtype, kind] = GetParam();
   for (const auto& dims : kCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::none);
   for (const auto& dims : kBiasedCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::by_distance);
+}
+
+// Documents of one token, of a part of a tile and of more than one: tiles of keys that no query of a tile sees, that
+// some see, and that some see in part.
+const DocumentLengths kDocuments = {1, 3, 60, 1, 17, 130, 2};
+
+TEST_P(Attention, ForwardOfDocumentsInARowEqualsTheOracle) {
+  const auto [dtype, kind] = GetParam();
+  for (const auto& dims : kCases) check_forward(*ops_, dtype, kind, dims, ScoreBias::none, kDocuments);
+  for (const auto& dims : kBiasedCases) check_forward(*ops_, dtype, kind, dims, ScoreBias::by_distance, kDocuments);
+}
+
+TEST_P(Attention, BackwardOfDocumentsInARowEqualsTheOracle) {
+  const auto [dtype, kind] = GetParam();
+  for (const auto& dims : kCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::none, kDocuments);
+  for (const auto& dims : kBiasedCases) check_backward(*ops_, dtype, kind, dims, ScoreBias::by_distance, kDocuments);
+}
+
+// Whatever another document holds: not even as zero times something.
+TEST_P(Attention, NoBitComesFromAnotherDocument) {
+  const auto [dtype, kind] = GetParam();
+  const AttentionDims dims{.batch = 1, .seq_len = 300, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
+  const DocumentLengths lengths{100, 45, 155};
+  const auto clean = used_problem(dtype, dims, ScoreBias::none, lengths);
+  auto other = used_problem(dtype, dims, ScoreBias::none, lengths);
+  for (auto* const operand : {&other.query, &other.key, &other.value, &other.dcontext}) {
+    auto values = operand->values();
+    const std::size_t width = values.size() / 300;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i / width < 100 || i / width >= 145) values[i] = 1e30;
+    }
+    operand->set(values);
+  }
+  for (const auto* const p : {&clean, static_cast<const AttentionProblem*>(&other)}) {
+    ops_->attention_forward(p->forward(kind));
+    ops_->attention_backward(p->backward(kind));
+  }
+  const auto same = [](const oracle::Operand& a, const oracle::Operand& b) {
+    const auto x = a.values();
+    const auto y = b.values();
+    const std::size_t width = x.size() / 300;
+    for (std::size_t i = 100 * width; i < 145 * width; ++i) ASSERT_EQ(x[i], y[i]) << i / width;
+  };
+  same(clean.context, other.context);
+  same(clean.dquery, other.dquery);
+  same(clean.dkey, other.dkey);
+  same(clean.dvalue, other.dvalue);
 }
 
 // A bias that falls by more with every token than scores differ: a query sees itself alone, exactly, and the gradient

@@ -181,6 +181,38 @@ TEST(OperationCosts, AttentionWithABias) {
   expect_cost(TraceOp::relative_bias_backward, {0, 128 + 16 + 2 * 512}, of_table(Write::accumulate));
 }
 
+// Eight tokens say where their documents begin, 32 bytes; FLOPs are those of the whole causal square.
+TEST(OperationCosts, DocumentsInARow) {
+  const AttentionDims dims{.batch = 2, .seq_len = 4, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+  const TensorView wide = bf16({8, 32});
+  const TensorView narrow = bf16({8, 16});
+  expect_cost(TraceOp::attention_forward, {2 * 1024, 512 + 2 * 256 + 32 + 512 + 128}, [&](Ops& ops) {
+    ops.attention_forward({.context = wide,
+                           .logsumexp_BHT = f32({2, 4, 4}),
+                           .query = wide,
+                           .key = narrow,
+                           .value = narrow,
+                           .first_N = i32({8}),
+                           .dims = dims});
+  });
+  expect_cost(TraceOp::attention_backward, {4 * 1024, (3 * 512 + 2 * 256 + 128 + 32) + (512 + 2 * 256)}, [&](Ops& ops) {
+    ops.attention_backward({.dquery = wide,
+                            .dkey = narrow,
+                            .dvalue = narrow,
+                            .dcontext = wide,
+                            .query = wide,
+                            .key = narrow,
+                            .value = narrow,
+                            .context = wide,
+                            .logsumexp_BHT = f32({2, 4, 4}),
+                            .first_N = i32({8}),
+                            .dims = dims});
+  });
+  expect_cost(TraceOp::rope, {0, 192 + 48 + 24 + 192}, [](Ops& ops) {
+    ops.rope({.x = bf16({6, 16}), .cos_sin_TD = f32({3, 4}), .first_N = i32({6}), .head_dim = 4});
+  });
+}
+
 TEST(OperationCosts, RopeAndActivations) {
   expect_cost(TraceOp::rope, {0, 192 + 48 + 192}, [](Ops& ops) {
     ops.rope({.x = bf16({6, 16}), .cos_sin_TD = f32({3, 4}), .head_dim = 4});

@@ -93,12 +93,15 @@ TEST_P(Determinism, Norm) {
 TEST_P(Determinism, Attention) {
   for (const std::int64_t kv_heads : {1, 4}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
-      for (const auto bias : {ScoreBias::none, ScoreBias::by_distance}) {
+      for (const auto& [bias, documents] : {std::pair{ScoreBias::none, DocumentLengths{}},
+                                            {ScoreBias::by_distance, {}},
+                                            {ScoreBias::none, {70, 1, 40}}}) {
         SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, kind " << static_cast<int>(kind) << ", bias "
-                                        << static_cast<int>(bias));
+                                        << static_cast<int>(bias) << ", documents " << documents.size());
         expect_same_bits(*ops_, [&](Ops& ops) {
-          const AttentionProblem p(
-              dtype_, {.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24}, bias);
+          const AttentionProblem p(dtype_,
+                                   {.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24},
+                                   bias, documents);
           ops.attention_forward(p.forward(kind));
           ops.attention_backward(p.backward(kind));
           return joined({&p.context, &p.logsumexp, &p.dquery, &p.dkey, &p.dvalue, &p.dbias, &p.weights});

@@ -52,12 +52,27 @@ TEST(Oracle, GradientOfAttentionsBiasIsTheFiniteDifference) {
       .batch = 2, .seq_len = 5, .n_heads = 4, .n_kv_heads = 2, .head_dim = 3, .score_factor = 1.25F};
   const auto q = random_values(2 * 5 * 4 * 3, 1), k = random_values(2 * 5 * 2 * 3, 2), v = random_values(60, 3);
   const auto up = random_values(q.size(), 4), bias = random_values(20, 5);
-  const auto g = attention_backward(up, q, k, v, dims, bias);
+  const auto g = attention_backward(up, q, k, v, dims, {.bias = bias});
   Values dbias(20);
   for (std::size_t i = 0; i < g.dbias.value.size(); ++i) dbias[i % 20] += g.dbias.value[i];
-  expect_gradient(dbias, bias, [&](const Values& x) { return dot(up, attention_forward(q, k, v, dims, x).context); });
+  expect_gradient(dbias, bias,
+                  [&](const Values& x) { return dot(up, attention_forward(q, k, v, dims, {.bias = x}).context); });
   expect_gradient(g.dquery.value, q,
-                  [&](const Values& x) { return dot(up, attention_forward(x, k, v, dims, bias).context); });
+                  [&](const Values& x) { return dot(up, attention_forward(x, k, v, dims, {.bias = bias}).context); });
+}
+
+TEST(Oracle, GradientOfAttentionWithinDocumentsIsTheFiniteDifference) {
+  const AttentionDims dims{.batch = 2, .seq_len = 5, .n_heads = 4, .n_kv_heads = 2, .head_dim = 3};
+  const ScoreRules rules{.first = {0, 0, 2, 2, 2, 0, 1, 1, 1, 4}};
+  const auto q = random_values(2 * 5 * 4 * 3, 1), k = random_values(2 * 5 * 2 * 3, 2), v = random_values(60, 3);
+  const auto up = random_values(q.size(), 4);
+  const auto g = attention_backward(up, q, k, v, dims, rules);
+  const auto loss = [&](const Values& of_q, const Values& of_k, const Values& of_v) {
+    return dot(up, attention_forward(of_q, of_k, of_v, dims, rules).context);
+  };
+  expect_gradient(g.dquery.value, q, [&](const Values& x) { return loss(x, k, v); });
+  expect_gradient(g.dkey.value, k, [&](const Values& x) { return loss(q, x, v); });
+  expect_gradient(g.dvalue.value, v, [&](const Values& x) { return loss(q, k, x); });
 }
 
 TEST(Oracle, NormGradientIsTheFiniteDifference) {

@@ -4,6 +4,7 @@
 // key and value is then summed by one thread in a fixed order. Units too few for the threads are divided by rows.
 #pragma once
 
+#include "engine/ops/cpu/document_rows.h"
 #include "engine/ops/cpu/parallel.h"
 #include "engine/ops/cpu/row_sum.h"
 #include "engine/ops/cpu/scratch.h"
@@ -96,15 +97,27 @@ struct ScoreTile {
   std::int64_t rows = 0;
   std::int64_t key = 0;
   std::int64_t keys = 0;
+  const std::int32_t* first_T = nullptr;  // where the documents of the sequence's queries begin, or none
 
   // Keys of the tile that query `row + r` may see.
   std::int64_t visible(std::int64_t r) const { return std::clamp<std::int64_t>(row + r + 1 - key, 0, keys); }
+  // The first of them, of documents before its own, that it may not.
+  std::int64_t hidden(std::int64_t r) const {
+    return first_T == nullptr ? 0 : std::clamp<std::int64_t>(first_T[row + r] - key, 0, keys);
+  }
+  // Then so are they to all queries behind, as documents lie one behind the other.
+  bool all_hidden() const { return hidden(0) == keys; }
   // From query `row + r` back to the first key.
   std::int64_t distance(std::int64_t r) const { return row + r - key; }
   // Rows that see a key of the tile at all, and that see them all, start here.
   std::int64_t first_row() const { return std::clamp<std::int64_t>(key - row, 0, rows); }
   bool masked() const { return visible(0) < keys; }
 };
+
+// The first tile of keys that the queries from `row` on see.
+inline std::int64_t first_key_tile(const std::int32_t* first_T, std::int64_t row, std::int64_t tile) {
+  return first_T == nullptr ? 0 : first_T[row] / tile * tile;
+}
 
 // Rows that share the bounds of a product on a masked tile.
 inline constexpr std::int64_t kMaskRows = kTileRows;
@@ -176,11 +189,6 @@ inline void add_bias(const float* bias_T, std::int64_t distance, std::int64_t ke
 inline void add_by_distance(const float* dscores, std::int64_t distance, std::int64_t keys, float* __restrict dbias_T) {
   float* const of_first = dbias_T + distance;
   for (std::int64_t i = 0; i < keys; ++i) of_first[-i] += dscores[i];
-}
-
-// Zeros from `visible` up to `keys` in a row of scores.
-inline void mask_row(float* scores, std::int64_t visible, std::int64_t keys) {
-  std::fill(scores + visible, scores + keys, 0.0F);
 }
 
 // How units are handed to threads: each divided into `parts` that take rows in turn.

@@ -29,9 +29,13 @@ T* score_row(const TensorView& x, const AttentionDims& dims, std::int64_t batch,
   return x.as<T>() + ((batch * dims.n_heads + head) * dims.seq_len + row) * dims.seq_len;
 }
 
-// Stores n of a row's scores as T, rounds the source likewise, and writes zeros behind them.
+// Stores n of a row's scores, from `first` on, as T, rounds the source likewise, and writes zeros around them.
 template <class T>
-void keep_row(float* scores, std::int64_t n, T* to, std::int64_t width) {
+void keep_row(float* scores, std::int64_t first, std::int64_t n, T* to, std::int64_t width) {
+  std::fill(to, to + first, T{});
+  scores += first;
+  to += first;
+  width -= first;
   for (std::int64_t i = 0; i < n; i += kLanes) {
     const std::int64_t count = std::min(kLanes, n - i);
     store_up_to(to + i, load(scores + i), count);
@@ -47,8 +51,8 @@ struct Strip {
 };
 
 template <class F>
-void for_key_tiles(std::int64_t row, std::int64_t rows, F&& f) {
-  for (std::int64_t key = 0; key < row + rows; key += kKeyTile) f(ScoreTile{row, rows, key, kKeyTile});
+void for_key_tiles(std::int64_t first_key, std::int64_t row, std::int64_t rows, F&& f) {
+  for (std::int64_t key = first_key; key < row + rows; key += kKeyTile) f(ScoreTile{row, rows, key, kKeyTile});
 }
 
 // A pass over the scores: products of queries and keys, of which each row is made into what is kept of it, and the sums
@@ -62,6 +66,7 @@ struct ScorePass {
   TensorView values;  // [N, K*D]
   TensorView sums;    // [N, H*D], times sum_factor
   float sum_factor = 1.0F;
+  TensorView first_N = {};  // optional
 };
 
 // A row of a pass.
@@ -70,9 +75,17 @@ struct ScoreRow {
   std::int64_t head = 0;
   std::int64_t row = 0;
   float* scores = nullptr;
-  std::int64_t end = 0;  // of the diagonal's tile of keys; the row sees `row + 1` of them
+  std::int64_t begin = 0;  // of the tiles of keys that hold what the row sees, `first` to `row`
+  std::int64_t end = 0;    // of the diagonal's tile
+  std::int64_t first = 0;
 
-  std::int64_t visible() const { return row + 1; }
+  std::int64_t visible() const { return row + 1 - first; }
+  float* of_visible() const { return scores + first; }
+  // Zeros for the other keys of the tiles.
+  void mask() const {
+    std::fill(scores + begin, scores + first, 0.0F);
+    std::fill(scores + row + 1, scores + end, 0.0F);
+  }
 };
 
 template <class T>
@@ -111,7 +124,9 @@ class QueryTiles {
     auto queries = head_rows<const T>(pass_.queries, dims_, batch, head);
     queries.data = queries.row(row);
     pack_rows<T>(queries, {rows, dims_.head_dim, width_}, pass_.query_factor, queries_);
-    for_key_tiles(row, rows, [&](const ScoreTile& tile) {
+    const std::int32_t* const first_T = DocumentRows(pass_.first_N, dims_.seq_len).of_sequence(batch);
+    const std::int64_t begin = first_key_tile(first_T, row, kKeyTile);
+    for_key_tiles(begin, row, rows, [&](const ScoreTile& tile) {
       score_product(tile, {.a = queries_,
                            .a_stride = width_,
                            .b = keys_ + tile.key * dims_.head_dim,
@@ -122,10 +137,11 @@ class QueryTiles {
     });
     const std::int64_t end = round_up(row + rows, kKeyTile);
     for (std::int64_t r = 0; r < rows; ++r) {
-      keep(ScoreRow{batch, head, row + r, strip_.scores + r * strip_.stride, end});
+      const std::int64_t first = first_T == nullptr ? 0 : first_T[row + r];
+      keep(ScoreRow{batch, head, row + r, strip_.scores + r * strip_.stride, begin, end, first});
     }
     std::fill(sums_, sums_ + rows * width_, 0.0F);
-    for_key_tiles(row, rows, [&](const ScoreTile& tile) {
+    for_key_tiles(begin, row, rows, [&](const ScoreTile& tile) {
       value_product(tile, {.a = strip_.scores + tile.key,
                            .a_stride = strip_.stride,
                            .b = values_ + tile.key * width_,
@@ -212,9 +228,12 @@ class KeyGradient {
     const std::int64_t present = std::min(kKeyTile, dims_.seq_len - key);
     std::fill(dkey_, dkey_ + kKeyTile * width_, 0.0F);
     std::fill(dvalue_, dvalue_ + kKeyTile * width_, 0.0F);
+    const std::int32_t* const first_T = DocumentRows(args_.first_N, dims_.seq_len).of_sequence(batch);
     for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
       for (std::int64_t row = key / kQueryTile * kQueryTile; row < dims_.seq_len; row += kQueryTile) {
-        add_queries({row, std::min(kQueryTile, dims_.seq_len - row), key, kKeyTile}, present, batch, head);
+        const ScoreTile tile{row, std::min(kQueryTile, dims_.seq_len - row), key, kKeyTile, first_T};
+        if (tile.all_hidden()) break;
+        add_queries(tile, present, batch, head);
       }
     }
     const PackedShape shape{present, dims_.head_dim, width_};
@@ -240,7 +259,7 @@ class KeyGradient {
     };
     pack_scores(args_.weights_BHTT, weights_);
     pack_scores(args_.dweights_BHTT, dscores_);
-    // Zero above the diagonal: written so by both passes before, up to the end of the diagonal's tile.
+    // Zero where a query does not see a key: written so by both passes before, up to the end of the diagonal's tile.
     TileProduct product{.a_stride = kKeyTile, .b_stride = width_, .c_stride = width_, .n = width_};
     product.a = weights_;
     product.b = dcontext_;
@@ -291,15 +310,17 @@ void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch) {
                        .query_factor = dims.score_factor,
                        .keys = args.key,
                        .values = args.value,
-                       .sums = args.context};
+                       .sums = args.context,
+                       .first_N = args.first_N};
   with_element_type(args.query.dtype, [&]<class T>() {
     run_pass<T>(pass, scratch, [&](const ScoreRow& r) {
       const float* const bias = distance_row(args.bias_HT, dims, r.head);
-      if (bias != nullptr) add_bias(bias, r.row, r.visible(), r.scores);
-      const float logsumexp = softmax_row(r.scores, r.visible());
+      if (bias != nullptr) add_bias(bias, r.row - r.first, r.visible(), r.of_visible());
+      const float logsumexp = softmax_row(r.of_visible(), r.visible());
       args.logsumexp_BHT.as<float>()[(r.batch * dims.n_heads + r.head) * dims.seq_len + r.row] = logsumexp;
-      mask_row(r.scores, r.visible(), r.end);
-      keep_row<T>(r.scores, r.visible(), score_row<T>(args.weights_BHTT, dims, r.batch, r.head, r.row), dims.seq_len);
+      r.mask();
+      keep_row<T>(r.scores, r.first, r.visible(), score_row<T>(args.weights_BHTT, dims, r.batch, r.head, r.row),
+                  dims.seq_len);
     });
   });
 }
@@ -313,14 +334,16 @@ void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
                        .keys = args.value,
                        .values = args.key,
                        .sums = args.dquery,
-                       .sum_factor = dims.score_factor};
+                       .sum_factor = dims.score_factor,
+                       .first_N = args.first_N};
   const auto division = divide_units(dims);
   const std::int64_t key_tiles = (dims.seq_len + kKeyTile - 1) / kKeyTile;
   with_element_type(args.query.dtype, [&]<class T>() {
     run_pass<T>(pass, scratch, [&](const ScoreRow& r) {
-      softmax_gradient(r.scores, score_row<const T>(args.weights_BHTT, dims, r.batch, r.head, r.row), r.visible());
-      mask_row(r.scores, r.visible(), r.end);
-      keep_row<T>(r.scores, r.visible(), score_row<T>(args.dweights_BHTT, dims, r.batch, r.head, r.row),
+      const T* const weights = score_row<const T>(args.weights_BHTT, dims, r.batch, r.head, r.row);
+      softmax_gradient(r.of_visible(), weights + r.first, r.visible());
+      r.mask();
+      keep_row<T>(r.scores, r.first, r.visible(), score_row<T>(args.dweights_BHTT, dims, r.batch, r.head, r.row),
                   std::min(r.end, dims.seq_len));
     });
     scratch.prepare(division.threads, KeyGradient<T>::floats(args));

@@ -62,7 +62,10 @@ class FlashForward {
   }
 
   void query_tile(std::int64_t batch, std::int64_t head, std::int64_t row) {
-    ScoreTile tile{.row = row, .rows = std::min(kFlashQueryTile, dims_.seq_len - row), .keys = kFlashKeyTile};
+    ScoreTile tile{.row = row,
+                   .rows = std::min(kFlashQueryTile, dims_.seq_len - row),
+                   .keys = kFlashKeyTile,
+                   .first_T = DocumentRows(args_.first_N, dims_.seq_len).of_sequence(batch)};
     auto query = head_rows<const T>(args_.query, dims_, batch, head);
     query.data = query.row(row);
     pack_rows<T>(query, {tile.rows, dims_.head_dim, width_}, dims_.score_factor, query_);
@@ -70,7 +73,8 @@ class FlashForward {
     std::fill(sums_, sums_ + tile.rows * kLanes, 0.0F);
     std::fill(maxima_, maxima_ + tile.rows, -std::numeric_limits<float>::infinity());
     bias_ = distance_row(args_.bias_HT, dims_, head);
-    for (tile.key = 0; tile.key < row + tile.rows; tile.key += kFlashKeyTile) {
+    tile.key = first_key_tile(tile.first_T, row, kFlashKeyTile);
+    for (; tile.key < row + tile.rows; tile.key += kFlashKeyTile) {
       score_product(tile, {.a = query_,
                            .a_stride = width_,
                            .b = keys_ + tile.key * dims_.head_dim,
@@ -96,8 +100,14 @@ class FlashForward {
     for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
       float* const scores = scores_ + r * kFlashKeyTile;
       const std::int64_t visible = tile.visible(r);
+      const std::int64_t hidden = tile.hidden(r);
+      if (hidden == visible) {  // a document that begins behind the tile, which other rows see
+        std::fill(scores, scores + kFlashKeyTile, 0.0F);
+        continue;
+      }
       const std::int64_t width = round_up(visible, kLanes);
       if (bias_ != nullptr) add_bias(bias_, tile.distance(r), visible, scores);
+      std::fill(scores, scores + hidden, -std::numeric_limits<float>::infinity());
       if (visible < kFlashKeyTile) {
         float* const last = scores + width - kLanes;
         store(last, keep_lanes(load(last), visible - (width - kLanes), lowest));
@@ -171,6 +181,7 @@ class FlashBackward {
     const std::int64_t kv_head = unit % dims_.n_kv_heads;
     const std::int64_t group = dims_.n_heads / dims_.n_kv_heads;
     wanted_ = wanted;
+    first_T_ = DocumentRows(args_.first_N, dims_.seq_len).of_sequence(batch);
     part_ = part;
     parts_ = parts;
     pack_keys(batch, kv_head);
@@ -251,8 +262,10 @@ class FlashBackward {
   void key_tile(std::int64_t key) {
     for (std::int64_t row = key / kFlashQueryTile * kFlashQueryTile; row < dims_.seq_len; row += kFlashQueryTile) {
       if (wanted_ == Wanted::dquery && !mine(row / kFlashQueryTile)) continue;
-      const ScoreTile tile{row, std::min(kFlashQueryTile, dims_.seq_len - row), key, kBackwardKeyTile};
+      const ScoreTile tile{row, std::min(kFlashQueryTile, dims_.seq_len - row), key, kBackwardKeyTile, first_T_};
+      if (tile.all_hidden()) break;
       score_tile(tile);
+      if (first_T_ != nullptr) hide_other_documents(tile);
       if (dbias_ != nullptr) sum_by_distance(tile);
       accumulate(tile);
     }
@@ -298,6 +311,15 @@ class FlashBackward {
       for (std::int64_t i = whole + kLanes; i < end; i += kLanes) {
         store(weights + i, Vec{});
         store(dscores + i, Vec{});
+      }
+    }
+  }
+
+  void hide_other_documents(const ScoreTile& tile) const {
+    for (std::int64_t r = tile.first_row(); r < tile.rows; ++r) {
+      for (float* const of_tile : {weights_, dscores_}) {
+        float* const scores = of_tile + r * kBackwardKeyTile;
+        std::fill(scores, scores + tile.hidden(r), 0.0F);
       }
     }
   }
@@ -353,6 +375,7 @@ class FlashBackward {
   const AttentionBackwardArgs& args_;
   const AttentionDims& dims_;
   Wanted wanted_ = Wanted::all;
+  const std::int32_t* first_T_ = nullptr;  // of the sequence, or none
   std::int64_t part_ = 0;
   std::int64_t parts_ = 1;
   std::int64_t width_ = 0;

@@ -4,6 +4,7 @@
 
 #include "engine/core/error.h"
 #include "engine/ops/cpu/cpu_ops.h"
+#include "engine/ops/cpu/document_rows.h"
 #include "engine/ops/cpu/parallel.h"
 #include "engine/ops/cpu/row_sum.h"
 
@@ -29,6 +30,7 @@ void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
   const std::int64_t rows = args.x_NM.shape[0];
   const std::int64_t width = args.x_NM.shape[1];
   const auto* const tokens = args.tokens_N.as<const std::int32_t>();
+  const DocumentRows documents(args.first_N, args.seq_len);
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     for_ranges(
         rows,
@@ -39,7 +41,7 @@ void CpuOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
             const bool here = row >= 0 && row < known;
             const T* const table = here ? args.table_VM.as<const T>() + row * width : nullptr;
             const T* const position =
-                args.position_TM.defined() ? args.position_TM.as<const T>() + r % args.seq_len * width : nullptr;
+                args.position_TM.defined() ? args.position_TM.as<const T>() + documents.position(r) * width : nullptr;
             if (table == nullptr || position == nullptr) {
               const auto bytes = static_cast<std::size_t>(width) * sizeof(T);
               const T* const only = table != nullptr ? table : position;
@@ -67,6 +69,7 @@ void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
   const std::int64_t rows = args.dx_NM.shape[0];
   const std::int64_t width = args.dx_NM.shape[1];
   const auto* const tokens = args.tokens_N.as<const std::int32_t>();
+  const DocumentRows documents(args.first_N, args.seq_len);
   const auto strips = (width + kLanes - 1) / kLanes;
   with_element_type(args.dx_NM.dtype, [&]<class T>() {
     const auto add_row = [](float* sum, const T* dx, std::int64_t begin, std::int64_t end) {
@@ -85,7 +88,7 @@ void CpuOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
             const std::int64_t row = tokens[r] - args.range.first;
             if (row >= 0 && row < known) add_row(args.dtable_VM.as<float>() + row * width, dx, begin, end);
             if (args.dposition_TM.defined()) {
-              add_row(args.dposition_TM.as<float>() + r % args.seq_len * width, dx, begin, end);
+              add_row(args.dposition_TM.as<float>() + documents.position(r) * width, dx, begin, end);
             }
           }
         },

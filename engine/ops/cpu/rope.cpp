@@ -1,5 +1,6 @@
 // Rotary position embedding (Su et al., "RoFormer", 2021), in place.
 #include "engine/ops/cpu/cpu_ops.h"
+#include "engine/ops/cpu/document_rows.h"
 #include "engine/ops/cpu/parallel.h"
 #include "engine/ops/cpu/row_sum.h"
 
@@ -40,13 +41,14 @@ void CpuOps::do_rope(const RopeArgs& args) {
   const std::int64_t seq_len = args.cos_sin_TD.shape[0];
   const std::int64_t head_dim = args.head_dim;
   const std::int64_t half = head_dim / 2;
+  const DocumentRows documents(args.first_N, seq_len);
   const float sign = args.direction == Direction::forward ? 1.0F : -1.0F;
   with_element_type(args.x.dtype, [&]<class T>() {
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
-            const float* const cosines = args.cos_sin_TD.as<const float>() + r % seq_len * head_dim;
+            const float* const cosines = args.cos_sin_TD.as<const float>() + documents.position(r) * head_dim;
             T* const row = args.x.as<T>() + r * width;
             for (std::int64_t h = 0; h < width; h += head_dim) {
               if (args.layout == spec::RopeLayout::half) {

@@ -56,9 +56,18 @@ struct AttentionResult {
   Values context_magnitude;  // sum over keys of weight * |v|
 };
 
-// bias[H, T], or nothing.
+struct ScoreRules {
+  Values bias = {};   // [H, T], by distance, or nothing
+  Values first = {};  // [B*T], the first key of its sequence that a query sees, or nothing: 0
+
+  std::int64_t first_key(const AttentionDims& s, std::int64_t b, std::int64_t i) const {
+    return first.empty() ? 0 : static_cast<std::int64_t>(first[index(b * s.seq_len + i)]);
+  }
+};
+
 inline AttentionResult attention_forward(const Values& q, const Values& k, const Values& v, const AttentionDims& s,
-                                         const Values& bias = {}) {
+                                         const ScoreRules& rules = {}) {
+  const Values& bias = rules.bias;
   const std::int64_t group = s.n_heads / s.n_kv_heads;
   const double scale = static_cast<double>(s.score_factor);
   const auto rows = index(s.batch * s.n_heads * s.seq_len);
@@ -67,8 +76,9 @@ inline AttentionResult attention_forward(const Values& q, const Values& k, const
     for (std::int64_t h = 0; h < s.n_heads; ++h) {
       for (std::int64_t i = 0; i < s.seq_len; ++i) {
         const auto row = index((b * s.n_heads + h) * s.seq_len + i);
+        const std::int64_t first = rules.first_key(s, b, i);
         Values scores;
-        for (std::int64_t j = 0; j <= i; ++j) {
+        for (std::int64_t j = first; j <= i; ++j) {
           double score = bias.empty() ? 0.0 : bias[index(h * s.seq_len + i - j)];
           double magnitude = std::abs(score);
           for (std::int64_t d = 0; d < s.head_dim; ++d) {
@@ -82,11 +92,11 @@ inline AttentionResult attention_forward(const Values& q, const Values& k, const
         }
         const double most = *std::max_element(scores.begin(), scores.end());  // taken off, so that no exp overflows
         double sum = 0.0;
-        for (std::int64_t j = 0; j <= i; ++j) {
-          sum += r.weights[at_score(s, b, h, i, j)] = std::exp(scores[index(j)] - most);
+        for (std::int64_t j = first; j <= i; ++j) {
+          sum += r.weights[at_score(s, b, h, i, j)] = std::exp(scores[index(j - first)] - most);
         }
         r.logsumexp[row] = most + std::log(sum);
-        for (std::int64_t j = 0; j <= i; ++j) {
+        for (std::int64_t j = first; j <= i; ++j) {
           const double weight = r.weights[at_score(s, b, h, i, j)] /= sum;
           for (std::int64_t d = 0; d < s.head_dim; ++d) {
             const double value = v[at_head(s, s.n_kv_heads, b, j, h / group, d)];
@@ -109,8 +119,8 @@ struct AttentionGradient {
 
 // By the chain rule through softmax: ds[j] = w[j] (dw[j] - sum over l of w[l] dw[l]), dw[j] = dcontext . v[j].
 inline AttentionGradient attention_backward(const Values& dcontext, const Values& q, const Values& k, const Values& v,
-                                            const AttentionDims& s, const Values& bias = {}) {
-  const auto forward = attention_forward(q, k, v, s, bias);
+                                            const AttentionDims& s, const ScoreRules& rules = {}) {
+  const auto forward = attention_forward(q, k, v, s, rules);
   const auto rows = index(s.batch * s.n_heads * s.seq_len);
   const std::int64_t group = s.n_heads / s.n_kv_heads;
   const double scale = static_cast<double>(s.score_factor);

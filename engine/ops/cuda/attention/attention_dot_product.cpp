@@ -41,8 +41,12 @@ struct ScorePass {
 
 class Attention {
  public:
-  Attention(const AttentionDims& dims, DType dtype, const DotProductTools& tools)
-      : d_(dims), dtype_(dtype), tools_(tools), group_(dims.n_heads / dims.n_kv_heads) {}
+  Attention(const AttentionDims& dims, const TensorView& first_N, DType dtype, const DotProductTools& tools)
+      : d_(dims),
+        first_N_(first_N.as<const std::int32_t>()),
+        dtype_(dtype),
+        tools_(tools),
+        group_(dims.n_heads / dims.n_kv_heads) {}
 
   template <class F>
   void for_strands(std::int64_t sequence, F&& f) const {
@@ -67,7 +71,10 @@ class Attention {
     }
   }
 
-  ScoreRows score_rows(const Part& part) const { return {part.heads, part.rows, part.row, d_.seq_len}; }
+  ScoreRows score_rows(const Strand& s, const Part& part) const {
+    const auto* const first_T = first_N_ == nullptr ? nullptr : first_N_ + s.sequence * d_.seq_len;
+    return {part.heads, part.rows, part.row, d_.seq_len, first_T};
+  }
 
   // Query heads of a strand in x[N, H*D].
   Matrix queries(const TensorView& x, const Strand& s, const Part& part) const {
@@ -159,6 +166,7 @@ class Attention {
   }
 
   const AttentionDims& d_;
+  const std::int32_t* first_N_;  // or none
   DType dtype_;
   const DotProductTools& tools_;
   std::int64_t group_;
@@ -173,7 +181,7 @@ void require_weights_of(DType dtype, const TensorView& weights) {
 void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools& tools) {
   require_weights_of(args.query.dtype, args.weights_BHTT);
   const auto& d = args.dims;
-  const Attention attention(d, args.query.dtype, tools);
+  const Attention attention(d, args.first_N, args.query.dtype, tools);
   const std::int64_t group = d.n_heads / d.n_kv_heads;
   const ScorePass pass{.queries = args.query,
                        .keys = args.key,
@@ -184,7 +192,7 @@ void dot_product_forward(const AttentionForwardArgs& args, const DotProductTools
   for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
     attention.run(pass, sequence, [&](const Strand& s, const Part& part, const Matrix& scores) {
       const std::int64_t head = sequence * d.n_heads + part.head * group + s.g;
-      SoftmaxForwardArgs softmax{.shape = attention.score_rows(part),
+      SoftmaxForwardArgs softmax{.shape = attention.score_rows(s, part),
                                  .scores = static_cast<const float*>(scores.data),
                                  .scores_head_stride = scores.batch_stride,
                                  .weights = attention.kept_rows(args.weights_BHTT, s, part),
@@ -203,7 +211,7 @@ void dot_product_backward(const AttentionBackwardArgs& args, const DotProductToo
   require_weights_of(args.query.dtype, args.weights_BHTT);
   require_weights_of(args.query.dtype, args.dweights_BHTT);
   const auto& d = args.dims;
-  const Attention attention(d, args.query.dtype, tools);
+  const Attention attention(d, args.first_N, args.query.dtype, tools);
   const ScorePass pass{.queries = args.dcontext,
                        .keys = args.value,
                        .kept = args.dweights_BHTT,
@@ -212,7 +220,7 @@ void dot_product_backward(const AttentionBackwardArgs& args, const DotProductToo
                        .sum_factor = d.score_factor};
   for (std::int64_t sequence = 0; sequence < d.batch; ++sequence) {
     attention.run(pass, sequence, [&](const Strand& s, const Part& part, const Matrix& dweights) {
-      masked_softmax_backward({.shape = attention.score_rows(part),
+      masked_softmax_backward({.shape = attention.score_rows(s, part),
                                .dweights = static_cast<const float*>(dweights.data),
                                .dweights_head_stride = dweights.batch_stride,
                                .weights = attention.kept_rows(args.weights_BHTT, s, part),

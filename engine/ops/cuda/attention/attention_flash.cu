@@ -43,7 +43,8 @@ struct ForwardOperands {
   const void* value;
   void* context;
   float* logsumexp;
-  const float* bias;  // [H, T]
+  const float* bias;            // [H, T]
+  const std::int32_t* first_N;  // where documents begin, or none
 };
 
 // A row's softmax so far, held by both lanes of its pair.
@@ -52,18 +53,25 @@ struct RunningSoftmax {
   float sum = 0;
 };
 
+// The keys of a tile that a row may see.
+struct VisibleKeys {
+  int begin;
+  int end;
+  __device__ bool have(int key) const { return key >= begin && key < end; }
+};
+
 // The scores of a warp's 16 rows become weights; returns what older sums of the pair's row are to be multiplied with.
-// visible: keys of the tile that the row may see; bias: of the first of them, that of key j is j less.
+// bias: of the tile's first key, that of key j is j less.
 template <class Shape, bool kHasBias>
-__device__ float softmax_row(RunningSoftmax& state, const float* scores, typename Shape::T* weights, int visible,
-                             float scale, const float* bias) {
+__device__ float softmax_row(RunningSoftmax& state, const float* scores, typename Shape::T* weights,
+                             const VisibleKeys& visible, float scale, const float* bias) {
   using T = typename Shape::T;
   constexpr int kPiece = 4;
   const int half = static_cast<int>(threadIdx.x) % 2;
   float most = -INFINITY;
   for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
     for (int j = c; j < c + kPiece; ++j) {
-      if (j >= visible) continue;
+      if (!visible.have(j)) continue;
       most = fmaxf(most, kHasBias ? scaled_score(scores[j], scale) + bias[-j] : scores[j]);
     }
   }
@@ -75,7 +83,7 @@ __device__ float softmax_row(RunningSoftmax& state, const float* scores, typenam
   for (int c = half * kPiece; c < Shape::kKeys; c += 2 * kPiece) {
     for (int j = c; j < c + kPiece; ++j) {
       float weight = 0;
-      if (j < visible) {
+      if (visible.have(j)) {
         float score = scaled_score(scores[j], scale);
         if constexpr (kHasBias) score += bias[-j];
         weight = exp_of_difference(score - maximum);
@@ -133,13 +141,16 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   const std::int64_t my_row = row + warp * kTile + lane / 2;
   // A row that does not exist sees what the last one sees, so that no distance is too long.
   const std::int64_t position = min(my_row, d.seq_len - 1);
+  const std::int32_t* const first_T = document_starts(operands.first_N, d, batch);
+  const std::int64_t my_document = first_T == nullptr ? 0 : first_T[position];
+  const std::int64_t begin = first_key_tile(first_T, row, Shape::kKeys);  // of the keys
   RunningSoftmax state;
   Accumulator context[kWidth / kTile];
   clear_tiles<Units>(context);
   load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
       query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
-  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, 0);
-  for (std::int64_t first = 0; first < end; first += Shape::kKeys) {
+  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, begin);
+  for (std::int64_t first = begin; first < end; first += Shape::kKeys) {
     wait_for_copies();
     __syncthreads();  // keys are there, and nobody reads the last values any more
     load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(value, problem, values, first);
@@ -150,7 +161,10 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
       for (int j = 0; j < Shape::kKeys / kTile; ++j) Units::store(scores + j * kTile, sums[j], Shape::kScoreRow);
     }
     __syncwarp();
-    const auto visible = static_cast<int>(max(min(position + 1 - first, std::int64_t{Shape::kKeys}), std::int64_t{0}));
+    const auto in_tile = [&](std::int64_t k) {
+      return static_cast<int>(max(min(k - first, std::int64_t{Shape::kKeys}), std::int64_t{0}));
+    };
+    const VisibleKeys visible{in_tile(my_document), in_tile(position + 1)};
     const float* const bias = kHasBias ? operands.bias + head * d.seq_len + position - first : nullptr;
     const float factor =
         softmax_row<Shape, kHasBias>(state, scores + lane / 2 * Shape::kScoreRow, weights + lane / 2 * Shape::kScoreRow,
@@ -191,6 +205,7 @@ void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream) {
       .context = args.context.data,
       .logsumexp = args.logsumexp_BHT.as<float>(),
       .bias = args.bias_HT.as<const float>(),
+      .first_N = args.first_N.as<const std::int32_t>(),
   };
   with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
     using Shape = ForwardShape<Units, kWidth>;

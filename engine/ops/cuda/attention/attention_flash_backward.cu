@@ -25,8 +25,9 @@ struct BackwardOperands {
   void* dquery;
   void* dkey;
   void* dvalue;
-  const float* bias;     // [H, T], or none
-  float* distance_sums;  // [B, H, tiles of queries, T], with a bias
+  const float* bias;            // [H, T], or none
+  float* distance_sums;         // [B, H, tiles of queries, T], with a bias
+  const std::int32_t* first_N;  // where documents begin, or none
 };
 
 template <class Units, int kWidth>
@@ -85,16 +86,20 @@ __global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands)
 struct QueryStatistics {
   float logsumexp;
   float delta;
+  std::int32_t first;  // key that it sees
 };
 
 // Rows [first, first + kRows); of rows that do not exist every weight becomes 0.
 template <int kRows, int kThreads>
-__device__ void load_statistics(QueryStatistics* to, const BackwardOperands& operands, std::int64_t statistics,
-                                std::int64_t first) {
+__device__ void load_statistics(QueryStatistics* to, const BackwardOperands& operands, std::int64_t batch,
+                                std::int64_t head, std::int64_t first) {
+  const std::int64_t statistics = statistics_row(operands.problem.dims, batch, head);
+  const std::int32_t* const first_T = document_starts(operands.first_N, operands.problem.dims, batch);
   for (int i = static_cast<int>(threadIdx.x); i < kRows; i += kThreads) {
     const bool present = first + i < operands.problem.dims.seq_len;
     to[i] = {.logsumexp = present ? operands.logsumexp[statistics + first + i] : INFINITY,
-             .delta = present ? operands.delta[statistics + first + i] : 0.0F};
+             .delta = present ? operands.delta[statistics + first + i] : 0.0F,
+             .first = present && first_T != nullptr ? first_T[first + i] : 0};
   }
 }
 
@@ -149,12 +154,13 @@ __device__ void for_each_pair(const PairVectors<typename Units::Element>& rows,
       const int column = j * kTile + tile.places.column(i);
       const int query = kRows == ScoreRows::queries ? row : column;
       const int key = kRows == ScoreRows::queries ? column : row;
-      const bool visible = tile.key + key <= tile.query + query;
+      const QueryStatistics& statistics = tile.statistics[query];
+      const bool visible = tile.key + key <= tile.query + query && tile.key + key >= statistics.first;
       float score = scaled_score(scores[j].x[i], tile.scale);
       if constexpr (kHasBias) {
         if (visible) score += tile.bias[min(tile.query + query - tile.key - key, tile.last_distance)];
       }
-      const auto pair = pair_gradient(score, dweights[j].x[i], tile.statistics[query]);
+      const auto pair = pair_gradient(score, dweights[j].x[i], statistics);
       write(row, column, visible ? pair : PairGradient{0.0F, 0.0F});
     }
   }
@@ -252,8 +258,9 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
       query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
   load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
       dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
-  load_statistics<Shape::kQueries, Shape::kThreads>(statistics, operands, statistics_row(d, batch, head), row);
-  load_keys(0, 0);
+  load_statistics<Shape::kQueries, Shape::kThreads>(statistics, operands, batch, head, row);
+  const std::int64_t begin = first_key_tile(document_starts(operands.first_N, d, batch), row, Shape::kKeys);
+  load_keys(begin, 0);
   const float* const bias = kHasBias ? operands.bias + head * d.seq_len : nullptr;
   float* sums = nullptr;
   if constexpr (kHasBias) {
@@ -262,7 +269,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     for (std::int64_t i = threadIdx.x; i < end; i += Shape::kThreads) sums[i] = 0.0F;
   }
   int turn = 0;
-  for (std::int64_t first = 0; first < end; first += Shape::kKeys, turn ^= 1) {
+  for (std::int64_t first = begin; first < end; first += Shape::kKeys, turn ^= 1) {
     wait_for_copies();
     __syncthreads();  // this turn's keys are there, and nobody reads the other turn's any more
     if (first + Shape::kKeys < end) load_keys(first + Shape::kKeys, turn ^ 1);
@@ -321,6 +328,20 @@ struct KeyShape {
   static constexpr Offsets kOffsets = offsets();
 };
 
+// Where the last document ends that holds keys before `end`: no query from there on sees them. first_T: of the sequence
+// where documents begin, or none; first_key: one of the keys.
+__device__ inline std::int64_t end_of_queries(const std::int32_t* first_T, std::int64_t first_key, std::int64_t end,
+                                              std::int64_t seq_len) {
+  if (first_T == nullptr) return seq_len;
+  std::int64_t seeing = first_key;  // sees one of them; and the one behind this, up to `not_seeing`, may
+  std::int64_t not_seeing = seq_len;
+  while (not_seeing - seeing > 1) {
+    const std::int64_t middle = seeing + (not_seeing - seeing) / 2;
+    (first_T[middle] < end ? seeing : not_seeing) = middle;
+  }
+  return not_seeing;
+}
+
 // The tiles of queries that see a tile of keys: those of one head after the other.
 struct QueryWalk {
   std::int64_t first_head;
@@ -329,10 +350,11 @@ struct QueryWalk {
   std::int64_t steps;
   int rows;
 
-  __device__ QueryWalk(const AttentionDims& d, std::int64_t kv_head, std::int64_t first_key, int rows_of_tile)
+  __device__ QueryWalk(const AttentionDims& d, std::int64_t kv_head, std::int64_t first_key, std::int64_t end,
+                       int rows_of_tile)
       : first_head(kv_head * (d.n_heads / d.n_kv_heads)),
         first_row(first_key / rows_of_tile * rows_of_tile),
-        steps_per_head(divide_up(d.seq_len - first_row, rows_of_tile)),
+        steps_per_head(divide_up(end - first_row, rows_of_tile)),
         steps(d.n_heads / d.n_kv_heads * steps_per_head),
         rows(rows_of_tile) {}
   __device__ std::int64_t head(std::int64_t step) const { return first_head + step / steps_per_head; }
@@ -362,7 +384,9 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * Shape::kKeys;  // the first tiles have most queries
   const std::int64_t kv_head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
-  const QueryWalk walk(d, kv_head, first, Shape::kQueries);
+  const std::int64_t end =
+      end_of_queries(document_starts(operands.first_N, d, batch), first, first + Shape::kKeys, d.seq_len);
+  const QueryWalk walk(d, kv_head, first, end, Shape::kQueries);
   const auto load_queries = [&](std::int64_t step, int turn) {
     const std::int64_t head = walk.head(step);
     const std::int64_t row = walk.row(step);
@@ -372,8 +396,8 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
         dcontext_tiles + turn * Shape::kQueryTile, problem,
         head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
-    load_statistics<Shape::kQueries, Shape::kThreads>(statistics_tiles + turn * Shape::kQueries, operands,
-                                                      statistics_row(d, batch, head), row);
+    load_statistics<Shape::kQueries, Shape::kThreads>(statistics_tiles + turn * Shape::kQueries, operands, batch, head,
+                                                      row);
   };
 
   const T* const my_key = key + key_warp * kTile * Shape::kRow;
@@ -467,6 +491,7 @@ void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream
       .dvalue = args.dvalue.data,
       .bias = args.bias_HT.as<const float>(),
       .distance_sums = delta + args.logsumexp_BHT.elements(),
+      .first_N = args.first_N.as<const std::int32_t>(),
   };
   with_tile_width(d.head_dim, args.query.dtype, [&]<class Units, int kWidth>() {
     if (operands.bias == nullptr) return launch_backward<Units, kWidth, false>(operands, stream);

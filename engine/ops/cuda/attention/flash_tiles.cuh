@@ -48,6 +48,17 @@ __device__ HeadRows<T> head_rows(T* x, const AttentionDims& d, std::int64_t head
   return {x + batch * d.seq_len * stride + head * d.head_dim, stride};
 }
 
+// Of a sequence where the documents of its tokens begin, [T]; none where it is one document.
+__device__ inline const std::int32_t* document_starts(const std::int32_t* first_N, const AttentionDims& d,
+                                                      std::int64_t batch) {
+  return first_N == nullptr ? nullptr : first_N + batch * d.seq_len;
+}
+
+// The first tile of keys that queries from `row` on see.
+__device__ inline std::int64_t first_key_tile(const std::int32_t* first_T, std::int64_t row, std::int64_t tile) {
+  return first_T == nullptr ? 0 : first_T[row] / tile * tile;
+}
+
 // First element of a head's row of statistics [B, H, T].
 __device__ inline std::int64_t statistics_row(const AttentionDims& d, std::int64_t batch, std::int64_t head) {
   return (batch * d.n_heads + head) * d.seq_len;

@@ -19,30 +19,41 @@ __device__ Place place_of_warp() {
   return {.head = blockIdx.y, .row = static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp};
 }
 
+// The keys that a row sees.
+struct VisibleKeys {
+  std::int64_t begin;
+  std::int64_t end;
+  __device__ bool have(std::int64_t key) const { return key >= begin && key < end; }
+};
+__device__ VisibleKeys visible_keys(const ScoreRows& shape, std::int64_t row) {
+  const std::int64_t place = shape.first_row + row;
+  return {shape.first_T == nullptr ? 0 : shape.first_T[place], place + 1};
+}
+
 template <class T, bool kHasBias>
 __global__ void forward_kernel(SoftmaxForwardArgs args) {
   const auto [head, row] = place_of_warp();
   if (row >= args.shape.rows) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t visible = args.shape.first_row + row + 1;
+  const VisibleKeys visible = visible_keys(args.shape, row);
   const float* const scores = args.scores + head * args.scores_head_stride + row * args.shape.seq_len;
   T* const weights = static_cast<T*>(args.weights.data) + head * args.weights.head_stride + row * args.shape.seq_len;
   // Of the first key; that of key i is i less.
-  const float* const bias = kHasBias ? args.bias + head * args.bias_head_stride + visible - 1 : nullptr;
+  const float* const bias = kHasBias ? args.bias + head * args.bias_head_stride + visible.end - 1 : nullptr;
   const auto score = [&](std::int64_t i) {
     if constexpr (kHasBias) return scores[i] + bias[-i];
     return scores[i];
   };
   float maximum = -INFINITY;
-  for (std::int64_t i = lane; i < visible; i += kWarp) maximum = fmaxf(maximum, score(i));
+  for (std::int64_t i = visible.begin + lane; i < visible.end; i += kWarp) maximum = fmaxf(maximum, score(i));
   maximum = over_warp(maximum, Maximum{});
   float sum = 0;
-  for (std::int64_t i = lane; i < visible; i += kWarp) sum += expf(score(i) - maximum);
+  for (std::int64_t i = visible.begin + lane; i < visible.end; i += kWarp) sum += expf(score(i) - maximum);
   sum = over_warp(sum, Sum{});
   const float factor = 1.0F / sum;
-  // Every lane reads and writes its own elements alone, so scores and weights may be one.
+  // From here on every lane reads and writes its own elements alone, so scores and weights may be one.
   for (std::int64_t i = lane; i < args.shape.seq_len; i += kWarp) {
-    weights[i] = from_f32<T>(i < visible ? expf(score(i) - maximum) * factor : 0.0F);
+    weights[i] = from_f32<T>(visible.have(i) ? expf(score(i) - maximum) * factor : 0.0F);
   }
   if (lane == 0) args.logsumexp[head * args.logsumexp_head_stride + row] = maximum + logf(sum);
 }
@@ -53,7 +64,7 @@ __global__ void backward_kernel(SoftmaxBackwardArgs args) {
   const std::int64_t row = place.row;
   if (row >= args.shape.rows) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t visible = args.shape.first_row + row + 1;
+  const VisibleKeys visible = visible_keys(args.shape, row);
   const auto kept = [&](const KeptRows& rows) {
     return static_cast<T*>(rows.data) + place.head * rows.head_stride + row * args.shape.seq_len;
   };
@@ -61,10 +72,10 @@ __global__ void backward_kernel(SoftmaxBackwardArgs args) {
   const T* const weights = kept(args.weights);
   T* const dscores = kept(args.dscores);
   float sum = 0;
-  for (std::int64_t i = lane; i < visible; i += kWarp) sum += to_f32(weights[i]) * dweights[i];
+  for (std::int64_t i = visible.begin + lane; i < visible.end; i += kWarp) sum += to_f32(weights[i]) * dweights[i];
   sum = over_warp(sum, Sum{});
   for (std::int64_t i = lane; i < args.shape.seq_len; i += kWarp) {
-    dscores[i] = from_f32<T>(i < visible ? to_f32(weights[i]) * (dweights[i] - sum) : 0.0F);
+    dscores[i] = from_f32<T>(visible.have(i) ? to_f32(weights[i]) * (dweights[i] - sum) : 0.0F);
   }
 }
 

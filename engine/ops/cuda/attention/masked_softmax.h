@@ -1,5 +1,5 @@
-// The rows of dot_product attention. A row at position t of its sequence sees the keys 0 to t; what lies behind them
-// is never read.
+// The rows of dot_product attention. A row at place t of its sequence sees the keys from where its document begins to
+// t; what lies around them is never read.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,6 +16,7 @@ struct ScoreRows {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;
   std::int64_t seq_len = 0;
+  const std::int32_t* first_T = nullptr;  // of the sequence where the rows' documents begin; none where it is one
 };
 
 // Where one head's rows of a [.., T, T] tensor begin, and how far the next head's are.
@@ -25,7 +26,7 @@ struct KeptRows {
   std::int64_t head_stride = 0;  // elements
 };
 
-// weights = softmax of the visible scores, zero behind; logsumexp likewise. scores may be the weights' own memory
+// weights = softmax of the visible scores, zero around them; logsumexp likewise. scores may be the weights' own memory
 // (f32). logsumexp[h * logsumexp_head_stride + r]. With a bias, bias[h * bias_head_stride + distance] is added first.
 struct SoftmaxForwardArgs {
   ScoreRows shape;
@@ -39,7 +40,7 @@ struct SoftmaxForwardArgs {
 };
 void masked_softmax_forward(const SoftmaxForwardArgs& args, cudaStream_t stream);
 
-// dscores = weights * (dweights - sum of weights * dweights), zero behind; dweights may be the dscores' own memory
+// dscores = weights * (dweights - sum of weights * dweights), zero around them; dweights may be the dscores' own memory
 // (f32).
 struct SoftmaxBackwardArgs {
   ScoreRows shape;

@@ -28,6 +28,7 @@ AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args&
   if (attention_ == nullptr) return "built without cuDNN";
   if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
   if (args.bias_HT.defined()) return "the plan for cuDNN has no bias by distance";
+  if (args.first_N.defined()) return "the plan for cuDNN has no documents in a row";
   const AttentionSplit split = split_attention(direction, args.dims, summation_);
   if (!split.refusal.empty()) return split.refusal;
   const auto parts = parts_of(args.dims, split);

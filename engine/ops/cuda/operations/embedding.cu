@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/device/document_rows.cuh"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
 #include "engine/ops/cuda/device/tokens.cuh"
@@ -36,7 +37,7 @@ Tokens tokens_of(const TensorView& tokens, std::int64_t rows, const TokenRange& 
 }
 
 template <class T>
-__global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* position, std::int64_t seq_len,
+__global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* position, DocumentRows documents,
                                std::int64_t width, Access access) {
   constexpr int N = kVector<T>;
   for (std::int64_t row = blockIdx.x; row < tokens.count; row += gridDim.x) {
@@ -55,7 +56,7 @@ __global__ void forward_kernel(T* x, Tokens tokens, const T* table, const T* pos
       }
       if (position != nullptr) {
         float p[N];
-        load(position + row % seq_len * width + first, width - first, access, p);
+        load(position + documents.position(row) * width + first, width - first, access, p);
 #pragma unroll
         for (int i = 0; i < N; ++i) v[i] += p[i];
       }
@@ -138,20 +139,33 @@ __global__ void table_kernel(float* dtable, const T* dx, SortedPairs sorted, Tok
   }
 }
 
+// Calls f(row) for the tokens of a sequence, whose rows begin at `sequence`, that stand at position t of a document:
+// from the last document on, as each says where it begins and so where the one before it ends.
+template <class F>
+__device__ inline void for_each_row_at(std::int64_t t, std::int64_t sequence, const DocumentRows& documents, F f) {
+  for (std::int64_t end = documents.seq_len; end > t;) {
+    const std::int64_t begin = documents.first(sequence + end - 1);
+    if (begin + t < end) f(sequence + begin + t);
+    end = begin;
+  }
+}
+
 template <class T>
-__global__ void position_kernel(float* dposition, const T* dx, std::int64_t rows, std::int64_t seq_len,
+__global__ void position_kernel(float* dposition, const T* dx, std::int64_t rows, DocumentRows documents,
                                 std::int64_t width, Access access) {
   constexpr int N = kVector<T>;
-  for (std::int64_t t = blockIdx.x; t < seq_len; t += gridDim.x) {
+  for (std::int64_t t = blockIdx.x; t < documents.seq_len; t += gridDim.x) {
     for_each_column_vector<N>(width, [&](std::int64_t first, std::int64_t count) {
       float* const out = dposition + t * width + first;
       float sum[N];
       load(out, count, access, sum);
-      for (std::int64_t row = t; row < rows; row += seq_len) {
-        float v[N];
-        load(dx + row * width + first, count, access, v);
+      for (std::int64_t sequence = 0; sequence < rows; sequence += documents.seq_len) {
+        for_each_row_at(t, sequence, documents, [&](std::int64_t row) {
+          float v[N];
+          load(dx + row * width + first, count, access, v);
 #pragma unroll
-        for (int j = 0; j < N; ++j) sum[j] += v[j];
+          for (int j = 0; j < N; ++j) sum[j] += v[j];
+        });
       }
       store(out, count, access, sum);
     });
@@ -166,7 +180,8 @@ void CudaOps::do_embedding_forward(const EmbeddingForwardArgs& args) {
   with_element_type(args.x_NM.dtype, [&]<class T>() {
     launch("embedding_forward", forward_kernel<T>,
            {.grid = row_blocks(tokens.count), .block = row_threads(width, kVector<T>, 256), .stream = stream()},
-           args.x_NM.as<T>(), tokens, args.table_VM.as<const T>(), args.position_TM.as<const T>(), args.seq_len, width,
+           args.x_NM.as<T>(), tokens, args.table_VM.as<const T>(), args.position_TM.as<const T>(),
+           document_rows(args.first_N, args.seq_len), width,
            access_of({args.x_NM.data, args.table_VM.data, args.position_TM.data}, width, kVector<T>));
   });
 }
@@ -195,8 +210,8 @@ void CudaOps::do_embedding_backward(const EmbeddingBackwardArgs& args) {
     launch("embedding_backward", table_kernel<T>, shape, args.dtable_VM.as<float>(), dx, sorted, tokens, width, access);
     if (!args.dposition_TM.defined()) return;
     shape.grid.x = row_blocks(args.seq_len);
-    launch("position_backward", position_kernel<T>, shape, args.dposition_TM.as<float>(), dx, n, args.seq_len, width,
-           access);
+    launch("position_backward", position_kernel<T>, shape, args.dposition_TM.as<float>(), dx, n,
+           document_rows(args.first_N, args.seq_len), width, access);
   });
 }
 

@@ -1,6 +1,7 @@
 // Rotary position embedding (Su et al., "RoFormer", 2021), in place. A block goes through whole rows; a thread turns a
 // vector of pairs at a time.
 #include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/device/document_rows.cuh"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
 
@@ -10,7 +11,7 @@ namespace {
 struct RopeShape {
   const float* cos_sin;
   std::int64_t rows;
-  std::int64_t seq_len;
+  DocumentRows documents;
   int heads;
   int half;  // of head_dim
   float sign;
@@ -62,7 +63,7 @@ __global__ void rope_kernel(T* x, RopeShape shape) {
   constexpr int kPairs = kLayout == spec::RopeLayout::half ? kVector<T> : kVector<T> / 2;
   const int parts = (shape.half + kPairs - 1) / kPairs;  // of a head
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
-    const float* const cosines = shape.cos_sin + row % shape.seq_len * 2 * shape.half;
+    const float* const cosines = shape.cos_sin + shape.documents.position(row) * 2 * shape.half;
     T* const x_row = x + row * shape.heads * 2 * shape.half;
     for (int i = static_cast<int>(threadIdx.x); i < shape.heads * parts; i += static_cast<int>(blockDim.x)) {
       T* const head = x_row + static_cast<std::int64_t>(i / parts) * 2 * shape.half;
@@ -85,7 +86,7 @@ void CudaOps::do_rope(const RopeArgs& args) {
   with_element_type(args.x.dtype, [&]<class T>() {
     const RopeShape shape{.cos_sin = args.cos_sin_TD.as<const float>(),
                           .rows = rows,
-                          .seq_len = args.cos_sin_TD.shape[0],
+                          .documents = document_rows(args.first_N, args.cos_sin_TD.shape[0]),
                           .heads = static_cast<int>(width / args.head_dim),
                           .half = static_cast<int>(half),
                           .sign = args.direction == Direction::forward ? 1.0F : -1.0F,

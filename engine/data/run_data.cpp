@@ -10,6 +10,7 @@ namespace perfbench::engine {
 std::unique_ptr<TokenSource> make_token_source(const spec::RunSpec& run) {
   switch (run.data.kind) {
     case spec::DataKind::synthetic:
+      if (run.packs_documents()) return make_packed_documents(run, drawn_packing(run));
       if (run.counts_targets()) return make_synthetic_documents(run, drawn_documents(run));
       return make_synthetic_tokens(run);
     case spec::DataKind::flat_tokens:

@@ -98,6 +98,7 @@ void AttentionBlock::rotate(TensorView x, Direction direction) const {
   if (!shared_.rope_cos_sin_TD.defined()) return;
   shared_.context.ops.rope({.x = x,
                             .cos_sin_TD = shared_.rope_cos_sin_TD,
+                            .first_N = shared_.first_N,
                             .head_dim = model_.head_dim,
                             .layout = model_.position.rope_layout,
                             .direction = direction});
@@ -189,6 +190,7 @@ void AttentionBlock::compute(const LayerWeights& weights, Values& v) const {
                                  .key = v[V::key],
                                  .value = v[V::value],
                                  .bias_HT = bias_HT,
+                                 .first_N = shared_.first_N,
                                  .dims = d,
                                  .kind = shared_.run.attention});
 }
@@ -241,6 +243,7 @@ void AttentionBlock::backward(const LayerWeights& weights, const LayerGradients&
                                     .context = v[V::context],
                                     .logsumexp_BHT = v[V::logsumexp],
                                     .bias_HT = bias_HT,
+                                    .first_N = shared_.first_N,
                                     .weights_BHTT = v[V::weights],
                                     .dweights_BHTT = dweights_BHTT,
                                     .dims = dims_,

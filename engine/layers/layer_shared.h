@@ -25,6 +25,8 @@ struct LayerShared {
   TensorParallel tensor_parallel;
   TokenRange tokens;  // of this rank's rows of the embedding and columns of the logits
   ExpertTotals experts;
+  // Of the microbatch at hand, where documents begin (ops.h); undefined where a row is one document.
+  TensorView first_N = {};
 };
 
 // The bias of a product of which the ranks along tp each make a part.

@@ -110,6 +110,7 @@ Tensor Decoder::new_output_gradient(std::size_t chunk) const {
 Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM, State& state) {
   PhaseClock::Scope forward(context_.clock, Phase::forward);
   Chunk& chunk = chunks_[index];
+  shared_.first_N = batch.first_N;
   Ahead ahead;
   if (chunk.part.embeds) x_RM = embed(chunk, batch, ahead);
   x_RM = layers_forward(chunk, batch, std::move(x_RM), state, ahead);
@@ -125,6 +126,7 @@ Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM,
 Tensor Decoder::backward(std::size_t index, const Microbatch& batch, Tensor dy_RM, State& state) {
   PhaseClock::Scope backward(context_.clock, Phase::backward);
   Chunk& chunk = chunks_[index];
+  shared_.first_N = batch.first_N;
   if (chunk.part.has_head) dy_RM = std::move(state.dx_RM);
   Tensor dx_RM = layers_backward(chunk, std::move(dy_RM), state);
   if (!chunk.part.embeds) return dx_RM;
@@ -194,6 +196,7 @@ Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead)
                                   .table_VM = weights.weight(embedding_->tokens),
                                   .range = shared_.tokens,
                                   .position_TM = tp.first() ? weights.weight(embedding_->positions) : TensorView{},
+                                  .first_N = batch.first_N,
                                   .seq_len = run_.seq_len};
   if (run_.embedding == spec::EmbeddingKind::one_hot) {
     one_hot_embedding_forward(shared_, args);
@@ -321,6 +324,7 @@ void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_RM) {
                                      .dposition_TM = tp.first() ? dposition_TM : TensorView{},
                                      .dx_NM = tp.gather(dx_RM, gathered, "embedding_dx"),
                                      .tokens_N = batch.tokens_N,
+                                     .first_N = batch.first_N,
                                      .seq_len = run_.seq_len};
     if (run_.embedding == spec::EmbeddingKind::one_hot) {
       one_hot_embedding_backward(shared_, args);

@@ -28,6 +28,7 @@ class Decoder {
     TensorView loss_sum;
     TensorView counted_targets = {};  // f64 [1], of the step, in a run that counts them
     TensorView scores_B3 = {};        // f64 (ScoreArgs); on ranks without the head, too
+    TensorView first_N = {};          // where documents begin (ops.h), in a run that packs them
     bool scored() const { return scores_B3.defined(); }
   };
   // What waits between the two, of one chunk and microbatch.

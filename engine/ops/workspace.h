@@ -94,12 +94,13 @@ constexpr std::int64_t library_forward_bytes(const AttentionDims& d) {
 inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   const AttentionDims dims = attention_of_rank(run);
   if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
-  // Libraries compute it in bf16 alone, and without a bias (cuda/operations/attention.cpp).
+  // Libraries compute it in bf16 alone, without a bias and of one document a row (cuda/operations/attention.cpp).
   const bool bf16 = run.precision == spec::Precision::bf16;
   if (run.model.position.kind == spec::PositionKind::t5_relative_bias) {
     return flash_bias_bytes(dims, bf16 ? DType::bf16 : DType::f32);
   }
-  if (!bf16 || run.attention_kernel == spec::AttentionChoice::own) return flash_bytes(dims);
+  const bool own = run.attention_kernel == spec::AttentionChoice::own || run.packs_documents();
+  if (!bf16 || own) return flash_bytes(dims);
   return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }
 

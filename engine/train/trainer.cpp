@@ -88,12 +88,17 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
   if (!run.trains() || run.evaluates_at_end()) evaluator_.emplace(context, run, store_, decoder_, sums_, evaluation);
   if (!run.trains()) return;
   optimizer_.emplace(context, run.optimizer);
+  const std::int64_t tokens_of_step = run.grad_accum * microbatch_tokens();
+  const auto on_host = static_cast<std::size_t>(source_ == nullptr ? 0 : tokens_of_step);
+  if (run.packs_documents()) {
+    document_starts_ = token_buffer(context, "document_starts", tokens_of_step);
+    host_document_starts_.resize(on_host);
+  }
   if (!reads_data()) return;
-  tokens_ = token_buffer(context, "tokens", run.grad_accum * microbatch_tokens());
-  targets_ = token_buffer(context, "targets", run.grad_accum * microbatch_tokens());
-  if (source_ == nullptr) return;
-  host_tokens_.resize(static_cast<std::size_t>(run.grad_accum * microbatch_tokens()));
-  host_targets_.resize(host_tokens_.size());
+  tokens_ = token_buffer(context, "tokens", tokens_of_step);
+  targets_ = token_buffer(context, "targets", tokens_of_step);
+  host_tokens_.resize(on_host);
+  host_targets_.resize(on_host);
 }
 
 bool Trainer::reads_data() const {
@@ -105,29 +110,41 @@ void Trainer::load(std::int64_t step) {
   PhaseClock::Scope scope(context_.clock, Phase::data);
   TokenCounts counts;
   if (reads_data()) counts = load_tokens(step);
+  if (document_starts_.defined()) load_document_starts(step);
   if (!counts_.defined()) return;
   if (!store_.chunks().back().has_head) counts = {};
   const std::array<double, kCounts> of_rank{static_cast<double>(counts.targets), static_cast<double>(counts.padding)};
   context_.ops.upload(counts_, of_rank.data());
 }
 
+template <class F>
+void Trainer::for_each_microbatch(std::int64_t step, F&& f) const {
+  if (source_ == nullptr) return;
+  const auto count = static_cast<std::size_t>(microbatch_tokens());
+  const std::int64_t shard = context_.collectives.mesh().index(kDataAxes);
+  for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
+    f(BatchPlace{.step = step, .microbatch = m, .shard = shard}, static_cast<std::size_t>(m) * count, count);
+  }
+}
+
 TokenCounts Trainer::load_tokens(std::int64_t step) {
   TokenCounts counts;
-  if (source_ != nullptr) {
-    const auto count = static_cast<std::size_t>(microbatch_tokens());
-    const std::int64_t shard = context_.collectives.mesh().index(kDataAxes);
-    for (std::int64_t m = 0; m < run_.grad_accum; ++m) {
-      const auto first = static_cast<std::size_t>(m) * count;
-      const auto of_microbatch =
-          source_->read({.step = step, .microbatch = m, .shard = shard}, std::span(host_tokens_).subspan(first, count),
-                        std::span(host_targets_).subspan(first, count));
-      counts.targets += of_microbatch.targets;
-      counts.padding += of_microbatch.padding;
-    }
-  }
+  for_each_microbatch(step, [&](const BatchPlace& place, std::size_t first, std::size_t count) {
+    const auto of_microbatch = source_->read(place, std::span(host_tokens_).subspan(first, count),
+                                             std::span(host_targets_).subspan(first, count));
+    counts.targets += of_microbatch.targets;
+    counts.padding += of_microbatch.padding;
+  });
   context_.ops.upload(tokens_, host_tokens_.data());
   context_.ops.upload(targets_, host_targets_.data());
   return counts;
+}
+
+void Trainer::load_document_starts(std::int64_t step) {
+  for_each_microbatch(step, [&](const BatchPlace& place, std::size_t first, std::size_t count) {
+    source_->read_document_starts(place, std::span(host_document_starts_).subspan(first, count));
+  });
+  context_.ops.upload(document_starts_, host_document_starts_.data());
 }
 
 Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
@@ -137,7 +154,8 @@ Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
   return {.tokens_N = of(tokens_),
           .targets_N = of(targets_),
           .loss_sum = loss_sum(),
-          .counted_targets = counts_.defined() ? counts_.view().slice(0, Shape{1}) : TensorView{}};
+          .counted_targets = counts_.defined() ? counts_.view().slice(0, Shape{1}) : TensorView{},
+          .first_N = of(document_starts_)};
 }
 
 // From here to the end of the update the host tells the device nothing that differs from step to step and waits for

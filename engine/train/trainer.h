@@ -52,6 +52,10 @@ class Trainer {
   bool reads_data() const;
   void load(std::int64_t step);
   TokenCounts load_tokens(std::int64_t step);
+  void load_document_starts(std::int64_t step);
+  // f(its place, where it begins among the tokens of all, how many it has) for every microbatch.
+  template <class F>
+  void for_each_microbatch(std::int64_t step, F&& f) const;
   Decoder::Microbatch microbatch(std::int64_t index) const;
   void train();
   // Of sums_, in their order; the last three where the model has experts.
@@ -73,8 +77,10 @@ class Trainer {
   RecordedWork work_{RecordedWork::Operands::same_addresses};
   Tensor tokens_;  // i32, of all microbatches one behind the other; where the stage reads them
   Tensor targets_;
+  Tensor document_starts_;  // likewise, on every stage of a run that packs documents
   std::vector<std::int32_t> host_tokens_;
   std::vector<std::int32_t> host_targets_;
+  std::vector<std::int32_t> host_document_starts_;
   std::optional<Evaluator> evaluator_;
 };
 

@@ -47,6 +47,13 @@ inline spec::RunSpec llama_tiny() {
   return run;
 }
 
+// Several documents in a row (engine/data/synthetic_documents.h).
+inline spec::RunSpec packed(spec::RunSpec run) {
+  run.model.name = "packed" + run.model.name;
+  run.data.packing = spec::Packing::documents;
+  return run;
+}
+
 // With a norm of each query and key head.
 inline spec::RunSpec qwen3_tiny() {
   spec::RunSpec run = llama_tiny();

@@ -183,6 +183,7 @@ inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::De
       spec::validate(run);
       adapt_some(seed, run);
       if (seed % 3 == 2 && !run.lora.used()) run.task = spec::Task::sft;
+      if (seed % 4 == 1 && run.seq_len > 1) run.data.packing = spec::Packing::documents;
       return run;
     } catch (const spec::SpecError&) {
     }

@@ -202,6 +202,19 @@ TEST(MeshTraining, MeansOverTheTargetsOfAllRanksEqualOneRanks) {
   }
 }
 
+// Rows of several documents: every stage of a pipeline attends within them, whether it reads tokens or not.
+TEST(MeshTraining, DocumentsInARowEqualOneRanks) {
+  for (const auto& mesh : meshes()) {
+    for (auto run : {packed(gpt_tiny()), packed(llama_tiny())}) {
+      run.mesh = mesh.mesh;
+      run.model.layers = std::max(run.model.layers, run.mesh.pp());
+      run.grad_accum = 2;
+      run.global_batch = 16;
+      expect_one_ranks_training(run, run.model.name + " " + mesh.name);
+    }
+  }
+}
+
 // Three ranks along tp, and nothing that they divide but the heads: 44 tokens, a vocabulary of 97 or 101, a hidden
 // width of 80 or 128; key and value heads of each rank's own, and one that all share.
 TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {

@@ -199,6 +199,20 @@ TEST(Validate, AdaptersAreForTheirTaskAndNotForExperts) {
   EXPECT_EQ(lora({.rank = 8, .targets = LoraTargets::attention}, with_experts), "no error");
 }
 
+TEST(Validate, PackingIsOfTraining) {
+  const auto packed = [](Task task, DataKind kind) {
+    return mistake([=](RunSpec& r) {
+      r.task = task;
+      r.data = {.kind = kind, .path = "set", .packing = Packing::documents};
+    });
+  };
+  EXPECT_EQ(packed(Task::pretrain, DataKind::flat_tokens), "no error");
+  EXPECT_EQ(packed(Task::sft, DataKind::instruction), "no error");
+  EXPECT_EQ(packed(Task::pretrain, DataKind::synthetic), "no error");
+  EXPECT_THAT(packed(Task::eval, DataKind::instruction),
+              StartsWith("/data/packing: task: eval takes a row for each document, found packing: documents"));
+}
+
 TEST(Validate, ALearnedPositionTableBoundsTheSequence) {
   EXPECT_EQ(mistake([](RunSpec& r) { r.seq_len = 256; }), "no error");  // rotary positions have no end
   EXPECT_THAT(mistake([](RunSpec& r) {

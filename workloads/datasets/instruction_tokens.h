@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,9 @@ class InstructionTokens {
   };
   // A document, or its first `most` ids, of which the prompt may be more. Throws DatasetError.
   Document document(std::int64_t index, std::int64_t most = std::numeric_limits<std::int64_t>::max());
+
+  // As FlatTokens::read_starts: the tokens of a document are from its start to the next one's.
+  void read_starts(std::int64_t begin, std::span<std::uint64_t> out) { tokens_.read_starts(begin, out); }
 
   std::int64_t documents() const { return tokens_.sequences(); }
   // 0: it is no data set of choices.

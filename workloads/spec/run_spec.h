@@ -106,11 +106,19 @@ struct EnumNames<DataKind> {
                                      std::pair{DataKind::instruction, "instruction"}};
 };
 
+// documents: a row holds several whole documents one behind the other, of which none sees another, and padding behind.
+enum class Packing { none, documents };
+template <>
+struct EnumNames<Packing> {
+  static constexpr std::array kNames{std::pair{Packing::none, "none"}, std::pair{Packing::documents, "documents"}};
+};
+
 struct DataSpec {
   DataKind kind = DataKind::synthetic;
   std::string path;             // not synthetic: the zarr group
   std::string split = "train";  // not synthetic: train or validation
   std::int64_t seed = 1234;
+  Packing packing = Packing::none;  // documents: not synthetic
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -118,6 +126,8 @@ struct DataSpec {
     f(Field{"path", "folder of a flat-tokens dataset, of instruction with prompts"}, self.path);
     f(Field{"split", "train or validation"}, self.split);
     f(Field{"seed", "order of the data", 0}.uncounted(), self.seed);
+    f(Field{"packing", "none, or documents: several in a row, none of which sees another"}.omitted_at_default(),
+      self.packing);
   }
 };
 
@@ -223,9 +233,10 @@ struct RunSpec {
   EvaluationSpec evaluation;
 
   constexpr bool traces() const { return trace_steps > 0 || profile.steps > 0; }
+  constexpr bool packs_documents() const { return data.packing == Packing::documents; }
   // Otherwise each has a loss.
   constexpr bool counts_targets() const {
-    return trains() && (task == Task::sft || data.kind == DataKind::instruction);
+    return trains() && (task == Task::sft || data.kind == DataKind::instruction || packs_documents());
   }
   constexpr bool trains() const { return task != Task::eval; }
   bool evaluates_at_end() const { return !evaluation.path.empty(); }

@@ -148,6 +148,9 @@ void check_data(const RunSpec& run) {
   if (data.kind != DataKind::synthetic && data.split != "train" && data.split != "validation") {
     reject("/data/split", "split is '" + data.split + "', it must be train or validation");
   }
+  if (run.packs_documents() && !run.trains()) {
+    reject("/data/packing", "task: eval takes a row for each document, found packing: documents; leave it out");
+  }
   const bool needs_prompts = run.task == Task::sft || run.task == Task::eval;
   if (needs_prompts && data.kind == DataKind::flat_tokens) {
     const bool tunes = run.task == Task::sft;

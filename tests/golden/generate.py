@@ -13,7 +13,7 @@ import torch
 from lora import LoraConfig, adapted, initial_adapters
 from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters, logits
 from routing import MoeConfig
-from streams import documents, synthetic_tokens
+from streams import documents, packed_documents, synthetic_tokens
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 FORMAT_VERSION = 1
@@ -111,6 +111,11 @@ def expert_run(model, grad_accum=1, steps=4, seed=EXPERT_SEED):
     return run_spec(model, 8, grad_accum, steps=steps, seed=seed, optimizer=EXPERT_OPTIMIZER)
 
 
+def packed_run(model):
+    run = run_spec(model, global_batch=6, grad_accum=2)
+    return {**run, "data": {**run["data"], "packing": "documents"}}
+
+
 RUNS = {
     "gpt-tiny": run_spec(GPT),
     "llama-tiny": run_spec(LLAMA),
@@ -126,6 +131,8 @@ RUNS = {
         "task": "sft",
         "evaluation": {"path": "drawn documents"},
     },
+    "llama-tiny-packed": packed_run(LLAMA),
+    "gpt-tiny-packed": packed_run(GPT),
     "llama-tiny-lora": {
         **run_spec(LLAMA, global_batch=6, grad_accum=2), "task": "lora", "lora": {"rank": 4, "alpha": 6.0, "targets": "all"}
     },  # fmt: skip
@@ -181,7 +188,7 @@ def evaluate(run, config, params):
     tokens = synthetic_tokens(0, rows, run["seq_len"], config.vocab_size, run["data"]["seed"])
     tokens, counted_BT, _ = as_documents(tokens, documents(0, rows, run["seq_len"], run["data"]["seed"]))
     with torch.no_grad():
-        logits_BTV, _ = logits(config, params, tokens[:, :-1])
+        logits_BTV, _ = logits(config, params, tokens[:, :-1], torch.zeros(rows, run["seq_len"], dtype=torch.int64))
     targets_BT1 = tokens[:, 1:, None]
     of_target_BT = logits_BTV.gather(-1, targets_BT1)[..., 0]
     others_BT = logits_BTV.scatter(-1, targets_BT1, -math.inf).max(-1).values
@@ -202,6 +209,21 @@ def initial(run):
     return initial_adapters(LoraConfig(**run["lora"]), config, run["seed"]), params
 
 
+def as_packed(tokens, rows):
+    """The tokens of documents in a row with 0 behind them; whether the token after a position is of its document,
+    [B, T]; how many positions hold no token; and where each one's document begins, of padding itself, [B, T]."""
+    length = tokens.shape[1] - 1
+    first = torch.tensor([
+        [sum(row[:i]) for i, n in enumerate(row) for _ in range(n)] + list(range(sum(row), length)) for row in rows
+    ])  # fmt: skip
+    at = torch.arange(length)
+    real = at < torch.tensor([sum(row) for row in rows])[:, None]
+    inside = torch.zeros_like(real)
+    inside[:, :-1] = first[:, 1:] == first[:, :-1]
+    padded = torch.where(torch.nn.functional.pad(real, (0, 1), value=False), tokens, 0)
+    return padded, inside, (~real).sum().item(), first
+
+
 def train(run, dtype, row_order=None):
     """What a file holds of a run; and of every step with experts the router's logits and choices, [layer, B, T, ...]."""
     config, optimizer_spec = ModelConfig.from_json(run["model"]), run["optimizer"]
@@ -214,7 +236,8 @@ def train(run, dtype, row_order=None):
     if config.moe is not None:
         out |= {"auxiliary_loss": [], "dropped_choices": []}
     tuned = run.get("task") == "sft"
-    if tuned:
+    packed = run["data"].get("packing") == "documents"
+    if tuned or packed:
         out |= {"loss_tokens": [], "padding_tokens": []}
     routed = []
     batch = run["global_batch"]
@@ -222,16 +245,21 @@ def train(run, dtype, row_order=None):
     for step in range(run["steps"]):
         tokens = synthetic_tokens(step * batch, batch, run["seq_len"], config.vocab_size, run["data"]["seed"])
         counted = torch.ones(batch, run["seq_len"], dtype=torch.bool)
+        first = torch.zeros(batch, run["seq_len"], dtype=torch.int64)
         if tuned:
             of_step = documents(step * batch, batch, run["seq_len"], run["data"]["seed"])
             tokens, counted, padding = as_documents(tokens, of_step)
+        if packed:
+            of_step = packed_documents(step * batch, batch, run["seq_len"], run["data"]["seed"])
+            tokens, counted, padding, first = as_packed(tokens, of_step)
+        if tuned or packed:
             out["loss_tokens"].append(counted.sum().item())
             out["padding_tokens"].append(padding)
         optimizer.zero_grad()
         loss, auxiliary_loss, routings = 0.0, 0.0, []
-        microbatches = (x[row_order].chunk(run["grad_accum"]) for x in (tokens, counted))
-        for microbatch, counted_BT in zip(*microbatches):
-            losses_BT, layers = forward(config, adapted(lora, frozen, params) if lora else params, microbatch)
+        microbatches = (x[row_order].chunk(run["grad_accum"]) for x in (tokens, counted, first))
+        for microbatch, counted_BT, first_BT in zip(*microbatches):
+            losses_BT, layers = forward(config, adapted(lora, frozen, params) if lora else params, microbatch, first_BT)
             # mean over the step's positions with a loss, of which this microbatch has a part
             part = objective = losses_BT[counted_BT].sum() / counted.sum()
             if config.moe is not None:
@@ -297,7 +325,8 @@ def golden(name):
     trained, frozen = initial(run)
     params = {**frozen, **trained}
     tokens = synthetic_tokens(0, 1, run["seq_len"], model["vocab_size"], run["data"]["seed"])
-    rows = documents(0, run["global_batch"], run["seq_len"], run["data"]["seed"])
+    packed = "packing" in run["data"]
+    rows = (packed_documents if packed else documents)(0, run["global_batch"], run["seq_len"], run["data"]["seed"])
     return {
         "format_version": FORMAT_VERSION,
         "name": name,
@@ -307,7 +336,7 @@ def golden(name):
         "run": run,
         "parameter_shape": {n: list(p.shape) for n, p in params.items()},
         "first_tokens": tokens.flatten().tolist(),
-        **({"first_documents": rows} if run.get("task") == "sft" else {}),
+        **({"first_documents": rows} if run.get("task") == "sft" or packed else {}),
         "first_values": {n: p.flatten()[:4].tolist() for n, p in params.items() if n.count(".") < 2},
         "learning_rate": [learning_rate(run["optimizer"], s) for s in range(run["steps"])],
         **wide,

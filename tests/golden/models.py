@@ -147,12 +147,11 @@ def rope_frequencies(c):
     return torch.tensor(scaled, dtype=torch.float64)
 
 
-def rotate(c, x_BTHD):
+def rotate(c, x_BTHD, positions_BT):
     """Rotary embedding; the angles are fp64 whatever the dtype of x."""
-    positions_T = torch.arange(x_BTHD.shape[1], dtype=torch.float64)
-    angle_TD = torch.outer(positions_T, rope_frequencies(c))
-    cos = angle_TD.cos().to(x_BTHD.dtype)[None, :, None, :]
-    sin = angle_TD.sin().to(x_BTHD.dtype)[None, :, None, :]
+    angle_BTD = positions_BT.double()[..., None] * rope_frequencies(c)
+    cos = angle_BTD.cos().to(x_BTHD.dtype)[:, :, None, :]
+    sin = angle_BTD.sin().to(x_BTHD.dtype)[:, :, None, :]
     rotated = torch.empty_like(x_BTHD)
     if c.position.rope_layout == "half":
         half = c.head_dim // 2
@@ -192,8 +191,8 @@ def relative_bias(c, params, layer, length):
     return params[layer + "relative_bias"][buckets_TS].permute(2, 0, 1)
 
 
-def attention(c, params, layer, x_BTM):
-    """Causal attention; query head h reads key/value head h / (H/K)."""
+def attention(c, params, layer, x_BTM, first_BT):
+    """Causal attention within documents; query head h reads key/value head h / (H/K)."""
     B, T, _ = x_BTM.shape
     q_BTHD = linear(params, layer + "query", x_BTM).reshape(B, T, c.n_heads, c.head_dim)
     k_BTKD = linear(params, layer + "key", x_BTM).reshape(B, T, c.n_kv_heads, c.head_dim)
@@ -202,14 +201,16 @@ def attention(c, params, layer, x_BTM):
         q_BTHD = normalise(c, params, layer + "query_norm", q_BTHD)
         k_BTKD = normalise(c, params, layer + "key_norm", k_BTKD)
     if c.position.kind == "rope":
-        q_BTHD, k_BTKD = rotate(c, q_BTHD), rotate(c, k_BTKD)
+        positions_BT = torch.arange(T) - first_BT
+        q_BTHD, k_BTKD = rotate(c, q_BTHD, positions_BT), rotate(c, k_BTKD, positions_BT)
     kv_of_head = torch.arange(c.n_heads) // (c.n_heads // c.n_kv_heads)
     k_BTHD, v_BTHD = k_BTKD[:, :, kv_of_head], v_BTKD[:, :, kv_of_head]
     scores_BHTS = torch.einsum("bthd,bshd->bhts", q_BTHD, k_BTHD) * (c.attention_scale or 1 / math.sqrt(c.head_dim))
     if c.position.kind == "t5_relative_bias":
         scores_BHTS = scores_BHTS + relative_bias(c, params, layer, T)
     future_TS = torch.ones(T, T, dtype=torch.bool).triu(1)
-    weights_BHTS = scores_BHTS.masked_fill(future_TS, float("-inf")).softmax(-1)
+    unseen_BHTS = (future_TS | (torch.arange(T) < first_BT[..., None]))[:, None]
+    weights_BHTS = scores_BHTS.masked_fill(unseen_BHTS, float("-inf")).softmax(-1)
     context_BTHD = torch.einsum("bhts,bshd->bthd", weights_BHTS, v_BTHD)
     return linear(params, layer + "out", context_BTHD.reshape(B, T, -1))
 
@@ -246,15 +247,18 @@ def expert_feed_forward(moe, params, layer, x_BTM):
     return y_BTM, routing
 
 
-def logits(c, params, inputs_BT):
-    """Logits of every position, [B, T, V], in the dtype of the parameters, and the routing of each expert layer."""
+def logits(c, params, inputs_BT, first_BT):
+    """Logits of every position, [B, T, V], in the dtype of the parameters, and the routing of each expert layer.
+
+    first_BT says where within its row each token's document begins.
+    """
     x_BTM = params["token_embedding"][inputs_BT]
     if c.position.kind == "learned":
-        x_BTM = x_BTM + params["position_embedding"][: inputs_BT.shape[1]]
+        x_BTM = x_BTM + params["position_embedding"][torch.arange(inputs_BT.shape[1]) - first_BT]
     routings = []
     for l in range(c.layers):
         layer = f"layers.{l}."
-        x_BTM = x_BTM + attention(c, params, layer, normalise(c, params, layer + "attention_norm", x_BTM))
+        x_BTM = x_BTM + attention(c, params, layer, normalise(c, params, layer + "attention_norm", x_BTM), first_BT)
         normalised_BTM = normalise(c, params, layer + "mlp_norm", x_BTM)
         if c.has_experts(l):
             y_BTM, routing = expert_feed_forward(c.moe, params, layer, normalised_BTM)
@@ -266,12 +270,12 @@ def logits(c, params, inputs_BT):
     return x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T, routings
 
 
-def forward(c, params, tokens_BT1):
+def forward(c, params, tokens_BT1, first_BT):
     """Cross-entropy of every position, [B, T], and the routing of each expert layer.
 
-    tokens [B, T+1] hold inputs and shifted targets.
+    tokens [B, T+1] hold inputs and shifted targets; first_BT as in logits.
     """
     inputs_BT, targets_BT = tokens_BT1[:, :-1], tokens_BT1[:, 1:]
-    logits_BTV, routings = logits(c, params, inputs_BT)
+    logits_BTV, routings = logits(c, params, inputs_BT, first_BT)
     log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT[..., None])
     return -log_likelihood_BT[..., 0], routings

@@ -60,3 +60,19 @@ def documents(first_sequence, sequences, seq_len, seed):
         prompt = 1 + splitmix64((key + 2 * sequence) & MASK64) % seq_len
         rows.append((prompt, prompt + 1 + splitmix64((key + 2 * sequence + 1) & MASK64) % (seq_len + 1 - prompt)))
     return rows
+
+
+def packed_documents(first_sequence, sequences, seq_len, seed):
+    """By sequence how many tokens each of its documents has: drawn up to half a row, until one does not fit."""
+    key = stream_key("packed_documents", seed)
+    rows = []
+    for sequence in range(first_sequence, first_sequence + sequences):
+        row, draw = [], sequence * seq_len
+        while True:
+            tokens = 1 + splitmix64((key + draw) & MASK64) % max(1, seq_len // 2)
+            if sum(row) + tokens > seq_len:
+                break
+            row.append(tokens)
+            draw += 1
+        rows.append(row)
+    return rows

@@ -30,7 +30,7 @@ const std::vector<ReferenceTable>& tables() {
       {"maxtext", "maxtext", "docs/frameworks/maxtext/README.md", "", "", 1},
       {"pax_gpt", "pax", "values first at commit 000564295", "pax-gpt-", "", 11},
       {"pax_glam", "pax", "projects/pax/README.md", "pax-glam-", "", 2},
-      {"pax_llama_finetune", "pax", "projects/pax/README.md", "pax-llama2-", "h100", 5},
+      {"pax_llama_finetune", "pax", "projects/pax/README.md", "pax-llama2-", "", 8},
       {"seqax", "seqax", "MatX-inc/seqax:README.md", "", "", 7},
       {"torchprime", "torchprime", "torchprime:README.md", "", "", 6},
       {"axlearn_fuji", "axlearn", "fuji.py", "", "h100", 6},
@@ -44,7 +44,7 @@ std::vector<spec::PublishedRow> rows_of(const ReferenceTable& table) {
   for (const auto& entry : kCatalog.rows(table.system)) {
     const auto& row = entry.row;
     if (entry.source.find(table.source) == std::string::npos || !row.model.starts_with(table.models)) continue;
-    if (row.task == spec::Task::eval || !row.hardware.starts_with(table.hardware)) continue;
+    if (!row.hardware.starts_with(table.hardware)) continue;
     rows.push_back(row);
   }
   return rows;
@@ -103,11 +103,8 @@ std::string difference(const spec::PublishedRow& row, const spec::RunSpec& run) 
     hold(what, printed == 0 || printed == ours);
   };
   hold("model", row.model == run.model.name);
-  hold("task", spec::enum_name(row.task) == spec::enum_name(run.task));
-  if (run.lora.used()) {  // stated in words: "LORA_RANK=32 all layers"
-    const auto words = "LORA_RANK=" + std::to_string(run.lora.rank) + " " + std::string(enum_name(run.lora.targets));
-    hold("lora", row.notes.find(words) != std::string::npos);
-  }
+  hold("task", row.task == run.task);
+  hold("lora", !row.lora.used() || (row.lora.rank == run.lora.rank && row.lora.targets == run.lora.targets));
   // TPUs are planned as the GPUs that there are.
   hold("hardware", row.hardware.empty() || row.hardware.starts_with("tpu") || row.hardware == run.hardware);
   hold("precision", row.precision == run.precision);

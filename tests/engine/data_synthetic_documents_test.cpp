@@ -17,13 +17,13 @@ spec::RunSpec tuned() {
   return run;
 }
 
-struct Batch {
+struct Rows {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> targets;
   TokenCounts counts;
 };
-Batch read(TokenSource& source, const spec::RunSpec& run, const BatchPlace& place) {
-  Batch batch;
+Rows rows_at(TokenSource& source, const spec::RunSpec& run, const BatchPlace& place) {
+  Rows batch;
   batch.tokens.resize(static_cast<std::size_t>(run.microbatch() * run.seq_len));
   batch.targets.resize(batch.tokens.size());
   batch.counts = source.read(place, batch.tokens, batch.targets);
@@ -32,8 +32,8 @@ Batch read(TokenSource& source, const spec::RunSpec& run, const BatchPlace& plac
 
 TEST(SyntheticDocuments, AreSyntheticTokensWithTargetsInTheirCompletions) {
   const auto run = tuned();
-  const auto plain = read(*make_synthetic_tokens(run), run, {.step = 2});
-  const auto batch = read(*make_token_source(run), run, {.step = 2});
+  const auto plain = rows_at(*make_synthetic_tokens(run), run, {.step = 2});
+  const auto batch = rows_at(*make_token_source(run), run, {.step = 2});
   const auto document = drawn_documents(run);
   TokenCounts counts;
   for (std::int64_t b = 0; b < run.microbatch(); ++b) {
@@ -61,8 +61,8 @@ TEST(SyntheticDocuments, AreRowsOfAnEvaluationOfAnyLength) {
   ASSERT_TRUE(evaluation);
   EXPECT_EQ(evaluation->rows(), 3 * run.global_batch);
   EXPECT_FALSE(evaluation->candidate(0));
-  const auto batch = read(*evaluation, run, {.step = 1});
-  const auto sft = read(*make_token_source(tuned()), run, {.step = 1});
+  const auto batch = rows_at(*evaluation, run, {.step = 1});
+  const auto sft = rows_at(*make_token_source(tuned()), run, {.step = 1});
   EXPECT_EQ(batch.tokens, sft.tokens);
   EXPECT_EQ(batch.targets, sft.targets);
 }

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Storage, Score, testing::Values(DType::f32, DType::bf16
 // Of each row as ops_vocabulary_test.cpp: the bound of the fused operation and two roundings for each number that is
 // told. Sequences add those of their rows; their parts are f32 numbers of the size of the logits, 16.
 TEST_P(Score, AddsUpTheLikelihoodsOfEachSequence) {
-  constexpr std::int64_t kSequences = 3, kLength = 5, kRows = kSequences * kLength;
+  constexpr std::int64_t kBatch = 3, kLength = 5, kRows = kBatch * kLength;
   for (const std::int64_t width : {3, 17, 1024, 3001, 50257}) {
     for (const std::int64_t ranks : {1, 3}) {
       SCOPED_TRACE(std::to_string(width) + " columns, ranks " + std::to_string(ranks));
@@ -115,7 +115,7 @@ TEST_P(Score, AddsUpTheLikelihoodsOfEachSequence) {
         want[score + 2] += is_greedy(all, row) ? 0.0 : 1.0;
       }
       // The first part ends within a sequence.
-      const Operand scores(DType::f64, Shape{kSequences, kScores}, before);
+      const Operand scores(DType::f64, Shape{kBatch, kScores}, before);
       add_scores(all, 0, 7, ranks, kLength, scores);
       add_scores(all, 7, 8, ranks, kLength, scores);
       expect_within(

@@ -73,7 +73,7 @@ NotingHead::Noted first_chunk(const spec::RunSpec& run) {
   backend.host_memory = make_cpu_backing();
   backend.ops = std::make_unique<NotingHead>(noted);
   backend.collectives = make_single_collectives();
-  Assembly assembly(run, std::move(backend), {.tokens = make_token_source(run)});
+  Assembly assembly(run, std::move(backend), {.data = make_run_data(run)});
   assembly.trainer().step(0);
   return noted;
 }

@@ -153,7 +153,7 @@ TEST_F(PackedTraining, WhatStandsInPaddingChangesNoBitOfPackedRows) {
   for (auto run : {packed(gpt_tiny()), packed(t5_tiny())}) {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       run.attention = kind;
-      const auto zeros = training_with(run, tokens_of);
+      const auto zeros = training_with(run, make_token_source);
       const auto others = training_with(
           run, [](const spec::RunSpec& own) { return make_packed_documents(own, drawn_packing(own), 7); });
       for (std::int64_t i = 0; i < run.steps; ++i) {

@@ -236,7 +236,8 @@ __global__ void __launch_bounds__(kMostThreads)
       other = fmaxf(other, statistics[(rank * kScoreStatistics + kCrossEntropyStatistics) * rows + row]);
     }
     const double of_row = whole.target_logit - static_cast<double>(whole.maximum) - log(whole.sum);
-    const bool greedy = whole.target_logit > static_cast<double>(other) && !isnan(of_row);
+    const bool is_number = of_row == of_row;
+    const bool greedy = whole.target_logit > static_cast<double>(other) && is_number;
     likelihood += of_row;
     counted += 1.0;
     missed += greedy ? 0.0 : 1.0;

@@ -44,7 +44,9 @@ int serve(const spec::RunSpec& run, bool floor) {
   backend.host_memory = floor ? make_dry_backing() : make_cpu_backing();
   backend.collectives = make_single_collectives();
   backend.ops = floor ? make_floor_ops() : make_cpu_ops();
-  Assembly assembly(run, std::move(backend), {.tokens = floor ? nullptr : make_synthetic_tokens(run)});
+  RunData data;
+  if (!floor) data.tokens = make_synthetic_tokens(run);
+  Assembly assembly(run, std::move(backend), {.data = std::move(data)});
   std::printf("ready {\"threads\":%d}\n", threads);
   std::fflush(stdout);
   std::int64_t step = 0;

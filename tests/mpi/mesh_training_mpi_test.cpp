@@ -118,7 +118,7 @@ void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord
 
 // The steps of one rank, within a relative tolerance, and memory and traffic as the dry walk says.
 void expect_training(const spec::RunSpec& run, const std::vector<TrainedStep>& expected, double tolerance,
-                     const std::string& what, const MakeTokens& tokens = tokens_of) {
+                     const std::string& what, const MakeTokens& tokens = make_token_source) {
   TrainingRun training(run, first_weights(run), collectives_of(run), tokens);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     training.collectives().reset_traffic();
@@ -154,7 +154,7 @@ void expect_training(const spec::RunSpec& run, const std::vector<TrainedStep>& e
 }
 
 void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what,
-                               const MakeTokens& tokens = tokens_of) {
+                               const MakeTokens& tokens = make_token_source) {
   const bool bf16 = run.precision == spec::Precision::bf16;
   const double tolerance = bf16 ? bf16_tolerance(run) : kOtherOrder * kThroughAdamw;
   const auto alone = on_one_rank(run);

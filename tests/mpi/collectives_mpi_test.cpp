@@ -17,7 +17,7 @@ spec::MeshSpec all_fsdp() {
   return mesh;
 }
 
-std::unique_ptr<Collectives> collectives_of(const spec::MeshSpec& mesh) {
+std::unique_ptr<Collectives> collectives_over(const spec::MeshSpec& mesh) {
   constexpr std::array<Declared, 4> kDeclared{{{Axis::fsdp, Lane::background},
                                                {Axis::fsdp, Lane::in_line},
                                                {Axis::dp, Lane::background},
@@ -39,7 +39,7 @@ const std::vector<std::int64_t> kSizes{16, 48, 4096, 300'016};
 
 TEST(MpiCollectives, AllGatherPutsShardsInRankOrder) {
   const auto n = world().size();
-  const auto collectives = collectives_of(all_fsdp());
+  const auto collectives = collectives_over(all_fsdp());
   for (const auto size : kSizes) {
     std::vector<float> shard(static_cast<std::size_t>(size));
     for (std::int64_t i = 0; i < size; ++i) shard[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
@@ -55,7 +55,7 @@ TEST(MpiCollectives, AllGatherPutsShardsInRankOrder) {
 
 TEST(MpiCollectives, ReduceScatterSumsOverRanks) {
   const auto n = world().size();
-  const auto collectives = collectives_of(all_fsdp());
+  const auto collectives = collectives_over(all_fsdp());
   for (const auto size : kSizes) {
     std::vector<float> full(static_cast<std::size_t>(size * n));
     for (std::int64_t i = 0; i < size * n; ++i) full[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
@@ -71,7 +71,7 @@ TEST(MpiCollectives, ReduceScatterSumsOverRanks) {
 
 TEST(MpiCollectives, AllToAllGivesEachRankItsPartOfEverybodys) {
   const auto n = world().size();
-  const auto collectives = collectives_of(all_fsdp());
+  const auto collectives = collectives_over(all_fsdp());
   for (const auto size : kSizes) {
     std::vector<float> in(static_cast<std::size_t>(size * n));
     for (std::int64_t i = 0; i < size * n; ++i) in[static_cast<std::size_t>(i)] = value_of(world().rank(), i);
@@ -91,7 +91,7 @@ TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
   const auto n = world().size();
   spec::MeshSpec mesh;
   mesh.ici.dp = n;
-  const auto collectives = collectives_of(mesh);
+  const auto collectives = collectives_over(mesh);
   // Values whose sum depends on its order: equal bits are not a matter of luck.
   std::vector<float> values(100'003);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -103,7 +103,7 @@ TEST(MpiCollectives, AllReduceGivesEveryRankTheSameBits) {
   collectives->all_reduce(Axis::dp, view(again), Lane::background).wait();
   EXPECT_EQ(values, again);
   spec::MeshSpec gather_mesh = all_fsdp();
-  const auto gatherer = collectives_of(gather_mesh);
+  const auto gatherer = collectives_over(gather_mesh);
   std::vector<float> everybody(values.size() * static_cast<std::size_t>(n));
   gatherer->all_gather("U/fsdp -> U", view(everybody), view(values), Lane::background).wait();
   for (std::size_t i = 0; i < everybody.size(); ++i) ASSERT_EQ(everybody[i], values[i % values.size()]);
@@ -114,7 +114,7 @@ class MpiCollectivesOverTwoLevels : public testing::Test {
  protected:
   void SetUp() override {
     if (world().size() < 4) GTEST_SKIP() << "needs four ranks";
-    collectives_ = collectives_of(spec_);
+    collectives_ = collectives_over(spec_);
   }
   // The rank at each index along fsdp.
   std::vector<std::int64_t> ranks_by_index() const {
@@ -181,7 +181,7 @@ TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
 
 TEST(MpiCollectives, SubmittedOnesRunInOrderBesideEachOther) {
   const auto n = world().size();
-  const auto collectives = collectives_of(all_fsdp());
+  const auto collectives = collectives_over(all_fsdp());
   constexpr std::size_t kAtOnce = 8;
   constexpr std::int64_t kSize = 4096;
   std::vector<std::vector<float>> shards(kAtOnce);
@@ -203,7 +203,7 @@ TEST(MpiCollectives, SubmittedOnesRunInOrderBesideEachOther) {
 // One whose ranks come to it in different order would wait for ever, had the lanes one order between them.
 TEST(MpiCollectives, InLineWaitForNothingInTheBackground) {
   const auto n = world().size();
-  const auto collectives = collectives_of(all_fsdp());
+  const auto collectives = collectives_over(all_fsdp());
   constexpr std::int64_t kSize = 100'000;
   std::vector<float> shard(kSize, static_cast<float>(world().rank() + 1));
   std::vector<float> full(static_cast<std::size_t>(kSize * n));

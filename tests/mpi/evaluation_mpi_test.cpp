@@ -8,8 +8,7 @@
 
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
-#include "tests/engine/training.h"
-#include "tests/mpi/mpi_world.h"
+#include "tests/mpi/mesh_training.h"
 
 namespace perfbench::engine {
 namespace {
@@ -26,8 +25,8 @@ std::vector<spec::MeshSpec> evaluated_meshes(const spec::RunSpec& run) {
   return all;
 }
 
-// As in mesh_training_mpi_test.cpp, forward: f32 sums in another order through three layers.
-constexpr double kSummedOtherwise = 100.0 * 136.0 * 0x1p-24;
+// Forward: f32 sums in another order through three layers.
+constexpr double kSummedOtherwise = kOtherOrder * kThroughAdamw;
 
 void expect_scores(const std::vector<RowScore>& got, const std::vector<RowScore>& want, const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;

@@ -1,0 +1,125 @@
+// A training on the ranks that there are, held to one rank's: its numbers within a tolerance, its memory and traffic
+// exactly as the dry walk says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/train/dry_walk.h"
+#include "tests/engine/random_runs.h"
+#include "tests/engine/training.h"
+#include "tests/mpi/mpi_world.h"
+
+namespace perfbench::engine {
+
+struct MeshCase {
+  const char* name;
+  spec::MeshSpec mesh;
+};
+
+inline std::unique_ptr<Collectives> collectives_of(const spec::RunSpec& run) {
+  return world().make_collectives(Mesh(run.mesh, world().rank()), communication());
+}
+
+// Ranks sum their parts of a gradient in another order than one rank does: a relative error of gamma_n = n u / (1 - n
+// u), u = 2^-24, of the sum of magnitudes (Higham, "Accuracy and Stability", 4.2), n at most the 128 tokens of a step
+// plus the ranks. AdamW's early steps have the size of the learning rate whatever the gradient's size, so that an error
+// of a small gradient becomes one of a weight: over three steps that is at most another factor of 100 at these widths.
+inline constexpr double kOtherOrder = 136.0 * 0x1p-24;
+inline constexpr double kThroughAdamw = 100.0;
+// bf16 additionally rounds what differs by an ulp to the other neighbour: 2^-8 of single values, averaged over the
+// batch. Ranks along tp round their parts of a sum, each by as much, before they are added. A norm of heads rounds
+// queries and keys once more.
+inline constexpr double kBf16 = 0x1p-8;
+inline double bf16_tolerance(const spec::RunSpec& run) {
+  const std::int64_t of_heads = run.model.qk_norm == spec::QkNorm::none ? 0 : 1;
+  return kBf16 * static_cast<double>(of_heads + (run.mesh.tp() > 1 ? 1 + run.mesh.tp() : 1));
+}
+
+inline void expect_same_traffic(const std::vector<spec::AxisTraffic>& real, const std::vector<spec::AxisTraffic>& dry,
+                                const std::string& what) {
+  ASSERT_EQ(real.size(), dry.size()) << what;
+  EXPECT_EQ(real.empty(), world().size() == 1) << what;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    EXPECT_EQ(real[i].axis, dry[i].axis) << what;
+    EXPECT_EQ(real[i].collective, dry[i].collective) << what;
+    EXPECT_EQ(real[i].messages, dry[i].messages) << what << ' ' << dry[i].axis << ' ' << dry[i].collective;
+    EXPECT_EQ(real[i].payload_bytes, dry[i].payload_bytes) << what << ' ' << dry[i].axis << ' ' << dry[i].collective;
+    EXPECT_EQ(real[i].sent_bytes, dry[i].sent_bytes) << what << ' ' << dry[i].axis << ' ' << dry[i].collective;
+  }
+}
+
+inline spec::RunSpec on_one_rank(spec::RunSpec run) {
+  run.mesh = {};
+  run.pipeline_chunks = 1;
+  run.expert_buffer_factor = spec::RunSpec().expert_buffer_factor;
+  return run;
+}
+
+// A choice between experts that are almost equally good may turn over with what bf16 rounds; one that is dropped then
+// is another.
+inline void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord& real,
+                                       const TrainedStep& expected, double tolerance, const std::string& what) {
+  EXPECT_NEAR(real.balance_loss, expected.balance_loss, tolerance * expected.balance_loss) << what;
+  if (run.precision == spec::Precision::bf16) return;
+  EXPECT_EQ(real.dropped_choices, expected.dropped_choices) << what;
+  // The same f32 numbers, in f64 sums of another order.
+  EXPECT_NEAR(real.expert_load, expected.expert_load, 1e-12 * expected.expert_load) << what;
+}
+
+// The steps of one rank, within a relative tolerance, and memory and traffic as the dry walk says.
+inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedStep>& expected, double tolerance,
+                            const std::string& what, const MakeTokens& tokens = make_token_source) {
+  TrainingRun training(run, first_weights(run), collectives_of(run), tokens);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    training.collectives().reset_traffic();
+    const auto record = training.step();
+    EXPECT_NEAR(record.loss, expected[i].loss, tolerance * expected[i].loss) << what << " step " << i;
+    EXPECT_NEAR(record.grad_norm, expected[i].grad_norm, tolerance * expected[i].grad_norm) << what << " step " << i;
+    EXPECT_EQ(record.loss_tokens, expected[i].loss_tokens) << what << " step " << i;
+    EXPECT_EQ(record.padding_tokens, expected[i].padding_tokens) << what << " step " << i;
+    expect_same_use_of_experts(run, record, expected[i], tolerance, what + " step " + std::to_string(i));
+    // Some stage always waits for another: of several, each.
+    EXPECT_EQ(record.bubble_ns > 0, run.mesh.pp() > 1) << what;
+    std::int64_t exposed_ns = 0;
+    for (const auto& row : training.collectives().traffic()) exposed_ns += row.exposed_ns;
+    EXPECT_EQ(exposed_ns > 0, world().size() > 1) << what;
+    EXPECT_LE(exposed_ns, record.exposed_comm_ns + record.bubble_ns) << what;
+    EXPECT_EQ(record.data_ns + record.forward_ns + record.backward_ns + record.exposed_comm_ns + record.bubble_ns +
+                  record.optimizer_ns + record.other_ns,
+              record.wall_ns)
+        << what;
+  }
+  const auto dry = dry_walk(run, world().rank());
+  const auto peaks = training.ledger().peaks();
+  EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
+  EXPECT_EQ(peaks.gathered_bytes, dry.peak.gathered_bytes) << what;
+  EXPECT_EQ(peaks.weights_bytes, dry.peak.weights_bytes) << what;
+  EXPECT_EQ(peaks.gradients_bytes, dry.peak.gradients_bytes) << what;
+  EXPECT_EQ(peaks.optimizer_bytes, dry.peak.optimizer_bytes) << what;
+  EXPECT_EQ(peaks.activations_bytes, dry.peak.activations_bytes) << what;
+  EXPECT_EQ(peaks.workspace_bytes, dry.peak.workspace_bytes) << what;
+  EXPECT_EQ(peaks.host_bytes, dry.peak.host_bytes) << what;
+  EXPECT_EQ(training.arena_bytes(), dry.arena_bytes) << what;
+  expect_same_traffic(training.collectives().traffic(), dry.traffic, what);
+}
+
+inline void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what,
+                                      const MakeTokens& tokens = make_token_source) {
+  const bool bf16 = run.precision == spec::Precision::bf16;
+  const double tolerance = bf16 ? bf16_tolerance(run) : kOtherOrder * kThroughAdamw;
+  const auto alone = on_one_rank(run);
+  const auto expected = TrainingRun(alone, first_weights(alone), make_single_collectives(), tokens).all_steps();
+  expect_training(run, expected, tolerance, what, tokens);
+}
+
+// Whatever experts the tokens choose.
+inline spec::RunSpec with_room_for_all(spec::RunSpec run) {
+  if (has_expert_buffer(run)) run.expert_buffer_factor = static_cast<double>(run.mesh.ep());
+  return run;
+}
+
+}  // namespace perfbench::engine

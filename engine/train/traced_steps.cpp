@@ -83,7 +83,7 @@ StepTracer::StepTracer(Context& context, Trainer& trainer, const spec::RunSpec& 
 std::optional<spec::StepRecord> StepTracer::prepare(std::int64_t step) {
   auto prepared = prepare_traced_steps(context_, trainer_, run_, device_, step);
   recordings_ = prepared.recordings;
-  return std::move(prepared.step);
+  return prepared.step;
 }
 
 spec::StepRecord StepTracer::timed_step(std::int64_t step) {

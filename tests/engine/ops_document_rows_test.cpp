@@ -21,22 +21,26 @@ constexpr std::int64_t kSeqLen = 13;
 constexpr std::int64_t kTokens = kSequences * kSeqLen;
 const DocumentLengths kLengths{4, 1, 6, 1, 1};
 
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+// Calls f(first row, rows) for the tokens of each document, among all.
+template <class F>
+void for_each_document(const Operand& documents, F f) {
+  const auto first = documents.values();
+  for (std::int64_t begin = 0; begin < kTokens;) {
+    std::int64_t end = begin + 1;
+    while (end % kSeqLen != 0 && first[at(end)] == first[at(begin)]) ++end;
+    f(begin, end - begin);
+    begin = end;
+  }
+}
+
 class DocumentRowsTest : public OpsTest, public testing::WithParamInterface<DType> {
  protected:
-  // Calls f(first row, rows) for the tokens of each document, among all.
-  template <class F>
-  void for_each_document(F f) const {
-    const auto first = first_.values();
-    for (std::int64_t begin = 0; begin < kTokens;) {
-      std::int64_t end = begin + 1;
-      while (end % kSeqLen != 0 && first[at(end)] == first[at(begin)]) ++end;
-      f(begin, end - begin);
-      begin = end;
-    }
-  }
-  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-  Operand first_ = document_starts(kSequences, kSeqLen, kLengths);
+  // Where there is no device, there is no memory of it either: made in a test, which is skipped there.
+  static Operand documents() { return document_starts(kSequences, kSeqLen, kLengths); }
 };
 INSTANTIATE_TEST_SUITE_P(Types, DocumentRowsTest, testing::Values(DType::f32, DType::bf16),
                          [](const auto& name) { return std::string(dtype_name(name.param)); });
@@ -47,13 +51,15 @@ TensorView rows_of(const Operand& x, std::int64_t first, std::int64_t rows) {
 }
 
 TEST_P(DocumentRowsTest, AreWhatTheTestsSayTheyAre) {
+  const auto starts = documents();
   std::vector<std::int64_t> found;
-  for_each_document([&](std::int64_t, std::int64_t rows) { found.push_back(rows); });
+  for_each_document(starts, [&](std::int64_t, std::int64_t rows) { found.push_back(rows); });
   EXPECT_EQ(found, (std::vector<std::int64_t>{4, 1, 6, 1, 1, 1, 6, 1, 1, 4, 6, 1, 1, 4, 1}));
 }
 
 // A table of angles that is as long as the document makes the document a sequence.
 TEST_P(DocumentRowsTest, RopeTurnsEachDocumentAsASequenceOfItsOwn) {
+  const auto starts = documents();
   for (const std::int64_t head_dim : {6, 16}) {
     for (const auto layout : {spec::RopeLayout::half, spec::RopeLayout::interleaved}) {
       for (const auto direction : {Direction::forward, Direction::backward}) {
@@ -62,13 +68,13 @@ TEST_P(DocumentRowsTest, RopeTurnsEachDocumentAsASequenceOfItsOwn) {
         const auto apart = random_operand(GetParam(), Shape{kTokens, 3 * head_dim}, 1);
         RopeArgs args{.x = packed,
                       .cos_sin_TD = table,
-                      .first_N = first_,
+                      .first_N = starts,
                       .head_dim = head_dim,
                       .layout = layout,
                       .direction = direction};
         ops_->rope(args);
         args.first_N = {};
-        for_each_document([&](std::int64_t first, std::int64_t rows) {
+        for_each_document(starts, [&](std::int64_t first, std::int64_t rows) {
           args.x = rows_of(apart, first, rows);
           args.cos_sin_TD = rows_of(table, 0, rows);
           ops_->rope(args);
@@ -80,6 +86,7 @@ TEST_P(DocumentRowsTest, RopeTurnsEachDocumentAsASequenceOfItsOwn) {
 }
 
 TEST_P(DocumentRowsTest, EmbeddingAddsThePositionWithinTheDocument) {
+  const auto starts = documents();
   const std::int64_t vocabulary = 11, width = 37;
   const auto table = random_operand(GetParam(), Shape{vocabulary, width}, 1);
   const auto position = random_operand(GetParam(), Shape{kSeqLen, width}, 2);
@@ -90,11 +97,11 @@ TEST_P(DocumentRowsTest, EmbeddingAddsThePositionWithinTheDocument) {
                             .tokens_N = tokens,
                             .table_VM = table,
                             .position_TM = position,
-                            .first_N = first_,
+                            .first_N = starts,
                             .seq_len = kSeqLen};
   ops_->embedding_forward(args);
   args.first_N = {};
-  for_each_document([&](std::int64_t first, std::int64_t rows) {
+  for_each_document(starts, [&](std::int64_t first, std::int64_t rows) {
     args.x_NM = rows_of(apart, first, rows);
     args.tokens_N = tokens.view().slice(first, Shape{rows});
     args.seq_len = rows;
@@ -105,6 +112,7 @@ TEST_P(DocumentRowsTest, EmbeddingAddsThePositionWithinTheDocument) {
 
 // Rows of one position are summed one by one, in any order: gamma of their number.
 TEST_P(DocumentRowsTest, GradientsOfPositionsAreSumsOverTheDocuments) {
+  const auto starts = documents();
   const std::int64_t vocabulary = 11, width = 37;
   const auto tokens = random_ids(Shape{kTokens}, vocabulary, 3);
   const auto dx = random_operand(GetParam(), Shape{kTokens, width}, 4);
@@ -114,7 +122,7 @@ TEST_P(DocumentRowsTest, GradientsOfPositionsAreSumsOverTheDocuments) {
   Values want = dposition.values();
   Values magnitude = want;
   for (auto& m : magnitude) m = std::abs(m);
-  for_each_document([&](std::int64_t first, std::int64_t rows) {
+  for_each_document(starts, [&](std::int64_t first, std::int64_t rows) {
     for (std::int64_t i = 0; i < rows * width; ++i) {
       want[at(i)] += d[at(first * width + i)];
       magnitude[at(i)] += std::abs(d[at(first * width + i)]);
@@ -124,7 +132,7 @@ TEST_P(DocumentRowsTest, GradientsOfPositionsAreSumsOverTheDocuments) {
                             .dposition_TM = dposition,
                             .dx_NM = dx,
                             .tokens_N = tokens,
-                            .first_N = first_,
+                            .first_N = starts,
                             .seq_len = kSeqLen});
   oracle::expect_within(
       dposition, want, [&](std::size_t i) { return oracle::gamma(kTokens) * magnitude[i]; }, "dposition");

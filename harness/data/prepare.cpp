@@ -1,18 +1,18 @@
 #include "harness/data/prepare.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "harness/data/document_lines.h"
 #include "harness/data/evaluation_lines.h"
-#include "harness/data/json_lines.h"
+#include "harness/data/source_texts.h"
 #include "harness/input_error.h"
+#include "harness/parallel_ranges.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens_writer.h"
 #include "workloads/spec/parse_json.h"
@@ -21,13 +21,23 @@
 namespace perfbench::harness {
 namespace {
 
-std::string whole_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) {
-    throw InputError("[data] " + file.string() + " cannot be read: " + std::strerror(errno));
+// What is made into tokens at once, by all cores: long enough that starting threads costs nothing beside it.
+constexpr std::int64_t kBatchBytes = std::int64_t{4} << 20;
+
+using Made = std::variant<Document, EvaluationItem>;
+
+Made made_of(const SourceText& text, DataFormat format, const Tokenizer& tokenizer) {
+  switch (format) {
+    case DataFormat::text:
+      break;
+    case DataFormat::jsonl:
+      return document_of(object_of(text), tokenizer);
+    case DataFormat::lambada:
+      return lambada_item(object_of(text), tokenizer);
+    case DataFormat::boolq:
+      return boolq_item(object_of(text), tokenizer);
   }
-  return text;
+  return Document{.kind = DocumentKind::text, .prompt = {}, .ids = whole_document(tokenizer, text.text)};
 }
 
 // Spreads what is held out for validation evenly: item i is where the whole part of (i + 1) * fraction goes up.
@@ -60,19 +70,20 @@ class Preparation {
                                              : make_sentencepiece_tokenizer(request.tokenizer)) {}
 
   void read(const std::filesystem::path& file) {
+    const TakeText add = [this](SourceText&& text) {
+      batch_bytes_ += text.bytes;
+      batch_.push_back(std::move(text));
+      if (batch_bytes_ >= kBatchBytes) take_batch();
+    };
     if (request_.format == DataFormat::text) {
-      const auto text = whole_text(file);
-      note_read(std::ssize(text));
-      take({.kind = DocumentKind::text, .prompt = {}, .ids = whole_document(*tokenizer_, text)});
-      return;
+      take_file(file, add);
+    } else {
+      for_each_line(file, add);
     }
-    for_each_json_line(file, [this](const spec::Json& line, std::int64_t bytes) {
-      note_read(bytes);
-      take_line(line);
-    });
   }
 
   PreparedDataset finish() {
+    take_batch();
     if (!writer_) throw InputError("[data] no file has a document; a data set needs text");
     PreparedDataset prepared{.train = size_of(*writer_, spec::Split::train),
                              .validation = size_of(*writer_, spec::Split::validation),
@@ -87,22 +98,21 @@ class Preparation {
  private:
   bool evaluates() const { return request_.format == DataFormat::lambada || request_.format == DataFormat::boolq; }
 
-  void note_read(std::int64_t bytes) {
-    read_bytes_ += bytes;
-    request_.progress(read_bytes_);
-  }
-
-  void take_line(const spec::Json& line) {
-    switch (request_.format) {
-      case DataFormat::text:
-        break;
-      case DataFormat::jsonl:
-        return take(document_of(line, *tokenizer_));
-      case DataFormat::lambada:
-        return take(lambada_item(line, *tokenizer_));
-      case DataFormat::boolq:
-        return take(boolq_item(line, *tokenizer_));
+  // Into the data set in the order of the files, however many cores there are.
+  void take_batch() {
+    std::vector<Made> made(batch_.size());
+    parallel_ranges(batch_.size(), 1, [&](std::size_t, std::size_t begin, std::size_t end) {
+      for (auto i = begin; i < end; ++i) {
+        with_place_of(batch_[i], [&] { made[i] = made_of(batch_[i], request_.format, *tokenizer_); });
+      }
+    });
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      with_place_of(batch_[i], [&] { std::visit([this](const auto& one) { take(one); }, made[i]); });
+      read_bytes_ += batch_[i].bytes;
+      request_.progress(read_bytes_);
     }
+    batch_.clear();
+    batch_bytes_ = 0;
   }
 
   void take(const EvaluationItem& item) {
@@ -156,6 +166,8 @@ class Preparation {
   std::int64_t index_ = 0;
   std::int64_t empty_ = 0;
   std::int64_t read_bytes_ = 0;
+  std::vector<SourceText> batch_;
+  std::int64_t batch_bytes_ = 0;
 };
 
 }  // namespace

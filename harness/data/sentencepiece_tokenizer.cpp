@@ -2,6 +2,7 @@
 
 #include "harness/data/tokenizer.h"
 #include "harness/input_error.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {
@@ -21,7 +22,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::vector<std::int32_t> tokens_of(std::string_view text) const override {
     std::vector<int> ids;
     const auto status = processor_.Encode(text, &ids);
-    if (!status.ok()) throw InputError("[data] SentencePiece cannot take this text: " + status.ToString());
+    if (!status.ok()) throw spec::SpecError("", "SentencePiece cannot take this text: " + status.ToString());
     return {ids.begin(), ids.end()};
   }
 

@@ -15,7 +15,7 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
   // Tokens are 0 to vocabulary() - 1, at most 2^31.
   virtual std::int64_t vocabulary() const = 0;
-  // Of a text alone: without the two below.
+  // Of a text alone: without the two below. Threads may ask at the same time. Throws SpecError.
   virtual std::vector<std::int32_t> tokens_of(std::string_view text) const = 0;
   // What stands before and behind a document, where the vocabulary has a token for it.
   virtual std::optional<std::int32_t> begin() const = 0;

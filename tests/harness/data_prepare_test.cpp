@@ -184,6 +184,47 @@ TEST(PrepareLines, TextsAreLearntWhole) {
   EXPECT_THAT(train.sequence(1), testing::ElementsAre('b'));
 }
 
+// Texts of nine MiB are made into tokens in several batches, each by all cores.
+TEST(PrepareLines, LongDataKeepsItsOrder) {
+  DatasetFolder folder("long");
+  constexpr std::size_t kLines = 300;
+  const auto text_of_line = [](std::size_t i) {
+    return std::to_string(i) + std::string(20'000 + 100 * (i % 17), static_cast<char>('a' + i % 26));
+  };
+  std::string lines;
+  for (std::size_t i = 0; i < kLines; ++i) lines += "{\"text\": \"" + text_of_line(i) + "\"}\n";
+  const auto file = folder.path() / "a.jsonl";
+  std::int64_t read = 0;
+  const auto prepare = [&](const char* out) {
+    return prepare_dataset({.out = folder.path() / out,
+                            .validation_fraction = 0,
+                            .format = DataFormat::jsonl,
+                            .files = {file},
+                            .progress = [&](std::int64_t bytes) {
+                              EXPECT_GT(bytes, read);
+                              read = bytes;
+                            }});
+  };
+  folder.text("a.jsonl", lines);
+  ASSERT_EQ(prepare("set").train.sequences, std::int64_t{kLines});
+  EXPECT_EQ(read, std::ssize(lines));
+  spec::FlatTokens train(folder.path() / "set", spec::kTrainSplit);
+  for (std::size_t i = 0; i < kLines; ++i) {
+    const auto expected = text_of_line(i);
+    const auto ids = train.sequence(static_cast<std::int64_t>(i));
+    ASSERT_EQ(std::string(ids.begin(), ids.end()), expected) << "line " << i + 1;
+  }
+  // Of several wrong lines the first is named, whichever core met one first.
+  read = 0;
+  folder.text("a.jsonl", lines + "{}\n" + lines + "[]\n");
+  try {
+    prepare("wrong");
+    FAIL() << "line 301 has no document";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("a.jsonl:301: "));
+  }
+}
+
 TEST(PrepareLines, SayHowMuchOfTheFilesWasRead) {
   DatasetFolder folder("progress");
   folder.text("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"\"}\n");

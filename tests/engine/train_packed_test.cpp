@@ -91,9 +91,6 @@ MakeTokens made(MadeRows::Rows rows) {
   return [rows = std::move(rows)](const spec::RunSpec& run) { return std::make_unique<MadeRows>(run, rows); };
 }
 
-// As in train_equality_test.cpp: f32 sums in another order.
-constexpr double kSumsInOtherOrder = 100.0 * 64.0 * 0x1p-24;
-
 // In rows of their own they are fine-tuned on, without a word of packing.
 TEST_F(PackedTraining, DocumentsInARowTrainAsDocumentsInRowsOfTheirOwn) {
   const std::vector<MadeDocument> d{{1, 5}, {2, 1}, {3, 7}, {4, 16}, {5, 2}, {6, 14}, {7, 3}, {8, 9}};

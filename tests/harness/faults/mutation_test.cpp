@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct Mutation {
   const char* settings;  // of the matrix, beyond those of all
   const char* model = "gpt-mini";
 };
+// What the test is called in lists and logs.
+void PrintTo(const Mutation& mutation, std::ostream* out) {
+  *out << mutation.fault << mutation.settings;
+}
 
 const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all{

@@ -9,6 +9,7 @@
 #include "engine/core/error.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/expect_within.h"
+#include "tests/engine/oracle/products.h"
 
 namespace perfbench::engine {
 namespace {

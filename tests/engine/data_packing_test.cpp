@@ -11,6 +11,7 @@
 #include "engine/core/no_target.h"
 #include "engine/core/rng.h"
 #include "engine/data/packed_rows.h"
+#include "engine/data/run_data.h"
 #include "engine/data/token_source.h"
 #include "tests/datasets/dataset_folder.h"
 #include "tests/engine/example_runs.h"

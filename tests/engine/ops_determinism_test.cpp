@@ -98,10 +98,10 @@ TEST_P(Determinism, Attention) {
                                             {ScoreBias::none, {70, 1, 40}}}) {
         SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, kind " << static_cast<int>(kind) << ", bias "
                                         << static_cast<int>(bias) << ", documents " << documents.size());
-        expect_same_bits(*ops_, [&](Ops& ops) {
+        expect_same_bits(*ops_, [&, of_scores = bias, &in_rows = documents](Ops& ops) {
           const AttentionProblem p(dtype_,
                                    {.batch = 1, .seq_len = 200, .n_heads = 4, .n_kv_heads = kv_heads, .head_dim = 24},
-                                   bias, documents);
+                                   of_scores, in_rows);
           ops.attention_forward(p.forward(kind));
           ops.attention_backward(p.backward(kind));
           return joined({&p.context, &p.logsumexp, &p.dquery, &p.dkey, &p.dvalue, &p.dbias, &p.weights});

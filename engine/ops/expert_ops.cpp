@@ -43,7 +43,7 @@ ExpertShape check_product(const ExpertProductArgs& args) {
   const TensorView& weight = gradient ? args.c : args.b;
   const TensorView& inputs = args.kind == Kind::forward ? args.a : gradient ? args.b : args.c;
   const TensorView& outputs = args.kind == Kind::forward ? args.c : args.a;
-  const std::initializer_list<TensorView> operands{args.a, args.b, args.c, args.segments_PX2};
+  const std::initializer_list<RowsView> operands{args.a, args.b, args.c, args.segments_PX2};
   require(weight.shape.rank() == 3 && inputs.shape.rank() == 2 && outputs.shape.rank() == 2, "expert_product",
           "weights are [X, O, I], rows [Q, I] and [Q, O]", operands);
   const ExpertShape shape{rows(inputs), weight.shape[1], weight.shape[2]};
@@ -66,9 +66,9 @@ ExpertShape check_product(const ExpertProductArgs& args) {
 
 void Ops::route_forward(const RouteForwardArgs& args) {
   const auto& logits = args.logits_NE;
-  const std::initializer_list<TensorView> operands{logits,         args.gates_NC,  args.experts_NC,
-                                                   args.rows_NC,   args.choices_Q, args.segments_E2,
-                                                   args.balance_B, args.load_B,    args.dropped_E};
+  const std::initializer_list<RowsView> operands{logits,         args.gates_NC,  args.experts_NC,
+                                                 args.rows_NC,   args.choices_Q, args.segments_E2,
+                                                 args.balance_B, args.load_B,    args.dropped_E};
   require(logits.shape.rank() == 2 && logits.dtype == DType::f32 && args.gates_NC.shape.rank() == 2, "route_forward",
           "logits are f32 [N, E], gates [N, C]", operands);
   const std::int64_t experts = columns(logits);
@@ -94,8 +94,8 @@ void Ops::route_forward(const RouteForwardArgs& args) {
 
 void Ops::route_backward(const RouteBackwardArgs& args) {
   const auto& logits = args.logits_NE;
-  const std::initializer_list<TensorView> operands{args.dlogits_NE, args.dgates_NC, logits, args.gates_NC,
-                                                   args.experts_NC};
+  const std::initializer_list<RowsView> operands{args.dlogits_NE, args.dgates_NC, logits, args.gates_NC,
+                                                 args.experts_NC};
   require(logits.shape.rank() == 2 && logits.dtype == DType::f32 && args.dlogits_NE.shape == logits.shape &&
               is_float(args.dlogits_NE.dtype),
           "route_backward", "logits are f32 [N, E], dlogits like them", operands);
@@ -128,7 +128,7 @@ void Ops::dispatch(const DispatchArgs& args) {
 
 void Ops::combine(const CombineArgs& args) {
   const auto& x = args.x_NM;
-  const std::initializer_list<TensorView> operands{x, args.rows_QM, args.rows_NC, args.gates_NC};
+  const std::initializer_list<RowsView> operands{x, args.rows_QM, args.rows_NC, args.gates_NC};
   require(x.shape.rank() == 2 && is_float(x.dtype) && args.rows_QM.shape.rank() == 2 && args.rows_QM.dtype == x.dtype &&
               columns(args.rows_QM) == columns(x) && args.rows_NC.shape.rank() == 2 &&
               args.rows_NC.dtype == DType::i32 && rows(args.rows_NC) == rows(x) &&
@@ -142,7 +142,7 @@ void Ops::combine(const CombineArgs& args) {
 
 void Ops::gates_backward(const GatesBackwardArgs& args) {
   const auto& dx = args.dx_NM;
-  const std::initializer_list<TensorView> operands{args.dgates_NC, dx, args.rows_QM, args.rows_NC};
+  const std::initializer_list<RowsView> operands{args.dgates_NC, dx, args.rows_QM, args.rows_NC};
   require(dx.shape.rank() == 2 && is_float(dx.dtype) && args.rows_QM.shape.rank() == 2 &&
               args.rows_QM.dtype == dx.dtype && columns(args.rows_QM) == columns(dx) &&
               args.rows_NC.shape.rank() == 2 && args.rows_NC.dtype == DType::i32 && rows(args.rows_NC) == rows(dx) &&

@@ -7,20 +7,19 @@
 #include <string_view>
 
 #include "engine/core/error.h"
-#include "engine/core/tensor.h"
+#include "engine/core/rows_view.h"
 #include "engine/ops/operation_modes.h"
 
 namespace perfbench::engine {
 
 [[noreturn]] inline void mismatch(std::string_view op, std::string_view rule,
-                                  std::initializer_list<TensorView> operands) {
+                                  std::initializer_list<RowsView> operands) {
   std::string text = std::string(op) + ": operands do not fit, " + std::string(rule) + "; found";
   for (const auto& t : operands) text += " " + std::string(dtype_name(t.dtype)) + to_string(t.shape);
   throw LogicFault(text);
 }
 
-inline void require(bool holds, std::string_view op, std::string_view rule,
-                    std::initializer_list<TensorView> operands) {
+inline void require(bool holds, std::string_view op, std::string_view rule, std::initializer_list<RowsView> operands) {
   if (!holds) mismatch(op, rule, operands);
 }
 
@@ -33,10 +32,12 @@ inline bool is_scalar_f64(const TensorView& t) {
 }
 
 // Tokens and width of a [N, width] operand.
-inline std::int64_t rows(const TensorView& t) {
+template <class View>
+std::int64_t rows(const View& t) {
   return t.shape[0];
 }
-inline std::int64_t columns(const TensorView& t) {
+template <class View>
+std::int64_t columns(const View& t) {
   return t.shape[1];
 }
 
@@ -45,8 +46,14 @@ inline bool absent_or(const TensorView& t, const Shape& shape) {
 }
 
 // A dx that takes part in attention or feed-forward has the type of its x.
-inline bool same(const TensorView& a, const TensorView& b) {
+template <class A, class B>
+bool same(const A& a, const B& b) {
   return a.shape == b.shape && a.dtype == b.dtype;
+}
+
+// Rows of a [N, width] operand that lie at one distance, unlike those of heads.
+inline bool evenly_apart(const RowsView& t) {
+  return !t.defined() || (t.shape.rank() == 2 && t.group == 1 && t.stride >= t.shape[1]);
 }
 
 // Bytes of those operands that are there.
@@ -56,7 +63,8 @@ std::int64_t bytes_of(const View&... operands) {
 }
 
 // What is read of an output: what it held, where that is added to.
-inline std::int64_t held_bytes(const TensorView& out, Write write) {
+template <class View>
+std::int64_t held_bytes(const View& out, Write write) {
   return write == Write::accumulate ? bytes_of(out) : 0;
 }
 

@@ -5,7 +5,7 @@
 
 #define PERFBENCH_OPERATIONS(OPERATION)                                       \
   OPERATION(matmul, (const MatmulArgs&))                                      \
-  OPERATION(bias_backward, (TensorView, TensorView, Write))                   \
+  OPERATION(bias_backward, (TensorView, RowsView, Write))                     \
   OPERATION(norm_forward, (const NormForwardArgs&))                           \
   OPERATION(norm_apply, (const NormForwardArgs&))                             \
   OPERATION(norm_backward, (const NormBackwardArgs&))                         \

@@ -19,6 +19,7 @@ struct ProductShape {
 ProductShape check_matmul(const MatmulArgs& args) {
   const bool ranks = args.a.shape.rank() == 2 && args.b.shape.rank() == 2 && args.c.shape.rank() == 2;
   require(ranks, "matmul", "a, b and c have two dims", {args.a, args.b, args.c});
+  require(evenly_apart(args.a) && evenly_apart(args.c), "matmul", "rows lie at one distance", {args.a, args.c});
   const bool ta = args.transpose_a == Transpose::yes;
   const bool tb = args.transpose_b == Transpose::yes;
   const ProductShape p{.m = args.a.shape[ta ? 1 : 0], .n = args.b.shape[tb ? 0 : 1], .k = args.a.shape[ta ? 0 : 1]};
@@ -31,8 +32,9 @@ ProductShape check_matmul(const MatmulArgs& args) {
   require(!args.bias_n.defined() || args.write == Write::overwrite, "matmul", "a bias needs Write::overwrite",
           {args.c});
   const bool plain = args.epilogue == Epilogue::none;
-  require(plain ? !args.preactivation.defined() : same(args.preactivation, args.c) && args.c.dtype == args.a.dtype,
-          "matmul", "an epilogue needs a pre-activation like c, of the type of a",
+  require(plain ? !args.preactivation.defined()
+                : same(args.preactivation, args.c) && args.c.is_dense() && args.c.dtype == args.a.dtype,
+          "matmul", "an epilogue needs a dense c and a pre-activation like it, of the type of a",
           {args.a, args.c, args.preactivation});
   require(plain || args.write == Write::overwrite, "matmul", "an epilogue needs Write::overwrite", {args.c});
   require(args.additions == Additions::none || (args.write == Write::overwrite && plain && !args.bias_n.defined()),
@@ -52,8 +54,8 @@ void check_norm(std::string_view op, const NormForwardArgs& args) {
           op, "statistics are f32 [1 or 2, N]", {args.statistics, x});
   require(args.weight_M.shape == Shape{columns(x)} && absent_or(args.bias_M, Shape{columns(x)}), op,
           "weight and bias are [M]", {x, args.weight_M, args.bias_M});
-  require(!args.residual_NM.defined() || same(args.residual_NM, x), op, "the residual is like x",
-          {x, args.residual_NM});
+  require(!args.residual_NM.defined() || (same(args.residual_NM, x) && x.is_dense()), op,
+          "the residual is like x, which is dense then", {x, args.residual_NM});
 }
 
 // Of so many products of D over the pairs of a causal attention, which are half the square as the FLOP definitions
@@ -62,12 +64,14 @@ std::int64_t causal_flops(const AttentionDims& d, std::int64_t products) {
   return products * d.batch * d.n_heads * d.seq_len * d.seq_len * d.head_dim;
 }
 
-void check_attention(std::string_view op, const AttentionDims& d, const TensorView& query, const TensorView& key,
-                     const TensorView& value, const TensorView& context, const TensorView& logsumexp) {
+void check_attention(std::string_view op, const AttentionDims& d, const RowsView& query, const RowsView& key,
+                     const RowsView& value, const TensorView& context, const TensorView& logsumexp) {
   const Shape q_shape{d.batch * d.seq_len, d.n_heads * d.head_dim};
   const Shape kv_shape{d.batch * d.seq_len, d.n_kv_heads * d.head_dim};
   require(query.shape == q_shape && same(context, query), op, "query and context are [B*T, H*D]", {query, context});
   require(key.shape == kv_shape && same(value, key) && key.dtype == query.dtype, op, "key and value are [B*T, K*D]",
+          {query, key, value});
+  require(evenly_apart(query) && evenly_apart(key) && evenly_apart(value), op, "rows lie at one distance",
           {query, key, value});
   require(logsumexp.shape == Shape{d.batch, d.n_heads, d.seq_len} && logsumexp.dtype == DType::f32, op,
           "logsumexp is f32 [B, H, T]", {logsumexp});
@@ -166,8 +170,8 @@ void Ops::matmul(const MatmulArgs& args) {
   do_matmul(args);
 }
 
-void Ops::bias_backward(TensorView dbias, TensorView dy, Write write) {
-  require(dy.shape.rank() == 2 && dbias.shape == Shape{columns(dy)} && dbias.dtype == DType::f32, "bias_backward",
+void Ops::bias_backward(TensorView dbias, RowsView dy, Write write) {
+  require(evenly_apart(dy) && dbias.shape == Shape{columns(dy)} && dbias.dtype == DType::f32, "bias_backward",
           "dbias is f32 [O] for dy [N, O]", {dbias, dy});
   const OpSpan span = begin(spec::TraceOp::bias_backward,
                             {.read_bytes = bytes_of(dy) + held_bytes(dbias, write), .written_bytes = bytes_of(dbias)});
@@ -213,7 +217,7 @@ void Ops::norm_backward(const NormBackwardArgs& args) {
 
 void Ops::rope(const RopeArgs& args) {
   const auto& table = args.cos_sin_TD;
-  const bool fits = args.x.shape.rank() == 2 && is_float(args.x.dtype) && args.head_dim > 0 && args.head_dim % 2 == 0 &&
+  const bool fits = evenly_apart(args.x) && is_float(args.x.dtype) && args.head_dim > 0 && args.head_dim % 2 == 0 &&
                     columns(args.x) % args.head_dim == 0 && table.shape.rank() == 2 &&
                     columns(table) == args.head_dim && table.dtype == DType::f32 && rows(args.x) % rows(table) == 0;
   require(fits, "rope", "x is [B*T, heads*D], the table f32 [T, D]", {args.x, table});
@@ -245,6 +249,8 @@ void Ops::attention_backward(const AttentionBackwardArgs& args) {
               same(args.dcontext, args.query),
           "attention_backward", "gradients have the shape of their values",
           {args.dquery, args.dkey, args.dvalue, args.dcontext});
+  require(evenly_apart(args.dquery) && evenly_apart(args.dkey) && evenly_apart(args.dvalue), "attention_backward",
+          "rows lie at one distance", {args.dquery, args.dkey, args.dvalue});
   check_bias("attention_backward", args.dims, args.bias_HT);
   check_first("attention_backward", args.first_N, args.dims.batch * args.dims.seq_len);
   const auto& dbias = args.dbias_BHT;
@@ -295,7 +301,7 @@ void Ops::relative_bias_backward(const RelativeBiasBackwardArgs& args) {
 void Ops::activation_forward(const ActivationForwardArgs& args) {
   const bool gated = spec::is_gated(args.kind);
   require(same(args.product_NF, args.up_NF) && args.gate_NF.defined() == gated &&
-              (!gated || same(args.gate_NF, args.up_NF)),
+              (!gated || same(args.gate_NF, args.up_NF)) && evenly_apart(args.up_NF) && evenly_apart(args.gate_NF),
           "activation_forward", "product, up and (gated kinds) gate are alike",
           {args.product_NF, args.gate_NF, args.up_NF});
   const OpSpan span = begin(spec::TraceOp::activation_forward, {.read_bytes = bytes_of(args.gate_NF, args.up_NF),
@@ -306,7 +312,7 @@ void Ops::activation_forward(const ActivationForwardArgs& args) {
 void Ops::activation_backward(const ActivationBackwardArgs& args) {
   const bool gated = spec::is_gated(args.kind);
   require(same(args.dproduct_NF, args.up_NF) && args.gate_NF.defined() == gated &&
-              (!gated || same(args.gate_NF, args.up_NF)),
+              (!gated || same(args.gate_NF, args.up_NF)) && evenly_apart(args.up_NF) && evenly_apart(args.gate_NF),
           "activation_backward", "dproduct, up and (gated kinds) gate are alike",
           {args.dproduct_NF, args.gate_NF, args.up_NF});
   const OpSpan span =

@@ -20,7 +20,7 @@
 #include "engine/core/no_target.h"
 #include "engine/core/pending.h"
 #include "engine/core/rng.h"
-#include "engine/core/tensor.h"
+#include "engine/core/rows_view.h"
 #include "engine/ops/expert_operations.h"
 #include "engine/ops/operation_list.h"
 #include "engine/ops/operation_modes.h"
@@ -39,9 +39,9 @@ namespace perfbench::engine {
 //                       was before, is the backend's to choose.
 //   gelu_tanh_gradient: c = z * gelu'(preactivation).
 struct MatmulArgs {
-  TensorView a;
+  RowsView a;
   TensorView b;
-  TensorView c;
+  RowsView c;  // with an epilogue dense
   Transpose transpose_a = Transpose::no;
   Transpose transpose_b = Transpose::no;
   Write write = Write::overwrite;
@@ -59,7 +59,7 @@ struct MatmulArgs {
 struct NormForwardArgs {
   TensorView y_NM;
   TensorView statistics;
-  TensorView x_NM;
+  RowsView x_NM;  // with a residual dense
   TensorView weight_M;
   TensorView bias_M = {};       // optional
   TensorView residual_NM = {};  // optional
@@ -67,13 +67,14 @@ struct NormForwardArgs {
   double eps = 1e-5;
 };
 
-// dx (+)= gradient by x; dweight, dbias (+)= gradients by the parameters, f32, where those are asked for.
+// dx (+)= gradient by x; dweight, dbias (+)= gradients by the parameters, f32, where those are asked for. dx may be dy
+// itself, which it overwrites then.
 struct NormBackwardArgs {
-  TensorView dx_NM;
+  RowsView dx_NM;
   TensorView dweight_M = {};  // optional
   TensorView dbias_M = {};    // optional, with dweight only
-  TensorView dy_NM;
-  TensorView x_NM;
+  RowsView dy_NM;
+  RowsView x_NM;
   TensorView statistics;
   TensorView weight_M;
   spec::NormKind kind = spec::NormKind::rmsnorm;
@@ -88,7 +89,7 @@ struct NormBackwardArgs {
 // In place on x[N, heads*D]; row r is at position r % T (- first[r]). forward rotates by the angle, backward by its
 // negative.
 struct RopeArgs {
-  TensorView x;
+  RowsView x;
   TensorView cos_sin_TD;    // f32 [T, D]: D/2 cosines, then D/2 sines
   TensorView first_N = {};  // optional
   std::int64_t head_dim = 0;
@@ -120,9 +121,9 @@ struct AttentionForwardArgs {
   TensorView context;            // [N, H*D]
   TensorView logsumexp_BHT;      // f32
   TensorView weights_BHTT = {};  // dot_product only
-  TensorView query;              // [N, H*D]
-  TensorView key;                // [N, K*D]
-  TensorView value;              // [N, K*D]
+  RowsView query;                // [N, H*D]
+  RowsView key;                  // [N, K*D]
+  RowsView value;                // [N, K*D]
   TensorView bias_HT = {};       // f32, optional
   TensorView first_N = {};       // optional
   AttentionDims dims;
@@ -133,14 +134,14 @@ struct AttentionForwardArgs {
 // probabilities again from logsumexp, and the bias. dbias[b, h, d] is the sum over all queries i of the gradients by
 // the scores of i and i - d.
 struct AttentionBackwardArgs {
-  TensorView dquery;          // [N, H*D]
-  TensorView dkey;            // [N, K*D]
-  TensorView dvalue;          // [N, K*D]
+  RowsView dquery;            // [N, H*D]
+  RowsView dkey;              // [N, K*D]
+  RowsView dvalue;            // [N, K*D]
   TensorView dbias_BHT = {};  // f32, where a bias was added
   TensorView dcontext;
-  TensorView query;
-  TensorView key;
-  TensorView value;
+  RowsView query;
+  RowsView key;
+  RowsView value;
   TensorView context;
   TensorView logsumexp_BHT;
   TensorView bias_HT = {};        // flash only, where a bias was added
@@ -169,15 +170,15 @@ struct RelativeBiasBackwardArgs {
 // Gated kinds: product = act(gate) * up. Un-gated: product = act(up), gate absent.
 struct ActivationForwardArgs {
   TensorView product_NF;
-  TensorView gate_NF = {};
-  TensorView up_NF;
+  RowsView gate_NF = {};
+  RowsView up_NF;
   spec::Activation kind = spec::Activation::swiglu;
 };
 
 // In place: gate and up hold the forward's inputs and receive their gradients.
 struct ActivationBackwardArgs {
-  TensorView gate_NF = {};
-  TensorView up_NF;
+  RowsView gate_NF = {};
+  RowsView up_NF;
   TensorView dproduct_NF;
   spec::Activation kind = spec::Activation::swiglu;
 };
@@ -323,7 +324,7 @@ class Ops {
 
   void matmul(const MatmulArgs& args);
   // dbias[O] (+)= column sums of dy[N, O]; f32.
-  void bias_backward(TensorView dbias, TensorView dy, Write write);
+  void bias_backward(TensorView dbias, RowsView dy, Write write);
   void norm_forward(const NormForwardArgs& args);
   // y (and x, with a residual) from given statistics: the same bits as norm_forward's.
   void norm_apply(const NormForwardArgs& args);

@@ -141,7 +141,7 @@ TEST(Faults, OnlyAWorkClockIsAClockOfTheRunsOwn) {
     float a[4] = {1, 2, 3, 4};
     float c[4] = {};
     const TensorView view{a, DType::f32, Shape{2, 2}};
-    ops->matmul({.a = view, .b = view, .c = {c, DType::f32, Shape{2, 2}}});
+    ops->matmul({.a = view, .b = view, .c = TensorView{c, DType::f32, Shape{2, 2}}});
     return of.clock()->now() - before;
   };
   EXPECT_EQ(step(*faults) - step(*bare), 7'000);

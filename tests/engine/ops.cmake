@@ -6,6 +6,7 @@ perfbench_test_objects(engine_row_test_objects
   DEPENDS perfbench_ops)
 perfbench_test_objects(engine_product_test_objects
   SOURCES ops_attention_test.cpp ops_determinism_test.cpp ops_expert_product_test.cpp ops_matmul_test.cpp
+    ops_rows_apart_test.cpp
   DEPENDS perfbench_ops)
 set(ops_tests $<TARGET_OBJECTS:engine_row_test_objects> $<TARGET_OBJECTS:engine_product_test_objects>)
 perfbench_test(engine_ops_tests

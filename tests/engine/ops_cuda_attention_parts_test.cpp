@@ -92,8 +92,12 @@ class HostAttention final : public AttentionProvider {
   }
 
  private:
-  static Heads queries(void* data, const AttentionLayout& layout) { return {data, DType::bf16, queries_of(layout)}; }
-  static Heads keys(void* data, const AttentionLayout& layout) { return {data, DType::bf16, keys_of(layout)}; }
+  static Heads queries(void* data, const AttentionLayout& layout, std::int64_t stride) {
+    return {data, DType::bf16, queries_of(layout, stride)};
+  }
+  static Heads keys(void* data, const AttentionLayout& layout, std::int64_t stride) {
+    return {data, DType::bf16, keys_of(layout, stride)};
+  }
   static Heads rows(void* data, const AttentionLayout& layout) { return {data, DType::f32, statistics_of(layout)}; }
 
   static double score(const AttentionDims& d, const Heads& query, const Heads& key, std::int64_t b, std::int64_t h,
@@ -107,7 +111,8 @@ class HostAttention final : public AttentionProvider {
 
   static void forward(const AttentionLayout& layout, const AttentionAddresses& at, std::int64_t b, std::int64_t h) {
     const AttentionDims& d = layout.dims;
-    const Heads query = queries(at.query, layout), key = keys(at.key, layout), value = keys(at.value, layout);
+    const Heads query = queries(at.query, layout, layout.strides.query), key = keys(at.key, layout, layout.strides.key),
+                value = keys(at.value, layout, layout.strides.value);
     for (std::int64_t i = 0; i < d.seq_len; ++i) {
       double sum = 0;
       Values context(static_cast<std::size_t>(d.head_dim));
@@ -120,7 +125,8 @@ class HostAttention final : public AttentionProvider {
       }
       rows(at.logsumexp, layout).set(b, h, i, 0, std::log(sum));
       for (std::size_t e = 0; e < context.size(); ++e) {
-        queries(at.context, layout).set(b, h, i, static_cast<std::int64_t>(e), context[e] / sum);
+        queries(at.context, layout, layout.strides.context)
+            .set(b, h, i, static_cast<std::int64_t>(e), context[e] / sum);
       }
     }
   }
@@ -128,8 +134,10 @@ class HostAttention final : public AttentionProvider {
   // Of a key/value head and its query heads.
   static void backward(const AttentionLayout& layout, const AttentionAddresses& at, std::int64_t b, std::int64_t kv) {
     const AttentionDims& d = layout.dims;
-    const Heads query = queries(at.query, layout), key = keys(at.key, layout), value = keys(at.value, layout);
-    const Heads context = queries(at.context, layout), dcontext = queries(at.dcontext, layout);
+    const Heads query = queries(at.query, layout, layout.strides.query), key = keys(at.key, layout, layout.strides.key),
+                value = keys(at.value, layout, layout.strides.value);
+    const Heads context = queries(at.context, layout, layout.strides.context),
+                dcontext = queries(at.dcontext, layout, layout.strides.context);
     const std::int64_t group = d.n_heads / d.n_kv_heads;
     const double scale = static_cast<double>(d.score_factor);
     Values dkey(static_cast<std::size_t>(d.seq_len * d.head_dim)), dvalue(dkey.size());
@@ -151,14 +159,15 @@ class HostAttention final : public AttentionProvider {
           }
         }
         for (std::int64_t e = 0; e < d.head_dim; ++e) {
-          queries(at.dquery, layout).set(b, h, i, e, dquery[static_cast<std::size_t>(e)]);
+          queries(at.dquery, layout, layout.strides.dquery).set(b, h, i, e, dquery[static_cast<std::size_t>(e)]);
         }
       }
     }
     for (std::int64_t j = 0; j < d.seq_len; ++j) {
       for (std::int64_t e = 0; e < d.head_dim; ++e) {
-        keys(at.dkey, layout).set(b, kv, j, e, dkey[static_cast<std::size_t>(j * d.head_dim + e)]);
-        keys(at.dvalue, layout).set(b, kv, j, e, dvalue[static_cast<std::size_t>(j * d.head_dim + e)]);
+        keys(at.dkey, layout, layout.strides.dkey).set(b, kv, j, e, dkey[static_cast<std::size_t>(j * d.head_dim + e)]);
+        keys(at.dvalue, layout, layout.strides.dvalue)
+            .set(b, kv, j, e, dvalue[static_cast<std::size_t>(j * d.head_dim + e)]);
       }
     }
   }
@@ -229,8 +238,8 @@ TEST_F(AttentionInParts, HasTheBitsOfAllAtOnce) {
     char scratch[64];
     const auto forward = whole.forward(AttentionKind::flash);
     const auto backward = whole.backward(AttentionKind::flash);
-    library.compute(Direction::forward, layout_of(dims, all), addresses_of(forward, all), scratch);
-    library.compute(Direction::backward, layout_of(dims, all), addresses_of(backward, all), scratch);
+    library.compute(Direction::forward, layout_of(forward, all), addresses_of(forward, all), scratch);
+    library.compute(Direction::backward, layout_of(backward, all), addresses_of(backward, all), scratch);
     EXPECT_EQ(parts.dquery.bytes(), whole.dquery.bytes());
     EXPECT_EQ(parts.dkey.bytes(), whole.dkey.bytes());
     EXPECT_EQ(parts.dvalue.bytes(), whole.dvalue.bytes());

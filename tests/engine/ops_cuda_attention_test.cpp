@@ -44,7 +44,7 @@ TEST_F(CudaAttention, DotProductMayComputeItsScoresInParts) {
     const AttentionProblem parts(DType::bf16, dims, ScoreBias::by_distance);
     const auto ops = make_ops(AttentionChoice::own);
     MatmulProvider matmul(*device_, F32Products::exact);
-    DotProductTools tools{matmul, [&](TensorView out, TensorView in) { ops->copy(out, in); }, device_->compute(),
+    DotProductTools tools{matmul, [&](RowsView out, TensorView in) { ops->copy(out.dense(), in); }, device_->compute(),
                           workspace().data};
     dot_product_forward(whole.forward(AttentionKind::dot_product), tools);
     dot_product_backward(whole.backward(AttentionKind::dot_product), tools);

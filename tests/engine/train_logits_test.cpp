@@ -44,10 +44,10 @@ class NotingHead : public cpu::CpuOps {
  protected:
   void do_matmul(const MatmulArgs& args) override {
     const bool of_head = args.part == FlopPart::unembedding;
-    if (of_head && args.transpose_b == Transpose::yes) operands_ = {values_of(args.a), values_of(args.b)};
+    if (of_head && args.transpose_b == Transpose::yes) operands_ = {values_of(args.a.dense()), values_of(args.b)};
     const std::size_t which = args.transpose_a == Transpose::yes ? 0 : 1;
     const bool backward = of_head && args.transpose_b == Transpose::no;
-    if (backward && noted_.read_by_products[which].empty()) noted_.read_by_products[which] = values_of(args.a);
+    if (backward && noted_.read_by_products[which].empty()) noted_.read_by_products[which] = values_of(args.a.dense());
     CpuOps::do_matmul(args);
   }
   void do_cross_entropy(const CrossEntropyArgs& args) override {

@@ -111,31 +111,41 @@ void with_kind(spec::Activation kind, F&& f) {
   }
 }
 
-template <class T>
-T* at_or_null(const TensorView& t, std::int64_t i) {
-  return t.defined() ? t.as<T>() + i : nullptr;
+// Calls f(first element of product, gate, up; elements) for pieces in which all operands are dense: whole ranges, or
+// rows of gate and up that lie apart. gate is nullptr where there is none.
+template <class T, class F>
+void for_dense_pieces(const TensorView& product, const RowsView& gate, const RowsView& up, F&& f) {
+  if (up.is_dense() && gate.is_dense()) {
+    for_ranges(up.elements(), [&](std::int64_t begin, std::int64_t end) {
+      f(product.as<T>() + begin, gate.defined() ? gate.as<T>() + begin : nullptr, up.as<T>() + begin, end - begin);
+    });
+    return;
+  }
+  const std::int64_t width = up.shape[1];
+  for_ranges(
+      up.shape[0],
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          f(product.as<T>() + r * width, gate.defined() ? row_of<T>(gate, r) : nullptr, row_of<T>(up, r), width);
+        }
+      },
+      width);
 }
 
 }  // namespace
 
 void CpuOps::do_activation_forward(const ActivationForwardArgs& args) {
   with_element_type(args.up_NF.dtype, [&]<class T>() {
-    with_kind(args.kind, [&]<class Kind>() {
-      for_ranges(args.up_NF.elements(), [&](std::int64_t begin, std::int64_t end) {
-        forward<Kind, T>(args.product_NF.as<T>() + begin, at_or_null<T>(args.gate_NF, begin),
-                         args.up_NF.as<T>() + begin, end - begin);
-      });
-    });
+    with_kind(args.kind,
+              [&]<class Kind>() { for_dense_pieces<T>(args.product_NF, args.gate_NF, args.up_NF, forward<Kind, T>); });
   });
 }
 
 void CpuOps::do_activation_backward(const ActivationBackwardArgs& args) {
   with_element_type(args.up_NF.dtype, [&]<class T>() {
     with_kind(args.kind, [&]<class Kind>() {
-      for_ranges(args.up_NF.elements(), [&](std::int64_t begin, std::int64_t end) {
-        backward<Kind, T>(at_or_null<T>(args.gate_NF, begin), args.up_NF.as<T>() + begin,
-                          args.dproduct_NF.as<const T>() + begin, end - begin);
-      });
+      for_dense_pieces<T>(args.dproduct_NF, args.gate_NF, args.up_NF,
+                          [](const T* d, T* gate, T* up, std::int64_t n) { backward<Kind, T>(gate, up, d, n); });
     });
   });
 }

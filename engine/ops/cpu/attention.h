@@ -19,7 +19,7 @@ void flash_backward(const AttentionBackwardArgs& args, Scratch& scratch);
 void dot_product_forward(const AttentionForwardArgs& args, Scratch& scratch);
 void dot_product_backward(const AttentionBackwardArgs& args, Scratch& scratch);
 
-// A head's columns within [N, heads*D], the rows of one sequence.
+// A head's columns within [N, heads*D], the rows of one sequence. Rows may lie further apart than they are wide.
 template <class T>
 struct HeadRows {
   T* data = nullptr;  // row 0
@@ -29,9 +29,8 @@ struct HeadRows {
 };
 
 template <class T>
-HeadRows<T> head_rows(const TensorView& x, const AttentionDims& dims, std::int64_t batch, std::int64_t head) {
-  const std::int64_t stride = x.shape[1];
-  return {x.as<T>() + batch * dims.seq_len * stride + head * dims.head_dim, stride};
+HeadRows<T> head_rows(const RowsView& x, const AttentionDims& dims, std::int64_t batch, std::int64_t head) {
+  return {x.as<T>() + batch * dims.seq_len * x.stride + head * dims.head_dim, x.stride};
 }
 
 // Widths of packed tiles: head_dim padded to whole registers.

@@ -60,11 +60,11 @@ void for_key_tiles(std::int64_t first_key, std::int64_t row, std::int64_t rows, 
 // queries.
 struct ScorePass {
   const AttentionDims& dims;
-  TensorView queries;  // [N, H*D], times query_factor
+  RowsView queries;  // [N, H*D], times query_factor
   float query_factor = 1.0F;
-  TensorView keys;    // [N, K*D]
-  TensorView values;  // [N, K*D]
-  TensorView sums;    // [N, H*D], times sum_factor
+  RowsView keys;    // [N, K*D]
+  RowsView values;  // [N, K*D]
+  RowsView sums;    // [N, H*D], times sum_factor
   float sum_factor = 1.0F;
   TensorView first_N = {};  // optional
 };
@@ -245,7 +245,7 @@ class KeyGradient {
 
  private:
   void add_queries(const ScoreTile& tile, std::int64_t present, std::int64_t batch, std::int64_t head) {
-    const auto pack = [&](const TensorView& x, float factor, float* to) {
+    const auto pack = [&](const RowsView& x, float factor, float* to) {
       auto rows = head_rows<const T>(x, dims_, batch, head);
       rows.data = rows.row(tile.row);
       pack_rows<T>(rows, {tile.rows, dims_.head_dim, width_}, factor, to);

@@ -27,12 +27,13 @@ void to_floats(float* out, const T* in, std::int64_t n) {
       [&](std::int64_t i, std::int64_t part) { store_part(out + i, load_part(in + i, part), part); });
 }
 
-void add_bias(float* c, std::int64_t rows, std::int64_t columns, const float* bias) {
+void add_bias(const RowsView& c, const float* bias) {
+  const std::int64_t columns = c.shape[1];
   for_ranges(
-      rows,
+      c.shape[0],
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-          float* const row = c + r * columns;
+          float* const row = row_of<float>(c, r);
           for_vectors(
               columns, [&](std::int64_t i) { store(row + i, load(row + i) + load(bias + i)); },
               [&](std::int64_t i, std::int64_t n) {
@@ -48,6 +49,7 @@ struct Panel {
   const Bf16* from;
   std::int64_t rows;     // of the stored matrix
   std::int64_t columns;  // of the stored matrix
+  std::int64_t stride;   // of its rows
   Transpose transpose;   // yes: the product's outer index runs along the stored columns
   std::int64_t first;
   std::int64_t count;
@@ -58,11 +60,11 @@ std::int64_t convert_panel(const Panel& p, float* to) {
   const bool along_columns = p.transpose == Transpose::yes;
   const std::int64_t rows = along_columns ? p.rows : p.count;
   const std::int64_t width = along_columns ? p.count : p.columns;
-  const Bf16* const from = p.from + (along_columns ? p.first : p.first * p.columns);
+  const Bf16* const from = p.from + (along_columns ? p.first : p.first * p.stride);
   for_ranges(
       rows,
       [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) to_floats(to + r * width, from + r * p.columns, width);
+        for (std::int64_t r = begin; r < end; ++r) to_floats(to + r * width, from + r * p.stride, width);
       },
       width);
   return width;
@@ -110,19 +112,20 @@ void matmul_bf16(const MatmulArgs& args, const float* bias, const workspace::cpu
   const std::int64_t m_all = product.m;
   const std::int64_t n_all = product.n;
   const auto other = [](Transpose t) { return t == Transpose::yes ? Transpose::no : Transpose::yes; };
+  const auto panel = [](const RowsView& of, Transpose transpose, std::int64_t first, std::int64_t count) {
+    return Panel{of.as<const Bf16>(), of.shape[0], of.shape[1], of.stride, transpose, first, count};
+  };
   for (std::int64_t j = 0; j < n_all; j += panel_n) {
     product.n = std::min(panel_n, n_all - j);
     product.b = panels.b;
-    product.b_stride = convert_panel(
-        {args.b.as<const Bf16>(), args.b.shape[0], args.b.shape[1], other(args.transpose_b), j, product.n}, panels.b);
+    product.b_stride = convert_panel(panel(args.b, other(args.transpose_b), j, product.n), panels.b);
     for (std::int64_t i = 0; i < m_all; i += panel_m) {
       product.m = std::min(panel_m, m_all - i);
       product.a = panels.a;
-      product.a_stride = convert_panel(
-          {args.a.as<const Bf16>(), args.a.shape[0], args.a.shape[1], args.transpose_a, i, product.m}, panels.a);
+      product.a_stride = convert_panel(panel(args.a, args.transpose_a, i, product.m), panels.a);
       if (args.c.dtype == DType::f32) {
-        product.c = args.c.as<float>() + i * n_all + j;
-        product.c_stride = n_all;
+        product.c = row_of<float>(args.c, i) + j;
+        product.c_stride = args.c.stride;
         matmul_provider().sgemm(product);
         continue;
       }
@@ -130,7 +133,7 @@ void matmul_bf16(const MatmulArgs& args, const float* bias, const workspace::cpu
       product.c_stride = product.n;
       product.write = Write::overwrite;
       matmul_provider().sgemm(product);
-      round_panel(panels.c, {args.c.as<Bf16>() + i * n_all + j, n_all, product.m, product.n,
+      round_panel(panels.c, {row_of<Bf16>(args.c, i) + j, args.c.stride, product.m, product.n,
                              bias == nullptr ? nullptr : bias + j, args.write});
     }
   }
@@ -139,11 +142,11 @@ void matmul_bf16(const MatmulArgs& args, const float* bias, const workspace::cpu
 void matmul_f32(const MatmulArgs& args) {
   SgemmArgs product = product_shape(args);
   product.a = args.a.as<const float>();
-  product.a_stride = args.a.shape[1];
+  product.a_stride = args.a.stride;
   product.b = args.b.as<const float>();
   product.b_stride = args.b.shape[1];
   product.c = args.c.as<float>();
-  product.c_stride = product.n;
+  product.c_stride = args.c.stride;
   matmul_provider().sgemm(product);
 }
 
@@ -161,7 +164,7 @@ void CpuOps::multiply(const MatmulArgs& args) {
   }
   // A bf16 result has its bias already, added before its only rounding.
   if (bias != nullptr && args.c.dtype == DType::f32) {
-    add_bias(args.c.as<float>(), args.c.shape[0], args.c.shape[1], bias);
+    add_bias(args.c, bias);
   }
 }
 
@@ -174,11 +177,11 @@ void CpuOps::do_matmul(const MatmulArgs& args) {
       product.c = args.preactivation;
       multiply(product);
       return do_activation_forward(
-          {.product_NF = args.c, .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
+          {.product_NF = args.c.dense(), .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
     }
     case Epilogue::gelu_tanh_gradient:
       multiply(args);
-      return multiply_by_gelu_slope(args.c, args.preactivation);
+      return multiply_by_gelu_slope(args.c.dense(), args.preactivation);
   }
 }
 

@@ -66,21 +66,21 @@ void forward(const NormForwardArgs& args, Statistics statistics, const workspace
   float* const saved = args.statistics.as<float>();
   const bool has_mean = args.kind == spec::NormKind::layernorm;
   with_element_type(args.x_NM.dtype, [&]<class T>() {
-    T* const x = args.x_NM.as<T>();
     T* const y = args.y_NM.as<T>();
     const T* const residual = args.residual_NM.as<const T>();
     for_ranges(
         rows,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
-            if (residual != nullptr) add_row(x + r * width, residual + r * width, width);
+            T* const x = row_of<T>(args.x_NM, r);
+            if (residual != nullptr) add_row(x, residual + r * width, width);
             float* const rstd = saved + (has_mean ? rows + r : r);
             if (statistics == Statistics::compute) {
-              const auto row = statistics_of<T>(x + r * width, width, args.kind, args.eps);
+              const auto row = statistics_of<T>(x, width, args.kind, args.eps);
               if (has_mean) saved[r] = row.mean;
               *rstd = row.rstd;
             }
-            normalise_row<T>(y + r * width, x + r * width, weight, bias, width, has_mean ? saved[r] : 0.0F, *rstd);
+            normalise_row<T>(y + r * width, x, weight, bias, width, has_mean ? saved[r] : 0.0F, *rstd);
           }
         },
         width);
@@ -89,6 +89,7 @@ void forward(const NormForwardArgs& args, Statistics statistics, const workspace
 
 // One row's part of the backward pass. With h = (x - mean) * rstd and g = dy * weight:
 // dx = rstd * (g - mean(g) - h * mean(g h)), without mean(g) for rmsnorm; dweight = sum dy h; dbias = sum dy.
+// Each vector of dx is written after dy's last use of it, which may be the same memory.
 template <class T>
 struct BackwardRow {
   T* dx;
@@ -177,9 +178,9 @@ void CpuOps::do_norm_backward(const NormBackwardArgs& args) {
             float* const dbias = dweight + padded;
             if (has_weight) std::fill(dweight, dbias + padded, 0.0F);
             for (std::int64_t r = block * kBlockRows; r < std::min(rows, (block + 1) * kBlockRows); ++r) {
-              BackwardRow<T>{.dx = args.dx_NM.as<T>() + r * width,
-                             .dy = args.dy_NM.as<const T>() + r * width,
-                             .x = args.x_NM.as<const T>() + r * width,
+              BackwardRow<T>{.dx = row_of<T>(args.dx_NM, r),
+                             .dy = row_of<const T>(args.dy_NM, r),
+                             .x = row_of<const T>(args.x_NM, r),
                              .weight = weight,
                              .dweight = has_weight ? dweight : nullptr,
                              .dbias = has_bias ? dbias : nullptr,

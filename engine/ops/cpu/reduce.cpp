@@ -92,7 +92,7 @@ void CpuOps::do_read_f64(std::span<double> to, TensorView values) {
   std::copy_n(values.as<const double>(), to.size(), to.begin());
 }
 
-void CpuOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
+void CpuOps::do_bias_backward(TensorView dbias, RowsView dy, Write write) {
   const std::int64_t rows = dy.shape[0];
   const std::int64_t columns = dy.shape[1];
   const std::int64_t strips = (columns + kStripColumns - 1) / kStripColumns;
@@ -102,7 +102,7 @@ void CpuOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t s = begin; s < end; ++s) {
             const std::int64_t first = s * kStripColumns;
-            sum_strip(dbias.as<float>() + first, dy.as<const T>() + first, rows, columns,
+            sum_strip(dbias.as<float>() + first, dy.as<const T>() + first, rows, dy.stride,
                       std::min(kStripColumns, columns - first), write);
           }
         },

@@ -49,7 +49,7 @@ void CpuOps::do_rope(const RopeArgs& args) {
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
             const float* const cosines = args.cos_sin_TD.as<const float>() + documents.position(r) * head_dim;
-            T* const row = args.x.as<T>() + r * width;
+            T* const row = row_of<T>(args.x, r);
             for (std::int64_t h = 0; h < width; h += head_dim) {
               if (args.layout == spec::RopeLayout::half) {
                 rotate_half(row + h, cosines, cosines + half, half, sign);

@@ -56,7 +56,9 @@ class CudaOps final : public Ops {
   void do_read_f64(std::span<double> to, TensorView values) override;
 
   // c[m, n] += bias[n]; c f32, bias f32 or bf16.
-  void add_bias(TensorView c, TensorView bias_n);
+  void add_bias(RowsView c, TensorView bias_n);
+  // Of f32, to the type of `out`.
+  void round_rows(RowsView out, TensorView in);
   // d *= gelu'(preactivation), in its tanh form.
   void multiply_by_gelu_slope(TensorView d, TensorView preactivation);
 

@@ -30,12 +30,12 @@ struct Part {
 // A pass over the scores: products of queries and keys, made into what is kept of them, and the sums of the values with
 // that. Forward these are the probabilities and the context, backward the gradients of scores and queries.
 struct ScorePass {
-  TensorView queries;  // [N, H*D]
-  TensorView keys;     // [N, K*D]
+  RowsView queries;  // [N, H*D]
+  RowsView keys;     // [N, K*D]
   float score_factor = 1.0F;
-  TensorView kept;    // [B, H, T, T]
-  TensorView values;  // [N, K*D]
-  TensorView sums;    // [N, H*D], times sum_factor
+  TensorView kept;  // [B, H, T, T]
+  RowsView values;  // [N, K*D]
+  RowsView sums;    // [N, H*D], times sum_factor
   float sum_factor = 1.0F;
 };
 
@@ -77,15 +77,13 @@ class Attention {
   }
 
   // Query heads of a strand in x[N, H*D].
-  Matrix queries(const TensorView& x, const Strand& s, const Part& part) const {
-    const std::int64_t width = d_.n_heads * d_.head_dim;
-    return at(x, (s.sequence * d_.seq_len + part.row) * width + (part.head * group_ + s.g) * d_.head_dim, width,
+  Matrix queries(const RowsView& x, const Strand& s, const Part& part) const {
+    return at(x, (s.sequence * d_.seq_len + part.row) * x.stride + (part.head * group_ + s.g) * d_.head_dim, x.stride,
               group_ * d_.head_dim);
   }
   // Key/value heads in x[N, K*D].
-  Matrix keys(const TensorView& x, const Strand& s, const Part& part) const {
-    const std::int64_t width = d_.n_kv_heads * d_.head_dim;
-    return at(x, s.sequence * d_.seq_len * width + part.head * d_.head_dim, width, d_.head_dim);
+  Matrix keys(const RowsView& x, const Strand& s, const Part& part) const {
+    return at(x, s.sequence * d_.seq_len * x.stride + part.head * d_.head_dim, x.stride, d_.head_dim);
   }
   // Rows of x[B, H, T, T].
   Matrix kept_scores(const TensorView& x, const Strand& s, const Part& part) const {
@@ -138,30 +136,32 @@ class Attention {
   }
 
   // out[T keys of the sequence, K*D] = factor * sum over the group of scores^T x.
-  void key_gradient(std::int64_t sequence, const TensorView& out, const TensorView& scores, const TensorView& x,
+  void key_gradient(std::int64_t sequence, const RowsView& out, const TensorView& scores, const RowsView& x,
                     float factor) const {
     // Rounded once, after the sum over the group.
     const bool apart = group_ > 1 && dtype_ != DType::f32;
     const Shape rows{d_.seq_len, d_.n_kv_heads * d_.head_dim};
-    const TensorView target = out.slice(sequence * rows.elements(), rows);
-    const TensorView sum = apart ? TensorView{tools_.scratch, DType::f32, rows} : target;
+    const Matrix begin = at(out, sequence * d_.seq_len * out.stride, out.stride, 0);
+    const RowsView target(begin.data, out.dtype, rows, out.stride, 1);
+    const TensorView in_f32{tools_.scratch, DType::f32, rows};
+    const RowsView sum = apart ? in_f32 : target;
     for_strands(sequence, [&](const Strand& s) {
       multiply({.m = d_.seq_len,
                 .n = d_.head_dim,
                 .k = d_.seq_len,
                 .a = kept_scores(scores, s, whole()),
                 .b = queries(x, s, whole()),
-                .c = at(sum, 0, rows[1], d_.head_dim),
+                .c = at(sum, 0, sum.stride, d_.head_dim),
                 .transpose_a = Transpose::yes,
                 .write = s.g == 0 ? Write::overwrite : Write::accumulate,
                 .factor = factor},
                whole());
     });
-    if (apart) tools_.round(target, sum);
+    if (apart) tools_.round(target, in_f32);
   }
 
  private:
-  static Matrix at(const TensorView& x, std::int64_t first, std::int64_t row_stride, std::int64_t batch_stride) {
+  static Matrix at(const RowsView& x, std::int64_t first, std::int64_t row_stride, std::int64_t batch_stride) {
     return {static_cast<char*>(x.data) + first * size_bytes(x.dtype), x.dtype, row_stride, batch_stride};
   }
 

@@ -14,7 +14,7 @@ namespace perfbench::engine::cuda {
 // type; as a part of this operation and not one more, which traces would hold against the dry walk.
 struct DotProductTools {
   MatmulProvider& matmul;
-  std::function<void(TensorView out, TensorView in)> round;
+  std::function<void(RowsView out, TensorView in)> round;
   cudaStream_t stream = nullptr;
   void* scratch = nullptr;
   // f32 scores held at once when the probabilities are kept in bf16. A constant, so that the shapes of the products,

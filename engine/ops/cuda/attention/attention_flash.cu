@@ -38,10 +38,10 @@ struct ForwardShape {
 
 struct ForwardOperands {
   FlashProblem problem;
-  const void* query;
-  const void* key;
-  const void* value;
-  void* context;
+  HeadsOperand query;
+  HeadsOperand key;
+  HeadsOperand value;
+  HeadsOperand context;
   float* logsumexp;
   const float* bias;            // [H, T]
   const std::int32_t* first_N;  // where documents begin, or none
@@ -128,8 +128,8 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
   const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
-  const auto keys = head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head);
-  const auto values = head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head);
+  const auto keys = head_rows<const T>(operands.key, d, batch, kv_head);
+  const auto values = head_rows<const T>(operands.value, d, batch, kv_head);
   const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
 
   // The warp's own rows of each.
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   RunningSoftmax state;
   Accumulator context[kWidth / kTile];
   clear_tiles<Units>(context);
-  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
-      query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
+  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(query, problem,
+                                                             head_rows<const T>(operands.query, d, batch, head), row);
   load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem, keys, begin);
   for (std::int64_t first = begin; first < end; first += Shape::kKeys) {
     wait_for_copies();
@@ -189,8 +189,8 @@ __global__ void __launch_bounds__((ForwardShape<Units, kWidth>::kThreads)) forwa
   }
   __syncwarp();
   rescale_rows<Units>(context, factors, places);
-  write_rows<Units>(head_rows(static_cast<T*>(operands.context), d, d.n_heads, batch, head), problem,
-                    row + warp * kTile, 0, context, 1.0F, places);
+  write_rows<Units>(head_rows<T>(operands.context, d, batch, head), problem, row + warp * kTile, 0, context, 1.0F,
+                    places);
 }
 
 }  // namespace
@@ -199,10 +199,10 @@ void flash_forward(const AttentionForwardArgs& args, cudaStream_t stream) {
   const auto& d = args.dims;
   const ForwardOperands operands{
       .problem = flash_problem(d, {args.query, args.key, args.value}),
-      .query = args.query.data,
-      .key = args.key.data,
-      .value = args.value.data,
-      .context = args.context.data,
+      .query = heads_operand(args.query),
+      .key = heads_operand(args.key),
+      .value = heads_operand(args.value),
+      .context = heads_operand(args.context),
       .logsumexp = args.logsumexp_BHT.as<float>(),
       .bias = args.bias_HT.as<const float>(),
       .first_N = args.first_N.as<const std::int32_t>(),

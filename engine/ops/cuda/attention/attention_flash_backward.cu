@@ -15,16 +15,16 @@ namespace {
 
 struct BackwardOperands {
   FlashProblem problem;
-  const void* query;
-  const void* key;
-  const void* value;
-  const void* context;
-  const void* dcontext;
+  HeadsOperand query;
+  HeadsOperand key;
+  HeadsOperand value;
+  HeadsOperand context;
+  HeadsOperand dcontext;
   const float* logsumexp;
   float* delta;
-  void* dquery;
-  void* dkey;
-  void* dvalue;
+  HeadsOperand dquery;
+  HeadsOperand dkey;
+  HeadsOperand dvalue;
   const float* bias;            // [H, T], or none
   float* distance_sums;         // [B, H, tiles of queries, T], with a bias
   const std::int32_t* first_N;  // where documents begin, or none
@@ -66,10 +66,8 @@ __global__ void __launch_bounds__(kWarp) delta_kernel(BackwardOperands operands)
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kTile;
   const std::int64_t head = blockIdx.x;
   const std::int64_t batch = blockIdx.z;
-  load_tile<Units, kTile, kWidth, kWarp>(
-      dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
-  load_tile<Units, kTile, kWidth, kWarp>(
-      context, problem, head_rows(static_cast<const T*>(operands.context), d, d.n_heads, batch, head), row);
+  load_tile<Units, kTile, kWidth, kWarp>(dcontext, problem, head_rows<const T>(operands.dcontext, d, batch, head), row);
+  load_tile<Units, kTile, kWidth, kWarp>(context, problem, head_rows<const T>(operands.context, d, batch, head), row);
   const Places places = Units::find_places(reinterpret_cast<float*>(memory + Shape::kOffsets.places));
   wait_for_copies();
   __syncthreads();
@@ -235,12 +233,10 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   const std::int64_t kv_head = head / (d.n_heads / d.n_kv_heads);
   const std::int64_t end = min(row + Shape::kQueries, d.seq_len);  // of the keys
   const auto load_keys = [&](std::int64_t first, int turn) {
+    load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key_tiles + turn * Shape::kKeyTile, problem,
+                                                            head_rows<const T>(operands.key, d, batch, kv_head), first);
     load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
-        key_tiles + turn * Shape::kKeyTile, problem,
-        head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head), first);
-    load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
-        value_tiles + turn * Shape::kKeyTile, problem,
-        head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head), first);
+        value_tiles + turn * Shape::kKeyTile, problem, head_rows<const T>(operands.value, d, batch, kv_head), first);
   };
 
   const T* const my_query = query + warp * kTile * Shape::kRow;
@@ -254,10 +250,10 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
   Accumulator dquery[kWidth / kTile];
   clear_tiles<Units>(dquery);
 
+  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(query, problem,
+                                                             head_rows<const T>(operands.query, d, batch, head), row);
   load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
-      query, problem, head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
-  load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
-      dcontext, problem, head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
+      dcontext, problem, head_rows<const T>(operands.dcontext, d, batch, head), row);
   load_statistics<Shape::kQueries, Shape::kThreads>(statistics, operands, batch, head, row);
   const std::int64_t begin = first_key_tile(document_starts(operands.first_N, d, batch), row, Shape::kKeys);
   load_keys(begin, 0);
@@ -287,8 +283,7 @@ __global__ void __launch_bounds__((QueryShape<Units, kWidth>::kThreads)) dquery_
     }
     __syncwarp();
   }
-  write_rows<Units>(head_rows(static_cast<T*>(operands.dquery), d, d.n_heads, batch, head), problem, my_row, 0, dquery,
-                    d.score_factor, places);
+  write_rows<Units>(head_rows<T>(operands.dquery, d, batch, head), problem, my_row, 0, dquery, d.score_factor, places);
 }
 
 template <class Units, int kWidth>
@@ -390,12 +385,10 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   const auto load_queries = [&](std::int64_t step, int turn) {
     const std::int64_t head = walk.head(step);
     const std::int64_t row = walk.row(step);
+    load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(query_tiles + turn * Shape::kQueryTile, problem,
+                                                               head_rows<const T>(operands.query, d, batch, head), row);
     load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
-        query_tiles + turn * Shape::kQueryTile, problem,
-        head_rows(static_cast<const T*>(operands.query), d, d.n_heads, batch, head), row);
-    load_tile<Units, Shape::kQueries, kWidth, Shape::kThreads>(
-        dcontext_tiles + turn * Shape::kQueryTile, problem,
-        head_rows(static_cast<const T*>(operands.dcontext), d, d.n_heads, batch, head), row);
+        dcontext_tiles + turn * Shape::kQueryTile, problem, head_rows<const T>(operands.dcontext, d, batch, head), row);
     load_statistics<Shape::kQueries, Shape::kThreads>(statistics_tiles + turn * Shape::kQueries, operands, batch, head,
                                                       row);
   };
@@ -412,10 +405,10 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
   clear_tiles<Units>(dkey);
   clear_tiles<Units>(dvalue);
 
-  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
-      key, problem, head_rows(static_cast<const T*>(operands.key), d, d.n_kv_heads, batch, kv_head), first);
-  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(
-      value, problem, head_rows(static_cast<const T*>(operands.value), d, d.n_kv_heads, batch, kv_head), first);
+  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(key, problem,
+                                                          head_rows<const T>(operands.key, d, batch, kv_head), first);
+  load_tile<Units, Shape::kKeys, kWidth, Shape::kThreads>(value, problem,
+                                                          head_rows<const T>(operands.value, d, batch, kv_head), first);
   load_queries(0, 0);
   int turn = 0;
   for (std::int64_t step = 0; step < walk.steps; ++step, turn ^= 1) {
@@ -438,10 +431,9 @@ __global__ void __launch_bounds__((KeyShape<Units, kWidth>::kThreads)) dkey_dval
     add_value_tiles<Units, Shape::kQueries, Shape::kScoreRow, Shape::kRow>(dkey, dscores, query + slice);
     __syncwarp();
   }
-  write_rows<Units>(head_rows(static_cast<T*>(operands.dkey), d, d.n_kv_heads, batch, kv_head), problem, my_first,
-                    slice, dkey, d.score_factor, places);
-  write_rows<Units>(head_rows(static_cast<T*>(operands.dvalue), d, d.n_kv_heads, batch, kv_head), problem, my_first,
-                    slice, dvalue, 1.0F, places);
+  write_rows<Units>(head_rows<T>(operands.dkey, d, batch, kv_head), problem, my_first, slice, dkey, d.score_factor,
+                    places);
+  write_rows<Units>(head_rows<T>(operands.dvalue, d, batch, kv_head), problem, my_first, slice, dvalue, 1.0F, places);
 }
 
 template <class Units, int kWidth, bool kHasBias>
@@ -479,16 +471,16 @@ void flash_backward(const AttentionBackwardArgs& args, void* scratch, cudaStream
   float* const delta = static_cast<float*>(scratch);
   const BackwardOperands operands{
       .problem = flash_problem(d, {args.query, args.key, args.value, args.context, args.dcontext}),
-      .query = args.query.data,
-      .key = args.key.data,
-      .value = args.value.data,
-      .context = args.context.data,
-      .dcontext = args.dcontext.data,
+      .query = heads_operand(args.query),
+      .key = heads_operand(args.key),
+      .value = heads_operand(args.value),
+      .context = heads_operand(args.context),
+      .dcontext = heads_operand(args.dcontext),
       .logsumexp = args.logsumexp_BHT.as<const float>(),
       .delta = delta,
-      .dquery = args.dquery.data,
-      .dkey = args.dkey.data,
-      .dvalue = args.dvalue.data,
+      .dquery = heads_operand(args.dquery),
+      .dkey = heads_operand(args.dkey),
+      .dvalue = heads_operand(args.dvalue),
       .bias = args.bias_HT.as<const float>(),
       .distance_sums = delta + args.logsumexp_BHT.elements(),
       .first_N = args.first_N.as<const std::int32_t>(),

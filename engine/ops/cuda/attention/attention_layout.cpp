@@ -7,45 +7,67 @@ std::int64_t query_heads(const AttentionDims& whole, std::int64_t kv_heads) {
   return kv_heads * (whole.n_heads / whole.n_kv_heads);
 }
 
-HeadTensor in_rows(const AttentionDims& part, std::int64_t heads, std::int64_t heads_of_row) {
-  const std::int64_t row = heads_of_row * part.head_dim;
-  return {{part.batch, heads, part.seq_len, part.head_dim}, {part.seq_len * row, part.head_dim, row, 1}};
+HeadTensor in_rows(const AttentionDims& part, std::int64_t heads, std::int64_t stride) {
+  return {{part.batch, heads, part.seq_len, part.head_dim}, {part.seq_len * stride, part.head_dim, stride, 1}};
+}
+
+AttentionDims dims_of(const AttentionDims& whole, const AttentionPart& part) {
+  return {.batch = part.sequences,
+          .seq_len = whole.seq_len,
+          .n_heads = query_heads(whole, part.kv_heads),
+          .n_kv_heads = part.kv_heads,
+          .head_dim = whole.head_dim,
+          .score_factor = whole.score_factor};
 }
 
 // Where a part begins in tensors of the whole.
-struct FirstElements {
+class FirstElements {
+ public:
   FirstElements(const AttentionDims& d, const AttentionPart& part)
-      : query((part.first_sequence * d.seq_len * d.n_heads + query_heads(d, part.first_kv_head)) * d.head_dim),
-        key((part.first_sequence * d.seq_len * d.n_kv_heads + part.first_kv_head) * d.head_dim),
-        logsumexp((part.first_sequence * d.n_heads + query_heads(d, part.first_kv_head)) * d.seq_len) {}
-  std::int64_t query;
-  std::int64_t key;
-  std::int64_t logsumexp;
-};
+      : token_(part.first_sequence * d.seq_len),
+        kv_column_(part.first_kv_head * d.head_dim),
+        query_column_(query_heads(d, part.first_kv_head) * d.head_dim),
+        logsumexp_((part.first_sequence * d.n_heads + query_heads(d, part.first_kv_head)) * d.seq_len) {}
+  void* query(const RowsView& x) const { return at(x, token_ * x.stride + query_column_); }
+  void* key(const RowsView& x) const { return at(x, token_ * x.stride + kv_column_); }
+  void* logsumexp(const TensorView& x) const { return at(x, logsumexp_); }
 
-void* at(const TensorView& x, std::int64_t element) {
-  return x.as<char>() + element * size_bytes(x.dtype);
-}
+ private:
+  static void* at(const RowsView& x, std::int64_t element) { return x.as<char>() + element * size_bytes(x.dtype); }
+
+  std::int64_t token_;
+  std::int64_t kv_column_;
+  std::int64_t query_column_;
+  std::int64_t logsumexp_;
+};
 
 }  // namespace
 
-AttentionLayout layout_of(const AttentionDims& whole, const AttentionPart& part) {
-  return {.dims = {.batch = part.sequences,
-                   .seq_len = whole.seq_len,
-                   .n_heads = query_heads(whole, part.kv_heads),
-                   .n_kv_heads = part.kv_heads,
-                   .head_dim = whole.head_dim,
-                   .score_factor = whole.score_factor},
-          .n_heads = whole.n_heads,
-          .n_kv_heads = whole.n_kv_heads};
+AttentionLayout layout_of(const AttentionForwardArgs& args, const AttentionPart& part) {
+  return {dims_of(args.dims, part),
+          {.query = args.query.stride,
+           .key = args.key.stride,
+           .value = args.value.stride,
+           .context = RowsView(args.context).stride}};
 }
 
-HeadTensor queries_of(const AttentionLayout& layout) {
-  return in_rows(layout.dims, layout.dims.n_heads, layout.n_heads);
+AttentionLayout layout_of(const AttentionBackwardArgs& args, const AttentionPart& part) {
+  return {dims_of(args.dims, part),
+          {.query = args.query.stride,
+           .key = args.key.stride,
+           .value = args.value.stride,
+           .context = RowsView(args.context).stride,
+           .dquery = args.dquery.stride,
+           .dkey = args.dkey.stride,
+           .dvalue = args.dvalue.stride}};
 }
 
-HeadTensor keys_of(const AttentionLayout& layout) {
-  return in_rows(layout.dims, layout.dims.n_kv_heads, layout.n_kv_heads);
+HeadTensor queries_of(const AttentionLayout& layout, std::int64_t stride) {
+  return in_rows(layout.dims, layout.dims.n_heads, stride);
+}
+
+HeadTensor keys_of(const AttentionLayout& layout, std::int64_t stride) {
+  return in_rows(layout.dims, layout.dims.n_kv_heads, stride);
 }
 
 HeadTensor statistics_of(const AttentionLayout& layout) {
@@ -55,24 +77,24 @@ HeadTensor statistics_of(const AttentionLayout& layout) {
 
 AttentionAddresses addresses_of(const AttentionForwardArgs& args, const AttentionPart& part) {
   const FirstElements first(args.dims, part);
-  return {.query = at(args.query, first.query),
-          .key = at(args.key, first.key),
-          .value = at(args.value, first.key),
-          .context = at(args.context, first.query),
-          .logsumexp = at(args.logsumexp_BHT, first.logsumexp)};
+  return {.query = first.query(args.query),
+          .key = first.key(args.key),
+          .value = first.key(args.value),
+          .context = first.query(args.context),
+          .logsumexp = first.logsumexp(args.logsumexp_BHT)};
 }
 
 AttentionAddresses addresses_of(const AttentionBackwardArgs& args, const AttentionPart& part) {
   const FirstElements first(args.dims, part);
-  return {.query = at(args.query, first.query),
-          .key = at(args.key, first.key),
-          .value = at(args.value, first.key),
-          .context = at(args.context, first.query),
-          .logsumexp = at(args.logsumexp_BHT, first.logsumexp),
-          .dcontext = at(args.dcontext, first.query),
-          .dquery = at(args.dquery, first.query),
-          .dkey = at(args.dkey, first.key),
-          .dvalue = at(args.dvalue, first.key)};
+  return {.query = first.query(args.query),
+          .key = first.key(args.key),
+          .value = first.key(args.value),
+          .context = first.query(args.context),
+          .logsumexp = first.logsumexp(args.logsumexp_BHT),
+          .dcontext = first.query(args.dcontext),
+          .dquery = first.query(args.dquery),
+          .dkey = first.key(args.dkey),
+          .dvalue = first.key(args.dvalue)};
 }
 
 }  // namespace perfbench::engine::cuda

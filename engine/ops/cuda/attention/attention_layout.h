@@ -2,27 +2,42 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 
 #include "engine/ops/attention_parts.h"
 
 namespace perfbench::engine::cuda {
 
-// What is computed, and the width of the rows it lies in: with fewer heads than those, a row's other heads lie between.
-struct AttentionLayout {
-  AttentionDims dims;           // of the part
-  std::int64_t n_heads = 0;     // of the whole
-  std::int64_t n_kv_heads = 0;  // of the whole
+// Elements from one token's row to the next: between lie the heads that are not of the part, and whatever else the rows
+// of an operand hold. Those of gradients are 0 in the forward pass.
+struct AttentionStrides {
+  std::int64_t query = 0;
+  std::int64_t key = 0;
+  std::int64_t value = 0;
+  std::int64_t context = 0;  // and its gradient's
+  std::int64_t dquery = 0;
+  std::int64_t dkey = 0;
+  std::int64_t dvalue = 0;
+  auto operator<=>(const AttentionStrides&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
-AttentionLayout layout_of(const AttentionDims& whole, const AttentionPart& part);
+
+// What is computed, and how it lies in memory.
+struct AttentionLayout {
+  AttentionDims dims;  // of the part
+  AttentionStrides strides;
+};
+AttentionLayout layout_of(const AttentionForwardArgs& args, const AttentionPart& part);
+AttentionLayout layout_of(const AttentionBackwardArgs& args, const AttentionPart& part);
 
 // [B, heads, T, D]; strides in elements.
 struct HeadTensor {
   std::array<std::int64_t, 4> dims;
   std::array<std::int64_t, 4> strides;
 };
-HeadTensor queries_of(const AttentionLayout& layout);  // and context, and the gradients of both
-HeadTensor keys_of(const AttentionLayout& layout);     // and values, and the gradients of both
+// Of an operand with that stride: queries and context, or keys and values, and the gradients of all.
+HeadTensor queries_of(const AttentionLayout& layout, std::int64_t stride);
+HeadTensor keys_of(const AttentionLayout& layout, std::int64_t stride);
 // logsumexp[B, H, T, 1]: packed, as the heads of one sequence, and whole sequences, lie behind each other. cuDNN's
 // backward pass takes no other layout before 9.26 (the front end's scaled_dot_product_flash_attention.h).
 HeadTensor statistics_of(const AttentionLayout& layout);

@@ -62,17 +62,16 @@ std::shared_ptr<Graph> empty_graph() {
 
 std::shared_ptr<Graph> forward_graph(const AttentionLayout& layout) {
   auto graph = empty_graph();
-  const HeadTensor queries = queries_of(layout);
-  const HeadTensor keys = keys_of(layout);
-  auto [context, statistics] =
-      graph->sdpa(graph->tensor(described(query_id, queries)), graph->tensor(described(key_id, keys)),
-                  graph->tensor(described(value_id, keys)),
-                  fe::graph::SDPA_attributes()
-                      .set_name("attention")
-                      .set_generate_stats(true)
-                      .set_causal_mask(true)
-                      .set_attn_scale(layout.dims.score_factor));
-  put_out(context, described(context_id, queries));
+  const AttentionStrides& of = layout.strides;
+  auto [context, statistics] = graph->sdpa(graph->tensor(described(query_id, queries_of(layout, of.query))),
+                                           graph->tensor(described(key_id, keys_of(layout, of.key))),
+                                           graph->tensor(described(value_id, keys_of(layout, of.value))),
+                                           fe::graph::SDPA_attributes()
+                                               .set_name("attention")
+                                               .set_generate_stats(true)
+                                               .set_causal_mask(true)
+                                               .set_attn_scale(layout.dims.score_factor));
+  put_out(context, described(context_id, queries_of(layout, of.context)));
   put_out(statistics, logsumexp(layout));
   statistics->set_data_type(fe::DataType_t::FLOAT);
   return graph;
@@ -80,20 +79,21 @@ std::shared_ptr<Graph> forward_graph(const AttentionLayout& layout) {
 
 std::shared_ptr<Graph> backward_graph(const AttentionLayout& layout, Summation summation) {
   auto graph = empty_graph();
-  const HeadTensor queries = queries_of(layout);
-  const HeadTensor keys = keys_of(layout);
-  auto [dquery, dkey, dvalue] =
-      graph->sdpa_backward(graph->tensor(described(query_id, queries)), graph->tensor(described(key_id, keys)),
-                           graph->tensor(described(value_id, keys)), graph->tensor(described(context_id, queries)),
-                           graph->tensor(described(dcontext_id, queries)), graph->tensor(logsumexp(layout)),
-                           fe::graph::SDPA_backward_attributes()
-                               .set_name("attention_backward")
-                               .set_causal_mask(true)
-                               .set_attn_scale(layout.dims.score_factor)
-                               .set_deterministic_algorithm(summation == Summation::same_bits));
-  put_out(dquery, described(dquery_id, queries));
-  put_out(dkey, described(dkey_id, keys));
-  put_out(dvalue, described(dvalue_id, keys));
+  const AttentionStrides& of = layout.strides;
+  const HeadTensor contexts = queries_of(layout, of.context);
+  auto [dquery, dkey, dvalue] = graph->sdpa_backward(
+      graph->tensor(described(query_id, queries_of(layout, of.query))),
+      graph->tensor(described(key_id, keys_of(layout, of.key))),
+      graph->tensor(described(value_id, keys_of(layout, of.value))), graph->tensor(described(context_id, contexts)),
+      graph->tensor(described(dcontext_id, contexts)), graph->tensor(logsumexp(layout)),
+      fe::graph::SDPA_backward_attributes()
+          .set_name("attention_backward")
+          .set_causal_mask(true)
+          .set_attn_scale(layout.dims.score_factor)
+          .set_deterministic_algorithm(summation == Summation::same_bits));
+  put_out(dquery, described(dquery_id, queries_of(layout, of.dquery)));
+  put_out(dkey, described(dkey_id, keys_of(layout, of.dkey)));
+  put_out(dvalue, described(dvalue_id, keys_of(layout, of.dvalue)));
   return graph;
 }
 
@@ -156,19 +156,13 @@ class CudnnAttention final : public AttentionProvider {
     std::shared_ptr<Graph> graph;  // nullptr: refused
     std::string refusal;
   };
-  using Key = std::array<std::int64_t, 9>;
+  using Key = std::pair<std::array<std::int64_t, 7>, AttentionStrides>;
 
   static Key key_of(Direction direction, const AttentionLayout& layout) {
     const AttentionDims& d = layout.dims;
-    return {static_cast<std::int64_t>(direction),
-            d.batch,
-            d.seq_len,
-            d.n_heads,
-            d.n_kv_heads,
-            d.head_dim,
-            std::bit_cast<std::int32_t>(d.score_factor),
-            layout.n_heads,
-            layout.n_kv_heads};
+    return {{static_cast<std::int64_t>(direction), d.batch, d.seq_len, d.n_heads, d.n_kv_heads, d.head_dim,
+             std::bit_cast<std::int32_t>(d.score_factor)},
+            layout.strides};
   }
 
   void make(Plan& plan, Direction direction, const AttentionLayout& layout, std::int64_t scratch_bytes) const {

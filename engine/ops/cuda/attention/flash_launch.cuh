@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 #include "engine/core/error.h"
 #include "engine/ops/cuda/attention/flash_tiles.cuh"
@@ -9,11 +10,11 @@
 
 namespace perfbench::engine::cuda {
 
-inline FlashProblem flash_problem(const AttentionDims& dims, std::initializer_list<TensorView> operands) {
+inline FlashProblem flash_problem(const AttentionDims& dims, std::initializer_list<RowsView> operands) {
   bool multiples = true;
   for (const auto& x : operands) {
-    const auto row_bytes = dims.head_dim * size_bytes(x.dtype);
-    multiples = multiples && reinterpret_cast<std::uintptr_t>(x.data) % kCopyBytes == 0 && row_bytes % kCopyBytes == 0;
+    const auto step_bytes = std::gcd(dims.head_dim, x.stride) * size_bytes(x.dtype);
+    multiples = multiples && reinterpret_cast<std::uintptr_t>(x.data) % kCopyBytes == 0 && step_bytes % kCopyBytes == 0;
   }
   return {dims, multiples ? Addresses::multiples_of_16 : Addresses::any};
 }

@@ -41,11 +41,18 @@ struct HeadRows {
   __device__ T* row(std::int64_t t) const { return data + t * stride; }
 };
 
+// x[N, heads*D], of which a token's row may lie in a wider one.
+struct HeadsOperand {
+  void* data = nullptr;
+  std::int64_t stride = 0;  // elements from a token to the next
+};
+inline HeadsOperand heads_operand(const RowsView& x) {
+  return {x.data, x.stride};
+}
+
 template <class T>
-__device__ HeadRows<T> head_rows(T* x, const AttentionDims& d, std::int64_t heads, std::int64_t batch,
-                                 std::int64_t head) {
-  const std::int64_t stride = heads * d.head_dim;
-  return {x + batch * d.seq_len * stride + head * d.head_dim, stride};
+__device__ HeadRows<T> head_rows(const HeadsOperand& x, const AttentionDims& d, std::int64_t batch, std::int64_t head) {
+  return {static_cast<T*>(x.data) + batch * d.seq_len * x.stride + head * d.head_dim, x.stride};
 }
 
 // Of a sequence where the documents of its tokens begin, [T]; none where it is one document.

@@ -1,5 +1,7 @@
-// A loop over the elements of flat operands, a vector at a time.
+// A loop over the elements of flat operands, or of rows that lie apart, a vector at a time.
 #pragma once
+
+#include <numeric>
 
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
@@ -19,6 +21,29 @@ __device__ inline void for_each_vector(std::int64_t elements, unsigned block, un
 template <int N, class F>
 __device__ inline void for_each_vector(std::int64_t elements, F f) {
   for_each_vector<N>(elements, blockIdx.x, gridDim.x, f);
+}
+
+// Of rows that lie apart, y is the first row of a block. Dense operands are one row.
+struct RowExtent {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+};
+inline RowExtent extent_of(const Shape& shape, bool dense) {
+  return dense ? RowExtent{1, shape.elements()} : RowExtent{shape[0], shape[1]};
+}
+
+// Calls f(row, first, count) for every vector of a row.
+template <int N, class F>
+__device__ inline void for_each_vector_of_rows(const RowExtent& extent, F f) {
+  for (std::int64_t row = blockIdx.y; row < extent.rows; row += gridDim.y) {
+    for_each_vector<N>(extent.width, blockIdx.x, gridDim.x,
+                       [&](std::int64_t first, std::int64_t count) { f(row, first, count); });
+  }
+}
+
+inline LaunchShape rows_shape(const RowExtent& extent, int vector, cudaStream_t stream) {
+  const auto rows = static_cast<unsigned>(std::clamp<std::int64_t>(extent.rows, 1, kMostBlocksYZ));
+  return {.grid = {flat_blocks(extent.width, vector), rows}, .block = kFlatThreads, .stream = stream};
 }
 
 inline LaunchShape flat_shape(std::int64_t elements, int vector, cudaStream_t stream) {

@@ -1,6 +1,7 @@
 // A row of [N, width] spread over the threads of a block, in registers where it fits.
 #pragma once
 
+#include "engine/core/rows_view.h"
 #include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
 
@@ -55,6 +56,17 @@ __device__ inline void for_each_slot(std::int64_t width, F f) {
       if (first < width) f(slot, first, width - first < N ? width - first : std::int64_t{N});
     }
   }
+}
+
+// Where the rows of an operand begin.
+struct RowPlaces {
+  std::int64_t stride;
+  std::int64_t group;
+  std::int64_t width;
+  __device__ std::int64_t first(std::int64_t row) const { return row / group * stride + row % group * width; }
+};
+inline RowPlaces places_of(const RowsView& rows) {
+  return {rows.stride, rows.group, rows.shape[1]};
 }
 
 template <class T, Hold kHold>

@@ -53,49 +53,61 @@ struct GeluErf {
   }
 };
 
+// Rows of gate and up may lie apart, those of the product, and of its gradient, do not.
+struct GatedRows {
+  RowExtent extent;
+  std::int64_t gate_stride;
+  std::int64_t up_stride;
+  Access access;
+};
+
 // `gate` is nullptr for the un-gated kinds.
 template <class Kind, class T>
-__global__ void forward_kernel(T* product, const T* gate, const T* up, std::int64_t elements, Access access) {
+__global__ void forward_kernel(T* product, const T* gate, const T* up, GatedRows rows) {
   constexpr int N = kVector<T>;
-  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+  const Access access = rows.access;
+  for_each_vector_of_rows<N>(rows.extent, [&](std::int64_t row, std::int64_t first, std::int64_t count) {
     float u[N];
-    load(up + first, count, access, u);
+    load(up + row * rows.up_stride + first, count, access, u);
     if (gate == nullptr) {
 #pragma unroll
       for (int i = 0; i < N; ++i) u[i] = Kind::at(u[i]).value;
     } else {
       float g[N];
-      load(gate + first, count, access, g);
+      load(gate + row * rows.gate_stride + first, count, access, g);
 #pragma unroll
       for (int i = 0; i < N; ++i) u[i] *= Kind::at(g[i]).value;
     }
-    store(product + first, count, access, u);
+    store(product + row * rows.extent.width + first, count, access, u);
   });
 }
 
 template <class Kind, class T>
-__global__ void backward_kernel(T* gate, T* up, const T* dproduct, std::int64_t elements, Access access) {
+__global__ void backward_kernel(T* gate, T* up, const T* dproduct, GatedRows rows) {
   constexpr int N = kVector<T>;
-  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+  const Access access = rows.access;
+  for_each_vector_of_rows<N>(rows.extent, [&](std::int64_t row, std::int64_t first, std::int64_t count) {
     float d[N];
     float u[N];
-    load(dproduct + first, count, access, d);
-    load(up + first, count, access, u);
+    T* const gate_at = gate + row * rows.gate_stride + first;
+    T* const up_at = up + row * rows.up_stride + first;
+    load(dproduct + row * rows.extent.width + first, count, access, d);
+    load(up_at, count, access, u);
     if (gate == nullptr) {
 #pragma unroll
       for (int i = 0; i < N; ++i) u[i] = d[i] * Kind::at(u[i]).slope;
     } else {
       float g[N];
-      load(gate + first, count, access, g);
+      load(gate_at, count, access, g);
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         const auto acted = Kind::at(g[i]);
         g[i] = d[i] * u[i] * acted.slope;
         u[i] = d[i] * acted.value;
       }
-      store(gate + first, count, access, g);
+      store(gate_at, count, access, g);
     }
-    store(up + first, count, access, u);
+    store(up_at, count, access, u);
   });
 }
 
@@ -129,26 +141,30 @@ void with_kind(spec::Activation kind, F&& f) {
   }
 }
 
+GatedRows gated_rows(const TensorView& product, const RowsView& gate, const RowsView& up, int vector) {
+  const RowExtent extent = extent_of(up.shape, up.is_dense() && gate.is_dense());
+  const std::int64_t step = extent.rows == 1 ? 0 : std::gcd(std::gcd(gate.stride, up.stride), extent.width);
+  return {extent, gate.stride, up.stride, access_of({product.data, gate.data, up.data}, step, vector)};
+}
+
 }  // namespace
 
 void CudaOps::do_activation_forward(const ActivationForwardArgs& args) {
-  const std::int64_t elements = args.up_NF.elements();
   with_element_type(args.up_NF.dtype, [&]<class T>() {
     with_kind(args.kind, [&]<class Kind>() {
-      launch("activation_forward", forward_kernel<Kind, T>, flat_shape(elements, kVector<T>, stream()),
-             args.product_NF.as<T>(), args.gate_NF.as<const T>(), args.up_NF.as<const T>(), elements,
-             access_of({args.product_NF.data, args.gate_NF.data, args.up_NF.data}, 0, 1));
+      const GatedRows rows = gated_rows(args.product_NF, args.gate_NF, args.up_NF, kVector<T>);
+      launch("activation_forward", forward_kernel<Kind, T>, rows_shape(rows.extent, kVector<T>, stream()),
+             args.product_NF.as<T>(), args.gate_NF.as<const T>(), args.up_NF.as<const T>(), rows);
     });
   });
 }
 
 void CudaOps::do_activation_backward(const ActivationBackwardArgs& args) {
-  const std::int64_t elements = args.up_NF.elements();
   with_element_type(args.up_NF.dtype, [&]<class T>() {
     with_kind(args.kind, [&]<class Kind>() {
-      launch("activation_backward", backward_kernel<Kind, T>, flat_shape(elements, kVector<T>, stream()),
-             args.gate_NF.as<T>(), args.up_NF.as<T>(), args.dproduct_NF.as<const T>(), elements,
-             access_of({args.gate_NF.data, args.up_NF.data, args.dproduct_NF.data}, 0, 1));
+      const GatedRows rows = gated_rows(args.dproduct_NF, args.gate_NF, args.up_NF, kVector<T>);
+      launch("activation_backward", backward_kernel<Kind, T>, rows_shape(rows.extent, kVector<T>, stream()),
+             args.gate_NF.as<T>(), args.up_NF.as<T>(), args.dproduct_NF.as<const T>(), rows);
     });
   });
 }

@@ -33,12 +33,12 @@ AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args&
   if (!split.refusal.empty()) return split.refusal;
   const auto parts = parts_of(args.dims, split);
   for (const AttentionPart& part : {parts.front(), parts.back()}) {
-    const auto refusal = attention_->prepare(direction, layout_of(args.dims, part), split.workspace_bytes);
+    const auto refusal = attention_->prepare(direction, layout_of(args, part), split.workspace_bytes);
     if (refusal.has_value()) return refusal;
   }
   void* const scratch = workspace(split.workspace_bytes, "attention");
   for (const AttentionPart& part : parts) {
-    attention_->compute(direction, layout_of(args.dims, part), addresses_of(args, part), scratch);
+    attention_->compute(direction, layout_of(args, part), addresses_of(args, part), scratch);
   }
   return std::nullopt;
 }
@@ -71,7 +71,7 @@ std::vector<spec::AttentionKernel> CudaOps::attention_kernels() const {
 }
 
 DotProductTools CudaOps::dot_product_tools(const AttentionDims& dims) {
-  return {*matmul_, [this](TensorView out, TensorView in) { do_copy(out, in); }, stream(),
+  return {*matmul_, [this](RowsView out, TensorView in) { round_rows(out, in); }, stream(),
           workspace(workspace::dot_product_bytes(dims), "attention")};
 }
 

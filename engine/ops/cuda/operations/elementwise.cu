@@ -20,14 +20,26 @@ __global__ void add_kernel(T* out, const T* a, const T* b, std::int64_t elements
 }
 
 template <class T>
-__global__ void add_bias_kernel(float* c, const T* bias, std::int64_t elements, std::int64_t columns, Access access) {
+__global__ void add_bias_kernel(float* c, const T* bias, RowExtent extent, std::int64_t stride, Access access) {
   constexpr int N = kVector<float>;
-  for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
+  for_each_vector_of_rows<N>(extent, [&](std::int64_t row, std::int64_t first, std::int64_t count) {
     float x[N];
-    load(c + first, count, access, x);
+    float b[N];
+    load(c + row * stride + first, count, access, x);
+    load(bias + first, count, Access::element, b);
 #pragma unroll
-    for (int i = 0; i < N; ++i) x[i] += to_f32(bias[(first + i) % columns]);
-    store(c + first, count, access, x);
+    for (int i = 0; i < N; ++i) x[i] += b[i];
+    store(c + row * stride + first, count, access, x);
+  });
+}
+
+template <class T>
+__global__ void round_rows_kernel(T* out, const float* in, RowExtent extent, std::int64_t stride, Access access) {
+  constexpr int N = kVector<T>;
+  for_each_vector_of_rows<N>(extent, [&](std::int64_t row, std::int64_t first, std::int64_t count) {
+    float x[N];
+    load(in + row * extent.width + first, count, access, x);
+    store(out + row * stride + first, count, access, x);
   });
 }
 
@@ -87,10 +99,20 @@ void CudaOps::do_add(TensorView out, TensorView a, TensorView b) {
   });
 }
 
-void CudaOps::add_bias(TensorView c, TensorView bias_n) {
+void CudaOps::add_bias(RowsView c, TensorView bias_n) {
+  const RowExtent extent{c.shape[0], c.shape[1]};
   with_element_type(bias_n.dtype, [&]<class T>() {
-    launch("add_bias", add_bias_kernel<T>, flat_shape(c.elements(), kVector<float>, stream()), c.as<float>(),
-           bias_n.as<const T>(), c.elements(), c.shape[1], access_of({c.data}, 0, 1));
+    launch("add_bias", add_bias_kernel<T>, rows_shape(extent, kVector<float>, stream()), c.as<float>(),
+           bias_n.as<const T>(), extent, c.stride, access_of({c.data}, c.stride, kVector<float>));
+  });
+}
+
+void CudaOps::round_rows(RowsView out, TensorView in) {
+  const RowExtent extent = extent_of(out.shape, out.is_dense());
+  const std::int64_t step = extent.rows == 1 ? 0 : std::gcd(out.stride, extent.width);
+  with_element_type(out.dtype, [&]<class T>() {
+    launch("convert", round_rows_kernel<T>, rows_shape(extent, kVector<T>, stream()), out.as<T>(), in.as<const float>(),
+           extent, out.stride, access_of({out.data, in.data}, step, kVector<T>));
   });
 }
 

@@ -6,8 +6,8 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-Matrix matrix(const TensorView& view) {
-  return {.data = view.data, .dtype = view.dtype, .row_stride = view.shape[1]};
+Matrix matrix(const RowsView& view) {
+  return {.data = view.data, .dtype = view.dtype, .row_stride = view.stride};
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
   const bool fused =
       args.epilogue == Epilogue::none || (epilogue_fits(product) && matmul_->has_epilogue(product, scratch));
   const bool before_gelu = !fused && args.epilogue == Epilogue::gelu_tanh;
-  const TensorView& written = before_gelu ? args.preactivation : args.c;
+  const RowsView written = before_gelu ? args.preactivation : args.c;
   if (!fused) {
     product.epilogue = Epilogue::none;
     product.c = matrix(written);
@@ -47,9 +47,10 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
   if (bias.defined() && !within) add_bias(written, bias);
   if (fused) return;
   if (before_gelu) {
-    do_activation_forward({.product_NF = args.c, .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
+    do_activation_forward(
+        {.product_NF = args.c.dense(), .up_NF = args.preactivation, .kind = spec::Activation::gelu_tanh});
   } else {
-    multiply_by_gelu_slope(args.c, args.preactivation);
+    multiply_by_gelu_slope(args.c.dense(), args.preactivation);
   }
 }
 

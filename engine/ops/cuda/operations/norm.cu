@@ -1,6 +1,7 @@
 // RMSNorm and LayerNorm. One block a row; a row of up to 16384 elements stays in registers between its sums and its
 // result. The gradients of weight and bias are summed by each block over its rows, then over the blocks.
 #include <cmath>
+#include <numeric>
 
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/reductions.cuh"
@@ -27,6 +28,7 @@ struct ForwardShape {
   Parameter weight;
   Parameter bias;
   SavedStatistics statistics;
+  RowPlaces x;
   std::int64_t rows;
   std::int64_t width;
   double eps;
@@ -70,8 +72,9 @@ __global__ void __launch_bounds__(kRowThreads<kHold>)
   constexpr int N = kVector<T>;
   HeldRow<T, kHold> held;
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
-    held.read(x + row * shape.width, shape.width, shape.access);
-    if (residual != nullptr) held.add(residual + row * shape.width, x + row * shape.width, shape.width);
+    T* const x_row = x + shape.x.first(row);
+    held.read(x_row, shape.width, shape.access);
+    if (residual != nullptr) held.add(residual + row * shape.width, x_row, shape.width);
     float mean = 0.0F;
     float rstd = 0.0F;
     if constexpr (kStatistics == Statistics::compute) {
@@ -106,12 +109,13 @@ void forward(const NormForwardArgs& args, cudaStream_t stream) {
       const ForwardShape shape{.weight = parameter(args.weight_M),
                                .bias = parameter(args.bias_M),
                                .statistics = statistics_of(args.statistics, rows, args.kind),
+                               .x = places_of(args.x_NM),
                                .rows = rows,
                                .width = width,
                                .eps = args.eps,
                                .access = access_of({args.y_NM.data, args.x_NM.data, args.residual_NM.data,
                                                     args.weight_M.data, args.bias_M.data},
-                                                   width, kVector<T>)};
+                                                   std::gcd(width, args.x_NM.stride), kVector<T>)};
       launch("norm_forward", forward_kernel<T, kHold, kStatistics>, row_shape<kHold>(rows, width, stream),
              args.y_NM.as<T>(), args.x_NM.as<T>(), args.residual_NM.as<const T>(), shape);
     });
@@ -124,6 +128,9 @@ struct BackwardShape {
   float* dweight;  // [blocks, 2, width]: of this block's rows, then dbias of them
   bool has_dweight;
   bool has_dbias;
+  RowPlaces dx;
+  RowPlaces dy;
+  RowPlaces x;
   std::int64_t rows;
   std::int64_t width;
   Write write_dx;
@@ -170,7 +177,8 @@ class ColumnSum {
   float sum_[kSlots<T, kHold>][N];
 };
 
-// With h = (x - mean) * rstd and g = dy * weight: dx = rstd * (g - mean(g) - h * mean(g h)), without mean(g) for
+// dx and dy may be the same memory: a thread reads its vectors of a row for the last time before it writes them. With
+// h = (x - mean) * rstd and g = dy * weight: dx = rstd * (g - mean(g) - h * mean(g h)), without mean(g) for
 // rmsnorm; dweight = sum dy h; dbias = sum dy.
 template <class T, Hold kHold>
 __global__ void __launch_bounds__(kRowThreads<kHold>)
@@ -188,8 +196,8 @@ __global__ void __launch_bounds__(kRowThreads<kHold>)
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
     const float mean = centred ? shape.statistics.mean[row] : 0.0F;
     const float rstd = shape.statistics.rstd[row];
-    x_row.read(x + row * width, width, shape.access);
-    dy_row.read(dy + row * width, width, shape.access);
+    x_row.read(x + shape.x.first(row), width, shape.access);
+    dy_row.read(dy + shape.dy.first(row), width, shape.access);
     // g and h of a vector; zero beyond the row.
     const auto terms = [&](int slot, std::int64_t first, std::int64_t count, float(&up)[N], float(&g)[N],
                            float(&h)[N]) {
@@ -223,7 +231,7 @@ __global__ void __launch_bounds__(kRowThreads<kHold>)
       float g[N];
       float h[N];
       terms(slot, first, count, up, g, h);
-      T* const out = dx + row * width + first;
+      T* const out = dx + shape.dx.first(row) + first;
       float gradient[N] = {};
       if (shape.write_dx == Write::accumulate) load(out, count, shape.access, gradient);
 #pragma unroll
@@ -263,11 +271,15 @@ void CudaOps::do_norm_backward(const NormBackwardArgs& args) {
           .dweight = partial,
           .has_dweight = args.dweight_M.defined(),
           .has_dbias = args.dbias_M.defined(),
+          .dx = places_of(args.dx_NM),
+          .dy = places_of(args.dy_NM),
+          .x = places_of(args.x_NM),
           .rows = rows,
           .width = width,
           .write_dx = args.write_dx,
-          .access = access_of({args.dx_NM.data, args.dy_NM.data, args.x_NM.data, args.weight_M.data, partial}, width,
-                              kVector<T>)};
+          .access = access_of(
+              {args.dx_NM.data, args.dy_NM.data, args.x_NM.data, args.weight_M.data, partial},
+              std::gcd(std::gcd(args.dx_NM.stride, args.dy_NM.stride), std::gcd(args.x_NM.stride, width)), kVector<T>)};
       launch("norm_backward", backward_kernel<T, kHold>, row_shape<kHold>(groups, width, stream()), args.dx_NM.as<T>(),
              args.dy_NM.as<const T>(), args.x_NM.as<const T>(), shape);
     });

@@ -1,6 +1,7 @@
 // Sums of whole tensors in f64: of each block over its vectors, then over a tensor's blocks, then over the tensors.
 // Column sums in f32: over groups of rows, then over the groups. Both orders are fixed by the shapes.
 #include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/device/flat.cuh"
 #include "engine/ops/cuda/device/operand_list.cuh"
 #include "engine/ops/cuda/device/reductions.cuh"
 #include "engine/ops/cuda/operations/column_sums.h"
@@ -82,7 +83,8 @@ void total(const TensorView& out, std::span<const TensorView> tensors, Write wri
 constexpr int kRowLanes = 8;
 
 template <class T>
-__global__ void bias_kernel(float* partial, const T* dy, std::int64_t rows, std::int64_t width, Access access) {
+__global__ void bias_kernel(float* partial, const T* dy, RowExtent dy_extent, std::int64_t stride, Access access) {
+  const auto [rows, width] = dy_extent;
   constexpr int N = kVector<T>;
   PERFBENCH_SHARED(float, of_lanes, kRowLanes* kWarp* N);
   const auto column = static_cast<int>(threadIdx.x);
@@ -94,7 +96,7 @@ __global__ void bias_kernel(float* partial, const T* dy, std::int64_t rows, std:
     const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * kRowLanes;
     for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kRowLanes + lane; row < rows; row += step) {
       float v[N];
-      load(dy + row * width + first, count, access, v);
+      load(dy + row * stride + first, count, access, v);
 #pragma unroll
       for (int i = 0; i < N; ++i) sum[i] += v[i];
     }
@@ -126,7 +128,7 @@ void CudaOps::do_read_f64(std::span<double> to, TensorView values) {
   mailbox_.read(to, values.as<const double>(), stream());
 }
 
-void CudaOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
+void CudaOps::do_bias_backward(TensorView dbias, RowsView dy, Write write) {
   const std::int64_t rows = dy.shape[0];
   const std::int64_t width = dy.shape[1];
   const std::int64_t groups = std::clamp<std::int64_t>(divide_up(rows, kRowLanes), 1, workspace::kBiasRowGroups);
@@ -135,7 +137,8 @@ void CudaOps::do_bias_backward(TensorView dbias, TensorView dy, Write write) {
     const auto columns = static_cast<unsigned>(divide_up(width, kWarp * kVector<T>));
     launch("bias_backward", bias_kernel<T>,
            {.grid = {columns, static_cast<unsigned>(groups)}, .block = {kWarp, kRowLanes}, .stream = stream()}, partial,
-           dy.as<const T>(), rows, width, access_of({dy.data, partial}, width, kVector<T>));
+           dy.as<const T>(), RowExtent{rows, width}, dy.stride,
+           access_of({dy.data, partial}, std::gcd(width, dy.stride), kVector<T>));
   });
   sum_groups(
       {.out = dbias.as<float>(), .partial = partial, .groups = groups, .stride = width, .width = width, .write = write},

@@ -1,5 +1,7 @@
 // Rotary position embedding (Su et al., "RoFormer", 2021), in place. A block goes through whole rows; a thread turns a
 // vector of pairs at a time.
+#include <numeric>
+
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/document_rows.cuh"
 #include "engine/ops/cuda/device/elements.cuh"
@@ -11,6 +13,7 @@ namespace {
 struct RopeShape {
   const float* cos_sin;
   std::int64_t rows;
+  std::int64_t stride;  // of the rows
   DocumentRows documents;
   int heads;
   int half;  // of head_dim
@@ -64,7 +67,7 @@ __global__ void rope_kernel(T* x, RopeShape shape) {
   const int parts = (shape.half + kPairs - 1) / kPairs;  // of a head
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
     const float* const cosines = shape.cos_sin + shape.documents.position(row) * 2 * shape.half;
-    T* const x_row = x + row * shape.heads * 2 * shape.half;
+    T* const x_row = x + row * shape.stride;
     for (int i = static_cast<int>(threadIdx.x); i < shape.heads * parts; i += static_cast<int>(blockDim.x)) {
       T* const head = x_row + static_cast<std::int64_t>(i / parts) * 2 * shape.half;
       const int first = i % parts * kPairs;
@@ -84,13 +87,15 @@ void CudaOps::do_rope(const RopeArgs& args) {
   const std::int64_t width = args.x.shape[1];
   const std::int64_t half = args.head_dim / 2;
   with_element_type(args.x.dtype, [&]<class T>() {
-    const RopeShape shape{.cos_sin = args.cos_sin_TD.as<const float>(),
-                          .rows = rows,
-                          .documents = document_rows(args.first_N, args.cos_sin_TD.shape[0]),
-                          .heads = static_cast<int>(width / args.head_dim),
-                          .half = static_cast<int>(half),
-                          .sign = args.direction == Direction::forward ? 1.0F : -1.0F,
-                          .access = access_of({args.x.data, args.cos_sin_TD.data}, half, kVector<T>)};
+    const RopeShape shape{
+        .cos_sin = args.cos_sin_TD.as<const float>(),
+        .rows = rows,
+        .stride = args.x.stride,
+        .documents = document_rows(args.first_N, args.cos_sin_TD.shape[0]),
+        .heads = static_cast<int>(width / args.head_dim),
+        .half = static_cast<int>(half),
+        .sign = args.direction == Direction::forward ? 1.0F : -1.0F,
+        .access = access_of({args.x.data, args.cos_sin_TD.data}, std::gcd(half, args.x.stride), kVector<T>)};
     const LaunchShape launch_shape{
         .grid = row_blocks(rows), .block = row_threads(width, 2 * kVector<T>), .stream = stream()};
     if (args.layout == spec::RopeLayout::half) {

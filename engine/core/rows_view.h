@@ -1,0 +1,66 @@
+// Rows that need not lie one directly behind the other: a part of the columns of a wider matrix, as the queries in the
+// rows of a joined projection. Operations that take such operands take this; the others cannot be given them.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "engine/core/error.h"
+#include "engine/core/tensor.h"
+
+namespace perfbench::engine {
+
+// [rows, columns]. Row r begins at element r / group * stride + r % group * columns.
+struct RowsView {
+  void* data = nullptr;
+  DType dtype = DType::f32;
+  Shape shape;
+  std::int64_t stride = 0;  // elements from a group's first row to the next group's
+  std::int64_t group = 1;   // rows that lie one directly behind the other
+
+  RowsView() = default;
+  RowsView(void* first, DType type, Shape extent, std::int64_t row_stride, std::int64_t group_rows)
+      : data(first), dtype(type), shape(extent), stride(row_stride), group(group_rows) {}
+  // Of dense ones.
+  RowsView(const TensorView& dense)
+      : data(dense.data),
+        dtype(dense.dtype),
+        shape(dense.shape),
+        stride(dense.shape.rank() == 2 ? dense.shape[1] : 0) {}
+  template <std::convertible_to<TensorView> Dense>
+  RowsView(const Dense& dense) : RowsView(static_cast<TensorView>(dense)) {}
+
+  bool defined() const { return shape.rank() > 0; }
+  std::int64_t elements() const { return shape.elements(); }
+  std::int64_t bytes() const { return elements() * size_bytes(dtype); }
+  bool is_dense() const { return shape.rank() != 2 || stride == group * shape[1]; }
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+
+  // Throws LogicFault for what is not dense.
+  TensorView dense() const {
+    if (!is_dense()) throw LogicFault("rows that lie apart stand where dense ones are needed");
+    return {data, dtype, shape};
+  }
+  // The columns [first, first + count) of the same rows, which must not be grouped. Stays a null view in a dry walk.
+  RowsView columns(std::int64_t first, std::int64_t count) const {
+    return {data == nullptr ? nullptr : static_cast<char*>(data) + first * size_bytes(dtype), dtype,
+            Shape{shape[0], count}, stride, 1};
+  }
+  // Each row, which must not be grouped, as several of `width`: of every token the heads.
+  RowsView split(std::int64_t width) const {
+    const std::int64_t parts = shape[1] / width;
+    return {data, dtype, Shape{shape[0] * parts, width}, stride, parts};
+  }
+};
+
+// First element of a row.
+template <class T>
+T* row_of(const RowsView& rows, std::int64_t r) {
+  return rows.as<T>() + r / rows.group * rows.stride + r % rows.group * rows.shape[1];
+}
+
+}  // namespace perfbench::engine

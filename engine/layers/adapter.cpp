@@ -21,8 +21,8 @@ Tensor inner_values(const Context& context, const Adapter& adapter, TensorView x
 }
 
 // dweight (+)= dy^T x.
-void weight_gradient(const Context& context, const GradientTarget& gradients, const ParameterPlace& weight,
-                     TensorView dy, TensorView x, FlopPart part) {
+void weight_gradient(const Context& context, const GradientTarget& gradients, const ParameterPlace& weight, RowsView dy,
+                     TensorView x, FlopPart part) {
   context.ops.matmul({.a = dy,
                       .b = x,
                       .c = gradients.gradient(weight),
@@ -41,7 +41,7 @@ std::optional<Adapter> find_adapter(const LayerUnits& units, const std::string& 
   return Adapter{units.layer.name + "." + linear, *a, units.adapters->place(linear + ".b"), units.adapter_factor};
 }
 
-void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView y,
+void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, RowsView y,
                      TensorView x, FlopPart part) {
   const Tensor inner = inner_values(context, adapter, x);
   inner_product(context, weights, adapter, inner, x, part);
@@ -54,7 +54,7 @@ void adapter_forward(const Context& context, const LayerWeights& weights, const 
 }
 
 Tensor adapter_backward(const Context& context, const LayerWeights& weights, const LayerGradients& gradients,
-                        const Adapter& adapter, TensorView dy, TensorView x, FlopPart part) {
+                        const Adapter& adapter, RowsView dy, TensorView x, FlopPart part) {
   Tensor inner = inner_values(context, adapter, x);
   {
     const RecomputePass recompute(context.ops);

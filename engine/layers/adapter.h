@@ -22,13 +22,13 @@ struct Adapter {
 std::optional<Adapter> find_adapter(const LayerUnits& units, const std::string& linear);
 
 // y[N, out] += factor * (x A^T) B^T.
-void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView y,
+void adapter_forward(const Context& context, const LayerWeights& weights, const Adapter& adapter, RowsView y,
                      TensorView x, FlopPart part);
 
 // dA and dB (+)=. The gradient by x A^T, which adapter_backward_input takes, [N, rank]. x A^T is made again: it is
 // narrow, and keeping it would be one more value of every linear layer.
 Tensor adapter_backward(const Context& context, const LayerWeights& weights, const LayerGradients& gradients,
-                        const Adapter& adapter, TensorView dy, TensorView x, FlopPart part);
+                        const Adapter& adapter, RowsView dy, TensorView x, FlopPart part);
 
 // dx[N, in] += dinner A.
 void adapter_backward_input(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView dx,

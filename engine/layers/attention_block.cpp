@@ -1,10 +1,31 @@
 #include "engine/layers/attention_block.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/ops/attention_parts.h"
 
 namespace perfbench::engine {
+namespace {
+
+// Query, and key and value of this rank's heads: of fewer of those than ranks along tp each rank's query heads read
+// one.
+JoinedLinear attention_projections(const LayerShared& shared, const LayerUnits& units) {
+  const auto& model = shared.run.model;
+  const Linear query(units, "query");
+  const Linear key(units, "key");
+  const Linear value(units, "value");
+  using enum spec::Saved;
+  const auto products = joined_products(shared, shared.run.fused_qkv, {query_proj, key_proj, value_proj});
+  const std::int64_t ranks = shared.tensor_parallel.ranks();
+  if (model.n_kv_heads % ranks == 0) return {{query, key, value}, products};
+  const std::int64_t head = shared.tensor_parallel.index() * model.n_kv_heads / ranks;
+  const auto rows_of_head = [&](const Linear& all) { return all.rows(head * model.head_dim, model.head_dim); };
+  return {{query, rows_of_head(key), rows_of_head(value)}, products};
+}
+
+}  // namespace
 
 spec::Saved AttentionBlock::saved_name(AttentionValue value) {
   using spec::Saved;
@@ -15,6 +36,7 @@ spec::Saved AttentionBlock::saved_name(AttentionValue value) {
     case V::query_statistics:
     case V::key_statistics:
       return Saved::norm_statistics;
+    case V::projections:  // which the policy places alike
     case V::query:
     case V::query_before:
       return Saved::query_proj;
@@ -45,34 +67,25 @@ AttentionBlock::AttentionBlock(const LayerShared& shared, const LayerUnits& unit
       name_(units.layer.name),
       dims_(attention_of_rank(shared.run)),
       norm_(units.layer, "attention_norm"),
-      query_(units, "query"),
-      key_(units, "key"),
-      value_(units, "value"),
+      projections_(attention_projections(shared, units)),
       out_(units, "out"),
       relative_bias_(units.layer.place_if_any("relative_bias")) {
   if (model_.qk_norm != spec::QkNorm::none) {
     query_norm_.emplace(units.layer, "query_norm");
     key_norm_.emplace(units.layer, "key_norm");
   }
-  const std::int64_t ranks = shared.tensor_parallel.ranks();
-  if (model_.n_kv_heads % ranks == 0) return;
-  // Fewer key and value heads than ranks: this rank's query heads read one of them.
-  all_keys_ = key_;
-  all_values_ = value_;
-  const std::int64_t head = shared.tensor_parallel.index() * model_.n_kv_heads / ranks;
-  key_ = key_.rows(head * model_.head_dim, model_.head_dim);
-  value_ = value_.rows(head * model_.head_dim, model_.head_dim);
+  if (model_.n_kv_heads % shared.tensor_parallel.ranks() == 0) return;
+  all_keys_.emplace(units, "key");
+  all_values_.emplace(units, "value");
 }
 
 std::size_t AttentionBlock::parameters() const {
   const std::size_t of_heads = query_norm_ ? query_norm_->parameters() + key_norm_->parameters() : 0;
-  return norm_.parameters() + query_.parameters() + key_.parameters() + value_.parameters() + of_heads +
-         out_.parameters() + (relative_bias_ ? 1 : 0);
+  return norm_.parameters() + projections_.parameters() + of_heads + out_.parameters() + (relative_bias_ ? 1 : 0);
 }
 
 std::size_t AttentionBlock::adapter_parameters() const {
-  return query_.adapter_parameters() + key_.adapter_parameters() + value_.adapter_parameters() +
-         out_.adapter_parameters();
+  return projections_.adapter_parameters() + out_.adapter_parameters();
 }
 
 void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const {
@@ -94,7 +107,18 @@ TensorView AttentionBlock::normalised(const LayerWeights& weights, Values& v, Te
   return shared_.tensor_parallel.gather(buffer);
 }
 
-void AttentionBlock::rotate(TensorView x, Direction direction) const {
+AttentionValue AttentionBlock::apart(std::size_t member) const {
+  if (member == kQuery) return query_norm_ ? V::query_before : V::query;
+  if (member == kKey) return key_norm_ ? V::key_before : V::key;
+  return V::value;
+}
+
+RowsView AttentionBlock::projected(const Values& v, std::size_t member) const {
+  if (projections_.is_joined()) return projections_.columns(v[V::projections], member);
+  return v[apart(member)];
+}
+
+void AttentionBlock::rotate(RowsView x, Direction direction) const {
   if (!shared_.rope_cos_sin_TD.defined()) return;
   shared_.context.ops.rope({.x = x,
                             .cos_sin_TD = shared_.rope_cos_sin_TD,
@@ -108,15 +132,15 @@ void AttentionBlock::rotate(TensorView x, Direction direction) const {
 void AttentionBlock::normalise(const LayerWeights& weights, Values& v, const NormedHeads& heads) const {
   if (!heads.norm || v.has(heads.after)) return;
   const Context& context = shared_.context;
-  const TensorView before = v[heads.before];
-  const Shape rows{before.elements() / dims_.head_dim, dims_.head_dim};
+  const RowsView before = projected(v, heads.member);
+  const RowsView rows = before.split(dims_.head_dim);
   v[heads.after] = context.activation(named(heads.name), before.shape);
   const bool known = v.has(heads.statistics);
   if (!known) {
-    v[heads.statistics] = norm_statistics(context, model_, named(heads.name) + "_statistics", rows[0]);
+    v[heads.statistics] = norm_statistics(context, model_, named(heads.name) + "_statistics", rows.shape[0]);
   }
-  const auto args = norm_forward_args(model_, weights.layer, *heads.norm, v[heads.after].view().reshaped(rows),
-                                      v[heads.statistics], before.reshaped(rows));
+  const auto args = norm_forward_args(model_, weights.layer, *heads.norm, v[heads.after].view().reshaped(rows.shape),
+                                      v[heads.statistics], rows);
   if (known) {
     context.ops.norm_apply(args);
   } else {
@@ -125,19 +149,16 @@ void AttentionBlock::normalise(const LayerWeights& weights, Values& v, const Nor
   rotate(v[heads.after], Direction::forward);
 }
 
-TensorView AttentionBlock::backward_heads(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
-                                          const NormedHeads& heads, TensorView dy) const {
-  if (!heads.norm) return dy;
-  // What the norm made has been read for the last time: its buffer takes the gradient.
-  const TensorView dx = v[heads.after];
-  const Shape rows{dx.elements() / dims_.head_dim, dims_.head_dim};
+void AttentionBlock::backward_heads(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
+                                    const NormedHeads& heads, RowsView d) const {
+  if (!heads.norm) return;
+  const RowsView rows = d.split(dims_.head_dim);
   norm_backward(shared_.context, model_, weights.layer, gradients.layer, *heads.norm,
-                {.dx = dx.reshaped(rows),
-                 .dy = dy.reshaped(rows),
-                 .x = v[heads.before].view().reshaped(rows),
+                {.dx = rows,
+                 .dy = rows,
+                 .x = projected(v, heads.member).split(dims_.head_dim),
                  .statistics = v[heads.statistics]},
                 Write::overwrite);
-  return dx;
 }
 
 Tensor AttentionBlock::bias_by_distance(const LayerWeights& weights) const {
@@ -149,21 +170,28 @@ Tensor AttentionBlock::bias_by_distance(const LayerWeights& weights) const {
 }
 
 void AttentionBlock::compute_projections(const LayerWeights& weights, Values& v) const {
-  const V query = query_norm_ ? V::query_before : V::query;
-  const V key = key_norm_ ? V::key_before : V::key;
-  if (v.has(V::statistics) && v.has(query) && v.has(key) && v.has(V::value)) return;
+  constexpr std::array kMembers{kQuery, kKey, kValue};
+  const bool joined = projections_.is_joined();
+  const auto there = [&](std::size_t member) { return v.has(joined ? V::projections : apart(member)); };
+  if (v.has(V::statistics) && std::ranges::all_of(kMembers, there)) return;
   const Context& context = shared_.context;
   const Tensor buffer = shared_.tensor_parallel.buffer(named("attention_norm"));
   const TensorView normed_NM = normalised(weights, v, buffer);
-  const auto project = [&](AttentionValue which, const char* name, const Linear& linear, std::int64_t heads) {
-    if (v.has(which)) return;
-    v[which] = context.activation(named(name), Shape{shared_.tensor_parallel.tokens(), heads * dims_.head_dim});
-    linear_forward(context, weights, linear, v[which], normed_NM, kPart);
-    if (which == V::query || which == V::key) rotate(v[which], Direction::forward);
-  };
-  project(query, query_norm_ ? "query_proj" : "query", query_, dims_.n_heads);
-  project(key, key_norm_ ? "key_proj" : "key", key_, dims_.n_kv_heads);
-  project(V::value, "value", value_, dims_.n_kv_heads);
+  const std::int64_t tokens = shared_.tensor_parallel.tokens();
+  JoinedLinear::Outputs missing;
+  if (joined && !v.has(V::projections)) {
+    v[V::projections] = context.activation(named("qkv_proj"), Shape{tokens, projections_.outputs()});
+    missing = projections_.side_by_side(v[V::projections].view());
+  }
+  for (const auto member : kMembers) {
+    if (there(member)) continue;
+    constexpr std::array kNames{"query_proj", "key_proj", "value_proj"};
+    v[apart(member)] = context.activation(named(kNames[member]), Shape{tokens, projections_.member(member).outputs()});
+    missing.members[member] = v[apart(member)].view();
+  }
+  projections_.forward(context, weights, missing, normed_NM, kPart);
+  if (!query_norm_ && missing.members[kQuery].defined()) rotate(missing.members[kQuery], Direction::forward);
+  if (!key_norm_ && missing.members[kKey].defined()) rotate(missing.members[kKey], Direction::forward);
 }
 
 void AttentionBlock::compute(const LayerWeights& weights, Values& v) const {
@@ -175,7 +203,7 @@ void AttentionBlock::compute(const LayerWeights& weights, Values& v) const {
   const bool missing_weights = shared_.run.attention == spec::AttentionKind::dot_product && !v.has(V::weights);
   if (v.has(V::context) && v.has(V::logsumexp) && !missing_weights) return;
   // The parts of attention come out of one operation; those that are there are written again with the same bits.
-  if (!v.has(V::context)) v[V::context] = context.activation(named("context"), v[V::query].view().shape);
+  if (!v.has(V::context)) v[V::context] = context.activation(named("context"), query_of(v).shape);
   if (!v.has(V::logsumexp)) {
     v[V::logsumexp] = context.activation_f32(named("logsumexp"), Shape{d.batch, d.n_heads, d.seq_len});
   }
@@ -186,9 +214,9 @@ void AttentionBlock::compute(const LayerWeights& weights, Values& v) const {
   context.ops.attention_forward({.context = v[V::context],
                                  .logsumexp_BHT = v[V::logsumexp],
                                  .weights_BHTT = v[V::weights],
-                                 .query = v[V::query],
-                                 .key = v[V::key],
-                                 .value = v[V::value],
+                                 .query = query_of(v),
+                                 .key = key_of(v),
+                                 .value = projected(v, kValue),
                                  .bias_HT = bias_HT,
                                  .first_N = shared_.first_N,
                                  .dims = d,
@@ -208,63 +236,65 @@ void AttentionBlock::backward(const LayerWeights& weights, const LayerGradients&
                               TensorView dx_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
-  const Shape query_shape = v[V::query].view().shape;
-  const Shape kv_shape = v[V::key].view().shape;
   Tensor gathered_dx;
   const TensorView dx_NM = tp.gather(dx_RM, gathered_dx, named("dout_proj"));
   Tensor dinner = linear_backward_weight(context, weights, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
-  Tensor dquery = context.workspace(named("dquery"), query_shape);
-  Tensor dkey = context.workspace(named("dkey"), kv_shape);
-  Tensor dvalue = context.workspace(named("dvalue"), kv_shape);
+  const Tensor dprojections = context.workspace(named("dqkv_proj"), Shape{tp.tokens(), projections_.outputs()});
+  const JoinedLinear::Outputs d = projections_.side_by_side(dprojections);
   {
-    Tensor dcontext = context.workspace(named("dcontext"), query_shape);
+    const Tensor dcontext = context.workspace(named("dcontext"), v[V::context].view().shape);
     linear_backward_input(context, weights, out_, dcontext, dx_NM, dinner, Write::overwrite, kPart);
     dinner.reset();
     gathered_dx.reset();
-    Tensor dweights_BHTT;
-    if (v.has(V::weights)) {
-      dweights_BHTT = context.workspace(named("dattention_weights"), v[V::weights].view().shape);
-    }
-    Tensor bias_HT;
-    Tensor dbias_BHT;
-    if (relative_bias_) {
-      if (shared_.run.attention == spec::AttentionKind::flash) bias_HT = bias_by_distance(weights);
-      // Attention gives it with its other gradients, whether the table trains or not.
-      dbias_BHT = context.workspace_f32(named("drelative_bias"), v[V::logsumexp].view().shape);
-    }
-    context.ops.attention_backward({.dquery = dquery,
-                                    .dkey = dkey,
-                                    .dvalue = dvalue,
-                                    .dbias_BHT = dbias_BHT,
-                                    .dcontext = dcontext,
-                                    .query = v[V::query],
-                                    .key = v[V::key],
-                                    .value = v[V::value],
-                                    .context = v[V::context],
-                                    .logsumexp_BHT = v[V::logsumexp],
-                                    .bias_HT = bias_HT,
-                                    .first_N = shared_.first_N,
-                                    .weights_BHTT = v[V::weights],
-                                    .dweights_BHTT = dweights_BHTT,
-                                    .dims = dims_,
-                                    .kind = shared_.run.attention});
-    const TensorView dtable_UH = gradients.layer.gradient(relative_bias_);
-    if (dtable_UH.defined()) {
-      context.ops.relative_bias_backward({.dtable_UH = dtable_UH,
-                                          .dbias_BHT = dbias_BHT,
-                                          .buckets_T = shared_.distance_buckets_T,
-                                          .write = gradients.layer.first_write()});
-    }
+    backward_attention(weights, gradients, v, dcontext, d);
   }
-  rotate(dquery, Direction::backward);
-  rotate(dkey, Direction::backward);
-  const TensorView dquery_before = backward_heads(weights, gradients, v, queries(), dquery);
-  const TensorView dkey_before = backward_heads(weights, gradients, v, keys(), dkey);
-  backward_projections(weights, gradients, v, {dquery_before, dkey_before, dvalue}, dx_RM);
+  rotate(d.members[kQuery], Direction::backward);
+  rotate(d.members[kKey], Direction::backward);
+  backward_heads(weights, gradients, v, queries(), d.members[kQuery]);
+  backward_heads(weights, gradients, v, keys(), d.members[kKey]);
+  backward_projections(weights, gradients, v, d, dx_RM);
+}
+
+void AttentionBlock::backward_attention(const LayerWeights& weights, const LayerGradients& gradients, const Values& v,
+                                        TensorView dcontext, const JoinedLinear::Outputs& d) const {
+  const Context& context = shared_.context;
+  Tensor dweights_BHTT;
+  if (v.has(V::weights)) {
+    dweights_BHTT = context.workspace(named("dattention_weights"), v[V::weights].view().shape);
+  }
+  Tensor bias_HT;
+  Tensor dbias_BHT;
+  if (relative_bias_) {
+    if (shared_.run.attention == spec::AttentionKind::flash) bias_HT = bias_by_distance(weights);
+    // Attention gives it with its other gradients, whether the table trains or not.
+    dbias_BHT = context.workspace_f32(named("drelative_bias"), v[V::logsumexp].view().shape);
+  }
+  context.ops.attention_backward({.dquery = d.members[kQuery],
+                                  .dkey = d.members[kKey],
+                                  .dvalue = d.members[kValue],
+                                  .dbias_BHT = dbias_BHT,
+                                  .dcontext = dcontext,
+                                  .query = query_of(v),
+                                  .key = key_of(v),
+                                  .value = projected(v, kValue),
+                                  .context = v[V::context],
+                                  .logsumexp_BHT = v[V::logsumexp],
+                                  .bias_HT = bias_HT,
+                                  .first_N = shared_.first_N,
+                                  .weights_BHTT = v[V::weights],
+                                  .dweights_BHTT = dweights_BHTT,
+                                  .dims = dims_,
+                                  .kind = shared_.run.attention});
+  const TensorView dtable_UH = gradients.layer.gradient(relative_bias_);
+  if (!dtable_UH.defined()) return;
+  context.ops.relative_bias_backward({.dtable_UH = dtable_UH,
+                                      .dbias_BHT = dbias_BHT,
+                                      .buckets_T = shared_.distance_buckets_T,
+                                      .write = gradients.layer.first_write()});
 }
 
 void AttentionBlock::backward_projections(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
-                                          const Projections& d, TensorView dx_RM) const {
+                                          const JoinedLinear::Outputs& d, TensorView dx_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
   Tensor buffer = tp.buffer(named("attention_norm"));
@@ -273,21 +303,11 @@ void AttentionBlock::backward_projections(const LayerWeights& weights, const Lay
     zero_gradient(context, gradients, *all_keys_);
     zero_gradient(context, gradients, *all_values_);
   }
-  const auto backward_weight = [&](const Linear& linear, TensorView dy) {
-    return linear_backward_weight(context, weights, gradients, linear, dy, normed_NM, kPart);
-  };
-  const Tensor dinner_query = backward_weight(query_, d.query);
-  const Tensor dinner_key = backward_weight(key_, d.key);
-  const Tensor dinner_value = backward_weight(value_, d.value);
+  const auto dinner = projections_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
   // The normalised input has been read for the last time: its rows take their gradient.
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dattention_norm"), dnormed_RM, buffer);
-  const auto backward_input = [&](const Linear& linear, TensorView dy, TensorView dinner, Write write) {
-    linear_backward_input(context, weights, linear, sums.tokens_NM(), dy, dinner, write, kPart);
-  };
-  backward_input(query_, d.query, dinner_query, Write::overwrite);
-  backward_input(key_, d.key, dinner_key, Write::accumulate);
-  backward_input(value_, d.value, dinner_value, Write::accumulate);
+  projections_.backward_input(context, weights, sums.tokens_NM(), d, dinner, kPart);
   sums.finish();
   norm_backward(context, model_, weights.layer, gradients.layer, norm_,
                 {.dx = dx_RM, .dy = dnormed_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);

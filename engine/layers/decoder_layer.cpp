@@ -31,9 +31,10 @@ Tensor DecoderLayer::forward(const LayerWeights& weights, Tensor x_RM, LayerStat
   FeedForwardBlock::Values f;
   a[AttentionValue::input] = std::move(x_RM);
   attention_.compute(weights, a);
-  attention_.put_away({AttentionValue::statistics, AttentionValue::query, AttentionValue::key, AttentionValue::value,
-                       AttentionValue::query_before, AttentionValue::key_before, AttentionValue::query_statistics,
-                       AttentionValue::key_statistics, AttentionValue::weights, AttentionValue::logsumexp},
+  attention_.put_away({AttentionValue::statistics, AttentionValue::projections, AttentionValue::query,
+                       AttentionValue::key, AttentionValue::value, AttentionValue::query_before,
+                       AttentionValue::key_before, AttentionValue::query_statistics, AttentionValue::key_statistics,
+                       AttentionValue::weights, AttentionValue::logsumexp},
                       a, state.attention);
   f[FeedForwardValue::input] = attention_.project(weights, a);
   attention_.put_away({AttentionValue::context}, a, state.attention);

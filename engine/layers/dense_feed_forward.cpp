@@ -6,17 +6,26 @@
 
 namespace perfbench::engine {
 
-DenseFeedForward::DenseFeedForward(const LayerShared& shared, const LayerUnits& units)
-    : FeedForwardBlock(shared, units), up_(units, "up"), down_(units, "down") {
-  if (spec::is_gated(model_.activation)) gate_.emplace(units, "gate");
+namespace {
+
+JoinedLinear feed_forward_projections(const LayerShared& shared, const LayerUnits& units) {
+  const Linear up(units, "up");
+  if (!spec::is_gated(shared.run.model.activation)) return {{up}, JoinedLinear::Products::apart};
+  return {{Linear(units, "gate"), up},
+          joined_products(shared, shared.run.fused_mlp, {spec::Saved::mlpwi_0, spec::Saved::mlpwi_1})};
 }
 
+}  // namespace
+
+DenseFeedForward::DenseFeedForward(const LayerShared& shared, const LayerUnits& units)
+    : FeedForwardBlock(shared, units), in_(feed_forward_projections(shared, units)), down_(units, "down") {}
+
 std::size_t DenseFeedForward::parameters() const {
-  return norm_.parameters() + up_.parameters() + down_.parameters() + (gate_ ? gate_->parameters() : 0);
+  return norm_.parameters() + in_.parameters() + down_.parameters();
 }
 
 std::size_t DenseFeedForward::adapter_parameters() const {
-  return up_.adapter_parameters() + down_.adapter_parameters() + (gate_ ? gate_->adapter_parameters() : 0);
+  return in_.adapter_parameters() + down_.adapter_parameters();
 }
 
 spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
@@ -26,6 +35,7 @@ spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
       return Saved::out_proj;
     case V::statistics:
       return Saved::norm_statistics;
+    case V::gate_up:  // which the policy places alike
     case V::gate:
       return Saved::mlpwi_0;
     case V::up:
@@ -34,40 +44,52 @@ spec::Saved DenseFeedForward::saved_name(FeedForwardValue value) const {
       throw LogicFault("a dense feed-forward block has no such value");
   }
   // The only input projection of an un-gated block is the policies' first.
-  return gate_ ? Saved::mlpwi_1 : Saved::mlpwi_0;
+  return gated() ? Saved::mlpwi_1 : Saved::mlpwi_0;
+}
+
+JoinedLinear::Outputs DenseFeedForward::projected(const Values& v) const {
+  if (in_.is_joined()) return in_.side_by_side(v[V::gate_up].view());
+  if (!gated()) return {.all = {}, .members = {v[V::up].view()}};
+  return {.all = {}, .members = {v[V::gate].view(), v[V::up].view()}};
 }
 
 Tensor DenseFeedForward::compute(const LayerWeights& weights, Values& v, Tensor normed) const {
+  if (has_projections(v)) return {};
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
-  const TensorView normed_NM = normed.defined() ? tp.gather(normed.view()) : TensorView{};
-  const auto missing = [&](FeedForwardValue value, const char* name, const Linear& linear) {
-    if (v.has(value)) return false;
-    v[value] = context.activation(named(name), Shape{tp.tokens(), linear.outputs()});
-    return true;
-  };
-  if (gate_ && missing(V::gate, "mlpwi_0", *gate_)) {
-    linear_forward(context, weights, *gate_, v[V::gate], normed_NM, kPart);
+  const TensorView normed_NM = tp.gather(normed.view());
+  if (fuses_activation()) {
+    v[V::up] = context.activation(named("mlpwi_0"), Shape{tp.tokens(), up().outputs()});
+    Tensor product_NF = product_buffer();
+    linear_gelu_forward(context, weights, up(), product_NF, v[V::up], normed_NM, kPart);
+    return product_NF;
   }
-  if (!missing(V::up, gate_ ? "mlpwi_1" : "mlpwi_0", up_)) return {};
-  if (!fuses_activation()) {
-    linear_forward(context, weights, up_, v[V::up], normed_NM, kPart);
-    return {};
+  JoinedLinear::Outputs missing;
+  if (in_.is_joined()) {
+    v[V::gate_up] = context.activation(named("mlpwi"), Shape{tp.tokens(), in_.outputs()});
+    missing = projected(v);
+  } else {
+    const auto make = [&](FeedForwardValue value, const char* name, std::size_t member) {
+      if (v.has(value)) return;
+      v[value] = context.activation(named(name), Shape{tp.tokens(), in_.member(member).outputs()});
+      missing.members[member] = v[value].view();
+    };
+    if (gated()) make(V::gate, "mlpwi_0", 0);
+    make(V::up, gated() ? "mlpwi_1" : "mlpwi_0", gated() ? 1 : 0);
   }
-  Tensor product_NF = product_buffer();
-  linear_gelu_forward(context, weights, up_, product_NF, v[V::up], normed_NM, kPart);
-  return product_NF;
+  in_.forward(context, weights, missing, normed_NM, kPart);
+  return {};
 }
 
 Tensor DenseFeedForward::product_buffer() const {
-  return shared_.context.workspace(named("mlp_product"), Shape{shared_.tensor_parallel.tokens(), up_.outputs()});
+  return shared_.context.workspace(named("mlp_product"), Shape{shared_.tensor_parallel.tokens(), up().outputs()});
 }
 
 // In the buffer, which is made where there is none.
 Tensor DenseFeedForward::activated(const Values& v, Tensor product_NF) const {
   if (!product_NF.defined()) product_NF = product_buffer();
   shared_.context.ops.activation_forward(
-      {.product_NF = product_NF, .gate_NF = v[V::gate], .up_NF = v[V::up], .kind = model_.activation});
+      {.product_NF = product_NF, .gate_NF = gate_of(v), .up_NF = up_of(v), .kind = model_.activation});
   return product_NF;
 }
 
@@ -76,7 +98,7 @@ Tensor DenseFeedForward::finish(const LayerWeights& weights, Values& v, Tensor p
   const auto& tp = shared_.tensor_parallel;
   put_away({V::statistics}, v, saved);
   if (!product_NF.defined()) product_NF = activated(v, {});
-  put_away({V::gate, V::up}, v, saved);
+  put_away({V::gate_up, V::gate, V::up}, v, saved);
   Tensor y_RM = context.activation(named("layer_output"), Shape{tp.rows(), model_.d_model});
   PartialSums sums(context, tp, named("down_parts"), y_RM);
   linear_forward(context, weights, down_, sums.tokens_NM(), product_NF, kPart, bias_of(tp));
@@ -111,13 +133,13 @@ void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradient
     v[V::up] = std::move(product_NF);
   } else {
     context.ops.activation_backward(
-        {.gate_NF = v[V::gate], .up_NF = v[V::up], .dproduct_NF = product_NF, .kind = model_.activation});
+        {.gate_NF = gate_of(v), .up_NF = up_of(v), .dproduct_NF = product_NF, .kind = model_.activation});
     product_NF.reset();
   }
   backward_up(weights, gradients, v, dy_RM);
 }
 
-// `gate` and `up` hold the gradients by the projections.
+// Gate and up hold the gradients by the projections.
 void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v,
                                    TensorView dy_RM) const {
   const Context& context = shared_.context;
@@ -125,18 +147,12 @@ void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradi
   const Tensor buffer = tp.buffer(named("mlp_norm"));
   const TensorView rows_RM = tp.rows_of(buffer);
   const TensorView normed_NM = normalise_again(weights, v, buffer);
-  Tensor dinner_gate;
-  if (gate_) {
-    dinner_gate = linear_backward_weight(context, weights, gradients, *gate_, v[V::gate], normed_NM, kPart);
-  }
-  const Tensor dinner_up = linear_backward_weight(context, weights, gradients, up_, v[V::up], normed_NM, kPart);
+  const auto d = projected(v);
+  const auto dinner = in_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
   // The normalised input has been read for the last time: its rows take their gradient.
   PartialSums sums(context, tp, named("dmlp_norm"), rows_RM, buffer);
-  linear_backward_input(context, weights, up_, sums.tokens_NM(), v[V::up], dinner_up, Write::overwrite, kPart);
-  if (gate_) {
-    linear_backward_input(context, weights, *gate_, sums.tokens_NM(), v[V::gate], dinner_gate, Write::accumulate,
-                          kPart);
-  }
+  in_.backward_input(context, weights, sums.tokens_NM(), d, dinner, kPart);
+  v[V::gate_up].reset();
   v[V::gate].reset();
   v[V::up].reset();
   sums.finish();

@@ -1,10 +1,8 @@
 // A feed-forward block that multiplies every token.
 #pragma once
 
-#include <optional>
-
 #include "engine/layers/feed_forward_block.h"
-#include "engine/layers/linear.h"
+#include "engine/layers/joined_linear.h"
 
 namespace perfbench::engine {
 
@@ -21,18 +19,25 @@ class DenseFeedForward final : public FeedForwardBlock {
                 TensorView dy_RM) const override;
 
  private:
-  bool has_projections(const Values& v) const override { return v.has(V::up) && (!gate_ || v.has(V::gate)); }
+  bool has_projections(const Values& v) const override {
+    return in_.is_joined() ? v.has(V::gate_up) : v.has(V::up) && (!gated() || v.has(V::gate));
+  }
   spec::Saved saved_name(FeedForwardValue value) const override;
+  bool gated() const { return spec::is_gated(model_.activation); }
+  const Linear& up() const { return in_.member(gated() ? 1 : 0); }
   // Products whose activation is their epilogue: of what a product and its adapter make together it is not.
   bool fuses_activation() const {
-    return model_.activation == spec::Activation::gelu_tanh && !up_.adapter && !down_.adapter;
+    return model_.activation == spec::Activation::gelu_tanh && !up().adapter && !down_.adapter;
   }
+  // Of gate and up, or up alone, those that are there.
+  JoinedLinear::Outputs projected(const Values& v) const;
+  RowsView gate_of(const Values& v) const { return gated() ? projected(v).members[0] : RowsView(); }
+  RowsView up_of(const Values& v) const { return projected(v).members[gated() ? 1 : 0]; }
   Tensor activated(const Values& v, Tensor product_NF) const;
   Tensor product_buffer() const;
   void backward_up(const LayerWeights& weights, const LayerGradients& gradients, Values& v, TensorView dy_RM) const;
 
-  std::optional<Linear> gate_;  // gated kinds only
-  Linear up_;
+  JoinedLinear in_;  // of gated kinds gate and up, else up
   Linear down_;
 };
 

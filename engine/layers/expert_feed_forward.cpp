@@ -48,6 +48,7 @@ spec::Saved ExpertFeedForward::saved_name(FeedForwardValue value) const {
     case V::output:
       return Saved::moe_mlpwo;
     case V::statistics:
+    case V::gate_up:
     case V::logits:
     case V::choice_gates:
     case V::experts:

@@ -15,6 +15,7 @@ namespace perfbench::engine {
 enum class FeedForwardValue {
   input,       // the residual sum [R, M]
   statistics,  // [1 or 2, R]
+  gate_up,     // [N, 2 F], joined, of a dense, gated block. Else there are:
   gate,        // [N or Q, F], gated kinds only
   up,          // [N or Q, F]
   // Of experts only.

@@ -1,7 +1,7 @@
 // What all layers of a model share.
 #pragma once
 
-#include "engine/layers/linear.h"
+#include "engine/layers/joined_linear.h"
 #include "engine/layers/recompute_pass.h"
 #include "engine/layers/tensor_parallel.h"
 #include "workloads/spec/remat_policy.h"
@@ -28,6 +28,12 @@ struct LayerShared {
   // Of the microbatch at hand, where documents begin (ops.h); undefined where a row is one document.
   TensorView first_N = {};
 };
+
+// Whether what linear layers of one input give is one buffer, and they one product.
+inline JoinedLinear::Products joined_products(const LayerShared& shared, bool wanted,
+                                              std::initializer_list<spec::Saved> names) {
+  return wanted && shared.remat.places_alike(names) ? JoinedLinear::Products::joined : JoinedLinear::Products::apart;
+}
 
 // The bias of a product of which the ranks along tp each make a part.
 inline Bias bias_of(const TensorParallel& ranks) {

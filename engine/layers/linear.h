@@ -40,7 +40,7 @@ struct Linear {
 enum class Bias { here, elsewhere };
 
 // y[N, out] = x[N, in] W^T (+ bias).
-inline void linear_forward(const Context& context, const LayerWeights& weights, const Linear& linear, TensorView y,
+inline void linear_forward(const Context& context, const LayerWeights& weights, const Linear& linear, RowsView y,
                            TensorView x, FlopPart part, Bias bias = Bias::here) {
   context.ops.matmul({.a = x,
                       .b = weights.layer.weight(linear.weight),
@@ -67,7 +67,7 @@ inline void linear_gelu_forward(const Context& context, const LayerWeights& weig
 // dW[out, in] (+)= dy^T x, dbias likewise, where the bias was added; neither of a frozen layer. Those of the adapter,
 // and for linear_backward_input the gradient by its inner values [N, rank]: undefined where there is no adapter.
 inline Tensor linear_backward_weight(const Context& context, const LayerWeights& weights,
-                                     const LayerGradients& gradients, const Linear& linear, TensorView dy, TensorView x,
+                                     const LayerGradients& gradients, const Linear& linear, RowsView dy, TensorView x,
                                      FlopPart part, Bias bias = Bias::here) {
   const GradientTarget& own = gradients.layer;
   if (const TensorView dweight = own.gradient(linear.weight); dweight.defined()) {
@@ -103,7 +103,7 @@ inline void zero_gradient(const Context& context, const LayerGradients& gradient
 
 // dx[N, in] (+)= dy W. `dinner` as from linear_backward_weight.
 inline void linear_backward_input(const Context& context, const LayerWeights& weights, const Linear& linear,
-                                  TensorView dx, TensorView dy, TensorView dinner, Write write, FlopPart part) {
+                                  TensorView dx, RowsView dy, TensorView dinner, Write write, FlopPart part) {
   context.ops.matmul({.a = dy, .b = weights.layer.weight(linear.weight), .c = dx, .write = write, .part = part});
   if (linear.adapter) adapter_backward_input(context, weights, *linear.adapter, dx, dinner, part);
 }

@@ -28,7 +28,7 @@ inline Tensor norm_statistics(const Context& context, const spec::ModelSpec& mod
 }
 
 inline NormForwardArgs norm_forward_args(const spec::ModelSpec& model, const GatheredUnit& weights, const Norm& norm,
-                                         TensorView y, TensorView statistics, TensorView x) {
+                                         TensorView y, TensorView statistics, RowsView x) {
   return {.y_NM = y,
           .statistics = statistics,
           .x_NM = x,
@@ -38,10 +38,11 @@ inline NormForwardArgs norm_forward_args(const spec::ModelSpec& model, const Gat
           .eps = model.norm_eps};
 }
 
+// dx may be dy.
 struct NormGradients {
-  TensorView dx;
-  TensorView dy;
-  TensorView x;
+  RowsView dx;
+  RowsView dy;
+  RowsView x;
   TensorView statistics;
 };
 

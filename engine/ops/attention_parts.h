@@ -34,6 +34,11 @@ inline AttentionDims attention_of_rank(const spec::RunSpec& run) {
   return dims;
 }
 
+// Of the rows that have query, key and value side by side.
+constexpr std::int64_t qkv_width(const AttentionDims& dims) {
+  return (dims.n_heads + 2 * dims.n_kv_heads) * dims.head_dim;
+}
+
 // Several whole sequences of the batch, or some key/value heads, with their query heads, of one sequence.
 struct AttentionPart {
   std::int64_t first_sequence = 0;

@@ -1,5 +1,6 @@
 #include "engine/ops/cpu_workspace.h"
 
+#include "engine/ops/attention_parts.h"
 #include "workloads/spec/expert_rows.h"
 
 namespace perfbench::engine::workspace::cpu {
@@ -45,9 +46,12 @@ std::int64_t bytes(const spec::RunSpec& run) {
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();
   const bool trains = !run.lora.used();
-  // Key and value are no wider than query.
+  // Key and value are no wider than query, nor than its width together with theirs where all are one product.
   const Products attention{tokens, model.n_heads / ranks * model.head_dim, bias, trains};
+  const Products joined_attention{tokens, run.fused_qkv ? qkv_width(attention_of_rank(run)) : 0, bias, trains};
   const Products feed_forward{tokens, divide_up(model.d_ff, ranks), bias, trains};
+  const bool joined = run.fused_mlp && spec::is_gated(model.activation);
+  const Products joined_feed_forward{tokens, joined ? 2 * feed_forward.width : 0, bias, trains};
   const Products head{std::min(run.loss_chunk_tokens, tokens), divide_up(model.vocab_size, ranks), DType::f32, trains};
   std::int64_t most = std::max(floats_of<NormForwardParts>(model.d_model, dtype),
                                floats_of<NormBackwardParts>(divide_up(tokens, ranks), model.d_model, dtype));
@@ -56,7 +60,7 @@ std::int64_t bytes(const spec::RunSpec& run) {
     most = std::max({most, floats_of<NormForwardParts>(model.head_dim, dtype),
                      floats_of<NormBackwardParts>(rows, model.head_dim, dtype)});
   }
-  for (const auto& products : {attention, feed_forward, head}) {
+  for (const auto& products : {attention, joined_attention, feed_forward, joined_feed_forward, head}) {
     most = std::max(most, floats_of_products(products, model.d_model, dtype));
   }
   most = std::max(most, floats_of_adapters(run, attention, feed_forward, dtype));

@@ -111,7 +111,7 @@ inline std::int64_t bytes(const spec::RunSpec& run) {
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();
   const std::int64_t hidden = spec::divide_up(model.d_ff, ranks);
-  const std::int64_t widest_bias = std::max({model.d_model, hidden, model.n_heads / ranks * model.head_dim});
+  const std::int64_t widest_bias = std::max({model.d_model, 2 * hidden, qkv_width(attention_of_rank(run))});
   const std::int64_t of_heads = model.qk_norm == spec::QkNorm::none ? 0 : norm_backward_bytes(model.head_dim);
   return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
                    norm_backward_bytes(model.d_model), of_heads, embedding_sort_bytes(tokens), routing_bytes(tokens),

@@ -47,6 +47,7 @@ constexpr std::array kNames{
     ReferenceName{"MODEL_DIMS", "Pax", "model.d_model", ""},
     ReferenceName{"HIDDEN_DIMS", "Pax", "model.d_ff", ""},
     ReferenceName{"MAX_STEPS", "Pax", "steps", ""},
+    ReferenceName{"combine_qkv", "Pax", "fused_qkv", ""},
     ReferenceName{"FPROP_DTYPE", "Pax", "precision", ", bf16 for bfloat16"},
     ReferenceName{"PREC", "Pax", "precision", ", bf16 for bfloat16"},
     ReferenceName{"ENABLE_FP8", "Pax", "precision", ", fp8 for 1"},

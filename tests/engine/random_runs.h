@@ -120,6 +120,15 @@ inline std::map<std::string, spec::SavePlace> random_places(Draws& draws) {
   return places;
 }
 
+// As one buffer is placed.
+inline void place_alike(std::map<std::string, spec::SavePlace>& places, const std::string& first,
+                        std::initializer_list<const char*> others) {
+  for (const auto* const other : others) {
+    places.erase(other);
+    if (const auto found = places.find(first); found != places.end()) places.emplace(other, found->second);
+  }
+}
+
 inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device device) {
   spec::RunSpec run;
   run.device = device;
@@ -147,6 +156,10 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
                   ? spec::kCustomRemat
                   : policies[static_cast<std::size_t>(draws.number(0, static_cast<std::int64_t>(policies.size()) - 1))];
   if (run.remat == spec::kCustomRemat) run.remat_custom = random_places(draws);
+  run.fused_qkv = draws.once_in(2);
+  run.fused_mlp = draws.once_in(2);
+  if (draws.once_in(2)) place_alike(run.remat_custom, "query_proj", {"key_proj", "value_proj"});
+  if (draws.once_in(2)) place_alike(run.remat_custom, "mlpwi_0", {"mlpwi_1"});
   run.scan = draws.once_in(2);
   run.loss_chunk_tokens = draws.once_in(2) ? 512 : draws.number(1, 40);
   run.fsdp_prefetch = draws.number(0, 1);

@@ -95,7 +95,9 @@ TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
     run.remat = policy;
     run.remat_custom.clear();
     if (policy == spec::kCustomRemat) {
-      run.remat_custom = {{"context", spec::SavePlace::device}, {"mlpwi_0", spec::SavePlace::offload}};
+      run.remat_custom = {{"context", spec::SavePlace::device},
+                          {"mlpwi_0", spec::SavePlace::offload},
+                          {"mlpwi_1", spec::SavePlace::offload}};
     }
     TrainingRun with(run);
     const auto steps = with.all_steps();
@@ -108,6 +110,30 @@ TEST_P(Remat, EveryPolicyGivesTheBitsOfNone) {
     }
     EXPECT_TRUE(same_bits(with.all_gradients(), none.all_gradients())) << policy;
   }
+}
+
+// One of each group of products is kept, another one offloaded, the others computed again by themselves. So placed they
+// are apart, whatever else is asked for.
+TEST_P(Remat, ProductsApartMayBePlacedApart) {
+  auto run = GetParam().run;
+  run.steps = 2;
+  run.attention = GetParam().attention;
+  run.precision = GetParam().precision;
+  run.fused_qkv = run.fused_mlp = false;
+  TrainingRun none(run);
+  const auto expected = none.all_steps();
+  run.remat = spec::kCustomRemat;
+  run.remat_custom = {{"query_proj", spec::SavePlace::device},
+                      {"value_proj", spec::SavePlace::offload},
+                      {"mlpwi_1", spec::SavePlace::offload}};
+  run.fused_qkv = run.fused_mlp = true;
+  TrainingRun apart(run);
+  const auto steps = apart.all_steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i].loss, expected[i].loss);
+    EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm);
+  }
+  EXPECT_TRUE(same_bits(apart.all_gradients(), none.all_gradients()));
 }
 
 // A step that is replayed from its recording, a layer that is recorded for all layers, and every operation by itself.
@@ -253,6 +279,19 @@ TEST_F(Training, FlashFollowsDotProduct) {
     TrainingRun flash(run);
     const auto a = dot.step();
     const auto b = flash.step();
+    EXPECT_NEAR(b.loss, a.loss, kSumsInOtherOrder * std::abs(a.loss));
+    EXPECT_NEAR(b.grad_norm, a.grad_norm, kSumsInOtherOrder * a.grad_norm);
+  }
+}
+
+TEST_F(Training, JoinedProductsFollowThoseApart) {
+  for (auto run : families()) {
+    run.steps = 1;
+    TrainingRun joined(run);
+    run.fused_qkv = run.fused_mlp = false;
+    TrainingRun apart(run);
+    const auto a = apart.step();
+    const auto b = joined.step();
     EXPECT_NEAR(b.loss, a.loss, kSumsInOtherOrder * std::abs(a.loss));
     EXPECT_NEAR(b.grad_norm, a.grad_norm, kSumsInOtherOrder * a.grad_norm);
   }

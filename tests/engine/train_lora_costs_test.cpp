@@ -84,15 +84,15 @@ TEST(LoraCosts, InnerValuesAreComputedTwice) {
   EXPECT_EQ(dry_walk(run, 0).flops.rematerialised_flops, 2 * run.global_batch * run.seq_len * kLayers * kA);
 }
 
-// A layer has seven linear layers, each with two products of its own and seven of its adapter; three chunks of logits
-// have two products each.
+// A layer's seven linear layers are four products, each with one by the input, and have seven of their adapters each;
+// three chunks of logits have two products each.
 TEST(LoraCosts, NothingIsComputedOfTheGradientsOfFrozenWeights) {
   auto run = lora_tiny();
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
   std::map<spec::TraceOp, spec::OperationWork> operations;
   for (const auto& work : count_operations(run, 0).operations) operations[work.operation] = work;
-  EXPECT_EQ(operations.at(spec::TraceOp::matmul).calls, 2 * (kLayers * 7 * (2 + 7) + 3 * 2));
+  EXPECT_EQ(operations.at(spec::TraceOp::matmul).calls, 2 * (kLayers * (4 * 2 + 7 * 7) + 3 * 2));
   EXPECT_EQ(operations.at(spec::TraceOp::adamw).bytes, 28 * kLayers * kAdapters + 4 * 8);
   EXPECT_EQ(operations.at(spec::TraceOp::sum_of_squares).bytes, 4 * kLayers * kAdapters + 8);
   EXPECT_FALSE(operations.contains(spec::TraceOp::embedding_backward));

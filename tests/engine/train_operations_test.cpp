@@ -44,14 +44,18 @@ TEST(Operations, HaveTheFlopsOfTheReport) {
   }
 }
 
-// Seven products of a gated layer, each with two gradients, and three of each chunk of logits, in each microbatch.
-// 8*16 tokens: two microbatches of 64 are chunks of 24, 24 and 16.
+// Four products of a gated layer (query, key and value; out; gate and up; down), each with two gradients, and three of
+// each chunk of logits, in each microbatch; apart they are seven. 8*16 tokens: two microbatches of 64 are chunks of 24,
+// 24 and 16.
 TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   auto run = llama_tiny();
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
   const auto operations = operations_of(run);
-  EXPECT_EQ(operations.at(TraceOp::matmul).calls, 2 * (run.model.layers * 7 * 3 + 3 * 3));
+  EXPECT_EQ(operations.at(TraceOp::matmul).calls, 2 * (run.model.layers * 4 * 3 + 3 * 3));
+  auto apart = run;
+  apart.fused_qkv = apart.fused_mlp = false;
+  EXPECT_EQ(operations_of(apart).at(TraceOp::matmul).calls, 2 * (run.model.layers * 7 * 3 + 3 * 3));
   EXPECT_EQ(operations.at(TraceOp::cross_entropy).calls, 2 * 3);
   EXPECT_EQ(operations.at(TraceOp::attention_backward).calls, 2 * run.model.layers);
   EXPECT_EQ(operations.at(TraceOp::norm_backward).calls, 2 * (2 * run.model.layers + 1));
@@ -65,6 +69,24 @@ TEST(Operations, AreCalledAsOftenAsTheModelSays) {
   EXPECT_EQ(by_products.at(TraceOp::matmul).calls, operations.at(TraceOp::matmul).calls + 2 * 2 * 3);
   EXPECT_FALSE(by_products.contains(TraceOp::embedding_forward));  // no positions
   EXPECT_FALSE(operations.contains(TraceOp::bias_backward));
+}
+
+// Biases are as adjacent as weights are. With fewer key and value heads than ranks along tp, a rank's are not those
+// that its weights begin with: products of their own.
+TEST(Operations, AreJoinedWhereTheirWeightsLieTogether) {
+  auto biased = gpt_tiny();
+  biased.loss_chunk_tokens = 1 << 20;
+  const auto matmuls = [](const spec::RunSpec& run, std::int64_t rank) {
+    return operations_of(run, rank).at(TraceOp::matmul).calls;
+  };
+  EXPECT_EQ(matmuls(biased, 0), 3 * (biased.model.layers * 4 + 1));
+  EXPECT_EQ(operations_of(biased).at(TraceOp::bias_backward).calls, biased.model.layers * 4);
+  auto few_heads = llama_tiny();
+  few_heads.loss_chunk_tokens = 1 << 20;
+  few_heads.mesh.ici.tp = 2;
+  EXPECT_EQ(matmuls(few_heads, 1), 3 * (few_heads.model.layers * 4 + 1));
+  few_heads.model.n_kv_heads = 1;
+  EXPECT_EQ(matmuls(few_heads, 1), 3 * (few_heads.model.layers * 6 + 1));
 }
 
 // A layer's bias is made for the forward pass and for flash's look at the scores on the way back, a third time where

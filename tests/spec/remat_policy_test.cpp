@@ -70,6 +70,14 @@ TEST(RematPolicy, CustomStartsFromFull) {
   EXPECT_EQ(kept_names(apart), (Names{"layer_input", "mlpwi_0"}));
 }
 
+TEST(RematPolicy, OneBufferCanHoldWhatIsPlacedAlike) {
+  const auto custom = plan("custom", {{"key_proj", SavePlace::device}, {"mlpwi_0", SavePlace::offload}});
+  EXPECT_FALSE(custom.places_alike({Saved::query_proj, Saved::key_proj, Saved::value_proj}));
+  EXPECT_TRUE(custom.places_alike({Saved::query_proj, Saved::value_proj}));
+  EXPECT_FALSE(custom.places_alike({Saved::mlpwi_0, Saved::mlpwi_1}));
+  EXPECT_TRUE(plan("qkv_proj_offloaded").places_alike({Saved::query_proj, Saved::key_proj, Saved::value_proj}));
+}
+
 TEST(RematPolicy, EveryListedNameResolves) {
   for (const auto& name : remat_policy_names()) EXPECT_NO_THROW(plan(name)) << name;
   EXPECT_EQ(remat_policy_names().back(), "custom");

@@ -26,6 +26,20 @@ class TableBuilder {
     if (has_bias) add(name + ".bias", {out}, out_dim, ParameterKind::bias);
   }
 
+  // Those of one input: their weights lie one behind the other, and so do their biases, so that they can be one
+  // product.
+  struct Projection {
+    std::string name;
+    std::int64_t out;
+    std::string out_dim;
+  };
+  void projections(const std::vector<Projection>& layers, bool has_bias, LinearOf block) {
+    for (const auto& layer : layers)
+      linear(layer.name, layer.out, model_.d_model, layer.out_dim, "d_model", false, block);
+    if (!has_bias) return;
+    for (const auto& layer : layers) add(layer.name + ".bias", {layer.out}, layer.out_dim, ParameterKind::bias);
+  }
+
   void add(const std::string& name, std::vector<std::int64_t> shape, std::string dims, ParameterKind kind) {
     table_.push_back({prefix_ + name, std::move(shape), std::move(dims), kind, layer_, LinearOf::none});
   }
@@ -45,13 +59,11 @@ bool has_experts(const ModelSpec& model, std::int64_t layer) {
 
 void dense_ffn(TableBuilder& table, const ModelSpec& model) {
   const bool bias = model.bias == BiasKind::all;
-  const auto linear = [&](const char* name, std::int64_t out, std::int64_t in, const char* out_dim,
-                          const char* in_dim) {
-    table.linear(name, out, in, out_dim, in_dim, bias, LinearOf::feed_forward);
-  };
-  if (is_gated(model.activation)) linear("gate", model.d_ff, model.d_model, "d_ff/tp", "d_model");
-  linear("up", model.d_ff, model.d_model, "d_ff/tp", "d_model");
-  linear("down", model.d_model, model.d_ff, "d_model", "d_ff/tp");
+  std::vector<TableBuilder::Projection> in;
+  if (is_gated(model.activation)) in.push_back({"gate", model.d_ff, "d_ff/tp"});
+  in.push_back({"up", model.d_ff, "d_ff/tp"});
+  table.projections(in, bias, LinearOf::feed_forward);
+  table.linear("down", model.d_model, model.d_ff, "d_model", "d_ff/tp", bias, LinearOf::feed_forward);
 }
 
 void expert_ffn(TableBuilder& table, const ModelSpec& model) {
@@ -132,9 +144,10 @@ std::vector<ParameterSpec> layer_parameters(const ModelSpec& model, std::int64_t
   const auto width_q = model.n_heads * model.head_dim;
   const auto width_kv = model.n_kv_heads * model.head_dim;
   table.norm("attention_norm");
-  table.linear("query", width_q, model.d_model, "heads*head_dim/tp", "d_model", qkv_bias, LinearOf::attention);
-  table.linear("key", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias, LinearOf::attention);
-  table.linear("value", width_kv, model.d_model, "kv_heads*head_dim/tp", "d_model", qkv_bias, LinearOf::attention);
+  table.projections({{"query", width_q, "heads*head_dim/tp"},
+                     {"key", width_kv, "kv_heads*head_dim/tp"},
+                     {"value", width_kv, "kv_heads*head_dim/tp"}},
+                    qkv_bias, LinearOf::attention);
   if (model.qk_norm == QkNorm::head) {
     for (const auto* name : {"query_norm.weight", "key_norm.weight"}) {
       table.add(name, {model.head_dim}, "head_dim", ParameterKind::norm);

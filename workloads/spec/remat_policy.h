@@ -18,8 +18,10 @@
 // Norm outputs and activation products have no name: backward rebuilds them from the above in an elementwise pass.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -74,6 +76,10 @@ class RematPlan {
   SavePlace& operator[](Saved name) { return places_[static_cast<std::size_t>(name)]; }
   // Whether backward finds the value (on the device or brought back from the host) instead of computing it.
   bool keeps(Saved name) const { return (*this)[name] != SavePlace::remat; }
+  // Whether these have one place, so that one buffer can hold them.
+  bool places_alike(std::initializer_list<Saved> names) const {
+    return std::ranges::all_of(names, [&](Saved name) { return (*this)[name] == (*this)[*names.begin()]; });
+  }
   bool operator==(const RematPlan&) const = default;
 
  private:

@@ -203,6 +203,8 @@ struct RunSpec {
   Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 with rounding nearest
   LogitsType logits = LogitsType::compute;       // fp32: of precision bf16
   EmbeddingKind embedding = EmbeddingKind::lookup;
+  bool fused_qkv = true;  // query, key and value are one product and one buffer, where a policy places them alike
+  bool fused_mlp = true;  // of a gated dense block so are gate and up
   AttentionKind attention = AttentionKind::flash;
   AttentionChoice attention_kernel = AttentionChoice::automatic;  // cuda, with attention: flash
   std::string remat = "none";                                     // a policy of remat_policy.h, or custom
@@ -262,6 +264,11 @@ struct RunSpec {
       self.logits);
     f(Field{"embedding", "lookup of rows, or one_hot: products over the vocabulary"}.omitted_at_default(),
       self.embedding);
+    f(Field{"fused_qkv", "query, key and value are one product and one buffer, where a policy places them alike"}
+          .omitted_at_default(),
+      self.fused_qkv);
+    f(Field{"fused_mlp", "of a gated dense block gate and up are one product and one buffer"}.omitted_at_default(),
+      self.fused_mlp);
     f(Field{"attention", "dot_product or flash"}, self.attention);
     f(Field{"attention_kernel", "of attention: flash on a GPU: auto, cudnn or own"}.omitted_at_default(),
       self.attention_kernel);

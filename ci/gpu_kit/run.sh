@@ -3,7 +3,7 @@
 # compiler.
 # usage: run.sh PART|all|rebuild [--dry] [--results DIR] [--archive FILE] [--seconds N]
 #   1   5 min  versions, the tests, one short run
-#   2   8 min  one model by determinism, loss chunk and batch, with traces
+#   2   8 min  one model by determinism, loss chunk, batch and joined products, with traces
 #   3   8 min  kernels: traces of a step, ncu and memcheck where they are installed, what tracing costs
 #   4   8 min  six sizes beside PyTorch where it is installed, alternating, two rounds
 #   all        each of them in turn

@@ -83,7 +83,7 @@ has() { compgen -G "$work/$2" >/dev/null || fail "$1" "there is no $2"; }
 kit build "$work/kit" --from "$work/tree"
 expect 'a kit is made of a tree' 0 "$work/kit"
 has 'a kit is made of a tree' 'kit/bin/engine_cuda_training_tests'
-has 'each cell comes with its run' 'kit/cells/part2/08-*/run.json'
+has 'each cell comes with its run' 'kit/cells/part2/09-*/run.json'
 has 'each cell comes with its estimates' 'kit/cells/part4/06-*/operations.json'
 has 'the goldens come along' 'kit/source/tests/golden/llama-tiny.json'
 has 'the peers come along' 'kit/source/ci/bench/peer_steps_torch.py'
@@ -144,7 +144,7 @@ called 'each test binary runs once' 1 '^engine_cuda_training_tests'
 called 'what failed or was not reached runs by itself' 3 '^engine_cuda_ops_tests'
 called 'what failed or was not reached runs by itself' 1 'gtest_filter=Norms.Apply'
 called 'what passed is not run again' 0 'gtest_filter=Norms.Forward'
-called 'every cell runs, those of the peers twice' 23 '^perfbench-engine run'
+called 'every cell runs, those of the peers twice' 24 '^perfbench-engine run'
 called 'the peers run twice' 12 '^python3 .*peer_steps_torch'
 called 'kernels are profiled and checked' 1 '^ncu'
 called 'kernels are profiled and checked' 1 '^compute-sanitizer'
@@ -170,7 +170,7 @@ expect 'an archive is as good' 1 'part 1 engine_cuda_ops_tests: 139'
 run 2 --results "$work/short" --seconds 15
 expect 'what has no time left is not begun' 1 "not_begun: the part's time is up"
 called 'what has no time left is not begun' 0 '^perfbench-engine run'
-[ "$(grep -c not_begun "$work/short/part2/steps.tsv")" = 8 ] || fail 'what is not begun is recorded' "$output"
+[ "$(grep -c not_begun "$work/short/part2/steps.tsv")" = 9 ] || fail 'what is not begun is recorded' "$output"
 report "$work/short"
 expect 'a part that did not begin' 1 "part 2 08-global-batch-8-loss-chunk-tokens-4096-deterministic-false.1: not_begun"
 

@@ -32,6 +32,7 @@
   OPERATION(adamw, (const AdamwArgs&))                                        \
   OPERATION(clip_scale, (TensorView, TensorView, double))                     \
   OPERATION(add, (TensorView, TensorView, TensorView))                        \
+  OPERATION(dropout, (const DropoutArgs&))                                    \
   OPERATION(sum_parts, (TensorView, TensorView))                              \
   OPERATION(copy, (TensorView, TensorView))                                   \
   OPERATION(cast_stochastic, (const StochasticCastArgs&))                     \

@@ -467,6 +467,17 @@ void Ops::add(TensorView out, TensorView a, TensorView b) {
   do_add(out, a, b);
 }
 
+void Ops::dropout(const DropoutArgs& args) {
+  require(same(args.out_RM, args.x_RM) && args.x_RM.shape.rank() == 2 && is_float(args.x_RM.dtype) &&
+              args.step.dtype == DType::i32 && args.step.elements() == 1 && args.first_row >= 0 && args.rate >= 0 &&
+              args.rate < 1,
+          "dropout", "rows of one shape and type, the step i32 [1], the rate in [0, 1)",
+          {args.out_RM, args.x_RM, args.step});
+  const OpSpan span = begin(spec::TraceOp::dropout,
+                            {.read_bytes = bytes_of(args.x_RM, args.step), .written_bytes = bytes_of(args.out_RM)});
+  do_dropout(args);
+}
+
 void Ops::sum_parts(TensorView out, TensorView parts) {
   require(out.dtype == parts.dtype && is_float(out.dtype) && out.elements() > 0 &&
               parts.elements() % out.elements() == 0 && parts.elements() > 0,

@@ -307,6 +307,18 @@ struct AdamwArgs {
   double eps = 1e-8;
 };
 
+// out = x / (1 - rate) where the draw of (first_row + row, column) at `step` in the stream keeps it, else 0, whatever x
+// is (engine/core/dropout_draws.h). out may be x. The gradient goes back by the same call.
+struct DropoutArgs {
+  TensorView out_RM;
+  TensorView x_RM;
+  TensorView step;  // i32 [1]: on the device, so that a recorded step can be replayed
+  std::uint64_t seed = 0;
+  std::string_view stream;
+  std::int64_t first_row = 0;
+  double rate = 0;  // in [0, 1)
+};
+
 // What a call costs by its operands alone: each that is read is read once, each that is written is written once,
 // wherever they lie. What kernels read again, or keep in scratch, is theirs. ops.cpp states it in each operation's
 // function.
@@ -357,6 +369,7 @@ class Ops {
 
   // out = a + b, elementwise, one type; out may be a or b.
   void add(TensorView out, TensorView a, TensorView b);
+  void dropout(const DropoutArgs& args);
   // out = parts[0] + parts[1] + ..., which lie one behind the other; in f32, in this order, rounded once. One type.
   void sum_parts(TensorView out, TensorView parts);
   // Same shape, same or another type (round to nearest even).

@@ -46,6 +46,7 @@ TracePart part_of(spec::TraceOp op) {
     case TraceOp::combine:
     case TraceOp::gates_backward:
     case TraceOp::add:
+    case TraceOp::dropout:
     case TraceOp::sum_parts:
     case TraceOp::cast:
     case TraceOp::fill_normal:
@@ -103,6 +104,7 @@ TracePart part_of_kernel(std::string_view demangled_name) {
                                      Rule{"reduce", TracePart::elementwise},
                                      Rule{"cast", TracePart::elementwise},
                                      Rule{"add", TracePart::elementwise},
+                                     Rule{"dropout", TracePart::elementwise},
                                      Rule{"copy", TracePart::copy},
                                      Rule{"fill", TracePart::copy}};
   for (const auto& rule : kRules) {

@@ -1,7 +1,7 @@
 # The operations of each backend against oracles in f64: one set of sources, linked once for each.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 perfbench_test_objects(engine_row_test_objects
-  SOURCES ops_document_rows_test.cpp ops_elements_test.cpp ops_experts_test.cpp ops_relative_bias_test.cpp
+  SOURCES ops_document_rows_test.cpp ops_dropout_test.cpp ops_elements_test.cpp ops_experts_test.cpp ops_relative_bias_test.cpp
     ops_rows_test.cpp ops_score_test.cpp ops_vocabulary_test.cpp
   DEPENDS perfbench_ops)
 perfbench_test_objects(engine_product_test_objects

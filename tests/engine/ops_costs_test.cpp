@@ -385,6 +385,8 @@ TEST(OperationCosts, WhatMovesAndFills) {
   const TensorView wide = f32({6, 8});     // 192 bytes
   const TensorView narrow = bf16({6, 8});  // 96
   expect_cost(TraceOp::add, {0, 3 * 96}, [&](Ops& ops) { ops.add(narrow, narrow, narrow); });
+  expect_cost(TraceOp::dropout, {0, 2 * 96 + 4},
+              [&](Ops& ops) { ops.dropout({.out_RM = narrow, .x_RM = narrow, .step = i32({1}), .rate = 0.1}); });
   expect_cost(TraceOp::cast, {0, 192 + 96}, [&](Ops& ops) { ops.copy(narrow, wide); });
   expect_cost(TraceOp::cast, {0, 192 + 96 + 4},
               [&](Ops& ops) { ops.cast_stochastic({.out = narrow, .in = wide, .step = i32({1})}); });

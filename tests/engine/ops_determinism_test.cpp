@@ -128,11 +128,12 @@ TEST_P(Determinism, RowsAndElements) {
     const auto x = random({kRows, kWidth}, 1), y = random({kRows, kWidth}, 2), gate = random({kRows, kWidth}, 3);
     const auto table = random_operand(DType::f32, Shape{kRows, 8}, 4), dbias = random_operand(DType::f32, {kWidth}, 5);
     const Operand product(dtype_, Shape{kRows, kWidth}), losses(DType::f32, Shape{kRows});
-    const Operand total(DType::f64, Shape{1}), other(DType::f64, Shape{1});
+    const Operand total(DType::f64, Shape{1}), other(DType::f64, Shape{1}), step(DType::i32, Shape{1}, {2.0});
     ops.rope({.x = x, .cos_sin_TD = table, .head_dim = 8});
     ops.activation_forward({.product_NF = product, .gate_NF = gate, .up_NF = x});
     ops.activation_backward({.gate_NF = gate, .up_NF = x, .dproduct_NF = y});
     ops.add(x, x, product);
+    ops.dropout({.out_RM = x, .x_RM = x, .step = step, .stream = "w", .rate = 0.1});
     ops.bias_backward(dbias, x, Write::accumulate);
     ops.cross_entropy({.losses_N = losses, .logits_NV = y, .targets_N = random_ids({kRows}, kWidth, 6)});
     ops.sum(total, x, Write::overwrite);

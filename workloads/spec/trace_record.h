@@ -89,6 +89,7 @@ enum class TraceOp {
   adamw,
   clip_scale,
   add,
+  dropout,
   sum_parts,
   cast,  // a copy to another type
   fill_normal,
@@ -129,6 +130,7 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::adamw, "adamw"},
                                      std::pair{TraceOp::clip_scale, "clip_scale"},
                                      std::pair{TraceOp::add, "add"},
+                                     std::pair{TraceOp::dropout, "dropout"},
                                      std::pair{TraceOp::sum_parts, "sum_parts"},
                                      std::pair{TraceOp::cast, "cast"},
                                      std::pair{TraceOp::fill_normal, "fill_normal"},

@@ -13,6 +13,7 @@ set(PERFBENCH_CUDA_KERNELS
   operations/adamw.cu
   operations/column_sums.cu
   operations/cross_entropy.cu
+  operations/dropout.cu
   operations/elementwise.cu
   operations/embedding.cu
   operations/norm.cu

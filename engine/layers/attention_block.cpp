@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/layers/dropout.h"
 #include "engine/ops/attention_parts.h"
 
 namespace perfbench::engine {
@@ -229,6 +230,7 @@ Tensor AttentionBlock::project(const LayerWeights& weights, const Values& v) con
   PartialSums sums(shared_.context, tp, named("out_parts"), out_RM);
   linear_forward(shared_.context, weights, out_, sums.tokens_NM(), v[V::context], kPart, bias_of(tp));
   sums.finish();
+  drop_addition(shared_, named("attention"), out_RM);
   return out_RM;
 }
 
@@ -236,8 +238,10 @@ void AttentionBlock::backward(const LayerWeights& weights, const LayerGradients&
                               TensorView dx_RM) const {
   const Context& context = shared_.context;
   const auto& tp = shared_.tensor_parallel;
+  Tensor dropped_dx;
   Tensor gathered_dx;
-  const TensorView dx_NM = tp.gather(dx_RM, gathered_dx, named("dout_proj"));
+  const TensorView dx_NM = tp.gather(drop_addition_backward(shared_, named("attention"), dx_RM, dropped_dx),
+                                     gathered_dx, named("dout_proj"));
   Tensor dinner = linear_backward_weight(context, weights, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
   const Tensor dprojections = context.workspace(named("dqkv_proj"), Shape{tp.tokens(), projections_.outputs()});
   const JoinedLinear::Outputs d = projections_.side_by_side(dprojections);
@@ -246,6 +250,7 @@ void AttentionBlock::backward(const LayerWeights& weights, const LayerGradients&
     linear_backward_input(context, weights, out_, dcontext, dx_NM, dinner, Write::overwrite, kPart);
     dinner.reset();
     gathered_dx.reset();
+    dropped_dx.reset();
     backward_attention(weights, gradients, v, dcontext, d);
   }
   rotate(d.members[kQuery], Direction::backward);

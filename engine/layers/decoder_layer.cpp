@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/layers/dense_feed_forward.h"
+#include "engine/layers/dropout.h"
 #include "engine/layers/expert_feed_forward.h"
 
 namespace perfbench::engine {
@@ -29,6 +30,7 @@ DecoderLayer::DecoderLayer(const LayerShared& shared, const LayerUnits& units)
 Tensor DecoderLayer::forward(const LayerWeights& weights, Tensor x_RM, LayerState& state) const {
   AttentionBlock::Values a;
   FeedForwardBlock::Values f;
+  drop_layer_input(shared_, name_, x_RM);
   a[AttentionValue::input] = std::move(x_RM);
   attention_.compute(weights, a);
   attention_.put_away({AttentionValue::statistics, AttentionValue::projections, AttentionValue::query,
@@ -62,6 +64,7 @@ Tensor DecoderLayer::backward(const LayerWeights& weights, const LayerGradients&
   }
   feed_forward_->backward(weights, gradients, f, std::move(product_NF), dy_RM);
   attention_.backward(weights, gradients, a, dy_RM);
+  drop_layer_input(shared_, name_, dy_RM);
   return dy_RM;
 }
 

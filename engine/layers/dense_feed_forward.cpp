@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/core/error.h"
+#include "engine/layers/dropout.h"
 
 namespace perfbench::engine {
 
@@ -103,6 +104,7 @@ Tensor DenseFeedForward::finish(const LayerWeights& weights, Values& v, Tensor p
   PartialSums sums(context, tp, named("down_parts"), y_RM);
   linear_forward(context, weights, down_, sums.tokens_NM(), product_NF, kPart, bias_of(tp));
   sums.finish();
+  drop_addition(shared_, named("feed_forward"), y_RM);
   // The norm that follows is the next layer's, with weights of another unit and a recording of its own, and the sum's
   // place is this layer's policy's to choose: here the sum takes a pass of its own.
   context.ops.add(y_RM, v[V::input], y_RM);
@@ -118,8 +120,10 @@ void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradient
   // the rounded sum could not have the same bits.
   product_NF = activated(v, std::move(product_NF));
   {
+    Tensor dropped_dy;
     Tensor gathered_dy;
-    const TensorView dy_NM = tp.gather(dy_RM, gathered_dy, named("dlayer_output"));
+    const TensorView dy_NM = tp.gather(drop_addition_backward(shared_, named("feed_forward"), dy_RM, dropped_dy),
+                                       gathered_dy, named("dlayer_output"));
     const Tensor dinner =
         linear_backward_weight(context, weights, gradients, down_, dy_NM, product_NF, kPart, bias_of(tp));
     // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.

@@ -223,6 +223,7 @@ Tensor ExpertFeedForward::finish(const LayerWeights& weights, Values& v, Tensor,
   put_away({V::statistics, V::logits, V::choice_gates, V::experts, V::rows, V::choices, V::segments, V::output}, v,
            saved);
   sums.finish();
+  drop_addition(shared_, named("feed_forward"), y_RM);
   context.ops.add(y_RM, v[V::input], y_RM);
   put_away({V::input}, v, saved);
   return y_RM;
@@ -239,13 +240,16 @@ void ExpertFeedForward::backward(const LayerWeights& weights, const LayerGradien
   }
   const Tensor dgates_NC = context.activation_f32(named("dchoice_gates"), v[V::rows].view().shape);
   {
+    Tensor dropped_dy;
     Tensor gathered_dy;
-    const TensorView dy_NM = shared_.tensor_parallel.gather(dy_RM, gathered_dy, named("dlayer_output"));
+    const TensorView dy_NM = shared_.tensor_parallel.gather(
+        drop_addition_backward(shared_, named("feed_forward"), dy_RM, dropped_dy), gathered_dy, named("dlayer_output"));
     context.ops.gates_backward(
         {.dgates_NC = dgates_NC, .dx_NM = dy_NM, .rows_QM = v[V::output], .rows_NC = v[V::rows]});
     v[V::output].reset();
     const Tensor drows_QM = sent(v, dy_NM, v[V::choice_gates], "dexpert_outputs");
     gathered_dy.reset();
+    dropped_dy.reset();
     backward_weight(gradients, v, down_, drows_QM, product_QF);
     // The product is no longer needed: its buffer takes its gradient.
     backward_input(weights, v, down_, product_QF, drows_QM, Write::overwrite);

@@ -16,6 +16,12 @@ struct ExpertTotals {
   TensorView dropped;  // choices
 };
 
+// What the dropout of a microbatch draws by.
+struct DropoutKeys {
+  TensorView step;               // i32 [1]; undefined where nothing is dropped
+  std::int64_t first_token = 0;  // of the microbatch, in the step's global batch
+};
+
 struct LayerShared {
   const Context& context;
   const spec::RunSpec& run;
@@ -27,6 +33,7 @@ struct LayerShared {
   ExpertTotals experts;
   // Of the microbatch at hand, where documents begin (ops.h); undefined where a row is one document.
   TensorView first_N = {};
+  DropoutKeys dropout = {};
 };
 
 // Whether what linear layers of one input give is one buffer, and they one product.

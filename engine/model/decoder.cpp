@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/layers/dropout.h"
 #include "engine/layers/loss_head.h"
 #include "engine/layers/one_hot_embedding.h"
 #include "engine/model/distance_buckets.h"
@@ -28,6 +29,11 @@ Tensor make_distance_buckets(Context& context, const spec::RunSpec& run) {
   const auto values = distance_buckets(run.model.position, run.seq_len);
   context.ops.upload(table, values.data());
   return table;
+}
+
+Tensor make_dropout_step(Context& context, const spec::RunSpec& run) {
+  if (!run.dropout.used()) return {};
+  return Tensor(context.memory, {"dropout_step", MemoryScope::workspace, DType::i32, Shape{1}});
 }
 
 // What a forward pass computes goes where nothing will come back for it.
@@ -71,6 +77,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
                 prefetches() ? ReductionOverlap::next_unit : ReductionOverlap::none, run.grad_accum),
       rope_cos_sin_TD_(make_rope_table(context, run)),
       distance_buckets_T_(make_distance_buckets(context, run)),
+      dropout_step_(make_dropout_step(context, run)),
       shared_{context,
               run,
               spec::resolve_remat(run),
@@ -107,10 +114,23 @@ Tensor Decoder::new_output_gradient(std::size_t chunk) const {
   return stream(chunks_[chunk].last_layer(), "dlayer_output");
 }
 
+void Decoder::begin_step(std::int64_t step) {
+  gatherer_.begin_step(step);
+  if (!dropout_step_.defined()) return;
+  const auto number = static_cast<std::int32_t>(step);
+  context_.ops.upload(dropout_step_, &number);
+}
+
+// What scores a batch drops nothing.
+void Decoder::take_keys(const Microbatch& batch) {
+  shared_.first_N = batch.first_N;
+  shared_.dropout = {.step = batch.scored() ? TensorView{} : dropout_step_.view(), .first_token = batch.first_token};
+}
+
 Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM, State& state) {
   PhaseClock::Scope forward(context_.clock, Phase::forward);
   Chunk& chunk = chunks_[index];
-  shared_.first_N = batch.first_N;
+  take_keys(batch);
   Ahead ahead;
   if (chunk.part.embeds) x_RM = embed(chunk, batch, ahead);
   x_RM = layers_forward(chunk, batch, std::move(x_RM), state, ahead);
@@ -126,7 +146,7 @@ Tensor Decoder::forward(std::size_t index, const Microbatch& batch, Tensor x_RM,
 Tensor Decoder::backward(std::size_t index, const Microbatch& batch, Tensor dy_RM, State& state) {
   PhaseClock::Scope backward(context_.clock, Phase::backward);
   Chunk& chunk = chunks_[index];
-  shared_.first_N = batch.first_N;
+  take_keys(batch);
   if (chunk.part.has_head) dy_RM = std::move(state.dx_RM);
   Tensor dx_RM = layers_backward(chunk, std::move(dy_RM), state);
   if (!chunk.part.embeds) return dx_RM;
@@ -204,6 +224,7 @@ Tensor Decoder::embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead)
     context_.ops.embedding_forward(args);
   }
   sums.finish();
+  drop_input(shared_, x_RM);
   return x_RM;
 }
 
@@ -317,6 +338,7 @@ void Decoder::embed_backward(const Microbatch& batch, const Tensor& dx_RM) {
     context_.ops.fill(dtable_VM, 0.0);
     if (dposition_TM.defined()) context_.ops.fill(dposition_TM, 0.0);
   }
+  drop_input(shared_, dx_RM);
   {
     Tensor gathered;
     const EmbeddingBackwardArgs args{.dtable_VM = dtable_VM,

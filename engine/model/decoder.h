@@ -29,6 +29,7 @@ class Decoder {
     TensorView counted_targets = {};  // f64 [1], of the step, in a run that counts them
     TensorView scores_B3 = {};        // f64 (ScoreArgs); on ranks without the head, too
     TensorView first_N = {};          // where documents begin (ops.h), in a run that packs them
+    std::int64_t first_token = 0;     // its first in the step's global batch
     bool scored() const { return scores_B3.defined(); }
   };
   // What waits between the two, of one chunk and microbatch.
@@ -49,6 +50,9 @@ class Decoder {
   // Room for an input, and for the gradient by an output, that come from elsewhere.
   Tensor new_input(std::size_t chunk) const;
   Tensor new_output_gradient(std::size_t chunk) const;
+
+  // Before the microbatches of a step that trains.
+  void begin_step(std::int64_t step);
 
   UnitGatherer& gatherer() { return gatherer_; }
 
@@ -98,6 +102,7 @@ class Decoder {
     HeadWeights head;
   };
 
+  void take_keys(const Microbatch& batch);
   Tensor embed(const Chunk& chunk, const Microbatch& batch, Ahead& ahead);
   // The residual stream and its gradient, by this rank's rows.
   Tensor layers_forward(Chunk& chunk, const Microbatch& batch, Tensor x_RM, State& state, Ahead& ahead);
@@ -133,6 +138,7 @@ class Decoder {
   std::optional<Head> head_;
   Tensor rope_cos_sin_TD_;
   Tensor distance_buckets_T_;
+  Tensor dropout_step_;  // in a run that drops
   LayerShared shared_;
   std::vector<Chunk> chunks_;
 };

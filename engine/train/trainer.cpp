@@ -151,11 +151,13 @@ Decoder::Microbatch Trainer::microbatch(std::int64_t index) const {
   const auto of = [&](const Tensor& all) {
     return all.defined() ? all.view().slice(index * microbatch_tokens(), Shape{microbatch_tokens()}) : TensorView{};
   };
+  const std::int64_t shard = context_.collectives.mesh().index(kDataAxes);
   return {.tokens_N = of(tokens_),
           .targets_N = of(targets_),
           .loss_sum = loss_sum(),
           .counted_targets = counts_.defined() ? counts_.view().slice(0, Shape{1}) : TensorView{},
-          .first_N = of(document_starts_)};
+          .first_N = of(document_starts_),
+          .first_token = first_sequence(run_, {.microbatch = index, .shard = shard}) * run_.seq_len};
 }
 
 // From here to the end of the update the host tells the device nothing that differs from step to step and waits for
@@ -202,7 +204,7 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   PhaseClock& clock = context_.clock;
   clock.start();
   load(step);
-  decoder_.gatherer().begin_step(step);
+  decoder_.begin_step(step);
   optimizer_->begin(step);
   // Stages wait for each other within a step, on streams that a graph's branches may share: not as one recording.
   if (run_.device_graphs && !run_.scan && !in_pipeline()) {

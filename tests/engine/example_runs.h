@@ -54,6 +54,13 @@ inline spec::RunSpec packed(spec::RunSpec run) {
   return run;
 }
 
+// Elements of the embeddings, of what comes to layers and of what blocks add become 0 by chance.
+inline spec::RunSpec dropped(spec::RunSpec run) {
+  run.model.name = "dropped" + run.model.name;
+  run.dropout = {.input = 0.1, .layer_input = 0.05, .residual = 0.2};
+  return run;
+}
+
 // With a norm of each query and key head.
 inline spec::RunSpec qwen3_tiny() {
   spec::RunSpec run = llama_tiny();

@@ -186,6 +186,14 @@ inline void adapt_some(std::uint64_t seed, spec::RunSpec& run) {
   run.lora.targets = run.model.moe.n_experts > 0 ? spec::LoraTargets::attention : draws.any<spec::LoraTargets>();
 }
 
+// Every fifth run drops elements in one to three places.
+inline void drop_some(std::uint64_t seed, spec::RunSpec& run) {
+  if (seed % 5 != 3) return;
+  if (seed % 3 != 0) run.dropout.input = 0.125;
+  if (seed % 3 != 1) run.dropout.residual = 0.25;
+  if (seed % 2 == 0) run.dropout.layer_input = 0.0625;
+}
+
 // A run that can run, on so many ranks; the same one for the same seed.
 inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::Device device) {
   Draws draws(seed);
@@ -195,6 +203,7 @@ inline spec::RunSpec random_run(std::uint64_t seed, std::int64_t ranks, spec::De
     try {
       spec::validate(run);
       adapt_some(seed, run);
+      drop_some(seed, run);
       if (seed % 3 == 2 && !run.lora.used()) run.task = spec::Task::sft;
       if (seed % 4 == 1 && run.seq_len > 1) run.data.packing = spec::Packing::documents;
       return run;

@@ -24,8 +24,8 @@ std::vector<spec::RunSpec> dense_families() {
   return {gpt_tiny(), llama_tiny(), t5_tiny()};
 }
 std::vector<spec::RunSpec> families() {
-  return {gpt_tiny(),  llama_tiny(), qwen3_tiny(),    t5_tiny(),           dropless_tiny(),
-          glam_tiny(), lora_tiny(),  lora_mlp_tiny(), packed(llama_tiny())};
+  return {gpt_tiny(),  llama_tiny(),    qwen3_tiny(),         t5_tiny(),           dropless_tiny(),     glam_tiny(),
+          lora_tiny(), lora_mlp_tiny(), packed(llama_tiny()), dropped(gpt_tiny()), dropped(glam_tiny())};
 }
 
 // However many layers, microbatches and sequences there are: of two experts a token chooses both, of four at most half

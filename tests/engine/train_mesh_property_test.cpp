@@ -540,6 +540,11 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
     is("offloading", plan[spec::Saved::query_proj] == spec::SavePlace::offload);
     is("a layer input on the host", plan[spec::Saved::layer_input] == spec::SavePlace::offload);
     is("stochastic rounding", run.rounding == spec::Rounding::stochastic);
+    is("dropped input over tp", run.dropout.input > 0 && mesh.tp() > 1);
+    is("dropped additions over tp", run.dropout.residual > 0 && mesh.tp() > 1);
+    is("dropped layer inputs over tp", run.dropout.layer_input > 0 && mesh.tp() > 1);
+    is("dropout over pp", run.dropout.used() && mesh.pp() > 1);
+    is("dropout beside experts", run.dropout.residual > 0 && run.model.moe.n_experts > 0);
     is("adapters over tp", run.lora.used() && mesh.tp() > 1);
     is("adapters over fsdp", run.lora.used() && mesh.fsdp() > 1);
     is("adapters over pp", run.lora.used() && mesh.pp() > 1);

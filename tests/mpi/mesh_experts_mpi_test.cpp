@@ -39,7 +39,7 @@ std::vector<MeshCase> expert_meshes() {
 
 // Models whose gradients are as much the balancing loss's as the loss's: what scales it wrongly shows in the norm.
 std::vector<spec::RunSpec> runs_with_experts() {
-  std::vector<spec::RunSpec> all{dropless_tiny(), glam_tiny()};
+  std::vector<spec::RunSpec> all{dropless_tiny(), glam_tiny(), dropped(dropless_tiny())};
   for (auto& run : all) run.model.moe.load_balance_weight = 1.0;
   return all;
 }

@@ -67,7 +67,7 @@ spec::RunSpec one_hot(spec::RunSpec run) {
 TEST(MeshTraining, EveryMeshEqualsOneRank) {
   for (const auto& mesh : meshes()) {
     for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny(),
-                     one_hot(gpt_tiny()), one_hot(llama_tiny())}) {
+                     one_hot(gpt_tiny()), one_hot(llama_tiny()), dropped(gpt_tiny()), dropped(llama_tiny())}) {
       run.mesh = mesh.mesh;
       run.model.layers = std::max(run.model.layers, run.mesh.pp());
       expect_one_ranks_training(run, run.model.name + " " + mesh.name);
@@ -113,7 +113,8 @@ TEST(MeshTraining, DocumentsInARowEqualOneRanks) {
 // width of 80 or 128; key and value heads of each rank's own, and one that all share.
 TEST(MeshTraining, OddSizesOverThreeRanksEqualOneRank) {
   if (world().size() != 3) GTEST_SKIP() << "needs three ranks";
-  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny()}) {
+  for (auto run :
+       {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), lora_mlp_tiny(), dropped(llama_tiny())}) {
     run.model.n_heads = 6;
     run.model.n_kv_heads = run.model.tied_embedding ? 6 : 1;
     run.mesh.ici.tp = 3;
@@ -137,7 +138,7 @@ TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
     pipelines.push_back({"pp x tp2", {.ici = {.tp = 2, .pp = n / 2}}});
   }
   for (const auto& mesh : pipelines) {
-    for (auto run : {gpt_tiny(), llama_tiny(), lora_mlp_tiny()}) {
+    for (auto run : {gpt_tiny(), llama_tiny(), lora_mlp_tiny(), dropped(gpt_tiny())}) {
       run.mesh = mesh.mesh;
       const auto stages = run.mesh.pp();
       for (const std::int64_t chunks : {1, 2}) {
@@ -162,7 +163,7 @@ TEST(MeshTraining, PipelinesOfManyMicrobatchesEqualOneRank) {
 // What is computed again takes its collectives along.
 TEST(MeshTraining, EveryPolicyHoldsWhereRanksShareALayer) {
   if (world().size() != 2) GTEST_SKIP() << "needs two ranks";
-  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny()}) {
+  for (auto run : {gpt_tiny(), llama_tiny(), qwen3_tiny(), t5_tiny(), lora_tiny(), dropped(gpt_tiny())}) {
     run.mesh.ici.tp = 2;
     run.attention = spec::AttentionKind::dot_product;
     TrainingRun kept(run, first_weights(run), collectives_of(run));

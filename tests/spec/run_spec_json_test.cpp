@@ -54,6 +54,20 @@ TEST(RunJson, CanonicalTextIsReadBackEqual) {
   EXPECT_EQ(canonical_json(parse_run_json(canonical)), canonical);
 }
 
+// So that the id of a run without it is what it was.
+TEST(RunJson, SaysNothingOfDropoutWhereNothingIsDropped) {
+  auto run = golden_run();
+  EXPECT_EQ(canonical_json(run).find("dropout"), std::string::npos);
+  run.dropout.residual = 0.25;
+  EXPECT_THAT(canonical_json(run), HasSubstr(R"("dropout":{"input":0.0,"layer_input":0.0,"residual":0.25})"));
+  EXPECT_EQ(parse_run_json(canonical_json(run)).dropout, run.dropout);
+  EXPECT_THAT(changed([](auto& other) {
+                other["dropout"] = {{"input", -0.1}, {"layer_input", 0}, {"residual", 0}};
+              }),
+              HasSubstr("/dropout/input: "));
+  EXPECT_THAT(changed([](auto& other) { other["dropout"] = {{"attention", 0.1}}; }), HasSubstr("/dropout"));
+}
+
 TEST(RunJson, MustBeWhole) {
   EXPECT_THAT(changed([](auto& run) { run.erase("seed"); }), HasSubstr(": the key 'seed'"));
   EXPECT_THAT(changed([](auto& run) { run["model"]["position"].erase("kind"); }), HasSubstr("/model/position: "));

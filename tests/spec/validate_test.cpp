@@ -101,6 +101,22 @@ TEST(Validate, AProfileIsAWindowOfTheTimedStepsBehindTheFirstThree) {
   EXPECT_THAT(with(4, 0), StartsWith("/profile/steps: "));
 }
 
+TEST(Validate, DropoutIsBelowOneAndOfRunsThatTrain) {
+  const auto with = [](const DropoutSpec& dropout, Task task = Task::pretrain) {
+    return mistake([=](RunSpec& r) {
+      r.dropout = dropout;
+      r.task = task;
+    });
+  };
+  EXPECT_EQ(with({.input = 0.1, .layer_input = 0.5, .residual = 0.999}), "no error");
+  EXPECT_THAT(with({.input = 1}), StartsWith("/dropout/input: dropout.input: 1 would leave nothing"));
+  EXPECT_THAT(with({.layer_input = 1}), StartsWith("/dropout/layer_input: "));
+  EXPECT_THAT(with({.residual = 1}), StartsWith("/dropout/residual: "));
+  EXPECT_EQ(with({.residual = 0.1}, Task::sft), "no error");
+  EXPECT_EQ(with({}, Task::eval), "no error");
+  EXPECT_THAT(with({.residual = 0.1}, Task::eval), StartsWith("/dropout: task: eval drops nothing"));
+}
+
 TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.n_kv_heads = 3; }), StartsWith("/model/n_kv_heads: n_heads 4"));
   EXPECT_THAT(mistake([](RunSpec& r) { r.model.head_dim = 15; }), StartsWith("/model/head_dim: "));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/spec/dropout_spec.h"
 #include "workloads/spec/fields.h"
 #include "workloads/spec/lora_spec.h"
 #include "workloads/spec/mesh_spec.h"
@@ -230,6 +231,7 @@ struct RunSpec {
   bool deterministic = true;  // cuda: equal bits with every repetition; false: faster where that costs
   Task task = Task::pretrain;
   LoraSpec lora;  // used with task lora alone
+  DropoutSpec dropout;
   DataSpec data;
   OptimizerSpec optimizer;
   EvaluationSpec evaluation;
@@ -321,6 +323,7 @@ struct RunSpec {
           .omitted_at_default(),
       self.task);
     f(Field{"lora", "task lora: the adapters"}.omitted_at_default(), self.lora);
+    f(Field{"dropout", "what becomes 0 by chance while the run trains"}.omitted_at_default(), self.dropout);
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
     f(Field{"evaluation", "what is scored after the last step"}.omitted_at_default(), self.evaluation);

@@ -178,6 +178,18 @@ void check_lora(const RunSpec& run) {
   }
 }
 
+void check_dropout(const RunSpec& run) {
+  const auto check = [](const char* pointer, const char* name, double rate) {
+    if (rate >= 1) reject(pointer, std::string(name) + ": 1 would leave nothing; a rate of dropout is below 1");
+  };
+  check("/dropout/input", "dropout.input", run.dropout.input);
+  check("/dropout/layer_input", "dropout.layer_input", run.dropout.layer_input);
+  check("/dropout/residual", "dropout.residual", run.dropout.residual);
+  if (run.dropout.used() && !run.trains()) {
+    reject("/dropout", "task: eval drops nothing, as nothing is learned; leave dropout out");
+  }
+}
+
 void check_evaluation(const RunSpec& run) {
   const auto& split = run.evaluation.split;
   if (split != "train" && split != "validation") {
@@ -323,6 +335,7 @@ void validate(const RunSpec& run) {
   check_evaluation(run);
   check_lora(run);
   check_profile(run);
+  check_dropout(run);
   check_attention_kernel(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
     reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +

@@ -117,8 +117,9 @@ TEST_P(Golden, EveryParametersGradientHasTheRightNorm) {
 INSTANTIATE_TEST_SUITE_P(Families, Golden,
                          testing::Values("gpt-tiny", "gpt-tiny-accum2", "llama-tiny", "llama31-tiny", "qwen-tiny",
                                          "qwen3-tiny", "llama-tiny-geglu", "llama-tiny-sft", "llama-tiny-packed",
-                                         "gpt-tiny-packed", "llama-tiny-lora", "gpt-tiny-lora-mlp", "moe-tiny",
-                                         "moe-tiny-capacity", "gshard-tiny", "t5-tiny", "glam-tiny"),
+                                         "gpt-tiny-packed", "llama-tiny-lora", "gpt-tiny-lora-mlp", "gpt-tiny-dropout",
+                                         "llama-tiny-dropout", "moe-tiny", "moe-tiny-capacity", "gshard-tiny",
+                                         "t5-tiny", "glam-tiny"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::replace(name.begin(), name.end(), '-', '_');

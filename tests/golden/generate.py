@@ -10,6 +10,7 @@ import sys
 
 import torch
 
+from dropout import Dropout, DropoutConfig
 from lora import LoraConfig, adapted, initial_adapters
 from models import PERTURB_STD, ModelConfig, PositionConfig, forward, initial_parameters, logits
 from routing import MoeConfig
@@ -133,6 +134,8 @@ RUNS = {
     },
     "llama-tiny-packed": packed_run(LLAMA),
     "gpt-tiny-packed": packed_run(GPT),
+    "gpt-tiny-dropout": {**run_spec(GPT, global_batch=6, grad_accum=2), "dropout": {"input": 0.1, "residual": 0.2}},
+    "llama-tiny-dropout": {**run_spec(LLAMA), "dropout": {"layer_input": 0.1}},
     "llama-tiny-lora": {
         **run_spec(LLAMA, global_batch=6, grad_accum=2), "task": "lora", "lora": {"rank": 4, "alpha": 6.0, "targets": "all"}
     },  # fmt: skip
@@ -231,6 +234,7 @@ def train(run, dtype, row_order=None):
     for p in params.values():
         p.requires_grad_()
     lora = LoraConfig(**run["lora"]) if frozen else None
+    dropout = DropoutConfig(**run.get("dropout", {}))
     optimizer = adamw(optimizer_spec, params)
     out = {"loss": [], "gradient_norm": [], "initial_parameter_norm": norms(params)}
     if config.moe is not None:
@@ -257,9 +261,12 @@ def train(run, dtype, row_order=None):
             out["padding_tokens"].append(padding)
         optimizer.zero_grad()
         loss, auxiliary_loss, routings = 0.0, 0.0, []
-        microbatches = (x[row_order].chunk(run["grad_accum"]) for x in (tokens, counted, first))
-        for microbatch, counted_BT, first_BT in zip(*microbatches):
-            losses_BT, layers = forward(config, adapted(lora, frozen, params) if lora else params, microbatch, first_BT)
+        numbers = torch.arange(batch)
+        microbatches = (x[row_order].chunk(run["grad_accum"]) for x in (tokens, counted, first, numbers))
+        for microbatch, counted_BT, first_BT, sequences in zip(*microbatches):
+            drop = Dropout(dropout, run["seed"], step, sequences.tolist(), run["seq_len"])
+            weights = adapted(lora, frozen, params) if lora else params
+            losses_BT, layers = forward(config, weights, microbatch, first_BT, drop)
             # mean over the step's positions with a loss, of which this microbatch has a part
             part = objective = losses_BT[counted_BT].sum() / counted.sum()
             if config.moe is not None:

@@ -11,6 +11,7 @@ from typing import Optional
 import torch
 import torch.nn.functional as F
 
+from dropout import nothing_dropped
 from routing import MoeConfig, route
 from streams import normal_tensor
 
@@ -247,35 +248,38 @@ def expert_feed_forward(moe, params, layer, x_BTM):
     return y_BTM, routing
 
 
-def logits(c, params, inputs_BT, first_BT):
+def logits(c, params, inputs_BT, first_BT, drop=nothing_dropped):
     """Logits of every position, [B, T, V], in the dtype of the parameters, and the routing of each expert layer.
 
-    first_BT says where within its row each token's document begins.
+    first_BT says where within its row each token's document begins; drop(place, x) what dropout leaves of x.
     """
     x_BTM = params["token_embedding"][inputs_BT]
     if c.position.kind == "learned":
         x_BTM = x_BTM + params["position_embedding"][torch.arange(inputs_BT.shape[1]) - first_BT]
+    x_BTM = drop("input", x_BTM)
     routings = []
     for l in range(c.layers):
         layer = f"layers.{l}."
-        x_BTM = x_BTM + attention(c, params, layer, normalise(c, params, layer + "attention_norm", x_BTM), first_BT)
+        x_BTM = drop(layer + "input", x_BTM)
+        y_BTM = attention(c, params, layer, normalise(c, params, layer + "attention_norm", x_BTM), first_BT)
+        x_BTM = x_BTM + drop(layer + "attention", y_BTM)
         normalised_BTM = normalise(c, params, layer + "mlp_norm", x_BTM)
         if c.has_experts(l):
             y_BTM, routing = expert_feed_forward(c.moe, params, layer, normalised_BTM)
             routings.append(routing)
         else:
             y_BTM = feed_forward(c, params, layer, normalised_BTM)
-        x_BTM = x_BTM + y_BTM
+        x_BTM = x_BTM + drop(layer + "feed_forward", y_BTM)
     x_BTM = normalise(c, params, "final_norm", x_BTM)
     return x_BTM @ params["token_embedding" if c.tied_embedding else "unembedding"].T, routings
 
 
-def forward(c, params, tokens_BT1, first_BT):
+def forward(c, params, tokens_BT1, first_BT, drop):
     """Cross-entropy of every position, [B, T], and the routing of each expert layer.
 
-    tokens [B, T+1] hold inputs and shifted targets; first_BT as in logits.
+    tokens [B, T+1] hold inputs and shifted targets; first_BT and drop as in logits.
     """
     inputs_BT, targets_BT = tokens_BT1[:, :-1], tokens_BT1[:, 1:]
-    logits_BTV, routings = logits(c, params, inputs_BT, first_BT)
+    logits_BTV, routings = logits(c, params, inputs_BT, first_BT, drop)
     log_likelihood_BT = logits_BTV.log_softmax(-1).gather(-1, targets_BT[..., None])
     return -log_likelihood_BT[..., 0], routings

@@ -127,6 +127,14 @@ class Differences {
   std::vector<std::string> silent_;
 };
 
+std::string dropout_text(const spec::DropoutSpec& dropout) {
+  std::string out;
+  spec::DropoutSpec::fields(dropout, [&](const spec::Field& place, double rate) {
+    if (rate > 0) out += fmt::format("{}{} {}", out.empty() ? "" : " ", place.name, rate);
+  });
+  return or_else(out, "none");
+}
+
 void compare_meshes(const spec::MeshSpec& mesh, const spec::PublishedRow& row, Differences& out) {
   const auto mine = model_shards_text(mesh.tp(), mesh.pp());
   const auto theirs = model_shards_text(row.tp, row.pp);
@@ -154,6 +162,7 @@ std::vector<std::string> differences(const spec::RunSpec& run, const spec::Publi
     out.compare("remat", run.remat, row.remat + (is_policy(row.remat) ? "" : " (a name of its system)"));
   }
   out.compare("scan", run.scan ? "on" : "off", row.scan);
+  out.compare("dropout", dropout_text(run.dropout), dropout_text(row.dropout));
   compare_meshes(run.mesh, row, out);
   return out.take();
 }

@@ -164,6 +164,13 @@ TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
   EXPECT_THAT(differences(run, row), SizeIs(0));
   row.remat = "llama-scan-offload";
   EXPECT_THAT(differences(run, row), ElementsAre("remat custom vs llama-scan-offload (a name of its system)"));
+  row.remat = "minimal_flash";
+  row.dropout.layer_input = 0.1;
+  EXPECT_THAT(differences(run, row), ElementsAre("dropout none vs layer_input 0.1"));
+  run.dropout = {.input = 0.1, .residual = 0.25};
+  EXPECT_THAT(differences(run, row), ElementsAre("dropout input 0.1 residual 0.25 vs layer_input 0.1"));
+  run.dropout = row.dropout;
+  EXPECT_THAT(differences(run, row), SizeIs(0));
 }
 
 TEST(Against, WhatAPublishedRowDoesNotSayIsSaid) {

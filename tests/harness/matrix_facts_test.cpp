@@ -188,5 +188,17 @@ TEST(MatrixFacts, MaxtextHasTheCommandOfItsReadme) {
   EXPECT_EQ(count, 1);
 }
 
+// google/paxml, contrib/gpu/scripts_gpu/configs.py at 04516ac858bb: GPT5B sets input_dropout_prob 0.1 of the block that
+// StackedTransformerRepeated repeats, one layer of praxis, layers/transformers.py; nothing else sets a rate.
+TEST(MatrixFacts, PaxDropsWhatComesToEachLayerOf5B) {
+  std::size_t dropping = 0;
+  for (const auto& cell : cells_for_gpus("pax_gpt")) {
+    const bool is_5b = cell.run.model.name == "pax-gpt-5b";
+    EXPECT_EQ(cell.run.dropout, spec::DropoutSpec{.layer_input = is_5b ? 0.1 : 0.0}) << cell.label;
+    dropping += is_5b ? 1 : 0;
+  }
+  EXPECT_GT(dropping, 0U);
+}
+
 }  // namespace
 }  // namespace perfbench::harness

@@ -118,6 +118,7 @@ std::string difference(const spec::PublishedRow& row, const spec::RunSpec& run) 
   hold_number("seq_len", static_cast<double>(row.seq_len), static_cast<double>(run.seq_len));
   hold("attention", row.attention.empty() || row.attention == spec::enum_name(run.attention));
   hold("remat", row.remat.empty() || plan_of(row.remat) == spec::resolve_remat(run));
+  hold("dropout", row.dropout == run.dropout);
   hold("scan", row.scan.empty() || (row.scan == "on") == run.scan);
   return out;
 }

@@ -32,7 +32,8 @@ struct PublishedRow {
   std::string remat;      // a policy of remat_policy.h, or the system's own name for one
   std::string scan;       // on or off
   Task task = Task::pretrain;
-  LoraSpec lora;  // task lora
+  LoraSpec lora;        // task lora
+  DropoutSpec dropout;  // none: none, or the source does not say
   double step_time_s = 0;
   double sequences_per_s = 0;
   double tokens_per_s_per_device = 0;
@@ -68,6 +69,7 @@ struct PublishedRow {
     f(Field{"scan", "on or off"}, self.scan);
     f(Field{"task", "pretrain, sft, lora or eval"}, self.task);
     f(Field{"lora", "task lora: the adapters"}, self.lora);
+    f(Field{"dropout", "what becomes 0 by chance"}, self.dropout);
     f(Field{"step_time_s", "time of a step", 0.0}, self.step_time_s);
     f(Field{"sequences_per_s", "over all devices", 0.0}, self.sequences_per_s);
     f(Field{"tokens_per_s_per_device", "tokens per second and device", 0.0}, self.tokens_per_s_per_device);

@@ -8,6 +8,11 @@ namespace {
 constexpr std::string_view kOverlap = "collectives run beside the computation where fsdp_prefetch is 1";
 constexpr std::string_view kNoXla = "this engine has no XLA";
 constexpr std::string_view kBuckets = "gradients and weights are sent by layer, whatever their size";
+constexpr std::string_view kNoProbabilities =
+    "flash attention never holds the probabilities that it would drop; dropout has the places that there are";
+constexpr std::string_view kOneRate =
+    "one rate for many places, the probabilities of attention among them, which flash attention never holds; "
+    "dropout.input, dropout.layer_input and dropout.residual are those that there are";
 constexpr std::string_view kMeshShape = ", whose axes are dp, fsdp and tp";
 
 // MaxText configs/base.yml; paxml contrib/gpu/scripts_gpu; torchprime configs; axlearn; XLA's debug options; seqax
@@ -23,6 +28,10 @@ constexpr std::array kNames{
                   ": fp32 keeps the sums of bf16 operands; operands in f32 there are none"},
     ReferenceName{"cast_logits_to_fp32", "MaxText", "",
                   "softmax and loss are in f32 always; logits: fp32 does not round what they read"},
+    ReferenceName{
+        "dropout_rate", "MaxText", "",
+        "it drops columns of whole sequences, and in hidden layers; dropout draws for each element by itself"},
+    ReferenceName{"enable_dropout", "MaxText", "dropout", ", without it for False"},
     ReferenceName{"dataset_type", "MaxText", "data.kind", ""},
     ReferenceName{"dataset_path", "MaxText", "data.path", ""},
     ReferenceName{"global_batch_size", "torchprime", "global_batch", ""},
@@ -50,6 +59,16 @@ constexpr std::array kNames{
     ReferenceName{"combine_qkv", "Pax", "fused_qkv", ""},
     ReferenceName{"FPROP_DTYPE", "Pax", "precision", ", bf16 for bfloat16"},
     ReferenceName{"PREC", "Pax", "precision", ", bf16 for bfloat16"},
+    ReferenceName{"input_dropout_prob", "Pax", "dropout.layer_input", ", or dropout.input where no layer is repeated"},
+    ReferenceName{"residual_dropout_prob", "Pax", "dropout.residual", ""},
+    ReferenceName{"atten_dropout_prob", "Pax", "", kNoProbabilities},
+    ReferenceName{"relu_dropout_prob", "Pax", "", "nothing is dropped between the products of a feed-forward block"},
+    ReferenceName{"dropout_prob", "Pax", "", kOneRate},
+    ReferenceName{"DROPOUT_PROB", "Pax", "", kOneRate},
+    ReferenceName{"embd_pdrop", "Hugging Face", "dropout.input", ""},
+    ReferenceName{"resid_pdrop", "Hugging Face", "dropout.residual", ""},
+    ReferenceName{"attn_pdrop", "Hugging Face", "", kNoProbabilities},
+    ReferenceName{"attention_dropout", "torchprime", "", kNoProbabilities},
     ReferenceName{"ENABLE_FP8", "Pax", "precision", ", fp8 for 1"},
     ReferenceName{"USE_FP8", "Pax", "precision", ", fp8 for True"},
     ReferenceName{

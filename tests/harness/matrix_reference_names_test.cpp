@@ -56,6 +56,9 @@ TEST(ReferenceNames, InAMatrixAreRefusedWithTheNameHereOrTheReason) {
   EXPECT_THAT(message_of("profile_duration: 20000"),
               HasSubstr("'profile_duration': torchprime's name for profile.steps, in steps and not in milliseconds"));
   EXPECT_THAT(message_of("fdl.PERCORE_BATCH_SIZE: 4"), HasSubstr("Pax's name for batch_per_device"));
+  EXPECT_THAT(message_of("attention_dropout: 0.1"),
+              HasSubstr("torchprime's; flash attention never holds the probabilities that it would drop"));
+  EXPECT_THAT(message_of("resid_pdrop: 0.1"), HasSubstr("'resid_pdrop': Hugging Face's name for dropout.residual"));
   EXPECT_THAT(message_of("ENABLE_TE: 1"), HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
   EXPECT_THAT(message_of("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
   EXPECT_THAT(message_of("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));

@@ -70,12 +70,11 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
   // Around the ring of stages the ends are neighbours.
   if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
   const auto here = units_of_stage(run);
-  for (auto& layout : unit_layouts(run.model, context.collectives.mesh(), run.lora)) {
-    if (!here[places_.size()]) {
-      places_.push_back(std::nullopt);
-      continue;
-    }
-    places_.push_back(units_.size());
+  places_.resize(here.size());
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    if (!here[i]) continue;
+    places_[i] = units_.size();
+    UnitLayout layout = unit_layout(run.model, context.collectives.mesh(), run.lora, i);
     // Nothing trains in a run that only evaluates.
     layout.trains = layout.trains && run.trains();
     UnitState unit = unit_state(context, std::move(layout), bf16_weights);
@@ -85,7 +84,7 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
 }
 
 std::vector<bool> ParameterStore::units_of_stage(const spec::RunSpec& run) const {
-  std::vector<bool> here(head_of_model() + 1 + (run.lora.used() ? layers_ : 0));
+  std::vector<bool> here(unit_count(run.model, run.lora));
   for (const auto& chunk : chunks_) {
     for (std::int64_t i = 0; i < chunk.layers; ++i) {
       const auto layer = static_cast<std::size_t>(chunk.first_layer + i);

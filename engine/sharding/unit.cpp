@@ -32,6 +32,19 @@ UnitLayout lay_out(std::string name, const std::vector<spec::ParameterSpec>& par
   return unit;
 }
 
+enum class LookedUp { no, yes };
+
+// Those of no layer: what the embedding looks up, or the others.
+std::vector<spec::ParameterSpec> outer_parameters(const spec::ModelSpec& model, LookedUp wanted) {
+  auto parameters = spec::outer_parameters(model);
+  std::erase_if(parameters, [&](const spec::ParameterSpec& parameter) {
+    const bool looked_up =
+        parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
+    return looked_up != (wanted == LookedUp::yes);
+  });
+  return parameters;
+}
+
 // Neighbours of one value become one range.
 template <class Range, class Value, class ValueOf>
 std::vector<Range> merged_ranges(const UnitLayout& unit, std::int64_t first, std::int64_t count, Value Range::*value,
@@ -96,26 +109,34 @@ std::vector<ReplicaRange> UnitLayout::replica_ranges(std::int64_t first, std::in
                                      [](const UnitParameter& p) { return p.slice.replicas; });
 }
 
+std::size_t unit_count(const spec::ModelSpec& model, const spec::LoraSpec& lora) {
+  const auto layers = static_cast<std::size_t>(model.layers);
+  return lora.used() ? 2 + 2 * layers : 2 + layers;
+}
+
+UnitLayout unit_layout(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora, std::size_t index) {
+  const std::int64_t head = model.layers + 1;
+  const auto unit = static_cast<std::int64_t>(index);
+  if (unit > head) {
+    const std::int64_t layer = unit - head - 1;
+    return lay_out("layers." + std::to_string(layer) + ".lora", spec::layer_adapters(model, lora, layer), model, mesh);
+  }
+  UnitLayout of_model;
+  if (unit == 0) {
+    of_model = lay_out("embedding", outer_parameters(model, LookedUp::yes), model, mesh);
+  } else if (unit == head) {
+    of_model = lay_out("head", outer_parameters(model, LookedUp::no), model, mesh);
+  } else {
+    const std::int64_t layer = unit - 1;
+    of_model = lay_out("layers." + std::to_string(layer), spec::layer_parameters(model, layer), model, mesh);
+  }
+  of_model.trains = !lora.used();
+  return of_model;
+}
+
 std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora) {
-  std::vector<spec::ParameterSpec> embedding;
-  std::vector<spec::ParameterSpec> head;
-  for (auto& parameter : spec::outer_parameters(model)) {
-    const bool looked_up =
-        parameter.kind == spec::ParameterKind::embedding || parameter.kind == spec::ParameterKind::position;
-    (looked_up ? embedding : head).push_back(std::move(parameter));
-  }
   std::vector<UnitLayout> units;
-  units.push_back(lay_out("embedding", embedding, model, mesh));
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    units.push_back(lay_out("layers." + std::to_string(layer), spec::layer_parameters(model, layer), model, mesh));
-  }
-  units.push_back(lay_out("head", head, model, mesh));
-  if (!lora.used()) return units;
-  for (auto& unit : units) unit.trains = false;
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    units.push_back(
-        lay_out("layers." + std::to_string(layer) + ".lora", spec::layer_adapters(model, lora, layer), model, mesh));
-  }
+  for (std::size_t i = 0; i < unit_count(model, lora); ++i) units.push_back(unit_layout(model, mesh, lora, i));
   return units;
 }
 

@@ -4,6 +4,7 @@
 // shards over the fsdp axis ("U/fsdp"); a parameter may straddle two shards.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,7 +66,9 @@ struct UnitLayout {
 };
 
 // "embedding", "layers.0" ... "layers.L-1", "head", and with adapters "layers.0.lora" ... "layers.L-1.lora"; of the
-// same size, with the same offsets, on every rank.
+// same size, with the same offsets, on every rank. One by one, for a stage that has a few of them.
+std::size_t unit_count(const spec::ModelSpec& model, const spec::LoraSpec& lora);
+UnitLayout unit_layout(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora, std::size_t index);
 std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora = {});
 
 }  // namespace perfbench::engine

@@ -15,7 +15,7 @@ std::size_t index(MemoryScope scope) {
   return static_cast<std::size_t>(scope);
 }
 
-using Listed = std::pair<MemoryLedger::Ticket, const LedgerEntry*>;
+using Listed = std::pair<std::int64_t, const LedgerEntry*>;
 
 // Largest first, equal ones in the order in which they were entered.
 std::vector<spec::LiveTensor> listed(std::vector<Listed> tensors) {
@@ -24,7 +24,7 @@ std::vector<spec::LiveTensor> listed(std::vector<Listed> tensors) {
   });
   std::vector<spec::LiveTensor> out;
   out.reserve(tensors.size());
-  for (const auto& [ticket, e] : tensors) {
+  for (const auto& [number, e] : tensors) {
     out.push_back(
         {e->name, std::string(scope_name(e->scope)), std::string(dtype_name(e->dtype)), to_string(e->shape), e->bytes});
   }
@@ -38,31 +38,37 @@ std::string_view scope_name(MemoryScope scope) {
 }
 
 MemoryLedger::Ticket MemoryLedger::enter(LedgerEntry entry) {
-  const Ticket ticket = next_ticket_++;
-  if (log_mode_ == LedgerLog::on) events_.push_back({ticket, true});
+  const std::int64_t number = next_number_++;
   auto& live = live_[index(entry.scope)];
   live += entry.bytes;
   peak_[index(entry.scope)] = std::max(peak_[index(entry.scope)], live);
   if (entry.scope != MemoryScope::host) live_total_ += entry.bytes;
   if (live_total_ > peak_total_) {
     peak_total_ = live_total_;
-    peak_event_ = events_.size();
+    peak_number_ = number;
+    gone_since_peak_.clear();
   }
-  alive_.emplace(ticket, std::move(entry));
-  return ticket;
+  if (empty_places_.empty()) {
+    places_.push_back({number, std::move(entry)});
+    return {number, places_.size() - 1};
+  }
+  const std::size_t place = empty_places_.back();
+  empty_places_.pop_back();
+  places_[place] = {number, std::move(entry)};
+  return {number, place};
 }
 
 void MemoryLedger::leave(Ticket ticket) {
-  const auto found = alive_.find(ticket);
-  if (found == alive_.end()) throw LogicFault("memory ledger: ticket " + std::to_string(ticket) + " is not alive");
-  const LedgerEntry& entry = found->second;
+  if (ticket.number < 0 || places_.at(ticket.place).number != ticket.number) {
+    throw LogicFault("memory ledger: tensor " + std::to_string(ticket.number) + " is not alive");
+  }
+  Numbered& leaving = places_[ticket.place];
+  const LedgerEntry& entry = leaving.entry;
   live_[index(entry.scope)] -= entry.bytes;
   if (entry.scope != MemoryScope::host) live_total_ -= entry.bytes;
-  if (log_mode_ == LedgerLog::on) {
-    events_.push_back({ticket, false});
-    gone_.emplace_back(ticket, std::move(found->second));
-  }
-  alive_.erase(found);
+  if (leaving.number <= peak_number_) gone_since_peak_.push_back(std::move(leaving));
+  leaving.number = -1;
+  empty_places_.push_back(ticket.place);
 }
 
 spec::MemoryPeaks MemoryLedger::peaks() const {
@@ -79,23 +85,21 @@ spec::MemoryPeaks MemoryLedger::peaks() const {
 
 std::vector<spec::LiveTensor> MemoryLedger::live() const {
   std::vector<Listed> tensors;
-  for (const auto& [ticket, entry] : alive_) tensors.emplace_back(ticket, &entry);
+  for (const auto& [number, entry] : places_) {
+    if (number >= 0) tensors.emplace_back(number, &entry);
+  }
   return listed(std::move(tensors));
 }
 
 std::vector<spec::LiveTensor> MemoryLedger::live_at_peak() const {
-  if (log_mode_ == LedgerLog::off) throw LogicFault("memory ledger: the log is off, its peak cannot be listed");
-  std::vector<bool> was_alive(static_cast<std::size_t>(next_ticket_));
-  for (std::size_t i = 0; i < peak_event_; ++i)
-    was_alive[static_cast<std::size_t>(events_[i].ticket)] = events_[i].enters;
   std::vector<Listed> tensors;
-  const auto take = [&](Ticket ticket, const LedgerEntry& entry) {
-    if (was_alive[static_cast<std::size_t>(ticket)] && entry.scope != MemoryScope::host) {
-      tensors.emplace_back(ticket, &entry);
+  for (const auto* some : {&places_, &gone_since_peak_}) {
+    for (const auto& [number, entry] : *some) {
+      if (number >= 0 && number <= peak_number_ && entry.scope != MemoryScope::host) {
+        tensors.emplace_back(number, &entry);
+      }
     }
-  };
-  for (const auto& [ticket, entry] : gone_) take(ticket, entry);
-  for (const auto& [ticket, entry] : alive_) take(ticket, entry);
+  }
   return listed(std::move(tensors));
 }
 

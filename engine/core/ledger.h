@@ -2,10 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "engine/core/dtype.h"
@@ -26,14 +25,13 @@ struct LedgerEntry {
   std::int64_t bytes = 0;  // as allocated, rounded up
 };
 
-// `on` keeps every event so that the peak can be listed afterwards: for dry walks. A real run lists what is alive.
-enum class LedgerLog { off, on };
-
 class MemoryLedger {
  public:
-  using Ticket = std::int64_t;
-
-  explicit MemoryLedger(LedgerLog log) : log_mode_(log) {}
+  // Of a tensor that was entered: the how many-th it was, and where it stands among those alive.
+  struct Ticket {
+    std::int64_t number = -1;
+    std::size_t place = 0;
+  };
 
   Ticket enter(LedgerEntry entry);
   void leave(Ticket ticket);
@@ -43,25 +41,25 @@ class MemoryLedger {
   std::int64_t live_bytes() const { return live_total_; }
   // What is alive now, largest first.
   std::vector<spec::LiveTensor> live() const;
-  // What was alive when the total peaked, largest first. Needs LedgerLog::on.
+  // What was alive when the total peaked, largest first.
   std::vector<spec::LiveTensor> live_at_peak() const;
 
  private:
-  struct Event {
-    Ticket ticket = 0;
-    bool enters = false;
+  struct Numbered {
+    std::int64_t number = -1;  // of an empty place
+    LedgerEntry entry;
   };
 
-  LedgerLog log_mode_;
-  std::unordered_map<Ticket, LedgerEntry> alive_;
-  std::vector<Event> events_;                         // with the log on
-  std::vector<std::pair<Ticket, LedgerEntry>> gone_;  // likewise: what has left
-  Ticket next_ticket_ = 0;
+  // A place is taken again once its tensor has left: a plan enters and leaves a million.
+  std::vector<Numbered> places_;
+  std::vector<std::size_t> empty_places_;
+  std::vector<Numbered> gone_since_peak_;  // of what was alive then
+  std::int64_t next_number_ = 0;
   std::array<std::int64_t, kMemoryScopes> live_{};
   std::array<std::int64_t, kMemoryScopes> peak_{};
   std::int64_t live_total_ = 0;
   std::int64_t peak_total_ = 0;
-  std::size_t peak_event_ = 0;  // of `events_` when the peak was reached
+  std::int64_t peak_number_ = -1;  // of the last to have entered when the total peaked
 };
 
 }  // namespace perfbench::engine

@@ -69,7 +69,7 @@ std::unique_ptr<ArenaBacking> make_dry_backing() {
 }
 
 Memory::Memory(std::unique_ptr<ArenaBacking> device, std::unique_ptr<ArenaBacking> host, Options options)
-    : device_(std::move(device)), host_(std::move(host)), options_(options), ledger_(options.log) {}
+    : device_(std::move(device)), host_(std::move(host)), options_(options) {}
 
 Memory::Block Memory::allocate(LedgerEntry entry) {
   const bool on_host = entry.scope == MemoryScope::host;

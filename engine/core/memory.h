@@ -25,7 +25,6 @@ std::unique_ptr<ArenaBacking> make_dry_backing();
 class Memory {
  public:
   struct Options {
-    LedgerLog log = LedgerLog::off;
     std::int64_t limit_bytes = 0;  // of the device arena's extent, 0 for none
   };
   Memory(std::unique_ptr<ArenaBacking> device, std::unique_ptr<ArenaBacking> host, Options options);
@@ -33,7 +32,7 @@ class Memory {
   struct Block {
     void* data = nullptr;  // nullptr in a dry memory
     std::int64_t offset = 0;
-    MemoryLedger::Ticket ticket = 0;
+    MemoryLedger::Ticket ticket = {};
   };
   // entry.bytes is what is asked for; the ledger enters it rounded up to Arena::kAlignment. Throws OutOfMemory with the
   // tensor's name, its shape and the largest live tensors.

@@ -25,8 +25,7 @@ Backend dry_backend(const spec::RunSpec& run, std::int64_t rank) {
 
 class DryRun : public Assembly {
  public:
-  DryRun(const spec::RunSpec& run, std::int64_t rank, LedgerLog log)
-      : Assembly(run, dry_backend(run, rank), {.memory = {.log = log}}) {}
+  DryRun(const spec::RunSpec& run, std::int64_t rank) : Assembly(run, dry_backend(run, rank), {}) {}
 };
 
 // What a run that trains evaluates after its last step takes memory from the same arena.
@@ -81,7 +80,7 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
     refuse(report, *reason);
     return report;
   }
-  DryRun dry(run, rank, LedgerLog::on);
+  DryRun dry(run, rank);
   dry.context().collectives.reset_traffic();
   dry.trainer().step(0);
   report.flops = dry.context().ops.flops();
@@ -127,7 +126,7 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
     refuse(report, *reason);
     return report;
   }
-  DryRun dry(run, rank, LedgerLog::off);
+  DryRun dry(run, rank);
   OperationTable table;
   dry.context().ops.set_table(&table);
   dry.trainer().step(0);
@@ -139,14 +138,14 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
 }
 
 ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank) {
-  DryRun dry(run, rank, LedgerLog::off);
+  DryRun dry(run, rank);
   dry.trainer().step(0);
   evaluate_at_end(dry, run);
   return {dry.memory().device_extent_bytes(), dry.memory().host_extent_bytes()};
 }
 
 SpanCounts count_spans(const spec::RunSpec& run, std::int64_t rank) {
-  DryRun dry(run, rank, LedgerLog::off);
+  DryRun dry(run, rank);
   SpanCounter counter;
   dry.context().set_trace(&counter);
   dry.trainer().step(0);

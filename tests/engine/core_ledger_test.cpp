@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "engine/core/error.h"
 #include "engine/core/ledger.h"
 #include "engine/core/memory.h"
@@ -12,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 Memory dry_memory(std::int64_t limit_bytes = 0) {
-  return Memory(make_dry_backing(), make_dry_backing(), {.log = LedgerLog::on, .limit_bytes = limit_bytes});
+  return Memory(make_dry_backing(), make_dry_backing(), {.limit_bytes = limit_bytes});
 }
 
 TEST(MemoryLedger, ListsWhatWasAliveAtThePeakLargestFirst) {
@@ -34,6 +37,43 @@ TEST(MemoryLedger, ListsWhatWasAliveAtThePeakLargestFirst) {
   EXPECT_EQ(peaks.total_bytes, 2048 + 256);
   EXPECT_EQ(peaks.host_bytes, 16384);
   EXPECT_EQ(peaks.activations_bytes, 2048);
+}
+
+std::vector<std::string> names(const std::vector<spec::LiveTensor>& tensors) {
+  std::vector<std::string> out;
+  for (const auto& tensor : tensors) out.push_back(tensor.name);
+  return out;
+}
+
+// d and e take the places of a and c, which left after the peak; f makes a new one.
+TEST(MemoryLedger, ListsTheLatestPeakInTheOrderOfEntryWhateverLeftAndCameSince) {
+  Memory memory = dry_memory();
+  const auto tensor = [&](const char* name, std::int64_t elements) {
+    return Tensor(memory, {name, MemoryScope::activations, DType::f32, Shape{elements}});
+  };
+  Tensor a = tensor("a", 64);
+  Tensor b = tensor("b", 64);
+  Tensor c = tensor("c", 64);
+  a.reset();
+  c.reset();
+  EXPECT_EQ(names(memory.ledger().live_at_peak()), (std::vector<std::string>{"a", "b", "c"}));
+  Tensor d = tensor("d", 64);
+  Tensor e = tensor("e", 64);
+  EXPECT_EQ(names(memory.ledger().live_at_peak()), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(names(memory.ledger().live()), (std::vector<std::string>{"b", "d", "e"}));
+  Tensor f = tensor("f", 64);
+  b.reset();
+  EXPECT_EQ(names(memory.ledger().live_at_peak()), (std::vector<std::string>{"b", "d", "e", "f"}));
+}
+
+TEST(MemoryLedger, RefusesATensorThatHasLeft) {
+  MemoryLedger ledger;
+  const auto first = ledger.enter({"first", MemoryScope::weights, DType::f32, Shape{64}, 256});
+  ledger.leave(first);
+  EXPECT_THROW(ledger.leave(first), LogicFault);
+  ledger.enter({"in its place", MemoryScope::weights, DType::f32, Shape{64}, 256});
+  EXPECT_THROW(ledger.leave(first), LogicFault);
+  EXPECT_EQ(ledger.live_bytes(), 256);
 }
 
 TEST(MemoryLedger, ATensorThatWasMovedIsCountedOnce) {

@@ -309,6 +309,7 @@ void AttentionBlock::backward_projections(const LayerWeights& weights, const Lay
     zero_gradient(context, gradients, *all_values_);
   }
   const auto dinner = projections_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
+  if (gradients.last_reader == LastReader::attention) return;
   // The normalised input has been read for the last time: its rows take their gradient.
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dattention_norm"), dnormed_RM, buffer);

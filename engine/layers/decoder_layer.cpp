@@ -50,11 +50,12 @@ Tensor DecoderLayer::backward(const LayerWeights& weights, const LayerGradients&
                               LayerState& state) const {
   AttentionBlock::Values a = state.attention.take();
   FeedForwardBlock::Values f = state.feed_forward.take();
+  const bool attention_is_read = gradients.last_reader != LastReader::feed_forward;
   Tensor product_NF;
   {
     const RangeSpan range(shared_.context.trace, "recompute");
     RecomputePass recompute(shared_.context.ops);
-    attention_.compute(weights, a);
+    if (attention_is_read || !f.has(FeedForwardValue::input)) attention_.compute(weights, a);
     TensorView missing_RM;
     if (!f.has(FeedForwardValue::input)) {
       f[FeedForwardValue::input] = attention_.project(weights, a);
@@ -63,8 +64,8 @@ Tensor DecoderLayer::backward(const LayerWeights& weights, const LayerGradients&
     product_NF = feed_forward_->compute(weights, f, feed_forward_->normalise(weights, f, missing_RM));
   }
   feed_forward_->backward(weights, gradients, f, std::move(product_NF), dy_RM);
-  attention_.backward(weights, gradients, a, dy_RM);
-  drop_layer_input(shared_, name_, dy_RM);
+  if (attention_is_read) attention_.backward(weights, gradients, a, dy_RM);
+  if (gradients.last_reader == LastReader::below) drop_layer_input(shared_, name_, dy_RM);
   return dy_RM;
 }
 

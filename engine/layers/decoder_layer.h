@@ -38,7 +38,8 @@ class DecoderLayer {
     state.attention.begin_fetch(shared_.context, name_);
     state.feed_forward.begin_fetch(shared_.context, name_);
   }
-  // dx_RM from dy_RM (in its buffer); parameter gradients into `gradients`.
+  // dx_RM from dy_RM (in its buffer), which holds nothing of use where nothing below reads it; parameter gradients into
+  // `gradients`.
   Tensor backward(const LayerWeights& weights, const LayerGradients& gradients, Tensor dy_RM, LayerState& state) const;
 
  private:

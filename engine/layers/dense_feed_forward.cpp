@@ -153,6 +153,7 @@ void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradi
   const TensorView normed_NM = normalise_again(weights, v, buffer);
   const auto d = projected(v);
   const auto dinner = in_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
+  if (gradients.last_reader == LastReader::feed_forward) return;
   // The normalised input has been read for the last time: its rows take their gradient.
   PartialSums sums(context, tp, named("dmlp_norm"), rows_RM, buffer);
   in_.backward_input(context, weights, sums.tokens_NM(), d, dinner, kPart);

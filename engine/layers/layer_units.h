@@ -25,9 +25,15 @@ struct LayerWeights {
   GatheredUnit adapters;
 };
 
+// Who is the last to read gradients on the way back through a layer: what lies below it, or, in the lowest layer of a
+// model above whose frozen embedding nothing trains, its own adapters, of attention or of the feed-forward block alone.
+// What nobody reads is not computed, and what a rank along tp leaves out, all of them do.
+enum class LastReader { below, attention, feed_forward };
+
 struct LayerGradients {
   GradientTarget layer;
   GradientTarget adapters;
+  LastReader last_reader = LastReader::below;
 };
 
 }  // namespace perfbench::engine

@@ -184,7 +184,13 @@ LayerGradients Decoder::open_gradients(std::int64_t layer) {
   LayerGradients gradients;
   gradients.layer = gatherer_.open_gradient(store_.layer(layer));
   if (const auto adapters = store_.adapters(layer)) gradients.adapters = gatherer_.open_gradient(*adapters);
+  gradients.last_reader = last_reader(layer);
   return gradients;
+}
+
+LastReader Decoder::last_reader(std::int64_t layer) const {
+  if (layer > 0 || store_.unit(store_.embedding()).layout.trains) return LastReader::below;
+  return run_.lora.targets == spec::LoraTargets::mlp ? LastReader::feed_forward : LastReader::attention;
 }
 
 Decoder::HeadWeights Decoder::gather_head() {
@@ -319,7 +325,9 @@ Tensor Decoder::layers_backward(Chunk& chunk, Tensor dx_RM, State& state) {
     LayerGradients gradients = open_gradients(i);
     if (i > first) chunk.layer(i - 1).begin_fetch(chunk.state(i - 1, state));
     chunk.state(i, state).finish_fetch();
-    run_layer(chunk.recorded_like(chunk.layer(i)).backward,
+    auto& recorded = gradients.last_reader == LastReader::below ? chunk.recorded_like(chunk.layer(i)).backward
+                                                                : chunk.lowest_backward;
+    run_layer(recorded,
               [&] { dx_RM = chunk.layer(i).backward(weights, gradients, std::move(dx_RM), chunk.state(i, state)); });
     weights = LayerWeights();
     gatherer_.close_gradient(std::move(gradients.layer), UnitGatherer::Contribution::final_one);

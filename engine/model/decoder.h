@@ -80,6 +80,7 @@ class Decoder {
       RecordedWork alone{RecordedWork::Operands::new_addresses};  // forward, without a way back
     };
     std::array<Recorded, 2> recorded = {};
+    RecordedWork lowest_backward{RecordedWork::Operands::new_addresses};  // of one that ends before its input
 
     Recorded& recorded_like(const DecoderLayer& layer) { return recorded[layer.has_experts() ? 1 : 0]; }
 
@@ -119,6 +120,7 @@ class Decoder {
   // A layer that was submitted before its turn, or is submitted now.
   LayerWeights take(LayerWeights& ahead, std::int64_t layer);
   LayerGradients open_gradients(std::int64_t layer);
+  LastReader last_reader(std::int64_t layer) const;
   HeadWeights gather_head();
   // What has layer i's computation beside it on the way forward.
   void gather_after(const Chunk& chunk, std::int64_t i, Ahead& ahead);

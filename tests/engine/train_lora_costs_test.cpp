@@ -61,14 +61,26 @@ TEST(LoraCosts, FrozenWeightsAreKeptInTheTypeOfProducts) {
   }
 }
 
-TEST(LoraCosts, ModelFlopsAreTheDefinition) {
+// Of a token, what layer 0 has no product for: the gradient by the normalised input, of query, key and value and their
+// adapters, or, where none but up and down have one, the whole way back through attention and the gradient by up's
+// input.
+std::int64_t unread_of_lora_tiny() {
+  return 2 * (32 * (64 + 32 + 32) + 3 * 4 * 32);
+}
+std::int64_t unread_of_lora_mlp_tiny(std::int64_t seq_len) {
+  return 2 * (4 * 32 * 32) + 4 * 4 * 8 * seq_len + 2 * (32 * 128 + 5 * 32);
+}
+
+TEST(LoraCosts, FlopsAreTheDefinitionLessWhatNothingReadsOfTheLowestLayer) {
   for (auto run : {lora_tiny(), lora_mlp_tiny()}) {
     const auto& m = run.model;
     // gpt_tiny's up and down are 32 x 128: rank 5 of both sides of each.
     const std::int64_t adapters = m.bias == spec::BiasKind::all ? kLayers * 2 * 5 * (32 + 128) : kLayers * kAdapters;
     const std::int64_t tokens = run.global_batch * run.seq_len;
-    const std::int64_t per_token = 4 * spec::count_parameters(m).matmul_active + 6 * adapters +
-                                   6 * m.layers * m.n_heads * m.head_dim * run.seq_len;
+    const std::int64_t per_token =
+        4 * spec::count_parameters(m).matmul_active + 6 * adapters +
+        6 * m.layers * m.n_heads * m.head_dim * run.seq_len -
+        (m.bias == spec::BiasKind::all ? unread_of_lora_mlp_tiny(run.seq_len) : unread_of_lora_tiny());
     for (const std::int64_t accumulate : {1, 2}) {
       run.grad_accum = accumulate;
       EXPECT_EQ(dry_walk(run, 0).flops.model_flops(), tokens * per_token);
@@ -84,22 +96,23 @@ TEST(LoraCosts, InnerValuesAreComputedTwice) {
   EXPECT_EQ(dry_walk(run, 0).flops.rematerialised_flops, 2 * run.global_batch * run.seq_len * kLayers * kA);
 }
 
-// A layer's seven linear layers are four products, each with one by the input, and have seven of their adapters each;
-// three chunks of logits have two products each.
+// A layer's seven linear layers are four products, each with one by the input, and have seven of their adapters each,
+// but for query, key and value of layer 0, which have none by the input; three chunks of logits have two products each.
 TEST(LoraCosts, NothingIsComputedOfTheGradientsOfFrozenWeights) {
   auto run = lora_tiny();
   run.grad_accum = 2;
   run.loss_chunk_tokens = 24;
   std::map<spec::TraceOp, spec::OperationWork> operations;
   for (const auto& work : count_operations(run, 0).operations) operations[work.operation] = work;
-  EXPECT_EQ(operations.at(spec::TraceOp::matmul).calls, 2 * (kLayers * (4 * 2 + 7 * 7) + 3 * 2));
+  EXPECT_EQ(operations.at(spec::TraceOp::matmul).calls, 2 * (kLayers * (4 * 2 + 7 * 7) - (1 + 3) + 3 * 2));
   EXPECT_EQ(operations.at(spec::TraceOp::adamw).bytes, 28 * kLayers * kAdapters + 4 * 8);
   EXPECT_EQ(operations.at(spec::TraceOp::sum_of_squares).bytes, 4 * kLayers * kAdapters + 8);
   EXPECT_FALSE(operations.contains(spec::TraceOp::embedding_backward));
-  // x, its gradient twice, dy, statistics and the weight; no f32 gradient of the weight.
+  // x, its gradient twice, dy, statistics and the weight; no f32 gradient of the weight. None of layer 0's attention
+  // norm.
   const std::int64_t rows = run.microbatch() * run.seq_len;
   EXPECT_EQ(operations.at(spec::TraceOp::norm_backward).bytes,
-            2 * ((2 * kLayers + 1) * (3 * rows * 32 + rows + 32) + 2 * kLayers * rows * 32) * 4);
+            2 * (2 * kLayers * (3 * rows * 32 + rows + 32) + (2 * kLayers - 1) * rows * 32) * 4);
   auto biased = lora_mlp_tiny();
   auto relative = t5_tiny();
   relative.task = spec::Task::lora;
@@ -110,6 +123,27 @@ TEST(LoraCosts, NothingIsComputedOfTheGradientsOfFrozenWeights) {
       EXPECT_NE(work.operation, spec::TraceOp::relative_bias_backward);
       EXPECT_NE(work.operation, spec::TraceOp::embedding_backward);
     }
+  }
+}
+
+// The way back ends with the lowest adapter: where attention has none, before attention.
+TEST(LoraCosts, TheWayBackEndsWithTheLowestAdapter) {
+  const auto calls = [](const spec::RunSpec& run, spec::TraceOp operation) {
+    for (const auto& work : count_operations(run, 0).operations) {
+      if (work.operation == operation) return work.calls;
+    }
+    return std::int64_t{0};
+  };
+  using enum spec::TraceOp;
+  for (auto run : {lora_tiny(), lora_mlp_tiny()}) {
+    const std::int64_t below_feed_forward = run.lora.targets == spec::LoraTargets::mlp ? 1 : 0;
+    EXPECT_EQ(calls(run, attention_backward), kLayers - below_feed_forward);
+    EXPECT_EQ(calls(run, norm_backward), 2 * kLayers - below_feed_forward);
+    // With its output kept and its projections not, attention is computed again for its own way back alone.
+    run.remat = "save_out_proj";
+    EXPECT_EQ(calls(run, attention_forward), 2 * kLayers - below_feed_forward);
+    EXPECT_EQ(calls(whole_model(run), attention_forward), 2 * kLayers);
+    EXPECT_EQ(calls(whole_model(run), norm_backward), 2 * kLayers + 1);
   }
 }
 
@@ -130,6 +164,7 @@ TEST(LoraCosts, GradientsOfAdaptersAloneAreReduced) {
 }
 
 // A part of an adapter's sum goes with that of its product: there is no collective along tp that its model has not.
+// What the model has besides is the gradient by layer 0's input, a sum, and a gathering of it for the embedding's.
 TEST(LoraCosts, AdaptersAddNoCollectiveToALayersSums) {
   auto run = lora_tiny();
   run.mesh.ici.tp = 2;
@@ -140,9 +175,7 @@ TEST(LoraCosts, AdaptersAddNoCollectiveToALayersSums) {
   };
   for (const char* collective : {"all_gather", "reduce_scatter"}) {
     EXPECT_GT(messages(run, collective), 0);
-    // Gradients by embeddings have a gathering of their own.
-    const std::int64_t of_embedding = std::string(collective) == "all_gather" ? 1 : 0;
-    EXPECT_EQ(messages(run, collective), messages(whole_model(run), collective) - of_embedding) << collective;
+    EXPECT_EQ(messages(run, collective), messages(whole_model(run), collective) - 1) << collective;
   }
 }
 

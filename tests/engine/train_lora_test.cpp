@@ -1,6 +1,7 @@
 // Adapters beside frozen weights: what they begin as, what they leave as it is, and what they are worth in the weights.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -132,6 +133,26 @@ TEST_F(Lora, ModelWithItsAdaptersMergedHasTheSameLoss) {
     // A merged weight is rounded once more, within the same bound.
     EXPECT_NEAR(model.trainer().step(3).loss, want, kSumsInOtherOrder * want) << run.model.name;
     EXPECT_GT(std::abs(other - want), 10 * kSumsInOtherOrder * want) << run.model.name;
+  }
+}
+
+// The others' b is zero at first, and adds exactly nothing.
+TEST_F(Lora, AdaptersOfSomeLinearLayersHaveTheGradientsThatTheyHaveBesideAllOthers) {
+  auto run = lora_tiny();
+  TrainingRun all(run, init_rule(run), make_single_collectives());
+  all.step();
+  for (const auto targets : {spec::LoraTargets::attention, spec::LoraTargets::mlp}) {
+    run.lora.targets = targets;
+    TrainingRun some(run, init_rule(run), make_single_collectives());
+    some.step();
+    for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
+      for (const auto& adapter : spec::layer_adapters(run.model, run.lora, layer)) {
+        const auto gradient = some.gradient(adapter.name);
+        EXPECT_EQ(gradient, all.gradient(adapter.name)) << adapter.name;
+        const bool has_some = std::any_of(gradient.begin(), gradient.end(), [](float g) { return g != 0.0F; });
+        EXPECT_EQ(has_some, adapter.kind == spec::ParameterKind::adapter_b) << adapter.name;
+      }
+    }
   }
 }
 

@@ -279,6 +279,29 @@ AdapterWork work_of_adapters(const spec::RunSpec& run) {
   return work;
 }
 
+// What all ranks leave out, of one token: layer 0's gradients that no adapter reads, down to a frozen embedding. Ranks
+// along tp have each the whole a of an adapter.
+struct UnreadFlops {
+  std::int64_t attention_projection = 0;
+  std::int64_t attention_score = 0;
+  std::int64_t feed_forward = 0;
+};
+
+UnreadFlops unread_flops(const spec::RunSpec& run) {
+  if (!run.lora.used()) return {};
+  const auto& model = run.model;
+  const std::int64_t of_an_adapter = run.mesh.tp() * run.lora.rank * model.d_model;
+  const std::int64_t keys_and_values = 2 * std::max(run.mesh.tp(), model.n_kv_heads) * model.head_dim * model.d_model;
+  const std::int64_t projections = elements_of(model, {"0.query"}) + keys_and_values;
+  if (run.lora.targets != spec::LoraTargets::mlp) {
+    return {.attention_projection = 2 * (projections + 3 * of_an_adapter)};
+  }
+  const std::int64_t inputs = spec::is_gated(model.activation) ? 2 : 1;
+  return {.attention_projection = 2 * (projections + elements_of(model, {"0.out"})),
+          .attention_score = 4 * model.n_heads * model.head_dim * run.seq_len,
+          .feed_forward = 2 * (elements_of(model, {"0.gate", "0.up"}) + inputs * of_an_adapter)};
+}
+
 // Of all ranks: 6 for every token and element of a weight, 4 of one that is frozen, and the causal half of attention
 // (flops.h), 6*h*e*T a token and layer. What a policy computes again is as much as on one rank. Of key and value heads
 // that ranks along tp hold whole each computes one, together as many as there are ranks.
@@ -291,23 +314,32 @@ void expect_one_ranks_work(const spec::RunSpec& run, const std::vector<RankWalk>
   alone.expert_buffer_factor = spec::RunSpec().expert_buffer_factor;
   const auto& model = run.model;
   const std::int64_t tokens = run.global_batch * run.seq_len;
-  std::int64_t one_pass_more = 0;  // of the keys' or the values' projection
+  std::int64_t one_layer_more = 0;  // of the keys' or the values' projection, in a pass
   if (has_few_heads(run)) {
-    one_pass_more = 2 * tokens * model.layers * (run.mesh.tp() - model.n_kv_heads) * model.head_dim * model.d_model;
+    one_layer_more = 2 * tokens * (run.mesh.tp() - model.n_kv_heads) * model.head_dim * model.d_model;
   }
+  const std::int64_t one_pass_more = model.layers * one_layer_more;
   const auto plan = spec::resolve_remat(run);
+  // Layer 0's attention is computed again for what follows it alone, if its gradients are not read.
+  const bool unread_attention = run.lora.used() && run.lora.targets == spec::LoraTargets::mlp;
+  const std::int64_t layers_again = model.layers - (unread_attention && plan.keeps(spec::Saved::out_proj) ? 1 : 0);
   const std::int64_t again =
       (plan.keeps(spec::Saved::key_proj) ? 0 : 1) + (plan.keeps(spec::Saved::value_proj) ? 0 : 1);
   const auto names_of_attention = {"query", "key", "value", "out"};
   const std::int64_t of_a_weight = flops_of_a_weight(run);
   const auto adapters = work_of_adapters(run);
+  const auto unread = unread_flops(run);
   EXPECT_EQ(all.attention_projection_flops, of_a_weight * tokens * elements_of(model, names_of_attention) +
-                                                of_a_weight * one_pass_more + 6 * tokens * adapters.attention);
+                                                of_a_weight * one_pass_more + 6 * tokens * adapters.attention -
+                                                tokens * unread.attention_projection);
   EXPECT_EQ(all.feed_forward_flops, of_a_weight * tokens * elements_of(model, {"gate", "up", "down"}) +
-                                        flops_of_experts(run) + 6 * tokens * adapters.feed_forward);
+                                        flops_of_experts(run) + 6 * tokens * adapters.feed_forward -
+                                        tokens * unread.feed_forward);
   EXPECT_EQ(all.unembedding_flops, of_a_weight * tokens * model.vocab_size * model.d_model);
-  EXPECT_EQ(all.attention_score_flops, 6 * tokens * model.layers * model.n_heads * model.head_dim * run.seq_len);
-  EXPECT_EQ(all.rematerialised_flops, dry_walk(alone, 0).flops.rematerialised_flops + again * one_pass_more +
+  EXPECT_EQ(all.attention_score_flops,
+            6 * tokens * model.layers * model.n_heads * model.head_dim * run.seq_len - tokens * unread.attention_score);
+  EXPECT_EQ(all.rematerialised_flops, dry_walk(alone, 0).flops.rematerialised_flops +
+                                          again * layers_again * one_layer_more +
                                           2 * tokens * (adapters.a_more + adapters.again_more));
 }
 

@@ -56,6 +56,11 @@ std::string processor(const CellRuns& cell, const harness::HardwareByName& hardw
   return cores == facts.end() ? model->second : model->second + ", " + cores->second + " cores";
 }
 
+std::int64_t trainable_parameters(const spec::RunSpec& run) {
+  if (!run.trains()) return 0;
+  return run.lora.used() ? spec::count_adapters(run.model, run.lora) : spec::count_parameters(run.model).total;
+}
+
 void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::HardwareByName& hardware) {
   const auto& run = cell.run();
   row.run_id = cell.run_id;
@@ -63,6 +68,7 @@ void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::Har
   row.cell = cell.label;
   row.model = run.model.name;
   row.parameters = spec::count_parameters(run.model).total;
+  row.trainable_parameters = trainable_parameters(run);
   row.processor = processor(cell, hardware);
   row.precision = upper(spec::enum_name(run.precision));
   row.seq_len = run.seq_len;
@@ -156,6 +162,15 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   }
 }
 
+// The size in a table is the model's, as in those of the reference systems.
+void note_adapters(ReportRow& row, const CellRuns& cell) {
+  const auto& lora = cell.run().lora;
+  if (!lora.used()) return;
+  row.notes.push_back(fmt::format("{} parameters train: adapters of rank {} ({}) beside the model's",
+                                  format_parameters(row.trainable_parameters), lora.rank,
+                                  spec::enum_name(lora.targets)));
+}
+
 void note_experts(ReportRow& row) {
   if (!row.dropped_fraction) return;
   row.notes.push_back("experts dropped " + format_percent(*row.dropped_fraction) + " of the choices; the busiest had " +
@@ -217,6 +232,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     fill_state(row, cell, finished);
     fill_measurement(row, cell, request);
     note_trouble(row, finished);
+    note_adapters(row, cell);
     note_experts(row);
     note_evaluation(row);
     note_attention(row, cell, finished);

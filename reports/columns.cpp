@@ -180,6 +180,7 @@ RawValue of_difference(const ReportRow& row) {
 
 constexpr std::array kDetails{
     Column{"Parameters", "parameters", no_text, plain<&ReportRow::parameters>},
+    Column{"Trainable", "trainable_parameters", no_text, plain<&ReportRow::trainable_parameters>},
     Column{"State", "state", no_text, plain<&ReportRow::state>},
     Column{"Reason", "reason", no_text, plain<&ReportRow::reason>},
     Column{"Runs", "runs", no_text, plain<&ReportRow::runs>},

@@ -26,8 +26,9 @@ struct ReportRow {
   std::string matrix;
   std::string cell;
   std::string model;
-  std::int64_t parameters = 0;
-  std::string processor;  // "Example CPU 3000, 2 cores", "NVIDIA H100 SXM5 80GB"
+  std::int64_t parameters = 0;            // of the model, without adapters beside it
+  std::int64_t trainable_parameters = 0;  // all of the model, those of its adapters alone, or none
+  std::string processor;                  // "Example CPU 3000, 2 cores", "NVIDIA H100 SXM5 80GB"
   std::string precision;
   std::int64_t seq_len = 0;  // tokens
   std::int64_t devices = 0;

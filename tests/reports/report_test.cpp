@@ -136,6 +136,28 @@ TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKn
   EXPECT_THAT(rows[2].notes, Contains("no MFU: the peak of " + rows[2].processor + " is not known"));
 }
 
+// The example's model has 2 layers of width 64, with queries of 64 and keys and values of 32: of rank 4 an adapter has
+// 4 * (64 + 64) parameters, or 4 * (64 + 32).
+TEST_F(Report, GivesTheModelsSizeAndBesideItWhatTrains) {
+  ExampleRun lora{.attempt = {}};
+  lora.run.task = spec::Task::lora;
+  lora.run.lora = {.rank = 4, .targets = spec::LoraTargets::attention};
+  add({.attempt = {}}, "all weights");
+  add(lora, "adapters");
+  ExampleRun eval{.attempt = {}};
+  eval.run.task = spec::Task::eval;
+  add(eval, "none");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto rows = build().rows;
+  ASSERT_EQ(rows.size(), 3U);
+  for (const auto& row : rows) EXPECT_EQ(row.parameters, rows[0].parameters);
+  EXPECT_EQ(rows[0].trainable_parameters, rows[0].parameters);
+  EXPECT_EQ(rows[1].trainable_parameters, 2 * 2 * 4 * (64 + 64 + 64 + 32));
+  EXPECT_EQ(rows[2].trainable_parameters, 0);
+  EXPECT_THAT(rows[0].notes, Not(Contains(HasSubstr("train"))));
+  EXPECT_THAT(rows[1].notes, Contains("3.6K parameters train: adapters of rank 4 (attention) beside the model's"));
+}
+
 TEST_F(Report, SaysWhyAttentionInBf16OnAGpuWasNotCudnns) {
   using spec::AttentionDirection;
   using spec::ComputedBy;

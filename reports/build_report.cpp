@@ -115,6 +115,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   }
   row.sequences_per_s = median_of(values_of(used, "sequences_per_s"));
   row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
+  row.real_tokens_per_s = median_of(values_of(used, "real_tokens_per_s"));
   if (const auto steps = cell.run().training_steps; steps > 0 && row.step_time_s) {
     constexpr double kSecondsOfADay = 86400;
     row.estimated_days = static_cast<double>(steps) * *row.step_time_s / kSecondsOfADay;
@@ -169,6 +170,13 @@ void note_adapters(ReportRow& row, const CellRuns& cell) {
   row.notes.push_back(fmt::format("{} parameters train: adapters of rank {} ({}) beside the model's",
                                   format_parameters(row.trainable_parameters), lora.rank,
                                   spec::enum_name(lora.targets)));
+}
+
+void note_padding(ReportRow& row, const CellRuns& cell) {
+  if (!row.real_tokens_per_s || !row.tokens_per_s) return;
+  row.notes.push_back((cell.run().packs_documents() ? "documents packed: " : "") +
+                      format_number(row.real_tokens_per_s) + " real tokens/s, " +
+                      format_percent(1 - *row.real_tokens_per_s / *row.tokens_per_s) + " of the positions are padding");
 }
 
 void note_experts(ReportRow& row) {
@@ -233,6 +241,7 @@ Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& req
     fill_measurement(row, cell, request);
     note_trouble(row, finished);
     note_adapters(row, cell);
+    note_padding(row, cell);
     note_experts(row);
     note_evaluation(row);
     note_attention(row, cell, finished);

@@ -188,6 +188,7 @@ constexpr std::array kDetails{
     Column{"Slowest run (s)", "step_time_max_s", no_text, optional_number<&ReportRow::step_time_max_s>},
     Column{"HFU", "hfu_fraction", no_text, optional_number<&ReportRow::hfu_fraction>},
     Column{"Tokens/Sec", "tokens_per_s", no_text, optional_number<&ReportRow::tokens_per_s>},
+    Column{"Real tokens/Sec", "real_tokens_per_s", no_text, optional_number<&ReportRow::real_tokens_per_s>},
     Column{"Estimated days", "estimated_days", no_text, optional_number<&ReportRow::estimated_days>},
     Column{"Peak memory", "peak_memory_bytes", no_text, optional_number<&ReportRow::peak_memory_bytes>},
     Column{"Probe spread", "probe_spread_fraction", no_text, optional_number<&ReportRow::probe_spread_fraction>},

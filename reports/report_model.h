@@ -50,6 +50,7 @@ struct ReportRow {
   std::optional<double> step_time_max_s;
   std::optional<double> sequences_per_s;
   std::optional<double> tokens_per_s;
+  std::optional<double> real_tokens_per_s;  // without padding, where a row may hold any
   // Of the whole training, where the run says how long that is.
   std::optional<double> estimated_days;
   std::optional<std::int64_t> total_sequences;

@@ -110,6 +110,15 @@ void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complet
                  static_cast<double>(dropped) / static_cast<double>(choices) / static_cast<double>(complete.size())});
 }
 
+// Of all steps, too: a cell's runs see the same rows, and which steps are steady is measured.
+void append_real_tokens(const spec::RunSpec& run, std::span<const RankSteps> complete, double step_time_s,
+                        std::vector<MetricValue>& out) {
+  if (!run.counts_targets() || step_time_s <= 0) return;
+  std::int64_t real = 0;
+  for (const auto& step : complete) real += step.front()->tokens - step.front()->padding_tokens;
+  out.push_back({"real_tokens_per_s", static_cast<double>(real) / static_cast<double>(complete.size()) / step_time_s});
+}
+
 void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricValue>& out) {
   if (found.rows == 0) return;
   out.push_back({"eval_accuracy", found.accuracy});
@@ -144,6 +153,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     out.push_back({"tokens_per_s", tokens / step_time_s});
     out.push_back({"tokens_per_s_per_device", tokens / step_time_s / static_cast<double>(run.mesh.devices())});
   }
+  append_real_tokens(run, complete, step_time_s, out);
   out.push_back({"warmup_steps", static_cast<double>(found.first)});
   out.push_back({"steady_steps", static_cast<double>(found.count)});
   out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});

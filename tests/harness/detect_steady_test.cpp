@@ -229,6 +229,26 @@ TEST(RunMetrics, OfExpertsSayWhatBecameOfTheirTokens) {
     EXPECT_TRUE(spec::find_metric(name)) << name;
 }
 
+TEST(RunMetrics, OfDocumentsSayHowManyTokensAreNoPadding) {
+  auto steps = steps_of(0, {500, 100, 100, 100});
+  for (auto& step : steps) step.tokens = 1000;
+  steps[0].padding_tokens = 400;  // warm-up counts too
+  steps[2].padding_tokens = 200;
+  spec::RunSpec run;
+  const auto has_any = [&] {
+    const auto metrics = run_metrics(run, steps, std::nullopt);
+    return std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.metric == "real_tokens_per_s"; });
+  };
+  EXPECT_FALSE(has_any());
+  run.task = spec::Task::sft;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "real_tokens_per_s"),
+                   (600 + 1000 + 800 + 1000) / 4 / 0.1);
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "tokens_per_s"), 1000 / 0.1);
+  run.task = spec::Task::pretrain;
+  run.data.packing = spec::Packing::documents;
+  EXPECT_TRUE(has_any());
+}
+
 TEST(RunMetrics, SayWhatAnEvaluationFound) {
   const auto steps = steps_of(0, {500, 100, 100, 100});
   spec::RunSummary summary;

@@ -158,6 +158,28 @@ TEST_F(Report, GivesTheModelsSizeAndBesideItWhatTrains) {
   EXPECT_THAT(rows[1].notes, Contains("3.6K parameters train: adapters of rank 4 (attention) beside the model's"));
 }
 
+// 128 positions in half a second.
+TEST_F(Report, SaysOfPaddedAndOfPackedRowsHowManyTokensASecondAreReal) {
+  ExampleRun padded{.attempt = {}};
+  padded.run.task = spec::Task::sft;
+  padded.step.padding_tokens = 32;
+  ExampleRun packed = padded;
+  packed.run.data.packing = spec::Packing::documents;
+  packed.step.padding_tokens = 8;
+  add({.attempt = {}}, "no documents");
+  add(padded, "padded");
+  add(packed, "packed");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto rows = build().rows;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_FALSE(rows[0].real_tokens_per_s);
+  EXPECT_TRUE(rows[0].notes.empty());
+  EXPECT_EQ(rows[1].real_tokens_per_s, 192);
+  EXPECT_THAT(rows[1].notes, Contains("192.0 real tokens/s, 25.0 % of the positions are padding"));
+  EXPECT_EQ(rows[2].real_tokens_per_s, 240);
+  EXPECT_THAT(rows[2].notes, Contains("documents packed: 240.0 real tokens/s, 6.2 % of the positions are padding"));
+}
+
 TEST_F(Report, SaysWhyAttentionInBf16OnAGpuWasNotCudnns) {
   using spec::AttentionDirection;
   using spec::ComputedBy;

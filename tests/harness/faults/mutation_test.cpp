@@ -37,6 +37,7 @@ const std::vector<Mutation>& mutations() {
        {"step_time_s", "step_time_p10_s", "step_time_p90_s", "tokens_per_s", "tokens_per_s_per_device",
         "sequences_per_s", "forward_time_s", "backward_time_s", "optimizer_time_s"},
        ""},
+      {"slow:span=ops,fraction=2", {"real_tokens_per_s"}, ", task: sft"},
       {"slow:span=data,us=5000", {"data_time_s"}, ""},
       {"slow:span=step,us=5000", {"other_time_s"}, ""},
       {"slow:span=all_gather,us=5000", {"exposed_comm_time_s"}, ", fsdp: 2"},

@@ -2,3 +2,11 @@ perfbench_test(engine_data_tests
   SOURCES data_evaluation_test.cpp data_flat_tokens_test.cpp data_instruction_test.cpp data_packing_test.cpp
     data_synthetic_documents_test.cpp data_window_order_test.cpp training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu perfbench_datasets)
+# Data sets are made by the program that users make them with.
+if(TARGET perfbench)
+  perfbench_test(engine_scores_tests
+    SOURCES eval_independent_scores_test.cpp training_backend_cpu.cpp
+    DEPENDS perfbench_train perfbench_ops_cpu perfbench_datasets)
+  target_compile_definitions(engine_scores_tests PRIVATE PERFBENCH_FILE="$<TARGET_FILE:perfbench>")
+  add_dependencies(engine_scores_tests perfbench)
+endif()

@@ -1,6 +1,7 @@
 // perfbench report: the runs of a database as a table.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
@@ -8,16 +9,42 @@
 #include "harness/cli/left_out.h"
 #include "harness/cli/stored_cells.h"
 #include "harness/store/database.h"
+#include "harness/store/query.h"
 #include "reports/format/print.h"
 
 namespace perfbench::harness {
+namespace {
+
+// Who has swept several matrices into one database sees one of them.
+void tell_other_matrices(const Connection& db) {
+  const auto newest = newest_sweeps(db);
+  if (newest.size() < 2) return;
+  std::string others = newest[1].matrix;
+  for (std::size_t i = 2; i < newest.size(); ++i) others += ", " + newest[i].matrix;
+  reports::print(
+      stderr,
+      "[report] this is the newest sweep, of {}; left out are those of: {}. --matrix NAME shows the newest of "
+      "one matrix, --matrix '*' of each\n",
+      newest.front().matrix, others);
+}
+
+}  // namespace
 
 void add_report(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("report", "The runs of a database as a table");
   auto options = std::make_shared<ReportOptions>();
   add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
-  command->add_option("--sweep", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
-      ->capture_default_str();
+  auto* sweep = command
+                    ->add_option("--sweep", options->selection,
+                                 "latest (of whichever matrix), all, a sweep's id, run:ID or attempt:ID/N")
+                    ->capture_default_str();
+  command
+      ->add_option("--matrix", options->matrices,
+                   "in place of --sweep: the newest sweep of a matrix by its name, * globs; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->excludes(sweep);
   add_enum_option(*command, "--format", options->format, "markdown, csv or json");
   add_enum_option(*command, "--style", options->style,
                   "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
@@ -27,6 +54,8 @@ void add_report(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench report --db perf.db\n"
       "  perfbench report --db perf.db --style seqax --definition palm\n"
+      "  perfbench report --db perf.db --matrix llama --matrix 'pax_*'\n"
+      "  perfbench report --db perf.db --matrix '*'      a table for each matrix, of its newest sweep\n"
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
       "  perfbench report --db perf.db --baseline main\n"
       "JSON holds names and reasons exactly; elsewhere control characters are written out, and text in CSV that a\n"
@@ -35,6 +64,9 @@ void add_report(CLI::App& app, CommandContext& context) {
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
     reports::print_text(stdout, report_text(db, *options, context));
+    if (options->matrices.empty() && parse_selection(options->selection).kind == SelectionKind::latest_sweep) {
+      tell_other_matrices(db);
+    }
     context.exit_code = tell_left_out(db, ExitCode::fine);
   });
 }

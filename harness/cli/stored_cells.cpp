@@ -1,14 +1,21 @@
 #include "harness/cli/stored_cells.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
+#include <set>
+
 #include "harness/compare/against.h"
 #include "harness/history/session_levels.h"
 #include "harness/input_error.h"
+#include "harness/matrix/match.h"
 #include "harness/run/utc.h"
 #include "reports/build_report.h"
 #include "reports/csv.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
 #include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 
@@ -38,8 +45,34 @@ HardwareByName hardware_of(const std::vector<CellRuns>& cells, const CommandCont
   return out;
 }
 
-std::string report_text(const Connection& db, const ReportOptions& options, const CommandContext& context) {
-  auto cells = stored_cells(db, options.selection);
+namespace {
+
+// Newest first, each once.
+std::vector<std::string> selections_of(const Connection& db, const ReportOptions& options) {
+  if (options.matrices.empty()) return {options.selection};
+  const auto newest = newest_sweeps(db);
+  std::vector<std::string> names;
+  std::vector<std::string> out;
+  std::set<std::string> unknown(options.matrices.begin(), options.matrices.end());
+  for (const auto& [matrix, sweep_id] : newest) {
+    names.push_back(matrix);
+    bool wanted = false;
+    for (const auto& pattern : options.matrices) {
+      if (!glob_matches(pattern, matrix)) continue;
+      unknown.erase(pattern);
+      wanted = true;
+    }
+    if (wanted) out.push_back(sweep_id);
+  }
+  if (unknown.empty()) return out;
+  throw InputError(fmt::format("[report] --matrix '{}': {} has no sweep of it{}; it has sweeps of: {}",
+                               *unknown.begin(), db.path().string(), spec::suggestion(*unknown.begin(), names),
+                               fmt::join(names, ", ")));
+}
+
+reports::Report report_of(const Connection& db, const std::string& selection, const ReportOptions& options,
+                          const CommandContext& context) {
+  auto cells = stored_cells(db, selection);
   if (!options.baseline.empty()) cells = split_by_machine(cells);
   reports::ReportRequest request{.title = cells.front().matrix,
                                  .definition = options.definition,
@@ -52,16 +85,36 @@ std::string report_text(const Connection& db, const ReportOptions& options, cons
     against.sessions = load_known_sessions(db, cells, against.metrics);
     request.comparisons = compare_against(db, PublishedCatalog(context.data_dir()), cells, request.hardware, against);
   }
-  const auto report = reports::build_report(cells, request);
+  return reports::build_report(cells, request);
+}
+
+// One that has the rows of all.
+reports::Report merged(std::vector<reports::Report> all) {
+  auto out = std::move(all.front());
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    out.title += ", " + all[i].title;
+    std::move(all[i].rows.begin(), all[i].rows.end(), std::back_inserter(out.rows));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string report_text(const Connection& db, const ReportOptions& options, const CommandContext& context) {
+  std::vector<reports::Report> all;
+  for (const auto& selection : selections_of(db, options)) all.push_back(report_of(db, selection, options, context));
   switch (options.format) {
     case ReportFormat::csv:
-      return reports::to_csv(report, options.style);
+      return reports::to_csv(merged(std::move(all)), options.style);
     case ReportFormat::json:
-      return reports::to_json(report);
+      return reports::to_json(merged(std::move(all)));
     case ReportFormat::markdown:
       break;
   }
-  return reports::to_markdown(report, options.style);
+  std::string text;
+  for (const auto& report : all)
+    text += (text.empty() ? "" : "\n") + std::string(reports::to_markdown(report, options.style));
+  return text;
 }
 
 }  // namespace perfbench::harness

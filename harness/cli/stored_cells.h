@@ -17,13 +17,15 @@ enum class ReportFormat { markdown, csv, json };
 struct ReportOptions {
   std::filesystem::path db = "perf.db";
   ReportFormat format = ReportFormat::markdown;
-  std::string selection = "latest";  // parse_selection of store/query.h
+  std::string selection = "latest";        // parse_selection of store/query.h
+  std::vector<std::string> matrices = {};  // in place of that the newest sweep of each of these, * globs
   reports::TableStyle style = reports::TableStyle::table;
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   std::string baseline;  // empty: no comparison
 };
 
-// The report as text. Throws InputError when the selection holds no attempt.
+// The report as text: Markdown with a table for each sweep, CSV and JSON with the rows of all. Throws InputError when
+// the selection holds no attempt, or the database no sweep of a matrix.
 std::string report_text(const Connection& db, const ReportOptions& options, const CommandContext& context);
 
 // The cells of a selection; throws InputError when there is none.

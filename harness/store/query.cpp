@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
@@ -200,6 +201,18 @@ std::optional<std::string> newest_sweep(const Connection& db, const std::string&
                            " ORDER BY started_utc DESC, sweep_key DESC LIMIT 1");
   if (!sweeps.with(matrix).step()) return std::nullopt;
   return sweeps.text(0);
+}
+
+std::vector<MatrixSweep> newest_sweeps(const Connection& db) {
+  Statement sweeps(db, "SELECT matrix, sweep_id FROM sweeps WHERE sweep_id <> '' AND " +
+                           kind_condition("kind", SweepsOf::measurement) +
+                           " ORDER BY started_utc DESC, sweep_key DESC");
+  std::vector<MatrixSweep> out;
+  std::set<std::string> known;
+  while (sweeps.step()) {
+    if (known.insert(sweeps.text(0)).second) out.push_back({sweeps.text(0), sweeps.text(1)});
+  }
+  return out;
 }
 
 bool is_of_a_part(const Connection& db, const std::string& sweep_id) {

@@ -53,6 +53,13 @@ Selection parse_selection(const std::string& text);
 // The newest sweep of a matrix that can be resumed (SweepsOf::resumption), by its name.
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix);
 
+// The newest sweep of each matrix (SweepsOf::measurement), the newest of all first.
+struct MatrixSweep {
+  std::string matrix;
+  std::string sweep_id;
+};
+std::vector<MatrixSweep> newest_sweeps(const Connection& db);
+
 // Whether --only chose the cells of that sweep.
 bool is_of_a_part(const Connection& db, const std::string& sweep_id);
 

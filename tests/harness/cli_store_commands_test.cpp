@@ -28,10 +28,11 @@ class StoreCommands : public testing::Test {
 
   // Runs of one sweep, each with another step time by a tenth of a percent.
   void write_sweep(const std::string& id, double step_s, int runs, const std::string& year = "2026",
-                   const std::string& cell = "c") {
+                   const std::string& cell = "c", const std::string& matrix = "example") {
     for (int i = 1; i <= runs; ++i) {
       ExampleRun example{.attempt = example_attempt(cell, i)};
       example.attempt.sweep_id = id;
+      example.attempt.matrix = matrix;
       example.attempt.started_utc = year + "-0" + id.substr(1, 1) + "-01T00:00:0" + std::to_string(i) + "Z";
       example.step_s.assign(6, step_s * (1 + 0.001 * i));
       write_run_directory(scratch_ / "runs" / id / std::to_string(i), example);
@@ -322,6 +323,35 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
 }
 
 // A row that somebody changed, or that a newer perfbench wrote: it is named, and everything else still works.
+// Seven matrices in one database are seven sweeps, of which the newest alone is "latest".
+TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsThemWhenAsked) {
+  write_sweep("s1", 0.4, 1, "2026", "c", "llama");
+  write_sweep("s2", 0.5, 1, "2026", "c", "llama");
+  write_sweep("s3", 0.6, 1, "2026", "c", "gpu");
+  ingest();
+  const auto latest = run({"report", "--db", "q.db"});
+  EXPECT_EQ(latest.exit_code, 0);
+  EXPECT_THAT(latest.output, AllOf(HasSubstr("## gpu"), testing::Not(HasSubstr("## llama"))));
+  EXPECT_THAT(latest.error_output, AllOf(HasSubstr("the newest sweep, of gpu; left out are those of: llama."),
+                                         HasSubstr("--matrix '*' of each")));
+  const auto llama = run({"report", "--db", "q.db", "--matrix", "llama"});
+  EXPECT_THAT(llama.output, AllOf(HasSubstr("## llama"), HasSubstr("| 0.5005"), testing::Not(HasSubstr("0.4004"))));
+  EXPECT_EQ(llama.error_output, "");
+  const auto each = run({"report", "--db", "q.db", "--matrix", "*"});
+  EXPECT_EQ(each.exit_code, 0);
+  EXPECT_LT(each.output.find("## gpu"), each.output.find("\n## llama"));
+  EXPECT_THAT(each.output, AllOf(HasSubstr("0.6006"), HasSubstr("0.5005"), testing::Not(HasSubstr("0.4004"))));
+  const auto rows = nlohmann::json::parse(
+      run({"report", "--db", "q.db", "--matrix", "gpu", "--matrix", "ll*", "--format", "json"}).output)["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["matrix"], "gpu");
+  EXPECT_EQ(rows[1]["matrix"], "llama");
+  const auto unknown = run({"report", "--db", "q.db", "--matrix", "lama"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.error_output, AllOf(HasSubstr("did you mean 'llama'"), HasSubstr("has sweeps of: gpu, llama")));
+  EXPECT_EQ(run({"report", "--db", "q.db", "--matrix", "gpu", "--sweep", "s1"}).exit_code, 3);
+}
+
 TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
   write_quiet_year();
   write_sweep("s1", 0.5, 6);

@@ -6,11 +6,13 @@
 
 namespace perfbench::engine {
 
-// Element (row, column) takes draw column % 2 of word row * dropout_words(width) + column / 2 of its stream, for rows
-// of `width` elements.
+// Element (row, column) of rows of `width` takes draw column % 2 of dropout_word(row, column, width) of its stream.
 inline constexpr std::int64_t kDropoutDrawsPerWord = 2;
 constexpr std::int64_t dropout_words(std::int64_t width) {
   return (width + kDropoutDrawsPerWord - 1) / kDropoutDrawsPerWord;
+}
+constexpr std::uint64_t dropout_word(std::int64_t row, std::int64_t column, std::int64_t width) {
+  return static_cast<std::uint64_t>(row * dropout_words(width) + column / kDropoutDrawsPerWord);
 }
 constexpr std::uint32_t dropout_draw(std::uint64_t word, int i) {
   return static_cast<std::uint32_t>(word >> (32 * i));

@@ -59,7 +59,7 @@ MemoryLedger::Ticket MemoryLedger::enter(LedgerEntry entry) {
 }
 
 void MemoryLedger::leave(Ticket ticket) {
-  if (ticket.number < 0 || places_.at(ticket.place).number != ticket.number) {
+  if (ticket.number < 0 || ticket.place >= places_.size() || places_[ticket.place].number != ticket.number) {
     throw LogicFault("memory ledger: tensor " + std::to_string(ticket.number) + " is not alive");
   }
   Numbered& leaving = places_[ticket.place];

@@ -10,7 +10,7 @@
 
 namespace perfbench::engine {
 
-// [rows, columns]. Row r begins at element r / group * stride + r % group * columns.
+// [rows, columns]. Where a row begins: row_start.
 struct RowsView {
   void* data = nullptr;
   DType dtype = DType::f32;
@@ -47,20 +47,31 @@ struct RowsView {
   }
   // The columns [first, first + count) of the same rows, which must not be grouped. Stays a null view in a dry walk.
   RowsView columns(std::int64_t first, std::int64_t count) const {
+    require_ungrouped();
     return {data == nullptr ? nullptr : static_cast<char*>(data) + first * size_bytes(dtype), dtype,
             Shape{shape[0], count}, stride, 1};
   }
   // Each row, which must not be grouped, as several of `width`: of every token the heads.
   RowsView split(std::int64_t width) const {
+    require_ungrouped();
     const std::int64_t parts = shape[1] / width;
+    if (parts * width != shape[1]) throw LogicFault("rows are split into parts that do not fill them");
     return {data, dtype, Shape{shape[0] * parts, width}, stride, parts};
+  }
+
+ private:
+  void require_ungrouped() const {
+    if (group != 1) throw LogicFault("rows that lie in groups have no columns of their own");
   }
 };
 
+constexpr std::int64_t row_start(std::int64_t r, std::int64_t stride, std::int64_t group, std::int64_t columns) {
+  return r / group * stride + r % group * columns;
+}
 // First element of a row.
 template <class T>
 T* row_of(const RowsView& rows, std::int64_t r) {
-  return rows.as<T>() + r / rows.group * rows.stride + r % rows.group * rows.shape[1];
+  return rows.as<T>() + row_start(r, rows.stride, rows.group, rows.shape[1]);
 }
 
 }  // namespace perfbench::engine

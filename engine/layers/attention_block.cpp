@@ -18,7 +18,8 @@ JoinedLinear attention_projections(const LayerShared& shared, const LayerUnits& 
   const Linear key(units, "key");
   const Linear value(units, "value");
   using enum spec::Saved;
-  const auto products = joined_products(shared, shared.run.fused_qkv, {query_proj, key_proj, value_proj});
+  const auto products =
+      shared.run.fused_qkv ? products_of(shared, {query_proj, key_proj, value_proj}) : JoinedLinear::Products::apart;
   const std::int64_t ranks = shared.tensor_parallel.ranks();
   if (model.n_kv_heads % ranks == 0) return {{query, key, value}, products};
   const std::int64_t head = shared.tensor_parallel.index() * model.n_kv_heads / ranks;

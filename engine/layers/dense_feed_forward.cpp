@@ -12,8 +12,9 @@ namespace {
 JoinedLinear feed_forward_projections(const LayerShared& shared, const LayerUnits& units) {
   const Linear up(units, "up");
   if (!spec::is_gated(shared.run.model.activation)) return {{up}, JoinedLinear::Products::apart};
-  return {{Linear(units, "gate"), up},
-          joined_products(shared, shared.run.fused_mlp, {spec::Saved::mlpwi_0, spec::Saved::mlpwi_1})};
+  const auto products = shared.run.fused_mlp ? products_of(shared, {spec::Saved::mlpwi_0, spec::Saved::mlpwi_1})
+                                             : JoinedLinear::Products::apart;
+  return {{Linear(units, "gate"), up}, products};
 }
 
 }  // namespace

@@ -47,8 +47,9 @@ spec::Saved ExpertFeedForward::saved_name(FeedForwardValue value) const {
       return gate_ ? Saved::moe_mlpwi_1 : Saved::moe_mlpwi_0;
     case V::output:
       return Saved::moe_mlpwo;
-    case V::statistics:
     case V::gate_up:
+      throw LogicFault("a block of experts has no such value");
+    case V::statistics:
     case V::logits:
     case V::choice_gates:
     case V::experts:

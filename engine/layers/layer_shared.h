@@ -36,10 +36,9 @@ struct LayerShared {
   DropoutKeys dropout = {};
 };
 
-// Whether what linear layers of one input give is one buffer, and they one product.
-inline JoinedLinear::Products joined_products(const LayerShared& shared, bool wanted,
-                                              std::initializer_list<spec::Saved> names) {
-  return wanted && shared.remat.places_alike(names) ? JoinedLinear::Products::joined : JoinedLinear::Products::apart;
+// Whether what linear layers of one input give can be one buffer, and they one product.
+inline JoinedLinear::Products products_of(const LayerShared& shared, std::initializer_list<spec::Saved> names) {
+  return shared.remat.places_alike(names) ? JoinedLinear::Products::joined : JoinedLinear::Products::apart;
 }
 
 // The bias of a product of which the ranks along tp each make a part.

@@ -19,15 +19,21 @@
 
 namespace perfbench::harness {
 
-std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection) {
-  auto cells = group_by_run(load_attempts(db, parse_selection(selection)));
-  if (cells.empty() && !db.left_out().empty()) {
+namespace {
+
+[[noreturn]] void no_cells(const Connection& db, const std::string& selection) {
+  if (!db.left_out().empty()) {
     throw InputError(*db.left_out().begin() + "; nothing else is in '" + selection + "'");
   }
-  if (cells.empty()) {
-    throw InputError("[store] " + db.path().string() + " holds no run; fill it with `perfbench sweep` or " +
-                     "`perfbench ingest`");
-  }
+  throw InputError("[store] " + db.path().string() + " holds no run; fill it with `perfbench sweep` or " +
+                   "`perfbench ingest`");
+}
+
+}  // namespace
+
+std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection) {
+  auto cells = group_by_run(load_attempts(db, parse_selection(selection)));
+  if (cells.empty()) no_cells(db, selection);
   return cells;
 }
 
@@ -48,11 +54,12 @@ HardwareByName hardware_of(const std::vector<CellRuns>& cells, const CommandCont
 namespace {
 
 // Newest first, each once.
-std::vector<std::string> selections_of(const Connection& db, const ReportOptions& options) {
-  if (options.matrices.empty()) return {options.selection};
+std::vector<Selection> selections_of(const Connection& db, const ReportOptions& options) {
+  if (options.matrices.empty()) return {parse_selection(options.selection)};
   const auto newest = newest_sweeps(db);
+  if (newest.empty()) no_cells(db, options.matrices.front());
   std::vector<std::string> names;
-  std::vector<std::string> out;
+  std::vector<Selection> out;
   std::set<std::string> unknown(options.matrices.begin(), options.matrices.end());
   for (const auto& [matrix, sweep_id] : newest) {
     names.push_back(matrix);
@@ -62,7 +69,7 @@ std::vector<std::string> selections_of(const Connection& db, const ReportOptions
       unknown.erase(pattern);
       wanted = true;
     }
-    if (wanted) out.push_back(sweep_id);
+    if (wanted) out.push_back({.kind = SelectionKind::sweep, .id = sweep_id});
   }
   if (unknown.empty()) return out;
   throw InputError(fmt::format("[report] --matrix '{}': {} has no sweep of it{}; it has sweeps of: {}",
@@ -70,9 +77,8 @@ std::vector<std::string> selections_of(const Connection& db, const ReportOptions
                                fmt::join(names, ", ")));
 }
 
-reports::Report report_of(const Connection& db, const std::string& selection, const ReportOptions& options,
+reports::Report report_of(const Connection& db, std::vector<CellRuns> cells, const ReportOptions& options,
                           const CommandContext& context) {
-  auto cells = stored_cells(db, selection);
   if (!options.baseline.empty()) cells = split_by_machine(cells);
   reports::ReportRequest request{.title = cells.front().matrix,
                                  .definition = options.definition,
@@ -102,7 +108,11 @@ reports::Report merged(std::vector<reports::Report> all) {
 
 std::string report_text(const Connection& db, const ReportOptions& options, const CommandContext& context) {
   std::vector<reports::Report> all;
-  for (const auto& selection : selections_of(db, options)) all.push_back(report_of(db, selection, options, context));
+  for (const auto& selection : selections_of(db, options)) {
+    auto cells = group_by_run(load_attempts(db, selection));
+    if (!cells.empty()) all.push_back(report_of(db, std::move(cells), options, context));
+  }
+  if (all.empty()) no_cells(db, options.matrices.empty() ? options.selection : options.matrices.front());
   switch (options.format) {
     case ReportFormat::csv:
       return reports::to_csv(merged(std::move(all)), options.style);

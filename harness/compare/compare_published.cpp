@@ -162,7 +162,9 @@ std::vector<std::string> differences(const spec::RunSpec& run, const spec::Publi
     out.compare("remat", run.remat, row.remat + (is_policy(row.remat) ? "" : " (a name of its system)"));
   }
   out.compare("scan", run.scan ? "on" : "off", row.scan);
-  out.compare("dropout", dropout_text(run.dropout), dropout_text(row.dropout));
+  if (run.dropout.used() || row.dropout.used()) {  // a row without one may not say
+    out.compare("dropout", dropout_text(run.dropout), row.dropout.used() ? dropout_text(row.dropout) : "");
+  }
   compare_meshes(run.mesh, row, out);
   return out.take();
 }

@@ -135,24 +135,6 @@ TEST_F(DropoutOp, KeepsItsShareTheMeanAndNoPattern) {
   }
 }
 
-// The gradient of y = x keep / (1 - rate) by x is dy keep / (1 - rate), so <dy, D x> = <D dy, x> whatever x and dy are.
-TEST_F(DropoutOp, IsItsOwnGradient) {
-  const Shape shape{33, 70};
-  const auto x = random_operand(DType::f32, shape, 1);
-  const auto dy = random_operand(DType::f32, shape, 2);
-  const Operand y(DType::f32, shape), dx(DType::f32, shape);
-  drop(y, x, {.rate = 0.3});
-  drop(dx, dy, {.rate = 0.3});
-  const auto a = x.values(), b = dy.values(), of_a = y.values(), of_b = dx.values();
-  double forward = 0, backward = 0, terms = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    forward += b[i] * of_a[i];
-    backward += of_b[i] * a[i];
-    terms += std::abs(b[i] * of_a[i]);
-  }
-  EXPECT_NEAR(forward, backward, gamma(4) * terms);
-}
-
 TEST_F(DropoutOp, WhatIsDroppedIsZeroWhateverItWas) {
   const Shape shape{2, 64};
   const auto stays = kept(shape, {.rate = 0.5});

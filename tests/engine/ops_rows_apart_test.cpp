@@ -13,12 +13,13 @@ using oracle::Operand;
 using oracle::random_operand;
 using oracle::Values;
 
-// So many elements before and behind a row: none of the vectors of a kernel fit, or all do.
+// So many elements before and behind a row: none of the vectors of a kernel fit, all do, or those of the first row
+// alone.
 struct Margins {
   std::int64_t before;
   std::int64_t behind;
 };
-constexpr Margins kMargins[] = {{3, 2}, {16, 32}};
+constexpr Margins kMargins[] = {{3, 2}, {16, 32}, {16, 3}};
 constexpr double kBeside = 96.0;  // exact in bf16
 
 // The rows of a dense operand within wider ones.
@@ -166,7 +167,7 @@ TEST_F(RowsApart, ActivationsReadGateAndUpAndLeaveTheirGradients) {
         const Shape shape{11, width};
         const auto gate = random_operand(dtype, shape, 1), up = random_operand(dtype, shape, 2);
         const auto dproduct = random_operand(dtype, shape, 3);
-        const Apart gate_apart(gate, margins), up_apart(up, {margins.behind, margins.before});
+        const Apart gate_apart(gate, margins), up_apart(up, margins);
         const bool gated = spec::is_gated(kind);
         const RowsView gates = gated ? RowsView(gate) : RowsView();
         const RowsView gates_apart = gated ? gate_apart.rows() : RowsView();
@@ -208,7 +209,7 @@ TEST_F(RowsApart, AttentionReadsThemAndWritesTheirGradients) {
       for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
         const AttentionProblem dense(dtype, dims), other(dtype, dims);
         const Margins wider{margins.before + 16, margins.behind};
-        const Apart query(dense.query, margins), key(dense.key, wider), value(dense.value, {0, wider.before});
+        const Apart query(dense.query, margins), key(dense.key, wider), value(dense.value, {0, wider.behind});
         const Apart dquery(dense.dquery, margins), dkey(dense.dkey, wider), dvalue(dense.dvalue, wider);
         auto forward = other.forward(kind);
         auto backward = other.backward(kind);
@@ -293,6 +294,10 @@ TEST_F(RowsApart, AreRefusedWhereAnOperationHasNoPlaceForThem) {
           {.a = x, .b = weight, .c = apart.rows(), .epilogue = Epilogue::gelu_tanh, .preactivation = preactivation}),
       LogicFault);
   const RowsView heads = apart.rows().split(4);  // at two distances
+  EXPECT_THROW(heads.columns(0, 2), LogicFault);
+  EXPECT_THROW(heads.split(2), LogicFault);
+  EXPECT_THROW(apart.rows().split(3), LogicFault);
+  EXPECT_THROW(heads.dense(), LogicFault);
   EXPECT_THROW(ops_->rope({.x = heads, .cos_sin_TD = table, .head_dim = 4}), LogicFault);
   EXPECT_THROW(ops_->matmul({.a = heads, .b = weight, .c = product}), LogicFault);
 }

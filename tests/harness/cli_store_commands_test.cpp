@@ -322,8 +322,7 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
   EXPECT_THAT(better.output, HasSubstr("perfbench baseline set v2 --kind rolling --from s1 --reason 'improved'"));
 }
 
-// A row that somebody changed, or that a newer perfbench wrote: it is named, and everything else still works.
-// Seven matrices in one database are seven sweeps, of which the newest alone is "latest".
+// Matrices in one database are sweeps of their own, of which the newest alone is "latest".
 TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsThemWhenAsked) {
   write_sweep("s1", 0.4, 1, "2026", "c", "llama");
   write_sweep("s2", 0.5, 1, "2026", "c", "llama");
@@ -350,8 +349,17 @@ TEST_F(StoreCommands, AReportOfOneOfSeveralMatricesSaysWhichItLeavesOutAndShowsT
   EXPECT_EQ(unknown.exit_code, 3);
   EXPECT_THAT(unknown.error_output, AllOf(HasSubstr("did you mean 'llama'"), HasSubstr("has sweeps of: gpu, llama")));
   EXPECT_EQ(run({"report", "--db", "q.db", "--matrix", "gpu", "--sweep", "s1"}).exit_code, 3);
+  // One that cannot be read is named, and costs the others nothing.
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
+      .execute(
+          "UPDATE attempts SET state = 'bogus' WHERE sweep_key = (SELECT sweep_key FROM sweeps WHERE sweep_id = 's3')");
+  const auto others = run({"report", "--db", "q.db", "--matrix", "*"});
+  EXPECT_EQ(others.exit_code, 3);
+  EXPECT_THAT(others.output, AllOf(HasSubstr("## llama"), testing::Not(HasSubstr("## gpu"))));
+  EXPECT_THAT(others.error_output, HasSubstr("state is 'bogus'"));
 }
 
+// A row that somebody changed, or that a newer perfbench wrote: it is named, and everything else still works.
 TEST_F(StoreCommands, ARowThatCannotBeReadIsNamedAndLeftOut) {
   write_quiet_year();
   write_sweep("s1", 0.5, 6);

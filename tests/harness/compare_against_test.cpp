@@ -169,6 +169,9 @@ TEST(Against, APublishedRowsOtherWayOfDoingTheSameWorkIsSaid) {
   EXPECT_THAT(differences(run, row), ElementsAre("dropout none vs layer_input 0.1"));
   run.dropout = {.input = 0.1, .residual = 0.25};
   EXPECT_THAT(differences(run, row), ElementsAre("dropout input 0.1 residual 0.25 vs layer_input 0.1"));
+  auto silent = row;
+  silent.dropout = {};
+  EXPECT_THAT(differences(run, silent), ElementsAre("the row does not say its dropout; it may differ"));
   run.dropout = row.dropout;
   EXPECT_THAT(differences(run, row), SizeIs(0));
 }

@@ -53,8 +53,7 @@ void CpuOps::do_dropout(const DropoutArgs& args) {
         args.x_RM.shape[0],
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t row = begin; row < end; ++row) {
-            const std::int64_t first_word = (args.first_row + row) * dropout_words(width);
-            dropout.apply(static_cast<std::uint64_t>(first_word), args.x_RM.as<const T>() + row * width,
+            dropout.apply(dropout_word(args.first_row + row, 0, width), args.x_RM.as<const T>() + row * width,
                           args.out_RM.as<T>() + row * width, width);
           }
         },

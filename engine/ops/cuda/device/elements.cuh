@@ -55,6 +55,7 @@ __device__ inline void load(const T* from, std::int64_t count, Access access, fl
     static_assert(N % kStep == 0);
 #pragma unroll
     for (int first = 0; first < N; first += kStep) {
+      require_aligned(from + first, sizeof(Pack<T, kStep>));
       const auto pack = *reinterpret_cast<const Pack<T, kStep>*>(from + first);
 #pragma unroll
       for (int i = 0; i < kStep; ++i) to[first + i] = to_f32(pack.at[i]);
@@ -75,6 +76,7 @@ __device__ inline void store(T* to, std::int64_t count, Access access, const flo
       Pack<T, kStep> pack;
 #pragma unroll
       for (int i = 0; i < kStep; ++i) pack.at[i] = from_f32<T>(from[first + i]);
+      require_aligned(to + first, sizeof(Pack<T, kStep>));
       *reinterpret_cast<Pack<T, kStep>*>(to + first) = pack;
     }
     return;

@@ -28,8 +28,11 @@ struct RowExtent {
   std::int64_t rows = 0;
   std::int64_t width = 0;
 };
-inline RowExtent extent_of(const Shape& shape, bool dense) {
-  return dense ? RowExtent{1, shape.elements()} : RowExtent{shape[0], shape[1]};
+inline RowExtent one_row(const Shape& shape) {
+  return {1, shape.elements()};
+}
+inline RowExtent rows_of(const Shape& shape) {
+  return {shape[0], shape[1]};
 }
 
 // Calls f(row, first, count) for every vector of a row.

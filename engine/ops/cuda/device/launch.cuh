@@ -11,6 +11,10 @@
 #include "engine/cuda/cuda_error.h"
 #if !defined(__CUDACC__)
 #include <device_emulation.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #endif
 
 #if defined(__CUDACC__)
@@ -23,6 +27,17 @@
 #endif
 
 namespace perfbench::engine::cuda {
+
+// On a device a vector at an address that is no multiple of its size is a fault. Elsewhere it would go unseen.
+#if defined(__CUDACC__)
+__device__ inline void require_aligned(const void*, std::size_t) {}
+#else
+inline void require_aligned(const void* address, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+  std::fputs("emulated kernel: a vector at an address that is no multiple of its size\n", stderr);
+  std::abort();
+}
+#endif
 
 struct LaunchShape {
   dim3 grid;

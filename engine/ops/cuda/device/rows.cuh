@@ -63,7 +63,7 @@ struct RowPlaces {
   std::int64_t stride;
   std::int64_t group;
   std::int64_t width;
-  __device__ std::int64_t first(std::int64_t row) const { return row / group * stride + row % group * width; }
+  __device__ std::int64_t first(std::int64_t row) const { return row_start(row, stride, group, width); }
 };
 inline RowPlaces places_of(const RowsView& rows) {
   return {rows.stride, rows.group, rows.shape[1]};

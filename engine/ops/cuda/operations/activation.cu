@@ -89,7 +89,6 @@ __global__ void backward_kernel(T* gate, T* up, const T* dproduct, GatedRows row
   for_each_vector_of_rows<N>(rows.extent, [&](std::int64_t row, std::int64_t first, std::int64_t count) {
     float d[N];
     float u[N];
-    T* const gate_at = gate + row * rows.gate_stride + first;
     T* const up_at = up + row * rows.up_stride + first;
     load(dproduct + row * rows.extent.width + first, count, access, d);
     load(up_at, count, access, u);
@@ -97,6 +96,7 @@ __global__ void backward_kernel(T* gate, T* up, const T* dproduct, GatedRows row
 #pragma unroll
       for (int i = 0; i < N; ++i) u[i] = d[i] * Kind::at(u[i]).slope;
     } else {
+      T* const gate_at = gate + row * rows.gate_stride + first;
       float g[N];
       load(gate_at, count, access, g);
 #pragma unroll
@@ -142,7 +142,7 @@ void with_kind(spec::Activation kind, F&& f) {
 }
 
 GatedRows gated_rows(const TensorView& product, const RowsView& gate, const RowsView& up, int vector) {
-  const RowExtent extent = extent_of(up.shape, up.is_dense() && gate.is_dense());
+  const RowExtent extent = up.is_dense() && gate.is_dense() ? one_row(up.shape) : rows_of(up.shape);
   const std::int64_t step = extent.rows == 1 ? 0 : std::gcd(std::gcd(gate.stride, up.stride), extent.width);
   return {extent, gate.stride, up.stride, access_of({product.data, gate.data, up.data}, step, vector)};
 }

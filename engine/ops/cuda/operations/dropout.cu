@@ -10,7 +10,7 @@ namespace {
 struct DropoutShape {
   RngStream stream;
   const std::int32_t* step;
-  std::uint64_t first_word;  // of the first row
+  std::int64_t first_row;
   std::int64_t rows;
   std::int64_t width;
   std::uint32_t threshold;
@@ -23,9 +23,7 @@ __global__ void dropout_kernel(T* out, const T* x, DropoutShape shape) {
   constexpr int N = kVector<T>;
   constexpr int kDraws = static_cast<int>(kDropoutDrawsPerWord);
   const RngStream of_step = shape.stream.at(static_cast<std::uint64_t>(*shape.step));
-  const std::int64_t words = dropout_words(shape.width);
   for (std::int64_t row = blockIdx.x; row < shape.rows; row += gridDim.x) {
-    const std::uint64_t row_word = shape.first_word + static_cast<std::uint64_t>(row * words);
     for (std::int64_t first = std::int64_t{threadIdx.x} * N; first < shape.width;
          first += std::int64_t{blockDim.x} * N) {
       const std::int64_t count = shape.width - first;
@@ -33,7 +31,7 @@ __global__ void dropout_kernel(T* out, const T* x, DropoutShape shape) {
       load(x + row * shape.width + first, count, shape.access, v);
 #pragma unroll
       for (int i = 0; i < N; i += kDraws) {
-        const std::uint64_t word = of_step.bits(row_word + static_cast<std::uint64_t>((first + i) / kDraws));
+        const std::uint64_t word = of_step.bits(dropout_word(shape.first_row + row, first + i, shape.width));
 #pragma unroll
         for (int j = 0; j < kDraws; ++j) {
           v[i + j] = dropout_draw(word, j) >= shape.threshold ? v[i + j] * shape.factor : 0.0F;
@@ -52,7 +50,7 @@ void CudaOps::do_dropout(const DropoutArgs& args) {
   with_element_type(args.out_RM.dtype, [&]<class T>() {
     const DropoutShape shape{.stream = RngStream(args.seed, args.stream),
                              .step = args.step.as<const std::int32_t>(),
-                             .first_word = static_cast<std::uint64_t>(args.first_row * dropout_words(width)),
+                             .first_row = args.first_row,
                              .rows = rows,
                              .width = width,
                              .threshold = dropout_threshold(args.rate),

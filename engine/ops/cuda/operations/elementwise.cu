@@ -100,7 +100,7 @@ void CudaOps::do_add(TensorView out, TensorView a, TensorView b) {
 }
 
 void CudaOps::add_bias(RowsView c, TensorView bias_n) {
-  const RowExtent extent{c.shape[0], c.shape[1]};
+  const RowExtent extent = rows_of(c.shape);
   with_element_type(bias_n.dtype, [&]<class T>() {
     launch("add_bias", add_bias_kernel<T>, rows_shape(extent, kVector<float>, stream()), c.as<float>(),
            bias_n.as<const T>(), extent, c.stride, access_of({c.data}, c.stride, kVector<float>));
@@ -108,7 +108,7 @@ void CudaOps::add_bias(RowsView c, TensorView bias_n) {
 }
 
 void CudaOps::round_rows(RowsView out, TensorView in) {
-  const RowExtent extent = extent_of(out.shape, out.is_dense());
+  const RowExtent extent = out.is_dense() ? one_row(out.shape) : rows_of(out.shape);
   const std::int64_t step = extent.rows == 1 ? 0 : std::gcd(out.stride, extent.width);
   with_element_type(out.dtype, [&]<class T>() {
     launch("convert", round_rows_kernel<T>, rows_shape(extent, kVector<T>, stream()), out.as<T>(), in.as<const float>(),

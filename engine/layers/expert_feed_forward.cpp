@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/core/error.h"
+#include "engine/layers/dropout.h"
 #include "workloads/spec/expert_rows.h"
 
 namespace perfbench::engine {

@@ -62,12 +62,11 @@ void MemoryLedger::leave(Ticket ticket) {
   if (ticket.number < 0 || ticket.place >= places_.size() || places_[ticket.place].number != ticket.number) {
     throw LogicFault("memory ledger: tensor " + std::to_string(ticket.number) + " is not alive");
   }
-  Numbered& leaving = places_[ticket.place];
+  Numbered leaving = std::exchange(places_[ticket.place], {});
   const LedgerEntry& entry = leaving.entry;
   live_[index(entry.scope)] -= entry.bytes;
   if (entry.scope != MemoryScope::host) live_total_ -= entry.bytes;
   if (leaving.number <= peak_number_) gone_since_peak_.push_back(std::move(leaving));
-  leaving.number = -1;
   empty_places_.push_back(ticket.place);
 }
 

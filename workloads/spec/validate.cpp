@@ -179,12 +179,11 @@ void check_lora(const RunSpec& run) {
 }
 
 void check_dropout(const RunSpec& run) {
-  const auto check = [](const char* pointer, const char* name, double rate) {
-    if (rate >= 1) reject(pointer, std::string(name) + ": 1 would leave nothing; a rate of dropout is below 1");
-  };
-  check("/dropout/input", "dropout.input", run.dropout.input);
-  check("/dropout/layer_input", "dropout.layer_input", run.dropout.layer_input);
-  check("/dropout/residual", "dropout.residual", run.dropout.residual);
+  DropoutSpec::fields(run.dropout, [](const Field& place, double rate) {
+    const std::string name(place.name);
+    if (rate < 1) return;
+    throw SpecError("/dropout/" + name, "dropout." + name + ": 1 would leave nothing; a rate of dropout is below 1");
+  });
   if (run.dropout.used() && !run.trains()) {
     reject("/dropout", "task: eval drops nothing, as nothing is learned; leave dropout out");
   }

@@ -6,7 +6,6 @@
 #include "engine/layers/dropout.h"
 
 namespace perfbench::engine {
-
 namespace {
 
 JoinedLinear feed_forward_projections(const LayerShared& shared, const LayerUnits& units) {

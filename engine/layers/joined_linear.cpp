@@ -28,14 +28,13 @@ JoinedLinear::JoinedLinear(std::initializer_list<Linear> members, Products produ
   for (const Linear& linear : members) {
     members_[count_] = linear;
     first_output_[count_ + 1] = first_output_[count_] + linear.outputs();
-    if (count_ == 0) {
-      whole_ = linear;
-    } else if (whole_) {
+    if (count_ > 0 && whole_) {
       whole_ = joined(*whole_, linear);
+    } else if (count_ == 0 && is_joined()) {
+      whole_ = linear;
     }
     ++count_;
   }
-  if (!is_joined()) whole_.reset();
   if (whole_) whole_->adapter.reset();
 }
 
@@ -59,12 +58,11 @@ JoinedLinear::Outputs JoinedLinear::side_by_side(RowsView all) const {
 
 void JoinedLinear::forward(const Context& context, const LayerWeights& weights, const Outputs& y, TensorView x,
                            FlopPart part) const {
-  const bool at_once = whole_ && y.all.defined();
-  if (at_once) linear_forward(context, weights, *whole_, y.all, x, part);
+  if (at_once(y)) linear_forward(context, weights, *whole_, y.all, x, part);
   for (std::size_t i = 0; i < count_; ++i) {
     const Linear& linear = *members_[i];
     if (!y.members[i].defined()) continue;
-    if (!at_once) {
+    if (!at_once(y)) {
       linear_forward(context, weights, linear, y.members[i], x, part);
     } else if (linear.adapter) {
       adapter_forward(context, weights, *linear.adapter, y.members[i], x, part);
@@ -75,12 +73,11 @@ void JoinedLinear::forward(const Context& context, const LayerWeights& weights, 
 JoinedLinear::OfMembers<Tensor> JoinedLinear::backward_weight(const Context& context, const LayerWeights& weights,
                                                               const LayerGradients& gradients, const Outputs& dy,
                                                               TensorView x, FlopPart part) const {
-  const bool at_once = whole_ && dy.all.defined();
-  if (at_once) linear_backward_weight(context, weights, gradients, *whole_, dy.all, x, part);
+  if (at_once(dy)) linear_backward_weight(context, weights, gradients, *whole_, dy.all, x, part);
   OfMembers<Tensor> dinner;
   for (std::size_t i = 0; i < count_; ++i) {
     const Linear& linear = *members_[i];
-    if (!at_once) {
+    if (!at_once(dy)) {
       dinner[i] = linear_backward_weight(context, weights, gradients, linear, dy.members[i], x, part);
     } else if (linear.adapter) {
       dinner[i] = adapter_backward(context, weights, gradients, *linear.adapter, dy.members[i], x, part);
@@ -91,11 +88,10 @@ JoinedLinear::OfMembers<Tensor> JoinedLinear::backward_weight(const Context& con
 
 void JoinedLinear::backward_input(const Context& context, const LayerWeights& weights, TensorView dx, const Outputs& dy,
                                   const OfMembers<Tensor>& dinner, FlopPart part) const {
-  const bool at_once = whole_ && dy.all.defined();
-  if (at_once) linear_backward_input(context, weights, *whole_, dx, dy.all, {}, Write::overwrite, part);
+  if (at_once(dy)) linear_backward_input(context, weights, *whole_, dx, dy.all, {}, Write::overwrite, part);
   for (std::size_t i = 0; i < count_; ++i) {
     const Linear& linear = *members_[i];
-    if (!at_once) {
+    if (!at_once(dy)) {
       const Write write = i == 0 ? Write::overwrite : Write::accumulate;
       linear_backward_input(context, weights, linear, dx, dy.members[i], dinner[i], write, part);
     } else if (linear.adapter) {

@@ -51,6 +51,8 @@ class JoinedLinear {
                       const OfMembers<Tensor>& dinner, FlopPart part) const;
 
  private:
+  bool at_once(const Outputs& outputs) const { return whole_ && outputs.all.defined(); }
+
   Products products_;
   std::size_t count_ = 0;
   OfMembers<std::optional<Linear>> members_;

@@ -28,6 +28,12 @@ class KernelFault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a device faults on: an access of `bytes` at an address that is no multiple of them. Throws KernelFault.
+inline void require_aligned(const void* address, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+  throw KernelFault("an access of " + std::to_string(bytes) + " bytes at an address that is no multiple of them");
+}
+
 // Where the running thread is; device_code.h names the parts as CUDA does.
 struct Place {
   uint3 thread{};

@@ -12,8 +12,6 @@ inline constexpr int kCopyBytes = 16;  // of one copy; both addresses are multip
 
 // What the calling thread copies is there after its wait; what others copy, after a barrier behind theirs.
 __device__ inline void copy_async(void* shared, const void* global) {
-  require_aligned(shared, kCopyBytes);
-  require_aligned(global, kCopyBytes);
   __pipeline_memcpy_async(shared, global, kCopyBytes);
 }
 __device__ inline void wait_for_copies() {

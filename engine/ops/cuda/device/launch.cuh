@@ -1,7 +1,7 @@
 // How kernels are started, and how they declare shared memory: the two things that a build without nvcc does otherwise,
 // to run the same kernels thread by thread on the CPU. Who builds so puts a device_emulation.h on the include path,
-// which has emulation::enqueue, emulation::bind_kernel, PERFBENCH_SHARED, PERFBENCH_DYNAMIC_SHARED and what else of
-// nvcc's language kernels use.
+// which has emulation::enqueue, emulation::bind_kernel, emulation::require_aligned, PERFBENCH_SHARED,
+// PERFBENCH_DYNAMIC_SHARED and what else of nvcc's language kernels use.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,10 +11,6 @@
 #include "engine/cuda/cuda_error.h"
 #if !defined(__CUDACC__)
 #include <device_emulation.h>
-
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #endif
 
 #if defined(__CUDACC__)
@@ -32,11 +28,7 @@ namespace perfbench::engine::cuda {
 #if defined(__CUDACC__)
 __device__ inline void require_aligned(const void*, std::size_t) {}
 #else
-inline void require_aligned(const void* address, std::size_t bytes) {
-  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
-  std::fputs("emulated kernel: a vector at an address that is no multiple of its size\n", stderr);
-  std::abort();
-}
+using emulation::require_aligned;
 #endif
 
 struct LaunchShape {

@@ -38,10 +38,8 @@ inline PendingCopies pending_copies;
 }  // namespace perfbench::emulation
 
 inline void __pipeline_memcpy_async(void* shared, const void* global, std::size_t bytes) {
-  if (reinterpret_cast<std::uintptr_t>(shared) % bytes != 0 || reinterpret_cast<std::uintptr_t>(global) % bytes != 0) {
-    throw perfbench::emulation::KernelFault("an asynchronous copy of " + std::to_string(bytes) +
-                                            " bytes between addresses that are no multiples of it");
-  }
+  perfbench::emulation::require_aligned(shared, bytes);
+  perfbench::emulation::require_aligned(global, bytes);
   perfbench::emulation::pending_copies.add(shared, global, bytes);
 }
 inline void __pipeline_commit() {}

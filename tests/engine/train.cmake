@@ -9,6 +9,14 @@ if(TARGET perfbench-engine)
   target_compile_definitions(engine_program_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
   add_dependencies(engine_program_test perfbench-engine)
 endif()
+if(TARGET perfbench-engine-emulated)
+  perfbench_test(engine_emulated_program_test SOURCES main_emulated_gpus_test.cpp DEPENDS perfbench_train)
+  target_compile_definitions(engine_emulated_program_test PRIVATE
+    PERFBENCH_MPIEXEC="${MPIEXEC_EXECUTABLE}"
+    PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>"
+    PERFBENCH_EMULATED_ENGINE_FILE="$<TARGET_FILE:perfbench-engine-emulated>")
+  add_dependencies(engine_emulated_program_test perfbench-engine perfbench-engine-emulated)
+endif()
 # Whole training steps on each backend: one set of sources, linked once for each.
 perfbench_test_objects(engine_training_test_objects
   SOURCES train_dropout_test.cpp train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_head_test.cpp train_lora_test.cpp

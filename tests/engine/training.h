@@ -95,7 +95,7 @@ class TrainingRun {
     return run;
   }
   static Backend backend_with(const spec::RunSpec& run, std::unique_ptr<Collectives> collectives) {
-    Backend backend = make_training_backend(run);
+    Backend backend = make_training_backend(run, collectives->mesh().rank());
     backend.collectives = std::move(collectives);
     return backend;
   }

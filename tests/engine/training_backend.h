@@ -12,8 +12,8 @@ namespace perfbench::engine {
 // Empty when the backend can run here.
 std::string why_no_training();
 spec::Device device_under_test();
-// For rank 0 of `run`, without collectives.
-Backend make_training_backend(const spec::RunSpec& run);
+// Without collectives.
+Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank = 0);
 // Waits for the device. f32.
 std::vector<float> to_host(const TensorView& values);
 

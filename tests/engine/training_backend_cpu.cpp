@@ -10,7 +10,7 @@ spec::Device device_under_test() {
   return spec::Device::cpu;
 }
 
-Backend make_training_backend(const spec::RunSpec&) {
+Backend make_training_backend(const spec::RunSpec&, std::int64_t) {
   Backend backend;
   backend.device_memory = make_cpu_backing();
   backend.host_memory = make_cpu_backing();

@@ -3,18 +3,14 @@
 #include "engine/cuda/cuda_timeline.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/train/dry_walk.h"
-#include "tests/engine/training_backend.h"
+#include "tests/engine/training_gpu.h"
 
 namespace perfbench::engine {
-namespace {
 
-// Never destroyed: the runtime may be gone before static objects are.
-CudaDevice& gpu() {
+CudaDevice& training_gpu() {
   static CudaDevice& one = *new CudaDevice(0);
   return one;
 }
-
-}  // namespace
 
 std::string why_no_training() {
   static const CudaDevices devices = find_cuda_devices();
@@ -26,18 +22,18 @@ spec::Device device_under_test() {
 }
 
 // As much memory as the dry walk plans and no byte more.
-Backend make_training_backend(const spec::RunSpec& run) {
-  const auto extents = arena_extents(run, 0);
+Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank) {
+  const auto extents = arena_extents(run, rank);
   Backend backend;
-  backend.device_memory = make_cuda_backing(gpu(), extents.device_bytes);
+  backend.device_memory = make_cuda_backing(training_gpu(), extents.device_bytes);
   backend.host_memory = make_cuda_host_backing(extents.host_bytes);
-  backend.ops = cuda::make_cuda_ops(gpu(), {.precision = run.precision});
-  backend.timeline = make_cuda_timeline(gpu());
+  backend.ops = cuda::make_cuda_ops(training_gpu(), {.precision = run.precision});
+  backend.timeline = make_cuda_timeline(training_gpu());
   return backend;
 }
 
 std::vector<float> to_host(const TensorView& values) {
-  gpu().synchronize();
+  training_gpu().synchronize();
   std::vector<float> out(static_cast<std::size_t>(values.elements()));
   cuda_check(cudaMemcpy(out.data(), values.data, static_cast<std::size_t>(values.bytes()), cudaMemcpyDeviceToHost),
              "cudaMemcpy");

@@ -45,7 +45,7 @@ void expect_one_ranks_scores(const spec::RunSpec& run, const std::string& what) 
   alone.pipeline_chunks = 1;
   TrainingRun single(alone);
   const auto want = single.all_steps();
-  TrainingRun shared(run, init_rule(run), world().make_collectives(Mesh(run.mesh, world().rank()), communication()));
+  TrainingRun shared(run, init_rule(run), collectives_of(run));
   for (const auto& step : want) {
     shared.collectives().reset_traffic();
     const auto record = shared.step();
@@ -55,7 +55,7 @@ void expect_one_ranks_scores(const spec::RunSpec& run, const std::string& what) 
     EXPECT_EQ(record.dropped_choices, step.dropped_choices) << what;
   }
   expect_scores(shared.trainer().evaluator()->rows(), single.trainer().evaluator()->rows(), what);
-  const auto dry = dry_walk(run, world().rank());
+  const auto dry = dry_walk(shared.run(), world().rank());
   const auto& peaks = shared.ledger().peaks();
   EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
   EXPECT_EQ(peaks.gradients_bytes, 0) << what;
@@ -109,13 +109,12 @@ TEST(MeshEvaluation, AtTheEndOfTrainingTakesThePlannedMemory) {
       run.mesh = mesh;
       auto of_mesh = run;
       of_mesh.model.layers = std::max(run.model.layers, mesh.pp());
-      TrainingRun training(of_mesh, init_rule(of_mesh),
-                           world().make_collectives(Mesh(of_mesh.mesh, world().rank()), communication()));
+      TrainingRun training(of_mesh, init_rule(of_mesh), collectives_of(of_mesh));
       training.step();
       auto* const evaluator = training.trainer().evaluator();
       for (std::int64_t i = 0; i < evaluator->steps(); ++i) evaluator->step(i);
       EXPECT_EQ(evaluator->result().rows, 2 * 16 - 3);
-      const auto dry = dry_walk(of_mesh, world().rank());
+      const auto dry = dry_walk(training.run(), world().rank());
       EXPECT_EQ(training.ledger().peaks().total_bytes, dry.peak.total_bytes);
       EXPECT_EQ(training.arena_bytes(), dry.arena_bytes);
     }

@@ -47,11 +47,6 @@ unsigned Block::index_of(uint3 thread) {
   return thread.x + place.block_size.x * (thread.y + place.block_size.y * thread.z);
 }
 
-uint3 Block::place_of(unsigned index) const {
-  const dim3 size = launch_->block;
-  return {index % size.x, index / size.x % size.y, index / (size.x * size.y)};
-}
-
 unsigned Block::lane() {
   return index_of(place.thread) % kWarpThreads;
 }
@@ -75,6 +70,11 @@ void Block::run(const KernelLaunch& launch) {
   const unsigned threads = launch.block.x * launch.block.y * launch.block.z;
   while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>(&Block::thread_body));
   threads_.resize(threads);
+  places_.clear();
+  for (unsigned i = 0; i < threads; ++i) {
+    const dim3 size = launch.block;
+    places_.push_back({i % size.x, i / size.x % size.y, i / (size.x * size.y)});
+  }
   current_block = this;
   std::uint64_t number = 0;
   try {
@@ -131,7 +131,7 @@ bool Block::run_warp(unsigned first) {
 
 void Block::resume(unsigned thread) {
   running_ = thread;
-  place.thread = place_of(thread);
+  place.thread = places_[thread];
   fibers_[thread]->resume();
   if (fault_ != nullptr) {
     const auto fault = std::exchange(fault_, nullptr);

@@ -112,11 +112,11 @@ class Block {
   void check_shared_borders() const;
   std::string describe_waiting() const;
   static unsigned index_of(uint3 thread);
-  uint3 place_of(unsigned index) const;
 
   const KernelLaunch* launch_ = nullptr;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Thread> threads_;
+  std::vector<uint3> places_;  // of the threads: dividing takes longer than switching to one
   unsigned running_ = 0;
   unsigned at_barrier_ = 0;
   unsigned ended_ = 0;

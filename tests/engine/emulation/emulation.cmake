@@ -2,7 +2,8 @@
 # Of the toolkit only the headers are needed.
 find_path(PERFBENCH_CUDA_INCLUDE cuda_runtime.h
   HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
-mark_as_advanced(PERFBENCH_CUDA_INCLUDE)
+find_path(PERFBENCH_NCCL_INCLUDE nccl.h HINTS ${PERFBENCH_CUDA_INCLUDE})
+mark_as_advanced(PERFBENCH_CUDA_INCLUDE PERFBENCH_NCCL_INCLUDE)
 
 set(PERFBENCH_EMULATE_CUDA FALSE)
 if(NOT PERFBENCH_CUDA_INCLUDE)
@@ -51,6 +52,8 @@ perfbench_library(perfbench_emulated_ops_cuda
   DEPENDS perfbench_ops perfbench_emulated_cuda)
 # As nvcc compiles them: each kernel's file for itself.
 set_target_properties(perfbench_emulated_ops_cuda PROPERTIES UNITY_BUILD OFF)
+# Kernels say fmaf, which is a call of libm where the processor's own is not asked for: a third of a step's time.
+target_compile_options(perfbench_emulated_ops_cuda PRIVATE -march=${PERFBENCH_MARCH} -ffp-contract=off)
 
 set(emulated_tests ${ops_tests} ${cuda_ops_tests})
 if(PERFBENCH_SANITIZE)
@@ -63,3 +66,29 @@ perfbench_test(engine_emulated_ops_tests
   SOURCES ${emulated_tests} ops_under_test_cuda.cpp
   DEPENDS perfbench_emulated_ops_cuda
   PREFIX emulated.)
+
+# Several emulated devices, a process each: NCCL's twin is on MPI. Not beside the real libraries, which the collectives
+# of a CUDA build link.
+if(PERFBENCH_HAS_MPI AND PERFBENCH_NCCL_INCLUDE AND NOT PERFBENCH_SANITIZE AND NOT PERFBENCH_HAS_CUDA)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  perfbench_library(perfbench_emulated_nccl
+    SOURCES
+      ${CMAKE_CURRENT_LIST_DIR}/twins/nccl.cpp
+      ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/nccl_collectives.cpp
+      ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/nccl_communicator.cpp
+      ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/no_nccl_buffers.cpp
+      ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/own_gpus.cpp
+    DEPENDS perfbench_parallel perfbench_emulated_cuda
+    PRIVATE_DEPENDS MPI::MPI_CXX)
+  target_include_directories(perfbench_emulated_nccl SYSTEM PUBLIC ${PERFBENCH_NCCL_INCLUDE})
+endif()
+
+# perfbench-engine as a program on emulated GPUs: of each process of a machine that has PERFBENCH_EMULATED_GPUS of them.
+if(TARGET perfbench_emulated_nccl AND TARGET perfbench-engine)
+  add_executable(perfbench-engine-emulated
+    $<TARGET_OBJECTS:perfbench_engine_main>
+    ${PROJECT_SOURCE_DIR}/engine/main/cuda_backend.cpp
+    ${PROJECT_SOURCE_DIR}/engine/trace/no_cupti.cpp)
+  target_link_libraries(perfbench-engine-emulated PRIVATE perfbench_settings perfbench_no_faults perfbench_train perfbench_ops_cpu
+    perfbench_emulated_ops_cuda perfbench_emulated_nccl perfbench_build_info)
+endif()

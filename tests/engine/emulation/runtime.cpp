@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,13 +52,21 @@ struct Allocation {
   Kind kind;
 };
 
+// A process uses one of those that the machine has, which are alike.
+int devices_of_machine() {
+  const char* const told = std::getenv("PERFBENCH_EMULATED_GPUS");
+  return told == nullptr ? 1 : std::atoi(told);
+}
+
 struct Device {
+  const int count = devices_of_machine();
   // Communication may run on a thread of its own.
   std::recursive_mutex mutex;
   std::map<char*, Allocation> allocations;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   CUstream_st default_stream;
   Block block;
+  std::thread::id thread = std::this_thread::get_id();  // which came first
   cudaError_t last_error = cudaSuccess;
   std::string failure;  // text of the last cudaErrorLaunchFailure
 };
@@ -104,9 +113,27 @@ cudaError_t enqueuing(F call) {
   return cudaSuccess;
 }
 
+// Helps the stream on until `over`, and all others where it waits.
+template <class F>
+void advance_until(Stream& stream, F over) {
+  while (!over()) {
+    if (stream.advance()) continue;
+    device().default_stream.stream.advance();
+    for (const auto& other : device().streams) other->stream.advance();
+  }
+}
+
+void drain(Stream& stream) {
+  advance_until(stream, [&] { return stream.idle(); });
+}
+
 void drain_all() {
-  device().default_stream.stream.drain();
-  for (const auto& stream : device().streams) stream->stream.drain();
+  drain(device().default_stream.stream);
+  for (const auto& stream : device().streams) drain(stream->stream);
+}
+
+bool reached(const EventState& event) {
+  return event.reached == event.marked;
 }
 
 const Allocation* find_allocation(const void* at) {
@@ -170,8 +197,16 @@ cudaError_t enqueue(KernelLaunch launch, cudaStream_t stream) {
   const bool block_fits = bx > 0 && by > 0 && bz > 0 && bx <= 1024 && by <= 1024 && bz <= 64 &&
                           bx * by * bz <= Block::kMostThreads && launch.shared_bytes <= Block::kMostSharedBytes;
   if (!grid_fits || !block_fits) return remember(cudaErrorInvalidConfiguration);
-  stream_of(stream).push([held = std::move(launch)] { device().block.run(held); });
+  stream_of(stream).push([held = std::move(launch)] {
+    device().block.run(held);
+    return true;
+  });
   return cudaSuccess;
+}
+
+void enqueue(Work work, cudaStream_t stream) {
+  const Lock lock(device().mutex);
+  stream_of(stream).push(std::move(work));
 }
 
 }  // namespace perfbench::emulation
@@ -179,7 +214,7 @@ cudaError_t enqueue(KernelLaunch launch, cudaStream_t stream) {
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = device().count;
   return cudaSuccess;
 }
 
@@ -227,17 +262,13 @@ cudaError_t cudaGetLastError() {
 }
 
 cudaError_t cudaSetDevice(int ordinal) {
-  return ordinal == 0 ? cudaSuccess : remember(cudaErrorInvalidValue);
-}
-
-cudaError_t cudaGetDevice(int* ordinal) {
-  *ordinal = 0;
-  return cudaSuccess;
+  return ordinal >= 0 && ordinal < device().count ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
 // What a kernel may depend on, as an H100 has it.
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   *properties = {};
+  properties->uuid.bytes[0] = static_cast<char>(1 + ordinal);
   std::strcpy(properties->name, "emulated sm_90");
   properties->major = 9;
   properties->minor = 0;
@@ -280,14 +311,14 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
-  const cudaError_t waited = waiting([&] { stream_of(handle).drain(); });
+  const cudaError_t waited = waiting([&] { drain(stream_of(handle)); });
   const Lock lock(device().mutex);
   std::erase_if(device().streams, [handle](const auto& stream) { return stream.get() == handle; });
   return waited;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  return waiting([&] { stream_of(handle).drain(); });
+  return waiting([&] { drain(stream_of(handle)); });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
@@ -368,15 +399,25 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return waiting([&] { Stream::reach(*event->state, event->state->marked); });
+  const auto state = event->state;
+  return waiting([&] {
+    if (state->stream == nullptr) return;
+    advance_until(*state->stream, [&] { return reached(*state) || state->stream->idle(); });
+  });
 }
 
+// Who asks again and again waits: what was asked for is helped on. Not by a watchdog's thread, whose questions would
+// put an order into the work that no run repeats.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return event->state->reached == event->state->marked ? cudaSuccess : cudaErrorNotReady;
+  const auto state = event->state;
+  if (reached(*state)) return cudaSuccess;
+  if (std::this_thread::get_id() != device().thread) return cudaErrorNotReady;
+  const cudaError_t code = waiting([&] { state->stream->advance(); });
+  return code == cudaSuccess ? cudaErrorNotReady : code;
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  if (cudaEventQuery(start) != cudaSuccess || cudaEventQuery(end) != cudaSuccess) return remember(cudaErrorNotReady);
+  if (!reached(*start->state) || !reached(*end->state)) return remember(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(end->state->time - start->state->time).count();
   return cudaSuccess;
 }
@@ -418,10 +459,14 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const auto* const first = static_cast<const unsigned char*>(from);
     stream.push([to, held = std::vector<unsigned char>(first, first + bytes)] {
       if (!held.empty()) std::memcpy(to, held.data(), held.size());
+      return true;
     });
     return cudaSuccess;
   }
-  stream.push([to, from, bytes] { std::memmove(to, from, bytes); });
+  stream.push([to, from, bytes] {
+    std::memmove(to, from, bytes);
+    return true;
+  });
   return find_allocation(to) == nullptr ? cudaStreamSynchronize(handle) : cudaSuccess;
 }
 
@@ -432,7 +477,10 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 
 cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaStream_t handle) {
   const Lock lock(device().mutex);
-  stream_of(handle).push([at, value, bytes] { std::memset(at, value, bytes); });
+  stream_of(handle).push([at, value, bytes] {
+    std::memset(at, value, bytes);
+    return true;
+  });
   return cudaSuccess;
 }
 

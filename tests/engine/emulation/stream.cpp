@@ -5,19 +5,21 @@
 
 namespace perfbench::emulation {
 
-void Stream::run_first() {
-  const auto work = std::move(work_.front());
-  work_.pop_front();
+// Called again while its first work runs, when a stream that this waits for waits for this one, it does nothing.
+bool Stream::advance() {
+  if (work_.empty() || running_) return false;
+  running_ = true;
+  bool over = false;
   try {
-    work();
+    over = work_.front()();
   } catch (...) {
+    running_ = false;
     work_.clear();
     throw;
   }
-}
-
-void Stream::drain() {
-  while (!work_.empty()) run_first();
+  running_ = false;
+  if (over) work_.pop_front();
+  return over;
 }
 
 void EventState::reach(std::uint64_t number) {
@@ -25,7 +27,7 @@ void EventState::reach(std::uint64_t number) {
   time = std::chrono::steady_clock::now();
 }
 
-void Stream::push(std::function<void()> work) {
+void Stream::push(Work work) {
   if (!capture_) {
     work_.push_back(std::move(work));
     return;
@@ -39,7 +41,10 @@ void Stream::mark(const std::shared_ptr<EventState>& event) {
   event->capture = capture_;
   event->captured_at = captured_to_;
   if (capture_) return;
-  push([event, number = ++event->marked] { event->reach(number); });
+  push([event, number = ++event->marked] {
+    event->reach(number);
+    return true;
+  });
 }
 
 void Stream::mark_external(const std::shared_ptr<EventState>& event) {
@@ -60,7 +65,12 @@ void Stream::wait_for(const std::shared_ptr<EventState>& event) {
     return;
   }
   if (capture_) throw CaptureFault("a captured stream waits for an event from outside of the capture");
-  push([event, number = event->marked] { reach(*event, number); });
+  push([event, number = event->marked] {
+    while (event->reached < number && event->stream->advance()) {
+    }
+    // Of a stream that dropped its work nothing more comes.
+    return event->reached >= number || event->stream->idle();
+  });
 }
 
 void Stream::begin_capture() {
@@ -91,10 +101,6 @@ void Stream::run_graph(const Capture& graph) {
       push(node.work);
     }
   }
-}
-
-void Stream::reach(EventState& event, std::uint64_t mark) {
-  while (event.reached < mark && event.stream != nullptr && !event.stream->idle()) event.stream->run_first();
 }
 
 }  // namespace perfbench::emulation

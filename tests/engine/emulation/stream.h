@@ -1,5 +1,6 @@
 // Streams and events of the emulated device. Work that is put on a stream waits there until the host waits for it, so
-// that a test sees what a missing wait leaves undone, and reads memory that was overwritten too early.
+// that a test sees what a missing wait leaves undone, and reads memory that was overwritten too early. Where it waits
+// for other processes, all streams go on meanwhile, as on a device.
 #pragma once
 
 #include <chrono>
@@ -14,6 +15,9 @@ namespace perfbench::emulation {
 
 class Stream;
 struct Capture;
+
+// Called until it returns true: it is over. False: it waits for another stream, or for another process.
+using Work = std::function<bool()>;
 
 // Marks of one event, which outlive its handle while a stream still holds one.
 struct EventState {
@@ -31,7 +35,7 @@ struct EventState {
 // The nodes of a graph in the order in which they were enqueued, on whichever stream: an order that its edges allow.
 struct Capture {
   struct Node {
-    std::function<void()> work;
+    Work work;
     std::shared_ptr<EventState> external;  // instead of work: an event that every run of the graph marks
   };
   Stream* origin = nullptr;
@@ -46,7 +50,7 @@ class CaptureFault : public std::runtime_error {
 
 class Stream {
  public:
-  void push(std::function<void()> work);
+  void push(Work work);
   void mark(const std::shared_ptr<EventState>& event);
   // A mark that a capture keeps as a node.
   void mark_external(const std::shared_ptr<EventState>& event);
@@ -56,16 +60,14 @@ class Stream {
   std::shared_ptr<Capture> end_capture(const std::vector<Stream*>& all);
   bool captures() const { return capture_ != nullptr; }
   void run_graph(const Capture& graph);
-  // Runs what was put on the stream, in order. An exception of the work ends it and drops what follows.
-  void drain();
+  // Helps the first thing on the stream on: whether it is over. An exception of the work ends it and drops what
+  // follows.
+  bool advance();
   bool idle() const { return work_.empty(); }
-  // Runs the event's stream up to the mark of this number.
-  static void reach(EventState& event, std::uint64_t mark);
 
  private:
-  void run_first();
-
-  std::deque<std::function<void()>> work_;
+  std::deque<Work> work_;
+  bool running_ = false;
   std::shared_ptr<Capture> capture_;
   std::size_t captured_to_ = 0;  // behind this stream's last node
   std::size_t joined_to_ = 0;    // behind its last node that another stream waits for

@@ -1,8 +1,7 @@
 # What decides when a run of several GPUs ends, hangs or asks the wrong device, and what is measured when, on a CUDA
 # runtime, a cuBLASLt and an NCCL that only take notes. Of the toolkit and of NCCL only the headers are needed.
-find_path(PERFBENCH_NCCL_INCLUDE nccl.h HINTS ${PERFBENCH_CUDA_INCLUDE})
 find_path(PERFBENCH_CUBLASLT_INCLUDE cublasLt.h HINTS ${PERFBENCH_CUDA_INCLUDE})
-mark_as_advanced(PERFBENCH_NCCL_INCLUDE PERFBENCH_CUBLASLT_INCLUDE)
+mark_as_advanced(PERFBENCH_CUBLASLT_INCLUDE)
 if(NOT PERFBENCH_CUDA_INCLUDE OR NOT PERFBENCH_CUBLASLT_INCLUDE OR NOT PERFBENCH_NCCL_INCLUDE)
   message(STATUS "Tests on a fake CUDA runtime: not built, headers were not found (PERFBENCH_CUDA_INCLUDE, PERFBENCH_CUBLASLT_INCLUDE, PERFBENCH_NCCL_INCLUDE)")
   return()

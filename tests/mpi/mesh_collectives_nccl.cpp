@@ -1,0 +1,13 @@
+#include "engine/parallel/cuda/nccl_collectives.h"
+#include "engine/train/trainer.h"
+#include "tests/engine/training_gpu.h"
+#include "tests/mpi/mesh_collectives.h"
+#include "tests/mpi/mpi_world.h"
+
+namespace perfbench::engine {
+
+std::unique_ptr<Collectives> collectives_of(const spec::RunSpec& run) {
+  return make_nccl_collectives(Mesh(run.mesh, world().rank()), communication(), training_gpu(), world());
+}
+
+}  // namespace perfbench::engine

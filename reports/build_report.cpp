@@ -49,6 +49,7 @@ std::string processor(const CellRuns& cell, const harness::HardwareByName& hardw
   const auto known = hardware.find(name);
   if (known != hardware.end()) return known->second.title;
   if (name != "host") return name;
+  if (cell.run().device == spec::Device::cuda) return "this GPU";  // which no run has met
   const auto& facts = cell.environment();
   const auto model = facts.find("cpu_model");
   if (model == facts.end() || model->second.empty()) return "this CPU";

@@ -208,14 +208,11 @@ struct Setup {
   std::int64_t started_ns = 0;
 };
 
-// Of task eval the steps were it; of a run that trains it comes now, and nothing of it is timed.
-spec::EvaluationResult evaluation(const spec::RunSpec& run, Trainer& trainer) {
-  auto* const evaluator = trainer.evaluator();
-  if (evaluator == nullptr) return {};
-  if (run.trains()) {
-    for (std::int64_t i = 0; i < evaluator->steps(); ++i) evaluator->step(i);
-  }
-  return evaluator->result();
+// Of task eval the steps were it; of a run that trains it comes now.
+spec::EvaluationResult evaluation(Trainer& trainer) {
+  trainer.evaluate_at_end();
+  const auto* const evaluator = trainer.evaluator();
+  return evaluator == nullptr ? spec::EvaluationResult{} : evaluator->result();
 }
 
 void take_steps(const Setup& setup, Assembly& assembly) {
@@ -254,7 +251,7 @@ void take_steps(const Setup& setup, Assembly& assembly) {
   }
   turns.wait();  // its end would disturb the other's last step
   StepCounts counts{context.ops.flops(), context.collectives.traffic()};
-  const auto evaluated = evaluation(run, assembly.trainer());
+  const auto evaluated = evaluation(assembly.trainer());
   const auto facts = facts_of_ranks(setup.ranks, context, counts.flops);
   if (setup.ranks.rank == 0) {
     auto summary = summary_of(run, context, std::move(counts), facts);

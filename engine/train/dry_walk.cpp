@@ -28,11 +28,6 @@ class DryRun : public Assembly {
   DryRun(const spec::RunSpec& run, std::int64_t rank) : Assembly(run, dry_backend(run, rank), {}) {}
 };
 
-// What a run that trains evaluates after its last step takes memory from the same arena.
-void evaluate_at_end(DryRun& dry, const spec::RunSpec& run) {
-  if (run.trains() && run.evaluates_at_end()) dry.trainer().evaluator()->step(0);
-}
-
 template <class Report>
 void refuse(Report& report, std::string reason) {
   report.feasible = false;
@@ -85,7 +80,7 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
   dry.trainer().step(0);
   report.flops = dry.context().ops.flops();
   report.traffic = dry.context().collectives.traffic();
-  evaluate_at_end(dry, run);
+  dry.trainer().evaluate_at_end();  // takes memory from the same arena
   report.peak = dry.memory().ledger().peaks();
   report.arena_bytes = dry.memory().device_extent_bytes();
   report.live_at_peak = dry.memory().ledger().live_at_peak();
@@ -132,7 +127,7 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
   dry.trainer().step(0);
   for (const auto& [operation, work] : table) report.operations.push_back(work);
   dry.context().ops.set_table(nullptr);
-  evaluate_at_end(dry, run);
+  dry.trainer().evaluate_at_end();
   hold_to_limit(report, run, dry.memory().device_extent_bytes());
   return report;
 }
@@ -140,7 +135,7 @@ spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank
 ArenaExtents arena_extents(const spec::RunSpec& run, std::int64_t rank) {
   DryRun dry(run, rank);
   dry.trainer().step(0);
-  evaluate_at_end(dry, run);
+  dry.trainer().evaluate_at_end();
   return {dry.memory().device_extent_bytes(), dry.memory().host_extent_bytes()};
 }
 

@@ -36,7 +36,7 @@ Evaluator::Evaluator(Context& context, const spec::RunSpec& run, const Parameter
 }
 
 std::int64_t Evaluator::steps() const {
-  return source_ == nullptr ? 0 : evaluation_steps(run_, source_->rows());
+  return source_ == nullptr ? 1 : evaluation_steps(run_, source_->rows());
 }
 
 void Evaluator::load(std::int64_t step) {

@@ -21,7 +21,7 @@ class Evaluator {
   Evaluator(Context& context, const spec::RunSpec& run, const ParameterStore& store, Decoder& decoder, TensorView sums,
             EvaluationSource* source);
 
-  // So many take every row once.
+  // So many take every row once; one in a dry walk.
   std::int64_t steps() const;
   // Rows [step*global_batch, (step+1)*global_batch), on all ranks together; each step once, in their order. The
   // record's loss is the mean over the targets of these rows, 0 without any. Throws as Trainer::step.

@@ -230,4 +230,9 @@ spec::StepRecord Trainer::step(std::int64_t step) {
   return record;
 }
 
+void Trainer::evaluate_at_end() {
+  if (!run_.trains() || !evaluator_) return;
+  for (std::int64_t i = 0; i < evaluator_->steps(); ++i) evaluator_->step(i);
+}
+
 }  // namespace perfbench::engine

@@ -1,5 +1,7 @@
 #include "engine/layers/adapter.h"
 
+#include <string_view>
+
 #include "engine/layers/recompute_pass.h"
 
 namespace perfbench::engine {
@@ -72,6 +74,24 @@ void adapter_backward_input(const Context& context, const LayerWeights& weights,
                             TensorView dinner, FlopPart part) {
   context.ops.matmul(
       {.a = dinner, .b = weights.adapters.weight(adapter.a), .c = dx, .write = Write::accumulate, .part = part});
+}
+
+void merge_adapters(const Context& context, const LayerUnits& units, const LayerWeights& weights) {
+  constexpr std::string_view kWeight = ".weight";
+  std::size_t found = 0;
+  for (const auto& parameter : units.layer.parameters) {
+    const std::string_view name = units.layer.name_in_unit(parameter);
+    if (!name.ends_with(kWeight)) continue;
+    const auto adapter = find_adapter(units, std::string(name.substr(0, name.size() - kWeight.size())));
+    if (!adapter) continue;
+    context.ops.matmul({.a = weights.adapters.weight(adapter->b),
+                        .b = weights.adapters.weight(adapter->a),
+                        .c = weights.layer.weight(units.layer.place(name)),
+                        .write = Write::accumulate,
+                        .factor = adapter->factor});
+    found += 2;
+  }
+  units.adapters->require_found(found);
 }
 
 }  // namespace perfbench::engine

@@ -34,4 +34,7 @@ Tensor adapter_backward(const Context& context, const LayerWeights& weights, con
 void adapter_backward_input(const Context& context, const LayerWeights& weights, const Adapter& adapter, TensorView dx,
                             TensorView dinner, FlopPart part);
 
+// W[out, in] += factor * B A of each of the layer's adapters, in the gathered weights: rounded once to their type.
+void merge_adapters(const Context& context, const LayerUnits& units, const LayerWeights& weights);
+
 }  // namespace perfbench::engine

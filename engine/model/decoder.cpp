@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/layers/adapter.h"
 #include "engine/layers/dropout.h"
 #include "engine/layers/loss_head.h"
 #include "engine/layers/one_hot_embedding.h"
@@ -119,6 +120,20 @@ void Decoder::begin_step(std::int64_t step) {
   if (!dropout_step_.defined()) return;
   const auto number = static_cast<std::int32_t>(step);
   context_.ops.upload(dropout_step_, &number);
+}
+
+void Decoder::merge_adapters() {
+  // Where weights are rounded by chance, the draw by which they are evaluated.
+  gatherer_.begin_step(0);
+  for (const auto& chunk : chunks_) {
+    for (std::int64_t i = chunk.part.first_layer; i <= chunk.last_layer(); ++i) {
+      LayerWeights weights = gather_layer(i);
+      weights.wait(context_.clock);
+      engine::merge_adapters(context_, units_of(i), weights);
+      gatherer_.put_back(store_.layer(i), weights.layer);
+      store_.clear(context_, store_.adapters(i).value(), spec::ParameterKind::adapter_b);
+    }
+  }
 }
 
 // What scores a batch drops nothing.

@@ -54,6 +54,10 @@ class Decoder {
   // Before the microbatches of a step that trains.
   void begin_step(std::int64_t step);
 
+  // Adds this stage's adapters to the weights that they stand beside, and begins each b at 0 again: but for rounding
+  // the model computes what it did, by its weights alone. Between steps, in a run that has adapters.
+  void merge_adapters();
+
   UnitGatherer& gatherer() { return gatherer_; }
 
  private:

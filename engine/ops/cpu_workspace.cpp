@@ -37,6 +37,22 @@ std::int64_t floats_of_adapters(const spec::RunSpec& run, const Products& attent
   return most;
 }
 
+// Of B A, which is added to all that a rank has of a weight: of key and value all heads where tp does not divide them.
+std::int64_t floats_of_merging(const spec::RunSpec& run, const Products& attention, const Products& feed_forward,
+                               DType operands) {
+  if (!run.lora.merge) return 0;
+  const auto floats = [&](std::int64_t width) {
+    return floats_of<MatmulParts>(ProductDims{width, run.model.d_model, run.lora.rank}, operands, DType::f32);
+  };
+  const std::int64_t kv_heads = run.model.n_kv_heads % run.mesh.tp() == 0 ? 0 : run.model.n_kv_heads;
+  std::int64_t most = 0;
+  if (run.lora.targets != spec::LoraTargets::mlp) {
+    most = floats(std::max(attention.width, kv_heads * run.model.head_dim));
+  }
+  if (run.lora.targets != spec::LoraTargets::attention) most = std::max(most, floats(feed_forward.width));
+  return most;
+}
+
 }  // namespace
 
 std::int64_t bytes(const spec::RunSpec& run) {
@@ -63,7 +79,8 @@ std::int64_t bytes(const spec::RunSpec& run) {
   for (const auto& products : {attention, joined_attention, feed_forward, joined_feed_forward, head}) {
     most = std::max(most, floats_of_products(products, model.d_model, dtype));
   }
-  most = std::max(most, floats_of_adapters(run, attention, feed_forward, dtype));
+  most = std::max({most, floats_of_adapters(run, attention, feed_forward, dtype),
+                   floats_of_merging(run, attention, feed_forward, dtype)});
   if (model.moe.n_experts > 0) {
     const Products experts{spec::most_rows_of_expert(run), divide_up(model.moe.d_ff, ranks), DType::f32, trains};
     const Products router{tokens, model.moe.n_experts, DType::f32, trains};

@@ -102,21 +102,37 @@ std::size_t ParameterStore::at(std::size_t unit_of_model) const {
   throw LogicFault("unit " + std::to_string(unit_of_model) + " of the model belongs to another stage");
 }
 
+ParameterStore::Part ParameterStore::part_here(const UnitLayout& layout, const UnitParameter& parameter) const {
+  const std::int64_t shard_first = first_element(layout);
+  const std::int64_t begin = std::max(shard_first, parameter.offset);
+  const std::int64_t end = std::min(shard_first + layout.shard_elements, parameter.offset + parameter.slice.elements());
+  if (begin >= end) return {};
+  return {.first = begin - shard_first, .count = end - begin, .skip = begin - parameter.offset};
+}
+
+void ParameterStore::clear(const Context& context, std::size_t index, spec::ParameterKind kind) {
+  const UnitState& unit = units_[index];
+  for (const auto& p : unit.layout.parameters) {
+    const Part part = part_here(unit.layout, p);
+    if (p.spec.kind != kind || part.count == 0) continue;
+    for (const auto* weight : {&unit.weight, &unit.bf16_weight}) {
+      if (weight->defined()) context.ops.fill(weight->view().slice(part.first, Shape{part.count}), 0.0);
+    }
+  }
+}
+
 void ParameterStore::initialise(const Context& context, UnitState& unit, const InitRule& init) const {
   for (const auto* state : {&unit.weight, &unit.gradient, &unit.first_moment, &unit.second_moment}) {
     if (state->defined()) context.ops.fill(*state, 0.0);
   }
-  const std::int64_t shard_first = first_element(unit.layout);
-  const std::int64_t shard_end = shard_first + unit.layout.shard_elements;
   for (const auto& p : unit.layout.parameters) {
-    const std::int64_t begin = std::max(shard_first, p.offset);
-    const std::int64_t end = std::min(shard_end, p.offset + p.slice.elements());
-    if (begin >= end) continue;
-    Ops::NormalArgs draws{.out = unit.weight.view().slice(begin - shard_first, Shape{end - begin}),
+    const Part part = part_here(unit.layout, p);
+    if (part.count == 0) continue;
+    Ops::NormalArgs draws{.out = unit.weight.view().slice(part.first, Shape{part.count}),
                           .seed = init.seed,
                           .stream = p.spec.name,
                           .first_index = p.slice.first,
-                          .skip = begin - p.offset,
+                          .skip = part.skip,
                           .run = p.slice.run,
                           .stride = p.slice.stride};
     set_distribution(draws, p.spec, init);

@@ -62,8 +62,17 @@ class ParameterStore {
   bool belongs_here(std::size_t unit) const { return other_embedding_ != Heading::onward || unit != embedding(); }
   // Of this rank's shard, in its unit.
   std::int64_t first_element(const UnitLayout& layout) const { return shard_ * layout.shard_elements; }
+  // The weights of one kind in a unit become 0, as far as they lie in this rank's shard.
+  void clear(const Context& context, std::size_t unit, spec::ParameterKind kind);
 
  private:
+  // What a rank's shard has of a parameter.
+  struct Part {
+    std::int64_t first = 0;  // in the shard
+    std::int64_t count = 0;
+    std::int64_t skip = 0;  // elements of the parameter, which other shards have
+  };
+  Part part_here(const UnitLayout& layout, const UnitParameter& parameter) const;
   // Whether this stage has each of the model's units, in their order.
   std::vector<bool> units_of_stage(const spec::RunSpec& run) const;
   std::size_t at(std::size_t unit_of_model) const;

@@ -67,19 +67,23 @@ std::vector<Range> merged_ranges(const UnitLayout& unit, std::int64_t first, std
 
 }  // namespace
 
-std::optional<ParameterPlace> UnitLayout::place_if_any(std::string_view name_in_unit) const {
+std::string_view UnitLayout::name_in_unit(const UnitParameter& parameter) const {
+  std::string_view own = parameter.spec.name;
+  if (parameter.spec.layer >= 0) own.remove_prefix(name.size() + 1);  // "layers.3."
+  return own;
+}
+
+std::optional<ParameterPlace> UnitLayout::place_if_any(std::string_view wanted) const {
   for (const auto& p : parameters) {
-    std::string_view own = p.spec.name;
-    if (p.spec.layer >= 0) own.remove_prefix(name.size() + 1);  // "layers.3."
-    if (own != name_in_unit) continue;
+    if (name_in_unit(p) != wanted) continue;
     return ParameterPlace{p.offset, Shape(p.slice.shape)};
   }
   return std::nullopt;
 }
 
-ParameterPlace UnitLayout::place(std::string_view name_in_unit) const {
-  if (const auto found = place_if_any(name_in_unit)) return *found;
-  throw LogicFault("unit " + name + " has no parameter " + std::string(name_in_unit));
+ParameterPlace UnitLayout::place(std::string_view wanted) const {
+  if (const auto found = place_if_any(wanted)) return *found;
+  throw LogicFault("unit " + name + " has no parameter " + std::string(wanted));
 }
 
 void UnitLayout::require_found(std::size_t parameters_found) const {

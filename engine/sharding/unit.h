@@ -47,10 +47,12 @@ struct UnitLayout {
   std::int64_t shard_elements = 0;  // elements / fsdp
   bool trains = true;               // else frozen: without gradient, in the type of products
 
-  // By the name within the unit, "query.weight" in every layer. Throws LogicFault for one that the unit does not have.
-  ParameterPlace place(std::string_view name_in_unit) const;
+  // "query.weight" in every layer.
+  std::string_view name_in_unit(const UnitParameter& parameter) const;
+  // By the name within the unit. Throws LogicFault for one that the unit does not have.
+  ParameterPlace place(std::string_view wanted) const;
   // Nothing where the model has none, as a bias.
-  std::optional<ParameterPlace> place_if_any(std::string_view name_in_unit) const;
+  std::optional<ParameterPlace> place_if_any(std::string_view wanted) const;
   // Who looks parameters up has found all of them: throws LogicFault unless there are as many. One that is not looked
   // up would keep another buffer's old values for a gradient.
   void require_found(std::size_t parameters_found) const;

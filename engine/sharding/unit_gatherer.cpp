@@ -70,6 +70,13 @@ GatheredUnit UnitGatherer::gather(std::size_t index) {
   return gathered;
 }
 
+void UnitGatherer::put_back(std::size_t index, const GatheredUnit& gathered) {
+  if (shards_ == 1) return;  // nothing else was written to
+  const UnitState& unit = store_.unit(index);
+  context_.ops.copy(unit.weight,
+                    gathered.whole_.slice(store_.first_element(unit.layout), Shape{unit.layout.shard_elements}));
+}
+
 GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   const UnitState& unit = store_.unit(index);
   GradientTarget target;

@@ -73,6 +73,8 @@ class UnitGatherer {
   void begin_step(std::int64_t step);
   // Submits the gathering of a unit.
   GatheredUnit gather(std::size_t unit);
+  // What was written to a frozen unit's gathered weights becomes the unit's own: of that each rank keeps its shard.
+  void put_back(std::size_t unit, const GatheredUnit& gathered);
 
   GradientTarget open_gradient(std::size_t unit);
   // The target's values are complete: submits their reduction. A unit may be opened and closed several times in a

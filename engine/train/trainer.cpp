@@ -232,6 +232,7 @@ spec::StepRecord Trainer::step(std::int64_t step) {
 
 void Trainer::evaluate_at_end() {
   if (!run_.trains() || !evaluator_) return;
+  if (run_.lora.merge) decoder_.merge_adapters();
   for (std::int64_t i = 0; i < evaluator_->steps(); ++i) evaluator_->step(i);
 }
 

@@ -31,7 +31,8 @@ class Trainer {
   // One optimizer step, or Evaluator::step; `step` counts from 0. The record's probe_ns is left to the caller. Throws
   // EngineError where a choice was dropped of a model that drops none.
   spec::StepRecord step(std::int64_t step);
-  // What a run that trains and evaluates has left to do after its last step: it takes all rows. Nothing of it is timed.
+  // What a run that trains and evaluates has left to do after its last step: it merges its adapters if it is to, and
+  // takes all rows. Nothing of it is timed.
   void evaluate_at_end();
 
   ParameterStore& parameters() { return store_; }

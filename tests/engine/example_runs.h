@@ -1,6 +1,8 @@
 // Small runs of each family for the engine's tests.
 #pragma once
 
+#include <vector>
+
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
@@ -119,6 +121,23 @@ inline spec::RunSpec glam_tiny() {
                    .capacity_factor = 2.0,
                    .load_balance_weight = 0.01};
   return run;
+}
+
+// Adapters in models of every kind.
+inline std::vector<spec::RunSpec> adapted_runs() {
+  auto attention = lora_tiny();
+  attention.model.qk_norm = spec::QkNorm::head;
+  attention.lora.targets = spec::LoraTargets::attention;
+  auto biased = gpt_tiny();
+  biased.task = spec::Task::lora;
+  biased.lora = {.rank = 3};
+  auto relative = t5_tiny();
+  relative.task = spec::Task::lora;
+  relative.lora = {.rank = 2, .alpha = 1.0};
+  auto experts = dropless_tiny();
+  experts.task = spec::Task::lora;
+  experts.lora = {.rank = 4, .targets = spec::LoraTargets::attention};
+  return {lora_tiny(), lora_mlp_tiny(), attention, biased, relative, experts};
 }
 
 }  // namespace perfbench::engine

@@ -176,7 +176,7 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   return run;
 }
 
-// Every fourth run trains adapters, of ranks below and above the model's widths.
+// Every fourth run trains adapters, of ranks below and above the model's widths. Half of them merge these to evaluate.
 inline void adapt_some(std::uint64_t seed, spec::RunSpec& run) {
   if (seed % 4 != 1) return;
   Draws draws(seed + 1'000'000);
@@ -184,6 +184,9 @@ inline void adapt_some(std::uint64_t seed, spec::RunSpec& run) {
   run.lora.rank = draws.number(1, 45);
   if (draws.once_in(2)) run.lora.alpha = static_cast<double>(draws.number(1, 16));
   run.lora.targets = run.model.moe.n_experts > 0 ? spec::LoraTargets::attention : draws.any<spec::LoraTargets>();
+  if (draws.once_in(2)) return;
+  run.lora.merge = true;
+  run.evaluation.path = "made up";
 }
 
 // Every fifth run drops elements in one to three places.

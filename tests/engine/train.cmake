@@ -19,8 +19,8 @@ if(TARGET perfbench-engine-emulated)
 endif()
 # Whole training steps on each backend: one set of sources, linked once for each.
 perfbench_test_objects(engine_training_test_objects
-  SOURCES train_dropout_test.cpp train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_head_test.cpp train_lora_test.cpp
-    train_masked_test.cpp train_packed_test.cpp
+  SOURCES train_dropout_test.cpp train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_head_test.cpp
+    train_lora_merge_test.cpp train_lora_test.cpp train_masked_test.cpp train_packed_test.cpp
   DEPENDS perfbench_train)
 set(training_tests $<TARGET_OBJECTS:engine_training_test_objects>)
 perfbench_test(engine_training_tests

@@ -11,6 +11,7 @@
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/ops/workspace.h"
 #include "engine/train/assembly.h"
+#include "tests/engine/evaluated_rows.h"
 #include "tests/engine/example_runs.h"
 
 namespace perfbench::engine {
@@ -39,9 +40,11 @@ bool has_enough(const spec::RunSpec& run, std::int64_t rank, std::int64_t missin
   backend.host_memory = make_cpu_backing();
   backend.ops = std::make_unique<ShortOps>(missing_bytes);
   backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communication());
-  Assembly assembly(run, std::move(backend), {.data = make_run_data(run)});
+  RunData data{.tokens = make_token_source(run), .evaluation = evaluation_of(run)};
+  Assembly assembly(run, std::move(backend), {.data = std::move(data)});
   try {
     assembly.trainer().step(0);
+    assembly.trainer().evaluate_at_end();
   } catch (const LogicFault& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("bytes of workspace, has "));
     return false;
@@ -91,6 +94,16 @@ std::vector<Case> cases() {
       all.push_back({name + ", of a high rank", run});
       run.mesh.ici.tp = 2;
       all.push_back({name + ", of a high rank over tp", run});
+      run.lora.rank = 40;  // of few tokens, whose products are small, merging decides
+      run.lora.merge = true;
+      run.evaluation.path = "made up";
+      run.seq_len = 4;
+      run.global_batch = 1;
+      all.push_back({name + ", merged over tp", run});
+      run.mesh.ici.tp = 4;  // of lora-tiny's two key and value heads each rank has both
+      all.push_back({name + ", merged over more tp", run});
+      run.mesh.ici.tp = 1;
+      all.push_back({name + ", merged", run});
     }
   }
   return all;

@@ -33,22 +33,6 @@ spec::RunSpec without_adapters(spec::RunSpec run) {
   return run;
 }
 
-std::vector<spec::RunSpec> adapted_runs() {
-  auto attention = lora_tiny();
-  attention.model.qk_norm = spec::QkNorm::head;
-  attention.lora.targets = spec::LoraTargets::attention;
-  auto biased = gpt_tiny();
-  biased.task = spec::Task::lora;
-  biased.lora = {.rank = 3};
-  auto relative = t5_tiny();
-  relative.task = spec::Task::lora;
-  relative.lora = {.rank = 2, .alpha = 1.0};
-  auto experts = dropless_tiny();
-  experts.task = spec::Task::lora;
-  experts.lora = {.rank = 4, .targets = spec::LoraTargets::attention};
-  return {lora_tiny(), lora_mlp_tiny(), attention, biased, relative, experts};
-}
-
 // b is zero then: what adapters add is exactly nothing. In bf16 the weights that were rounded once are those that are
 // rounded for every use. Where a product has gelu for an epilogue, which one with an adapter beside it has not, the
 // library may compute gelu otherwise: such models are left out.

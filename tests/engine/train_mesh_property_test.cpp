@@ -583,6 +583,8 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
     is("adapters beside experts", run.lora.used() && run.model.moe.n_experts > 0);
     is("adapters of heads on every rank", run.lora.used() && has_few_heads(run));
     is("adapters in bf16", run.lora.used() && run.precision == spec::Precision::bf16);
+    is("merged adapters over tp", run.lora.merge && mesh.tp() > 1);
+    is("merged adapters over fsdp", run.lora.merge && mesh.fsdp() > 1);
     for (const auto& [targets, name] : spec::EnumNames<spec::LoraTargets>::kNames) {
       is("adapters of " + std::string(name), run.lora.used() && run.lora.targets == targets);
     }

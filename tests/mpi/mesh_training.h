@@ -96,6 +96,8 @@ inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedS
               record.wall_ns)
         << what;
   }
+  const auto traffic = training.collectives().traffic();
+  training.trainer().evaluate_at_end();
   const auto dry = dry_walk(training.run(), world().rank());
   const auto peaks = training.ledger().peaks();
   EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
@@ -107,7 +109,7 @@ inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedS
   EXPECT_EQ(peaks.workspace_bytes, dry.peak.workspace_bytes) << what;
   EXPECT_EQ(peaks.host_bytes, dry.peak.host_bytes) << what;
   EXPECT_EQ(training.arena_bytes(), dry.arena_bytes) << what;
-  expect_same_traffic(training.collectives().traffic(), dry.traffic, what);
+  expect_same_traffic(traffic, dry.traffic, what);
 }
 
 inline void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what,

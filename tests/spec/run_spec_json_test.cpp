@@ -68,6 +68,21 @@ TEST(RunJson, SaysNothingOfDropoutWhereNothingIsDropped) {
   EXPECT_THAT(changed([](auto& other) { other["dropout"] = {{"attention", 0.1}}; }), HasSubstr("/dropout"));
 }
 
+TEST(RunJson, SaysOfAdaptersWhetherTheyAreMergedWhereTheyAre) {
+  auto run = golden_run();
+  run.task = Task::lora;
+  run.lora.rank = 8;
+  run.evaluation.path = "set";
+  EXPECT_THAT(canonical_json(run), HasSubstr(R"("lora":{"alpha":0.0,"rank":8,"targets":"all"})"));
+  auto merged = run;
+  merged.lora.merge = true;
+  EXPECT_THAT(canonical_json(merged), HasSubstr(R"("lora":{"alpha":0.0,"merge":true,"rank":8,"targets":"all"})"));
+  EXPECT_EQ(parse_run_json(canonical_json(merged)).lora, merged.lora);
+  const auto found = difference(run, merged);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].field, "lora.merge");
+}
+
 TEST(RunJson, MustBeWhole) {
   EXPECT_THAT(changed([](auto& run) { run.erase("seed"); }), HasSubstr(": the key 'seed'"));
   EXPECT_THAT(changed([](auto& run) { run["model"]["position"].erase("kind"); }), HasSubstr("/model/position: "));

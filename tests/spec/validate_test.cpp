@@ -206,6 +206,7 @@ TEST(Validate, AdaptersAreForTheirTaskAndNotForExperts) {
               StartsWith("/lora: adapters are for task: lora, found task: pretrain"));
   EXPECT_THAT(mistake([](RunSpec& r) { r.lora.alpha = 8; }), StartsWith("/lora: "));
   EXPECT_THAT(mistake([](RunSpec& r) { r.lora.targets = LoraTargets::mlp; }), StartsWith("/lora: "));
+  EXPECT_THAT(mistake([](RunSpec& r) { r.lora.merge = true; }), StartsWith("/lora: "));
   const auto on_instructions = [](RunSpec& r) { r.data = {.kind = DataKind::instruction, .path = "set"}; };
   EXPECT_EQ(lora({.rank = 8}, on_instructions), "no error");
   const auto with_experts = [](RunSpec& r) { r.model.moe = {.n_experts = 4, .top_k = 2, .d_ff = 64}; };
@@ -213,6 +214,11 @@ TEST(Validate, AdaptersAreForTheirTaskAndNotForExperts) {
               StartsWith("/lora/targets: lora.targets: all would adapt experts, which have no adapters here; use "));
   EXPECT_THAT(lora({.rank = 8, .targets = LoraTargets::mlp}, with_experts), StartsWith("/lora/targets: "));
   EXPECT_EQ(lora({.rank = 8, .targets = LoraTargets::attention}, with_experts), "no error");
+  EXPECT_THAT(lora({.rank = 8, .merge = true}), StartsWith("/lora/merge: lora.merge: true merges adapters for the "));
+  EXPECT_THAT(lora({.rank = 8, .merge = true}), HasSubstr("nothing reads the merged weights; set evaluation.path, or"));
+  const auto evaluating = [](RunSpec& r) { r.evaluation.path = "set"; };
+  EXPECT_EQ(lora({.rank = 8, .merge = true}, evaluating), "no error");
+  EXPECT_THAT(lora({.merge = true}, evaluating), StartsWith("/lora/rank: "));
 }
 
 TEST(Validate, PackingIsOfTraining) {

@@ -23,7 +23,11 @@ struct LoraSpec {
   // contrib/gpu/scripts_gpu/lora_layers.py), which is a factor of 1.
   double alpha = 0.0;
   LoraTargets targets = LoraTargets::all;
+  // After the last step: W + alpha/rank * B A takes the place of W, rounded once to W's type, and 0 that of B. What is
+  // evaluated then is the weights alone, as they would be deployed.
+  bool merge = false;
 
+  constexpr bool operator==(const LoraSpec&) const = default;
   constexpr bool used() const { return rank > 0; }
   // Of B A x.
   constexpr double factor() const { return alpha == 0.0 ? 1.0 : alpha / static_cast<double>(rank); }
@@ -33,6 +37,8 @@ struct LoraSpec {
     f(Field{"rank", "rank of the adapters, 0 for none", 0, 1e5}, self.rank);
     f(Field{"alpha", "their sum is multiplied by alpha/rank; 0: by 1", 0.0, 1e6}, self.alpha);
     f(Field{"targets", "whose linear layers have them: all, attention or mlp"}, self.targets);
+    f(Field{"merge", "they are added to the weights before the evaluation at the end"}.omitted_at_default(),
+      self.merge);
   }
 };
 

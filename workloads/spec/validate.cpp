@@ -167,14 +167,18 @@ void check_data(const RunSpec& run) {
 void check_lora(const RunSpec& run) {
   const auto& lora = run.lora;
   if (run.task != Task::lora) {
-    const bool asked = lora.used() || lora.alpha != LoraSpec().alpha || lora.targets != LoraSpec().targets;
-    if (asked) reject("/lora", "adapters are for task: lora, found task: " + std::string(enum_name(run.task)));
-    return;
+    if (lora == LoraSpec()) return;
+    reject("/lora", "adapters are for task: lora, found task: " + std::string(enum_name(run.task)));
   }
   if (!lora.used()) reject("/lora/rank", "task: lora trains adapters: lora.rank must be at least 1");
   if (run.model.moe.n_experts > 0 && lora.targets != LoraTargets::attention) {
     reject("/lora/targets", "lora.targets: " + std::string(enum_name(lora.targets)) +
                                 " would adapt experts, which have no adapters here; use lora.targets: attention");
+  }
+  if (lora.merge && !run.evaluates_at_end()) {
+    reject("/lora/merge",
+           "lora.merge: true merges adapters for the evaluation at the end, and there is none: nothing reads the "
+           "merged weights; set evaluation.path, or leave lora.merge out");
   }
 }
 

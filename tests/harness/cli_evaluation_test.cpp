@@ -34,6 +34,20 @@ class EvaluationRun : public testing::Test {
     EXPECT_THAT(end.output, HasSubstr("task eval, data.kind instruction, data.split validation"));
   }
 
+  // What has learnt these lines knows what kWords asks.
+  void prepare_lines_to_learn() const {
+    std::string lines;
+    for (const auto* line :
+         {R"({"prompt": "a cat is an", "completion": " animal"})", R"({"prompt": "ice is", "completion": " cold"})",
+          R"({"prompt": "fire is hot and ice is", "completion": " not"})"}) {
+      lines += std::string(line) + "\n";
+    }
+    write_text(scratch_ / "train.jsonl", lines);
+    const auto end = perfbench(
+        {"data", "prepare", "--format", "jsonl", "--validation-fraction", "0", "--out", "train", "train.jsonl"});
+    ASSERT_EQ(end.exit_code, 0) << end.error_output;
+  }
+
   // The results of a sweep, by the path of what they evaluate.
   std::map<std::string, json> results(const char* field) const {
     std::map<std::string, json> out;
@@ -91,17 +105,7 @@ TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
 // Trained on what is asked it knows the answers, and each step is timed without the evaluation.
 TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
   prepare("lambada", kWords);
-  std::string lines;
-  for (const auto* line :
-       {R"({"prompt": "a cat is an", "completion": " animal"})", R"({"prompt": "ice is", "completion": " cold"})",
-        R"({"prompt": "fire is hot and ice is", "completion": " not"})"}) {
-    lines += std::string(line) + "\n";
-  }
-  write_text(scratch_ / "train.jsonl", lines);
-  ASSERT_EQ(
-      perfbench({"data", "prepare", "--format", "jsonl", "--validation-fraction", "0", "--out", "train", "train.jsonl"})
-          .exit_code,
-      0);
+  prepare_lines_to_learn();
   write_text(scratch_ / "t.yaml",
              "name: t\n"
              "defaults: {model: gpt-mini, task: sft, seq_len: 32, global_batch: 3, steps: 60, threads_per_rank: 1,\n"
@@ -114,6 +118,32 @@ TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
   EXPECT_EQ(result.at("evaluation").at("rows"), 3);
   EXPECT_EQ(result.at("evaluation").at("accuracy"), 1.0);
   EXPECT_LT(result.at("evaluation").at("perplexity").get<double>(), 1.5);
+}
+
+// The trainings are the same bit for bit, and what they have learnt is in the adapters of one and the weights of the
+// other.
+TEST_F(EvaluationRun, MergedAdaptersAnswerAsAdaptersDo) {
+  prepare("lambada", kWords);
+  prepare_lines_to_learn();
+  write_text(scratch_ / "m.yaml",
+             "name: m\n"
+             "defaults: {model: gpt-mini, task: lora, lora: {rank: 16}, seq_len: 32, global_batch: 3, steps: 60,\n"
+             "           threads_per_rank: 1, data: {kind: instruction, path: train}, evaluation: {path: lambada},\n"
+             "           optimizer: {learning_rate: 0.02, warmup_steps: 0}}\n"
+             "axes: {lora.merge: [false, true]}\n");
+  const auto sweep = perfbench({"sweep", "m.yaml", "--db", "m.db"});
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.output << sweep.error_output;
+  std::map<bool, json> evaluations;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch_.path())) {
+    if (entry.path().filename() != "result.json") continue;
+    const auto run = json::parse(read_text(entry.path().parent_path() / "run.json"));
+    evaluations[run.at("lora").value("merge", false)] = json::parse(read_text(entry.path())).at("evaluation");
+  }
+  ASSERT_EQ(evaluations.size(), 2U);
+  const double beside = evaluations[false].at("perplexity").get<double>();
+  EXPECT_LT(beside, 1000.0) << "what has learnt nothing guesses among 2048";
+  EXPECT_NEAR(evaluations[true].at("perplexity").get<double>(), beside, 1e-3 * beside);
+  EXPECT_EQ(evaluations[true].at("accuracy"), evaluations[false].at("accuracy"));
 }
 
 TEST_F(EvaluationRun, WithoutADataSetThereIsNothingToRun) {

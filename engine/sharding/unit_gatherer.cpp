@@ -1,6 +1,7 @@
 #include "engine/sharding/unit_gatherer.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace perfbench::engine {
@@ -11,16 +12,13 @@ void GatheredUnit::wait(PhaseClock& clock) {
   cast_shard_.reset();
 }
 
-UnitGatherer::UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast,
-                           ReductionOverlap overlap, std::int64_t microbatches)
+UnitGatherer::UnitGatherer(const Context& context, ParameterStore& store, const Options& options)
     : context_(context),
       store_(store),
       shards_(context.collectives.mesh().size(Axis::fsdp)),
-      overlap_(overlap),
-      cast_(cast),
-      microbatches_(microbatches),
+      options_(options),
       progress_(store.units().size()) {
-  if (cast_.rounding == spec::Rounding::stochastic) {
+  if (options_.cast.rounding == spec::Rounding::stochastic) {
     rounding_step_ = Tensor(context.memory, {"rounding_step", MemoryScope::workspace, DType::i32, Shape{1}});
   }
 }
@@ -41,7 +39,7 @@ void UnitGatherer::cast(TensorView out, const UnitState& unit) {
   context_.ops.cast_stochastic({.out = out,
                                 .in = unit.weight,
                                 .step = rounding_step_,
-                                .seed = cast_.seed,
+                                .seed = options_.cast.seed,
                                 .stream = stream,
                                 .first_index = store_.first_element(unit.layout)});
 }
@@ -87,7 +85,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
     target.whole_ = unit.gradient;
     const bool first = !progress_[index].begun;
     target.first_write_ = first ? Write::overwrite : Write::accumulate;
-    if (first && microbatches_ > 1) target.additions_ = Additions::follow;
+    if (first && options_.microbatches > 1) target.additions_ = Additions::follow;
     return target;
   }
   target.buffer_ = Tensor(context_.memory, {unit.layout.name + ".gradient_whole", MemoryScope::gathered, DType::f32,
@@ -106,7 +104,7 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   auto& progress = progress_[index];
   const bool first = !std::exchange(progress.begun, true);
   if (contribution == Contribution::final_one) ++progress.microbatches;
-  const bool completes = contribution == Contribution::final_one && progress.microbatches == microbatches_;
+  const bool completes = contribution == Contribution::final_one && progress.microbatches == options_.microbatches;
   if (shards_ == 1) {
     if (completes) reduce_over_replicas(index);
     return;
@@ -123,7 +121,7 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   reductions_.push_back(std::move(reduction));
   ++submitted_;
   // Those that these gradients' computation has run beside would only hold their memory from here on.
-  settle_until(overlap_ == ReductionOverlap::next_unit ? target.opened_after_ : submitted_);
+  settle_until(options_.overlap == ReductionOverlap::next_unit ? target.opened_after_ : submitted_);
 }
 
 void UnitGatherer::settle_until(std::int64_t number) {
@@ -149,9 +147,21 @@ void UnitGatherer::reduce_over_replicas(std::size_t index) {
   for (const auto& range : unit.layout.replica_ranges(shard_first, unit.layout.shard_elements)) {
     const AxisSet axes = range.replicas.with(Axis::dp);
     if (context_.collectives.mesh().size(axes) == 1) continue;
-    const TensorView gradient = unit.gradient.view().slice(range.first - shard_first, Shape{range.count});
-    replica_reductions_.push_back(context_.collectives.all_reduce(axes, gradient, Lane::background));
+    const std::int64_t most = elements_of_all_reduce(axes);
+    for (std::int64_t done = 0; done < range.count; done += most) {
+      const TensorView gradient =
+          unit.gradient.view().slice(range.first - shard_first + done, Shape{std::min(most, range.count - done)});
+      replica_reductions_.push_back(context_.collectives.all_reduce(axes, gradient, Lane::background));
+    }
   }
+}
+
+// Such that ranks of a node can share a part among them, and each of their parts begins on a line.
+std::int64_t UnitGatherer::elements_of_all_reduce(AxisSet axes) const {
+  if (options_.all_reduce_bytes == 0) return std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLine = 64 / size_bytes(DType::f32);
+  const std::int64_t step = kLine * context_.collectives.mesh().size(axes);
+  return std::max(step, options_.all_reduce_bytes / size_bytes(DType::f32) / step * step);
 }
 
 void UnitGatherer::finish_gradients() {

@@ -65,9 +65,13 @@ enum class ReductionOverlap { none, next_unit };
 
 class UnitGatherer {
  public:
-  // Of each step's `microbatches` every unit gets a gradient each, in their order.
-  UnitGatherer(const Context& context, ParameterStore& store, const CastRule& cast, ReductionOverlap overlap,
-               std::int64_t microbatches);
+  struct Options {
+    CastRule cast;
+    ReductionOverlap overlap = ReductionOverlap::none;
+    std::int64_t microbatches = 1;      // of each step; every unit gets a gradient of each, in their order
+    std::int64_t all_reduce_bytes = 0;  // at most, in one all-reduce; 0: a unit's
+  };
+  UnitGatherer(const Context& context, ParameterStore& store, const Options& options);
 
   // Before the gatherings of `step`, which counts from 0.
   void begin_step(std::int64_t step);
@@ -104,15 +108,14 @@ class UnitGatherer {
   void settle_until(std::int64_t number);
   void settle_oldest();
   void reduce_over_replicas(std::size_t unit);
+  std::int64_t elements_of_all_reduce(AxisSet axes) const;
   void add_other_embedding();
 
   const Context& context_;
   ParameterStore& store_;
   std::int64_t shards_;
-  ReductionOverlap overlap_;
-  CastRule cast_;
-  Tensor rounding_step_;  // i32 [1], where casts draw
-  std::int64_t microbatches_;
+  Options options_;
+  Tensor rounding_step_;              // i32 [1], where casts draw
   std::vector<Progress> progress_;    // by unit
   std::deque<Reduction> reductions_;  // under way, in the order of submission
   std::int64_t submitted_ = 0;

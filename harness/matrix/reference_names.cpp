@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOverlap = "collectives run beside the computation where fsdp_prefetch is 1";
 constexpr std::string_view kNoXla = "this engine has no XLA";
-constexpr std::string_view kBuckets = "gradients and weights are sent by layer, whatever their size";
+constexpr std::string_view kBuckets = "shards of weights and gradients are sent by layer, whatever their size";
 constexpr std::string_view kNoProbabilities =
     "flash attention never holds the probabilities that it would drop; dropout has the places that there are";
 constexpr std::string_view kOneRate =
@@ -85,7 +85,7 @@ constexpr std::array kNames{
     ReferenceName{"xla_gpu_enable_while_loop_double_buffering", "XLA", "fsdp_prefetch", ", 1 for true"},
     ReferenceName{"xla_gpu_enable_async*", "XLA", "", kOverlap},
     ReferenceName{"xla_gpu_enable_highest_priority_async_stream", "XLA", "", kOverlap},
-    ReferenceName{"xla_gpu_all_reduce_combine*", "XLA", "", kBuckets},
+    ReferenceName{"xla_gpu_all_reduce_combine*", "XLA", "all_reduce_combine_bytes", ", up to a layer's gradients"},
     ReferenceName{"xla_gpu_all_gather_combine*", "XLA", "", kBuckets},
     ReferenceName{"xla_gpu_reduce_scatter_combine*", "XLA", "", kBuckets},
     ReferenceName{"xla_gpu_enable_all_gather_combine*", "XLA", "", kBuckets},

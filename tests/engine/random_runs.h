@@ -163,6 +163,7 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   run.scan = draws.once_in(2);
   run.loss_chunk_tokens = draws.once_in(2) ? 512 : draws.number(1, 40);
   run.fsdp_prefetch = draws.number(0, 1);
+  run.all_reduce_combine_bytes = draws.once_in(2) ? 0 : draws.number(1, 20'000);
   run.device_graphs = draws.once_in(2);
   run.deterministic = draws.once_in(2);
   run.optimizer.learning_rate = 1e-2;

@@ -213,6 +213,44 @@ TEST(MeshTraining, PrefetchingChangesNoBit) {
   }
 }
 
+// The gradients that ranks hold alike, in one message of each layer or in many: of the weights of all (dp), and beside
+// shards of them.
+TEST(MeshTraining, PartsOfAnAllReduceChangeItsMessagesAndNoBit) {
+  const auto n = world().size();
+  if (n == 1) GTEST_SKIP() << "needs two ranks";
+  std::vector<MeshCase> replicas{{"dp", {.ici = {.dp = n}}}};
+  if (n >= 4) replicas.push_back({"dcn.dp x ici.tp2", {.ici = {.tp = 2}, .dcn = {.dp = n / 2}}});
+  if (n >= 4) replicas.push_back({"dcn.dp2 x ici.dp", {.ici = {.dp = n / 2}, .dcn = {.dp = 2}}});
+  const auto sent = [](TrainingRun& training, auto field) {
+    std::int64_t sum = 0;
+    for (const auto& row : training.collectives().traffic()) {
+      if (row.collective != "all_reduce" || row.axis.find("dp") == std::string::npos) continue;
+      sum += row.*field;
+    }
+    return sum;
+  };
+  for (const auto& mesh : replicas) {
+    for (auto run : {gpt_tiny(), llama_tiny()}) {
+      run.mesh = mesh.mesh;
+      const auto what = run.model.name + " " + mesh.name;
+      TrainingRun whole(run, first_weights(run), collectives_of(run));
+      const auto expected = whole.all_steps();
+      run.all_reduce_combine_bytes = 10'000;
+      TrainingRun parts(run, first_weights(run), collectives_of(run));
+      const auto steps = parts.all_steps();
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        EXPECT_EQ(steps[i].loss, expected[i].loss) << what << " step " << i;
+        EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << what << " step " << i;
+      }
+      EXPECT_EQ(sent(parts, &spec::AxisTraffic::payload_bytes), sent(whole, &spec::AxisTraffic::payload_bytes)) << what;
+      EXPECT_GE(sent(parts, &spec::AxisTraffic::messages), sent(parts, &spec::AxisTraffic::payload_bytes) / 10'000)
+          << what;
+      EXPECT_LT(sent(whole, &spec::AxisTraffic::messages), sent(parts, &spec::AxisTraffic::messages)) << what;
+      expect_one_ranks_training(run, what);
+    }
+  }
+}
+
 TEST(MeshTraining, AccumulationAndRematHoldOnAMesh) {
   for (auto run : {gpt_tiny(), llama_tiny()}) {
     run.global_batch = 16;

@@ -223,7 +223,9 @@ struct RunSpec {
   std::int64_t memory_limit_bytes = 0;   // per device, 0: no limit
   std::int64_t loss_chunk_tokens = 512;  // rows of logits held at once: as fast as 1024, with half the memory
   std::int64_t fsdp_prefetch = 1;        // layers gathered ahead and reduced behind, 0: no overlap, least memory
-  std::int64_t pipeline_chunks = 1;      // of layers, to each stage of pp; above 1 the schedule is interleaved
+  // Of gradients, in one all-reduce at most; 0: a layer's, whatever their size.
+  std::int64_t all_reduce_combine_bytes = 0;
+  std::int64_t pipeline_chunks = 1;  // of layers, to each stage of pp; above 1 the schedule is interleaved
   // Of a model that drops no token, with ep: rows for each rank's experts, over their even share. A token that finds
   // none ends the run.
   double expert_buffer_factor = 2.0;
@@ -298,6 +300,10 @@ struct RunSpec {
     f(Field{"fsdp_prefetch",
             "layers gathered ahead of their computation and reduced behind it; 0 takes the least memory", 0, 1},
       self.fsdp_prefetch);
+    f(Field{"all_reduce_combine_bytes",
+            "gradients of ranks that hold the same weights are summed so many bytes at a time; 0: a layer's at once", 0}
+          .omitted_at_default(),
+      self.all_reduce_combine_bytes);
     f(Field{"pipeline_chunks",
             "chunks of layers to each stage of a pipeline; above 1 the schedule is interleaved: a smaller bubble for "
             "more messages and memory",

@@ -65,7 +65,7 @@ void Stream::wait_for(const std::shared_ptr<EventState>& event) {
     return;
   }
   if (capture_) throw CaptureFault("a captured stream waits for an event from outside of the capture");
-  push([event, number = event->marked] {
+  push([event, number = event->marked.load()] {
     while (event->reached < number && event->stream->advance()) {
     }
     // Of a stream that dropped its work nothing more comes.

@@ -3,6 +3,7 @@
 // for other processes, all streams go on meanwhile, as on a device.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -21,9 +22,9 @@ using Work = std::function<bool()>;
 
 // Marks of one event, which outlive its handle while a stream still holds one.
 struct EventState {
-  Stream* stream = nullptr;  // of the last mark
-  std::uint64_t marked = 0;
-  std::uint64_t reached = 0;
+  Stream* stream = nullptr;               // of the last mark
+  std::atomic<std::uint64_t> marked = 0;  // a watchdog's thread asks for these two
+  std::atomic<std::uint64_t> reached = 0;
   std::chrono::steady_clock::time_point time;
   std::shared_ptr<Capture> capture;  // of the last mark, if that was an edge of a graph and no moment
   std::size_t captured_at = 0;       // how much of the capture its stream had put there

@@ -3,7 +3,7 @@
 #include "engine/cuda/cuda_timeline.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/train/dry_walk.h"
-#include "tests/engine/training_gpu.h"
+#include "tests/engine/cuda_training.h"
 
 namespace perfbench::engine {
 

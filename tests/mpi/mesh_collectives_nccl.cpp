@@ -1,6 +1,6 @@
 #include "engine/parallel/cuda/nccl_collectives.h"
 #include "engine/train/trainer.h"
-#include "tests/engine/training_gpu.h"
+#include "tests/engine/cuda_training.h"
 #include "tests/mpi/mesh_collectives.h"
 #include "tests/mpi/mpi_world.h"
 

@@ -6,11 +6,9 @@
 #include <mpi.h>
 #include <nccl.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -147,14 +145,13 @@ struct Sum {
 Work sum_up(const Sum& sum) {
   struct State {
     Exchange exchange;
-    std::vector<std::vector<std::byte>> arrived;
-    bool begun = false;
+    std::vector<std::vector<std::byte>> arrived;  // none before it began
   };
-  return [sum, state = State{Exchange(sum.comm->tag), {}, false}]() mutable {
+  return [sum, state = State{Exchange(sum.comm->tag), {}}]() mutable {
     const auto ranks = sum.comm->ranks.size();
     const auto own = static_cast<std::size_t>(sum.comm->index);
     const std::size_t bytes = sum.count * bytes_of(sum.type);
-    if (!std::exchange(state.begun, true)) {
+    if (state.arrived.empty()) {
       state.arrived.assign(ranks, std::vector<std::byte>(bytes));
       for (std::size_t r = 0; r < ranks; ++r) {
         if (r == own) continue;
@@ -169,6 +166,11 @@ Work sum_up(const Sum& sum) {
     add_up(sum.to, parts, sum.count, sum.type);
     return true;
   };
+}
+
+void put_sum(ncclComm_t comm, const void* from, void* to, std::size_t apart_bytes, std::size_t count,
+             ncclDataType_t type, cudaStream_t stream) {
+  enqueue(sum_up({comm, to, static_cast<const std::byte*>(from), apart_bytes, count, type}), stream);
 }
 
 // Between ncclGroupStart and ncclGroupEnd messages of one stream begin together.
@@ -200,6 +202,7 @@ using perfbench::emulation::bytes_of;
 using perfbench::emulation::enqueue;
 using perfbench::emulation::Exchange;
 using perfbench::emulation::Id;
+using perfbench::emulation::put_sum;
 
 const char* ncclGetErrorString(ncclResult_t code) {
   return code == ncclSuccess ? "no error" : "an error of the emulated NCCL";
@@ -282,25 +285,13 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
 
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t,
                                ncclComm_t comm, cudaStream_t stream) {
-  enqueue(perfbench::emulation::sum_up({.comm = comm,
-                                        .to = to,
-                                        .from = static_cast<const std::byte*>(from),
-                                        .apart_bytes = count * bytes_of(type),
-                                        .count = count,
-                                        .type = type}),
-          stream);
+  put_sum(comm, from, to, count * bytes_of(type), count, type, stream);
   return ncclSuccess;
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t,
                            ncclComm_t comm, cudaStream_t stream) {
-  enqueue(perfbench::emulation::sum_up({.comm = comm,
-                                        .to = to,
-                                        .from = static_cast<const std::byte*>(from),
-                                        .apart_bytes = 0,
-                                        .count = count,
-                                        .type = type}),
-          stream);
+  put_sum(comm, from, to, 0, count, type, stream);
   return ncclSuccess;
 }
 

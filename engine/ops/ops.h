@@ -4,7 +4,9 @@
 //
 // Letters of shapes: B sequences, T positions, N = B*T tokens, M d_model, H query heads, K key/value heads, D head_dim,
 // F d_ff, V vocabulary. Weights are [out, in]. Reductions and softmax are in fp32 or better whatever the storage type.
-// The same inputs give the same bits, whatever the number of threads, unless a run says `deterministic: false`.
+// The same inputs give the same bits unless a run says `deterministic: false`; all but matrix products whatever the
+// number of threads. Of those the library divides the work, and on some processors (AVX2) an element's sum has another
+// order where another thread, or a product of more rows, computes it.
 #pragma once
 
 #include <cmath>

@@ -21,6 +21,8 @@ std::unique_ptr<Ops> make_ops_under_test();
 bool rounds_flash_weights();
 // Calls `f` in every circumstance that must not change a bit of a result, with words for it.
 void in_every_circumstance(const std::function<void(const std::string&)>& f);
+// The same for matrix products, which promise less (engine/ops/ops.h): calls with equal words have equal bits.
+void in_circumstances_of_products(const std::function<void(const std::string&)>& f);
 
 class OpsTest : public testing::Test {
  protected:

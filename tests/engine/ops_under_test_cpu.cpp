@@ -27,6 +27,10 @@ void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   omp_set_num_threads(before);
 }
 
+void in_circumstances_of_products(const std::function<void(const std::string&)>& f) {
+  for (int time = 1; time <= 2; ++time) in_every_circumstance(f);
+}
+
 void* allocate_operand(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   return std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);

@@ -45,6 +45,10 @@ void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   for (int time = 1; time <= 3; ++time) f("time " + std::to_string(time));
 }
 
+void in_circumstances_of_products(const std::function<void(const std::string&)>& f) {
+  for (int time = 1; time <= 3; ++time) f("any time");
+}
+
 void* allocate_operand(std::size_t bytes) {
   void* memory = nullptr;
   cuda_check(cudaMallocManaged(&memory, bytes == 0 ? 1 : bytes), "cudaMallocManaged");

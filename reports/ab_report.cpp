@@ -120,7 +120,7 @@ Markdown pairing_text(const std::vector<CellVerdict>& cells) {
   return out;
 }
 
-Markdown instructions_text(const AbReport& report) {
+Markdown instructions_text(const harness::AbReport& report) {
   if (!report.instructions_unavailable.empty()) {
     return Markdown::format("instructions: not available here ({})\n", report.instructions_unavailable);
   }
@@ -132,7 +132,7 @@ Markdown instructions_text(const AbReport& report) {
   return out;
 }
 
-Markdown gate_text(const AbReport& report) {
+Markdown gate_text(const harness::AbReport& report) {
   if (!report.gate_refusals) return {};
   auto out = Markdown::format("\ngate: {}\n", gate_outcome(report));
   for (const auto& refusal : *report.gate_refusals) out += Markdown::format("- {}\n", refusal);
@@ -188,12 +188,12 @@ Json cell_json(const CellVerdict& cell) {
 
 }  // namespace
 
-std::string gate_outcome(const AbReport& report) {
-  if (harness::overall(report.cells) == Verdict::regressed) return "failed";
+std::string gate_outcome(const harness::AbReport& report) {
+  if (harness::overall(harness::verdicts_of(report.cells)) == Verdict::regressed) return "failed";
   return report.gate_refusals && !report.gate_refusals->empty() ? "refused" : "passed";
 }
 
-Markdown ab_markdown(const AbReport& report) {
+Markdown ab_markdown(const harness::AbReport& report) {
   const auto& comparison = report.comparison;
   auto out = Markdown::format("A: {}\nB: {}\nmatrix {}, comparison {}, seed {}\n\n", side_text(comparison.a),
                               side_text(comparison.b), comparison.matrix, comparison.comparison_id, comparison.seed);
@@ -209,17 +209,17 @@ Markdown ab_markdown(const AbReport& report) {
   if (!words.empty()) out += Markdown::format("\n{}", words);
   return out + Markdown::format("\n") + discarded_text(report.cells) + pairing_text(report.cells) +
          instructions_text(report) + gate_text(report) +
-         Markdown::format("\n{}\n", spec::enum_name(harness::overall(report.cells)));
+         Markdown::format("\n{}\n", spec::enum_name(harness::overall(harness::verdicts_of(report.cells))));
 }
 
-std::string ab_json(const AbReport& report) {
+std::string ab_json(const harness::AbReport& report) {
   const auto& comparison = report.comparison;
   Json out{{"comparison", comparison.comparison_id},
            {"matrix", comparison.matrix},
            {"seed", comparison.seed},
            {"a", side_json(comparison.a)},
            {"b", side_json(comparison.b)},
-           {"overall", spec::enum_name(harness::overall(report.cells))},
+           {"overall", spec::enum_name(harness::overall(harness::verdicts_of(report.cells)))},
            {"instructions_unavailable", report.instructions_unavailable},
            {"cells", Json::array()}};
   for (const auto& cell : report.cells) out["cells"].push_back(cell_json(cell));

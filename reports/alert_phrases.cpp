@@ -20,7 +20,7 @@ std::string range_of(const std::string& good, const std::string& bad) {
 
 }  // namespace
 
-std::string change_text(const harness::AlertFinding& finding) {
+std::string change_text(const harness::Finding& finding) {
   if (!finding.ratio) return kNothing;
   auto out = format_percent_change(*finding.ratio);
   if (finding.ratio_low && finding.ratio_high) {
@@ -30,14 +30,14 @@ std::string change_text(const harness::AlertFinding& finding) {
   return out;
 }
 
-std::string subject_text(const harness::AlertFinding& finding) {
+std::string subject_text(const harness::Finding& finding) {
   const auto& series = finding.series;
   const auto where = series.matrix + ", " + series.cell;
-  if (finding.kind == harness::AlertKind::vanished_cell) return "vanished cell: " + where;
+  if (finding.kind == harness::FindingKind::vanished_cell) return "vanished cell: " + where;
   return fmt::format("{} of {} in {}", spec::enum_name(finding.kind), series.metric, where);
 }
 
-std::string range_text(const harness::AlertFinding& finding) {
+std::string range_text(const harness::Finding& finding) {
   return range_of(finding.last_good.revision, finding.first_bad.revision);
 }
 
@@ -45,7 +45,7 @@ std::string range_text(const harness::AlertGroup& group) {
   return range_of(group.good_revision, group.bad_revision);
 }
 
-std::string facts_text(const harness::AlertFinding& finding) {
+std::string facts_text(const harness::Finding& finding) {
   std::string out;
   for (const auto& fact : finding.environment) {
     out += (out.empty() ? "" : "; ") + fact.field + " " + fact.left + " -> " + fact.right;
@@ -53,7 +53,7 @@ std::string facts_text(const harness::AlertFinding& finding) {
   return out;
 }
 
-std::string attribution_text(const harness::AlertFinding& finding) {
+std::string attribution_text(const harness::Finding& finding) {
   std::string out;
   const auto shown = std::min(kShownParts, finding.attribution.size());
   for (std::size_t i = 0; i < shown; ++i) {

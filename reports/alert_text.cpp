@@ -58,7 +58,7 @@ Markdown group_markdown(const AlertGroup& group) {
   return explanations.empty() ? out : out + explanations + Markdown::format("\n");
 }
 
-Json night_json(const harness::AlertNight& night) {
+Json night_json(const harness::NightId& night) {
   return {{"sweep_id", night.sweep_id}, {"started_utc", night.started_utc}, {"revision", night.revision}};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/compare/attribution.h"
+#include "harness/trace/attribution.h"
 #include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {

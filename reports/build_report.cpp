@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "harness/compare/cell_mfu.h"
-#include "harness/detect/statistics.h"
-#include "harness/detect/steady.h"
+#include "harness/stats/statistics.h"
+#include "harness/stats/steady.h"
 #include "reports/format/number.h"
 #include "workloads/spec/parameter_table.h"
 
@@ -105,7 +105,7 @@ void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) 
   }
 }
 
-void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest& request) {
+void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::StoredTable& table) {
   const auto used = cell.trusted();
   const auto step_s = values_of(used, "step_time_s");
   row.step_time_s = median_of(step_s);
@@ -127,8 +127,8 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const ReportRequest&
   row.dropped_fraction = median_of(values_of(used, "dropped_fraction"));
   row.eval_accuracy = median_of(values_of(used, "eval_accuracy"));
   row.eval_perplexity = median_of(values_of(used, "eval_perplexity"));
-  row.mfu_fraction = harness::mfu_fraction(cell, request.hardware, request.definition);
-  row.hfu_fraction = harness::hfu_fraction(cell, request.hardware);
+  row.mfu_fraction = harness::mfu_fraction(cell, table.hardware, table.definition);
+  row.hfu_fraction = harness::hfu_fraction(cell, table.hardware);
 }
 
 void note_trouble(ReportRow& row, const Attempts& finished) {
@@ -205,11 +205,11 @@ void note_attention(ReportRow& row, const CellRuns& cell, const Attempts& finish
   }
 }
 
-void fill_difference(ReportRow& row, const CellRuns& cell, const ReportRequest& request) {
+void fill_difference(ReportRow& row, const CellRuns& cell, const harness::StoredTable& table) {
   const auto found = std::find_if(
-      request.comparisons.begin(), request.comparisons.end(),
+      table.comparisons.begin(), table.comparisons.end(),
       [&, machine = cell.machine()](const auto& c) { return c.run_id == cell.run_id && c.machine == machine; });
-  if (found == request.comparisons.end()) return;
+  if (found == table.comparisons.end()) return;
   const auto& decision = found->decision;
   BaselineDifference difference;
   difference.verdict = spec::enum_name(decision.verdict);
@@ -225,28 +225,28 @@ void fill_difference(ReportRow& row, const CellRuns& cell, const ReportRequest& 
   const bool of_sessions = decision.sessions.has_value();
   if (decision.verdict == harness::Verdict::not_comparable || of_sessions) row.notes.push_back(decision.detail);
   // How the row of another system's table does its work stands in no column of ours.
-  if (request.baseline.starts_with("published:")) {
+  if (table.baseline.starts_with("published:")) {
     row.notes.insert(row.notes.end(), found->notes.begin(), found->notes.end());
   }
 }
 
 }  // namespace
 
-Report build_report(const std::vector<CellRuns>& cells, const ReportRequest& request) {
-  Report report{.title = request.title, .definition = request.definition, .baseline = request.baseline, .rows = {}};
-  for (const auto& cell : cells) {
+Report build_report(const harness::StoredTable& table) {
+  Report report{.title = table.title, .definition = table.definition, .baseline = table.baseline, .rows = {}};
+  for (const auto& cell : table.cells) {
     ReportRow row;
     const auto finished = cell.finished();
-    fill_configuration(row, cell, request.hardware);
+    fill_configuration(row, cell, table.hardware);
     fill_state(row, cell, finished);
-    fill_measurement(row, cell, request);
+    fill_measurement(row, cell, table);
     note_trouble(row, finished);
     note_adapters(row, cell);
     note_padding(row, cell);
     note_experts(row);
     note_evaluation(row);
     note_attention(row, cell, finished);
-    fill_difference(row, cell, request);
+    fill_difference(row, cell, table);
     report.rows.push_back(std::move(row));
   }
   return report;

@@ -72,7 +72,7 @@ Plain comparison_text(const std::vector<CellComparison>& comparisons, const std:
 std::string comparison_json(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
   Json out;
   out["baseline"] = baseline;
-  out["overall"] = spec::enum_name(harness::overall(comparisons));
+  out["overall"] = spec::enum_name(harness::overall(harness::verdicts_of(comparisons)));
   out["cells"] = Json::array();
   for (const auto& comparison : comparisons) out["cells"].push_back(entry(comparison));
   return json_text(out, 2);

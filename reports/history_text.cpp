@@ -90,7 +90,7 @@ Json night_json(const NightPoint& night) {
           {"noisy", night.noisy}};
 }
 
-Json finding_json(const harness::AlertFinding& finding) {
+Json finding_json(const harness::Finding& finding) {
   return {{"kind", spec::enum_name(finding.kind)},
           {"matrix", finding.series.matrix},
           {"cell", finding.series.cell},
@@ -105,7 +105,7 @@ Json finding_json(const harness::AlertFinding& finding) {
           {"detail", finding.detail}};
 }
 
-Markdown finding_lines(const harness::AlertFinding& finding) {
+Markdown finding_lines(const harness::Finding& finding) {
   auto out = Markdown::format("- {}: {}, commits {}: {}\n", subject_text(finding), change_text(finding),
                               range_text(finding), finding.detail);
   const auto facts = facts_text(finding);

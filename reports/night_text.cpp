@@ -21,7 +21,7 @@ std::string change_of(const NightFinding& finding) {
   return text;
 }
 
-Markdown measured(const NightReport& report) {
+Markdown measured(const harness::NightReport& report) {
   auto text = Markdown::format("{} runs measured", report.cells_ok);
   if (report.cells_failed > 0) text += Markdown::format(", {} failed", report.cells_failed);
   if (report.cells_not_run > 0) text += Markdown::format(", {} planned only", report.cells_not_run);
@@ -54,16 +54,16 @@ Markdown unseen_table(const std::vector<harness::UnseenCell>& unseen) {
 }
 
 CheckOutcome outcome_of(const NightFinding& finding) {
-  const auto verdict = harness::overall({finding});
+  const auto verdict = harness::overall(harness::verdicts_of({finding}));
   if (verdict == harness::Verdict::regressed) return CheckOutcome::failed;
   return verdict == harness::Verdict::inconclusive ? CheckOutcome::undecided : CheckOutcome::passed;
 }
 
 }  // namespace
 
-Markdown night_markdown(const NightReport& report) {
+Markdown night_markdown(const harness::NightReport& report) {
   auto out = Markdown::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
-                              spec::enum_name(harness::overall(report.findings, report.not_run, report.unseen)));
+                              spec::enum_name(harness::overall(harness::verdicts_of(report.findings, report.not_run, report.unseen))));
   out += measured(report);
   for (const auto& engine : report.not_run) out += Markdown::format("{}.\n", engine);
   for (const auto& note : report.notes) out += Markdown::format("{}.\n", note);
@@ -77,7 +77,7 @@ Markdown night_markdown(const NightReport& report) {
   return out;
 }
 
-std::vector<Check> night_checks(const NightReport& report) {
+std::vector<Check> night_checks(const harness::NightReport& report) {
   std::vector<Check> checks;
   checks.push_back({.suite = report.matrix,
                     .name = "screen",

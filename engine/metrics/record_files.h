@@ -1,4 +1,4 @@
-// The files an engine leaves in its run directory (harness/run/attempt.h lists them).
+// The files an engine leaves in its run directory (harness/evidence/attempt.h lists them).
 #pragma once
 
 #include <filesystem>

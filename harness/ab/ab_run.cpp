@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/compare/pair_order.h"
+#include "harness/stats/pair_order.h"
 
 namespace perfbench::harness {
 namespace {
@@ -24,7 +24,7 @@ class Comparison {
     for (auto& pairs : of_cell_) {
       for (auto& pair : pairs) result_.pairs.push_back(std::move(pair));
     }
-    control_false_discoveries(result_.cells, rule_.alpha);
+    control_cells(result_.cells, rule_.alpha);
     return std::move(result_);
   }
 
@@ -40,7 +40,7 @@ class Comparison {
   // Significance that does not hold among all cells is worth another look where one is planned.
   bool reopen() {
     auto controlled = result_.cells;
-    control_false_discoveries(controlled, rule_.alpha);
+    control_cells(controlled, rule_.alpha);
     for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
       bool more = false;
       for (const auto& [metric, pairs] : pairs_wanted(controlled[cell])) {

@@ -1,6 +1,6 @@
 #include "harness/ab/bisection_ledger.h"
 
-#include "harness/run/utc.h"
+#include "harness/evidence/utc.h"
 
 namespace perfbench::harness {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/ab/bisection.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

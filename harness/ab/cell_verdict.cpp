@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/compare/log_difference.h"
-#include "harness/detect/proportion.h"
-#include "harness/detect/statistics.h"
+#include "harness/stats/log_difference.h"
+#include "harness/stats/decision.h"
+#include "harness/stats/false_discovery.h"
+#include "harness/stats/proportion.h"
+#include "harness/stats/statistics.h"
 
 namespace perfbench::harness {
 namespace {
@@ -20,7 +22,7 @@ std::optional<double> value_of(const SideRun& run, const std::string& metric) {
 
 // The same number in every run needs no calm machine: of an exact metric all pairs count whose runs ended well.
 bool counts_for(const ExecutedPair& pair, const MetricRule& rule) {
-  if (rule.noise == MetricNoise::measured) return pair.kept();
+  if (rule.noise == spec::MetricNoise::measured) return pair.kept();
   return pair.a.state == AttemptState::ok && pair.b.state == AttemptState::ok;
 }
 
@@ -38,7 +40,7 @@ double value_of_b(const ExecutedPair& pair, const std::string& metric, double a,
 
 // Ratios need both; that an exact number is 0 on one side alone is seen without one.
 bool can_be_held_together(double a, double b, const MetricRule& rule) {
-  if (rule.noise == MetricNoise::exact) return a >= 0 && b >= 0 && a + b > 0;
+  if (rule.noise == spec::MetricNoise::exact) return a >= 0 && b >= 0 && a + b > 0;
   return a > 0 && b > 0;
 }
 
@@ -104,8 +106,8 @@ std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>
                                           const AbRule& rule, std::size_t wanted) {
   auto values = values_of(pairs, metric);
   MetricVerdict out{.rule = metric, .pairs = values.pairs.size()};
-  if (metric.noise == MetricNoise::exact) {
-    if (const auto exact = decide_exact(values.pairs, metric)) {
+  if (metric.noise == spec::MetricNoise::exact) {
+    if (const auto exact = decide_exact(values.b, values.a, decision_rule(metric))) {
       out.a_median = values.pairs.front().a;
       out.b_median = values.pairs.front().b;
       out.decided.decision = *exact;
@@ -113,7 +115,7 @@ std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>
       return out;
     }
     auto measured = metric;  // it has noise here after all
-    measured.noise = MetricNoise::measured;
+    measured.noise = spec::MetricNoise::measured;
     values = values_of(pairs, measured);
   }
   out.pairs = values.pairs.size();
@@ -245,40 +247,6 @@ std::vector<std::size_t> looks_up_to(std::size_t pairs) {
   return looks;
 }
 
-std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const MetricRule& rule) {
-  if (pairs.empty()) return std::nullopt;
-  const auto& first = pairs.front();
-  const bool repeats = std::all_of(pairs.begin(), pairs.end(),
-                                   [&first](const Pair& pair) { return pair.a == first.a && pair.b == first.b; });
-  if (!repeats) return std::nullopt;
-  const double ratio = first.b / first.a;
-  Decision out;
-  if (first.a == 0 || first.b == 0) {
-    out = conclusion(direction_verdict(first.a == 0 ? 1 : -1, rule.direction), VerdictReason::exact,
-                     "each side repeats its number, and one of the two is 0");
-    out.detectable_fraction = 0;
-    out.current_runs = pairs.size();
-    out.baseline_runs = pairs.size();
-    return out;
-  }
-  if (first.a == first.b) {
-    out = conclusion(Verdict::same, VerdictReason::exact, "the same number in every run of both sides");
-  } else if (std::abs(std::log(ratio)) <= std::log1p(rule.margin_fraction)) {
-    out =
-        conclusion(Verdict::same, VerdictReason::exact, "each side repeats its number; they differ within the margin");
-  } else {
-    out = conclusion(
-        direction_verdict(std::log(ratio), rule.direction), VerdictReason::exact,
-        fmt::format("each side repeats its number; they differ by more than {}", percent(rule.margin_fraction)));
-  }
-  out.ratio = ratio;
-  out.ratio_95 = Interval{ratio, ratio};
-  out.detectable_fraction = 0;
-  out.current_runs = pairs.size();
-  out.baseline_runs = pairs.size();
-  return out;
-}
-
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
                        const WantedPairs& wanted) {
   CellVerdict out{.label = label};
@@ -303,16 +271,18 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
   return out;
 }
 
-void control_false_discoveries(std::vector<CellVerdict>& cells, double alpha) {
-  std::vector<PairedDecision*> tested;
+void control_cells(std::vector<CellVerdict>& cells, double alpha) {
+  std::map<Decision*, PairedDecision*> paired;
+  std::vector<Decision*> tested;
   for (auto& cell : cells) {
     for (auto& metric : cell.metrics) {
-      const auto reason = metric.decided.decision.reason;
-      const bool by_a_test = reason != VerdictReason::exact && reason != VerdictReason::side_failed;
-      if (by_a_test) tested.push_back(&metric.decided);  // one without a p counts as p = 1
+      auto& decision = metric.decided.decision;
+      if (decision.reason == VerdictReason::exact || decision.reason == VerdictReason::side_failed) continue;
+      tested.push_back(&decision);
+      paired[&decision] = &metric.decided;
     }
   }
-  control_false_discoveries(tested, alpha);
+  for (auto* changed : control_false_discoveries(tested, alpha)) ask_for_later_look(*paired.at(changed));
 }
 
 WantedPairs pairs_wanted(const CellVerdict& cell) {
@@ -324,23 +294,16 @@ WantedPairs pairs_wanted(const CellVerdict& cell) {
   return wanted;
 }
 
-Verdict overall(const std::vector<CellVerdict>& cells) {
-  bool any = false;
-  bool undecided = false;
-  bool improved = false;
+std::vector<Verdict> verdicts_of(const std::vector<CellVerdict>& cells) {
+  std::vector<Verdict> out;
   for (const auto& cell : cells) {
     const auto decisions = decisions_of(cell);
-    undecided = undecided || decisions.empty();
+    if (decisions.empty()) out.push_back(Verdict::inconclusive);
     for (const auto* decision : decisions) {
-      any = true;
-      if (decision->verdict == Verdict::regressed) return Verdict::regressed;
-      undecided = undecided || is_undecided(decision->verdict);
-      improved = improved || decision->verdict == Verdict::improved;
+      out.push_back(is_undecided(decision->verdict) ? Verdict::inconclusive : decision->verdict);
     }
   }
-  if (!any) return Verdict::not_comparable;
-  if (undecided) return Verdict::inconclusive;
-  return improved ? Verdict::improved : Verdict::same;
+  return out;
 }
 
 std::vector<std::string> gate_refusals(const std::vector<CellVerdict>& cells, const AbRule& rule) {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "harness/ab/executed_pair.h"
-#include "harness/ab/metric_rule.h"
+#include "harness/verdict/metric_rule.h"
 #include "harness/ab/spoiled_pair.h"
-#include "harness/compare/attribution.h"
-#include "harness/compare/paired_decision.h"
+#include "harness/trace/attribution.h"
+#include "harness/stats/paired_decision.h"
 
 namespace perfbench::harness {
 
@@ -74,17 +74,14 @@ using WantedPairs = std::map<std::string, std::size_t>;  // by metric
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
                        const WantedPairs& wanted = {});
 
-// The decision without a test: nothing unless every pair of a side repeats the same value.
-std::optional<Decision> decide_exact(const std::vector<Pair>& pairs, const MetricRule& rule);
-
-// Over all measured metrics of all cells: what does not survive becomes INCONCLUSIVE.
-void control_false_discoveries(std::vector<CellVerdict>& cells, double alpha);
+// Over all measured metrics of all cells (control_false_discoveries): what does not survive becomes INCONCLUSIVE.
+void control_cells(std::vector<CellVerdict>& cells, double alpha);
 
 // After that: pairs to have, so that another look may decide what did not survive; nothing where none is planned.
 WantedPairs pairs_wanted(const CellVerdict& cell);
 
-// Worst first: REGRESSED, INCONCLUSIVE or NOT_COMPARABLE, then IMPROVED and SAME. NOT_COMPARABLE without any cell.
-Verdict overall(const std::vector<CellVerdict>& cells);
+// For overall(): a side of a comparison that was asked for and cannot be held against the other is undecided.
+std::vector<Verdict> verdicts_of(const std::vector<CellVerdict>& cells);
 
 // What keeps a gate from passing though nothing regressed (gate_refusal of paired_decision.h), one line a metric.
 std::vector<std::string> gate_refusals(const std::vector<CellVerdict>& cells, const AbRule& rule);

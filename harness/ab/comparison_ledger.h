@@ -13,7 +13,7 @@
 #include "harness/ab/cell_verdict.h"
 #include "harness/ab/executed_pair.h"
 #include "harness/ab/sides.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

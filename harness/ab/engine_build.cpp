@@ -11,10 +11,10 @@
 #include <fstream>
 
 #include "harness/cancelled.h"
-#include "harness/launch/file_descriptor.h"
+#include "harness/file_descriptor.h"
 #include "harness/launch/log_tail.h"
 #include "harness/launch/process.h"
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

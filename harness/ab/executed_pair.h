@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "harness/compare/pair_order.h"
+#include "harness/stats/pair_order.h"
 #include "harness/matrix/cell.h"
 #include "harness/provenance/foreign_load.h"
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 
 namespace perfbench::harness {
 
@@ -47,7 +47,7 @@ struct ExecutedPair {
   std::size_t number = 1;  // of this cell's pairs, counted from 1, discarded ones too
   Side first = Side::a;    // of a pair in turns: to start
   bool in_turns = false;
-  std::optional<double> step_log_ratio = {};  // in turns: ln(B / A) of the step time (harness/detect/turn_ratio.h)
+  std::optional<double> step_log_ratio = {};  // in turns: ln(B / A) of the step time (harness/stats/turn_ratio.h)
   SideRun a;
   SideRun b;
   Discard discard = Discard::none;

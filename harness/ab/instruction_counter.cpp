@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/launch/file_descriptor.h"
+#include "harness/file_descriptor.h"
 
 namespace perfbench::harness {
 namespace {

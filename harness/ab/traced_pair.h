@@ -4,7 +4,7 @@
 #include <string>
 
 #include "harness/ab/side_execution.h"
-#include "harness/compare/attribution.h"
+#include "harness/trace/attribution.h"
 
 namespace perfbench::harness {
 

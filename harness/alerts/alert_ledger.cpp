@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "harness/input_error.h"
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "harness/store/keys.h"
 #include "harness/store/stored_row.h"
 
@@ -23,9 +23,9 @@ std::optional<double> number(const Statement& row, int column) {
 }
 
 // The first of several that one alert speaks for gives it its numbers.
-std::vector<AlertFinding> largest_first(std::vector<AlertFinding> findings) {
+std::vector<Finding> largest_first(std::vector<Finding> findings) {
   std::stable_sort(findings.begin(), findings.end(),
-                   [](const AlertFinding& a, const AlertFinding& b) { return size_of(a) > size_of(b); });
+                   [](const Finding& a, const Finding& b) { return size_of(a) > size_of(b); });
   return findings;
 }
 
@@ -48,7 +48,7 @@ class AlertReader {
     out.alert_id = row.text(1);
     auto& finding = out.finding;
     const RowName name{.table = "alerts", .row = "alert_id " + out.alert_id};
-    finding.kind = stored_enum<AlertKind>(db_, name, "kind", row.text(2));
+    finding.kind = stored_enum<FindingKind>(db_, name, "kind", row.text(2));
     finding.series = {row.text(3), row.text(4), row.text(5), row.text(6), row.text(7)};
     finding.ratio = number(row, 8);
     finding.ratio_low = number(row, 9);
@@ -95,7 +95,7 @@ class AlertReader {
   Statement confirmations_;
 };
 
-std::string alert_id_of(const AlertFinding& finding, const std::string& reopens, const std::string& now_utc) {
+std::string alert_id_of(const Finding& finding, const std::string& reopens, const std::string& now_utc) {
   const auto& s = finding.series;
   std::string text(spec::enum_name(finding.kind));
   for (const auto* part :
@@ -173,7 +173,7 @@ Alert find_alert(const Connection& db, const std::string& id_start) {
   return AlertReader(db).read(rows);
 }
 
-std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<AlertFinding>& findings,
+std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<Finding>& findings,
                                              const std::string& author, const std::string& now_utc) {
   Transaction transaction(db);
   auto alerts = load_alerts(db, AlertScope::all);

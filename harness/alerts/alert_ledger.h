@@ -7,7 +7,7 @@
 
 #include "harness/alerts/alert.h"
 #include "harness/alerts/alert_rules.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 
@@ -25,7 +25,7 @@ struct RecordedFinding {
 };
 // Opens an alert for each finding that needs one (place_finding), the largest first, all in one transaction. `author`
 // is who looked: a person, or "perfbench nightly".
-std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<AlertFinding>& findings,
+std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<Finding>& findings,
                                              const std::string& author, const std::string& now_utc);
 
 // Changes its state and returns it as it is now. Throws InputError as transition() does; another process may have

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "harness/input_error.h"
-#include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
 namespace {
@@ -34,7 +33,7 @@ std::string names_of(const std::vector<AlertState>& states) {
 }
 
 // Of the interval the end that is nearer to no change; 0 where it holds no change.
-double surest_size_of(const AlertFinding& finding) {
+double surest_size_of(const Finding& finding) {
   const auto& low = finding.ratio_low;
   const auto& high = finding.ratio_high;
   if (!low || !high || *low <= 0) return size_of(finding);
@@ -44,15 +43,15 @@ double surest_size_of(const AlertFinding& finding) {
 
 // Whether that is so much more than was known that it cannot be the same shift, as noise makes it look from night to
 // night: more than twice as large, and by more than what matters.
-bool outgrows(const AlertFinding& finding, const AlertFinding& known) {
+bool outgrows(const Finding& finding, const Finding& known) {
   constexpr double kMargin = 0.02;
   return surest_size_of(finding) > size_of(known) + std::max(size_of(known), std::log1p(kMargin));
 }
 
 // A machine that changed speed did so for all that ran on it.
-bool are_of_one_thing(const AlertFinding& a, const AlertFinding& b) {
+bool are_of_one_thing(const Finding& a, const Finding& b) {
   if (a.kind != b.kind) return false;
-  return a.kind == AlertKind::environment ? a.series.machine == b.series.machine : a.series == b.series;
+  return a.kind == FindingKind::environment ? a.series.machine == b.series.machine : a.series == b.series;
 }
 
 bool is_first(const Alert& a, const Alert& b) {
@@ -62,24 +61,8 @@ bool is_first(const Alert& a, const Alert& b) {
 
 }  // namespace
 
-double size_of(const AlertFinding& finding) {
-  return finding.ratio && *finding.ratio > 0 ? std::abs(std::log(*finding.ratio)) : 0;
-}
-
 bool is_live(AlertState state) {
   return state == AlertState::open || state == AlertState::acknowledged;
-}
-
-AlertKind bad_kind_of(std::string_view metric) {
-  const auto found = spec::find_metric(metric);
-  const auto unit = found ? found->unit : std::string_view();
-  if (unit == "bytes") return AlertKind::memory;
-  if (unit == "nats") return AlertKind::loss;
-  return metric == "startup_time_s" ? AlertKind::startup : AlertKind::regression;
-}
-
-bool is_bad(AlertKind kind) {
-  return kind != AlertKind::improvement;
 }
 
 std::vector<AlertState> next_states(AlertState state) {
@@ -102,7 +85,7 @@ AlertEvent transition(const Alert& alert, AlertState to, const std::string& auth
   return {.from = alert.state(), .to = to, .author = author, .reason = reason, .at_utc = at_utc};
 }
 
-FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding& finding) {
+FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& finding) {
   const Alert* newest = nullptr;
   for (const auto& alert : alerts) {
     if (are_of_one_thing(alert.finding, finding)) newest = &alert;
@@ -130,7 +113,7 @@ std::vector<AlertGroup> group_by_range(const std::vector<Alert>& alerts) {
   for (auto& alert : ordered) {
     const auto& good = alert.finding.last_good.revision;
     const auto& bad = alert.finding.first_bad.revision;
-    const bool environment = alert.finding.kind == AlertKind::environment;
+    const bool environment = alert.finding.kind == FindingKind::environment;
     auto group = std::find_if(out.begin(), out.end(), [&](const AlertGroup& g) {
       return g.good_revision == good && g.bad_revision == bad && g.environment == environment;
     });

@@ -4,18 +4,13 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/alerts/alert.h"
 
 namespace perfbench::harness {
 
-bool is_live(AlertState state);               // open or acknowledged
-double size_of(const AlertFinding& finding);  // |ln ratio|; 0 without a ratio
-bool is_bad(AlertKind kind);                  // anything but an improvement
-// What it is when this metric of the catalog gets worse: memory, loss, start-up, else a regression.
-AlertKind bad_kind_of(std::string_view metric);
+bool is_live(AlertState state);  // open or acknowledged
 
 // The states that may follow `state`:
 //   open          acknowledged, fixed, wont_fix, environment, invalid
@@ -44,7 +39,7 @@ struct FindingPlace {
 // last good one not before the known shift (as the anchor's does): the estimate of a first night wanders by some nights
 // as more of them are seen, so unequal nights alone say nothing. And than that of any when it is more than twice as
 // large.
-FindingPlace place_finding(const std::vector<Alert>& alerts, const AlertFinding& finding);
+FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& finding);
 
 // Alerts that one change of the code may explain: equal revisions of last good and first bad night. Environment alerts
 // stand apart from those of the code.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "harness/run/utc.h"
+#include "harness/evidence/utc.h"
 #include "harness/store/keys.h"
 #include "harness/store/stored_row.h"
 

@@ -5,17 +5,18 @@
 
 #include "harness/alerts/alert_ledger.h"
 #include "harness/alerts/webhook.h"
-#include "harness/cli/alert_delivery.h"
-#include "harness/cli/author.h"
+#include "harness/app/alert_delivery.h"
+#include "harness/app/author.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
+#include "harness/evidence/utc.h"
 #include "harness/input_error.h"
-#include "harness/run/utc.h"
 #include "harness/store/database.h"
 #include "reports/alert_text.h"
 #include "reports/annotations.h"
+#include "reports/delivery_text.h"
 #include "reports/format/print.h"
 #include "reports/junit.h"
 
@@ -100,7 +101,7 @@ ExitCode deliver(const std::filesystem::path& path) {
                      " and, where it wants one, a bearer token into " + kWebhookTokenVariable);
   }
   const auto report = deliver_alerts(db);
-  reports::print_text(stdout, delivery_text(report).text());
+  reports::print_text(stdout, reports::delivery_text(report).text());
   return report.waiting.empty() && report.given_up.empty() ? ExitCode::fine : ExitCode::failure;
 }
 

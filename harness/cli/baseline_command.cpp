@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "harness/cli/author.h"
+#include "harness/app/author.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/compare/baseline_file.h"
 #include "harness/compare/baseline_findings.h"
-#include "harness/compare/published_catalog.h"
+#include "harness/evidence/utc.h"
 #include "harness/input_error.h"
-#include "harness/run/utc.h"
+#include "harness/published/published_catalog.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"

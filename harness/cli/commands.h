@@ -2,10 +2,8 @@
 // the exit code in `context`.
 #pragma once
 
-#include <filesystem>
-
+#include "harness/app/installation.h"
 #include "harness/cli/exit_code.h"
-#include "harness/cli/locate.h"
 
 namespace CLI {
 class App;
@@ -13,12 +11,7 @@ class App;
 
 namespace perfbench::harness {
 
-struct CommandContext {
-  // The folder that holds matrices/ and workloads/. Found when it is asked for (locate.h): not every command needs one.
-  // Throws InputError.
-  std::filesystem::path data_dir() const { return locate_data_dir(); }
-
-  std::filesystem::path engine;  // perfbench-engine, beside this executable
+struct CommandContext : Installation {
   ExitCode exit_code = ExitCode::fine;
 };
 

@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <memory>
 
-#include "harness/cli/ab_comparison.h"
+#include "harness/app/ab_comparison.h"
+#include "harness/app/stored_tables.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
-#include "harness/cli/stored_cells.h"
+#include "harness/cli/shared_options.h"
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
+#include "harness/evidence/utc.h"
 #include "harness/history/session_levels.h"
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
-#include "harness/run/utc.h"
 #include "harness/store/database.h"
+#include "reports/ab_report.h"
 #include "reports/comparison_text.h"
 #include "reports/format/print.h"
 
@@ -61,7 +63,7 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   if (options.gate) report.gate_refusals = gate_refusals(report.cells, options.ab.rule());
   reports::print_text(stdout, options.format == ComparisonFormat::json ? reports::ab_json(report)
                                                                        : reports::ab_markdown(report).text());
-  return exit_code_of(overall(report.cells));
+  return exit_code_of(overall(verdicts_of(report.cells)));
 }
 
 // Whether what is selected is a sweep of all cells of its matrix: what --only left out has not vanished.
@@ -95,7 +97,7 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
     auto* out = options.format == ComparisonFormat::json ? stderr : stdout;
     if (refresh) reports::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
   }
-  return tell_left_out(db, exit_code_of(overall(found)));
+  return tell_left_out(db, exit_code_of(overall(verdicts_of(found))));
 }
 
 constexpr const char* kAbGroup = "Two sides in pairs (--ab)";

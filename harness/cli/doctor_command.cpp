@@ -12,10 +12,10 @@
 namespace perfbench::harness {
 namespace {
 
-void print_table(const std::vector<Finding>& findings) {
+void print_table(const std::vector<Observation>& findings) {
   for (const auto& finding : findings) {
     reports::print("{:<5} {:<12} {}\n", spec::enum_name(finding.state), finding.subject, finding.found);
-    if (finding.state == FindingState::ok) continue;
+    if (finding.state == ObservationState::ok) continue;
     reports::print("{:18} spoils: {}\n", "", finding.spoils);
     if (!finding.fix.empty()) reports::print("{:18} fix:    {}\n", "", finding.fix);
   }
@@ -28,8 +28,8 @@ ExitCode doctor(const std::string& format, const CommandContext& context) {
   } else {
     print_table(findings);
   }
-  const bool failed =
-      std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.state == FindingState::fail; });
+  const bool failed = std::any_of(findings.begin(), findings.end(),
+                                  [](const Observation& f) { return f.state == ObservationState::fail; });
   return failed ? ExitCode::failure : ExitCode::fine;
 }
 

@@ -1,6 +1,8 @@
 // Exit codes of perfbench: documented and stable.
 #pragma once
 
+#include "harness/verdict/verdict.h"
+
 namespace perfbench::harness {
 
 enum class ExitCode {
@@ -10,5 +12,8 @@ enum class ExitCode {
   usage = 3,         // bad arguments or bad input
   failure = 4,       // the harness or a cell's engine failed
 };
+
+// 0 no regression, 1 a regression, 2 something is undecided or nothing was comparable.
+ExitCode exit_code_of(Verdict verdict);
 
 }  // namespace perfbench::harness

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/cli/exit_code.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

@@ -1,5 +1,6 @@
 // The composition root: builds the command line, runs one command, turns every error into one line and an exit code.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,9 +15,9 @@
 
 #include "harness/cancelled.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/locate.h"
 #include "harness/input_error.h"
 #include "reports/format/print.h"
+#include "workloads/build_info/build_info.h"
 
 namespace {
 
@@ -35,6 +36,14 @@ void keep_standard_streams_apart() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);  // the lowest free number, which is this one
   }
+}
+
+// "0.1.0 (commit 1f6c0d2ab3e9)"
+std::string version_text() {
+  constexpr std::size_t kShownDigits = 12;
+  const auto built = perfbench::build_info::current();
+  return fmt::format("{} (commit {}{})", built.version, built.git_commit.substr(0, kShownDigits),
+                     built.git_dirty ? ", changed" : "");
 }
 
 void complain(const char* what, const char* why) {
@@ -66,7 +75,7 @@ int main(int argc, char** argv) {
   keep_standard_streams_apart();
   CommandContext context;
   CLI::App app{"perfbench: measures LLM training and says whether it got slower, by how much, and why", "perfbench"};
-  app.set_version_flag("--version", PERFBENCH_VERSION);
+  app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"

@@ -3,22 +3,32 @@
 #include <algorithm>
 #include <memory>
 
-#include "harness/alerts/alert_ledger.h"
 #include "harness/alerts/webhook.h"
-#include "harness/cli/ab_comparison.h"
-#include "harness/cli/alert_delivery.h"
+#include "harness/app/ab_comparison.h"
+#include "harness/app/alert_delivery.h"
+#include "harness/app/writable_check.h"
 #include "harness/cli/checked_option.h"
+#include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
-#include "harness/cli/night.h"
-#include "harness/cli/writable_check.h"
+#include "harness/cli/shared_options.h"
+#include "harness/demonstration/demonstration_night.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/matrix/run_keys.h"
-#include "harness/run/run_directory.h"
-#include "harness/run/utc.h"
 #include "reports/annotations.h"
+#include "reports/delivery_text.h"
 #include "reports/format/print.h"
 #include "reports/junit.h"
+#include "reports/night_text.h"
+#include "reports/webhook_body.h"
+
+namespace perfbench::harness {
+
+enum class HistoryFrom { store, simulated };  // simulated: a demonstration
+
+}  // namespace perfbench::harness
 
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::HistoryFrom> {
@@ -30,35 +40,18 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kAuthor = "perfbench nightly";
-
 struct NightlyOptions {
   NightOptions night;
-  fs::path markdown;  // empty: standard output alone
+  HistoryFrom history = HistoryFrom::store;
+  std::string fault = "slow:span=matmul,fraction=1";  // of a demonstration
+  fs::path markdown;                                  // empty: standard output alone
   fs::path junit;
   bool github = false;
   bool no_confirm = false;
   bool no_control = false;
 };
 
-void raise_alerts(Night& night) {
-  std::vector<AlertFinding> findings;
-  for (const auto& finding : night.report().findings) {
-    if (makes_alert(finding)) findings.push_back(finding.finding);
-  }
-  std::vector<Alert> fresh;
-  for (auto& recorded : record_findings(night.db(), findings, kAuthor, utc_now())) {
-    const bool news =
-        recorded.place.meaning == FindingMeaning::opens || recorded.place.meaning == FindingMeaning::comes_back;
-    if (news) fresh.push_back(std::move(recorded.alert));
-  }
-  queue_alerts(night.db(), fresh, utc_now());
-  auto live = load_alerts(night.db(), AlertScope::live);
-  std::erase_if(live, [&night](const Alert& alert) { return alert.finding.series.matrix != night.report().matrix; });
-  night.report().live_alerts = group_by_range(live);
-}
-
-void publish(const NightlyOptions& options, const reports::NightReport& report) {
+void publish(const NightlyOptions& options, const NightReport& report) {
   const auto text = reports::night_markdown(report);
   reports::print_text(stdout, text.text());
   const auto checks = reports::night_checks(report);
@@ -86,13 +79,22 @@ void check_files(const NightlyOptions& options) {
   }
 }
 
+std::unique_ptr<Night> make_night(const NightlyOptions& options, const Installation& installation,
+                                  Interruption& interruption) {
+  if (options.history == HistoryFrom::store) {
+    return std::make_unique<Night>(options.night, installation, interruption);
+  }
+  return std::make_unique<DemonstrationNight>(options.night, options.fault, installation, interruption);
+}
+
 ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   const auto target = webhook_from_environment();  // a wrong address is better said now than in the morning
   check_files(options);
   options.night.confirm = !options.no_confirm;
   options.night.run_control = !options.no_control;
   Interruption interruption;  // before any thread, so that all of them inherit its mask
-  Night night(options.night, context, interruption);
+  const auto made = make_night(options, context, interruption);
+  auto& night = *made;
   night.measure();
   if (!night.cancelled()) {
     night.screen();
@@ -103,11 +105,12 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
     reports::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
     return ExitCode::failure;
   }
-  raise_alerts(night);
+  night.raise_alerts(reports::webhook_body);
   publish(options, night.report());
   const auto sent = deliver_alerts(night.db());
-  if (target) reports::print(stderr, "{}\n", delivery_text(sent));
-  const auto verdict = overall(night.report().findings, night.report().not_run, night.report().unseen);
+  if (target) reports::print(stderr, "{}\n", reports::delivery_text(sent));
+  const auto& report = night.report();
+  const auto verdict = overall(verdicts_of(report.findings, report.not_run, report.unseen));
   return tell_left_out(night.db(), exit_code_of(verdict));
 }
 
@@ -123,10 +126,10 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
   command.add_flag("--no-control", options.no_control, "do not run the control");
   command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
   add_enum_option(
-      command, "--history-from", night.history,
+      command, "--history-from", options.history,
       "simulated: a demonstration in a database of its own, with made-up nights, one planted regression and an engine "
       "whose clock is its own work: it takes a minute, whatever else runs");
-  command.add_option("--plant", night.fault, "the regression of the demonstration")->capture_default_str();
+  command.add_option("--plant", options.fault, "the regression of the demonstration")->capture_default_str();
   add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report too");
   add_path(command, "--junit", options.junit, PathIs::file, "file that gets it as JUnit XML");
   command.add_flag("--github", options.github, "print annotations for GitHub Actions");
@@ -140,7 +143,6 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   auto& ab = options->night.ab;
   ab.pairs = 8;
   ab.discards_per_pair = 3;  // an unquiet machine costs time; an alert that nobody could confirm costs a night
-  options->night.fault = "slow:span=matmul,fraction=1";
   add_matrix_options(*command, ab.matrix);
   add_path(*command, "--db", ab.db, PathIs::database, "database, made when absent; keep it from night to night")
       ->capture_default_str();

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/matrix_options.h"
+#include "harness/cli/shared_options.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/plan_table.h"

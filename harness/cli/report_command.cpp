@@ -7,13 +7,20 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
-#include "harness/cli/stored_cells.h"
+#include "harness/cli/report_text.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
 #include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
+
+struct ReportOptions {
+  std::filesystem::path db = "perf.db";
+  TableQuery query;
+  ReportFormat format = ReportFormat::markdown;
+  reports::TableStyle style = reports::TableStyle::table;
+};
 
 // Who has swept several matrices into one database sees one of them.
 void tell_other_matrices(const Connection& db) {
@@ -35,11 +42,11 @@ void add_report(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<ReportOptions>();
   add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
   auto* sweep = command
-                    ->add_option("--sweep", options->selection,
+                    ->add_option("--sweep", options->query.selection,
                                  "latest (of whichever matrix), all, a sweep's id, run:ID or attempt:ID/N")
                     ->capture_default_str();
   command
-      ->add_option("--matrix", options->matrices,
+      ->add_option("--matrix", options->query.matrices,
                    "in place of --sweep: the newest sweep of a matrix by its name, * globs; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
@@ -48,8 +55,9 @@ void add_report(CLI::App& app, CommandContext& context) {
   add_enum_option(*command, "--format", options->format, "markdown, csv or json");
   add_enum_option(*command, "--style", options->style,
                   "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
-  add_enum_option(*command, "--definition", options->definition, "FLOPs that MFU counts");
-  command->add_option("--baseline", options->baseline, "adds the difference from it: see `perfbench compare --help`");
+  add_enum_option(*command, "--definition", options->query.definition, "FLOPs that MFU counts");
+  command->add_option("--baseline", options->query.baseline,
+                      "adds the difference from it: see `perfbench compare --help`");
   command->footer(
       "Examples:\n"
       "  perfbench report --db perf.db\n"
@@ -63,8 +71,10 @@ void add_report(CLI::App& app, CommandContext& context) {
       "Exit codes: 0 printed; 3 wrong input, or printed without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
-    reports::print_text(stdout, report_text(db, *options, context));
-    if (options->matrices.empty() && parse_selection(options->selection).kind == SelectionKind::latest_sweep) {
+    reports::print_text(stdout,
+                        report_text(stored_tables(db, options->query, context), options->format, options->style));
+    if (options->query.matrices.empty() &&
+        parse_selection(options->query.selection).kind == SelectionKind::latest_sweep) {
       tell_other_matrices(db);
     }
     context.exit_code = tell_left_out(db, ExitCode::fine);

@@ -1,47 +1,17 @@
 // perfbench reproduce: executes a recorded run once more and holds the two against each other.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "harness/cli/attempt_folder.h"
+#include "harness/app/reproduce_run.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/execution_options.h"
-#include "harness/compare/reproduction.h"
-#include "harness/input_error.h"
+#include "harness/cli/shared_options.h"
 #include "harness/run/interruption.h"
-#include "harness/run/run_directory.h"
-#include "harness/run/sweep.h"
-#include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "reports/format/number.h"
 #include "reports/format/print.h"
 
 namespace perfbench::harness {
-namespace fs = std::filesystem;
 namespace {
-
-struct ReproduceOptions {
-  fs::path recorded;
-  fs::path runs;  // empty: where the recorded run is
-  fs::path db;    // empty: the new attempt is in no database
-  ExecutionOptions execution;
-};
-
-RunEvidence evidence_of(const fs::path& attempt) {
-  auto evidence = read_run_directory(attempt);
-  if (!evidence) throw InputError(fmt::format("[reproduce] {}: the attempt was cut off", attempt.string()));
-  return *std::move(evidence);
-}
-
-Cell cell_of(const RunEvidence& recorded) {
-  return {.matrix = recorded.attempt.matrix,
-          .axes = {recorded.attempt.axes.begin(), recorded.attempt.axes.end()},
-          .label = recorded.attempt.cell,
-          .run = recorded.run,
-          .run_id = recorded.attempt.run_id};
-}
 
 void print(const Reproduction& found) {
   reports::print("state      {} -> {}\n", spec::enum_name(found.recorded_state), spec::enum_name(found.repeated_state));
@@ -69,51 +39,27 @@ void print(const Reproduction& found) {
   reports::print("\n{}\n", found.reproduced() ? "reproduced" : "NOT reproduced");
 }
 
-ExitCode reproduce(const ReproduceOptions& options, const CommandContext& context) {
-  const auto folder = attempt_folder(options.recorded, "reproduce");
-  const auto recorded = evidence_of(folder);
-  if (recorded.attempt.state == AttemptState::excluded || recorded.attempt.state == AttemptState::infeasible) {
-    throw InputError(fmt::format("[reproduce] {}: {} ({}): it was never executed", folder.string(),
-                                 spec::enum_name(recorded.attempt.state), recorded.attempt.reason));
-  }
-  const SweepHooks hooks{
-      .plan = [](const Cell&) { return CellPlan{}; },
-      .store =
-          [&options](const fs::path& attempt) {
-            if (options.db.empty()) return std::string();
-            auto db = open_database(options.db);
-            const auto outcome = ingest_run_directory(db, attempt);
-            return outcome.spoiled ? outcome.damage : std::string();
-          },
-      .stored = [](const std::string&, const std::string&, AttemptState) { return std::int64_t{0}; }};
-  auto settings = execution_settings(options.execution, SweepKind::reproduction,
-                                     options.runs.empty() ? folder.parent_path().parent_path() : options.runs, context);
-  // With the threads that the run had: other sums give other bits.
-  if (recorded.environment) {
-    settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
-  }
+ExitCode reproduce(const ReproduceRequest& request, const CommandContext& context) {
   Interruption interruption;
-  const auto summary = run_sweep({cell_of(recorded)}, {.execution = settings}, hooks, interruption);
-  if (summary.cancelled || summary.attempts.empty()) {
+  const auto outcome = reproduce_run(request, context, interruption);
+  if (outcome.cancelled) {
     reports::print("cancelled\n");
     return ExitCode::failure;
   }
-  const auto& repeated = summary.attempts.front().directory;
-  reports::print("recorded   {}\nrepeated   {}\n", folder.string(), repeated.string());
-  const auto found = hold_against(recorded, evidence_of(repeated));
-  print(found);
-  if (!summary.store_error.empty()) {
-    reports::print(stderr, "{}\n", summary.store_error);
+  reports::print("recorded   {}\nrepeated   {}\n", outcome.recorded.string(), outcome.repeated.string());
+  print(outcome.found);
+  if (!outcome.store_error.empty()) {
+    reports::print(stderr, "{}\n", outcome.store_error);
     return ExitCode::failure;
   }
-  return found.reproduced() ? ExitCode::fine : ExitCode::regression;
+  return outcome.found.reproduced() ? ExitCode::fine : ExitCode::regression;
 }
 
 }  // namespace
 
 void add_reproduce(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("reproduce", "Executes a recorded run once more: are its numbers the same?");
-  auto options = std::make_shared<ReproduceOptions>();
+  auto options = std::make_shared<ReproduceRequest>();
   add_path(*command, "RUN", options->recorded, PathIs::folder, "folder of an attempt, or of a run: its newest attempt")
       ->required();
   add_path(*command, "--runs", options->runs, PathIs::folder,

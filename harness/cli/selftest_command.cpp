@@ -2,18 +2,20 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "harness/app/real_trials.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
-#include "harness/cli/real_trials.h"
+#include "harness/cli/shared_options.h"
+#include "harness/evidence/utc.h"
 #include "harness/run/interruption.h"
-#include "harness/run/utc.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/selftest.h"
 #include "harness/selftest/series_export.h"
 #include "harness/store/database.h"
 #include "reports/format/print.h"
 #include "reports/selftest_text.h"
+#include "workloads/build_info/build_info.h"
 
 namespace perfbench::harness {
 
@@ -58,7 +60,9 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
   const auto [results, cancelled] = measure(options, context);
   const auto code = cancelled ? ExitCode::failure : ExitCode::fine;
   if (cancelled) reports::print(stderr, "cancelled; what follows is of the comparisons that were finished\n");
-  store_selftest(db, {.date_utc = utc_now(), .version = PERFBENCH_VERSION, .seed = options.seed}, results);
+  store_selftest(db,
+                 {.date_utc = utc_now(), .version = std::string(build_info::current().version), .seed = options.seed},
+                 results);
   if (options.format == SelftestFormat::csv) {
     reports::print_text(stdout, reports::selftest_csv(results));
     return code;
@@ -66,7 +70,7 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
   const auto* remark = options.real.trials > 0 ? ", on this machine"
                        : options.quick         ? ", quick: wide intervals, for the goals run it at full size"
                                                : "";
-  reports::print("perfbench {} selftest, seed {}{}\n\n", PERFBENCH_VERSION, options.seed, remark);
+  reports::print("perfbench {} selftest, seed {}{}\n\n", build_info::current().version, options.seed, remark);
   reports::print_text(stdout, reports::selftest_markdown(results).text());
   return code;
 }

@@ -5,15 +5,15 @@
 #include <memory>
 #include <optional>
 
-#include "harness/cli/attempt_folder.h"
+#include "harness/app/attempt_folder.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
-#include "harness/compare/attribution.h"
+#include "harness/evidence/evidence_file.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/input_error.h"
-#include "harness/run/evidence_file.h"
-#include "harness/run/run_directory.h"
-#include "harness/store/evidence.h"
+#include "harness/trace/attribution.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
 #include "harness/trace/summary_text.h"

@@ -9,6 +9,7 @@
 #include "harness/transfer/export.h"
 #include "harness/transfer/import.h"
 #include "reports/format/print.h"
+#include "workloads/build_info/build_info.h"
 
 namespace perfbench::harness {
 namespace {
@@ -29,7 +30,7 @@ ExitCode export_file(const ExportOptions& options) {
   const auto report = export_runs({.db = options.db,
                                    .selection = parse_selection(options.selection),
                                    .file = options.file,
-                                   .perfbench_version = PERFBENCH_VERSION});
+                                   .perfbench_version = std::string(build_info::current().version)});
   reports::print("{}: {} attempts ({} step rows), {} bytes\n", options.file.string(), report.attempts, report.step_rows,
                  report.file_bytes);
   return tell_left_out(report.left_out, ExitCode::fine);

@@ -7,6 +7,8 @@
 
 #include "harness/compare/compare_published.h"
 #include "harness/input_error.h"
+#include "harness/stats/false_discovery.h"
+#include "harness/verdict/metric_rule.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 
@@ -93,7 +95,7 @@ void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComp
 std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
                                             const std::vector<CellRuns>& current, const HardwareByName& hardware,
                                             const AgainstRequest& request) {
-  for (const auto& metric : request.metrics) rule_for(metric);  // a wrong one is told before anything is looked for
+  for (const auto& metric : request.metrics) metric_rule(metric);  // a wrong one is told before anything is looked for
   const auto baseline = find_named(db, request);
   std::set<std::string> evaluating;
   note_evaluating(current, evaluating);
@@ -109,7 +111,7 @@ std::vector<CellComparison> compare_against(const Connection& db, const Publishe
     if (request.metrics.size() > 1 && metric.starts_with("eval_")) leave_out_others(evaluating, found);
     std::move(found.begin(), found.end(), std::back_inserter(out));
   }
-  control_false_discoveries(out);
+  control_false_discoveries(tested_decisions(out), DecisionRule{}.alpha);
   return out;
 }
 

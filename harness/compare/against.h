@@ -6,7 +6,7 @@
 
 #include "harness/compare/compare.h"
 #include "harness/compare/device_peak.h"
-#include "harness/compare/published_catalog.h"
+#include "harness/published/published_catalog.h"
 
 namespace perfbench::harness {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/compare/compare.h"
+#include "harness/verdict/metric_rule.h"
 #include "harness/input_error.h"
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/spec_error.h"
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 void check_metric(const std::string& metric, const std::string& pointer) {
   try {
-    rule_for(metric);
+    metric_rule(metric);
   } catch (const InputError& e) {
     throw spec::SpecError(pointer, e.what());
   }

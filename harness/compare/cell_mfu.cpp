@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/detect/mfu.h"
-#include "harness/detect/statistics.h"
+#include "harness/metrics/mfu.h"
+#include "harness/stats/statistics.h"
 
 namespace perfbench::harness {
 namespace {

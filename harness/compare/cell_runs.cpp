@@ -4,7 +4,7 @@
 #include <iterator>
 #include <map>
 
-#include "harness/detect/steady.h"
+#include "harness/stats/steady.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {

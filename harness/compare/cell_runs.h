@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/compare/decision.h"
+#include "harness/stats/decision.h"
 #include "harness/store/query.h"
 
 namespace perfbench::harness {
@@ -34,7 +34,7 @@ std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts);
 // machines are two samples. Attempts of unknown machines stay with the first.
 std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells);
 
-// The noise probe moved during this attempt (harness/detect/steady.h).
+// The noise probe moved during this attempt (harness/stats/steady.h).
 bool probe_moved(const StoredAttempt& attempt);
 
 // One value of `metric` per finished attempt, with the sweep that it is of; those of attempts whose probe moved are

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/compare/decision.h"
+#include "harness/stats/decision.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 

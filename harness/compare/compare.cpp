@@ -7,13 +7,10 @@
 #include <set>
 
 #include "harness/compare/comparability.h"
-#include "harness/compare/margin.h"
 #include "harness/compare/missing_value.h"
 #include "harness/compare/pairs_command.h"
-#include "harness/detect/false_discovery.h"
-#include "harness/detect/statistics.h"
-#include "harness/input_error.h"
-#include "workloads/spec/suggest.h"
+#include "harness/stats/statistics.h"
+#include "harness/verdict/metric_rule.h"
 
 namespace perfbench::harness {
 namespace {
@@ -111,8 +108,11 @@ std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* their
 Decision decide_stored(const CellRuns& cell, const CellRuns* theirs, const Sample& baseline, const std::string& metric,
                        const SessionLevels& known) {
   const auto mine = sample_of(cell, metric);
-  const auto rule = rule_for(metric);
-  if (!varies_between_sessions(metric)) return decide(mine, baseline, rule);
+  const auto rule = decision_rule(metric_rule(metric));
+  if (!varies_between_sessions(metric)) {
+    const auto exact = decide_exact(all_values(mine), all_values(baseline), rule);
+    return exact ? *exact : decide(mine, baseline, rule);
+  }
   auto out = decide_between_sessions(mine, baseline, rule, levels_for(cell, theirs, known));
   if (out.reason == VerdictReason::sessions_unknown) out.detail += "; pairs decide: " + pairs_command(cell, theirs);
   return out;
@@ -193,8 +193,9 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
     comparison.baseline = median_of(theirs);
     const bool constant = theirs.values.size() == 1;
     comparison.decision =
-        constant ? decide_against_constant(sample_of(cell, metric), theirs.values.front(), rule_for(metric))
-                 : decide_stored(cell, nullptr, theirs, metric, known);
+        constant && varies_between_sessions(metric)
+            ? decide_against_constant(sample_of(cell, metric), theirs.values.front(), decision_rule(metric_rule(metric)))
+            : decide_stored(cell, nullptr, theirs, metric, known);
     explain_missing(comparison.decision, cell, nullptr, metric);
     if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);
     comparison.notes.emplace_back("the baseline's machine is not known to this database");
@@ -213,47 +214,18 @@ std::optional<std::string> constant_note(const CellRuns& cell, const std::string
                      sessions.size() == 1 ? "" : "s");
 }
 
-DecisionRule rule_for(const std::string& metric) {
-  std::vector<std::string> comparable;
-  for (const auto& entry : spec::kMetricCatalog) {
-    const auto margin = usual_margin(entry);
-    if (!margin) continue;
-    if (metric == entry.tag) return {.direction = entry.direction, .margin_fraction = *margin};
-    comparable.emplace_back(entry.tag);
-  }
-  throw InputError("[compare] metric '" + metric + "' is not one that can be compared" +
-                   spec::suggestion(metric, comparable));
-}
-
-void control_false_discoveries(std::vector<CellComparison>& comparisons) {
-  std::vector<CellComparison*> tested;
-  std::vector<double> p;
+std::vector<Decision*> tested_decisions(std::vector<CellComparison>& comparisons) {
+  std::vector<Decision*> out;
   for (auto& comparison : comparisons) {
-    if (!comparison.decision.p) continue;
-    tested.push_back(&comparison);
-    p.push_back(*comparison.decision.p);
+    if (comparison.decision.p) out.push_back(&comparison.decision);
   }
-  const auto adjusted = benjamini_hochberg(p);
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    auto& decision = tested[i]->decision;
-    const double alpha = rule_for(tested[i]->metric).alpha;
-    if (decision.reason != VerdictReason::significant || adjusted[i] < alpha) continue;
-    decision.verdict = Verdict::inconclusive;
-    decision.reason = VerdictReason::false_discovery;
-    decision.detail = fmt::format("p = {:.2g} alone, but {:.2g} among the {} compared, not below {}", p[i], adjusted[i],
-                                  tested.size(), alpha);
-  }
+  return out;
 }
 
-Verdict overall(const std::vector<CellComparison>& comparisons) {
-  const auto any = [&](Verdict verdict) {
-    return std::any_of(comparisons.begin(), comparisons.end(),
-                       [&](const CellComparison& c) { return c.decision.verdict == verdict; });
-  };
-  if (any(Verdict::regressed)) return Verdict::regressed;
-  if (any(Verdict::inconclusive)) return Verdict::inconclusive;
-  if (any(Verdict::improved)) return Verdict::improved;
-  return any(Verdict::same) ? Verdict::same : Verdict::inconclusive;
+std::vector<Verdict> verdicts_of(const std::vector<CellComparison>& comparisons) {
+  std::vector<Verdict> out;
+  for (const auto& comparison : comparisons) out.push_back(comparison.decision.verdict);
+  return out;
 }
 
 }  // namespace perfbench::harness

@@ -1,13 +1,12 @@
 // Cells against a baseline: finds each cell's counterpart, asks whether the two are comparable, and decides.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/compare/cell_runs.h"
-#include "harness/compare/decision.h"
+#include "harness/stats/decision.h"
 #include "harness/store/baseline_ledger.h"
 
 namespace perfbench::harness {
@@ -49,20 +48,10 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
 // Said of runs that were held against a constant. Nothing for metrics that do not vary between sessions.
 std::optional<std::string> constant_note(const CellRuns& cell, const std::string& metric);
 
-// Direction (of the metric catalog) and margin of a metric: 2 % of a time or a rate, 10 % of the start-up, 1 % of
-// memory, 0.2 % of the loss (rounding in another order moves that of a short run by far less), 0.5 % of what an
-// evaluation finds. Throws InputError for anything else, such as warmup_steps.
-DecisionRule rule_for(const std::string& metric);
+// Those that a test decided, for control_false_discoveries() over all cells and metrics of one comparison.
+std::vector<Decision*> tested_decisions(std::vector<CellComparison>& comparisons);
 
-// What a gate holds together: speed, memory, start-up and loss, and of runs that evaluate what that found.
-inline constexpr std::array kGateMetrics{"step_time_s", "peak_memory_bytes", "startup_time_s",
-                                         "final_loss",  "eval_accuracy",     "eval_perplexity"};
-
-// Over all cells and metrics of one comparison: a significant difference that does not survive Benjamini-Hochberg at
-// the rule's alpha becomes INCONCLUSIVE. Comparisons without a p count for nothing.
-void control_false_discoveries(std::vector<CellComparison>& comparisons);
-
-// All verdicts as one: regressed before inconclusive before fine. Where nothing was comparable it is inconclusive.
-Verdict overall(const std::vector<CellComparison>& comparisons);
+// For overall(): what cannot be compared says nothing beside what can.
+std::vector<Verdict> verdicts_of(const std::vector<CellComparison>& comparisons);
 
 }  // namespace perfbench::harness

@@ -6,7 +6,8 @@
 
 #include "harness/compare/cell_mfu.h"
 #include "harness/compare/missing_value.h"
-#include "harness/detect/statistics.h"
+#include "harness/stats/statistics.h"
+#include "harness/verdict/metric_rule.h"
 #include "harness/input_error.h"
 #include "reports/format/number.h"
 #include "workloads/spec/remat_policy.h"
@@ -219,7 +220,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
       result.decision.reason = found.front().reason;
       result.decision.detail = not_comparable_text(found);
     } else {
-      result.decision = decide_against_constant(mine, *theirs, rule_for(comparison.metric));
+      result.decision = decide_against_constant(mine, *theirs, decision_rule(metric_rule(comparison.metric)));
       if (auto lost = diverged_now(cell)) result.decision = *std::move(lost);
     }
     result.notes = differences(cell.run(), entry.row);

@@ -7,7 +7,7 @@
 #include "harness/compare/comparability.h"
 #include "harness/compare/compare.h"
 #include "harness/compare/device_peak.h"
-#include "harness/compare/published.h"
+#include "harness/published/published.h"
 
 namespace perfbench::harness {
 

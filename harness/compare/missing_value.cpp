@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/compare/log_difference.h"
+#include "harness/stats/log_difference.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/compare/cell_runs.h"
-#include "harness/compare/verdict.h"
+#include "harness/verdict/verdict.h"
 
 namespace perfbench::harness {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "harness/detect/statistics.h"
+#include "harness/stats/statistics.h"
 
 namespace perfbench::harness {
 namespace {

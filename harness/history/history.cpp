@@ -6,8 +6,8 @@
 
 namespace perfbench::harness {
 
-std::vector<AlertFinding> HistoryResult::findings() const {
-  std::vector<AlertFinding> out;
+std::vector<Finding> HistoryResult::findings() const {
+  std::vector<Finding> out;
   for (const auto& one : series) {
     if (one.finding) out.push_back(*one.finding);
   }
@@ -47,14 +47,14 @@ HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, c
                     .future = load_future_nights(db, query),
                     .earlier = earlier_nights(series, tonight)};
   for (auto& one : out.series) {
-    if (one.finding && one.finding->kind != AlertKind::environment) {
+    if (one.finding && one.finding->kind != FindingKind::environment) {
       weigh_against_probe(one, load_probes(db, one.series));
     }
   }
   return out;
 }
 
-std::string future_night_text(const AlertNight& night) {
+std::string future_night_text(const NightId& night) {
   return fmt::format("The sweep {} is dated {}, which is in the future, and was not looked at", night.sweep_id,
                      night.started_utc);
 }

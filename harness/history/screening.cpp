@@ -6,9 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "harness/alerts/alert_rules.h"
 #include "harness/compare/comparability.h"
-#include "harness/detect/statistics.h"
+#include "harness/stats/statistics.h"
 #include "harness/history/control.h"
 #include "harness/input_error.h"
 #include "harness/store/environment_rows.h"
@@ -34,10 +33,10 @@ bool is_speed(const spec::MetricSpec& metric) {
   return metric.unit == "s" || metric.unit == "1/s";
 }
 
-AlertKind kind_of(const ScreenedSeries& screened, const spec::MetricSpec& metric, double shift_log) {
-  if (screened.is_control) return AlertKind::environment;
+FindingKind kind_of(const ScreenedSeries& screened, const spec::MetricSpec& metric, double shift_log) {
+  if (screened.is_control) return FindingKind::environment;
   const bool rose = shift_log > 0;
-  if (rose == (metric.direction == spec::Direction::higher_is_better)) return AlertKind::improvement;
+  if (rose == (metric.direction == spec::Direction::higher_is_better)) return FindingKind::improvement;
   return bad_kind_of(metric.tag);
 }
 
@@ -129,11 +128,11 @@ std::optional<Screened> less_control(const Screened& all, const ControlDrift& co
   return out;
 }
 
-AlertFinding finding_of(const ScreenedSeries& screened, const Screened& given, const spec::MetricSpec& metric) {
+Finding finding_of(const ScreenedSeries& screened, const Screened& given, const spec::MetricSpec& metric) {
   const auto& shift = *screened.shift;
   const auto& good = *given.nights[shift.first - 1];
   const auto& bad = *given.nights[shift.first];
-  AlertFinding out;
+  Finding out;
   out.series = screened.series;
   out.kind = kind_of(screened, metric, shift.shift_log);
   out.ratio = std::exp(shift.shift_log);
@@ -211,7 +210,7 @@ RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::
 }
 
 // On which tonight measured anything.
-std::set<std::string> machines_of(const std::vector<SeriesHistory>& series, const AlertNight& tonight) {
+std::set<std::string> machines_of(const std::vector<SeriesHistory>& series, const NightId& tonight) {
   std::set<std::string> out;
   for (const auto& s : series) {
     for (const auto& night : s.nights) {
@@ -291,14 +290,14 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
   const bool rate = metric_of(screened.series.metric).unit == "1/s";
   const double shift_log = rate ? -std::log(*finding.ratio) : std::log(*finding.ratio);
   if (probe_log * shift_log <= 0 || std::abs(probe_log) < kProbeShare * std::abs(shift_log)) return;
-  finding.kind = AlertKind::environment;
+  finding.kind = FindingKind::environment;
   finding.detail +=
       fmt::format("; the noise probe changed {} with it", reports::format_percent_change(std::exp(probe_log)));
 }
 
-std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
+std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                          std::size_t nights) {
-  std::map<std::pair<std::string, std::string>, AlertFinding> by_cell;  // whose run may have been another before
+  std::map<std::pair<std::string, std::string>, Finding> by_cell;  // whose run may have been another before
   std::map<std::string, RecentNights> recent;
   std::map<std::string, std::set<std::string>> machines;
   for (const auto& [matrix, night] : tonight.night) {
@@ -322,9 +321,9 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
     });
     if (measured == s.nights.rend()) continue;
     const auto& last = *measured;
-    AlertFinding finding;
+    Finding finding;
     finding.series = {s.matrix, s.cell, s.run_id, s.metric, last.machine};
-    finding.kind = AlertKind::vanished_cell;
+    finding.kind = FindingKind::vanished_cell;
     finding.last_good = last.night;
     finding.first_bad = night->second;
     finding.seen_utc = night->second.started_utc;
@@ -332,7 +331,7 @@ std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& serie
     auto& known = by_cell[{s.matrix, s.cell}];
     if (known.last_good.started_utc <= finding.last_good.started_utc) known = std::move(finding);
   }
-  std::vector<AlertFinding> out;
+  std::vector<Finding> out;
   for (auto& [cell, finding] : by_cell) out.push_back(std::move(finding));
   return out;
 }

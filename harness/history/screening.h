@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/alerts/alert.h"
-#include "harness/detect/screen.h"
+#include "harness/history/finding.h"
+#include "harness/stats/screen.h"
 #include "harness/history/series.h"
 
 namespace perfbench::harness {
@@ -20,7 +20,7 @@ enum class ChangeOf {
 
 // The machine's facts changed from one night of a series to the next.
 struct MachineChange {
-  AlertNight night;  // the first on other facts
+  NightId night;  // the first on other facts
   ChangeOf of = ChangeOf::machine_class;
   std::vector<spec::FieldDifference> facts;
 };
@@ -35,7 +35,7 @@ enum class ScreenState { steady, shifted, too_few_nights };
 // One series on one class of machine, up to the newest night. The segment is all nights on that class.
 struct ScreenedSeries {
   bool is_control = false;
-  AlertSeries series;
+  SeriesId series;
   std::vector<NightPoint> nights;      // the segment, oldest first
   std::vector<MachineChange> changes;  // of the whole series, oldest first
   double change_ratio = 1;             // last night over the median of up to 40 nights before it
@@ -43,7 +43,7 @@ struct ScreenedSeries {
   bool control = false;                // the control was subtracted from them
   ScreenState state = ScreenState::steady;
   std::optional<ScreenFinding> shift;
-  std::optional<AlertFinding> finding;  // of the shift, not confirmed: without an interval
+  std::optional<Finding> finding;  // of the shift, not confirmed: without an interval
 };
 
 // What is good for a metric decides whether a shift is an improvement; throws InputError for a metric without direction
@@ -63,7 +63,7 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
 // in tonight's sweep means something beside nights of the same --only; that it is infeasible, beside nights on
 // tonight's class of machine. The control is none: it is of whichever cell is the smallest that night, and a fixed
 // engine that fails is nobody's regression.
-std::vector<AlertFinding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
+std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
                                          std::size_t nights = 7);
 
 }  // namespace perfbench::harness

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "harness/detect/statistics.h"
-#include "harness/detect/steady.h"
-#include "harness/run/attempt.h"
+#include "harness/stats/statistics.h"
+#include "harness/stats/steady.h"
+#include "harness/evidence/attempt.h"
 #include "harness/store/environment_reader.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
@@ -93,7 +93,7 @@ struct Group {
 };
 
 struct SweepRow {
-  AlertNight night;
+  NightId night;
   std::int64_t started_s = 0;
   std::string selection;
 };
@@ -263,7 +263,7 @@ Tonight load_tonight(const Connection& db, const HistoryQuery& query) {
   return out;
 }
 
-std::vector<AlertNight> load_future_nights(const Connection& db, const HistoryQuery& query) {
+std::vector<NightId> load_future_nights(const Connection& db, const HistoryQuery& query) {
   Statement rows(db,
                  "SELECT sweep_id, started_utc FROM sweeps WHERE strftime('%s', started_utc) IS NOT NULL AND "
                  "started_utc > ?1 AND (" +
@@ -271,12 +271,12 @@ std::vector<AlertNight> load_future_nights(const Connection& db, const HistoryQu
                      " AND (?2 IS NULL OR matrix = ?2))) ORDER BY started_utc, sweep_key");
   rows.bind(1, query.now_utc);
   rows.bind(2, query.matrix);
-  std::vector<AlertNight> out;
+  std::vector<NightId> out;
   while (rows.step()) out.push_back({.sweep_id = rows.text(0), .started_utc = rows.text(1), .revision = {}});
   return out;
 }
 
-std::optional<AlertNight> first_night_of_control(const Connection& db, const std::string& until_utc) {
+std::optional<NightId> first_night_of_control(const Connection& db, const std::string& until_utc) {
   Statement row(db,
                 "WITH nights AS (SELECT sweep_id, started_utc, coalesce((SELECT value FROM attempts a "
                 "JOIN environment_facts USING (environment_key) JOIN names USING (name_key) "
@@ -288,10 +288,10 @@ std::optional<AlertNight> first_night_of_control(const Connection& db, const std
                     "WHERE revision = (SELECT revision FROM nights ORDER BY revision = '', started_utc DESC LIMIT 1) "
                     "ORDER BY started_utc LIMIT 1");
   if (!row.with(until_utc).step()) return std::nullopt;
-  return AlertNight{.sweep_id = row.text(0), .started_utc = row.text(1), .revision = row.text(2)};
+  return NightId{.sweep_id = row.text(0), .started_utc = row.text(1), .revision = row.text(2)};
 }
 
-std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series) {
+std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series) {
   Statement rows(db,
                  "SELECT s.sweep_id, m.value, environment_key FROM cells c JOIN runs r USING (run_key) "
                  "JOIN attempts a USING (cell_key) JOIN sweeps s USING (sweep_key) "

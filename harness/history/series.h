@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "harness/alerts/alert.h"
-#include "harness/run/utc.h"
-#include "harness/store/sqlite.h"
+#include "harness/history/finding.h"
+#include "harness/evidence/utc.h"
+#include "harness/sqlite/sqlite.h"
 #include "harness/store/sweep_kinds.h"
 
 namespace perfbench::harness {
 
 struct NightPoint {
-  AlertNight night;
+  NightId night;
   std::int64_t started_s = 0;  // of the night, since 1970
   std::int64_t sweep_key = 0;  // of the night in this store: orders those of one second
   std::string selection;       // AttemptRecord::selection
@@ -68,7 +68,7 @@ struct TonightCell {
   bool only_planned() const { return state == "infeasible" || state == "excluded"; }
 };
 struct Tonight {
-  std::map<std::string, AlertNight> night;       // by matrix
+  std::map<std::string, NightId> night;       // by matrix
   std::map<std::string, std::string> selection;  // by matrix: AttemptRecord::selection
   std::vector<TonightCell> cells;
 };
@@ -76,13 +76,13 @@ struct Tonight {
 Tonight load_tonight(const Connection& db, const HistoryQuery& query);
 
 // Nights and controls that the query passes over because they are dated in the future, oldest first.
-std::vector<AlertNight> load_future_nights(const Connection& db, const HistoryQuery& query);
+std::vector<NightId> load_future_nights(const Connection& db, const HistoryQuery& query);
 
 // The control's first night at the commit of its newest one that says what it was, of those up to `until_utc`; nothing
 // before its first night.
-std::optional<AlertNight> first_night_of_control(const Connection& db, const std::string& until_utc);
+std::optional<NightId> first_night_of_control(const Connection& db, const std::string& until_utc);
 
 // Median noise probe of each night's runs, by sweep id: how fast the machine itself was.
-std::map<std::string, double> load_probes(const Connection& db, const AlertSeries& series);
+std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series);
 
 }  // namespace perfbench::harness

@@ -1,10 +1,10 @@
-// What the nights of a store know of how far sessions of one cell differ (harness/compare/between_sessions.h).
+// What the nights of a store know of how far sessions of one cell differ (harness/stats/between_sessions.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "harness/compare/between_sessions.h"
+#include "harness/stats/between_sessions.h"
 #include "harness/compare/cell_runs.h"
 #include "harness/history/series.h"
 

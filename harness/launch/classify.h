@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/launch/process.h"
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/finiteness.h"
 #include "workloads/spec/record.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <system_error>
 
-#include "harness/launch/file_descriptor.h"
+#include "harness/file_descriptor.h"
 
 namespace perfbench::harness {
 

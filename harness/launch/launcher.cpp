@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/file_descriptor.h"
+#include "harness/file_descriptor.h"
 
 namespace perfbench::harness {
 

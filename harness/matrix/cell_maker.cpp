@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "harness/matrix/yaml_document.h"
 
 namespace perfbench::harness {

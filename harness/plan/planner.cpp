@@ -11,7 +11,7 @@
 #include "harness/input_error.h"
 #include "harness/launch/node_limits.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "harness/parallel_ranges.h"
 #include "harness/plan/dry_engine.h"
 #include "reports/format/quantity.h"

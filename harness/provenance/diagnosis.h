@@ -11,11 +11,11 @@
 namespace perfbench::harness {
 
 // warn: numbers will be noisier or not those of the best set-up. fail: runs of this kind will not work.
-enum class FindingState { ok, warn, fail };
+enum class ObservationState { ok, warn, fail };
 
-struct Finding {
+struct Observation {
   std::string subject;
-  FindingState state = FindingState::ok;
+  ObservationState state = ObservationState::ok;
   std::string found;
   std::string spoils;  // what it does to a measurement; empty when ok
   std::string fix;     // empty when ok, or when nothing can be done
@@ -31,13 +31,13 @@ struct Finding {
   }
 };
 
-std::vector<Finding> diagnose(const MachineFacts& facts);
+std::vector<Observation> diagnose(const MachineFacts& facts);
 
 }  // namespace perfbench::harness
 
 template <>
-struct perfbench::spec::EnumNames<perfbench::harness::FindingState> {
-  using State = perfbench::harness::FindingState;
+struct perfbench::spec::EnumNames<perfbench::harness::ObservationState> {
+  using State = perfbench::harness::ObservationState;
   static constexpr std::array kNames{std::pair{State::ok, "ok"}, std::pair{State::warn, "warn"},
                                      std::pair{State::fail, "fail"}};
 };

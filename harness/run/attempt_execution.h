@@ -9,7 +9,7 @@
 
 #include "harness/launch/launcher.h"
 #include "harness/matrix/cell.h"
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 
 namespace perfbench::harness {
 

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "harness/launch/file_descriptor.h"
+#include "harness/file_descriptor.h"
 
 namespace perfbench::harness {
 

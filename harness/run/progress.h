@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 #include "reports/format/escaped_text.h"
 
 namespace perfbench::harness {

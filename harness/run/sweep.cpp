@@ -9,7 +9,7 @@
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
 #include "harness/run/progress.h"
-#include "harness/run/run_directory.h"
+#include "harness/evidence/run_directory.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

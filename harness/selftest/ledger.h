@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/selftest/result.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "harness/compare/pair_order.h"
-#include "harness/detect/statistics.h"
+#include "harness/stats/pair_order.h"
+#include "harness/stats/statistics.h"
 #include "harness/selftest/replicate.h"
 #include "reports/format/number.h"
 

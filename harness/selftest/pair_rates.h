@@ -1,4 +1,4 @@
-// Error rates and power of the paired decision (harness/compare/paired_decision.h), simulated and on real pairs.
+// Error rates and power of the paired decision (harness/stats/paired_decision.h), simulated and on real pairs.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/compare/paired_decision.h"
-#include "harness/detect/proportion.h"
+#include "harness/stats/paired_decision.h"
+#include "harness/stats/proportion.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/result.h"
 
@@ -42,7 +42,7 @@ struct PairRates {
 };
 
 // The whole procedure, look by look, on runs in the order of the noise: two runs a pair, A first in two of every
-// four (pair_order.h); or, in turns, on the medians of the turns (harness/detect/turn_ratio.h).
+// four (pair_order.h); or, in turns, on the medians of the turns (harness/stats/turn_ratio.h).
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed);
 
 // What real comparisons of a side with itself came to, one verdict a trial, at least one; `pairing` says how the runs

@@ -8,7 +8,7 @@
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
-#include "harness/detect/statistics.h"
+#include "harness/stats/statistics.h"
 #include "harness/selftest/replicate.h"
 
 namespace perfbench::harness {

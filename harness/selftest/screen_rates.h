@@ -1,11 +1,11 @@
-// False alarms and delay of the nightly screen (harness/detect/screen.h) on simulated series.
+// False alarms and delay of the nightly screen (harness/stats/screen.h) on simulated series.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "harness/detect/screen.h"
+#include "harness/stats/screen.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/result.h"
 

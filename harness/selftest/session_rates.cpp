@@ -10,7 +10,8 @@
 #include <string>
 
 #include "harness/compare/compare.h"
-#include "harness/detect/statistics.h"
+#include "harness/stats/false_discovery.h"
+#include "harness/stats/statistics.h"
 #include "harness/history/session_levels.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/replicate.h"
@@ -134,7 +135,7 @@ Count compare_once(const SessionScenario& scenario, std::uint64_t seed, std::siz
   history.add(last);
   const RunBaseline baseline{.scope = "baseline", .cells = sessions.runs_of(first)};
   auto found = compare_with_runs(sessions.runs_of(last), baseline, kMetric, session_levels(history.series()));
-  control_false_discoveries(found);
+  control_false_discoveries(tested_decisions(found), DecisionRule{}.alpha);
   Count out;
   for (const auto& cell : found) {
     const auto verdict = cell.decision.verdict;
@@ -192,7 +193,7 @@ std::vector<SelftestResult> session_aa_rates(std::size_t trials, std::uint64_t s
                     scenario.cells == 1 ? "a cell" : fmt::format("any of {} cells", scenario.cells), scenario.nights);
     out.push_back(
         session_row(SelftestKind::aa, scenario, measure, simulate_sessions(scenario, trials, seed).false_in_any));
-    out.back().goal = SelftestGoal{.rule = GoalRule::high_at_most, .limit = 2 * rule_for(kMetric).alpha};
+    out.back().goal = SelftestGoal{.rule = GoalRule::high_at_most, .limit = 2 * DecisionRule{}.alpha};
   }
   return out;
 }

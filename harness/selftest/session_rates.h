@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/detect/proportion.h"
+#include "harness/stats/proportion.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/result.h"
 

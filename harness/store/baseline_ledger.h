@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::harness {

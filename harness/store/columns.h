@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::harness {

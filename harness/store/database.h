@@ -8,7 +8,7 @@
 
 #include "harness/store/journal.h"
 #include "harness/store/schema.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "harness/detect/run_metrics.h"
+#include "harness/metrics/run_metrics.h"
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
 #include "harness/store/environment_rows.h"
-#include "harness/store/evidence.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/store/keys.h"
 #include "harness/store/sweep_kinds.h"
 #include "harness/trace/trace_summary.h"

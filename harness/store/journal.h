@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

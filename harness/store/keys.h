@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "harness/matrix/sha256.h"
+#include "harness/identity/sha256.h"
 
 namespace perfbench::harness {
 namespace {

@@ -215,6 +215,16 @@ std::vector<MatrixSweep> newest_sweeps(const Connection& db) {
   return out;
 }
 
+bool has_any_sweep(const Connection& db) {
+  return Statement(db, "SELECT 1 FROM sweeps LIMIT 1").step();
+}
+
+bool has_sweep_of(const Connection& db, SweepKind kind) {
+  Statement sweep(db, "SELECT 1 FROM sweeps WHERE kind = ? LIMIT 1");
+  sweep.bind(1, spec::enum_name(kind));
+  return sweep.step();
+}
+
 bool is_of_a_part(const Connection& db, const std::string& sweep_id) {
   Statement selection(db, "SELECT 1 FROM sweep_selections JOIN sweeps USING (sweep_key) WHERE sweep_id = ?");
   return selection.with(sweep_id).step();

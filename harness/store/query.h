@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
+#include "harness/sqlite/sqlite.h"
 #include "harness/store/environment_reader.h"
-#include "harness/store/sqlite.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
 
@@ -59,6 +59,9 @@ struct MatrixSweep {
   std::string sweep_id;
 };
 std::vector<MatrixSweep> newest_sweeps(const Connection& db);
+
+bool has_any_sweep(const Connection& db);
+bool has_sweep_of(const Connection& db, SweepKind kind);
 
 // Whether --only chose the cells of that sweep.
 bool is_of_a_part(const Connection& db, const std::string& sweep_id);

@@ -11,7 +11,7 @@ CREATE TABLE sweeps (
   sweep_id    TEXT NOT NULL UNIQUE,  -- '' for attempts outside a sweep
   matrix      TEXT NOT NULL,
   started_utc TEXT NOT NULL,         -- of its first attempt
-  kind        TEXT NOT NULL          -- what it was made for: SweepKind (harness/run/attempt.h)
+  kind        TEXT NOT NULL          -- what it was made for: SweepKind (harness/evidence/attempt.h)
     CHECK (kind IN ('imported', 'night', 'hand', 'simulated', 'control', 'comparison', 'reproduction'))
 ) STRICT;
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);
@@ -94,7 +94,7 @@ CREATE TABLE environment_facts (
   PRIMARY KEY (environment_key, name_key)
 ) STRICT, WITHOUT ROWID;
 
--- One execution (harness/run/attempt.h).
+-- One execution (harness/evidence/attempt.h).
 CREATE TABLE attempts (
   attempt_key            INTEGER PRIMARY KEY,
   run_key                INTEGER NOT NULL REFERENCES runs,
@@ -256,7 +256,7 @@ CREATE TABLE attempt_attention (
   PRIMARY KEY (attempt_key, direction)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/detect/run_metrics.h).
+-- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/metrics/run_metrics.h).
 CREATE TABLE metrics (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   name_key    INTEGER NOT NULL REFERENCES names,

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "harness/input_error.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 #include "workloads/spec/fields.h"
 #include "workloads/spec/run_spec.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 
 namespace perfbench::harness {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/trace/trace_file.h"
+#include "harness/evidence/trace_file.h"
 
 namespace perfbench::harness {
 

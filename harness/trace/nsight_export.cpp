@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {

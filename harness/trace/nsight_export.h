@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/trace/trace_file.h"
+#include "harness/evidence/trace_file.h"
 
 namespace perfbench::harness {
 

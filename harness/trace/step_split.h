@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/trace/trace_file.h"
+#include "harness/evidence/trace_file.h"
 #include "harness/trace/trace_part.h"
 
 namespace perfbench::harness {

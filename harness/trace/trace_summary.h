@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/trace/trace_file.h"
+#include "harness/evidence/trace_file.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::harness {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "harness/input_error.h"
-#include "harness/matrix/sha256.h"
+#include "harness/identity/sha256.h"
 #include "harness/transfer/temporary_file.h"
 #include "harness/transfer/zstd_stream.h"
 #include "workloads/spec/fields_json.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

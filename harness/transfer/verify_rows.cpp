@@ -11,8 +11,8 @@
 
 #include "harness/alerts/alert_ledger.h"
 #include "harness/input_error.h"
-#include "harness/matrix/sha256.h"
-#include "harness/run/utc.h"
+#include "harness/identity/sha256.h"
+#include "harness/evidence/utc.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/columns.h"
 #include "harness/store/query.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/alerts/alert_ledger.h"
-#include "harness/detect/statistics.h"
+#include "harness/stats/statistics.h"
 #include "harness/history/history.h"
 #include "harness/history/session_levels.h"
 #include "harness/store/baseline_ledger.h"

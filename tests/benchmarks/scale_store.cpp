@@ -188,10 +188,10 @@ class Filler {
   }
 
   void add_alerts() {
-    std::vector<AlertFinding> findings;
+    std::vector<Finding> findings;
     for (std::int64_t night = 1; night < nights_; ++night) {
       for (std::int64_t i = 0; i < how_.alerts_a_night; ++i) {
-        AlertFinding finding;
+        Finding finding;
         finding.series = {"nightly", fmt::format("cell{}-{}", night, i), std::string(64, 'a'), "step_time_s", "m"};
         finding.ratio = 1.05;
         finding.last_good = {fmt::format("nightly-{:03}", night), utc(kFirstDay_s + (night - 1) * kSecondsADay), "r1"};

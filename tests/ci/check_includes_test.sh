@@ -17,7 +17,7 @@ engine/ops: engine/core
 engine/ops/cpu: engine/ops
 engine/ops/cuda: engine/ops
 harness/store: workloads/spec
-<sqlite3.h>: harness/store/sqlite.cpp
+<sqlite3.h>: harness/sqlite/sqlite.cpp
 generated: made.h
 RULES
   echo '#include "workloads/spec/run.h"' >"$work/tree/engine/core/tensor.h"
@@ -25,7 +25,7 @@ RULES
   printf '#include "engine/core/tensor.h"\n#include "workloads/spec/run.h"\n' >"$work/tree/engine/ops/ops.h"
   printf '#include "engine/ops/ops.h"\n#include "made.h"\n' >"$work/tree/engine/ops/cpu/matmul.cpp"
   echo '#pragma once' >"$work/tree/engine/ops/cuda/matmul.h"
-  echo '#include <sqlite3.h>' >"$work/tree/harness/store/sqlite.cpp"
+  echo '#include <sqlite3.h>' >"$work/tree/harness/sqlite/sqlite.cpp"
 }
 
 # expect NAME CODE TEXT: what the checker says about the tree as it stands.
@@ -67,7 +67,7 @@ expect 'nor may it write to a stream itself' 1 'harness/store/ingest.cpp:1: std:
 fresh_tree
 echo '#include <sqlite3.h>' >"$work/tree/harness/store/ingest.cpp"
 expect 'a vendor header stays in the files named for it' 1 \
-  'harness/store/ingest.cpp:1: <sqlite3.h> may be included only by harness/store/sqlite.cpp'
+  'harness/store/ingest.cpp:1: <sqlite3.h> may be included only by harness/sqlite/sqlite.cpp'
 
 fresh_tree
 echo '#include "workloads/spec/model.h"' >"$work/tree/workloads/spec/run.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "harness/input_error.h"
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "harness/transfer/import.h"
 
 namespace {

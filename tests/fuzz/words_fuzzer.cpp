@@ -5,7 +5,7 @@
 
 #include "engine/core/error.h"
 #include "engine/faults/fault_text.h"
-#include "harness/ab/metric_rule.h"
+#include "harness/verdict/metric_rule.h"
 #include "harness/ab/sides.h"
 #include "harness/input_error.h"
 

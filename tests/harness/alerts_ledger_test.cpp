@@ -16,13 +16,13 @@ using testing::SizeIs;
 struct Ledger {
   ScratchFolder scratch;
   Connection db = open_database(scratch / "a.db");
-  std::vector<RecordedFinding> record(const std::vector<AlertFinding>& findings,
+  std::vector<RecordedFinding> record(const std::vector<Finding>& findings,
                                       const std::string& now = "2026-01-10T05:00:00Z") {
     return record_findings(db, findings, "perfbench nightly", now);
   }
 };
 
-AlertFinding full_finding() {
+Finding full_finding() {
   auto out = example_finding();
   out.environment = {{"governor", "performance", "powersave"}, {"kernel", "6.1", "6.5"}};
   out.attribution = {{"gemm", 3.5e6, 0.7}, {"idle", 1.5e6, 0.3}};
@@ -66,7 +66,7 @@ TEST(AlertLedger, GivesBackWhatWasRecorded) {
 TEST(AlertLedger, AVanishedCellHasNoRatio) {
   Ledger ledger;
   auto finding = example_finding();
-  finding.kind = AlertKind::vanished_cell;
+  finding.kind = FindingKind::vanished_cell;
   finding.ratio = finding.ratio_low = finding.ratio_high = std::nullopt;
   ledger.record({finding});
   EXPECT_FALSE(load_alerts(ledger.db, AlertScope::live).at(0).finding.ratio.has_value());
@@ -74,7 +74,7 @@ TEST(AlertLedger, AVanishedCellHasNoRatio) {
 
 TEST(AlertLedger, TakesEveryKindAndState) {
   Ledger ledger;
-  for (const auto& [kind, name] : spec::EnumNames<AlertKind>::kNames) {
+  for (const auto& [kind, name] : spec::EnumNames<FindingKind>::kNames) {
     auto finding = example_finding();
     finding.kind = kind;
     EXPECT_EQ(ledger.record({finding}).at(0).place.meaning, FindingMeaning::opens) << name;
@@ -100,7 +100,7 @@ TEST(AlertLedger, OneAlertSpeaksForAMachineThatChangedSpeed) {
   Ledger ledger;
   const auto of = [](const std::string& cell, double ratio, const std::string& machine) {
     auto finding = example_finding(cell);
-    finding.kind = AlertKind::environment;
+    finding.kind = FindingKind::environment;
     finding.ratio = ratio;
     finding.ratio_low = finding.ratio_high = std::nullopt;
     finding.series.machine = machine;

@@ -63,7 +63,7 @@ TEST(PlaceFinding, OfAnUnknownSeriesOpens) {
   auto other_metric = example_finding();
   other_metric.series.metric = "startup_time_s";
   auto other_kind = example_finding();
-  other_kind.kind = AlertKind::improvement;
+  other_kind.kind = FindingKind::improvement;
   auto other_machine = example_finding();
   other_machine.series.machine = "m";
   for (const auto& finding : {example_finding("model=b"), other_metric, other_kind, other_machine}) {
@@ -158,10 +158,10 @@ TEST(GroupByRange, PutsEqualRangesTogetherAndTheEnvironmentApart) {
   auto large = example_finding("model=b");
   large.ratio = 1.5;
   auto better = example_finding("model=c");
-  better.kind = AlertKind::improvement;
+  better.kind = FindingKind::improvement;
   better.ratio = 0.2;
   auto machine = example_finding("model=d");
-  machine.kind = AlertKind::environment;
+  machine.kind = FindingKind::environment;
   const auto earlier = example_finding("model=e", 5);
   const auto groups = group_by_range({example_alert(small, "a"), example_alert(better, "c"), example_alert(large, "b"),
                                       example_alert(machine, "d"), example_alert(earlier, "e")});

@@ -54,7 +54,7 @@ TEST_F(AlertsCommand, GateEndsWithOneUntilSomebodyTookIt) {
 
 TEST_F(AlertsCommand, GateTakesAnImprovementForFine) {
   auto finding = example_finding();
-  finding.kind = AlertKind::improvement;
+  finding.kind = FindingKind::improvement;
   auto db = open_database(scratch_ / "q.db");
   record_findings(db, {finding}, "perfbench nightly", "2026-01-10T05:00:00Z");
   run({"close", id_, "--as", "invalid", "--reason", "r"});

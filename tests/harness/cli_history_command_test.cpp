@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/launch/process.h"
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -106,7 +106,7 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   const auto& finding = alerts.front().finding;
   EXPECT_EQ(finding.series.cell, "attention=flash");
   EXPECT_EQ(finding.series.metric, "step_time_s");
-  EXPECT_EQ(finding.kind, AlertKind::regression);
+  EXPECT_EQ(finding.kind, FindingKind::regression);
   ASSERT_TRUE(finding.ratio && finding.ratio_low && finding.ratio_high);
   // Every made-up time has at most 0.2 % of noise, so that no ratio of two is further from 1.4 than 0.4 %. The interval
   // need not hold 1.4: one of 95 % does not, once in twenty.

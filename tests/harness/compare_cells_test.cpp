@@ -8,6 +8,7 @@
 #include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
+#include "harness/verdict/metric_rule.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -117,7 +118,7 @@ TEST(Compare, OfFiveRunsASideFindsARegression) {
   EXPECT_EQ(found[0].decision.verdict, Verdict::regressed);
   EXPECT_NEAR(*found[0].decision.ratio, 1.2, 1e-9);
   EXPECT_NEAR(*found[0].current, 0.6 * 1.002, 1e-8);
-  EXPECT_EQ(overall(found), Verdict::regressed);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::regressed);
 }
 
 TEST(Compare, LeavesOutRunsWhoseProbeMoved) {
@@ -128,7 +129,7 @@ TEST(Compare, LeavesOutRunsWhoseProbeMoved) {
       compare_with_runs(history.cells("s2"), {.scope = "s1", .cells = history.cells("s1")}, "step_time_s");
   EXPECT_EQ(found[0].decision.reason, VerdictReason::all_noisy);
   EXPECT_NEAR(*found[0].decision.ratio, 1.2, 1e-9);
-  EXPECT_EQ(overall(found), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
 }
 
 TEST(Compare, WithABaselineOfSeveralRunsThatLacksTheCellSaysSo) {
@@ -142,7 +143,7 @@ TEST(Compare, WithABaselineOfSeveralRunsThatLacksTheCellSaysSo) {
   const auto found = compare_with_runs(cells, {.scope = "baseline 'v1'", .cells = others}, "step_time_s");
   EXPECT_EQ(found[0].decision.reason, VerdictReason::no_baseline);
   EXPECT_THAT(found[0].decision.detail, HasSubstr("baseline 'v1' has nothing for this cell"));
-  EXPECT_EQ(overall(found), Verdict::inconclusive) << "nothing was comparable";
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive) << "nothing was comparable";
 }
 
 TEST(Compare, WithNumbersFromElsewhereMatchesByLabelAndByRun) {
@@ -166,7 +167,7 @@ TEST(Compare, OfRunsWithThemselvesSaysSo) {
   const auto cells = history.cells("s1");
   const auto found = compare_with_runs(cells, {.scope = "s1", .cells = cells}, "step_time_s");
   EXPECT_EQ(found[0].decision.reason, VerdictReason::same_runs);
-  EXPECT_EQ(overall(found), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
 }
 
 // Five of these six are the baseline: they say nothing about themselves.
@@ -202,12 +203,12 @@ TEST(Compare, OneRunIsEveryCellsCounterpartOnlyWhenItWasNamed) {
 
 TEST(Compare, RefusesAMetricThatIsNotAQuantity) {
   try {
-    rule_for("step_time");
+    metric_rule("step_time");
     FAIL();
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("did you mean 'step_time_s'"));
   }
-  EXPECT_EQ(rule_for("tokens_per_s").direction, spec::Direction::higher_is_better);
+  EXPECT_EQ(metric_rule("tokens_per_s").direction, spec::Direction::higher_is_better);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include "harness/compare/baseline_findings.h"
 #include "harness/compare/compare.h"
 #include "harness/input_error.h"
+#include "harness/stats/false_discovery.h"
+#include "harness/verdict/metric_rule.h"
 
 namespace perfbench::harness {
 namespace {
@@ -92,7 +94,7 @@ TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
   EXPECT_EQ(found[1].decision.reason, VerdictReason::vanished);
   EXPECT_FALSE(found[1].current.has_value());
   EXPECT_NEAR(*found[1].baseline, 1.0, 1e-12);
-  EXPECT_EQ(overall(found), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
 }
 
 CellRuns diverged(CellRuns cell) {
@@ -175,7 +177,7 @@ CellComparison with_p(double p, Verdict verdict = Verdict::regressed) {
 TEST(ControlFalseDiscoveries, TakesBackWhatIsNotSignificantAmongAll) {
   std::vector<CellComparison> all{with_p(0.008), with_p(0.0001), with_p(0.5, Verdict::same), with_p(0.004)};
   all.push_back({});  // too few runs: has no p and counts for nothing
-  control_false_discoveries(all);
+  control_false_discoveries(tested_decisions(all), 0.01);
   EXPECT_EQ(all[0].decision.verdict, Verdict::inconclusive);
   EXPECT_EQ(all[0].decision.reason, VerdictReason::false_discovery);
   EXPECT_THAT(all[0].decision.detail, HasSubstr("0.008 alone, but 0.011 among the 4 compared"));
@@ -185,12 +187,12 @@ TEST(ControlFalseDiscoveries, TakesBackWhatIsNotSignificantAmongAll) {
 }
 
 TEST(RuleFor, HasTheMarginsOfAGate) {
-  EXPECT_DOUBLE_EQ(rule_for("step_time_s").margin_fraction, 0.02);
-  EXPECT_DOUBLE_EQ(rule_for("startup_time_s").margin_fraction, 0.10);
-  EXPECT_DOUBLE_EQ(rule_for("peak_memory_bytes").margin_fraction, 0.01);
-  EXPECT_DOUBLE_EQ(rule_for("final_loss").margin_fraction, 0.002);
-  for (const auto* metric : kGateMetrics) EXPECT_NO_THROW(rule_for(metric)) << metric;
-  EXPECT_THROW(rule_for("warmup_steps"), InputError);
+  EXPECT_DOUBLE_EQ(metric_rule("step_time_s").margin_fraction, 0.02);
+  EXPECT_DOUBLE_EQ(metric_rule("startup_time_s").margin_fraction, 0.10);
+  EXPECT_DOUBLE_EQ(metric_rule("peak_memory_bytes").margin_fraction, 0.01);
+  EXPECT_DOUBLE_EQ(metric_rule("final_loss").margin_fraction, 0.002);
+  for (const auto* metric : kGateMetrics) EXPECT_NO_THROW(metric_rule(metric)) << metric;
+  EXPECT_THROW(metric_rule("warmup_steps"), InputError);
 }
 
 // A moved probe spoils a time and not a loss.

@@ -7,6 +7,7 @@
 
 #include "harness/compare/compare.h"
 #include "harness/compare/pairs_command.h"
+#include "harness/stats/false_discovery.h"
 
 namespace perfbench::harness {
 namespace {
@@ -174,7 +175,7 @@ TEST(CompareWithSessions, WhereNothingIsKnownNamesTheCommandThatDecides) {
   EXPECT_EQ(found[0].decision.reason, VerdictReason::sessions_unknown);
   EXPECT_THAT(found[0].decision.detail,
               EndsWith("; pairs decide: perfbench compare --ab 0123456789ab fedcba987654 matrices/m.yaml --only a=1"));
-  EXPECT_EQ(overall(found), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
 }
 
 TEST(CompareWithSessions, OnlySessionsOfTheCellOnItsMachineCount) {
@@ -217,10 +218,10 @@ TEST(CompareWithSessions, AShiftThatAllCellsHaveInCommonRegressesNone) {
     baseline.cells.push_back(cell(labels.back(), session("then", 1.0)));
   }
   auto found = compare_with_runs(current, baseline, "step_time_s", known_of(labels, others(10, 0.02)));
-  control_false_discoveries(found);
+  control_false_discoveries(tested_decisions(found), 0.01);
   for (const auto& one : found) EXPECT_EQ(one.decision.verdict, Verdict::inconclusive) << one.decision.detail;
   found = compare_with_runs(current, baseline, "step_time_s", known_of(labels, others(10, 0.002)));
-  control_false_discoveries(found);
+  control_false_discoveries(tested_decisions(found), 0.01);
   for (const auto& one : found) EXPECT_EQ(one.decision.verdict, Verdict::regressed) << one.decision.detail;
 }
 

@@ -8,17 +8,17 @@
 namespace perfbench::harness {
 
 // Night `n` of January 2026, at two o'clock.
-inline AlertNight example_night(int n, const std::string& revision = "") {
+inline NightId example_night(int n, const std::string& revision = "") {
   const std::string day = (n < 10 ? "0" : "") + std::to_string(n);
   return {.sweep_id = "202601" + day + "T020000Z-nightly",
           .started_utc = "2026-01-" + day + "T02:00:00Z",
           .revision = revision.empty() ? "rev" + day : revision};
 }
 
-inline AlertFinding example_finding(const std::string& cell = "model=a", int first_bad = 10) {
-  AlertFinding out;
+inline Finding example_finding(const std::string& cell = "model=a", int first_bad = 10) {
+  Finding out;
   out.series = {"nightly", cell, std::string(64, 'a'), "step_time_s", std::string(64, 'f')};
-  out.kind = AlertKind::regression;
+  out.kind = FindingKind::regression;
   out.ratio = 1.05;
   out.ratio_low = 1.03;
   out.ratio_high = 1.07;
@@ -29,7 +29,7 @@ inline AlertFinding example_finding(const std::string& cell = "model=a", int fir
   return out;
 }
 
-inline Alert example_alert(const AlertFinding& finding, const std::string& id) {
+inline Alert example_alert(const Finding& finding, const std::string& id) {
   Alert out{.alert_id = id, .finding = finding};
   out.events.push_back({.from = {},
                         .to = AlertState::open,

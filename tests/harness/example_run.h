@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"

@@ -2,11 +2,11 @@
 perfbench_test(faults_test
   SOURCES faults/ab_command_test.cpp faults/cancelled_planning_test.cpp faults/fault_fixture.cpp faults/killed_harness_test.cpp faults/misbehaving_engine_test.cpp
           faults/reproduce_test.cpp faults/resume_test.cpp faults/store_faults_test.cpp faults/unwritable_output_test.cpp
-  DEPENDS perfbench_launch perfbench_run_directory perfbench_store example_run)
+  DEPENDS perfbench_launch perfbench_evidence perfbench_store example_run)
 target_compile_definitions(faults_test PRIVATE PERFBENCH_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")
 add_dependencies(faults_test perfbench fake_engine)
 if(TARGET perfbench-engine-inject AND NOT PERFBENCH_SANITIZE)  # too slow so
   perfbench_test(mutation_test SOURCES faults/diverging_run_test.cpp faults/failing_stage_test.cpp faults/mutation_test.cpp
-                         faults/profiled_run_test.cpp DEPENDS perfbench_launch perfbench_detect perfbench_matrix example_run)
+                         faults/profiled_run_test.cpp DEPENDS perfbench_launch perfbench_run_metrics perfbench_matrix example_run)
   add_dependencies(mutation_test perfbench perfbench-engine perfbench-engine-inject)
 endif()

@@ -30,7 +30,7 @@ TEST(ScreenSeries, FindsAShiftWithItsNightsAndRevisions) {
   EXPECT_EQ(screened[0].state, ScreenState::shifted);
   ASSERT_TRUE(screened[0].finding.has_value());
   const auto& finding = *screened[0].finding;
-  EXPECT_EQ(finding.kind, AlertKind::regression);
+  EXPECT_EQ(finding.kind, FindingKind::regression);
   EXPECT_EQ(finding.first_bad.revision, "rev1037");
   EXPECT_EQ(finding.last_good.revision, "rev1036");
   EXPECT_EQ(finding.seen_utc, "2026-1039");
@@ -51,13 +51,13 @@ TEST(ScreenSeries, KindFollowsMetricAndDirection) {
   struct Case {
     const char* metric;
     double factor;
-    AlertKind kind;
+    FindingKind kind;
   };
   for (const auto& [metric, factor, kind] :
-       {Case{"step_time_s", 0.8, AlertKind::improvement}, Case{"tokens_per_s", 0.8, AlertKind::regression},
-        Case{"tokens_per_s", 1.2, AlertKind::improvement}, Case{"peak_memory_bytes", 1.2, AlertKind::memory},
-        Case{"final_loss", 1.2, AlertKind::loss}, Case{"final_loss", 0.8, AlertKind::improvement},
-        Case{"startup_time_s", 1.2, AlertKind::startup}}) {
+       {Case{"step_time_s", 0.8, FindingKind::improvement}, Case{"tokens_per_s", 0.8, FindingKind::regression},
+        Case{"tokens_per_s", 1.2, FindingKind::improvement}, Case{"peak_memory_bytes", 1.2, FindingKind::memory},
+        Case{"final_loss", 1.2, FindingKind::loss}, Case{"final_loss", 0.8, FindingKind::improvement},
+        Case{"startup_time_s", 1.2, FindingKind::startup}}) {
     auto series = example_series("c", 40);
     series.metric = metric;
     multiply_from(series, 36, factor);
@@ -81,7 +81,7 @@ TEST(ScreenSeries, DriftThatTheControlSharesIsTheEnvironment) {
   EXPECT_TRUE(screened[0].control);
   EXPECT_EQ(screened[0].state, ScreenState::steady);
   ASSERT_TRUE(screened[1].finding.has_value());
-  EXPECT_EQ(screened[1].finding->kind, AlertKind::environment);
+  EXPECT_EQ(screened[1].finding->kind, FindingKind::environment);
   EXPECT_EQ(screened[1].finding->series.matrix, "control");
 }
 
@@ -90,7 +90,7 @@ TEST(ScreenSeries, TheControlHidesNoShiftOfTheCellAlone) {
   multiply_from(series, 37, 1.10);
   const auto screened = screen_series({series, control_like(series, 2)});
   EXPECT_TRUE(screened[0].control);
-  EXPECT_EQ(screened[0].finding->kind, AlertKind::regression);
+  EXPECT_EQ(screened[0].finding->kind, FindingKind::regression);
   EXPECT_THAT(screened[0].finding->detail, HasSubstr("control subtracted"));
   EXPECT_EQ(screened[1].state, ScreenState::steady);
 }
@@ -106,7 +106,7 @@ TEST(ScreenSeries, AMatrixMayBeCalledAsTheControlIs) {
     ASSERT_THAT(screened, SizeIs(2));
     const auto& of_matrix = screened[screened[0].is_control ? 1 : 0];
     ASSERT_TRUE(of_matrix.finding.has_value());
-    EXPECT_EQ(of_matrix.finding->kind, AlertKind::regression);
+    EXPECT_EQ(of_matrix.finding->kind, FindingKind::regression);
     EXPECT_TRUE(of_matrix.control);
   }
 }
@@ -304,11 +304,11 @@ TEST(ControlDrift, TakesTheSameSweepBeforeTheNearestNightWithinHalfADay) {
 TEST(WeighAgainstProbe, AShiftThatTheProbeMadeTooIsTheEnvironment) {
   struct Case {
     double probe_factor;
-    AlertKind kind;
+    FindingKind kind;
   };
   for (const auto& [probe_factor, kind] :
-       {Case{1.10, AlertKind::environment}, Case{1.06, AlertKind::environment}, Case{1.03, AlertKind::regression},
-        Case{1.0, AlertKind::regression}, Case{0.9, AlertKind::regression}}) {
+       {Case{1.10, FindingKind::environment}, Case{1.06, FindingKind::environment}, Case{1.03, FindingKind::regression},
+        Case{1.0, FindingKind::regression}, Case{0.9, FindingKind::regression}}) {
     auto series = example_series("c", 40);
     multiply_from(series, 37, 1.10);
     auto screened = screen_series({series})[0];
@@ -333,7 +333,7 @@ TEST(WeighAgainstProbe, KnowsThatARateFallsWhenTheProbeRises) {
     probes[night.night.sweep_id] = night.night.started_utc >= screened.finding->first_bad.started_utc ? 1.1 : 1.0;
   }
   weigh_against_probe(screened, probes);
-  EXPECT_EQ(screened.finding->kind, AlertKind::environment);
+  EXPECT_EQ(screened.finding->kind, FindingKind::environment);
 }
 
 Tonight tonight_with(const std::vector<TonightCell>& cells) {
@@ -351,7 +351,7 @@ TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
   EXPECT_EQ(found[0].detail, "not measured tonight: crashed, signal 11");
   EXPECT_EQ(found[1].series.cell, "gone");
   EXPECT_EQ(found[1].detail, "not measured tonight: not in the sweep");
-  EXPECT_EQ(found[1].kind, AlertKind::vanished_cell);
+  EXPECT_EQ(found[1].kind, FindingKind::vanished_cell);
   EXPECT_EQ(found[1].last_good.sweep_id, "night-1039");
   EXPECT_EQ(found[1].first_bad.sweep_id, "night-1040");
   EXPECT_FALSE(found[1].ratio.has_value());

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/launch/file_descriptor.h"
+#include "harness/file_descriptor.h"
 
 namespace perfbench::harness {
 

@@ -1,4 +1,3 @@
-perfbench_test(matrix_run_id_test SOURCES matrix_run_id_test.cpp DEPENDS perfbench_run_id)
 perfbench_test(matrix_yaml_document_test SOURCES matrix_yaml_document_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_model_catalog_test SOURCES matrix_model_catalog_test.cpp DEPENDS perfbench_matrix)
 perfbench_test(matrix_constraint_test SOURCES matrix_constraint_test.cpp DEPENDS perfbench_matrix)

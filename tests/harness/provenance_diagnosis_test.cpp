@@ -32,7 +32,7 @@ MachineFacts calm_machine() {
   return facts;
 }
 
-Finding about(const MachineFacts& facts, const std::string& subject) {
+Observation about(const MachineFacts& facts, const std::string& subject) {
   for (const auto& finding : diagnose(facts)) {
     if (finding.subject == subject) return finding;
   }
@@ -42,47 +42,47 @@ Finding about(const MachineFacts& facts, const std::string& subject) {
 
 TEST(Diagnosis, ACalmMachineHasNothingToComplainAbout) {
   for (const auto& finding : diagnose(calm_machine())) {
-    EXPECT_EQ(finding.state, FindingState::ok) << finding.subject << ": " << finding.found;
+    EXPECT_EQ(finding.state, ObservationState::ok) << finding.subject << ": " << finding.found;
   }
 }
 
 struct Trouble {
   const char* subject;
-  FindingState state;
+  ObservationState state;
   const char* found;
   std::function<void(MachineFacts&)> make;
 };
 
 TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
   const std::vector<Trouble> troubles{
-      {"engine", FindingState::fail, "no such file",
+      {"engine", ObservationState::fail, "no such file",
        [](MachineFacts& f) { f.engine.reset(), f.engine_error = "no such file"; }},
-      {"engine", FindingState::warn, "Debug build", [](MachineFacts& f) { f.engine->build_type = "Debug"; }},
-      {"engine", FindingState::warn, "changed tree", [](MachineFacts& f) { f.engine->git_dirty = true; }},
-      {"noise probe", FindingState::warn, "50.0 %",  // nine tenths of the way from 100 to 150, of a median of 100
+      {"engine", ObservationState::warn, "Debug build", [](MachineFacts& f) { f.engine->build_type = "Debug"; }},
+      {"engine", ObservationState::warn, "changed tree", [](MachineFacts& f) { f.engine->git_dirty = true; }},
+      {"noise probe", ObservationState::warn, "50.0 %",  // nine tenths of the way from 100 to 150, of a median of 100
        [](MachineFacts& f) {
          f.probe_ns = {100, 100, 100, 150, 150};
        }},
-      {"other work", FindingState::warn, "3.00 on 8", [](MachineFacts& f) { f.load_1m = 3; }},
-      {"other work", FindingState::warn, "; ninja (pid 7) on 1.50 cores, cc1plus (pid 9) on 0.25 cores",
+      {"other work", ObservationState::warn, "3.00 on 8", [](MachineFacts& f) { f.load_1m = 3; }},
+      {"other work", ObservationState::warn, "; ninja (pid 7) on 1.50 cores, cc1plus (pid 9) on 0.25 cores",
        [](MachineFacts& f) {
          f.activity.busy = {{7, "ninja", 1.5}, {9, "cc1plus", 0.25}};
        }},
-      {"steal time", FindingState::warn, "3.0 %", [](MachineFacts& f) { f.activity.steal_fraction = 0.03; }},
-      {"cores", FindingState::warn, "two to a physical core", [](MachineFacts& f) { f.shared_cores = true; }},
-      {"cores", FindingState::warn, "4 of 8", [](MachineFacts& f) { f.engine->cores_allowed = 4; }},
-      {"cores", FindingState::warn, "1.50 cores", [](MachineFacts& f) { f.cpu_quota = 1.5; }},
-      {"memory", FindingState::warn, "1.0 GiB swapped", [](MachineFacts& f) { f.swap_used_bytes = 1 << 30; }},
-      {"memory", FindingState::warn, "1.0 of 64.0",
+      {"steal time", ObservationState::warn, "3.0 %", [](MachineFacts& f) { f.activity.steal_fraction = 0.03; }},
+      {"cores", ObservationState::warn, "two to a physical core", [](MachineFacts& f) { f.shared_cores = true; }},
+      {"cores", ObservationState::warn, "4 of 8", [](MachineFacts& f) { f.engine->cores_allowed = 4; }},
+      {"cores", ObservationState::warn, "1.50 cores", [](MachineFacts& f) { f.cpu_quota = 1.5; }},
+      {"memory", ObservationState::warn, "1.0 GiB swapped", [](MachineFacts& f) { f.swap_used_bytes = 1 << 30; }},
+      {"memory", ObservationState::warn, "1.0 of 64.0",
        [](MachineFacts& f) { f.engine->memory_available_bytes = 1 << 30; }},
-      {"disk", FindingState::warn, "1.0 GiB", [](MachineFacts& f) { f.disk_free_bytes = 1 << 30; }},
-      {"frequency", FindingState::warn, "powersave", [](MachineFacts& f) { f.engine->governor = "powersave"; }},
-      {"frequency", FindingState::warn, "turbo on", [](MachineFacts& f) { f.turbo = "on"; }},
-      {"huge pages", FindingState::warn, "never", [](MachineFacts& f) { f.engine->transparent_huge_pages = "never"; }},
-      {"clock", FindingState::warn, "hpet", [](MachineFacts& f) { f.clock_source = "hpet"; }},
-      {"machine", FindingState::warn, "virtual", [](MachineFacts& f) { f.virtual_machine = true; }},
-      {"MPI", FindingState::warn, "not found", [](MachineFacts& f) { f.mpirun = false; }},
-      {"CUDA", FindingState::warn, "without CUDA",
+      {"disk", ObservationState::warn, "1.0 GiB", [](MachineFacts& f) { f.disk_free_bytes = 1 << 30; }},
+      {"frequency", ObservationState::warn, "powersave", [](MachineFacts& f) { f.engine->governor = "powersave"; }},
+      {"frequency", ObservationState::warn, "turbo on", [](MachineFacts& f) { f.turbo = "on"; }},
+      {"huge pages", ObservationState::warn, "never", [](MachineFacts& f) { f.engine->transparent_huge_pages = "never"; }},
+      {"clock", ObservationState::warn, "hpet", [](MachineFacts& f) { f.clock_source = "hpet"; }},
+      {"machine", ObservationState::warn, "virtual", [](MachineFacts& f) { f.virtual_machine = true; }},
+      {"MPI", ObservationState::warn, "not found", [](MachineFacts& f) { f.mpirun = false; }},
+      {"CUDA", ObservationState::warn, "without CUDA",
        [](MachineFacts& f) { f.cuda_device = true, f.engine->cuda = "absent"; }},
   };
   for (const auto& trouble : troubles) {
@@ -103,16 +103,16 @@ TEST(Diagnosis, AMachineWithoutAGpuSaysSo) {
 TEST(Diagnosis, AGpuIsNamedOrItIsSaidWhyItCannotBeUsed) {
   auto facts = calm_machine();
   facts.cuda_device = true;
-  EXPECT_EQ(about(facts, "CUDA").state, FindingState::warn);  // an engine without CUDA
+  EXPECT_EQ(about(facts, "CUDA").state, ObservationState::warn);  // an engine without CUDA
   facts.engine->cuda = "13.0";
   facts.engine->gpu_problem = "no NVIDIA driver is loaded";
   EXPECT_EQ(about(facts, "CUDA").found, "a device that cannot be used: no NVIDIA driver is loaded");
-  EXPECT_EQ(about(facts, "CUDA").state, FindingState::warn);
+  EXPECT_EQ(about(facts, "CUDA").state, ObservationState::warn);
   facts.engine->gpus = 8;
   facts.engine->gpu_model = "NVIDIA H100 80GB HBM3";
   facts.engine->gpu_driver = "580.65.06";
   EXPECT_EQ(about(facts, "CUDA").found, "8 x NVIDIA H100 80GB HBM3, driver 580.65.06, toolkit 13.0");
-  EXPECT_EQ(about(facts, "CUDA").state, FindingState::ok);
+  EXPECT_EQ(about(facts, "CUDA").state, ObservationState::ok);
 }
 
 class CpuActivityOfFiles : public testing::Test {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/detect/statistics.h"
+#include "harness/stats/statistics.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/pair_rates.h"

@@ -3,9 +3,9 @@
 // directories that people keep have become unreadable, or their runs got other ids.
 #include <gtest/gtest.h>
 
-#include "harness/run/attempt_json.h"
+#include "harness/evidence/attempt_json.h"
 #include "harness/store/database.h"
-#include "harness/store/evidence.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/record_json.h"

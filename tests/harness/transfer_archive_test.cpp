@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "harness/input_error.h"
-#include "harness/matrix/sha256.h"
+#include "harness/identity/sha256.h"
 #include "harness/transfer/archive.h"
 #include "tests/harness/example_run.h"
 

@@ -5,7 +5,7 @@
 
 #include "harness/alerts/alert_ledger.h"
 #include "harness/input_error.h"
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"

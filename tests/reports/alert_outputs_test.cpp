@@ -17,7 +17,7 @@ namespace perfbench::reports {
 namespace {
 
 using harness::Alert;
-using harness::AlertKind;
+using harness::FindingKind;
 using harness::AlertState;
 using testing::HasSubstr;
 using testing::Not;
@@ -37,11 +37,11 @@ std::vector<Alert> examples() {
                           .reason = "bisecting",
                           .at_utc = "2026-01-10T09:00:00Z"});
   auto gone = harness::example_finding("model=c");
-  gone.kind = AlertKind::vanished_cell;
+  gone.kind = FindingKind::vanished_cell;
   gone.ratio = gone.ratio_low = gone.ratio_high = std::nullopt;
   gone.detail = "not in tonight's sweep; crashed: signal 11";
   auto machine = harness::example_finding("model=d", 12);
-  machine.kind = AlertKind::environment;
+  machine.kind = FindingKind::environment;
   return {first, harness::example_alert(gone, "bbbbbbbbbbbb"), harness::example_alert(machine, "cccccccccccc")};
 }
 
@@ -65,7 +65,7 @@ TEST(CheckOfAlert, FailsWhileABadOneIsLive) {
   alert.events.back().to = AlertState::wont_fix;
   EXPECT_EQ(check_of(alert).outcome, CheckOutcome::passed);
   alert.events.back().to = AlertState::open;
-  alert.finding.kind = AlertKind::improvement;
+  alert.finding.kind = FindingKind::improvement;
   EXPECT_EQ(check_of(alert).outcome, CheckOutcome::passed);
 }
 

@@ -5,7 +5,7 @@
 
 #include "harness/compare/compare.h"
 #include "harness/compare/compare_published.h"
-#include "harness/detect/mfu.h"
+#include "harness/metrics/mfu.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "reports/build_report.h"
@@ -74,14 +74,14 @@ class Report : public testing::Test {
     return harness::group_by_run(load_attempts(db_, harness::parse_selection("latest")));
   }
 
-  ReportRequest request() const {
+  harness::StoredTable table() {
     spec::HardwareSpec h100;
     h100.title = "NVIDIA H100";
     h100.peak_flops_per_s.bf16 = 1e15;
-    return {.title = "example", .baseline = {}, .comparisons = {}, .hardware = {{"h100", h100}}};
+    return {.title = "example", .cells = cells(), .hardware = {{"h100", h100}}};
   }
 
-  perfbench::reports::Report build() { return build_report(cells(), request()); }
+  perfbench::reports::Report build() { return build_report(table()); }
 
   // Without the run ids, which change with every field that RunSpec gains.
   perfbench::reports::Report build_for_golden() {
@@ -360,11 +360,11 @@ TEST_F(Report, SaysWhatAPublishedRowDoesOtherwise) {
   harness::PublishedEntry entry;
   entry.row.remat = "full";
   const harness::HardwareByName hardware;
-  auto with = request();
+  auto with = table();
   with.baseline = "published:x/y";
   with.comparisons =
       harness::compare_with_published(cells(), {.entry = entry, .hardware = hardware, .metric = "step_time_s"});
-  const auto rows = build_report(cells(), with).rows;
+  const auto rows = build_report(with).rows;
   EXPECT_THAT(rows[0].notes, Contains("remat none vs full"));
   EXPECT_THAT(rows[0].notes, Contains("the row does not say its attention, scan, mesh; they may differ"));
 }
@@ -375,10 +375,10 @@ TEST_F(Report, ShowsTheDifferenceFromABaseline) {
   // The same runs as if from another store.
   auto baseline = std::vector{all[0], all[1]};
   for (auto& cell : baseline) cell.attempts[0].key += 1000;
-  auto with = request();
+  auto with = table();
   with.baseline = "v1";
   with.comparisons = harness::compare_with_runs(all, {.scope = "baseline 'v1'", .cells = baseline}, "step_time_s");
-  const auto report = build_report(all, with);
+  const auto report = build_report(with);
   ASSERT_TRUE(report.rows[0].difference);
   EXPECT_EQ(report.rows[0].difference->verdict, "INCONCLUSIVE");
   EXPECT_EQ(report.rows[0].difference->reason, "too_few_runs");

@@ -18,15 +18,21 @@ struct EnumNames<Direction> {
                                      std::pair{Direction::neutral, "neutral"}};
 };
 
+// measured: every process run gives another value. exact: the same work gives the same value, whatever the machine's
+// speed, so that a run that repeats differs by nothing (memory is a sum over the blocks that the run asks for, a loss
+// has the same bits from the same seed).
+enum class MetricNoise { measured, exact };
+
 struct MetricSpec {
   std::string_view tag;   // ends in its unit where it has one
   std::string_view unit;  // s, bytes, 1/s, fraction (0..1), nats, count, 1 (no unit)
   Direction direction = Direction::neutral;
   std::string_view description;
   int step_time_exponent = 0;  // of what is a constant times step_time_s to this power, in every run of a cell
+  MetricNoise noise = MetricNoise::measured;
 };
 
-// Medians are over the steady steps (harness/detect/steady.h); a step takes as long as its slowest rank.
+// Medians are over the steady steps (harness/stats/steady.h); a step takes as long as its slowest rank.
 inline constexpr std::array kMetricCatalog{
     MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step", 1},
     MetricSpec{"step_time_p10_s", "s", Direction::lower_is_better, "10th percentile of the step time"},
@@ -56,24 +62,24 @@ inline constexpr std::array kMetricCatalog{
                "part of a step: gradient norm, clipping and update"},
     MetricSpec{"other_time_s", "s", Direction::lower_is_better, "part of a step: the rest"},
     MetricSpec{"peak_memory_bytes", "bytes", Direction::lower_is_better,
-               "most memory that the tensors of one device took at once"},
+               "most memory that the tensors of one device took at once", 0, MetricNoise::exact},
     MetricSpec{"resident_bytes", "bytes", Direction::lower_is_better, "peak resident set of the engine's process"},
     MetricSpec{"startup_time_s", "s", Direction::lower_is_better, "process start to the first step"},
-    MetricSpec{"final_loss", "nats", Direction::lower_is_better, "mean cross-entropy of the last step"},
-    MetricSpec{"loss", "nats", Direction::lower_is_better, "mean cross-entropy of one step"},
-    MetricSpec{"grad_norm", "1", Direction::neutral, "global gradient norm of one step, before clipping"},
+    MetricSpec{"final_loss", "nats", Direction::lower_is_better, "mean cross-entropy of the last step", 0, MetricNoise::exact},
+    MetricSpec{"loss", "nats", Direction::lower_is_better, "mean cross-entropy of one step", 0, MetricNoise::exact},
+    MetricSpec{"grad_norm", "1", Direction::neutral, "global gradient norm of one step, before clipping", 0, MetricNoise::exact},
     MetricSpec{"balance_loss", "1", Direction::neutral,
-               "auxiliary loss of experts in the last step, of all layers, before its weight"},
+               "auxiliary loss of experts in the last step, of all layers, before its weight", 0, MetricNoise::exact},
     MetricSpec{
         "expert_load", "1", Direction::lower_is_better,
-        "choices of a sequence's busiest expert over an equal share, mean of sequences, layers and steps: 1 is even"},
+        "choices of a sequence's busiest expert over an equal share, mean of sequences, layers and steps: 1 is even", 0, MetricNoise::exact},
     MetricSpec{"dropped_fraction", "fraction", Direction::lower_is_better,
-               "choices of experts that found no slot, over all choices of the run's steps"},
+               "choices of experts that found no slot, over all choices of the run's steps", 0, MetricNoise::exact},
     MetricSpec{
         "eval_accuracy", "1", Direction::higher_is_better,
-        "share of rows whose completion is the greedy choice, or of questions whose right answer is the likeliest"},
+        "share of rows whose completion is the greedy choice, or of questions whose right answer is the likeliest", 0, MetricNoise::exact},
     MetricSpec{"eval_perplexity", "1", Direction::lower_is_better,
-               "exp of the mean negative log-likelihood of the completions that are evaluated"},
+               "exp of the mean negative log-likelihood of the completions that are evaluated", 0, MetricNoise::exact},
     MetricSpec{"probe_time_s", "s", Direction::neutral, "median of the noise probe on the slowest rank"},
     MetricSpec{"probe_spread_fraction", "fraction", Direction::lower_is_better,
                "how far the noise probe moved during the run"},

@@ -14,7 +14,7 @@ CREATE TABLE sweeps (
   sweep_id    TEXT NOT NULL UNIQUE,  -- '' for attempts outside a sweep
   matrix      TEXT NOT NULL,
   started_utc TEXT NOT NULL,         -- of its first attempt
-  kind        TEXT NOT NULL          -- what it was made for: SweepKind (harness/run/attempt.h)
+  kind        TEXT NOT NULL          -- what it was made for: SweepKind (harness/evidence/attempt.h)
     CHECK (kind IN ('imported', 'night', 'hand', 'simulated', 'control', 'comparison', 'reproduction'))
 ) STRICT;
 CREATE INDEX sweeps_by_time ON sweeps (started_utc);

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "harness/ab/ab_progress.h"
-#include "harness/compare/pair_order.h"
+#include "harness/stats/pair_order.h"
 #include "tests/harness/ab/made_up_runs.h"
 
 namespace perfbench::harness {
@@ -108,7 +108,7 @@ TEST_F(AbRun, ThatIsSpoiledAgainAndAgainEndsUndecided) {
   const auto result = run(with, 4);
   EXPECT_EQ(calls_.size(), 2U * 5) << "four replacements for four pairs, then it is given up";
   EXPECT_EQ(speed(result), Verdict::inconclusive);
-  EXPECT_EQ(overall(result.cells), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(result.cells)), Verdict::inconclusive);
 }
 
 TEST_F(AbRun, ACellWhoseSideBAlwaysCrashesIsGivenUpAfterSixAndIsRed) {
@@ -119,7 +119,7 @@ TEST_F(AbRun, ACellWhoseSideBAlwaysCrashesIsGivenUpAfterSixAndIsRed) {
   };
   const auto result = run(with, 16);
   EXPECT_EQ(calls_.size(), 12U);
-  EXPECT_EQ(overall(result.cells), Verdict::regressed);
+  EXPECT_EQ(overall(verdicts_of(result.cells)), Verdict::regressed);
   EXPECT_EQ(result.cells.front().whole->detail,
             "B failed 6 of 6 times (crashed: signal 11), A failed 0 of 6 times: p = 0.0022");
 }
@@ -189,7 +189,7 @@ TEST_F(AbRun, OfCellsThatCannotBeComparedRunsNothing) {
   cells_.front().not_comparable = "A does not run it: infeasible";
   const auto result = run(hooks(1), 4);
   EXPECT_TRUE(calls_.empty());
-  EXPECT_EQ(overall(result.cells), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(result.cells)), Verdict::inconclusive);
   EXPECT_EQ(result.cells.front().whole->verdict, Verdict::not_comparable);
 }
 

@@ -7,8 +7,9 @@
 #include <map>
 #include <string>
 
-#include "harness/compare/pair_order.h"
 #include "harness/input_error.h"
+#include "harness/stats/decision.h"
+#include "harness/stats/pair_order.h"
 #include "tests/harness/ab/made_up_runs.h"
 
 namespace perfbench::harness {
@@ -204,7 +205,9 @@ MetricRule exact_loss() {
 }
 
 TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
-  const auto decide = [](double a, double b, const MetricRule& rule) { return decide_exact({{a, b}, {a, b}}, rule); };
+  const auto decide = [](double a, double b, const MetricRule& rule) {
+    return decide_exact({b, b}, {a, a}, decision_rule(rule));
+  };
   EXPECT_EQ(decide(4.5, 4.5, exact_loss())->verdict, Verdict::same);
   EXPECT_EQ(decide(4.5, 4.5 * 1.001, exact_loss())->verdict, Verdict::same) << "within 0.2 %";
   EXPECT_EQ(decide(4.5, 4.5 * 1.003, exact_loss())->verdict, Verdict::regressed);
@@ -221,10 +224,10 @@ TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
 // No ratio says so.
 TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
   auto rule = metric_rules({"eval_accuracy"}, {}).front();
-  const auto lost = decide_exact({{0.5, 0.0}, {0.5, 0.0}}, rule);
+  const auto lost = decide_exact({0.0, 0.0}, {0.5, 0.5}, decision_rule(rule));
   EXPECT_EQ(lost->verdict, Verdict::regressed);
   EXPECT_FALSE(lost->ratio);
-  EXPECT_EQ(decide_exact({{0.0, 0.5}}, rule)->verdict, Verdict::improved);
+  EXPECT_EQ(decide_exact({0.5}, {0.0}, decision_rule(rule))->verdict, Verdict::improved);
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 4; ++i) {
     auto a = made_up_run(1);
@@ -254,7 +257,7 @@ TEST(ExactMetric, OfAnEvaluationIsJudgedWhereThereWasOne) {
 }
 
 TEST(ExactMetric, ThatDoesNotRepeatIsMeasured) {
-  EXPECT_FALSE(decide_exact({{4.5, 4.5}, {4.5, 4.6}}, exact_loss()).has_value());
+  EXPECT_FALSE(decide_exact({4.5, 4.6}, {4.5, 4.5}, decision_rule(exact_loss())).has_value());
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 8; ++i) {
     auto b = made_up_run(1);
@@ -272,7 +275,7 @@ TEST(ExactMetric, NeedsNoCalmMachine) {
   const auto cell = judge_cell("c", pointers_to(pairs), made_up_rule(8));
   EXPECT_EQ(decision_about(cell, "peak_memory_bytes").verdict, Verdict::same);
   EXPECT_EQ(decision_about(cell, "step_time_s").verdict, Verdict::inconclusive);
-  EXPECT_EQ(overall({cell}), Verdict::inconclusive) << "memory alone is no verdict on speed";
+  EXPECT_EQ(overall(verdicts_of({cell})), Verdict::inconclusive) << "memory alone is no verdict on speed";
 }
 
 std::vector<ExecutedPair> failing_pairs(const SideRun& a, const SideRun& b, std::size_t count = 3) {
@@ -382,12 +385,13 @@ TEST(Overall, IsTheWorst) {
     out.metrics.back().decided.decision.verdict = verdict;
     return out;
   };
-  EXPECT_EQ(overall({cell(Verdict::same), cell(Verdict::regressed), cell(Verdict::inconclusive)}), Verdict::regressed);
-  EXPECT_EQ(overall({cell(Verdict::same), cell(Verdict::inconclusive)}), Verdict::inconclusive);
-  EXPECT_EQ(overall({cell(Verdict::same), cell(Verdict::improved)}), Verdict::improved);
-  EXPECT_EQ(overall({cell(Verdict::same)}), Verdict::same);
-  EXPECT_EQ(overall({}), Verdict::not_comparable);
-  EXPECT_EQ(overall({cell(Verdict::same), {.label = "without a pair"}}), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::regressed), cell(Verdict::inconclusive)})),
+            Verdict::regressed);
+  EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::inconclusive)})), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::improved)})), Verdict::improved);
+  EXPECT_EQ(overall(verdicts_of({cell(Verdict::same)})), Verdict::same);
+  EXPECT_EQ(overall(verdicts_of({})), Verdict::not_comparable);
+  EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), {.label = "without a pair"}})), Verdict::inconclusive);
 }
 
 TEST(Gate, IsRefusedWhereADifferenceOfTheMarginCouldHaveBeenMissed) {

@@ -5,7 +5,7 @@
 
 #include "harness/history/series.h"
 #include "harness/input_error.h"
-#include "harness/matrix/run_id.h"
+#include "harness/identity/run_id.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
 #include "tests/harness/example_run.h"

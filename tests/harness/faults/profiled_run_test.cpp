@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/detect/run_metrics.h"
+#include "harness/metrics/run_metrics.h"
 #include "harness/launch/process.h"
 #include "harness/matrix/model_catalog.h"
 #include "tests/harness/example_run.h"

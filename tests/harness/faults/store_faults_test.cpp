@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "harness/run/run_directory.h"
+#include "harness/evidence/run_directory.h"
 #include "tests/harness/faults/fault_fixture.h"
 
 namespace perfbench::harness {

@@ -10,10 +10,10 @@
 #include <stdexcept>
 
 #include "harness/input_error.h"
-#include "harness/matrix/run_id.h"
-#include "harness/run/attempt_json.h"
+#include "harness/identity/run_id.h"
+#include "harness/evidence/attempt_json.h"
 #include "harness/run/interruption.h"
-#include "harness/run/run_directory.h"
+#include "harness/evidence/run_directory.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 

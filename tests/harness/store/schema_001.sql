@@ -86,7 +86,7 @@ CREATE TABLE environment_facts (
   PRIMARY KEY (environment_key, name_key)
 ) STRICT, WITHOUT ROWID;
 
--- One execution (harness/run/attempt.h).
+-- One execution (harness/evidence/attempt.h).
 CREATE TABLE attempts (
   attempt_key            INTEGER PRIMARY KEY,
   run_key                INTEGER NOT NULL REFERENCES runs,
@@ -188,7 +188,7 @@ CREATE TABLE attempt_traffic (
   PRIMARY KEY (attempt_key, axis, collective)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/detect/run_metrics.h).
+-- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/metrics/run_metrics.h).
 CREATE TABLE metrics (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   name_key    INTEGER NOT NULL REFERENCES names,

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/store/sqlite.h"
+#include "harness/sqlite/sqlite.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
 #include "harness/trace/summary_text.h"

@@ -1,6 +1,6 @@
 #include "tests/harness/trace/made_up_trace.h"
 
-#include "harness/run/attempt.h"
+#include "harness/evidence/attempt.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/record_json.h"
 

@@ -1,0 +1,48 @@
+// Two sides compared over a matrix, from the words of a person to the report: what compare --ab, bisect and nightly
+// share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/ab/cell_verdict.h"
+#include "harness/ab/comparison_ledger.h"
+#include "harness/ab/git_history.h"
+#include "harness/app/ab_options.h"
+#include "harness/app/installation.h"
+
+namespace perfbench::harness {
+
+class Interruption;
+
+// The repository of --repo, or the one this perfbench was built from. Throws InputError.
+GitHistory history_of(const AbOptions& options, const Installation& installation);
+
+// What the text names (sides.h), built where it is a revision. Throws InputError, BuildError, Cancelled.
+AbSide ready_side(const std::string& text, const AbOptions& options, const Installation& installation,
+                  const Interruption& interruption);
+// A revision of `history` alone.
+AbSide ready_revision(const std::string& commit, const GitHistory& history, const AbOptions& options,
+                      const Interruption& interruption);
+
+// What a comparison came to, for whoever shows it.
+struct AbReport {
+  ComparisonRecord comparison;
+  std::vector<CellVerdict> cells;
+  std::string instructions_unavailable;  // why there are none; empty where they were counted
+  std::optional<std::vector<std::string>>
+      gate_refusals;  // of a gate: why it cannot pass; absent: no gate was asked for
+};
+
+struct AbOutcome {
+  AbReport report;
+  bool cancelled = false;  // the comparison is unfinished; --resume goes on with it
+};
+
+// Executes, judges and records; progress goes to standard error. Throws InputError when no cell can run, or an engine
+// does not understand today's runs.
+AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& options, AbPurpose purpose,
+                        const Installation& installation, Interruption& interruption);
+
+}  // namespace perfbench::harness

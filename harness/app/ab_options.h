@@ -1,0 +1,54 @@
+// Two sides in pairs as a person asks for them: what the use cases that compare them share.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/ab/cell_verdict.h"
+#include "harness/app/execution.h"
+#include "harness/app/matrix_options.h"
+
+namespace perfbench::harness {
+
+// How the two runs of a pair share the machine.
+enum class Pairing {
+  automatic,  // in turns where both sides can
+  turns,      // in turns, or not at all
+  apart,      // one after the other
+};
+
+struct AbOptions {
+  MatrixOptions matrix;
+  std::set<std::string> cells = {};  // labels, empty: all of the matrix
+  std::filesystem::path db = "perf.db";
+  std::filesystem::path runs = {};  // empty: beside the database
+  ExecutionOptions execution = {};
+  std::size_t pairs = 16;
+  Pairing pairing = Pairing::automatic;
+  std::vector<std::string> metrics = {};  // empty: the default ones
+  std::vector<std::string> margins = {};
+  std::optional<std::uint64_t> seed = {};
+  std::optional<std::size_t> most_discarded = {};  // unless given, discards_per_pair for each of `pairs`
+  std::size_t discards_per_pair = 1;
+  SpoilRule spoil = {};
+  bool resume = false;
+  std::filesystem::path repository = {};   // empty: the one this perfbench was built from
+  std::filesystem::path build_cache = {};  // empty: default_build_cache()
+  std::vector<std::string> build_options = {};
+
+  // Throws InputError.
+  AbRule rule() const;
+};
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::Pairing> {
+  using P = perfbench::harness::Pairing;
+  static constexpr std::array kNames{std::pair{P::automatic, "auto"}, std::pair{P::turns, "turns"},
+                                     std::pair{P::apart, "apart"}};
+};

@@ -1,0 +1,30 @@
+#include "harness/app/author.h"
+
+#include <cstdlib>
+
+#include "harness/input_error.h"
+#include "harness/launch/process.h"
+
+namespace perfbench::harness {
+namespace {
+
+std::string git_user() {
+  try {
+    auto end = run_process({.command = {"git", "config", "user.name"}});
+    if (!end.succeeded()) return {};
+    while (!end.output.empty() && end.output.back() == '\n') end.output.pop_back();
+    return end.output;
+  } catch (const LaunchError&) {
+    return {};  // no git here
+  }
+}
+
+}  // namespace
+
+std::string current_author() {
+  if (auto name = git_user(); !name.empty()) return name;
+  if (const char* user = std::getenv("USER"); user != nullptr && *user != '\0') return user;
+  throw InputError("[baseline] who is the author? give --author, or set git's user.name");
+}
+
+}  // namespace perfbench::harness

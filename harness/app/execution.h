@@ -1,0 +1,23 @@
+// How the use cases that start the engine start it.
+#pragma once
+
+#include <filesystem>
+
+#include "harness/app/installation.h"
+#include "harness/run/attempt_execution.h"
+
+namespace perfbench::harness {
+
+struct ExecutionOptions {
+  double timeout_s = 3600;      // of an attempt
+  double memory_limit_gib = 0;  // of all its ranks; 0: none
+};
+
+// A new sweep of that kind, with the installation's engine and the cores this process may use.
+ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,
+                                     const Installation& installation);
+
+// Where a database's run directories are unless another folder is named: beside it.
+std::filesystem::path runs_folder(const std::filesystem::path& named, const std::filesystem::path& db);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,30 @@
+// What a night came to, for whoever shows it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "harness/alerts/alert_rules.h"
+#include "harness/app/night_verdict.h"
+
+namespace perfbench::harness {
+
+struct NightReport {
+  std::string matrix;
+  std::string started_utc;
+  std::string sweep_id;
+  std::size_t cells_ok = 0;
+  std::size_t cells_failed = 0;
+  std::size_t cells_not_run = 0;  // infeasible or excluded
+  std::size_t series = 0;         // screened
+  std::size_t too_few_nights = 0;
+  std::vector<std::string>
+      not_run;  // sentences: engines that the night needed and could not run, so that it is undecided
+  std::vector<UnseenCell> unseen;
+  std::vector<std::string> notes;  // what a reader should know: no control, a simulated history
+  std::vector<NightFinding> findings;
+  std::vector<AlertGroup> live_alerts;
+};
+
+}  // namespace perfbench::harness

@@ -1,0 +1,57 @@
+#include "harness/app/planned_sweep.h"
+
+#include <utility>
+
+#include "harness/app/runnable_check.h"
+#include "harness/plan/planner.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "harness/store/query.h"
+#include "reports/format/print.h"
+
+namespace perfbench::harness {
+
+std::string SweepStore::ingest(const std::filesystem::path& attempt_dir) {
+  const auto outcome = ingest_run_directory(db(), attempt_dir);
+  if (!outcome.trace_problem.empty()) reports::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
+  return outcome.spoiled ? outcome.damage : std::string();
+}
+
+Connection& SweepStore::db() {
+  if (!db_) db_.emplace(open_database(path_));
+  return *db_;
+}
+
+PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation, const ModelCatalog& catalog,
+                      int cancel_fd) {
+  PlannedWork work;
+  RunnableCheck here({installation.engine}, cancel_fd);
+  for (auto& planned :
+       plan_cells(std::move(cells), {.engine = {installation.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
+    CellPlan plan;
+    if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
+    if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
+    if (planned.counts) {
+      const auto& flops = planned.counts->flops;
+      const auto& run = planned.cell.run;
+      plan.work = static_cast<double>(flops.executed_flops()) *
+                  static_cast<double>((run.steps + run.trace_steps) * run.mesh.devices());
+    }
+    work.plans[planned.cell.run_id] = plan;
+    work.cells.push_back(std::move(planned.cell));
+  }
+  return work;
+}
+
+SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
+                         Interruption& interruption, std::function<ResumedSweep()> resumed) {
+  const SweepHooks hooks{
+      .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
+      .store = [&store](const std::filesystem::path& dir) { return store.ingest(dir); },
+      .stored = [&store](const std::string& sweep, const std::string& run,
+                         AttemptState state) { return count_attempts(store.db(), sweep, run, state); },
+      .resumed = std::move(resumed)};
+  return run_sweep(work.cells, options, hooks, interruption);
+}
+
+}  // namespace perfbench::harness

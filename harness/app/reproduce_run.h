@@ -1,0 +1,33 @@
+// A recorded run executed once more, and held against what it recorded.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/app/execution.h"
+#include "harness/app/reproduction.h"
+
+namespace perfbench::harness {
+
+class Interruption;
+
+struct ReproduceRequest {
+  std::filesystem::path recorded;   // folder of an attempt, or of a run: its newest attempt
+  std::filesystem::path runs = {};  // of the new attempt; empty: where the recorded run is
+  std::filesystem::path db = {};    // empty: the new attempt is in no database
+  ExecutionOptions execution = {};
+};
+
+struct ReproduceOutcome {
+  std::filesystem::path recorded;  // the attempt's folder
+  std::filesystem::path repeated;
+  Reproduction found;
+  std::string store_error;  // why the new attempt is not in the database; empty: it is, or was not to be
+  bool cancelled = false;   // nothing else is filled then
+};
+
+// With the threads that the run had. Throws InputError for a run that was cut off, or was never executed.
+ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installation& installation,
+                               Interruption& interruption);
+
+}  // namespace perfbench::harness

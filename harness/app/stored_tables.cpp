@@ -1,0 +1,104 @@
+#include "harness/app/stored_tables.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "harness/compare/against.h"
+#include "harness/history/session_levels.h"
+#include "harness/input_error.h"
+#include "harness/matrix/match.h"
+#include "harness/evidence/utc.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::harness {
+
+namespace {
+
+[[noreturn]] void no_cells(const Connection& db, const std::string& selection) {
+  if (!db.left_out().empty()) {
+    throw InputError(*db.left_out().begin() + "; nothing else is in '" + selection + "'");
+  }
+  throw InputError("[store] " + db.path().string() + " holds no run; fill it with `perfbench sweep` or " +
+                   "`perfbench ingest`");
+}
+
+}  // namespace
+
+std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection) {
+  auto cells = group_by_run(load_attempts(db, parse_selection(selection)));
+  if (cells.empty()) no_cells(db, selection);
+  return cells;
+}
+
+HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation) {
+  HardwareByName out;
+  for (const auto& cell : cells) {
+    const auto name = hardware_name(cell.run(), cell.environment());
+    if (name == "host" || out.contains(name)) continue;
+    try {
+      out[name] = ModelCatalog(installation.data_dir()).hardware(name);
+    } catch (const spec::SpecError&) {
+      // An old database may name hardware whose file is gone: its rows are shown without MFU.
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Newest first, each once.
+std::vector<Selection> selections_of(const Connection& db, const TableQuery& query) {
+  if (query.matrices.empty()) return {parse_selection(query.selection)};
+  const auto newest = newest_sweeps(db);
+  if (newest.empty()) no_cells(db, query.matrices.front());
+  std::vector<std::string> names;
+  std::vector<Selection> out;
+  std::set<std::string> unknown(query.matrices.begin(), query.matrices.end());
+  for (const auto& [matrix, sweep_id] : newest) {
+    names.push_back(matrix);
+    bool wanted = false;
+    for (const auto& pattern : query.matrices) {
+      if (!glob_matches(pattern, matrix)) continue;
+      unknown.erase(pattern);
+      wanted = true;
+    }
+    if (wanted) out.push_back({.kind = SelectionKind::sweep, .id = sweep_id});
+  }
+  if (unknown.empty()) return out;
+  throw InputError(fmt::format("[report] --matrix '{}': {} has no sweep of it{}; it has sweeps of: {}",
+                               *unknown.begin(), db.path().string(), spec::suggestion(*unknown.begin(), names),
+                               fmt::join(names, ", ")));
+}
+
+StoredTable table_of(const Connection& db, std::vector<CellRuns> cells, const TableQuery& query,
+                     const Installation& installation) {
+  if (!query.baseline.empty()) cells = split_by_machine(cells);
+  StoredTable out{.title = cells.front().matrix.empty() ? "runs" : cells.front().matrix,
+                  .definition = query.definition,
+                  .baseline = query.baseline,
+                  .hardware = hardware_of(cells, installation)};
+  out.cells = std::move(cells);
+  if (query.baseline.empty()) return out;
+  AgainstRequest against{.baseline = query.baseline, .definition = query.definition, .now_utc = utc_now()};
+  against.sessions = load_known_sessions(db, out.cells, against.metrics);
+  out.comparisons =
+      compare_against(db, PublishedCatalog(installation.data_dir()), out.cells, out.hardware, against);
+  return out;
+}
+
+}  // namespace
+
+std::vector<StoredTable> stored_tables(const Connection& db, const TableQuery& query,
+                                       const Installation& installation) {
+  std::vector<StoredTable> out;
+  for (const auto& selection : selections_of(db, query)) {
+    auto cells = group_by_run(load_attempts(db, selection));
+    if (!cells.empty()) out.push_back(table_of(db, std::move(cells), query, installation));
+  }
+  if (out.empty()) no_cells(db, query.matrices.empty() ? query.selection : query.matrices.front());
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,42 @@
+// Runs of a database with the data files that explain them: what report, compare and sweep share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/app/installation.h"
+#include "harness/compare/cell_runs.h"
+#include "harness/compare/compare.h"
+#include "harness/compare/device_peak.h"
+#include "workloads/spec/flops.h"
+
+namespace perfbench::harness {
+
+// The cells of a selection; throws InputError when there is none.
+std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection);
+
+// The data files of the hardware that the cells name. Hardware that perfbench no longer knows is left out.
+HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation);
+
+// Which runs a report is of.
+struct TableQuery {
+  std::string selection = "latest";        // parse_selection of store/query.h
+  std::vector<std::string> matrices = {};  // in place of that the newest sweep of each of these, * globs
+  spec::FlopDefinition definition = spec::FlopDefinition::causal;
+  std::string baseline = {};  // empty: no comparison
+};
+
+// The runs of one sweep, or of one selection, with what they are held against.
+struct StoredTable {
+  std::string title;
+  spec::FlopDefinition definition = spec::FlopDefinition::causal;
+  std::string baseline;                     // its name; empty: not compared
+  std::vector<CellRuns> cells;              // never empty
+  std::vector<CellComparison> comparisons;  // at most one a cell, in any order
+  HardwareByName hardware;                  // of the names that the runs use, without "host"
+};
+
+// Newest first. Throws InputError when the selection holds no attempt, or the database no sweep of a matrix.
+std::vector<StoredTable> stored_tables(const Connection& db, const TableQuery& query, const Installation& installation);
+
+}  // namespace perfbench::harness

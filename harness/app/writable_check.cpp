@@ -1,0 +1,55 @@
+#include "harness/app/writable_check.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "harness/input_error.h"
+#include "harness/file_descriptor.h"
+#include "workloads/spec/process_token.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const fs::path& named, const std::string& why) {
+  throw InputError(
+      fmt::format("{} {}: {}; nothing was run: make it writable, or name another", what, named.string(), why));
+}
+
+// Rights alone do not say it: of a full disk, of a file system that is mounted read-only, of root.
+void require_file_in(const fs::path& folder, const std::string& what, const fs::path& named) {
+  const auto probe = folder / (".perfbench-writes." + spec::process_token());
+  const FileDescriptor fd(open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const bool written = fd.is_open() && write(fd.get(), "x", 1) == 1;
+  const std::string why = written ? "" : std::strerror(errno);
+  if (fd.is_open()) unlink(probe.c_str());
+  if (!written) refuse(what, named, fmt::format("no file can be made in {}: {}", folder.string(), why));
+}
+
+}  // namespace
+
+void require_writable_file(const std::string& what, const fs::path& file) {
+  const auto folder = fs::absolute(file).parent_path();
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) refuse(what, file, fmt::format("there is no folder {}", folder.string()));
+  // Replaced by a rename, which would put a file in the place of a device or a pipe.
+  const auto found = fs::status(file, error).type();
+  if (found != fs::file_type::not_found && found != fs::file_type::regular) refuse(what, file, "it is no regular file");
+  require_file_in(folder, what, file);
+}
+
+void require_writable_folder(const std::string& what, const fs::path& folder) {
+  auto there = fs::absolute(folder).lexically_normal();
+  std::error_code error;
+  while (fs::symlink_status(there, error).type() == fs::file_type::not_found && there.has_relative_path()) {
+    there = there.parent_path();
+  }
+  if (!fs::is_directory(there, error)) refuse(what, folder, fmt::format("{} is no folder", there.string()));
+  require_file_in(there, what, folder);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,111 @@
+#include "harness/cli/shared_options.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/cli/checked_option.h"
+#include "harness/cli/enum_option.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kFewestPairs = 2;
+constexpr std::size_t kMostPairs = 64;
+constexpr std::size_t kMostReplacements = 10'000;
+constexpr double kMostFraction = 1e6;  // as good as no limit
+
+constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit
+constexpr double kMostGib = 1e6;
+
+void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& group) {
+  const auto fraction = [&](const char* name, double& value, const char* help) {
+    add_number(command, name, value, Bounds<double>{0, kMostFraction}, help)->capture_default_str()->group(group);
+  };
+  fraction("--most-probe-spread", spoil.most_probe_spread, "discard a pair whose noise probe moved by more in a run");
+  fraction("--most-probe-shift", spoil.most_probe_shift, "... whose two runs' probes differ by more");
+  fraction("--most-steal", spoil.most_steal, "... that lost more of the cores' time to the hypervisor");
+  fraction("--most-foreign", spoil.most_foreign, "... that lost more of the cores' time to other processes");
+}
+
+void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
+  add_path(command, "--repo", options.repository, PathIs::folder,
+           "git repository that revisions are of; the one this perfbench was built from unless given")
+      ->group(group);
+  add_path(command, "--build-cache", options.build_cache, PathIs::folder,
+           "where engines of revisions are built and kept; ~/.cache/perfbench/builds unless given")
+      ->group(group);
+  command.add_option("--build-option", options.build_options, "for cmake, for both sides: -DPERFBENCH_CUDA=ON")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+}
+
+}  // namespace
+
+void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
+  add_path(command, "file", options.file, PathIs::file, "matrix file (matrices/README.md)")
+      ->required(file == MatrixFile::required);
+  // One value an option: what follows it may be the file.
+  command
+      .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--set", options.overrides.set, "set a field of every cell, key=value; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_execution_options(CLI::App& command, ExecutionOptions& options) {
+  add_number(command, "--timeout", options.timeout_s, Bounds<double>{1e-3, kLongestSeconds},
+             "seconds an attempt may take")
+      ->capture_default_str();
+  add_number(command, "--memory-limit", options.memory_limit_gib, Bounds<double>{0, kMostGib},
+             "GiB that all ranks of an attempt may hold, 0: no limit");
+}
+
+CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {
+  return add_enum_option(
+      command, "--pairing", options.pairing,
+      "turns: both runs of a pair are alive together and step in turns; apart: one follows the other; auto: "
+      "in turns where both engines can and both fit into memory");
+}
+
+void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {
+  add_path(command, "--runs", options.runs, PathIs::folder,
+           "folder of the run directories; beside the database unless given")
+      ->group(group);
+  add_number(command, "--pairs", options.pairs, Bounds<std::size_t>{kFewestPairs, kMostPairs},
+             "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
+      ->capture_default_str()
+      ->group(group);
+  add_pairing_option(command, options)->group(group);
+  command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group)
+      ->default_str(
+          "step_time_s,tokens_per_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
+          "evaluate eval_accuracy,eval_perplexity");
+  command
+      .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  add_number(command, "--seed", options.seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 53U},
+             "of the order within pairs; a new one unless given")
+      ->group(group);
+  add_number(command, "--most-discarded", options.most_discarded, Bounds<std::size_t>{0, kMostReplacements},
+             options.discards_per_pair == 1
+                 ? "spoiled pairs of a cell that are replaced; as many as --pairs unless given"
+                 : fmt::format("spoiled pairs of a cell that are replaced; {} times --pairs unless given",
+                               options.discards_per_pair))
+      ->group(group);
+  add_spoil_options(command, options.spoil, group);
+  add_build_options(command, options, group);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,52 @@
+// The files of an attempt (attempt.h shows the layout). Everything that has to survive a power cut is written to a
+// temporary name, flushed, and renamed; attempt.json comes last, so a folder that has it is complete.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/evidence/attempt.h"
+
+namespace perfbench::harness {
+
+// A folder or file of a run could not be written or read; the message names the path and the reason.
+class RunDirectoryError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct AttemptDirectory {
+  std::filesystem::path path;
+  std::int64_t attempt = 1;
+};
+
+// RUNS/<first 16 digits of the run id>
+std::filesystem::path run_folder(const std::filesystem::path& runs, const std::string& run_id);
+
+// Makes the folder of the next attempt; two sweeps at once get different ones. Throws RunDirectoryError.
+AttemptDirectory create_attempt(const std::filesystem::path& runs, const std::string& run_id);
+
+// All attempts of a run, complete or not, by number.
+std::vector<AttemptDirectory> list_attempts(const std::filesystem::path& runs, const std::string& run_id);
+
+// The complete attempts of all runs below `runs`, by path.
+std::vector<std::filesystem::path> list_complete(const std::filesystem::path& runs);
+
+// attempt.json; nothing when the attempt was cut off. Throws RunDirectoryError when it cannot be understood.
+std::optional<AttemptRecord> read_attempt(const std::filesystem::path& attempt_dir);
+
+// The whole of a regular file; nothing when there is none. Throws RunDirectoryError, also for anything else in its
+// place.
+std::optional<std::string> read_file(const std::filesystem::path& file);
+
+enum class FileMode { data, executable };
+
+// Temporary file, flush, rename, flush of the folder. Throws RunDirectoryError, for example on a full disk.
+void write_atomically(const std::filesystem::path& file, std::string_view text, FileMode mode = FileMode::data);
+
+}  // namespace perfbench::harness

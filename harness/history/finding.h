@@ -1,0 +1,75 @@
+// A finding: one series that changed, with everything its reader needs to act on it. What becomes of one that is kept
+// is an alert (harness/alerts/alert.h).
+#pragma once
+
+#include <array>
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+#include "workloads/spec/run_spec_json.h"
+
+namespace perfbench::harness {
+
+// What changed. Everything but an improvement is bad; `environment` is a change of the machine and not of the code.
+enum class FindingKind { regression, improvement, vanished_cell, loss, memory, startup, environment };
+
+struct SeriesId {
+  std::string matrix;
+  std::string cell;  // label
+  std::string run_id;
+  std::string metric;
+  std::string machine;  // its class (store/machine_class.h)
+
+  friend bool operator==(const SeriesId&, const SeriesId&) = default;
+  friend auto operator<=>(const SeriesId&, const SeriesId&) = default;
+};
+
+struct NightId {
+  std::string sweep_id;
+  std::string started_utc;
+  std::string revision;  // git commit of the engine; empty: unknown
+};
+
+// Part of the difference of a step's time.
+struct AttributionLine {
+  std::string name;  // "gemm", "all_reduce dp"
+  double ns = 0;     // more (or less) of it in a step
+  double share = 0;  // of the whole difference, a fraction
+};
+
+// What was found. Ratios are tonight / before.
+struct Finding {
+  SeriesId series;
+  FindingKind kind = FindingKind::regression;
+  std::optional<double> ratio;                          // nothing for a vanished cell
+  std::optional<double> ratio_low;                      // 95 % interval
+  std::optional<double> ratio_high;                     //
+  NightId last_good;                                 // the two ends of the commit range
+  NightId first_bad;                                 // of a vanished cell: the first night without it
+  std::string seen_utc;                                 // start of the newest night that shows it
+  std::string detail;                                   // a sentence for a person
+  std::vector<spec::FieldDifference> environment = {};  // facts that changed from last_good to first_bad
+  std::vector<AttributionLine> attribution = {};        // largest first
+  std::vector<std::string> confirmation = {};           // ids of the A/B comparisons that confirmed it
+};
+
+double size_of(const Finding& finding);  // |ln ratio|; 0 without a ratio
+bool is_bad(FindingKind kind);          // anything but an improvement
+// What it is when this metric of the catalog gets worse: memory, loss, start-up, else a regression.
+FindingKind bad_kind_of(std::string_view metric);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::FindingKind> {
+  using K = perfbench::harness::FindingKind;
+  static constexpr std::array kNames{std::pair{K::regression, "regression"},  std::pair{K::improvement, "improvement"},
+                                     std::pair{K::vanished_cell, "vanished"}, std::pair{K::loss, "loss"},
+                                     std::pair{K::memory, "memory"},          std::pair{K::startup, "startup"},
+                                     std::pair{K::environment, "environment"}};
+};

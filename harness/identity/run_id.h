@@ -1,0 +1,14 @@
+// The identity of a run: what it computes, not when or where.
+#pragma once
+
+#include <string>
+
+#include "harness/identity/sha256.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+// sha256_hex of the canonical JSON of `run`.
+std::string run_id(const spec::RunSpec& run);
+
+}  // namespace perfbench::harness

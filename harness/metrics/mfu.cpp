@@ -1,0 +1,20 @@
+#include "harness/metrics/mfu.h"
+
+namespace perfbench::harness {
+namespace {
+
+// The definitions count 2 of 6 parts to the forward pass.
+double flops_per_token(const spec::RunSpec& run, spec::FlopDefinition definition) {
+  return spec::flops_per_token(definition, run.model, run.seq_len, run.lora) * (run.trains() ? 1.0 : 1.0 / 3.0);
+}
+
+}  // namespace
+
+double mfu_fraction(const spec::RunSpec& run, double step_time_s, double peak_flops_per_s,
+                    spec::FlopDefinition definition) {
+  const auto tokens = static_cast<double>(run.global_batch * run.seq_len);
+  const auto devices = static_cast<double>(run.mesh.devices());
+  return spec::utilisation(tokens / step_time_s / devices, flops_per_token(run, definition), peak_flops_per_s);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,93 @@
+// What a command has to say, as blocks. A command fills a document once; each format has one function that renders any
+// (render_text.h, render_markdown.h, render_csv.h, render_json.h).
+//
+// Every text in a document is data, as it is: names, reasons and log lines of others too. A renderer escapes what its
+// format needs, once, and nobody else does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace perfbench::reports {
+
+// What a reader's eye should find first; colour on a terminal, nothing elsewhere.
+enum class Tone { plain, good, bad, doubtful };
+
+enum class Align { left, right };
+
+// Who reads a column: people find identity and raw spread beside the table in the way, programs want them.
+enum class Audience { everyone, programs };
+
+struct Column {
+  std::string title;  // for people
+  std::string key;    // for programs: with its unit, unique in its table
+  Align align = Align::left;
+  Audience audience = Audience::everyone;
+};
+
+// Nothing for what is not known.
+using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+struct Cell {
+  std::string text;  // for people: with digits and units (reports/format)
+  Value value;       // for programs: raw, in the unit of the column's key
+  Tone tone = Tone::plain;
+
+  Cell() = default;
+  Cell(std::string both) : text(both), value(std::move(both)) {}
+  Cell(const char* both) : Cell(std::string(both)) {}
+  Cell(std::string for_people, Value for_programs, Tone how = Tone::plain)
+      : text(std::move(for_people)), value(std::move(for_programs)), tone(how) {}
+};
+
+struct Row {
+  std::vector<Cell> cells;              // one for each column
+  std::vector<std::string> notes = {};  // footnotes; those of several rows that say the same are one
+};
+
+struct Table {
+  std::string key;  // what programs call its rows, unique in a document: "rows", "findings"
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+};
+
+struct Heading {
+  int level = 1;  // from 1
+  std::string text;
+};
+struct Paragraph {
+  std::string text;
+  Tone tone = Tone::plain;
+};
+struct List {
+  std::vector<std::string> items;
+};
+// A remark about what was shown, less than a paragraph: what was left out, how to see it.
+struct Note {
+  std::string text;
+};
+// A series of numbers in order, for a line of heights or a chart.
+struct Series {
+  std::string title;
+  std::string unit;  // of the metric catalog
+  std::vector<double> values;
+};
+
+using Block = std::variant<Heading, Paragraph, List, Note, Series, Table>;
+
+struct Document {
+  std::vector<Block> blocks;
+  // JSON of the same for programs, where that is more than the rows of the tables: made by json_text(). Empty: the
+  // tables are all there is to say.
+  std::string json = {};
+
+  template <class T>
+  T& add(T block) {
+    return std::get<T>(blocks.emplace_back(std::move(block)));
+  }
+};
+
+}  // namespace perfbench::reports

@@ -1,0 +1,6 @@
+// A shared library of which there are two versions.
+#include "tests/harness/app/example_library/library.h"
+
+int example_library_version() {
+  return PERFBENCH_EXAMPLE_VERSION;
+}

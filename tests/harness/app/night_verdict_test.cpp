@@ -1,0 +1,247 @@
+// What becomes of each kind of finding when the pairs of the night are in.
+#include "harness/app/night_verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace perfbench::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Finding finding(FindingKind kind, const std::string& metric = "step_time_s", const std::string& cell = "c") {
+  Finding out;
+  out.series = {.matrix = "m", .cell = cell, .run_id = "r", .metric = metric, .machine = "x"};
+  out.kind = kind;
+  out.ratio = 1.5;
+  out.last_good.sweep_id = "good";
+  out.first_bad.sweep_id = "bad";
+  return out;
+}
+
+MetricVerdict judged(const std::string& metric, Verdict verdict) {
+  MetricVerdict out{.rule = {.metric = metric}};
+  out.decided.decision.verdict = verdict;
+  out.decided.decision.ratio = 1.2;
+  out.decided.decision.ratio_95 = Interval{.low = 1.1, .high = 1.3};
+  out.decided.decision.detail = "as the pairs say";
+  return out;
+}
+
+NightComparison pairs_of(std::vector<MetricVerdict> metrics) {
+  CellVerdict cell;
+  cell.label = "c";
+  cell.metrics = std::move(metrics);
+  cell.attribution = Attribution{.a_s = 1,
+                                 .b_s = 3,
+                                 .shares = {{.name = "w", .a_s = 0, .b_s = 1},
+                                            {.name = "x", .a_s = 0, .b_s = 0.5},
+                                            {.name = "y", .a_s = 0, .b_s = 0.4},
+                                            {.name = "z", .a_s = 0, .b_s = 0.1}}};
+  return {.comparison_id = "ab1", .cells = {cell}, .answers = {{"c", "good"}}};
+}
+
+NightFinding weighed(FindingKind kind, Verdict verdict) {
+  const auto all = weigh_findings({finding(kind)}, {pairs_of({judged("step_time_s", verdict)})}, {});
+  EXPECT_THAT(all, SizeIs(1));
+  return all.front();
+}
+
+TEST(NightVerdict, TheAnchorsPairsNameWhatCreptUnlessItIsKnown) {
+  const auto memory = finding(FindingKind::regression, "peak_memory_bytes");
+  const std::vector<Finding> measured{finding(FindingKind::regression), memory,
+                                           finding(FindingKind::regression, "step_time_s", "another")};
+  const auto pairs =
+      pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::regressed)});
+  const auto crept = weigh_anchor(measured, pairs, {});
+  ASSERT_THAT(crept, SizeIs(2));
+  EXPECT_EQ(crept[0].finding.ratio, 1.2);
+  EXPECT_THAT(crept[0].finding.attribution, SizeIs(3));
+  EXPECT_EQ(crept[1].finding.kind, FindingKind::memory);
+  EXPECT_EQ(overall(verdicts_of(crept)), Verdict::regressed);
+  EXPECT_THAT(weigh_anchor(measured, pairs, {crept[0]}), SizeIs(1)) << "it is a finding of tonight already";
+  auto better = crept[0];
+  better.finding.kind = FindingKind::improvement;
+  EXPECT_THAT(weigh_anchor(measured, pairs, {better}), SizeIs(2)) << "better than yesterday, worse than the anchor";
+  EXPECT_THAT(weigh_anchor(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
+}
+
+TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsUnseen) {
+  const auto of = [](const std::string& metric, const std::string& cell = "c") {
+    return finding(FindingKind::regression, metric, cell);
+  };
+  const std::vector<Finding> series{
+      of("step_time_s"),          of("peak_memory_bytes"),       of("startup_time_s"),
+      of("final_loss"),           of("resident_bytes"),          of("step_time_s", "same engine"),
+      of("step_time_s", "first"), of("startup_time_s", "first"), of("step_time_s", "forgotten")};
+  const auto pairs =
+      pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::same),
+                judged("startup_time_s", Verdict::inconclusive), judged("final_loss", Verdict::improved)});
+  const NoPairs none{{{"same engine", "good"}, {Confirmation::refuted, "bit for bit"}},
+                     {{"first", "good"}, {Confirmation::unconfirmed, "its first night"}}};
+  const auto out = weigh_unscreened(series, {pairs}, none, {});
+  ASSERT_THAT(out.worse, SizeIs(1));
+  EXPECT_EQ(out.worse[0].finding.series.metric, "step_time_s");
+  EXPECT_EQ(out.worse[0].confirmation, Confirmation::confirmed);
+  EXPECT_EQ(out.worse[0].finding.ratio, 1.2);
+  ASSERT_THAT(out.unseen, SizeIs(4));
+  const auto expect = [&](std::size_t i, const std::string& cell, const std::vector<std::string>& metrics,
+                          const std::string& why) {
+    EXPECT_EQ(out.unseen[i].cell, cell);
+    EXPECT_EQ(out.unseen[i].metrics, metrics);
+    EXPECT_THAT(out.unseen[i].why, HasSubstr(why));
+  };
+  expect(0, "c", {"startup_time_s"}, "as the pairs say");
+  expect(1, "c", {"resident_bytes"}, "did not measure");
+  expect(2, "first", {"step_time_s", "startup_time_s"}, "its first night");
+  expect(3, "forgotten", {"step_time_s"}, "not compared");
+  EXPECT_THAT(weigh_unscreened(series, {pairs}, none, out.worse).worse, IsEmpty()) << "it is said already";
+  EXPECT_EQ(overall(verdicts_of({}, {}, out.unseen)), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(out.worse, {}, out.unseen)), Verdict::regressed);
+  EXPECT_EQ(overall(verdicts_of({}, {}, {})), Verdict::same);
+}
+
+// Both sides of a pair run with tonight's libraries: that they are equal says nothing of an upgrade.
+TEST(NightVerdict, WhereLibrariesChangedNothingIsRefuted) {
+  const LibraryChanges changes{{{"c", "good"}, "libraries.oneDNN 2.6 -> 3.1"}, {{"same engine", "good"}, "mpi 4 -> 5"}};
+  const auto slow = finding(FindingKind::regression);
+  const auto same = finding(FindingKind::regression, "step_time_s", "same engine");
+  const NoPairs bit_for_bit{{{"same engine", "good"}, {Confirmation::refuted, "bit for bit"}}};
+  const auto pairs = pairs_of({judged("step_time_s", Verdict::same)});
+  const auto weighed = weigh_findings({slow, same}, {pairs}, bit_for_bit, changes);
+  ASSERT_THAT(weighed, SizeIs(2));
+  EXPECT_EQ(weighed[0].confirmation, Confirmation::undecided);
+  EXPECT_THAT(weighed[0].why, HasSubstr("libraries.oneDNN 2.6 -> 3.1"));
+  EXPECT_EQ(weighed[1].confirmation, Confirmation::undecided);
+  EXPECT_THAT(weighed[1].why, HasSubstr("bit for bit"));
+  EXPECT_THAT(weighed[1].why, HasSubstr("mpi 4 -> 5"));
+  EXPECT_EQ(overall(verdicts_of(weighed)), Verdict::inconclusive);
+  const auto open = weigh_unscreened({slow, same}, {pairs}, bit_for_bit, {}, changes);
+  ASSERT_THAT(open.unseen, SizeIs(2));
+  EXPECT_THAT(open.unseen[0].why, HasSubstr("libraries.oneDNN 2.6 -> 3.1"));
+  EXPECT_THAT(open.unseen[1].why, HasSubstr("mpi 4 -> 5"));
+  const auto worse = pairs_of({judged("step_time_s", Verdict::regressed)});
+  EXPECT_EQ(weigh_findings({slow}, {worse}, {}, changes).at(0).confirmation, Confirmation::confirmed)
+      << "the code is slower as well";
+  EXPECT_THAT(weigh_unscreened({slow}, {worse}, {}, {}, changes).worse, SizeIs(1));
+}
+
+// A cell whose step time shifted yesterday and whose memory last week: each is held against its own last good engine.
+TEST(NightVerdict, TwoShiftsOfACellAreDecidedEachByItsOwnPairs) {
+  const auto slow = finding(FindingKind::regression);
+  auto fat = finding(FindingKind::memory, "peak_memory_bytes");
+  fat.last_good.sweep_id = "last week";
+  auto yesterday = pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::same)});
+  auto last_week = pairs_of({judged("step_time_s", Verdict::same), judged("peak_memory_bytes", Verdict::regressed)});
+  last_week.comparison_id = "ab2";
+  last_week.answers = {{"c", "last week"}};
+  for (const auto& comparisons : {std::vector{yesterday, last_week}, std::vector{last_week, yesterday}}) {
+    const auto all = weigh_findings({slow, fat}, comparisons, {});
+    ASSERT_THAT(all, SizeIs(2));
+    EXPECT_EQ(all[0].confirmation, Confirmation::confirmed);
+    EXPECT_THAT(all[0].finding.confirmation, testing::ElementsAre("ab1"));
+    EXPECT_EQ(all[1].confirmation, Confirmation::confirmed);
+    EXPECT_THAT(all[1].finding.confirmation, testing::ElementsAre("ab2"));
+  }
+  const NoPairs gone{{{"c", "last week"}, {Confirmation::unconfirmed, "not in the archive"}}};
+  const auto one = weigh_findings({slow, fat}, {yesterday}, gone);
+  EXPECT_EQ(one[0].confirmation, Confirmation::confirmed);
+  EXPECT_EQ(one[1].confirmation, Confirmation::unconfirmed) << "yesterday's pairs say nothing of last week's engine";
+}
+
+TEST(NightVerdict, PairsThatShowTheSameConfirmAndBringTheirEvidence) {
+  const auto found = weighed(FindingKind::regression, Verdict::regressed);
+  EXPECT_EQ(found.confirmation, Confirmation::confirmed);
+  EXPECT_EQ(found.finding.ratio, 1.2);
+  EXPECT_EQ(found.finding.ratio_low, 1.1);
+  EXPECT_EQ(found.finding.ratio_high, 1.3);
+  EXPECT_THAT(found.finding.confirmation, testing::ElementsAre("ab1"));
+  ASSERT_THAT(found.finding.attribution, SizeIs(3));  // the three largest
+  EXPECT_EQ(found.finding.attribution[0].name, "w");
+  EXPECT_DOUBLE_EQ(found.finding.attribution[0].ns, 1e9);
+  EXPECT_DOUBLE_EQ(found.finding.attribution[0].share, 0.5);
+  EXPECT_TRUE(makes_alert(found));
+  EXPECT_EQ(overall(verdicts_of({found})), Verdict::regressed);
+}
+
+TEST(NightVerdict, PairsThatShowNothingRefuteAndPairsThatCannotTellDoNot) {
+  for (const auto verdict : {Verdict::same, Verdict::improved}) {
+    const auto found = weighed(FindingKind::regression, verdict);
+    EXPECT_EQ(found.confirmation, Confirmation::refuted);
+    EXPECT_EQ(found.why, "as the pairs say");
+    EXPECT_THAT(found.finding.confirmation, IsEmpty());
+    EXPECT_FALSE(makes_alert(found));
+    EXPECT_EQ(overall(verdicts_of({found})), Verdict::same);
+  }
+  const auto undecided = weighed(FindingKind::regression, Verdict::inconclusive);
+  EXPECT_EQ(undecided.confirmation, Confirmation::undecided);
+  EXPECT_FALSE(makes_alert(undecided));
+  EXPECT_EQ(overall(verdicts_of({undecided})), Verdict::inconclusive);
+}
+
+TEST(NightVerdict, AnImprovementIsConfirmedByAnImprovementAndFailsNothing) {
+  const auto better = weighed(FindingKind::improvement, Verdict::improved);
+  EXPECT_EQ(better.confirmation, Confirmation::confirmed);
+  EXPECT_EQ(overall(verdicts_of({better})), Verdict::same);
+  EXPECT_EQ(weighed(FindingKind::improvement, Verdict::same).confirmation, Confirmation::refuted);
+}
+
+TEST(NightVerdict, ASideThatFailsIsTheWholeCells) {
+  auto pairs = pairs_of({});
+  pairs.cells[0].whole = Decision{.verdict = Verdict::regressed, .detail = "B crashed"};
+  const auto all = weigh_findings({finding(FindingKind::regression)}, {pairs}, {});
+  EXPECT_EQ(all.front().confirmation, Confirmation::confirmed);
+  EXPECT_EQ(all.front().why, "B crashed");
+  pairs.cells[0].whole->verdict = Verdict::not_comparable;
+  EXPECT_EQ(weigh_findings({finding(FindingKind::regression)}, {pairs}, {}).front().confirmation,
+            Confirmation::undecided);
+}
+
+TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
+  const auto all = weigh_findings({finding(FindingKind::memory, "peak_memory_bytes")}, {},
+                                  {{{"c", "good"}, {Confirmation::unconfirmed, "no engine"}}});
+  EXPECT_EQ(all.front().confirmation, Confirmation::unconfirmed);
+  EXPECT_EQ(all.front().why, "no engine");
+  EXPECT_EQ(overall(verdicts_of(all)), Verdict::inconclusive);
+  const NoPairs same_engine{{{"c", "good"}, {Confirmation::refuted, "the same engine"}}};
+  EXPECT_EQ(overall(verdicts_of(weigh_findings({finding(FindingKind::regression)}, {}, same_engine))), Verdict::same);
+  const auto other =
+      weigh_findings({finding(FindingKind::loss, "final_loss")}, {pairs_of({judged("step_time_s", Verdict::same)})}, {});
+  EXPECT_EQ(other.front().confirmation, Confirmation::undecided);
+  EXPECT_THAT(other.front().why, HasSubstr("did not measure final_loss"));
+}
+
+TEST(NightVerdict, VanishedCellsNeedNoPairsAndTheMachineIsNobodysRegression) {
+  const auto all = weigh_findings({finding(FindingKind::vanished_cell), finding(FindingKind::environment)}, {}, {});
+  EXPECT_EQ(all[0].confirmation, Confirmation::not_needed);
+  EXPECT_EQ(all[1].confirmation, Confirmation::not_needed);
+  EXPECT_EQ(overall(verdicts_of({all[0]})), Verdict::regressed);
+  EXPECT_EQ(overall(verdicts_of({all[1]})), Verdict::inconclusive);
+  EXPECT_EQ(overall(verdicts_of(std::vector<NightFinding>{})), Verdict::same);
+}
+
+TEST(NightVerdict, WhatElseThePairsShowIsAFindingOnce) {
+  const auto pairs = pairs_of({judged("step_time_s", Verdict::regressed), judged("tokens_per_s", Verdict::regressed),
+                               judged("peak_memory_bytes", Verdict::regressed), judged("final_loss", Verdict::same),
+                               judged("startup_time_s", Verdict::improved)});
+  const auto all =
+      weigh_findings({finding(FindingKind::regression), finding(FindingKind::startup, "startup_time_s")}, {pairs}, {});
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[1].finding.series.metric, "peak_memory_bytes");
+  EXPECT_EQ(all[1].finding.kind, FindingKind::memory);
+  EXPECT_EQ(all[1].confirmation, Confirmation::confirmed);
+  EXPECT_THAT(all[1].finding.attribution, IsEmpty());
+  EXPECT_EQ(all[2].confirmation, Confirmation::refuted);
+}
+
+TEST(NightVerdict, IsNeverTheSameWhereAnEngineItNeededDidNotRun) {
+  EXPECT_EQ(overall(verdicts_of(std::vector<NightFinding>{})), Verdict::same);
+  EXPECT_EQ(overall(verdicts_of(std::vector<NightFinding>{}, {"The control did not run"})), Verdict::inconclusive);
+  const auto vanished = weigh_findings({finding(FindingKind::vanished_cell)}, {}, {});
+  EXPECT_EQ(overall(verdicts_of(vanished, {"The control did not run"})), Verdict::regressed);
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,1 +1,0 @@
-perfbench_test(detect_test SOURCES detect_rates_test.cpp detect_screen_test.cpp detect_steady_test.cpp detect_turn_ratio_test.cpp DEPENDS perfbench_detect)

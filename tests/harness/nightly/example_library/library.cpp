@@ -1,6 +1,0 @@
-// A shared library of which there are two versions.
-#include "tests/harness/nightly/example_library/library.h"
-
-int example_library_version() {
-  return PERFBENCH_EXAMPLE_VERSION;
-}

@@ -62,8 +62,9 @@ CheckOutcome outcome_of(const NightFinding& finding) {
 }  // namespace
 
 Markdown night_markdown(const harness::NightReport& report) {
-  auto out = Markdown::format("# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
-                              spec::enum_name(harness::overall(harness::verdicts_of(report.findings, report.not_run, report.unseen))));
+  auto out = Markdown::format(
+      "# {} on {}: {}\n\n", report.matrix, report.started_utc.substr(0, 10),
+      spec::enum_name(harness::overall(harness::verdicts_of(report.findings, report.not_run, report.unseen))));
   out += measured(report);
   for (const auto& engine : report.not_run) out += Markdown::format("{}.\n", engine);
   for (const auto& note : report.notes) out += Markdown::format("{}.\n", note);

@@ -30,6 +30,10 @@ PairsLeft pairs_left(const std::vector<CellVerdict>& cells, const std::vector<st
   return left;
 }
 
+double executions_a_pair(std::size_t executed, std::size_t kept) {
+  return static_cast<double>(executed + 1) / static_cast<double>(kept + 1);  // the next one is taken to count
+}
+
 AbProgress::AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<std::size_t> looks)
     : out_(out), style_(style), looks_(std::move(looks)) {}
 
@@ -43,8 +47,9 @@ void AbProgress::end(const ExecutedPair& pair, const std::vector<CellVerdict>& c
   const double took_s = static_cast<double>(pair.wall_ns()) * 1e-9;
   executed_s_ += took_s;
   ++executed_;
+  if (pair.kept()) ++kept_;
   const auto left = pairs_left(cells, looks_);
-  const double each_s = executed_s_ / static_cast<double>(executed_);
+  const double each_s = executed_s_ / static_cast<double>(executed_) * executions_a_pair(executed_, kept_);
   std::string rest;
   if (left.at_most > 0) {
     rest = fmt::format(", about {} to the next looks, {} at most",

@@ -1,4 +1,5 @@
-// What a comparison shows while it runs: a line a pair, or one that is rewritten on a terminal, with the time left.
+// What a comparison shows while it runs: a line a pair, or one that is rewritten on a terminal, with the time left,
+// should as many pairs be discarded as so far.
 #pragma once
 
 #include <cstdio>
@@ -18,6 +19,9 @@ struct PairsLeft {
 
 PairsLeft pairs_left(const std::vector<CellVerdict>& cells, const std::vector<std::size_t>& looks);
 
+// What it takes to have one pair that counts, as many having been executed and kept so far: 1 without a discarded one.
+double executions_a_pair(std::size_t executed, std::size_t kept);
+
 class AbProgress {
  public:
   AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<std::size_t> looks);
@@ -35,6 +39,7 @@ class AbProgress {
   std::string label_;
   double executed_s_ = 0;
   std::size_t executed_ = 0;
+  std::size_t kept_ = 0;  // of those
   bool line_is_shown_ = false;
 };
 

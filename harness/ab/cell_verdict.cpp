@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/stats/log_difference.h"
 #include "harness/stats/decision.h"
 #include "harness/stats/false_discovery.h"
+#include "harness/stats/log_difference.h"
 #include "harness/stats/proportion.h"
 #include "harness/stats/statistics.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "harness/ab/executed_pair.h"
-#include "harness/verdict/metric_rule.h"
 #include "harness/ab/spoiled_pair.h"
-#include "harness/trace/attribution.h"
 #include "harness/stats/paired_decision.h"
+#include "harness/trace/attribution.h"
+#include "harness/verdict/metric_rule.h"
 
 namespace perfbench::harness {
 

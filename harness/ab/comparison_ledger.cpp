@@ -3,9 +3,9 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/evidence/utc.h"
 #include "harness/identity/run_id.h"
 #include "harness/run/attempt_execution.h"
-#include "harness/evidence/utc.h"
 #include "harness/store/ingest.h"
 #include "harness/store/keys.h"
 #include "harness/store/query.h"

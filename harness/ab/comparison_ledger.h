@@ -17,7 +17,7 @@
 
 namespace perfbench::harness {
 
-enum class AbPurpose { compare, bisect, confirm, anchor, selftest };
+enum class AbPurpose { compare, bisect, confirm, creep, selftest };  // creep: of a night, with its control
 
 struct ComparisonRecord {
   std::int64_t key = 0;       // given by the store
@@ -63,6 +63,6 @@ template <>
 struct perfbench::spec::EnumNames<perfbench::harness::AbPurpose> {
   using P = perfbench::harness::AbPurpose;
   static constexpr std::array kNames{std::pair{P::compare, "compare"}, std::pair{P::bisect, "bisect"},
-                                     std::pair{P::confirm, "confirm"}, std::pair{P::anchor, "anchor"},
+                                     std::pair{P::confirm, "confirm"}, std::pair{P::creep, "anchor"},
                                      std::pair{P::selftest, "selftest"}};
 };

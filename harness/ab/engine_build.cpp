@@ -12,9 +12,9 @@
 
 #include "harness/cancelled.h"
 #include "harness/file_descriptor.h"
+#include "harness/identity/run_id.h"
 #include "harness/launch/log_tail.h"
 #include "harness/launch/process.h"
-#include "harness/identity/run_id.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

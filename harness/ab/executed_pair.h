@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "harness/stats/pair_order.h"
+#include "harness/evidence/attempt.h"
 #include "harness/matrix/cell.h"
 #include "harness/provenance/foreign_load.h"
-#include "harness/evidence/attempt.h"
+#include "harness/stats/pair_order.h"
 
 namespace perfbench::harness {
 

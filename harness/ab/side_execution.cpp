@@ -5,10 +5,10 @@
 #include <random>
 
 #include "harness/ab/turns.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/input_error.h"
 #include "harness/metrics/run_metrics.h"
 #include "harness/stats/turn_ratio.h"
-#include "harness/input_error.h"
-#include "harness/evidence/run_evidence.h"
 
 namespace perfbench::harness {
 namespace {

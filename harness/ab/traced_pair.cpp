@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/evidence/trace_file.h"
 #include "harness/identity/run_id.h"
 #include "harness/trace/step_split.h"
-#include "harness/evidence/trace_file.h"
 
 namespace perfbench::harness {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "harness/input_error.h"
 #include "harness/identity/run_id.h"
+#include "harness/input_error.h"
 #include "harness/store/keys.h"
 #include "harness/store/stored_row.h"
 

@@ -13,13 +13,13 @@
 #include "harness/ab/traced_pair.h"
 #include "harness/app/pairing.h"
 #include "harness/app/runnable_check.h"
-#include "harness/stats/pair_order.h"
-#include "harness/input_error.h"
-#include "harness/matrix/model_catalog.h"
 #include "harness/identity/run_id.h"
 #include "harness/identity/sha256.h"
+#include "harness/input_error.h"
+#include "harness/matrix/model_catalog.h"
 #include "harness/run/attempt_execution.h"
 #include "harness/run/interruption.h"
+#include "harness/stats/pair_order.h"
 #include "harness/store/database.h"
 #include "reports/format/print.h"
 
@@ -113,10 +113,10 @@ std::string settings_of(const std::vector<AbCell>& cells, const AbRule& rule, Ab
 }
 
 ExecutionSettings execution_of(const AbOptions& options, const Installation& installation, int cancel_fd) {
-  auto settings = execution_settings(options.execution, SweepKind::comparison, runs_folder(options.runs, options.db),
-                                     installation);
+  auto settings =
+      execution_settings(options.execution, SweepKind::comparison, runs_folder(options.runs, options.db), installation);
   settings.cancel_fd = cancel_fd;
-  settings.selection = options.matrix.selection();
+  settings.only = options.matrix.only_words();
   return settings;
 }
 
@@ -124,7 +124,8 @@ std::vector<AbCell> cells_of(const AbSide& a, const AbSide& b, const AbOptions& 
                              const Installation& installation, std::string& matrix) {
   std::set<std::string> notices;
   auto cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides) {
-    auto expansion = expand_matrix({.file = options.matrix.file, .overrides = overrides}, catalog, installation.data_dir());
+    auto expansion =
+        expand_matrix({.file = options.matrix.file, .overrides = overrides}, catalog, installation.data_dir());
     notices.insert(expansion.notices.begin(), expansion.notices.end());
     matrix = expansion.name;
     return expansion;
@@ -214,8 +215,9 @@ AbSide ready_revision(const std::string& commit, const GitHistory& history, cons
 
 AbSide ready_side(const std::string& text, const AbOptions& options, const Installation& installation,
                   const Interruption& interruption) {
-  auto side = parse_side(text, installation.engine,
-                         [&](const std::string& revision) { return history_of(options, installation).commit(revision); });
+  auto side = parse_side(text, installation.engine, [&](const std::string& revision) {
+    return history_of(options, installation).commit(revision);
+  });
   if (side.kind != SideKind::revision) return side;
   auto built = ready_revision(side.commit, history_of(options, installation), options, interruption);
   built.asked = side.asked;

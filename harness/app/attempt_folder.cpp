@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "harness/input_error.h"
 #include "harness/evidence/run_directory.h"
+#include "harness/input_error.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

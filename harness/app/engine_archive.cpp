@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "harness/identity/run_id.h"
 #include "harness/evidence/run_directory.h"
+#include "harness/identity/run_id.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

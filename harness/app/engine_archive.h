@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/launch/engine_program.h"
 #include "harness/app/computing_libraries.h"
+#include "harness/launch/engine_program.h"
 
 namespace perfbench::harness {
 

@@ -9,7 +9,7 @@
 
 namespace perfbench::harness {
 
-std::string MatrixOptions::selection() const {
+std::string MatrixOptions::only_words() const {
   return fmt::format("{}", fmt::join(overrides.only, " "));
 }
 

@@ -12,7 +12,7 @@ struct MatrixOptions {
   std::filesystem::path file;
   Overrides overrides;
 
-  std::string selection() const;  // AttemptRecord::selection
+  std::string only_words() const;  // AttemptRecord::only
 };
 
 // Expands the file. A relative path that does not exist here may name a matrix of `data_dir`: an installed perfbench

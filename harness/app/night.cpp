@@ -83,7 +83,7 @@ ExecutionSettings Night::settings(const AbSide& side, SweepKind kind) const {
   out.engine_sha256 = engine_sha256(side.engine.file);
   out.launcher.engine_arguments = side.engine_arguments;
   if (kind != SweepKind::control) out.sweep_id = sweep_id_;
-  out.selection = options_.ab.matrix.selection();
+  out.only = options_.ab.matrix.only_words();
   return out;
 }
 

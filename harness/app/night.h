@@ -43,7 +43,7 @@ class Night {
   void measure();
   void screen();
   void confirm();
-  void compare_with_anchor();  // once a month
+  void check_for_creep();  // once a month
 
   // What was found becomes alerts, new ones messages (alert_delivery.h), and the report has those that are live.
   void raise_alerts(const AlertMessage& message);
@@ -59,7 +59,7 @@ class Night {
   virtual bool can_measure(const Cell&) const { return true; }
   virtual void check_database(Connection& db) const;  // throws InputError for one that holds other nights
   virtual void measure_cells(const PlannedWork& work);
-  virtual bool has_anchor() const { return true; }  // an engine that stays the same (compare_with_anchor)
+  virtual bool has_control() const { return true; }  // an engine that stays the same (check_for_creep)
 
   ExecutionSettings settings(const AbSide& side, SweepKind kind) const;
   void sweep(const PlannedWork& work, const ExecutionSettings& execution);

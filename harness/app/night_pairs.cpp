@@ -186,31 +186,31 @@ LibraryChanges Night::changed_libraries(const std::vector<NightComparison>& comp
   return out;
 }
 
-// The control is the anchor: the engine that stays the same. No two nights show a slow creep; pairs with it do.
-void Night::compare_with_anchor() {
+// No two nights show a slow creep; pairs with the control's engine, which stays the same, do.
+void Night::check_for_creep() {
   const bool whole_night = options_.confirm && options_.run_control && options_.ab.matrix.overrides.only.empty();
-  if (cancelled_ || !whole_night || !has_anchor()) return;
-  const auto anchor = archive_.control();
+  if (cancelled_ || !whole_night || !has_control()) return;
+  const auto control = archive_.control();
   const auto since = first_night_of_control(store_.db(), utc_now());
-  if (!anchor || !since) return;
-  const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::anchor, report_.started_utc);
-  if (!anchor_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
-  if (!anchor->problem.empty() || same_file(anchor->program.file, installation_.engine))
+  if (!control || !since) return;
+  const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::creep, report_.started_utc);
+  if (!creep_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
+  if (!control->problem.empty() || same_file(control->program.file, installation_.engine))
     return;  // the control has said why
-  reports::print(stderr, "once a month: pairs of the control's engine, the anchor, and tonight's\n");
+  reports::print(stderr, "once a month: pairs of the control's engine and tonight's\n");
   for (auto& series : measured_) {
     series.last_good = *since;
     series.seen_utc = report_.started_utc;
-    series.detail = "crept since the anchor of " + since->started_utc.substr(0, 10);
+    series.detail = "crept since the control of " + since->started_utc.substr(0, 10);
   }
   const auto not_compared = [&](const std::exception& e) {
     report_.notes.push_back(
-        fmt::format("Not compared with the anchor of {}: {}", since->started_utc.substr(0, 10), e.what()));
+        fmt::format("Not compared with the control of {}: {}", since->started_utc.substr(0, 10), e.what()));
   };
-  const AbSide then{.asked = "the anchor", .kind = SideKind::binary, .engine = anchor->program};
+  const AbSide then{.asked = "the control", .kind = SideKind::binary, .engine = control->program};
   try {
-    auto crept = weigh_anchor(measured_, compare(then, engine_, {}, AbPurpose::anchor), report_.findings);
-    report_.notes.push_back(fmt::format("Compared with the anchor of {}, as once a month: {} {} worse",
+    auto crept = weigh_creep(measured_, compare(then, engine_, {}, AbPurpose::creep), report_.findings);
+    report_.notes.push_back(fmt::format("Compared with the control of {}, as once a month: {} {} worse",
                                         since->started_utc.substr(0, 10), crept.size(),
                                         crept.size() == 1 ? "series is" : "series are"));
     std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));

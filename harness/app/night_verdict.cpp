@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-
 namespace perfbench::harness {
 namespace {
 
@@ -157,8 +156,8 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
   return out;
 }
 
-std::vector<NightFinding> weigh_anchor(const std::vector<Finding>& measured, const NightComparison& comparison,
-                                       const std::vector<NightFinding>& known) {
+std::vector<NightFinding> weigh_creep(const std::vector<Finding>& measured, const NightComparison& comparison,
+                                      const std::vector<NightFinding>& known) {
   std::vector<NightFinding> out;
   for (const auto& series : measured) {
     const auto judged = find_cell(comparison, series.series.cell);

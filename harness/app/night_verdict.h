@@ -60,11 +60,11 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
                                          const LibraryChanges& libraries = {});
 
-// What pairs of the anchor (A, the fixed engine) and tonight's (B) show to be worse by now: a slow creep, which no two
-// nights show. `measured` are tonight's series, each as a finding from the anchor's night to tonight; what
-// makes an alert among `known` already is not said again.
-std::vector<NightFinding> weigh_anchor(const std::vector<Finding>& measured, const NightComparison& comparison,
-                                       const std::vector<NightFinding>& known);
+// What pairs of the control's engine (A, which stays the same) and tonight's (B) show to be worse by now: a slow creep,
+// which no two nights show. `measured` are tonight's series, each as a finding from the control's first night to
+// tonight; what makes an alert among `known` already is not said again.
+std::vector<NightFinding> weigh_creep(const std::vector<Finding>& measured, const NightComparison& comparison,
+                                      const std::vector<NightFinding>& known);
 
 // What of tonight nothing is known about: no screen for want of nights, and no pairs that could decide.
 struct UnseenCell {
@@ -89,8 +89,8 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
 bool makes_alert(const NightFinding& finding);
 
 // For overall(), with SAME for a night that has nothing to say. REGRESSED: a bad finding that is confirmed or needs no
-// confirmation. INCONCLUSIVE: one that nobody could confirm or refute, or `not_run`, what the night needed and could not
-// run (the control, the last good engine), or something that stays `unseen`.
+// confirmation. INCONCLUSIVE: one that nobody could confirm or refute, or `not_run`, what the night needed and could
+// not run (the control, the last good engine), or something that stays `unseen`.
 std::vector<Verdict> verdicts_of(const std::vector<NightFinding>& findings,
                                  const std::vector<std::string>& not_run = {},
                                  const std::vector<UnseenCell>& unseen = {});

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "harness/cancelled.h"
 #include "harness/app/ab_comparison.h"
+#include "harness/cancelled.h"
 #include "harness/run/interruption.h"
 #include "harness/selftest/pair_rates.h"
 #include "reports/format/print.h"

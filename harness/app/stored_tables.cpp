@@ -5,10 +5,10 @@
 #include <set>
 
 #include "harness/compare/against.h"
+#include "harness/evidence/utc.h"
 #include "harness/history/session_levels.h"
 #include "harness/input_error.h"
 #include "harness/matrix/match.h"
-#include "harness/evidence/utc.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 
@@ -83,8 +83,7 @@ StoredTable table_of(const Connection& db, std::vector<CellRuns> cells, const Ta
   if (query.baseline.empty()) return out;
   AgainstRequest against{.baseline = query.baseline, .definition = query.definition, .now_utc = utc_now()};
   against.sessions = load_known_sessions(db, out.cells, against.metrics);
-  out.comparisons =
-      compare_against(db, PublishedCatalog(installation.data_dir()), out.cells, out.hardware, against);
+  out.comparisons = compare_against(db, PublishedCatalog(installation.data_dir()), out.cells, out.hardware, against);
   return out;
 }
 

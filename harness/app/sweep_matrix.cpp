@@ -35,7 +35,7 @@ SweepOptions sweep_options(const SweepRequest& request, const Installation& inst
                    .scope = request.resume ? Scope::unfinished_cells : Scope::every_cell,
                    .execution = execution_settings(request.execution, SweepKind::hand,
                                                    runs_folder(request.runs, request.db), installation)};
-  out.execution.selection = request.matrix.selection();
+  out.execution.only = request.matrix.only_words();
   out.execution.engine_sha256 = engine_sha256(installation.engine);
   out.execution.repeats = request.repeats;
   return out;

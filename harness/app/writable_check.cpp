@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/input_error.h"
 #include "harness/file_descriptor.h"
+#include "harness/input_error.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {

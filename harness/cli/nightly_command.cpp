@@ -99,7 +99,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   if (!night.cancelled()) {
     night.screen();
     night.confirm();
-    night.compare_with_anchor();
+    night.check_for_creep();
   }
   if (night.cancelled()) {
     reports::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
@@ -121,8 +121,8 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
   add_path(command, "--engines", night.archive, PathIs::folder,
            "folder where each night's engine is kept; beside the database unless given");
   add_path(command, "--control", night.control, PathIs::file,
-           "engine that runs every night from now on and shows the machine's own drift, and is the anchor of the "
-           "monthly comparison; unless given the one that did so far, at first tonight's");
+           "engine that runs every night from now on and shows the machine's own drift, and with which tonight's is "
+           "compared once a month; unless given the one that did so far, at first tonight's");
   command.add_flag("--no-control", options.no_control, "do not run the control");
   command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
   add_enum_option(

@@ -22,7 +22,8 @@ void add_execution_options(CLI::App& command, ExecutionOptions& options);
 // --pairing
 CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options);
 
-// How two sides are compared in pairs: all but the matrix, the execution and --db. `group` is their heading in the help.
+// How two sides are compared in pairs: all but the matrix, the execution and --db. `group` is their heading in the
+// help.
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group);
 
 }  // namespace perfbench::harness

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/verdict/metric_rule.h"
 #include "harness/input_error.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/verdict/metric_rule.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 

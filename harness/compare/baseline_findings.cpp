@@ -70,7 +70,7 @@ std::optional<LedgerFinding> refresh_after_improvement(const std::vector<CellCom
                        set_command(baseline, selection, "improved")};
 }
 
-std::string next_anchor_check(const std::string& last_utc) {
+std::string next_creep_check(const std::string& last_utc) {
   namespace chrono = std::chrono;
   const auto last = day_of(last_utc);
   const auto next = chrono::year_month(last.year(), last.month()) + chrono::months(1);
@@ -78,8 +78,8 @@ std::string next_anchor_check(const std::string& last_utc) {
   return on_day(last_utc, next / std::min(last.day(), end));
 }
 
-bool anchor_check_is_due(const std::string& last_utc, const std::string& now_utc) {
-  return last_utc.empty() || now_utc >= next_anchor_check(last_utc);
+bool creep_check_is_due(const std::string& last_utc, const std::string& now_utc) {
+  return last_utc.empty() || now_utc >= next_creep_check(last_utc);
 }
 
 }  // namespace perfbench::harness

@@ -24,10 +24,10 @@ std::vector<LedgerFinding> expired_baselines(const std::vector<Baseline>& ledger
 std::optional<LedgerFinding> refresh_after_improvement(const std::vector<CellComparison>& comparisons,
                                                        const Baseline& baseline, const std::string& selection);
 
-// The fixed anchor is compared once a month, since a slow creep stays below every nightly threshold: a calendar month
-// after the last check, at the month's end where it has no such day ("2026-01-31T..." -> "2026-02-28T...").
-std::string next_anchor_check(const std::string& last_utc);
+// Pairs with the control are made once a month, since a slow creep stays below every nightly threshold: a calendar
+// month after the last check, at the month's end where it has no such day ("2026-01-31T..." -> "2026-02-28T...").
+std::string next_creep_check(const std::string& last_utc);
 // At once where it was never checked (`last_utc` empty).
-bool anchor_check_is_due(const std::string& last_utc, const std::string& now_utc);
+bool creep_check_is_due(const std::string& last_utc, const std::string& now_utc);
 
 }  // namespace perfbench::harness

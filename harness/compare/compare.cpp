@@ -192,10 +192,10 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
     auto comparison = start(cell, metric);
     comparison.baseline = median_of(theirs);
     const bool constant = theirs.values.size() == 1;
-    comparison.decision =
-        constant && varies_between_sessions(metric)
-            ? decide_against_constant(sample_of(cell, metric), theirs.values.front(), decision_rule(metric_rule(metric)))
-            : decide_stored(cell, nullptr, theirs, metric, known);
+    comparison.decision = constant && varies_between_sessions(metric)
+                              ? decide_against_constant(sample_of(cell, metric), theirs.values.front(),
+                                                        decision_rule(metric_rule(metric)))
+                              : decide_stored(cell, nullptr, theirs, metric, known);
     explain_missing(comparison.decision, cell, nullptr, metric);
     if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);
     comparison.notes.emplace_back("the baseline's machine is not known to this database");

@@ -6,9 +6,9 @@
 
 #include "harness/compare/cell_mfu.h"
 #include "harness/compare/missing_value.h"
+#include "harness/input_error.h"
 #include "harness/stats/statistics.h"
 #include "harness/verdict/metric_rule.h"
-#include "harness/input_error.h"
 #include "reports/format/number.h"
 #include "workloads/spec/remat_policy.h"
 #include "workloads/spec/run_spec_json.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/demonstration/simulated_nights.h"
-#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/input_error.h"
 #include "harness/store/query.h"
 #include "reports/format/print.h"

@@ -22,7 +22,7 @@ class DemonstrationNight : public Night {
   bool can_measure(const Cell& cell) const override;  // a run on a GPU cannot have that clock
   void check_database(Connection& db) const override;
   void measure_cells(const PlannedWork& work) override;
-  bool has_anchor() const override { return false; }
+  bool has_control() const override { return false; }
 
   void simulate_history(const PlannedWork& work);
   void measure_with_planted_fault(const PlannedWork& work);

@@ -7,8 +7,8 @@
 
 #include "harness/evidence/attempt_json.h"
 #include "harness/evidence/run_directory.h"
-#include "harness/evidence/utc.h"
 #include "harness/evidence/run_evidence.h"
+#include "harness/evidence/utc.h"
 #include "workloads/spec/record_json.h"
 
 namespace perfbench::harness {

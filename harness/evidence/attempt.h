@@ -80,7 +80,7 @@ struct AttemptRecord {
   std::vector<std::string> command;
   std::string sweep_id;  // groups the attempts of one `perfbench sweep`
   std::string perfbench_version;
-  std::string selection;  // the words of --only that chose the cells of the sweep; empty: all of the matrix
+  std::string only;  // the words of --only that chose the cells of the sweep; empty: all of the matrix
   SweepKind sweep_kind = SweepKind::imported;
   std::string engine_sha256;  // of the engine's file; empty: not known
   std::int64_t repeats = 0;   // that a sweep was to make of every cell, by hand; 0: as the matrix says
@@ -103,8 +103,7 @@ struct AttemptRecord {
     f(Field{"command", "what was executed"}, self.command);
     f(Field{"sweep_id", "the sweep it belongs to"}, self.sweep_id);
     f(Field{"perfbench_version", "version of the harness"}, self.perfbench_version);
-    f(Field{"selection", "which cells of the matrix the sweep was to run; empty: all"}.omitted_at_default(),
-      self.selection);
+    f(Field{"selection", "which cells of the matrix the sweep was to run; empty: all"}.omitted_at_default(), self.only);
     f(Field{"sweep_kind", "what its sweep was made for"}.omitted_at_default(), self.sweep_kind);
     f(Field{"engine_sha256", "SHA-256 of the engine's file"}.omitted_at_default(), self.engine_sha256);
     f(Field{"repeats", "attempts of every cell that were asked for by hand", 0}.omitted_at_default(), self.repeats);

@@ -11,8 +11,6 @@
 #include <cstring>
 
 #include "harness/file_descriptor.h"
-#include "harness/evidence/attempt_json.h"
-#include "harness/evidence/evidence_file.h"
 #include "workloads/spec/process_token.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/spec_error.h"
@@ -107,17 +105,6 @@ std::optional<std::string> read_file(const fs::path& file) {
     return spec::read_regular_file(file, spec::kLargestRecordsBytes);
   } catch (const spec::FileError& e) {
     throw RunDirectoryError(fmt::format("[run] {}", e.what()));
-  }
-}
-
-std::optional<AttemptRecord> read_attempt(const fs::path& attempt_dir) {
-  const auto file = attempt_dir / kAttemptFile;
-  try {
-    return read_document(file, parse_attempt);
-  } catch (const DamagedFile& e) {
-    throw RunDirectoryError(fmt::format("[run] {}/{}", attempt_dir.string(), e.what()));
-  } catch (const spec::SpecError& e) {
-    throw RunDirectoryError(fmt::format("[run] {} {}: {}", file.string(), e.pointer(), e.what()));
   }
 }
 

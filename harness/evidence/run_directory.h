@@ -37,9 +37,6 @@ std::vector<AttemptDirectory> list_attempts(const std::filesystem::path& runs, c
 // The complete attempts of all runs below `runs`, by path.
 std::vector<std::filesystem::path> list_complete(const std::filesystem::path& runs);
 
-// attempt.json; nothing when the attempt was cut off. Throws RunDirectoryError when it cannot be understood.
-std::optional<AttemptRecord> read_attempt(const std::filesystem::path& attempt_dir);
-
 // The whole of a regular file; nothing when there is none. Throws RunDirectoryError, also for anything else in its
 // place.
 std::optional<std::string> read_file(const std::filesystem::path& file);

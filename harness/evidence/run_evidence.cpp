@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "harness/input_error.h"
-#include "harness/identity/run_id.h"
 #include "harness/evidence/attempt_json.h"
 #include "harness/evidence/evidence_file.h"
 #include "harness/evidence/gpu_samples.h"
+#include "harness/identity/run_id.h"
+#include "harness/input_error.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/finiteness.h"
 #include "workloads/spec/parse_json.h"
@@ -173,7 +173,7 @@ spec::RunSpec parse_recorded_run(std::string_view text) {
   return spec::fields_from_json<spec::RunSpec>(spec::parse_json(text), spec::Missing::is_error);
 }
 
-std::optional<AttemptRecord> read_attempt_record(const fs::path& directory) {
+std::optional<AttemptRecord> read_attempt(const fs::path& directory) {
   return parse_needed(directory / kAttemptFile, parse_attempt);
 }
 
@@ -182,7 +182,7 @@ std::string record_digest(const AttemptRecord& attempt) {
 }
 
 std::optional<RunEvidence> read_run_directory(const fs::path& directory) {
-  auto attempt = read_attempt_record(directory);
+  auto attempt = read_attempt(directory);
   if (!attempt) return std::nullopt;
   RunEvidence out;
   out.attempt = std::move(*attempt);

@@ -34,7 +34,7 @@ struct RunEvidence {
 spec::RunSpec parse_recorded_run(std::string_view text);
 
 // attempt.json alone. Nothing for a folder without it. Throws InputError.
-std::optional<AttemptRecord> read_attempt_record(const std::filesystem::path& directory);
+std::optional<AttemptRecord> read_attempt(const std::filesystem::path& directory);
 
 // SHA-256 of the canonical attempt.json.
 std::string record_digest(const AttemptRecord& attempt);

@@ -49,8 +49,8 @@ struct Finding {
   std::optional<double> ratio;                          // nothing for a vanished cell
   std::optional<double> ratio_low;                      // 95 % interval
   std::optional<double> ratio_high;                     //
-  NightId last_good;                                 // the two ends of the commit range
-  NightId first_bad;                                 // of a vanished cell: the first night without it
+  NightId last_good;                                    // the two ends of the commit range
+  NightId first_bad;                                    // of a vanished cell: the first night without it
   std::string seen_utc;                                 // start of the newest night that shows it
   std::string detail;                                   // a sentence for a person
   std::vector<spec::FieldDifference> environment = {};  // facts that changed from last_good to first_bad
@@ -59,7 +59,7 @@ struct Finding {
 };
 
 double size_of(const Finding& finding);  // |ln ratio|; 0 without a ratio
-bool is_bad(FindingKind kind);          // anything but an improvement
+bool is_bad(FindingKind kind);           // anything but an improvement
 // What it is when this metric of the catalog gets worse: memory, loss, start-up, else a regression.
 FindingKind bad_kind_of(std::string_view metric);
 

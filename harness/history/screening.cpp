@@ -7,9 +7,9 @@
 #include <set>
 
 #include "harness/compare/comparability.h"
-#include "harness/stats/statistics.h"
 #include "harness/history/control.h"
 #include "harness/input_error.h"
+#include "harness/stats/statistics.h"
 #include "harness/store/environment_rows.h"
 #include "reports/format/number.h"
 #include "workloads/spec/metric_catalog.h"
@@ -188,23 +188,23 @@ std::map<std::pair<bool, std::string>, NightOrder> newest_nights(const std::vect
 // The last `count` nights of a matrix before tonight, by sweep id.
 struct RecentNights {
   std::set<std::string> all;
-  std::set<std::string> of_selection;  // those of which tonight's --only chose the cells too
+  std::set<std::string> of_only;  // those of which tonight's --only chose the cells too
 };
 
 RecentNights recent_nights(const std::vector<SeriesHistory>& series, const std::string& matrix, const Tonight& tonight,
                            std::size_t count) {
-  std::map<std::pair<std::int64_t, std::string>, std::string> selections;  // by night
+  std::map<std::pair<std::int64_t, std::string>, std::string> only_words;  // by night
   for (const auto& s : series) {
     if (s.matrix != matrix || s.is_control) continue;
-    for (const auto& n : s.nights) selections[{n.started_s, n.night.sweep_id}] = n.selection;
+    for (const auto& n : s.nights) only_words[{n.started_s, n.night.sweep_id}] = n.only;
   }
   RecentNights out;
-  for (auto night = selections.rbegin(); night != selections.rend(); ++night) {
-    const auto& [of, selection] = *night;
+  for (auto night = only_words.rbegin(); night != only_words.rend(); ++night) {
+    const auto& [of, only] = *night;
     if (of.second == tonight.night.at(matrix).sweep_id) continue;
     if (out.all.size() < count) out.all.insert(of.second);
-    const bool same = selection == tonight.selection.at(matrix);
-    if (same && out.of_selection.size() < count) out.of_selection.insert(of.second);
+    const bool same = only == tonight.only.at(matrix);
+    if (same && out.of_only.size() < count) out.of_only.insert(of.second);
   }
   return out;
 }
@@ -296,7 +296,7 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
 }
 
 std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
-                                         std::size_t nights) {
+                                    std::size_t nights) {
   std::map<std::pair<std::string, std::string>, Finding> by_cell;  // whose run may have been another before
   std::map<std::string, RecentNights> recent;
   std::map<std::string, std::set<std::string>> machines;
@@ -311,7 +311,7 @@ std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, co
                                    [&](const TonightCell& c) { return c.matrix == s.matrix && c.cell == s.cell; });
     const bool absent = cell == tonight.cells.end();
     if (!absent && cell->state == "ok") continue;
-    const auto& had_it = absent ? recent.at(s.matrix).of_selection : recent.at(s.matrix).all;
+    const auto& had_it = absent ? recent.at(s.matrix).of_only : recent.at(s.matrix).all;
     // What this machine cannot run, another of the same store may.
     const bool planned_only = !absent && cell->only_planned();
     const auto& here = machines.at(s.matrix);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/history/finding.h"
-#include "harness/stats/screen.h"
 #include "harness/history/series.h"
+#include "harness/stats/screen.h"
 
 namespace perfbench::harness {
 
@@ -64,6 +64,6 @@ void weigh_against_probe(ScreenedSeries& screened, const std::map<std::string, d
 // tonight's class of machine. The control is none: it is of whichever cell is the smallest that night, and a fixed
 // engine that fails is nobody's regression.
 std::vector<Finding> vanished_cells(const std::vector<SeriesHistory>& series, const Tonight& tonight,
-                                         std::size_t nights = 7);
+                                    std::size_t nights = 7);
 
 }  // namespace perfbench::harness

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "harness/evidence/attempt.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
-#include "harness/evidence/attempt.h"
 #include "harness/store/environment_reader.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
@@ -95,7 +95,7 @@ struct Group {
 struct SweepRow {
   NightId night;
   std::int64_t started_s = 0;
-  std::string selection;
+  std::string only;
 };
 
 class HistoryReader {
@@ -160,7 +160,7 @@ class HistoryReader {
     if (!sweep.night.sweep_id.empty()) return;
     sweep = {.night = {.sweep_id = row.text(5), .started_utc = row.text(6), .revision = {}},
              .started_s = row.integer(7),
-             .selection = row.text(8)};
+             .only = row.text(8)};
   }
 
   NightPoint point(const Group& group) {
@@ -169,7 +169,7 @@ class HistoryReader {
     NightPoint out{.night = sweep.night,
                    .started_s = sweep.started_s,
                    .sweep_key = group.sweep_key,
-                   .selection = sweep.selection,
+                   .only = sweep.only,
                    .machine = environment->machine_fingerprint,
                    .facts = {environment, &environment->facts}};
     if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
@@ -250,7 +250,7 @@ Tonight load_tonight(const Connection& db, const HistoryQuery& query) {
     auto& night = out.night[rows.text(0)];
     if (night.sweep_id.empty()) {
       night = {rows.text(4), rows.text(5), {}};
-      out.selection[rows.text(0)] = rows.text(7);
+      out.only[rows.text(0)] = rows.text(7);
     }
     if (night.revision.empty()) night.revision = rows.text(6);
     // Ordered so that the last row of a cell is its best.

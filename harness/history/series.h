@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/history/finding.h"
 #include "harness/evidence/utc.h"
+#include "harness/history/finding.h"
 #include "harness/sqlite/sqlite.h"
 #include "harness/store/sweep_kinds.h"
 
@@ -21,7 +21,7 @@ struct NightPoint {
   NightId night;
   std::int64_t started_s = 0;  // of the night, since 1970
   std::int64_t sweep_key = 0;  // of the night in this store: orders those of one second
-  std::string selection;       // AttemptRecord::selection
+  std::string only;            // AttemptRecord::only
   std::string machine;         // machine_class (store/machine_class.h)
   std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0
@@ -68,8 +68,8 @@ struct TonightCell {
   bool only_planned() const { return state == "infeasible" || state == "excluded"; }
 };
 struct Tonight {
-  std::map<std::string, NightId> night;       // by matrix
-  std::map<std::string, std::string> selection;  // by matrix: AttemptRecord::selection
+  std::map<std::string, NightId> night;     // by matrix
+  std::map<std::string, std::string> only;  // by matrix: AttemptRecord::only
   std::vector<TonightCell> cells;
 };
 // Of the control nothing: it is of whichever cell is the smallest that night.

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/stats/between_sessions.h"
 #include "harness/compare/cell_runs.h"
 #include "harness/history/series.h"
+#include "harness/stats/between_sessions.h"
 
 namespace perfbench::harness {
 

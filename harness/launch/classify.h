@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/process.h"
 #include "harness/evidence/attempt.h"
+#include "harness/launch/process.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/finiteness.h"
 #include "workloads/spec/record.h"

@@ -8,10 +8,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include "harness/identity/run_id.h"
 #include "harness/input_error.h"
 #include "harness/launch/node_limits.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/identity/run_id.h"
 #include "harness/parallel_ranges.h"
 #include "harness/plan/dry_engine.h"
 #include "reports/format/quantity.h"

@@ -70,7 +70,8 @@ Observation load_finding(const MachineFacts& facts) {
 Observation steal_finding(const MachineFacts& facts) {
   const auto found = fmt::format("{:.1f} % of the cores' time", facts.activity.steal_fraction * 100);
   if (facts.activity.steal_fraction <= kCalmSteal) return good("steal time", found);
-  return {"steal time", ObservationState::warn, found, "the hypervisor gives the cores to others in the middle of a step",
+  return {"steal time", ObservationState::warn, found,
+          "the hypervisor gives the cores to others in the middle of a step",
           "use a machine with dedicated cores, or trust only comparisons in alternating pairs"};
 }
 
@@ -151,13 +152,15 @@ Observation disk_finding(const MachineFacts& facts) {
   const auto free = static_cast<double>(facts.disk_free_bytes);
   const auto found = fmt::format("{:.1f} GiB free", free / kGiB);
   if (free >= kScarceDisk) return good("disk", found);
-  return {"disk", ObservationState::warn, found, "records may not be written", "free space, or give --runs another disk"};
+  return {"disk", ObservationState::warn, found, "records may not be written",
+          "free space, or give --runs another disk"};
 }
 
 Observation mpi_finding(const MachineFacts& facts) {
   const auto engine = facts.engine ? facts.engine->mpi : "unknown";
   if (facts.mpirun && engine != "absent") return good("MPI", engine);
-  return {"MPI", ObservationState::warn, fmt::format("mpirun {}, engine: {}", facts.mpirun ? "found" : "not found", engine),
+  return {"MPI", ObservationState::warn,
+          fmt::format("mpirun {}, engine: {}", facts.mpirun ? "found" : "not found", engine),
           "cells of more than one rank cannot run",
           "install Open MPI (Debian: openmpi-bin libopenmpi-dev) and build again"};
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/published/published.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/published/published.h"
 
 namespace perfbench::harness {
 

@@ -6,15 +6,15 @@
 #include <fstream>
 #include <vector>
 
-#include "harness/launch/classify.h"
-#include "harness/launch/log_tail.h"
-#include "harness/identity/sha256.h"
 #include "harness/evidence/attempt_json.h"
 #include "harness/evidence/evidence_file.h"
 #include "harness/evidence/finiteness_of_steps.h"
 #include "harness/evidence/gpu_samples.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/utc.h"
+#include "harness/identity/sha256.h"
+#include "harness/launch/classify.h"
+#include "harness/launch/log_tail.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
@@ -75,7 +75,7 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   record.engine_sha256 = settings.engine_sha256;
   record.repeats = settings.repeats;
   record.perfbench_version = settings.perfbench_version;
-  record.selection = settings.selection;
+  record.only = settings.only;
   return record;
 }
 

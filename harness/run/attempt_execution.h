@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "harness/evidence/attempt.h"
 #include "harness/launch/launcher.h"
 #include "harness/matrix/cell.h"
-#include "harness/evidence/attempt.h"
 
 namespace perfbench::harness {
 
@@ -25,7 +25,7 @@ struct ExecutionSettings {
   SweepKind sweep_kind = SweepKind::hand;
   std::string engine_sha256 = {};  // AttemptRecord's, and the next
   std::int64_t repeats = 0;
-  std::string selection = {};  // AttemptRecord::selection
+  std::string only = {};  // AttemptRecord::only
   std::string perfbench_version = {};
 };
 

@@ -6,10 +6,11 @@
 #include <exception>
 #include <set>
 
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
 #include "harness/run/progress.h"
-#include "harness/evidence/run_directory.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -19,7 +20,7 @@ namespace {
 std::optional<AttemptRecord> recorded(const fs::path& attempt_dir) {
   try {
     return read_attempt(attempt_dir);
-  } catch (const RunDirectoryError&) {
+  } catch (const InputError&) {
     return std::nullopt;
   }
 }

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "harness/selftest/replicate.h"
 #include "harness/stats/pair_order.h"
 #include "harness/stats/statistics.h"
-#include "harness/selftest/replicate.h"
 #include "reports/format/number.h"
 
 namespace perfbench::harness {

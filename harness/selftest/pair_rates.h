@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/stats/paired_decision.h"
-#include "harness/stats/proportion.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/result.h"
+#include "harness/stats/paired_decision.h"
+#include "harness/stats/proportion.h"
 
 namespace perfbench::harness {
 

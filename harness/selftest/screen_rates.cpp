@@ -8,8 +8,8 @@
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
-#include "harness/stats/statistics.h"
 #include "harness/selftest/replicate.h"
+#include "harness/stats/statistics.h"
 
 namespace perfbench::harness {
 namespace {

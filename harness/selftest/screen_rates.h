@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/stats/screen.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/result.h"
+#include "harness/stats/screen.h"
 
 namespace perfbench::harness {
 

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "harness/compare/compare.h"
-#include "harness/stats/false_discovery.h"
-#include "harness/stats/statistics.h"
 #include "harness/history/session_levels.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/replicate.h"
+#include "harness/stats/false_discovery.h"
+#include "harness/stats/statistics.h"
 #include "reports/format/number.h"
 
 namespace perfbench::harness {

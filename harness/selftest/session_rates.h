@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/stats/proportion.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/result.h"
+#include "harness/stats/proportion.h"
 
 namespace perfbench::harness {
 

@@ -36,6 +36,23 @@ double mean(const std::vector<double>& values) {
   return boost::math::statistics::mean(values);
 }
 
+std::size_t fewest_runs(double alpha, bool constant) {
+  std::size_t n = 1;
+  while ((constant ? smallest_p_against_constant(n) : smallest_p(n, n)) >= alpha) ++n;
+  return n;
+}
+
+// How many runs a side would tell a difference of the margin, for a person to ask for; nothing where even the most that
+// are used would not.
+std::string repeats_hint(const LogDifference& difference, std::size_t runs, bool constant, const DecisionRule& rule) {
+  const double sides = constant ? 1 : 2;
+  const double deviation = difference.error * std::sqrt(static_cast<double>(runs));
+  const auto needed =
+      values_needed(deviation, std::log1p(rule.margin_fraction), rule.alpha, fewest_runs(rule.alpha, constant), sides);
+  if (needed <= runs || needed > rule.most_runs) return "";
+  return fmt::format("; {} a side (--repeats {}) would tell {}", needed, needed, percent(rule.margin_fraction));
+}
+
 // What both tests share once they could decide: `p` is theirs.
 void judge(Decision& out, const LogDifference& difference, double p, const DecisionRule& rule) {
   out.p = p;
@@ -137,12 +154,6 @@ std::optional<Decision> nothing_to_decide_on(const Sample& current, const Sample
                    newest_logs(shown_values(baseline), rule.most_runs));
 }
 
-std::size_t fewest_runs(double alpha, bool constant) {
-  std::size_t n = 1;
-  while ((constant ? smallest_p_against_constant(n) : smallest_p(n, n)) >= alpha) ++n;
-  return n;
-}
-
 }  // namespace
 
 double smallest_p(std::size_t current_runs, std::size_t baseline_runs) {
@@ -174,8 +185,8 @@ const std::vector<double>& shown_values(const Sample& sample) {
 namespace {
 
 bool repeats(const std::vector<double>& values) {
-  return !values.empty() && values.front() >= 0 && std::count(values.begin(), values.end(), values.front()) ==
-                                                       static_cast<std::ptrdiff_t>(values.size());
+  return !values.empty() && values.front() >= 0 &&
+         std::count(values.begin(), values.end(), values.front()) == static_cast<std::ptrdiff_t>(values.size());
 }
 
 void conclude_exact(Decision& out, double current, double baseline, const DecisionRule& rule) {
@@ -227,10 +238,13 @@ Decision decide(const Sample& current, const Sample& baseline, const DecisionRul
   } else if (std::min(a.size(), b.size()) < 2 || smallest_p(a.size(), b.size()) >= rule.alpha) {
     const auto needed = fewest_runs(rule.alpha, false);
     conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
-             fmt::format("{} against {} runs cannot decide at p < {}: it needs {} against {}", a.size(), b.size(),
-                         rule.alpha, needed, needed));
+             fmt::format("{} against {} runs cannot decide at p < {}: it needs {} against {} (--repeats {})", a.size(),
+                         b.size(), rule.alpha, needed, needed, needed));
   } else {
     judge(out, difference, permutation_p(a, b), rule);
+    if (out.reason == VerdictReason::not_significant) {
+      out.detail += repeats_hint(difference, std::min(a.size(), b.size()), false, rule);
+    }
   }
   out.detail += discarded_note(current.noisy.size() + baseline.noisy.size());
   return out;
@@ -291,10 +305,11 @@ Decision decide_against_constant(const Sample& current, double baseline, const D
   describe(out, difference);
   if (smallest_p_against_constant(d.size()) >= rule.alpha) {
     conclude(out, Verdict::inconclusive, VerdictReason::too_few_runs,
-             fmt::format("{} runs against one number cannot decide at p < {}: it needs {} runs", d.size(), rule.alpha,
-                         fewest_runs(rule.alpha, true)));
+             fmt::format("{0} runs against one number cannot decide at p < {1}: it needs {2} runs (--repeats {2})",
+                         d.size(), rule.alpha, fewest_runs(rule.alpha, true)));
   } else {
     judge(out, difference, sign_flip_p(d), rule);
+    if (out.reason == VerdictReason::not_significant) out.detail += repeats_hint(difference, d.size(), true, rule);
   }
   out.detail += discarded;
   return out;

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "harness/sqlite/sqlite.h"
 #include "harness/store/journal.h"
 #include "harness/store/schema.h"
-#include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
 

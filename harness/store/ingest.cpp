@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "harness/metrics/run_metrics.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/input_error.h"
+#include "harness/metrics/run_metrics.h"
 #include "harness/store/columns.h"
 #include "harness/store/environment_rows.h"
-#include "harness/evidence/run_evidence.h"
 #include "harness/store/keys.h"
 #include "harness/store/sweep_kinds.h"
 #include "harness/trace/trace_summary.h"
@@ -54,11 +54,11 @@ std::int64_t sweep_key(Connection& db, const AttemptRecord& attempt) {
       .run(attempt.sweep_id, attempt.matrix, attempt.started_utc, spec::enum_name(attempt.sweep_kind));
   const auto key = *find_key(db, "SELECT sweep_key FROM sweeps WHERE sweep_id = ?", attempt.sweep_id);
   // Begun or resumed with --only, a sweep is one of a part, whatever its other attempts say.
-  if (!attempt.selection.empty()) {
+  if (!attempt.only.empty()) {
     Statement(db,
               "INSERT INTO sweep_selections (sweep_key, selection) VALUES (?, ?) "
               "ON CONFLICT (sweep_key) DO UPDATE SET selection = min(selection, excluded.selection)")
-        .run(key, attempt.selection);
+        .run(key, attempt.only);
   }
   return key;
 }
@@ -205,7 +205,7 @@ std::vector<fs::path> run_directories(const fs::path& root) {
 }  // namespace
 
 IngestOutcome ingest_run_directory(Connection& db, const fs::path& directory) {
-  const auto attempt = read_attempt_record(directory);
+  const auto attempt = read_attempt(directory);
   if (!attempt) return {};
   if (is_present(db, *attempt, record_digest(*attempt), directory)) return {.ingested = Ingested::present};
   const auto evidence = read_run_directory(directory);

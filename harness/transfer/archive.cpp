@@ -7,8 +7,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness/input_error.h"
 #include "harness/identity/sha256.h"
+#include "harness/input_error.h"
 #include "harness/transfer/temporary_file.h"
 #include "harness/transfer/zstd_stream.h"
 #include "workloads/spec/fields_json.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "harness/alerts/alert_ledger.h"
-#include "harness/input_error.h"
-#include "harness/identity/sha256.h"
 #include "harness/evidence/utc.h"
+#include "harness/identity/sha256.h"
+#include "harness/input_error.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/columns.h"
 #include "harness/store/query.h"

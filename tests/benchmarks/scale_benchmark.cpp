@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "harness/alerts/alert_ledger.h"
-#include "harness/stats/statistics.h"
 #include "harness/history/history.h"
 #include "harness/history/session_levels.h"
+#include "harness/stats/statistics.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/input_error.h"
 #include "harness/identity/run_id.h"
+#include "harness/input_error.h"
 #include "harness/transfer/import.h"
 
 namespace {

@@ -262,17 +262,17 @@ TEST_F(NightlyCommand, ACellThatFailsEveryNightIsNamed) {
   }
 }
 
-TEST_F(NightlyCommand, PairsTonightWithTheAnchorOnceAMonth) {
+TEST_F(NightlyCommand, PairsTonightWithTheControlOnceAMonth) {
   EXPECT_EQ(nightly({}).exit_code, 2);
   write_engine(scratch_ / "perfbench-engine", "1.4");
   const auto early = nightly({"--no-confirm"});
   EXPECT_EQ(early.exit_code, 2) << early.output << early.error_output;
   EXPECT_THAT(early.output, HasSubstr("not confirmed: --no-confirm"));
-  EXPECT_THAT(early.output, Not(HasSubstr("anchor")));
+  EXPECT_THAT(early.output, Not(HasSubstr("once a month")));
   let_months_pass();
   const auto due = nightly({});
   EXPECT_EQ(due.exit_code, 1) << due.output << due.error_output;
-  EXPECT_THAT(due.output, HasSubstr("Compared with the anchor of 2026-01-01, as once a month: 2 series are worse"));
+  EXPECT_THAT(due.output, HasSubstr("Compared with the control of 2026-01-01, as once a month: 2 series are worse"));
   {
     const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
     const auto alerts = load_alerts(db, AlertScope::live);
@@ -280,17 +280,17 @@ TEST_F(NightlyCommand, PairsTonightWithTheAnchorOnceAMonth) {
     EXPECT_EQ(alerts.front().finding.last_good.started_utc, "2026-01-01T01:00:00Z");
     EXPECT_NEAR(*alerts.front().finding.ratio, 1.4, 1.4 * 0.0041);  // as above
   }
-  EXPECT_THAT(nightly({}).output, Not(HasSubstr("Compared with the anchor"))) << "a month has not passed";
+  EXPECT_THAT(nightly({}).output, Not(HasSubstr("Compared with the control"))) << "a month has not passed";
 }
 
-TEST_F(NightlyCommand, AnAnchorThatUnderstandsNothingLosesNoNight) {
+TEST_F(NightlyCommand, AControlThatUnderstandsNothingLosesNoNight) {
   write_text(scratch_ / "old-engine", "#!/bin/sh\nexit 3\n");
   fs::permissions(scratch_ / "old-engine", fs::perms::owner_all);
   EXPECT_THAT(nightly({"--control", "old-engine"}).output, HasSubstr("The control did not run"));
   let_months_pass();
   const auto night = nightly({});
   EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
-  EXPECT_THAT(night.output, HasSubstr("Not compared with the anchor of 2026-01-01"));
+  EXPECT_THAT(night.output, HasSubstr("Not compared with the control of 2026-01-01"));
   EXPECT_THAT(night.output, HasSubstr("2 runs measured"));
 }
 

@@ -235,7 +235,7 @@ TEST_F(StoreCommands, WhatOnlyLeftOutHasNotVanished) {
   for (const std::string id : {"s2", "s3"}) {
     ExampleRun example{.attempt = example_attempt("c", 1)};
     example.attempt.sweep_id = id;
-    example.attempt.selection = id == "s3" ? "a=1" : "";
+    example.attempt.only = id == "s3" ? "a=1" : "";
     write_run_directory(scratch_ / "runs" / id, example);
   }
   ingest();

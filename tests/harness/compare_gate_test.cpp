@@ -244,14 +244,14 @@ TEST(RefreshAfterImprovement, IsAskedForBeyondTheMarginOnly) {
   EXPECT_FALSE(refresh_after_improvement({improved(0.90)}, published, "latest"));
 }
 
-TEST(AnchorCheck, IsDueAMonthAfterTheLast) {
-  EXPECT_EQ(next_anchor_check("2026-03-15T02:00:00Z"), "2026-04-15T02:00:00Z");
-  EXPECT_EQ(next_anchor_check("2026-12-15T02:00:00Z"), "2027-01-15T02:00:00Z");
-  EXPECT_EQ(next_anchor_check("2026-01-31T02:00:00Z"), "2026-02-28T02:00:00Z");
-  EXPECT_EQ(next_anchor_check("2028-01-31T02:00:00Z"), "2028-02-29T02:00:00Z");
-  EXPECT_TRUE(anchor_check_is_due("", "2026-03-15T02:00:00Z"));
-  EXPECT_FALSE(anchor_check_is_due("2026-03-15T02:00:00Z", "2026-04-15T01:59:59Z"));
-  EXPECT_TRUE(anchor_check_is_due("2026-03-15T02:00:00Z", "2026-04-15T02:00:00Z"));
+TEST(CreepCheck, IsDueAMonthAfterTheLast) {
+  EXPECT_EQ(next_creep_check("2026-03-15T02:00:00Z"), "2026-04-15T02:00:00Z");
+  EXPECT_EQ(next_creep_check("2026-12-15T02:00:00Z"), "2027-01-15T02:00:00Z");
+  EXPECT_EQ(next_creep_check("2026-01-31T02:00:00Z"), "2026-02-28T02:00:00Z");
+  EXPECT_EQ(next_creep_check("2028-01-31T02:00:00Z"), "2028-02-29T02:00:00Z");
+  EXPECT_TRUE(creep_check_is_due("", "2026-03-15T02:00:00Z"));
+  EXPECT_FALSE(creep_check_is_due("2026-03-15T02:00:00Z", "2026-04-15T01:59:59Z"));
+  EXPECT_TRUE(creep_check_is_due("2026-03-15T02:00:00Z", "2026-04-15T02:00:00Z"));
 }
 
 }  // namespace

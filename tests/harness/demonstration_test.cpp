@@ -1,14 +1,13 @@
 // That simulated nights are whole evidence of earlier days, as far apart as asked for, and say what they are.
-#include "harness/demonstration/simulated_nights.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "harness/store/database.h"
+#include "harness/demonstration/simulated_nights.h"
 #include "harness/evidence/run_evidence.h"
+#include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
 #include "tests/harness/example_run.h"

@@ -1,5 +1,3 @@
-#include "harness/evidence/run_directory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,9 @@
 #include <thread>
 
 #include "harness/evidence/attempt_json.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/input_error.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
@@ -77,7 +78,7 @@ TEST_F(RunDirectory, SaysWhichRecordItCannotUnderstand) {
   try {
     read_attempt(attempt.path);
     FAIL() << "understood an unknown key";
-  } catch (const RunDirectoryError& e) {
+  } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("attempt.json"));
     EXPECT_THAT(e.what(), HasSubstr("versoin"));
   }

@@ -1,14 +1,13 @@
 // Reading traces: whole ones come back as written, damaged ones are refused with the place of the damage.
-#include "harness/evidence/trace_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <random>
 
-#include "harness/input_error.h"
 #include "harness/evidence/attempt.h"
+#include "harness/evidence/trace_file.h"
+#include "harness/input_error.h"
 #include "harness/trace/trace_summary.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"

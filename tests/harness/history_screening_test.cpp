@@ -338,7 +338,7 @@ TEST(WeighAgainstProbe, KnowsThatARateFallsWhenTheProbeRises) {
 
 Tonight tonight_with(const std::vector<TonightCell>& cells) {
   const auto night = example_point(40, 1).night;
-  return {.night = {{"nightly", night}}, .selection = {{"nightly", ""}}, .cells = cells};
+  return {.night = {{"nightly", night}}, .only = {{"nightly", ""}}, .cells = cells};
 }
 
 TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
@@ -358,12 +358,12 @@ TEST(VanishedCells, AreThoseOfTheLastNightsThatAreNotOkTonight) {
 }
 
 void select(SeriesHistory& series, std::size_t first, const std::string& selection) {
-  for (auto i = first; i < series.nights.size(); ++i) series.nights[i].selection = selection;
+  for (auto i = first; i < series.nights.size(); ++i) series.nights[i].only = selection;
 }
 
 TEST(VanishedCells, AreNotThoseThatNobodyAskedFor) {
   auto tonight = tonight_with({{"nightly", "crashed", "crashed", "signal 11"}});
-  tonight.selection["nightly"] = "fsdp=1";
+  tonight.only["nightly"] = "fsdp=1";
   auto gone = example_series("gone", 40);
   select(gone, 38, "fsdp=1");
   const auto found = vanished_cells({example_series("left out", 38), example_series("crashed", 38), gone}, tonight, 7);

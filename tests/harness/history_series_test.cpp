@@ -188,20 +188,20 @@ TEST_F(Nights, TonightIsTheNewestSweepWithTheStateOfEachCell) {
 
 TEST_F(Nights, KnowWhatTheirSweepWasAskedFor) {
   auto chosen = run(1, 0.5, "a");
-  chosen.attempt.selection = "fsdp=1";
+  chosen.attempt.only = "fsdp=1";
   add(chosen);
   add(run(1, 0.5, "b"));  // resumed without --only
   add(run(2, 0.5, "a"));
   const auto nights = load()[0].nights;
   ASSERT_THAT(nights, SizeIs(2));
-  EXPECT_EQ(nights[0].selection, "fsdp=1");
-  EXPECT_EQ(nights[1].selection, "");
-  EXPECT_EQ(load_tonight(db_, {}).selection.at("nightly"), "");
+  EXPECT_EQ(nights[0].only, "fsdp=1");
+  EXPECT_EQ(nights[1].only, "");
+  EXPECT_EQ(load_tonight(db_, {}).only.at("nightly"), "");
   auto tonight = run(3, 0.5, "a");
-  tonight.attempt.selection = "fsdp=2";
+  tonight.attempt.only = "fsdp=2";
   add(tonight);
   load();
-  EXPECT_EQ(load_tonight(db_, {}).selection.at("nightly"), "fsdp=2");
+  EXPECT_EQ(load_tonight(db_, {}).only.at("nightly"), "fsdp=2");
 }
 
 TEST_F(Nights, ProbesAreTheMediansOfEachNight) {

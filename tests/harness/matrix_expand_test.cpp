@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
+#include "harness/identity/run_id.h"
 #include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/identity/run_id.h"
 #include "harness/matrix/yaml_document.h"
 #include "tests/harness/example_run.h"
 

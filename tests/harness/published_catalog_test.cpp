@@ -1,4 +1,6 @@
 // Every row that a reference system prints of a training is a cell of its matrix, number for number.
+#include "harness/published/published_catalog.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "harness/published/published_catalog.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/remat_policy.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/published/published_catalog.h"
 #include "harness/input_error.h"
+#include "harness/published/published_catalog.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {

@@ -10,13 +10,13 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/stats/statistics.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/series_export.h"
 #include "harness/selftest/session_rates.h"
+#include "harness/stats/statistics.h"
 #include "harness/store/database.h"
 #include "reports/selftest_text.h"
 #include "tests/harness/example_run.h"

@@ -52,7 +52,7 @@ TEST(Decision, OfSingleRunsIsInconclusiveHoweverLargeTheRatio) {
   EXPECT_EQ(d.reason, VerdictReason::too_few_runs);
   EXPECT_DOUBLE_EQ(*d.ratio, 2.0);
   EXPECT_FALSE(d.ratio_95);
-  EXPECT_THAT(d.detail, HasSubstr("needs 5 against 5"));
+  EXPECT_THAT(d.detail, HasSubstr("needs 5 against 5 (--repeats 5)"));
 }
 
 // An accuracy, say. Times and sizes are never 0.
@@ -92,6 +92,32 @@ TEST(Decision, CallsEqualSidesTheSameOnlyWhenTheyAreTightEnough) {
   EXPECT_EQ(wide.verdict, Verdict::inconclusive);
   EXPECT_EQ(wide.reason, VerdictReason::not_significant);
   EXPECT_GT(*wide.detectable_fraction, 0.02);
+}
+
+// Five runs a side of deviation 0.8 % find 2.15 % (t quantiles 3.36 + 0.89, times 0.0079 sqrt(2 / 5)), six 1.9 %.
+TEST(Decision, SaysHowManyRepeatsWouldTellTheMargin) {
+  Sample slower;
+  Sample usual;
+  for (const double x : {-0.010, -0.005, 0.0, 0.005, 0.010}) {
+    usual.values.push_back(std::exp(x));
+    slower.values.push_back(std::exp(x + 0.012));
+  }
+  const auto close = decide(slower, usual, {});
+  EXPECT_EQ(close.reason, VerdictReason::not_significant);
+  EXPECT_THAT(close.detail, HasSubstr("6 a side (--repeats 6) would tell 2.0 %"));
+  std::mt19937_64 engine(3);
+  const auto wild = decide(noisy(engine, 5, 1.0, 0.3), noisy(engine, 5, 1.0, 0.3), {});
+  EXPECT_EQ(wild.reason, VerdictReason::not_significant);
+  EXPECT_THAT(wild.detail, testing::Not(HasSubstr("--repeats"))) << "no number of repeats that is used would";
+}
+
+TEST(DecideExact, NeedsOneRunASideAndNoTest) {
+  const DecisionRule memory{.margin_fraction = 0.01};
+  EXPECT_EQ(decide_exact({102}, {100}, memory)->verdict, Verdict::regressed);
+  EXPECT_EQ(decide_exact({100.5}, {100, 100, 100}, memory)->verdict, Verdict::same);
+  EXPECT_DOUBLE_EQ(*decide_exact({102}, {100}, memory)->ratio, 1.02);
+  EXPECT_FALSE(decide_exact({102, 103}, {100, 100}, memory)) << "it has noise here after all";
+  EXPECT_FALSE(decide_exact({}, {100}, memory));
 }
 
 TEST(Decision, OfCountsWithoutAnySpreadStillDecides) {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/input_error.h"
 #include "harness/identity/run_id.h"
+#include "harness/input_error.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/evidence/attempt_json.h"
-#include "harness/store/database.h"
 #include "harness/evidence/run_evidence.h"
+#include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/record_json.h"

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "harness/input_error.h"
 #include "harness/identity/sha256.h"
+#include "harness/input_error.h"
 #include "harness/transfer/archive.h"
 #include "tests/harness/example_run.h"
 

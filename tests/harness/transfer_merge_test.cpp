@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "harness/alerts/alert_ledger.h"
-#include "harness/input_error.h"
 #include "harness/identity/run_id.h"
+#include "harness/input_error.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
@@ -113,7 +113,7 @@ class Transfer : public testing::Test {
       example.environment.hostname = host;
       example.attempt.sweep_id = date + "-" + host;
       example.attempt.started_utc = date + "T12:00:0" + std::to_string(i) + "Z";
-      if (day == 2) example.attempt.selection = "fsdp=2";
+      if (day == 2) example.attempt.only = "fsdp=2";
       example.attempt.engine_sha256 = "of " + host;
       example.attempt.repeats = day;
       write_run_directory(at(store + ".runs") / (host + std::to_string(day)) / std::to_string(i), example);

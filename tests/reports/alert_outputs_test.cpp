@@ -17,8 +17,8 @@ namespace perfbench::reports {
 namespace {
 
 using harness::Alert;
-using harness::FindingKind;
 using harness::AlertState;
+using harness::FindingKind;
 using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::json;

@@ -211,6 +211,16 @@ std::string progress_after(const ExecutedPair& pair) {
   return {text, size};
 }
 
+TEST(PairsLeft, TakeAsManyExecutionsAsThoseBefore) {
+  EXPECT_DOUBLE_EQ(executions_a_pair(0, 0), 1.0);
+  EXPECT_DOUBLE_EQ(executions_a_pair(7, 7), 1.0);
+  EXPECT_DOUBLE_EQ(executions_a_pair(7, 3), 2.0) << "more than half were discarded";
+  ExecutedPair spoiled;
+  spoiled.discard = Discard::probe_moved;
+  spoiled.a.wall_ns = spoiled.b.wall_ns = 1'000'000'000;
+  EXPECT_THAT(progress_after(spoiled), HasSubstr("in 2.0 s, about 12 s to the next looks")) << "3 pairs, each of 2";
+}
+
 TEST(AbProgress, OfAPairInTurnsCountsItsRunsOnceAsBothAreAliveAtOnce) {
   ExecutedPair pair;
   pair.a.wall_ns = 2'000'000'000;

@@ -390,7 +390,7 @@ TEST(Overall, IsTheWorst) {
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::inconclusive)})), Verdict::inconclusive);
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), cell(Verdict::improved)})), Verdict::improved);
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same)})), Verdict::same);
-  EXPECT_EQ(overall(verdicts_of({})), Verdict::not_comparable);
+  EXPECT_EQ(overall(verdicts_of({})), Verdict::inconclusive);
   EXPECT_EQ(overall(verdicts_of({cell(Verdict::same), {.label = "without a pair"}})), Verdict::inconclusive);
 }
 

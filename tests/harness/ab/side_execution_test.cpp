@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/history/series.h"
-#include "harness/input_error.h"
 #include "harness/identity/run_id.h"
+#include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
 #include "tests/harness/example_run.h"

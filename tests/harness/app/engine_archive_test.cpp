@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/launch/process.h"
 #include "harness/app/computing_libraries.h"
 #include "harness/evidence/run_directory.h"
+#include "harness/launch/process.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

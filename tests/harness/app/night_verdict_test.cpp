@@ -49,23 +49,23 @@ NightFinding weighed(FindingKind kind, Verdict verdict) {
   return all.front();
 }
 
-TEST(NightVerdict, TheAnchorsPairsNameWhatCreptUnlessItIsKnown) {
+TEST(NightVerdict, TheControlsPairsNameWhatCreptUnlessItIsKnown) {
   const auto memory = finding(FindingKind::regression, "peak_memory_bytes");
   const std::vector<Finding> measured{finding(FindingKind::regression), memory,
-                                           finding(FindingKind::regression, "step_time_s", "another")};
+                                      finding(FindingKind::regression, "step_time_s", "another")};
   const auto pairs =
       pairs_of({judged("step_time_s", Verdict::regressed), judged("peak_memory_bytes", Verdict::regressed)});
-  const auto crept = weigh_anchor(measured, pairs, {});
+  const auto crept = weigh_creep(measured, pairs, {});
   ASSERT_THAT(crept, SizeIs(2));
   EXPECT_EQ(crept[0].finding.ratio, 1.2);
   EXPECT_THAT(crept[0].finding.attribution, SizeIs(3));
   EXPECT_EQ(crept[1].finding.kind, FindingKind::memory);
   EXPECT_EQ(overall(verdicts_of(crept)), Verdict::regressed);
-  EXPECT_THAT(weigh_anchor(measured, pairs, {crept[0]}), SizeIs(1)) << "it is a finding of tonight already";
+  EXPECT_THAT(weigh_creep(measured, pairs, {crept[0]}), SizeIs(1)) << "it is a finding of tonight already";
   auto better = crept[0];
   better.finding.kind = FindingKind::improvement;
-  EXPECT_THAT(weigh_anchor(measured, pairs, {better}), SizeIs(2)) << "better than yesterday, worse than the anchor";
-  EXPECT_THAT(weigh_anchor(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
+  EXPECT_THAT(weigh_creep(measured, pairs, {better}), SizeIs(2)) << "better than yesterday, worse than the control";
+  EXPECT_THAT(weigh_creep(measured, pairs_of({judged("step_time_s", Verdict::improved)}), {}), IsEmpty());
 }
 
 TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsUnseen) {
@@ -207,8 +207,8 @@ TEST(NightVerdict, WhatWasNotComparedSaysWhyAndIsNotForgotten) {
   EXPECT_EQ(overall(verdicts_of(all)), Verdict::inconclusive);
   const NoPairs same_engine{{{"c", "good"}, {Confirmation::refuted, "the same engine"}}};
   EXPECT_EQ(overall(verdicts_of(weigh_findings({finding(FindingKind::regression)}, {}, same_engine))), Verdict::same);
-  const auto other =
-      weigh_findings({finding(FindingKind::loss, "final_loss")}, {pairs_of({judged("step_time_s", Verdict::same)})}, {});
+  const auto other = weigh_findings({finding(FindingKind::loss, "final_loss")},
+                                    {pairs_of({judged("step_time_s", Verdict::same)})}, {});
   EXPECT_EQ(other.front().confirmation, Confirmation::undecided);
   EXPECT_THAT(other.front().why, HasSubstr("did not measure final_loss"));
 }

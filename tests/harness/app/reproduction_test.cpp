@@ -1,9 +1,10 @@
+#include "harness/app/reproduction.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "harness/app/reproduction.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

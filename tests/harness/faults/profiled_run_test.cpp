@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/metrics/run_metrics.h"
 #include "harness/launch/process.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/metrics/run_metrics.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"

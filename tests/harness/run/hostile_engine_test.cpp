@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/identity/run_id.h"
 #include "harness/run/attempt_execution.h"
-#include "harness/evidence/run_directory.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 #include "workloads/spec/run_spec_json.h"

@@ -9,11 +9,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "harness/input_error.h"
-#include "harness/identity/run_id.h"
 #include "harness/evidence/attempt_json.h"
-#include "harness/run/interruption.h"
 #include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/identity/run_id.h"
+#include "harness/input_error.h"
+#include "harness/run/interruption.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 

@@ -1,10 +1,10 @@
 // That the shares of a difference sum to it, and that what made it comes first.
+#include "harness/trace/attribution.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
-
-#include "harness/trace/attribution.h"
 
 namespace perfbench::harness {
 namespace {

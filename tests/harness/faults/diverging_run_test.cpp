@@ -65,8 +65,8 @@ TEST_F(DivergingRun, TurnsAGateRed) {
   ASSERT_EQ(perfbench({"sweep", "fine.yaml", "--db", "d.db"}).exit_code, 0);
   write_text(scratch_ / "was.csv",
              "cell,metric,value\n"
-             "attention=flash,final_loss,5.5\n"
-             "attention=dot_product,final_loss,5.5\n");
+             "attention=flash,final_loss,7\n"
+             "attention=dot_product,final_loss,7\n");
   const auto import = perfbench(
       {"baseline", "import", "was", "--db", "d.db", "--from", "was.csv", "--reason", "r", "--author", "tester"});
   ASSERT_EQ(import.exit_code, 0) << import.error_output;

@@ -24,6 +24,7 @@ without_checkout() {
 
 cd "$prefix"
 test -d share/perfbench/workloads/models
+cmp share/doc/perfbench/LICENSE "$root/LICENSE"
 without_checkout bash -euc '
   bin/perfbench --version
   bin/perfbench plan share/perfbench/matrices/quickstart.yaml

@@ -24,6 +24,8 @@ without_checkout() {
 
 cd "$prefix"
 test -d share/perfbench/workloads/models
+cmp share/doc/perfbench/LICENSE "$root/LICENSE"
+diff -r share/doc/perfbench/guides "$root/harness/guides"
 without_checkout bash -euc '
   bin/perfbench --version
   bin/perfbench plan share/perfbench/matrices/quickstart.yaml

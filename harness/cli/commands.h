@@ -31,6 +31,7 @@ void add_history(CLI::App& app, CommandContext& context);
 void add_selftest(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
 void add_trace(CLI::App& app, CommandContext& context);
+void add_schema(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

@@ -70,7 +70,8 @@ void DemonstrationNight::measure_cells(const PlannedWork& work) {
 void DemonstrationNight::simulate_history(const PlannedWork& work) {
   reports::print(stderr, "clean runs of every cell, of which earlier nights are simulated\n");
   const auto base = fs::path(options().ab.db).replace_extension(".base.runs");
-  auto execution = settings(ordinary_engine(), SweepKind::simulated);
+  const auto engine = ordinary_engine();
+  auto execution = settings(engine, SweepKind::simulated);
   execution.runs = base;
   const SweepHooks hooks{
       .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
@@ -85,7 +86,7 @@ void DemonstrationNight::simulate_history(const PlannedWork& work) {
   for (const auto& folder : write_simulated_nights(folders, options().runs_folder(), how)) {
     const auto attempt = read_attempt(folder);
     if (std::exchange(night, attempt->sweep_id) != attempt->sweep_id) {
-      archive().keep(night, attempt->matrix, installation().engine);
+      archive().keep(night, attempt->matrix, engine.engine.file);
     }
     store().ingest(folder);
   }

@@ -18,13 +18,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// `speed` multiplies the time of a step, of a run with a fault that makes it slow `slow_speed`.
+// `speed` multiplies the time of a step, of a run with a fault that makes it slow `slow_speed`; without that the engine
+// takes no faults, as one that measures.
 void write_engine(const fs::path& file, const std::string& speed, const std::string& slow_speed = "") {
-  write_text(
-      file, "#!/bin/sh\nexport PERFBENCH_FAKE_SPEED=" + speed + "\n" +
-                (slow_speed.empty() ? "" : "case \"$*\" in *slow:*) PERFBENCH_FAKE_SPEED=" + slow_speed + ";; esac\n") +
-                "if [ \"$1\" = run ]; then exec " PERFBENCH_FAKE_ENGINE " run --dir \"$3\"; fi\n" +
-                "exec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
+  write_text(file,
+             "#!/bin/sh\nexport PERFBENCH_FAKE_SPEED=" + speed + "\n" +
+                 (slow_speed.empty() ? "case \"$*\" in *--inject*) exit 3;; esac\n"
+                                     : "case \"$*\" in *slow:*) PERFBENCH_FAKE_SPEED=" + slow_speed + ";; esac\n") +
+                 "if [ \"$1\" = run ]; then exec " PERFBENCH_FAKE_ENGINE " run --dir \"$3\"; fi\n" +
+                 "exec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
   fs::permissions(file, fs::perms::owner_all);
 }
 
@@ -235,7 +237,7 @@ TEST_F(NightlyCommand, WhatANewLibraryMadeSlowIsNotRefuted) {
   };
   const std::string now = "$(cat '" + speed + "') PERFBENCH_FAKE_ONEDNN=$(cat '" + version + "')";
   upgrade("2.6", "1");
-  write_engine(scratch_ / "perfbench-engine-inject", now);
+  write_engine(scratch_ / "perfbench-engine-inject", now, now);
   EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 0);
   take_demonstration_for_measured();
   upgrade("3.1", "1.4");

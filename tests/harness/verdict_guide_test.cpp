@@ -1,0 +1,43 @@
+// harness/guides/reading_a_verdict.md explains every verdict and every reason, and none that there is not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "harness/verdict/verdict.h"
+
+namespace perfbench::harness {
+namespace {
+
+// The rows of the table whose first column has this title: by the word in backquotes that each begins with.
+std::vector<std::string> explained(const std::string& title) {
+  std::ifstream guide(PERFBENCH_SOURCE_DIR "/harness/guides/reading_a_verdict.md");
+  std::vector<std::string> words;
+  bool inside = false;
+  for (std::string line; std::getline(guide, line);) {
+    if (line.starts_with("| " + title + " |")) inside = true;
+    if (!line.starts_with("|")) inside = false;
+    if (inside && line.starts_with("| `")) words.push_back(line.substr(3, line.find('`', 3) - 3));
+  }
+  return words;
+}
+
+template <class E>
+std::vector<std::string> names_of() {
+  std::vector<std::string> names;
+  for (const auto& entry : spec::EnumNames<E>::kNames) names.emplace_back(entry.second);
+  return names;
+}
+
+TEST(VerdictGuide, ExplainsEveryVerdict) {
+  EXPECT_THAT(explained("Verdict"), testing::ElementsAreArray(names_of<Verdict>()));
+}
+
+TEST(VerdictGuide, ExplainsEveryReasonAndWhatItAsksFor) {
+  EXPECT_THAT(explained("Reason"), testing::ElementsAreArray(names_of<VerdictReason>()));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -24,6 +24,10 @@ without_checkout() {
 
 cd "$prefix"
 test -d share/perfbench/workloads/models
+bash -n share/bash-completion/completions/perfbench
+test -s share/zsh/site-functions/_perfbench
+test -s share/fish/vendor_completions.d/perfbench.fish
+test -s share/man/man1/perfbench-alerts-list.1
 without_checkout bash -euc '
   bin/perfbench --version
   bin/perfbench plan share/perfbench/matrices/quickstart.yaml

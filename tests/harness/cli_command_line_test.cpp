@@ -164,6 +164,7 @@ TEST_F(CommandLine, WhatTheEnvironmentNamesIsCheckedForTheCommandThatRuns) {
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_THAT(refused.error_output, StartsWith("[report] PERFBENCH_DB 'folder': is a folder"));
   EXPECT_EQ(run({"--version"}, environment).exit_code, 0);
+  EXPECT_EQ(run({"man"}, environment).exit_code, 0);
 }
 
 TEST_F(CommandLine, EveryDatabaseOptionSaysWhichVariableStandsInForIt) {
@@ -192,7 +193,7 @@ TEST_F(CommandLine, VersionIsTheNumberAndTheCommit) {
 TEST_F(CommandLine, EveryCommandsHelpHasExamplesAndExitCodes) {
   std::map<CommandWords, std::string> help;
   append_help({}, help);
-  EXPECT_GT(help.size(), 26U);
+  EXPECT_GT(help.size(), 28U);
   for (const auto& [command, text] : help) {
     const auto name = testing::PrintToString(command);
     EXPECT_TRUE(std::regex_search(text, std::regex("\nExamples?:\n  \\S*.*perfbench"))) << name << text;

@@ -26,6 +26,10 @@ cd "$prefix"
 test -d share/perfbench/workloads/models
 cmp share/doc/perfbench/LICENSE "$root/LICENSE"
 diff -r share/doc/perfbench/guides "$root/harness/guides"
+bash -n share/bash-completion/completions/perfbench
+test -s share/zsh/site-functions/_perfbench
+test -s share/fish/vendor_completions.d/perfbench.fish
+test -s share/man/man1/perfbench-alerts-list.1
 without_checkout bash -euc '
   bin/perfbench --version
   bin/perfbench plan share/perfbench/matrices/quickstart.yaml

@@ -7,10 +7,10 @@
 #include "harness/alerts/webhook.h"
 #include "harness/app/alert_delivery.h"
 #include "harness/app/author.h"
-#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
+#include "harness/cli/shared_options.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/store/database.h"
@@ -105,11 +105,13 @@ ExitCode deliver(const std::filesystem::path& path) {
   return report.waiting.empty() && report.given_up.empty() ? ExitCode::fine : ExitCode::failure;
 }
 
+constexpr const char* kChangeCodes = "Exit codes: 0 done; 3 unknown alert, or a change that cannot be.";
+
 std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
   auto options = std::make_shared<ChangeOptions>();
   options->to = to;
   command.add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
-  add_path(command, "--db", options->db, PathIs::database, "database")->capture_default_str();
+  add_db_option(command, options->db, "database");
   command.add_option("--reason", options->reason, "why, for whoever reads it later")->required();
   command.add_option("--author", options->author, "default: git's user.name, or USER");
   command.callback([options] { change(*options); });
@@ -119,7 +121,7 @@ std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
 void add_list(CLI::App& parent, CommandContext& context) {
   auto* command = parent.add_subcommand("list", "Alerts by commit range");
   auto options = std::make_shared<ListOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
+  add_db_option(*command, options->db, "database");
   add_enum_option(*command, "--state", options->state, "live (open and acknowledged) or all");
   add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
   command->add_flag("--gate", options->gate, "end with 1 while a bad alert is open: neither acknowledged nor closed");
@@ -127,14 +129,14 @@ void add_list(CLI::App& parent, CommandContext& context) {
       "Examples:\n"
       "  perfbench alerts list --db perf.db\n"
       "  perfbench alerts list --db perf.db --format junit > alerts.xml\n"
-      "Exit codes: 0; with --gate 1 while an alert other than an improvement is open.");
+      "Exit codes: 0 listed; with --gate 1 while an alert other than an improvement is open.");
   command->callback([options, &context] { context.exit_code = list(*options); });
 }
 
 void add_deliver(CLI::App& parent, CommandContext& context) {
   auto* command = parent.add_subcommand("deliver", "Sends the messages that wait to the webhook");
   auto path = std::make_shared<std::filesystem::path>("perf.db");
-  add_path(*command, "--db", *path, PathIs::database, "database")->capture_default_str();
+  add_db_option(*command, *path, "database");
   command->footer(
       "Examples:\n"
       "  PERFBENCH_WEBHOOK_URL=https://hooks.example/T0/B0/x perfbench alerts deliver --db perf.db\n"
@@ -157,9 +159,11 @@ void add_show(CLI::App& parent) {
   auto* command = parent.add_subcommand("show", "Everything of one alert, with its history");
   auto options = std::make_shared<ShowOptions>();
   command->add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
-  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
+  add_db_option(*command, options->db, "database");
   add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
-  command->footer("Examples:\n  perfbench alerts show 1a2b3c --db perf.db");
+  command->footer(
+      "Examples:\n  perfbench alerts show 1a2b3c --db perf.db\n"
+      "Exit codes: 0 shown; 3 unknown alert, or one that cannot be read.");
   command->callback([options] { show(options->db, options->id, options->format); });
 }
 
@@ -185,21 +189,22 @@ void add_alerts(CLI::App& app, CommandContext& context) {
 
   auto* ack = command->add_subcommand("ack", "Somebody looks after it");
   add_change(*ack, AlertState::acknowledged);
-  ack->footer("Examples:\n  perfbench alerts ack 1a2b3c --reason 'bisecting'");
+  ack->footer("Examples:\n  perfbench alerts ack 1a2b3c --reason 'bisecting'\n" + std::string(kChangeCodes));
 
   auto* close = command->add_subcommand("close", "It needs nobody any more");
   auto closing = add_change(*close, AlertState::fixed);
-  close
-      ->add_option_function<std::string>(
-          "--as", [closing](const std::string& text) { closing->to = spec::enum_value<AlertState>(text).value(); },
-          "fixed, wont_fix (wanted or accepted), environment (the machine), or invalid (no change at all)")
-      ->check(CLI::IsMember({"fixed", "wont_fix", "environment", "invalid"}))
+  add_name_option(
+      *close, "--as", {"fixed", "wont_fix", "environment", "invalid"},
+      [closing](const std::string& text) { closing->to = spec::enum_value<AlertState>(text).value(); },
+      "fixed, wont_fix (wanted or accepted), environment (the machine), or invalid (no change at all)")
       ->required();
-  close->footer("Examples:\n  perfbench alerts close 1a2b3c --as wont_fix --reason 'the price of the new loss'");
+  close->footer("Examples:\n  perfbench alerts close 1a2b3c --as wont_fix --reason 'the price of the new loss'\n" +
+                std::string(kChangeCodes));
 
   auto* reopen = command->add_subcommand("reopen", "The judgement was wrong: open once more");
   add_change(*reopen, AlertState::open);
-  reopen->footer("Examples:\n  perfbench alerts reopen 1a2b3c --reason 'it was not the machine'");
+  reopen->footer("Examples:\n  perfbench alerts reopen 1a2b3c --reason 'it was not the machine'\n" +
+                 std::string(kChangeCodes));
 }
 
 }  // namespace perfbench::harness

@@ -8,6 +8,8 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
+#include "harness/cli/shared_options.h"
+#include "harness/cli/value_checks.h"
 #include "harness/compare/baseline_file.h"
 #include "harness/compare/baseline_findings.h"
 #include "harness/evidence/utc.h"
@@ -44,7 +46,7 @@ struct ImportOptions {
 
 void add_entry_options(CLI::App& command, EntryOptions& options) {
   command.add_option("NAME", options.name, "name of the baseline")->required();
-  add_path(command, "--db", options.db, PathIs::database, "database")->capture_default_str();
+  add_db_option(command, options.db, "database");
   command.add_option("--reason", options.reason, "why this is what runs are held against")->required();
   command.add_option("--author", options.author, "default: git's user.name, or USER");
   command.add_option("--expires", options.expires, "UTC date or time after which it is no longer in force");
@@ -166,7 +168,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   command->footer(
       "Examples:\n"
       "  perfbench baseline set main --db perf.db --reason 'release 1.2'\n"
-      "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --db perf.db\n"
+      "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --reason 'the goal'\n"
       "  perfbench baseline list --db perf.db\n"
       "Exit codes: 0 done; 3 wrong input, or done without a row that cannot be read, which is named.");
 
@@ -175,7 +177,13 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   add_entry_options(*set, set_options->entry);
   add_enum_option(*set, "--kind", set_options->entry.kind, "anchor, rolling or other_binary");
   set->add_option("--from", set_options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+      ->check(selection_complaint)
       ->capture_default_str();
+  set->footer(
+      "Examples:\n"
+      "  perfbench baseline set main --db perf.db --reason 'release 1.2'\n"
+      "  perfbench baseline set last-week --kind rolling --expires 2027-01-31 --reason 'the usual speed'\n"
+      "Exit codes: 0 done; 3 wrong input, or done without a row that cannot be read, which is named.");
   set->callback([set_options, &context] { context.exit_code = set_baseline(*set_options); });
 
   auto* from_file = command->add_subcommand("import", "A baseline from a file, or from a published row");
@@ -187,12 +195,21 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       ->type_name("FILE|published:SYSTEM/ID")
       ->check(CLI::Validator(
           [](const std::string& text) { return is_published(text) ? "" : path_complaint(text, PathIs::file); }, ""))
+      ->check(published_check(context))
       ->required();
+  from_file->footer(
+      "Examples:\n"
+      "  perfbench baseline import maxtext-7b --from published:maxtext/llama2-7b-8xh100 --reason 'the goal'\n"
+      "  perfbench baseline import other --from other.csv --reason 'the build of 1 March'\n"
+      "Exit codes: 0 done; 3 wrong input.");
   from_file->callback([import_options, &context] { import_baseline(*import_options, context); });
 
   auto* show = command->add_subcommand("list", "Every entry of the ledger");
   auto path = std::make_shared<std::filesystem::path>("perf.db");
-  add_path(*show, "--db", *path, PathIs::database, "database")->capture_default_str();
+  add_db_option(*show, *path, "database");
+  show->footer(
+      "Examples:\n  perfbench baseline list --db perf.db\n"
+      "Exit codes: 0 listed; 3 listed without a row that cannot be read, which is named.");
   show->callback([path, &context] { context.exit_code = list(*path); });
 }
 

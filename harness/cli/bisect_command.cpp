@@ -4,9 +4,9 @@
 
 #include "harness/ab/git_history.h"
 #include "harness/app/bisect_commits.h"
-#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
+#include "harness/cli/value_checks.h"
 #include "harness/run/interruption.h"
 #include "reports/format/print.h"
 
@@ -54,8 +54,11 @@ void add_bisect(CLI::App& app, CommandContext& context) {
   command->add_option("BAD", options->bad, "revision that is not, with GOOD among its first-parent ancestors")
       ->required();
   add_matrix_options(*command, options->ab.matrix);
-  add_path(*command, "--db", options->ab.db, PathIs::database, "database, made when absent")->capture_default_str();
-  command->add_option("--metric", options->metric, "metric of the catalog that got worse")->capture_default_str();
+  add_db_option(*command, options->ab.db, "database, made when absent");
+  command->add_option("--metric", options->metric, "metric of the catalog that got worse")
+      ->type_name("METRIC")
+      ->check(metric_complaint)
+      ->capture_default_str();
   add_execution_options(*command, options->ab.execution);
   add_ab_options(*command, options->ab, kStepGroup);
   command->remove_option(command->get_option("--metrics"));

@@ -44,7 +44,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value
   const auto check = [=](const std::string& text) -> std::string {
     const auto number = whole_number_text<T>(text);
     if (number && bounds.hold(*number)) return "";
-    return fmt::format("'{}' was given, {} from {} to {} is needed", text, kind, bounds.lowest, bounds.highest);
+    return fmt::format("'{}': {} from {} to {} is needed", text, kind, bounds.lowest, bounds.highest);
   };
   return command.add_option(name, value, help)
       ->type_name(fmt::format("NUMBER from {} to {}", bounds.lowest, bounds.highest))
@@ -70,11 +70,14 @@ inline std::string path_complaint(const std::string& text, PathIs wanted) {
   return problem ? fmt::format("'{}': {}; name another", text, *problem) : "";
 }
 
-// `value` is a path or a vector of them.
+// `value` is a path or a vector of them. What the environment says in place of an option is read for every command and
+// is wrong only for the one that runs.
 template <class Value>
 CLI::Option* add_path(CLI::App& command, const std::string& name, Value& value, PathIs wanted,
                       const std::string& help) {
-  const auto check = [wanted](const std::string& text) { return path_complaint(text, wanted); };
+  const auto check = [wanted, &command](const std::string& text) {
+    return command.parsed() ? path_complaint(text, wanted) : std::string();
+  };
   return command.add_option(name, value, help)->type_name(path_type_name(wanted))->check(CLI::Validator(check, ""));
 }
 

@@ -33,5 +33,7 @@ void add_doctor(CLI::App& app, CommandContext& context);
 void add_trace(CLI::App& app, CommandContext& context);
 void add_schema(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
+void add_completion(CLI::App& app, CommandContext& context);
+void add_man(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

@@ -10,6 +10,7 @@
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/cli/shared_options.h"
+#include "harness/cli/value_checks.h"
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
 #include "harness/evidence/utc.h"
@@ -144,18 +145,22 @@ void add_compare(CLI::App& app, CommandContext& context) {
   auto* command =
       app.add_subcommand("compare", "The newest runs of each cell against a baseline, or two sides in pairs");
   auto options = std::make_shared<CompareOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
-  command->add_option(
-      "--baseline", options->request.baseline,
-      "a name of `perfbench baseline list`, published:SYSTEM/ID, run:ID, attempt:ID/N, the start of a run "
-      "id, or a sweep's id");
+  add_db_option(*command, options->db, "database");
+  command
+      ->add_option("--baseline", options->request.baseline,
+                   "a name of `perfbench baseline list`, published:SYSTEM/ID, run:ID, attempt:ID/N, the start of a run "
+                   "id, or a sweep's id")
+      ->check(published_check(context));
   command
       ->add_option("--sweep", options->selection, "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N")
+      ->check(selection_complaint)
       ->capture_default_str();
   command
       ->add_option("--metric", options->request.metrics,
                    "metrics of the catalog, several with commas; gate stands for speed, memory, start-up and loss")
       ->delimiter(',')
+      ->type_name("METRIC")
+      ->check(metric_or_gate_complaint)
       ->capture_default_str();
   add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
   add_enum_option(*command, "--format", options->format, "text (Markdown) or json");

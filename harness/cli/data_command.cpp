@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 
 #include "harness/cli/checked_option.h"
@@ -115,11 +114,15 @@ void add_prepare(CLI::App& data, CommandContext& context) {
       "and C are both texts or both lists of ids; lambada, boolq: lines of those data sets, to evaluate on");
   add_path(*command, "--tokenizer", options->request.tokenizer, PathIs::file,
            "a model of SentencePiece; without it each byte is a token");
-  const std::map<std::string, Corpus> corpora{{"debian", Corpus::debian}};
-  command->add_option("--corpus", options->corpus, "text that this system carries: licences and copyright files")
-      ->transform(CLI::CheckedTransformer(corpora))
-      ->option_text("debian");
+  const auto take_debian = [options](const std::string&) { options->corpus = Corpus::debian; };
+  add_name_option(*command, "--corpus", {"debian"}, take_debian,
+                  "text that this system carries: licences and copyright files");
   add_path(*command, "PATH", options->paths, PathIs::either, "text files, and folders of them");
+  command->footer(
+      "Examples:\n"
+      "  perfbench data prepare --corpus debian --out text\n"
+      "  perfbench data prepare --out c4 --format jsonl --tokenizer llama.model c4-train.*.jsonl\n"
+      "Exit codes: 0 the data set is ready; 3 wrong input, or the folder exists; 4 it cannot be written.");
   command->callback([options, &context] { context.exit_code = prepare(*options); });
 }
 
@@ -127,6 +130,9 @@ void add_show(CLI::App& data, CommandContext& context) {
   auto* command = data.add_subcommand("show", "What a data set holds");
   auto dataset = std::make_shared<std::filesystem::path>();
   add_path(*command, "DIR", *dataset, PathIs::folder, "folder of the data set")->required();
+  command->footer(
+      "Examples:\n  perfbench data show text\n"
+      "Exit codes: 0 shown; 3 there is no data set, or a damaged one.");
   command->callback([dataset, &context] { context.exit_code = show(*dataset); });
 }
 
@@ -142,7 +148,8 @@ void add_data(CLI::App& app, CommandContext& context) {
       "  perfbench data prepare --out c4 --format jsonl --tokenizer llama.model c4-train.*.jsonl\n"
       "  perfbench data prepare --out answers --format jsonl --tokenizer llama.model answers.jsonl\n"
       "  perfbench data prepare --out lambada --format lambada --tokenizer llama.model lambada_test.jsonl\n"
-      "  perfbench data show text");
+      "  perfbench data show text\n"
+      "Exit codes: 0 done; 3 wrong input; 4 the data set cannot be written.");
   add_prepare(*command, context);
   add_show(*command, context);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
 #include "harness/provenance/diagnosis.h"
 #include "reports/format/json_text.h"
 #include "reports/format/print.h"
@@ -39,12 +40,12 @@ void add_doctor(CLI::App& app, CommandContext& context) {
   auto* command =
       app.add_subcommand("doctor", "What on this machine would spoil a measurement, and what to do about it");
   auto format = std::make_shared<std::string>("table");
-  command->add_option("--format", *format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_name_option(
+      *command, "--format", {"table", "json"}, [format](const std::string& name) { *format = name; }, "table or json")
+      ->default_str(*format);
   command->footer(
       "Examples:\n  perfbench doctor\n  perfbench doctor --format json\n"
-      "Ends with 0 when everything can run (warnings included), with 4 when something cannot.");
+      "Exit codes: 0 everything can run (warnings included); 4 something cannot.");
   command->callback([format, &context] { context.exit_code = doctor(*format, context); });
 }
 

@@ -6,6 +6,8 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
+#include "harness/cli/shared_options.h"
+#include "harness/cli/value_checks.h"
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/store/database.h"
@@ -68,10 +70,13 @@ ExitCode history(const HistoryOptions& options) {
 void add_history(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("history", "The nights of each series, screened for shifts");
   auto options = std::make_shared<HistoryOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
+  add_db_option(*command, options->db, "database");
   command->add_option("--series", options->query.series, "which: a pattern with * over MATRIX/CELL")
       ->capture_default_str();
-  command->add_option("--metric", options->query.metric, "metric of the catalog")->capture_default_str();
+  command->add_option("--metric", options->query.metric, "metric of the catalog")
+      ->type_name("METRIC")
+      ->check(metric_complaint)
+      ->capture_default_str();
   add_number(*command, "--nights", options->query.nights, kNightsRead, "how many of the newest nights are read")
       ->capture_default_str();
   add_enum_option(*command, "--format", options->format, "markdown, json or csv");

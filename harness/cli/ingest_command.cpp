@@ -4,6 +4,7 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/shared_options.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "reports/format/print.h"
@@ -45,8 +46,7 @@ ExitCode ingest(const IngestOptions& options) {
 void add_ingest(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("ingest", "Run directories into a database; what is there is left alone");
   auto options = std::make_shared<IngestOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database, made if it does not exist")
-      ->capture_default_str();
+  add_db_option(*command, options->db, "database, made if it does not exist");
   add_path(*command, "DIR", options->folders, PathIs::folder, "folders of runs, searched to any depth")->required();
   command->footer(
       "Example:\n  perfbench ingest perf.runs --db rebuilt.db\n"

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "harness/cancelled.h"
+#include "harness/cli/command_line_error.h"
 #include "harness/cli/commands.h"
 #include "harness/input_error.h"
 #include "reports/format/print.h"
@@ -51,20 +52,22 @@ void complain(const char* what, const char* why) {
 }
 
 // Help, or what is wrong with the command line.
-int say(const CLI::App& app, const CLI::ParseError& error) {
+ExitCode say(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() != 0) {
+    complain("", perfbench::harness::command_line_error(app, error).c_str());
+    return ExitCode::usage;
+  }
   std::ostringstream out;
-  std::ostringstream complaint;
-  const int code = app.exit(error, out, complaint);
+  app.exit(error, out, out);
   perfbench::reports::print_text(stdout, out.str());
-  perfbench::reports::print_text(stderr, complaint.str());
-  return code;
+  return ExitCode::fine;
 }
 
 void add_commands(CLI::App& app, CommandContext& context) {
   using namespace perfbench::harness;
-  for (const auto add :
-       {add_sweep, add_plan, add_report, add_compare, add_bisect, add_nightly, add_baseline, add_reproduce, add_ingest,
-        add_export, add_import, add_trace, add_schema, add_selftest, add_doctor, add_data, add_history, add_alerts}) {
+  for (const auto add : {add_sweep,     add_plan,   add_report,  add_compare, add_bisect,     add_nightly, add_baseline,
+                         add_reproduce, add_ingest, add_export,  add_import,  add_trace,      add_schema,  add_selftest,
+                         add_doctor,    add_data,   add_history, add_alerts,  add_completion, add_man}) {
     add(app, context);
   }
 }
@@ -82,13 +85,14 @@ int main(int argc, char** argv) {
       "  perfbench sweep matrices/quickstart.yaml\n"
       "  perfbench plan matrices/llama.yaml\n"
       "  perfbench report --db perf.db --format markdown\n"
+      "PERFBENCH_DB of the environment names the database of every command that is given no --db.\n"
       "Exit codes: 0 fine or no regression, 1 regression, 2 inconclusive, 3 usage or input error, 4 failure.");
   try {
     context.engine = perfbench::harness::locate_engine();
     add_commands(app, context);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (say(app, e) != 0) return code(ExitCode::usage);
+    if (const auto said = say(app, e); said != ExitCode::fine) return code(said);
   } catch (const perfbench::harness::InputError& e) {
     complain("", e.what());
     return code(ExitCode::usage);

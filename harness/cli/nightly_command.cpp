@@ -144,8 +144,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   ab.pairs = 8;
   ab.discards_per_pair = 3;  // an unquiet machine costs time; an alert that nobody could confirm costs a night
   add_matrix_options(*command, ab.matrix);
-  add_path(*command, "--db", ab.db, PathIs::database, "database, made when absent; keep it from night to night")
-      ->capture_default_str();
+  add_db_option(*command, ab.db, "database, made when absent; keep it from night to night");
   add_night_options(*command, *options);
   add_execution_options(*command, ab.execution);
   add_ab_options(*command, ab, "Pairs that confirm a finding");

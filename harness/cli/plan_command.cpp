@@ -1,15 +1,22 @@
 // perfbench plan: what every cell of a matrix would take, without running it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
 #include "harness/cli/shared_options.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/plan_table.h"
 #include "reports/format/print.h"
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::PlanFormat> {
+  using F = perfbench::harness::PlanFormat;
+  static constexpr std::array kNames{std::pair{F::table, "table"}, std::pair{F::json, "json"},
+                                     std::pair{F::csv, "csv"}};
+};
 
 namespace perfbench::harness {
 namespace {
@@ -59,11 +66,7 @@ void add_plan(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("plan", "Memory, FLOPs and traffic of every cell, without running it");
   auto options = std::make_shared<PlanOptions>();
   add_matrix_options(*command, options->matrix);
-  const std::map<std::string, PlanFormat> formats{
-      {"table", PlanFormat::table}, {"json", PlanFormat::json}, {"csv", PlanFormat::csv}};
-  command->add_option("--format", options->format, "how to print it, table unless given")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("table|json|csv");
+  add_enum_option(*command, "--format", options->format, "how to print it");
   command->add_option("--details", options->details, "one cell, by label or run id, with its tensors at the peak");
   command->footer(
       "Examples:\n"

@@ -3,11 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/cli/report_text.h"
+#include "harness/cli/shared_options.h"
+#include "harness/cli/value_checks.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
 #include "reports/format/print.h"
@@ -40,10 +41,11 @@ void tell_other_matrices(const Connection& db) {
 void add_report(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("report", "The runs of a database as a table");
   auto options = std::make_shared<ReportOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
+  add_db_option(*command, options->db, "database");
   auto* sweep = command
                     ->add_option("--sweep", options->query.selection,
                                  "latest (of whichever matrix), all, a sweep's id, run:ID or attempt:ID/N")
+                    ->check(selection_complaint)
                     ->capture_default_str();
   command
       ->add_option("--matrix", options->query.matrices,
@@ -56,8 +58,9 @@ void add_report(CLI::App& app, CommandContext& context) {
   add_enum_option(*command, "--style", options->style,
                   "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
   add_enum_option(*command, "--definition", options->query.definition, "FLOPs that MFU counts");
-  command->add_option("--baseline", options->query.baseline,
-                      "adds the difference from it: see `perfbench compare --help`");
+  command
+      ->add_option("--baseline", options->query.baseline, "adds the difference from it: see `perfbench compare --help`")
+      ->check(published_check(context));
   command->footer(
       "Examples:\n"
       "  perfbench report --db perf.db\n"

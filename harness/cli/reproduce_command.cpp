@@ -64,8 +64,7 @@ void add_reproduce(CLI::App& app, CommandContext& context) {
       ->required();
   add_path(*command, "--runs", options->runs, PathIs::folder,
            "folder of the new run directory; beside the recorded one unless given");
-  add_path(*command, "--db", options->db, PathIs::database,
-           "database that takes the new attempt in; none unless given");
+  add_db_option(*command, options->db, "database that takes the new attempt in; none unless given");
   add_execution_options(*command, options->execution);
   command->footer(
       "The same seed gives the same loss, gradient norm and peak memory, bit by bit, on the same build and number of\n"

@@ -6,6 +6,7 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/value_checks.h"
 
 namespace perfbench::harness {
 namespace {
@@ -42,6 +43,11 @@ void add_build_options(CLI::App& command, AbOptions& options, const std::string&
 }
 
 }  // namespace
+
+CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const std::string& help) {
+  auto* option = add_path(command, "--db", db, PathIs::database, help)->envname("PERFBENCH_DB");
+  return db.empty() ? option : option->capture_default_str();
+}
 
 void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
   add_path(command, "file", options.file, PathIs::file, "matrix file (matrices/README.md)")
@@ -86,6 +92,8 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->delimiter(',')
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("METRIC")
+      ->check(metric_complaint)
       ->group(group)
       ->default_str(
           "step_time_s,tokens_per_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "

@@ -7,6 +7,7 @@
 #include "harness/app/sweep_matrix.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/cli/report_text.h"
 #include "harness/cli/shared_options.h"
@@ -79,7 +80,7 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("sweep", "Runs every cell of a matrix, records it and prints the table");
   auto args = std::make_shared<SweepArguments>();
   add_matrix_options(*command, args->request.matrix);
-  add_path(*command, "--db", args->request.db, PathIs::database, "database, made when absent")->capture_default_str();
+  add_db_option(*command, args->request.db, "database, made when absent");
   add_path(*command, "--runs", args->request.runs, PathIs::folder,
            "folder of the run directories; beside the database unless given");
   command->add_flag(
@@ -88,7 +89,9 @@ void add_sweep(CLI::App& app, CommandContext& context) {
   add_execution_options(*command, args->request.execution);
   add_number(*command, "--repeats", args->request.repeats, Bounds<std::int64_t>{1, kMostRepeats},
              "attempts of every cell, instead of the matrix's; a resumed sweep keeps those it was begun with");
-  command->add_option("--device", args->request.device, "cpu or cuda, for every cell");
+  add_name_option(
+      *command, "--device", names_of_enum<spec::Device>(),
+      [args](const std::string& name) { args->request.device = name; }, "cpu or cuda, for every cell");
   auto* going =
       command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (the default)");
   command->add_flag("--fail-fast", args->fail_fast, "the first failed cell ends the sweep")->excludes(going);

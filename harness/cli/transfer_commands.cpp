@@ -5,6 +5,8 @@
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/left_out.h"
+#include "harness/cli/shared_options.h"
+#include "harness/cli/value_checks.h"
 #include "harness/input_error.h"
 #include "harness/transfer/export.h"
 #include "harness/transfer/import.h"
@@ -64,8 +66,9 @@ ExitCode import_files(const ImportOptions& options) {
 void add_export(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("export", "Runs of a database as one file, to be imported elsewhere");
   auto options = std::make_shared<ExportOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database")->capture_default_str();
+  add_db_option(*command, options->db, "database");
   command->add_option("--select", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+      ->check(selection_complaint)
       ->capture_default_str();
   add_path(*command, "FILE", options->file, PathIs::file, "written whole or not at all; an older export is replaced")
       ->required();
@@ -82,8 +85,7 @@ void add_export(CLI::App& app, CommandContext& context) {
 void add_import(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("import", "Files of `perfbench export` into a database");
   auto options = std::make_shared<ImportOptions>();
-  add_path(*command, "--db", options->db, PathIs::database, "database, made if it does not exist")
-      ->capture_default_str();
+  add_db_option(*command, options->db, "database, made if it does not exist");
   add_path(*command, "FILE", options->files, PathIs::file, "what is there already is left alone")->required();
   add_number<std::uint64_t>(*command, "--unpacked-limit", options->unpacked_limit_bytes,
                             {.lowest = 1, .highest = std::uint64_t{1} << 50},

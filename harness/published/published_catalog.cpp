@@ -1,5 +1,7 @@
 #include "harness/published/published_catalog.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,6 +10,7 @@
 
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 namespace {
@@ -124,6 +127,19 @@ class FileReader {
   std::vector<PublishedEntry> entries_;
 };
 
+std::string near_name(const std::string& word, const std::vector<std::string>& names) {
+  const auto near = spec::nearest(word, names);
+  return near ? " (did you mean '" + *near + "'?)" : "";
+}
+
+// As many as can be taken in.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 30;
+  const auto more = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
 }  // namespace
 
 PublishedCatalog::PublishedCatalog(const std::filesystem::path& data_dir)
@@ -143,7 +159,8 @@ std::vector<std::string> PublishedCatalog::systems() const {
 std::vector<PublishedEntry> PublishedCatalog::rows(const std::string& system) const {
   const auto known = systems();
   if (!std::binary_search(known.begin(), known.end(), system)) {
-    throw SpecError("", "no rows are published by a system named '" + system + "'" + spec::suggestion(system, known));
+    throw SpecError("", fmt::format("no rows are published by a system named '{}'{}; there are:\n  {}", system,
+                                    near_name(system, known), fmt::join(known, ", ")));
   }
   const auto document = YamlDocument::load(folder_ / (system + kExtension), "published");
   try {
@@ -155,17 +172,16 @@ std::vector<PublishedEntry> PublishedCatalog::rows(const std::string& system) co
 
 PublishedEntry PublishedCatalog::row(const std::string& name) const {
   const std::string plain = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
-  const auto slash = plain.find('/');
-  if (slash == std::string::npos) {
-    throw SpecError("", "'" + name + "' names no published row: it must be " + std::string(kPrefix) +
-                            "SYSTEM/ID, such as published:maxtext/llama2-7b-8xh100");
-  }
+  const auto system = plain.substr(0, plain.find('/'));
   std::vector<std::string> names;
-  for (auto& entry : rows(plain.substr(0, slash))) {
+  for (auto& entry : rows(system)) {
     if (entry.name == plain) return entry;
     names.push_back(entry.name);
   }
-  throw SpecError("", "there is no published row '" + plain + "'" + spec::suggestion(plain, names));
+  const auto what = plain == system ? "names a system and no row of it: it must be published:SYSTEM/ID"
+                                    : "there is no such row" + near_name(plain, names);
+  if (plain != system) names = spec::nearest_first(plain, names);
+  throw SpecError("", fmt::format("'{}': {}; {} has:\n  {}", name, what, system, listed(names)));
 }
 
 }  // namespace perfbench::harness

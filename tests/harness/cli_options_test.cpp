@@ -24,9 +24,9 @@ using Words = std::vector<std::string>;
 
 // Options with words of their own kind: what they mean is looked up later, by tests beside the code that does.
 const std::set<std::string> kWords{
-    "--sweep",  "--matrix", "--baseline", "--metric", "--metrics", "--margin",  "--build-option",
-    "--series", "--select", "--author",   "--reason", "--expires", "--details", "--device",
-    "--plant",  "--inject", "ALERT",      "NAME",     "GOOD",      "BAD",       "baseline set --from"};
+    "--sweep",  "--matrix", "--baseline", "--metric",  "--metrics", "--margin",           "--build-option", "--series",
+    "--select", "--author", "--reason",   "--expires", "--details", "--device",           "--plant",        "--inject",
+    "ALERT",    "NAME",     "GOOD",       "BAD",       "COMMAND",   "baseline set --from"};
 
 struct ListedOption {
   Words command;     // "baseline", "set"
@@ -62,7 +62,7 @@ ListedOption parse_entry(const Words& command, const std::string& entry) {
   out.name = out.name.substr(out.name.find(',') == std::string::npos ? 0 : out.name.find(',') + 1);
   if (words.find(' ') == std::string::npos) return out;
   out.type = words.substr(words.find(' ') + 1);
-  out.type = out.type.starts_with("TEXT:{") ? "ENUM" : out.type.substr(0, out.type.find_first_of(" =:"));
+  out.type = out.type.substr(0, out.type.find_first_of(" =:"));
   if (out.type == "Needs" || out.type == "Excludes") out.type.clear();
   return out;
 }
@@ -110,14 +110,28 @@ class Options : public testing::Test {
     return out;
   }
 
-  void expect_refused(const ListedOption& option, const std::string& value) const {
+  // "[baseline set] "
+  static std::string room(const ListedOption& option) {
+    const auto shown = option.shown();
+    return "[" + shown.substr(0, shown.size() - option.name.size() - 1) + "] ";
+  }
+
+  ProcessEnd run_with(const ListedOption& option, const std::string& value) const {
     auto words = option.command;
     words.insert(words.end(), option.before.begin(), option.before.end());
     words.push_back(option.is_positional() ? value : option.name + "=" + value);
     if (value.empty() && !option.is_positional()) words.back() = option.name, words.push_back("");
-    const auto end = run(words);
+    return run(words);
+  }
+
+  std::string refusal(const ListedOption& option, const std::string& value) const {
+    return run_with(option, value).error_output;
+  }
+
+  void expect_refused(const ListedOption& option, const std::string& value) const {
+    const auto end = run_with(option, value);
     EXPECT_EQ(end.exit_code, 3) << option.shown() << " '" << value << "': " << end.output << end.error_output;
-    EXPECT_THAT(end.error_output, StartsWith(option.name + ": '" + value + "'")) << option.shown();
+    EXPECT_THAT(end.error_output, StartsWith(room(option) + option.name + " '" + value + "'")) << option.shown();
   }
 
   ScratchFolder scratch_;
@@ -131,7 +145,7 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
     if (type == "NUMBER") ++numbers;
     const bool is_path = type == "DATABASE" || type == "FILE" || type == "FOLDER" || type == "PATH";
     if (is_path) ++paths;
-    const bool is_one_of = type == "ENUM" || type.find('|') != std::string::npos || type == "debian";
+    const bool is_one_of = type.find('|') != std::string::npos || type == "debian";
     const bool is_words =
         type == "KEY" || type == "A" || kWords.contains(option.name) || kWords.contains(option.shown());
     EXPECT_TRUE(type.empty() || type == "NUMBER" || is_path || is_one_of || is_words)
@@ -140,6 +154,21 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
   }
   EXPECT_GT(numbers, 30U);
   EXPECT_GT(paths, 40U);
+}
+
+TEST_F(Options, AListOfNamesTakesNoOtherAndSaysWhichThereAre) {
+  std::size_t lists = 0;
+  for (const auto& option : options()) {
+    if (option.type.find('|') == std::string::npos && option.type != "debian") continue;
+    if (option.type.starts_with("FILE")) continue;
+    ++lists;
+    expect_refused(option, "nonesuch");
+    auto last = option.type.substr(option.type.rfind('|') + 1);
+    EXPECT_THAT(refusal(option, "nonesuch"), HasSubstr(last)) << option.shown();
+    last += "x";
+    EXPECT_THAT(refusal(option, last), HasSubstr("did you mean '" + last.substr(0, last.size() - 1) + "'?"));
+  }
+  EXPECT_GT(lists, 12U);
 }
 
 TEST_F(Options, ANumberIsFiniteAndWithinBounds) {
@@ -186,10 +215,10 @@ TEST_F(Options, WordsWithNumbersAndPathsInThemAreChecked) {
     refused({"compare", "--ab", "nowhere", "current", "m.yaml", "--margin", std::string("step_time_s=") + margin},
             "--margin step_time_s=");
   }
-  refused({"compare", "--ab", "", "current", "m.yaml"}, "--ab: ''");
+  refused({"compare", "--ab", "", "current", "m.yaml"}, "--ab ''");
   refused({"compare", "--ab", "./loop", "current", "m.yaml"}, "'./loop'");
   for (const auto* source : {"loop", "folder", ""}) {
-    refused({"baseline", "import", "x", "--reason", "r", "--from", source}, "--from: '" + std::string(source) + "'");
+    refused({"baseline", "import", "x", "--reason", "r", "--from", source}, "--from '" + std::string(source) + "'");
   }
 }
 

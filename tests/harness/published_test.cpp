@@ -196,7 +196,9 @@ std::string error_of(const std::string& name) {
 TEST(Published, SuggestsTheNearestRowAndSystem) {
   EXPECT_THAT(error_of("published:maxtext/llama2-7b-8xh200"), HasSubstr("did you mean 'maxtext/llama2-7b-8xh100'?"));
   EXPECT_THAT(error_of("published:maxtxt/a"), HasSubstr("did you mean 'maxtext'?"));
-  EXPECT_THAT(error_of("published:nothing"), HasSubstr("must be published:SYSTEM/ID"));
+  EXPECT_THAT(error_of("published:nothing"), HasSubstr("axlearn, fms-fsdp, "));
+  EXPECT_THAT(error_of("published:seqax"),
+              AllOf(HasSubstr("must be published:SYSTEM/ID; seqax has:\n  seqax/"), HasSubstr(", seqax/")));
 }
 
 class BrokenPublishedFile : public ::testing::Test {

@@ -276,5 +276,11 @@ TEST(Suggestion, IsGivenForAMisspeltWordOnly) {
   EXPECT_EQ(suggestion("optimizer", words), " (one of: seq_len, steps, global_batch)");
 }
 
+TEST(Suggestion, OrdersAListByHowNearEachIs) {
+  const std::vector<std::string> words{"global_batch", "seq_len", "steps", "step"};
+  EXPECT_EQ(nearest_first("step", words), (std::vector<std::string>{"step", "steps", "seq_len", "global_batch"}));
+  EXPECT_EQ(nearest_first(std::string(1000, 'x'), words), words);
+}
+
 }  // namespace
 }  // namespace perfbench::spec

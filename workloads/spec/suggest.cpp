@@ -1,9 +1,12 @@
 #include "workloads/spec/suggest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace perfbench::spec {
 namespace {
+
+constexpr std::size_t kLongestWord = 200;  // the table is quadratic; nobody misspells a longer key
 
 // Optimal string alignment distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -24,7 +27,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t kLongestWord = 200;  // the table is quadratic; nobody misspells a longer key
   if (word.size() > kLongestWord) return std::nullopt;
   const std::size_t limit = std::max<std::size_t>(2, word.size() / 3);
   std::optional<std::string> best;
@@ -47,6 +49,20 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   std::string list;
   for (const auto& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
   return " (one of: " + list + ")";
+}
+
+std::vector<std::string> nearest_first(std::string_view word, std::vector<std::string> candidates) {
+  if (word.size() > kLongestWord) return candidates;
+  std::vector<std::pair<std::size_t, std::string>> by_distance;
+  for (auto& candidate : candidates) {
+    const auto distance = candidate.size() > kLongestWord ? candidate.size() : edit_distance(word, candidate);
+    by_distance.emplace_back(distance, std::move(candidate));
+  }
+  std::stable_sort(by_distance.begin(), by_distance.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> out;
+  for (auto& [distance, candidate] : by_distance) out.push_back(std::move(candidate));
+  return out;
 }
 
 }  // namespace perfbench::spec

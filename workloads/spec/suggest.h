@@ -15,4 +15,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 // " (did you mean 'x'?)", or the whole list " (one of: a, b, c)" when nothing is near and the list is short; else "".
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
+// The candidates by their edit distance from the word; those that are equally far stay in their order.
+std::vector<std::string> nearest_first(std::string_view word, std::vector<std::string> candidates);
+
 }  // namespace perfbench::spec

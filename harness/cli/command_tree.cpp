@@ -1,0 +1,82 @@
+#include "harness/cli/command_tree.h"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+#include <string_view>
+
+namespace perfbench::harness {
+
+std::string command_words(const CLI::App& command) {
+  if (command.get_parent() == nullptr) return "";
+  const auto above = command_words(*command.get_parent());
+  return above.empty() ? command.get_name() : above + " " + command.get_name();
+}
+
+std::string whole_command(const CLI::App& command) {
+  const auto words = command_words(command);
+  return words.empty() ? "perfbench" : "perfbench " + words;
+}
+
+const CLI::App& chosen_command(const CLI::App& root) {
+  const auto chosen = root.get_subcommands();
+  return chosen.empty() ? root : chosen_command(*chosen.front());
+}
+
+std::vector<const CLI::App*> subcommands_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<const CLI::App*> whole_tree(const CLI::App& command) {
+  std::vector<const CLI::App*> out{&command};
+  for (const auto* below : subcommands_of(command)) {
+    const auto more = whole_tree(*below);
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
+}
+
+std::vector<const CLI::Option*> named_options_of(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) { return option->nonpositional(); });
+}
+
+std::vector<const CLI::Option*> positionals_of(const CLI::App& command) {
+  return command.get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> out;
+  for (const auto& name : option.get_snames()) out.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+bool takes_value(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
+
+bool may_be_repeated(const CLI::Option& option) {
+  return option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+}
+
+HelpFooter footer_of(const CLI::App& command) {
+  constexpr std::string_view kExitCodes = "Exit codes: ";
+  constexpr std::string_view kIndent = "  ";
+  HelpFooter out;
+  auto* prose = &out.description;
+  std::istringstream lines(command.get_footer());
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "Example:" || line == "Examples:") {
+      prose = &out.notes;
+    } else if (line.starts_with(kIndent)) {
+      out.examples.push_back(line.substr(kIndent.size()));
+    } else if (line.starts_with(kExitCodes)) {
+      prose = &out.exit_codes;
+      prose->push_back(line.substr(kExitCodes.size()));
+    } else {
+      prose->push_back(line);
+    }
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,207 @@
+// What perfbench says of a command line that it cannot read, and what its help promises.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "harness/launch/process.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using CommandWords = std::vector<std::string>;
+
+class CommandLine : public testing::Test {
+ protected:
+  ProcessEnd run(CommandWords arguments, std::map<std::string, std::string> environment = {}) const {
+    arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+    environment["PERFBENCH_DATA_DIR"] = PERFBENCH_SOURCE_DIR;
+    return run_process({.command = arguments, .working_dir = scratch_.path(), .environment = environment},
+                       {.time_limit = std::chrono::minutes(1)});
+  }
+
+  // One to three lines, of which the first begins with the command and what was asked.
+  void expect_error(const CommandWords& words, const std::string& begin, const CommandWords& parts) const {
+    const auto end = run(words);
+    EXPECT_EQ(end.exit_code, 3) << begin;
+    EXPECT_EQ(end.output, "") << begin;
+    EXPECT_THAT(end.error_output, StartsWith(begin));
+    for (const auto& part : parts) EXPECT_THAT(end.error_output, HasSubstr(part)) << begin;
+    EXPECT_LE(std::count(end.error_output.begin(), end.error_output.end(), '\n'), 3) << end.error_output;
+    EXPECT_THAT(end.error_output, AllOf(Not(HasSubstr("->")), Not(HasSubstr("Run with")))) << begin;
+  }
+
+  // Every command with its help, as deep as there are commands.
+  void append_help(const CommandWords& command, std::map<CommandWords, std::string>& out) const {
+    auto asked = command;
+    asked.emplace_back("--help");
+    const auto help = run(asked).output;
+    out[command] = help;
+    bool inside = false;
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty() && line[0] != ' ') inside = line == "Subcommands:";
+      if (!inside || !line.starts_with("  ") || line[2] == ' ') continue;
+      auto below = command;
+      below.push_back(line.substr(2, line.find(' ', 2) - 2));
+      append_help(below, out);
+    }
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(CommandLine, AMisspeltWordIsToldWithTheNearest) {
+  expect_error({"swep", "x"}, "[perfbench] 'swep': there is no such command (did you mean 'sweep'?)",
+               {"report", "--help"});
+  expect_error({"alerts", "lst"}, "[alerts] 'lst': there is no such command (did you mean 'list'?)", {"reopen"});
+  expect_error({"report", "--formt", "csv"}, "[report] '--formt': there is no such option (did you mean '--format'?)",
+               {"`perfbench report --help`"});
+  expect_error({"alerts", "list", "--gat"}, "[alerts list] '--gat': there is no such option (did you mean '--gate'?)",
+               {});
+  expect_error({"--versio"}, "[perfbench] '--versio': there is no such option (did you mean '--version'?)", {});
+  // Its value would be the matrix file: that there is none of that name is beside the point.
+  expect_error({"sweep", "--onyl", "a=b", "m.yaml"}, "[sweep] '--onyl': there is no such option", {"'--only'"});
+}
+
+TEST_F(CommandLine, AWordOutOfPlaceIsToldWithItsPlace) {
+  expect_error({"--db", "x", "report"}, "[perfbench] '--db': is an option of `perfbench report` and follows it", {});
+  expect_error({"report", "x"}, "[report] 'x': is one word too many",
+               {"`perfbench report [OPTIONS]`", "for example: "});
+  expect_error({"report", "--db"}, "[report] --db: takes a value; give --db DATABASE", {});
+  expect_error({"report", "--db", "a", "--db", "b"}, "[report] --db: 2 values were given, it takes 1", {});
+  expect_error({"compare", "--ab", "a"}, "[compare] --ab: takes 2 values; give --ab A B", {});
+  expect_error({"alerts", "list", "--gate=maybe"}, "[alerts list] --gate 'maybe': takes no value", {});
+  expect_error({"compare", "--runs", "x"}, "[compare] --runs: goes with --ab alone; give --ab as well", {});
+  expect_error({"sweep", "--keep-going", "--fail-fast", "m.yaml"}, "[sweep] --keep-going: cannot go with --fail-fast",
+               {});
+}
+
+TEST_F(CommandLine, WhatIsMissingIsToldWithAnExample) {
+  expect_error({}, "[perfbench] a command is missing: give sweep, plan,", {"for example: perfbench sweep"});
+  expect_error({"baseline"}, "[baseline] a command is missing: give set, import or list", {"perfbench baseline set"});
+  expect_error({"sweep"}, "[sweep] file is missing: matrix file", {"for example: perfbench sweep matrices/"});
+  expect_error({"alerts", "ack"}, "[alerts ack] ALERT is missing: ", {"for example: perfbench alerts ack 1a2b3c"});
+  expect_error({"alerts", "close", "1a2b3c", "--reason", "r"}, "[alerts close] --as is missing: fixed,",
+               {"--as wont_fix"});
+  expect_error({"data", "show"}, "[data show] DIR is missing", {"perfbench data show text"});
+}
+
+TEST_F(CommandLine, AValueIsToldWithThoseThatThereAre) {
+  expect_error({"report", "--format", "html"}, "[report] --format 'html': there is no such value",
+               {"give markdown, csv or json"});
+  expect_error({"report", "--style", "paxx"},
+               "[report] --style 'paxx': ", {"did you mean 'pax'?", "pax_tuning or seqax"});
+  expect_error({"compare", "--definition", "x"}, "[compare] --definition 'x': ", {"causal, palm, six_n_total or"});
+  expect_error({"sweep", "m.yaml", "--repeats", "0"}, "[sweep] --repeats '0': a whole number from 1 to 1000 is needed",
+               {});
+  expect_error({"report", "--sweep", "run:zz"}, "[report] --sweep 'run:zz': a run is named by", {"latest, all"});
+  expect_error({"export", "f", "--select", "attempt:abcdef/x"},
+               "[export] --select 'attempt:abcdef/x': ", {"number from 1"});
+  expect_error({"baseline", "set", "x", "--reason", "r", "--from", "run:1"},
+               "[baseline set] --from 'run:1': ", {"digits"});
+}
+
+TEST_F(CommandLine, AMetricIsToldWithTheCatalogTheNearestFirst) {
+  for (const auto& command :
+       {CommandWords{"history"}, {"compare", "--baseline", "x"}, {"bisect", "a", "b", "m.yaml"}}) {
+    auto words = command;
+    words.insert(words.end(), {"--metric", "step_tme_s"});
+    expect_error(words,
+                 "[" + command.front() + "] --metric 'step_tme_s': the catalog has no such metric (did you mean ",
+                 {"'step_time_s'?", ":\n  step_time_s, ", "peak_memory_bytes"});
+  }
+  expect_error({"compare", "--metric", "step_time_s,gat"}, "[compare] --metric 'gat': ", {"did you mean 'gate'?"});
+  expect_error({"compare", "--ab", "a", "b", "m.yaml", "--metrics", "final_los"},
+               "[compare] --metrics 'final_los': ", {"'final_loss'?"});
+}
+
+TEST_F(CommandLine, APublishedRowIsToldWithThoseOfItsSystemOrWithAllSystems) {
+  for (const auto* command : {"report", "compare"}) {
+    const auto begin = std::string("[") + command + "] --baseline 'published:";
+    expect_error({command, "--baseline", "published:seqax"}, begin + "seqax': names a system and no row of it",
+                 {"published:SYSTEM/ID", "seqax has:\n  seqax/"});
+    expect_error({command, "--baseline", "published:pux/1"}, begin + "pux/1': ", {"'pax'?", "axlearn, fms-fsdp, "});
+    expect_error({command, "--baseline", "published:maxtext/llama2-7b-8xh200"},
+                 begin + "maxtext/llama2-7b-8xh200': ", {"did you mean 'maxtext/llama2-7b-8xh100'?"});
+  }
+  expect_error({"baseline", "import", "x", "--reason", "r", "--from", "published:pax"},
+               "[baseline import] --from 'published:pax': ", {"pax has:"});
+}
+
+TEST_F(CommandLine, TheEnvironmentNamesTheDatabaseUnlessAnOptionDoes) {
+  const auto database_of = [this](const CommandWords& words, const std::string& in_environment) {
+    const auto end = run(words, {{"PERFBENCH_DB", in_environment}});
+    std::smatch found;
+    const auto text = end.output + end.error_output;
+    return std::regex_search(text, found, std::regex("(perf|env|named)\\.db")) ? found.str() : text;
+  };
+  for (const auto& command : {CommandWords{"report"}, {"history"}, {"alerts", "list"}, {"baseline", "list"}}) {
+    auto named = command;
+    named.insert(named.end(), {"--db", "named.db"});
+    EXPECT_EQ(database_of(command, ""), "perf.db");
+    EXPECT_EQ(database_of(command, "env.db"), "env.db");
+    EXPECT_EQ(database_of(named, "env.db"), "named.db");
+  }
+}
+
+TEST_F(CommandLine, WhatTheEnvironmentNamesIsCheckedForTheCommandThatRuns) {
+  std::filesystem::create_directory(scratch_ / "folder");
+  const std::map<std::string, std::string> environment{{"PERFBENCH_DB", "folder"}};
+  const auto refused = run({"report"}, environment);
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.error_output, StartsWith("[report] PERFBENCH_DB 'folder': is a folder"));
+  EXPECT_EQ(run({"--version"}, environment).exit_code, 0);
+  EXPECT_EQ(run({"man"}, environment).exit_code, 0);
+}
+
+TEST_F(CommandLine, EveryDatabaseOptionSaysWhichVariableStandsInForIt) {
+  std::map<CommandWords, std::string> help;
+  append_help({}, help);
+  std::size_t options = 0;
+  for (const auto& [command, text] : help) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  --db ")) continue;
+      ++options;
+      EXPECT_THAT(line, HasSubstr("(Env:PERFBENCH_DB)")) << testing::PrintToString(command);
+    }
+  }
+  EXPECT_GT(options, 15U);
+}
+
+TEST_F(CommandLine, VersionIsTheNumberAndTheCommit) {
+  const auto end = run({"--version"});
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_TRUE(
+      std::regex_match(end.output, std::regex(R"(\d+\.\d+\.\d+ \(commit ([0-9a-f]{12}|unknown)(, changed)?\)\n)")))
+      << end.output;
+}
+
+TEST_F(CommandLine, EveryCommandsHelpHasExamplesAndExitCodes) {
+  std::map<CommandWords, std::string> help;
+  append_help({}, help);
+  EXPECT_GT(help.size(), 28U);
+  for (const auto& [command, text] : help) {
+    const auto name = testing::PrintToString(command);
+    EXPECT_TRUE(std::regex_search(text, std::regex("\nExamples?:\n  \\S*.*perfbench"))) << name << text;
+    EXPECT_THAT(text, HasSubstr("\nExit codes: ")) << name;
+    EXPECT_THAT(text, Not(HasSubstr("->"))) << name;
+    EXPECT_THAT(text, Not(HasSubstr(":{"))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace perfbench::harness

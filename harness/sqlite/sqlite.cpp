@@ -221,17 +221,19 @@ std::string Statement::column_name(int column) const {
   return sqlite3_column_name(statement_.get(), column);
 }
 
-Transaction::Transaction(Connection& connection) : connection_(&connection) {
-  connection.execute("BEGIN IMMEDIATE");
+Transaction::Transaction(Connection& connection)
+    : connection_(&connection), is_inner_(sqlite3_get_autocommit(connection.handle()) == 0) {
+  connection.execute(is_inner_ ? "SAVEPOINT inner_transaction" : "BEGIN IMMEDIATE");
 }
 void Transaction::commit() {
-  connection_->execute("COMMIT");
+  connection_->execute(is_inner_ ? "RELEASE inner_transaction" : "COMMIT");
   connection_ = nullptr;
 }
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
   // A failed COMMIT or a full disk may have ended the transaction already; there is nothing left to undo then.
-  sqlite3_exec(connection_->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  const auto* undo = is_inner_ ? "ROLLBACK TO inner_transaction; RELEASE inner_transaction" : "ROLLBACK";
+  sqlite3_exec(connection_->handle(), undo, nullptr, nullptr, nullptr);
 }
 
 }  // namespace perfbench::harness

@@ -116,6 +116,7 @@ class Statement {
 };
 
 // Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.
+// Within another one of the same connection it is a part of that one, and is committed with it.
 class Transaction {
  public:
   explicit Transaction(Connection& connection);
@@ -126,6 +127,7 @@ class Transaction {
 
  private:
   Connection* connection_;
+  bool is_inner_;
 };
 
 }  // namespace perfbench::harness

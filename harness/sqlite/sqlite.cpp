@@ -112,7 +112,7 @@ void Connection::Close::operator()(sqlite3* handle) const {
 }
 
 Connection::Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms)
-    : path_(path), mode_(mode), idle_(std::make_shared<IdleStatements>()) {
+    : path_(path), idle_(std::make_shared<IdleStatements>()) {
   const int access = mode == OpenMode::read_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
   const std::string name = uri_of(path, mode);
@@ -133,10 +133,6 @@ void Connection::fail(int code, std::string_view doing) const {
 void Connection::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code, "'" + sql.substr(0, sql.find('\n')) + "'");
-}
-
-void Connection::attach(const Connection& other, const std::string& name) {
-  Statement(*this, "ATTACH DATABASE ? AS " + name).run(uri_of(other.path_, other.mode_));
 }
 
 bool Connection::has_shared_memory() const {

@@ -3,11 +3,13 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/ab/stored_comparison.h"
 #include "harness/evidence/utc.h"
 #include "harness/identity/run_id.h"
 #include "harness/run/attempt_execution.h"
+#include "harness/store/attempt_name.h"
+#include "harness/store/columns.h"
 #include "harness/store/ingest.h"
-#include "harness/store/keys.h"
 #include "harness/store/query.h"
 #include "harness/store/stored_row.h"
 
@@ -15,9 +17,13 @@ namespace perfbench::harness {
 namespace {
 
 void add_side(Connection& db, std::int64_t comparison, Side name, const AbSide& side) {
-  Statement(db, "INSERT INTO ab_sides VALUES (?, ?, ?, ?, ?, ?, ?)")
-      .run(comparison, spec::enum_name(name), side.asked, spec::enum_name(side.kind), side.commit,
-           side.engine.file.string(), engine_sha256(side.engine.file));
+  const StoredSide row{.side = name,
+                       .asked = side.asked,
+                       .kind = side.kind,
+                       .git_commit = side.commit,
+                       .engine = side.engine.file.string(),
+                       .engine_sha256 = engine_sha256(side.engine.file)};
+  insert_rows(db, "ab_sides", {{"comparison_key", comparison}}, std::vector{row});
 }
 
 std::optional<std::int64_t> optional_integer(const Statement& row, int column) {
@@ -46,36 +52,43 @@ SideRun load_side_run(const Connection& db, std::int64_t key) {
   return side_run(std::move(attempts.front()));
 }
 
-void insert_verdict(Statement& insert, std::int64_t comparison, std::int64_t index, const CellVerdict& cell,
-                    const MetricVerdict* metric, const Decision& decision) {
-  std::optional<double> margin, a, b, low, high;
-  std::optional<std::int64_t> needed;
+StoredVerdict verdict_row(std::int64_t index, const CellVerdict& cell, const MetricVerdict* metric,
+                          const Decision& decision) {
+  StoredVerdict out{.cell = cell.label,
+                    .cell_index = index,
+                    .verdict = std::string(spec::enum_name(decision.verdict)),
+                    .reason = std::string(spec::enum_name(decision.reason)),
+                    .detail = decision.detail,
+                    .ratio = decision.ratio,
+                    .p = decision.p,
+                    .detectable_fraction = decision.detectable_fraction,
+                    .pairs_used = static_cast<std::int64_t>(metric == nullptr ? cell.pairs_used : metric->pairs),
+                    .pairs_discarded = static_cast<std::int64_t>(cell.pairs_discarded)};
   if (metric != nullptr) {
-    margin = metric->rule.margin_fraction;
-    a = metric->a_median;
-    b = metric->b_median;
-    if (metric->decided.pairs_needed) needed = static_cast<std::int64_t>(*metric->decided.pairs_needed);
+    out.metric = metric->rule.metric;
+    out.margin_fraction = metric->rule.margin_fraction;
+    out.a_median = metric->a_median;
+    out.b_median = metric->b_median;
+    if (metric->decided.pairs_needed) out.pairs_needed = static_cast<std::int64_t>(*metric->decided.pairs_needed);
   }
   if (decision.ratio_95) {
-    low = decision.ratio_95->low;
-    high = decision.ratio_95->high;
+    out.ratio_low = decision.ratio_95->low;
+    out.ratio_high = decision.ratio_95->high;
   }
-  const auto used = metric == nullptr ? cell.pairs_used : metric->pairs;
-  insert.run(comparison, cell.label, index, metric == nullptr ? std::string() : metric->rule.metric,
-             spec::enum_name(decision.verdict), spec::enum_name(decision.reason), decision.detail, margin, a, b,
-             decision.ratio, low, high, decision.p, decision.detectable_fraction, static_cast<std::int64_t>(used),
-             static_cast<std::int64_t>(cell.pairs_discarded), needed);
+  return out;
 }
 
 }  // namespace
 
 void begin_comparison(Connection& db, ComparisonRecord& comparison) {
   Transaction transaction(db);
-  Statement(db,
-            "INSERT INTO ab_comparisons (comparison_id, purpose, matrix, settings, seed, started_utc) "
-            "VALUES (?, ?, ?, ?, ?, ?)")
-      .run(comparison.comparison_id, spec::enum_name(comparison.purpose), comparison.matrix, comparison.settings,
-           static_cast<std::int64_t>(comparison.seed), utc_now());
+  const StoredComparison row{.comparison_id = comparison.comparison_id,
+                             .purpose = comparison.purpose,
+                             .matrix = comparison.matrix,
+                             .settings = comparison.settings,
+                             .seed = static_cast<std::int64_t>(comparison.seed),
+                             .started_utc = utc_now()};
+  insert_rows(db, "ab_comparisons", {}, std::vector{row});
   comparison.key = db.last_insert_key();
   add_side(db, comparison.key, Side::a, comparison.a);
   add_side(db, comparison.key, Side::b, comparison.b);
@@ -109,18 +122,26 @@ std::optional<ComparisonRecord> unfinished_comparison(const Connection& db, cons
 
 void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair) {
   Transaction transaction(db);
-  Statement(db,
-            "INSERT INTO ab_pairs (comparison_key, cell, cell_index, pair, first_side, discard, discarded, "
-            "a_attempt_key, b_attempt_key, a_instructions, b_instructions, a_steal_fraction, b_steal_fraction, "
-            "a_foreign_fraction, b_foreign_fraction) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(comparison_key, label, static_cast<std::int64_t>(pair.cell), static_cast<std::int64_t>(pair.number),
-           spec::enum_name(pair.first), spec::enum_name(pair.discard), pair.discarded, pair.a.attempt_key,
-           pair.b.attempt_key, pair.a.instructions, pair.b.instructions, pair.a.load.steal_fraction,
-           pair.b.load.steal_fraction, pair.a.load.foreign_fraction, pair.b.load.foreign_fraction);
+  const StoredPair row{.cell = label,
+                       .cell_index = static_cast<std::int64_t>(pair.cell),
+                       .pair = static_cast<std::int64_t>(pair.number),
+                       .first_side = pair.first,
+                       .discard = pair.discard,
+                       .discarded = pair.discarded,
+                       .a_instructions = pair.a.instructions,
+                       .b_instructions = pair.b.instructions,
+                       .a_steal_fraction = pair.a.load.steal_fraction,
+                       .b_steal_fraction = pair.b.load.steal_fraction,
+                       .a_foreign_fraction = pair.a.load.foreign_fraction,
+                       .b_foreign_fraction = pair.b.load.foreign_fraction};
+  insert_rows(db, "ab_pairs",
+              {{"comparison_key", comparison_key},
+               {"a_attempt_key", pair.a.attempt_key},
+               {"b_attempt_key", pair.b.attempt_key}},
+              std::vector{row});
   if (pair.in_turns) {
-    Statement(db, "INSERT INTO ab_turns VALUES (?, ?, ?, ?)")
-        .run(comparison_key, static_cast<std::int64_t>(pair.cell), static_cast<std::int64_t>(pair.number),
-             pair.step_log_ratio);
+    const StoredTurns turns{.cell_index = row.cell_index, .pair = row.pair, .step_log_ratio = pair.step_log_ratio};
+    insert_rows(db, "ab_turns", {{"comparison_key", comparison_key}}, std::vector{turns});
   }
   transaction.commit();
 }
@@ -170,28 +191,22 @@ std::map<std::string, std::string> facts_of_a(const Connection& db, const std::s
 
 void finish_comparison(Connection& db, std::int64_t comparison_key, const std::vector<CellVerdict>& cells) {
   Transaction transaction(db);
-  Statement insert(db,
-                   "INSERT INTO ab_verdicts (comparison_key, cell, cell_index, metric, verdict, reason, detail, "
-                   "margin_fraction, a_median, b_median, ratio, ratio_low, ratio_high, p, detectable_fraction, "
-                   "pairs_used, pairs_discarded, pairs_needed) "
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  std::vector<StoredVerdict> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    if (cells[i].whole) insert_verdict(insert, comparison_key, index, cells[i], nullptr, *cells[i].whole);
+    if (cells[i].whole) rows.push_back(verdict_row(index, cells[i], nullptr, *cells[i].whole));
     for (const auto& metric : cells[i].metrics) {
-      insert_verdict(insert, comparison_key, index, cells[i], &metric, metric.decided.decision);
+      rows.push_back(verdict_row(index, cells[i], &metric, metric.decided.decision));
     }
   }
+  insert_rows(db, "ab_verdicts", {{"comparison_key", comparison_key}}, rows);
   Statement(db, "UPDATE ab_comparisons SET finished_utc = ? WHERE comparison_key = ?").run(utc_now(), comparison_key);
   transaction.commit();
 }
 
 SideRun store_side_run(Connection& db, const std::filesystem::path& attempt_dir, const AttemptRecord& record) {
   ingest_run_directory(db, attempt_dir);
-  const auto key = find_key(db,
-                            "SELECT attempt_key FROM attempts JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) "
-                            "WHERE run_id = ? AND sweep_id = ? AND attempt = ? AND attempts.started_utc = ?",
-                            record.run_id, record.sweep_id, record.attempt, record.started_utc);
+  const auto key = find_attempt(db, name_of(record));
   if (!key) throw std::runtime_error("[store] " + attempt_dir.string() + " was taken in and is not there");
   auto run = load_side_run(db, *key);
   run.wall_ns = record.wall_ns;

@@ -2,7 +2,6 @@
 // themselves are ordinary ones, of the sweep that has the comparison's id.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -13,11 +12,10 @@
 #include "harness/ab/cell_verdict.h"
 #include "harness/ab/executed_pair.h"
 #include "harness/ab/sides.h"
+#include "harness/ab/stored_comparison.h"
 #include "harness/sqlite/sqlite.h"
 
 namespace perfbench::harness {
-
-enum class AbPurpose { compare, bisect, confirm, creep, selftest };  // creep: of a night, with its control
 
 struct ComparisonRecord {
   std::int64_t key = 0;       // given by the store
@@ -58,11 +56,3 @@ void finish_comparison(Connection& db, std::int64_t comparison_key, const std::v
 SideRun store_side_run(Connection& db, const std::filesystem::path& attempt_dir, const AttemptRecord& record);
 
 }  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::AbPurpose> {
-  using P = perfbench::harness::AbPurpose;
-  static constexpr std::array kNames{std::pair{P::compare, "compare"}, std::pair{P::bisect, "bisect"},
-                                     std::pair{P::confirm, "confirm"}, std::pair{P::creep, "anchor"},
-                                     std::pair{P::selftest, "selftest"}};
-};

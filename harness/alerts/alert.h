@@ -23,6 +23,16 @@ struct AlertEvent {
   std::string author;
   std::string reason;
   std::string at_utc;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"from", "state before; null: it was opened"}, self.from);
+    f(Field{"to", "state after"}, self.to);
+    f(Field{"author", "who"}, self.author);
+    f(Field{"reason", "why"}, self.reason);
+    f(Field{"at_utc", "when"}, self.at_utc);
+  }
 };
 
 struct Alert {
@@ -32,6 +42,15 @@ struct Alert {
   std::vector<AlertEvent> events = {};  // oldest first; the first opened it
 
   AlertState state() const { return events.back().to; }
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"alert_id", "12 hex digits"}, self.alert_id);
+    f(Field{"finding", "what was found"}, self.finding);
+    f(Field{"reopens", "the fixed one that came back, or empty"}, self.reopens);
+    f(Field{"events", "what became of it, oldest first"}, self.events);
+  }
 };
 
 }  // namespace perfbench::harness

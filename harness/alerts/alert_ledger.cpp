@@ -114,7 +114,9 @@ void insert_event(Connection& db, std::int64_t alert_key, const AlertEvent& even
       .run(alert_key, from, spec::enum_name(event.to), event.author, event.reason, event.at_utc);
 }
 
-void insert_alert(Connection& db, const Alert& alert) {
+}  // namespace
+
+void add_alert(Connection& db, const Alert& alert) {
   const auto& f = alert.finding;
   const auto& s = f.series;
   Statement(db, std::string("INSERT INTO alerts (") + kColumns +
@@ -133,8 +135,6 @@ void insert_alert(Connection& db, const Alert& alert) {
   for (const auto& id : f.confirmation) confirmation.run(key, position++, id);
   for (const auto& event : alert.events) insert_event(db, key, event);
 }
-
-}  // namespace
 
 std::vector<Alert> load_alerts(const Connection& db, AlertScope scope) {
   std::vector<Alert> out;
@@ -173,6 +173,17 @@ Alert find_alert(const Connection& db, const std::string& id_start) {
   return AlertReader(db).read(rows);
 }
 
+std::optional<Alert> known_alert(const Connection& db, const std::string& alert_id) {
+  Statement row(db, std::string("SELECT alert_key, ") + kColumns + " FROM alerts WHERE alert_id = ?");
+  if (!row.with(alert_id).step()) return std::nullopt;
+  return AlertReader(db).read(row);
+}
+
+void add_alert_event(Connection& db, const std::string& alert_id, const AlertEvent& event) {
+  const auto key = find_key(db, "SELECT alert_key FROM alerts WHERE alert_id = ?", alert_id);
+  insert_event(db, key.value(), event);
+}
+
 std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<Finding>& findings,
                                              const std::string& author, const std::string& now_utc) {
   Transaction transaction(db);
@@ -188,7 +199,7 @@ std::vector<RecordedFinding> record_findings(Connection& db, const std::vector<F
         .alert_id = alert_id_of(finding, place.alert_id, now_utc), .finding = finding, .reopens = place.alert_id};
     alert.events.push_back(
         {.from = {}, .to = AlertState::open, .author = author, .reason = finding.detail, .at_utc = now_utc});
-    insert_alert(db, alert);
+    add_alert(db, alert);
     alerts.push_back(alert);
     out.push_back({place, std::move(alert)});
   }
@@ -201,8 +212,7 @@ Alert change_alert(Connection& db, const std::string& id_start, AlertState to, c
   Transaction transaction(db);
   auto alert = find_alert(db, id_start);
   alert.events.push_back(transition(alert, to, author, reason, now_utc));
-  const auto key = find_key(db, "SELECT alert_key FROM alerts WHERE alert_id = ?", alert.alert_id);
-  insert_event(db, key.value(), alert.events.back());
+  add_alert_event(db, alert.alert_id, alert.events.back());
   transaction.commit();
   return alert;
 }

@@ -2,6 +2,7 @@
 // are added and never changed: the state of an alert is that of its newest event.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ std::vector<Alert> load_alerts(const Connection& db, AlertScope scope);
 
 // By the start of its id, at least 4 digits. Throws InputError when none or several fit.
 Alert find_alert(const Connection& db, const std::string& id_start);
+
+// By its whole id; nothing where there is none. Throws UnreadableRow (stored_row.h).
+std::optional<Alert> known_alert(const Connection& db, const std::string& alert_id);
+
+// One that another database has, as it is there; its id is new here. Call them within a transaction.
+void add_alert(Connection& db, const Alert& alert);
+void add_alert_event(Connection& db, const std::string& alert_id, const AlertEvent& event);
 
 struct RecordedFinding {
   FindingPlace place;

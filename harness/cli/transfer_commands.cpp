@@ -38,7 +38,7 @@ ExitCode export_file(const ExportOptions& options) {
   return tell_left_out(report.left_out, ExitCode::fine);
 }
 
-void print_counts(const std::filesystem::path& file, const std::map<std::string, MergeCount>& tables) {
+void print_counts(const std::filesystem::path& file, const ImportCounts& tables) {
   const auto& attempts = tables.at("attempts");
   reports::print("{}: {} attempts added ({} step rows), {} already there", file.string(), attempts.added,
                  tables.at("steps").added, attempts.present);

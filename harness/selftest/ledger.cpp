@@ -1,27 +1,48 @@
 #include "harness/selftest/ledger.h"
 
-#include <optional>
-#include <string_view>
+#include "harness/store/columns.h"
+#include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 
-void store_selftest(Connection& db, const SelftestRun& run, const std::vector<SelftestResult>& results) {
-  Transaction transaction(db);
-  Statement insert(db,
-                   "INSERT INTO selftest_results (date_utc, version, seed, kind, noise, measure, value, low, high, "
-                   "goal_rule, goal, met) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  for (const auto& r : results) {
-    std::optional<std::string_view> rule;
-    std::optional<double> limit;
-    std::optional<std::int64_t> met;
-    if (r.goal) {
-      rule = spec::enum_name(r.goal->rule);
-      limit = r.goal->limit;
-      met = *goal_met(r) ? 1 : 0;
+std::vector<StoredSelftestResult> stored_selftest_results(const Connection& db) {
+  Statement rows(db, select_sql<StoredSelftestResult>("selftest_results", "ORDER BY result_key", ", result_key"));
+  std::vector<StoredSelftestResult> out;
+  while (rows.step()) {
+    try {
+      StoredSelftestResult one;
+      read_columns(rows, 0, one);
+      out.push_back(one);
+    } catch (const spec::SpecError& e) {
+      leave_out_row(db, {"selftest_results", "result_key " + rows.text(rows.columns() - 1)}, e.what());
     }
-    insert.run(run.date_utc, run.version, std::to_string(run.seed), spec::enum_name(r.kind), r.noise, r.measure,
-               r.value, r.low, r.high, rule, limit, met);
   }
+  return out;
+}
+
+void add_selftest_results(Connection& db, const std::vector<StoredSelftestResult>& rows) {
+  insert_rows(db, "selftest_results", {}, rows);
+}
+
+void store_selftest(Connection& db, const SelftestRun& run, const std::vector<SelftestResult>& results) {
+  std::vector<StoredSelftestResult> rows;
+  for (const auto& r : results) {
+    rows.push_back({.date_utc = run.date_utc,
+                    .version = run.version,
+                    .seed = std::to_string(run.seed),
+                    .kind = r.kind,
+                    .noise = r.noise,
+                    .measure = r.measure,
+                    .value = r.value,
+                    .low = r.low,
+                    .high = r.high});
+    if (!r.goal) continue;
+    rows.back().goal_rule = r.goal->rule;
+    rows.back().goal = r.goal->limit;
+    rows.back().met = *goal_met(r) ? 1 : 0;
+  }
+  Transaction transaction(db);
+  add_selftest_results(db, rows);
   transaction.commit();
 }
 

@@ -112,7 +112,7 @@ void Connection::Close::operator()(sqlite3* handle) const {
 }
 
 Connection::Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms)
-    : path_(path), mode_(mode), idle_(std::make_shared<IdleStatements>()) {
+    : path_(path), idle_(std::make_shared<IdleStatements>()) {
   const int access = mode == OpenMode::read_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
   const std::string name = uri_of(path, mode);
@@ -133,10 +133,6 @@ void Connection::fail(int code, std::string_view doing) const {
 void Connection::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code, "'" + sql.substr(0, sql.find('\n')) + "'");
-}
-
-void Connection::attach(const Connection& other, const std::string& name) {
-  Statement(*this, "ATTACH DATABASE ? AS " + name).run(uri_of(other.path_, other.mode_));
 }
 
 bool Connection::has_shared_memory() const {
@@ -221,17 +217,19 @@ std::string Statement::column_name(int column) const {
   return sqlite3_column_name(statement_.get(), column);
 }
 
-Transaction::Transaction(Connection& connection) : connection_(&connection) {
-  connection.execute("BEGIN IMMEDIATE");
+Transaction::Transaction(Connection& connection)
+    : connection_(&connection), is_inner_(sqlite3_get_autocommit(connection.handle()) == 0) {
+  connection.execute(is_inner_ ? "SAVEPOINT inner_transaction" : "BEGIN IMMEDIATE");
 }
 void Transaction::commit() {
-  connection_->execute("COMMIT");
+  connection_->execute(is_inner_ ? "RELEASE inner_transaction" : "COMMIT");
   connection_ = nullptr;
 }
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
   // A failed COMMIT or a full disk may have ended the transaction already; there is nothing left to undo then.
-  sqlite3_exec(connection_->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  const auto* undo = is_inner_ ? "ROLLBACK TO inner_transaction; RELEASE inner_transaction" : "ROLLBACK";
+  sqlite3_exec(connection_->handle(), undo, nullptr, nullptr, nullptr);
 }
 
 }  // namespace perfbench::harness

@@ -36,8 +36,6 @@ class Connection {
   // read_write creates the file. A writer that finds the database locked waits up to `busy_ms`.
   Connection(const std::filesystem::path& path, OpenMode mode, int busy_ms);
   void execute(const std::string& sql);  // one or more statements without results
-  // The file of `other`, opened as that is, as schema `name` of this connection: "source.steps".
-  void attach(const Connection& other, const std::string& name);
   // Whether the file's system offers memory that processes share, which a write-ahead log needs. It may fail yet.
   bool has_shared_memory() const;
   std::int64_t last_insert_key() const;
@@ -57,7 +55,6 @@ class Connection {
   };
   class IdleStatements;
   std::filesystem::path path_;
-  OpenMode mode_;
   std::unique_ptr<sqlite3, Close> handle_;
   std::shared_ptr<std::set<std::string>> left_out_ = std::make_shared<std::set<std::string>>();
   std::shared_ptr<IdleStatements> idle_;  // shared with the statements, which come back to it
@@ -116,6 +113,7 @@ class Statement {
 };
 
 // Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.
+// Within another one of the same connection it is a part of that one, and is committed with it.
 class Transaction {
  public:
   explicit Transaction(Connection& connection);
@@ -126,6 +124,7 @@ class Transaction {
 
  private:
   Connection* connection_;
+  bool is_inner_;
 };
 
 }  // namespace perfbench::harness

@@ -1,27 +1,31 @@
 #include "harness/store/baseline_ledger.h"
 
+#include <map>
 #include <utility>
 
 #include "harness/input_error.h"
+#include "harness/store/columns.h"
 #include "harness/store/keys.h"
 #include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
 namespace {
 
-constexpr const char* kColumns = "baseline_key, name, kind, author, reason, created_utc, expires_utc, source";
+// What read_entry expects.
+std::string entries_sql(const std::string& rest) {
+  return select_sql<Baseline>("baselines", rest, ", baseline_key");
+}
 
 Baseline read_entry(const Connection& db, const Statement& row) {
   Baseline out;
-  out.key = row.integer(0);
-  out.name = row.text(1);
-  const RowName name{.table = "baselines", .row = "baseline_key " + std::to_string(out.key) + " ('" + out.name + "')"};
-  out.kind = stored_enum<BaselineKind>(db, name, "kind", row.text(2));
-  out.author = row.text(3);
-  out.reason = row.text(4);
-  out.created_utc = row.text(5);
-  out.expires_utc = row.text(6);
-  out.source = row.text(7);
+  out.key = row.integer(row.columns() - 1);
+  const RowName name{.table = "baselines",
+                     .row = "baseline_key " + std::to_string(out.key) + " ('" + row.text(0) + "')"};
+  try {
+    read_columns(row, 0, out);
+  } catch (const spec::SpecError& e) {
+    refuse_row(db, name, e.what());
+  }
   Statement attempts(db, "SELECT attempt_key FROM baseline_attempts WHERE baseline_key = ? ORDER BY 1");
   attempts.with(out.key);
   while (attempts.step()) out.attempt_keys.push_back(attempts.integer(0));
@@ -53,13 +57,7 @@ void check(const Baseline& baseline) {
 void add_baseline(Connection& db, const Baseline& baseline) {
   check(baseline);
   Transaction transaction(db);
-  std::optional<std::string_view> expires;
-  if (!baseline.expires_utc.empty()) expires = baseline.expires_utc;
-  Statement(db,
-            "INSERT INTO baselines (name, kind, author, reason, created_utc, expires_utc, source) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)")
-      .run(baseline.name, spec::enum_name(baseline.kind), baseline.author, baseline.reason, baseline.created_utc,
-           expires, baseline.source);
+  insert_rows(db, "baselines", {}, std::vector{baseline});
   const auto key = db.last_insert_key();
   Statement attempt(db, "INSERT INTO baseline_attempts (baseline_key, attempt_key) VALUES (?, ?)");
   for (const auto attempt_key : baseline.attempt_keys) attempt.run(key, attempt_key);
@@ -73,16 +71,15 @@ void add_baseline(Connection& db, const Baseline& baseline) {
 }
 
 std::optional<Baseline> find_baseline(const Connection& db, const std::string& name, const std::string& now_utc) {
-  Statement row(db, std::string("SELECT ") + kColumns +
-                        " FROM baselines WHERE name = ? AND (expires_utc IS NULL OR expires_utc > ?) "
-                        "ORDER BY created_utc DESC, baseline_key DESC LIMIT 1");
+  Statement row(db, entries_sql("WHERE name = ? AND (expires_utc IS NULL OR expires_utc > ?) "
+                                "ORDER BY created_utc DESC, baseline_key DESC LIMIT 1"));
   row.with(name, now_utc);
   if (!row.step()) return std::nullopt;
   return read_entry(db, row);
 }
 
 std::vector<Baseline> list_baselines(const Connection& db) {
-  Statement rows(db, std::string("SELECT ") + kColumns + " FROM baselines ORDER BY created_utc, baseline_key");
+  Statement rows(db, entries_sql("ORDER BY created_utc, baseline_key"));
   std::vector<Baseline> out;
   while (rows.step()) {
     try {

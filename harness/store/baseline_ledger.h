@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +20,15 @@ struct BaselineValue {
   std::string subject;  // a run id, or the label of a cell
   std::string metric;
   double value = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    constexpr double kMost = std::numeric_limits<double>::max();
+    f(Field{"subject", "a run id, or the label of a cell"}, self.subject);
+    f(Field{"metric", "tag of the metric"}, self.metric);
+    f(Field{"value", "the number", -kMost, kMost}, self.value);
+  }
 };
 
 struct Baseline {
@@ -33,6 +42,20 @@ struct Baseline {
   std::string source;            // what it was taken from: "sweep ...", a file, "published:..."
   std::vector<std::int64_t> attempt_keys = {};
   std::vector<BaselineValue> values = {};  // several of one subject and metric: one per process run
+
+  // What means the same in every database.
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"name", "its name"}, self.name);
+    f(Field{"kind", "what it is"}, self.kind);
+    f(Field{"author", "who set it"}, self.author);
+    f(Field{"reason", "why"}, self.reason);
+    f(Field{"created_utc", "when it was set"}, self.created_utc);
+    f(Field{"expires_utc", "until when it is in force; empty: for ever"}.null_at_default(), self.expires_utc);
+    f(Field{"source", "what it was taken from"}, self.source);
+    f(Field{"values", "numbers from elsewhere"}, self.values);
+  }
 };
 
 // Throws InputError without a name, an author or a reason, or with neither attempts nor values.

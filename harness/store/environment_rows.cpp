@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 #include <type_traits>
 
@@ -34,6 +35,18 @@ std::string as_text(const T& value) {
   }
 }
 
+// A text that names no value leaves it as it is: environment_of holds what it made to the facts.
+template <class T>
+void from_text(const std::string& text, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = text == "true";
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    std::from_chars(text.data(), text.data() + text.size(), value);
+  } else {
+    value = text;
+  }
+}
+
 }  // namespace
 
 bool is_build_fact(std::string_view fact) {
@@ -63,6 +76,25 @@ EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   };
   spec::EnvironmentRecord::fields(environment, visit);
   out.fingerprint = sha256_hex(all);
+  return out;
+}
+
+std::optional<spec::EnvironmentRecord> environment_of(const std::map<std::string, std::string>& facts) {
+  spec::EnvironmentRecord out;
+  auto visit = [&](const spec::Field& field, auto& member) {
+    const std::string name(field.name);
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
+      const auto prefix = name + ".";
+      for (auto at = facts.lower_bound(prefix); at != facts.end() && at->first.starts_with(prefix); ++at) {
+        member[at->first.substr(prefix.size())] = at->second;
+      }
+    } else if (const auto fact = facts.find(name); fact != facts.end()) {
+      from_text(fact->second, member);
+    }
+  };
+  spec::EnvironmentRecord::fields(out, visit);
+  const auto rows = environment_rows(out).facts;
+  if (std::map<std::string, std::string>(rows.begin(), rows.end()) != facts) return std::nullopt;
   return out;
 }
 

@@ -3,6 +3,8 @@
 // environment; readings belong to an attempt.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,5 +25,8 @@ bool is_build_fact(std::string_view fact);
 bool is_library_fact(std::string_view fact);
 
 EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment);
+
+// The record of these facts, its readings at 0; nothing where none has them.
+std::optional<spec::EnvironmentRecord> environment_of(const std::map<std::string, std::string>& facts);
 
 }  // namespace perfbench::harness

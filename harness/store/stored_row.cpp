@@ -14,6 +14,14 @@ void refuse_row(const Connection& db, const RowName& row, const std::string& tro
       "it anew from its run directories with `perfbench ingest`");
 }
 
+void leave_out_row(const Connection& db, const RowName& row, const std::string& trouble) {
+  try {
+    refuse_row(db, row, trouble);
+  } catch (const UnreadableRow& e) {
+    db.leave_out(e.what());
+  }
+}
+
 double stored_number(const Connection& db, const RowName& row, std::string_view column, double value) {
   if (std::isfinite(value)) return value;
   refuse_row(db, row, std::string(column) + " is no finite number");

@@ -26,6 +26,9 @@ struct RowName {
 
 [[noreturn]] void refuse_row(const Connection& db, const RowName& row, const std::string& trouble);
 
+// What a reader of many rows does instead.
+void leave_out_row(const Connection& db, const RowName& row, const std::string& trouble);
+
 // The value that the text names. Throws UnreadableRow.
 template <class E>
 E stored_enum(const Connection& db, const RowName& row, std::string_view column, const std::string& text) {

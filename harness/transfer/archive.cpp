@@ -24,7 +24,7 @@ constexpr std::size_t kSumDigits = 64;
 constexpr std::size_t kLastLineBytes = kSumLabel.size() + kSumDigits + 1;
 constexpr std::size_t kLongestHeader = 4096;
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-constexpr std::int64_t kNewestVersion = 1;
+constexpr std::int64_t kNewestVersion = 2;
 
 [[noreturn]] void reject_archive(const fs::path& file, const std::string& what) {
   throw InputError("[import] " + file.string() + " " + what);
@@ -71,7 +71,7 @@ class FileSink {
   std::ofstream out_;
 };
 
-// Takes bytes up to a limit. Data that packs far better than a database's is made to fill a disk.
+// Takes bytes up to a limit. Data that packs far better than records is made to fill a disk.
 class BoundedSink {
  public:
   BoundedSink(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes)
@@ -178,8 +178,8 @@ void write_archive(const ArchiveHeader& header, const fs::path& payload, const f
     out.write(bytes);
   };
   write(std::string(kMagic) + spec::json_line(spec::fields_to_json(header)) + "\n");
-  FileBytes database(payload, 0, size_of(payload));
-  zstd_compress([&](std::string& bytes) { database.next(bytes); }, write);
+  FileBytes contents(payload, 0, size_of(payload));
+  zstd_compress([&](std::string& bytes) { contents.next(bytes); }, write);
   out.write(std::string(kSumLabel) + sum.hex() + "\n");
   out.close();
   fs::rename(part.path(), file);
@@ -198,7 +198,7 @@ ArchiveHeader read_archive(const fs::path& file, const fs::path& payload, std::u
   try {
     zstd_decompress([&](std::string& bytes) { frame.next(bytes); }, [&](std::string_view bytes) { out.write(bytes); });
   } catch (const ZstdError& e) {
-    reject_archive(file, std::string("holds no database: ") + e.what());
+    reject_archive(file, std::string("cannot be unpacked: ") + e.what());
   }
   out.close();
   return header;

@@ -1,8 +1,10 @@
 // A file of runs on its way from one database to another:
 //
 //   perfbench-export {"attempts":...}    one line: ArchiveHeader
-//   ...                                  a zstd frame: an SQLite database of the schema in schema.sql
+//   ...                                  a zstd frame: records, one a line (record_writer.h)
 //   sha256 0123...                       one line: SHA-256 of all bytes before this line
+//
+// In version 1 the frame is an SQLite database (version1_payload.h).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +16,8 @@
 namespace perfbench::harness {
 
 struct ArchiveHeader {
-  std::int64_t version = 1;  // of this format
-  std::int64_t schema_version = 0;
+  std::int64_t version = 2;         // of this format
+  std::int64_t schema_version = 1;  // of the database that it is of
   std::int64_t attempts = 0;
   std::string perfbench_version = {};  // that wrote it
 
@@ -23,7 +25,7 @@ struct ArchiveHeader {
   static void fields(Self& self, F&& f) {
     using spec::Field;
     f(Field{"version", "version of the format", 1}, self.version);
-    f(Field{"schema_version", "version of the database's schema", 1}, self.schema_version);
+    f(Field{"schema_version", "version of the schema of the database", 1}, self.schema_version);
     f(Field{"attempts", "attempts in it", 0}, self.attempts);
     f(Field{"perfbench_version", "version of the perfbench that wrote it"}, self.perfbench_version);
   }
@@ -36,12 +38,12 @@ bool is_archive(const std::filesystem::path& file);
 void write_archive(const ArchiveHeader& header, const std::filesystem::path& payload,
                    const std::filesystem::path& file);
 
-// What a file may unpack to unless it is told: so many times its own size (a database shrinks to about a tenth), or
+// What a file may unpack to unless it is told: so many times its own size (records shrink to about a twentieth), or
 // this much whatever its size.
 inline constexpr std::uint64_t kUnpackedTimes = 200;
 inline constexpr std::uint64_t kUnpackedAlways = std::uint64_t{64} << 20;
 
-// Checks all of `file` and then unpacks its database to `payload`, up to `most_bytes` (0: by the size of the file) and
+// Checks all of `file` and then unpacks its contents to `payload`, up to `most_bytes` (0: by the size of the file) and
 // to what the disk has room for. Throws InputError for a file that is not an export, is damaged or cut off, unpacks to
 // more, or is of a newer perfbench.
 ArchiveHeader read_archive(const std::filesystem::path& file, const std::filesystem::path& payload,

@@ -12,7 +12,7 @@ namespace perfbench::harness {
 
 struct ExportRequest {
   std::filesystem::path db;
-  Selection selection = {SelectionKind::all, {}, 0};  // all: alerts, and baselines made of numbers, too
+  Selection selection = {SelectionKind::all, {}, 0};  // all: all that write_records() knows
   std::filesystem::path file;
   std::string perfbench_version;
 };
@@ -21,7 +21,7 @@ struct ExportReport {
   std::int64_t attempts = 0;
   std::int64_t step_rows = 0;
   std::uintmax_t file_bytes = 0;
-  std::set<std::string> left_out = {};  // of the selection: rows that cannot be read
+  std::set<std::string> left_out = {};  // of the selection: what cannot be read
 };
 
 // Needs room beside `file` for its contents without compression, and little memory. Throws InputError for a selection

@@ -1,79 +1,63 @@
 #include "harness/transfer/import.h"
 
+#include <fstream>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "harness/transfer/archive.h"
 #include "harness/transfer/temporary_file.h"
-#include "harness/transfer/verify_rows.h"
+#include "harness/transfer/version1_payload.h"
+#include "workloads/spec/regular_file.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void reject_database(const fs::path& file, const std::string& why) {
-  throw InputError("[import] " + file.string() + " holds no sound database of a perfbench: " + why +
-                   "; nothing was taken in, export it again");
-}
-
-// An export of an older perfbench is brought to today's schema before it is read.
-Connection open_unpacked(const fs::path& payload, const fs::path& file) {
-  try {
-    { open_database(payload); }
-    return open_database(payload, {.mode = OpenMode::read_only});
-  } catch (const InputError& e) {
-    throw InputError("[import] " + file.string() + ": " + e.what());
-  } catch (const StoreError& e) {
-    reject_database(file, e.what());
+// Hands on each line without its newline. A line that is longer than any may be is handed on as far as it was read, for
+// the one who takes it to refuse.
+void read_lines(const fs::path& payload, const LineSink& sink) {
+  constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+  std::ifstream in(payload, std::ios::binary);
+  std::string chunk(kPieceBytes, '\0');
+  std::string held;  // of a line whose end is still to come
+  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), in.gcount() > 0) {
+    std::string_view rest(chunk.data(), static_cast<std::size_t>(in.gcount()));
+    for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      held += rest.substr(0, end);
+      sink(held);
+      held.clear();
+      rest.remove_prefix(end + 1);
+    }
+    held += rest;
+    if (held.size() > static_cast<std::size_t>(spec::kLargestDocumentBytes)) break;
   }
-}
-
-std::vector<std::string> columns_of(const Connection& db) {
-  Statement rows(db,
-                 "SELECT t.name || ' ' || c.name FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c "
-                 "WHERE t.type = 'table' ORDER BY 1");
-  std::vector<std::string> out;
-  while (rows.step()) out.push_back(rows.text(0));
-  return out;
-}
-
-bool is_sound(const Connection& db) {
-  try {
-    Statement pages(db, "PRAGMA integrity_check(1)");
-    if (!pages.step() || pages.text(0) != "ok") return false;
-    return !Statement(db, "PRAGMA foreign_key_check").step();
-  } catch (const StoreError&) {
-    return false;
-  }
-}
-
-// The checksum says that the file is as it was written, not that perfbench wrote it.
-std::map<std::string, MergeCount> merge_unpacked(Connection& db, const Connection& unpacked, const fs::path& file) {
-  try {
-    if (columns_of(unpacked) != columns_of(db)) reject_database(file, "its tables are others");
-    verify_rows(unpacked, db, file.string());
-    db.attach(unpacked, "source");
-    Transaction transaction(db);
-    auto counts = merge_source(db, {}, file.string());
-    transaction.commit();
-    return counts;
-  } catch (const StoreError& e) {
-    if (e.fault() == StoreFault::constraint || !is_sound(unpacked)) reject_database(file, e.what());
-    throw;  // the database that it should go into, or its disk
-  }
+  if (!held.empty()) sink(held);
 }
 
 }  // namespace
 
-std::map<std::string, MergeCount> import_runs(const fs::path& path, const fs::path& file,
-                                              std::uint64_t most_unpacked_bytes) {
+ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64_t most_unpacked_bytes) {
   const TemporaryFile payload(path, "import");
-  read_archive(file, payload.path(), most_unpacked_bytes);
-  const auto unpacked = open_unpacked(payload.path(), file);
+  const auto header = read_archive(file, payload.path(), most_unpacked_bytes);
+  if (header.schema_version > current_schema().version()) {
+    throw InputError("[import] " + file.string() + " is of a database of schema version " +
+                     std::to_string(header.schema_version) + ", this perfbench knows versions up to " +
+                     std::to_string(current_schema().version()) + "; use a newer perfbench");
+  }
   auto db = open_database(path);
-  return merge_unpacked(db, unpacked, file);
+  Transaction transaction(db);
+  RecordImport records(db, file.string());
+  if (header.version == 1) {
+    read_version1(payload.path(), file.string(), db,
+                  [&](std::string_view line) { records.take(line.substr(0, line.size() - 1)); });
+  } else {
+    read_lines(payload.path(), [&](std::string_view line) { records.take(line); });
+  }
+  auto counts = records.finish();
+  transaction.commit();
+  return counts;
 }
 
 }  // namespace perfbench::harness

@@ -4,17 +4,15 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <string>
 
-#include "harness/transfer/merge.h"
+#include "harness/transfer/record_import.h"
 
 namespace perfbench::harness {
 
 // One transaction; `db` is made if it does not exist. Throws InputError, with nothing taken in, for a file that is
-// damaged or cut off or unpacks to more than it may (archive.h), of a newer perfbench, with rows that no perfbench
-// writes (verify_rows.h), or at odds with the database (merge.h). Returns what became of the rows of each table.
-std::map<std::string, MergeCount> import_runs(const std::filesystem::path& db, const std::filesystem::path& file,
-                                              std::uint64_t most_unpacked_bytes = 0);
+// damaged or cut off or unpacks to more than it may (archive.h), of a newer perfbench, with records that no perfbench
+// writes, or at odds with the database (record_import.h).
+ImportCounts import_runs(const std::filesystem::path& db, const std::filesystem::path& file,
+                         std::uint64_t most_unpacked_bytes = 0);
 
 }  // namespace perfbench::harness

@@ -1,4 +1,5 @@
-// libFuzzer: any bytes as an export, with the checksum that they ask for, are taken in or are an InputError.
+// libFuzzer: any bytes as an export, with the checksum that they ask for, are taken in or are an InputError. Those that
+// do not begin as an export are the records in one: a frame of zstd would keep most changes from them.
 #include <unistd.h>
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include "harness/identity/run_id.h"
 #include "harness/input_error.h"
+#include "harness/transfer/archive.h"
 #include "harness/transfer/import.h"
 
 namespace {
@@ -35,7 +37,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Folder kFolder;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto file = kFolder.path() / "export";
-  std::ofstream(file, std::ios::binary) << bytes << "sha256 " << sha256_hex(bytes) << '\n';
+  if (bytes.starts_with("perfbench-export ")) {
+    std::ofstream(file, std::ios::binary) << bytes << "sha256 " << sha256_hex(bytes) << '\n';
+  } else {
+    const auto records = kFolder.path() / "records";
+    std::ofstream(records, std::ios::binary) << bytes;
+    write_archive({}, records, file);
+  }
   const auto db = kFolder.path() / "a.db";
   try {
     import_runs(db, file);

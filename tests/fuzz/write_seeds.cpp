@@ -1,8 +1,10 @@
 // write_seeds FOLDER MATRIX...: first inputs of the fuzzers. FOLDER/run_json has the run.json of every cell of the
-// matrices, FOLDER/words what the help of the commands shows, FOLDER/archive an export without its checksum.
+// matrices, FOLDER/words what the help of the commands shows, FOLDER/archive an export without its checksum, and the
+// records of one.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
 #include "harness/matrix/matrix.h"
@@ -10,6 +12,8 @@
 #include "harness/matrix/yaml_document.h"
 #include "harness/store/database.h"
 #include "harness/transfer/archive.h"
+#include "harness/transfer/export.h"
+#include "harness/transfer/import.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace {
@@ -30,16 +34,29 @@ void write_words(const fs::path& folder) {
   for (const auto* words : examples) std::ofstream(folder / std::to_string(++number)) << words;
 }
 
+// An export, empty and of every kind of record, and its records by themselves.
 void write_export(const fs::path& folder) {
   fs::create_directories(folder);
-  const auto db = folder / "empty.db";
+  const auto old = fs::path(PERFBENCH_SOURCE_DIR) / "tests/harness/transfer_data/version1.perfbench";
+  const auto db = folder / "a.db";
   const auto whole = folder / "whole";
   { harness::open_database(db); }
-  harness::write_archive({.schema_version = 1, .attempts = 0, .perfbench_version = "0.1.0"}, db, whole);
+  harness::export_runs({.db = db, .file = whole, .perfbench_version = "0.1.0"});
   std::ifstream in(whole, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   std::ofstream(folder / "empty", std::ios::binary) << bytes.substr(0, bytes.rfind("sha256 "));
-  for (const auto& file : {db, whole}) fs::remove(file);
+  harness::import_runs(db, old);
+  harness::export_runs({.db = db, .file = whole, .perfbench_version = "0.1.0"});
+  harness::read_archive(whole, folder / "all");
+  std::ifstream records(folder / "all");
+  std::map<std::string, std::string> first;  // of each kind, with the lines of one attempt
+  for (std::string line; std::getline(records, line);) first.try_emplace(line.substr(0, line.find(':')), line + "\n");
+  std::ofstream seed(folder / "records", std::ios::binary);
+  for (const auto* tag :
+       {"sweep", "attempt", "run", "environment", "result", "step", "comparison", "alert", "selftest_result"}) {
+    seed << first[std::string("{\"") + tag + "\""];
+  }
+  for (const auto& file : {db, whole, folder / "all"}) fs::remove(file);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "harness/launch/process.h"
 #include "harness/sqlite/sqlite.h"
+#include "harness/transfer/archive.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -435,18 +436,35 @@ TEST_F(StoreCommands, ASweepIsResumedOverARowThatCannotBeRead) {
   EXPECT_THAT(end.error_output, HasSubstr("the row of attempts with attempt_key 1"));
 }
 
-TEST_F(StoreCommands, AnExportWithARowThatCannotBeLeavesTheDatabaseAsItWas) {
+TEST_F(StoreCommands, AnExportWithARecordThatCannotBeLeavesTheDatabaseAsItWas) {
   write_sweep("s1", 0.5, 2);
   ingest();
   ASSERT_EQ(run({"export", "--db", "q.db", "good.perfbench"}).exit_code, 0);
-  Connection(scratch_ / "q.db", OpenMode::read_write, 1000).execute("UPDATE attempts SET state = 'bogus'");
-  ASSERT_EQ(run({"export", "--db", "q.db", "bad.perfbench"}).exit_code, 0);
+  const auto header = read_archive(scratch_ / "good.perfbench", scratch_ / "records");
+  auto records = read_text(scratch_ / "records");
+  const std::string ok = "\"state\":\"ok\"";
+  ASSERT_NE(records.find(ok), std::string::npos);
+  write_text(scratch_ / "records", records.replace(records.find(ok), ok.size(), "\"state\":\"bogus\""));
+  write_archive(header, scratch_ / "records", scratch_ / "bad.perfbench");
   const auto end = run({"import", "--db", "w.db", "good.perfbench", "bad.perfbench"});
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_THAT(end.output, HasSubstr("good.perfbench: 2 attempts added"));
-  EXPECT_THAT(end.error_output, AllOf(HasSubstr("bad.perfbench"), HasSubstr("state 'bogus', which cannot be")));
+  EXPECT_THAT(end.error_output,
+              AllOf(HasSubstr("bad.perfbench"), HasSubstr("'state' is 'bogus', which it does not know")));
   EXPECT_EQ(run({"report", "--db", "w.db"}).exit_code, 0);
   EXPECT_EQ(run({"import", "--db", "w.db", "--unpacked-limit", "10000", "good.perfbench"}).exit_code, 3);
+}
+
+TEST_F(StoreCommands, AnExportOfEverythingNamesWhatCannotBeReadAndHasTheRest) {
+  write_sweep("s1", 0.5, 2);
+  ingest();
+  Connection(scratch_ / "q.db", OpenMode::read_write, 1000)
+      .execute("UPDATE attempts SET state = 'bogus' WHERE attempt = 2");
+  const auto exported = run({"export", "--db", "q.db", "rest.perfbench"});
+  EXPECT_EQ(exported.exit_code, 3);
+  EXPECT_THAT(exported.output, HasSubstr("1 attempts"));
+  EXPECT_THAT(exported.error_output, AllOf(HasSubstr("attempt_key 2"), HasSubstr("state is 'bogus'")));
+  EXPECT_THAT(run({"import", "--db", "w.db", "rest.perfbench"}).output, HasSubstr("1 attempts added"));
 }
 
 TEST_F(StoreCommands, WrongInputEndsWithThreeAndSaysWhatIsMeant) {

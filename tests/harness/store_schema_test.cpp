@@ -196,5 +196,38 @@ TEST(Migration, ToAnOlderPerfbenchIsRefused) {
   }
 }
 
+TEST(Transactions, WithinAnotherArePartsOfIt) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  const auto names = [&] {
+    Statement rows(db, "SELECT name FROM names ORDER BY name");
+    std::string out;
+    while (rows.step()) out += rows.text(0);
+    return out;
+  };
+  const auto add = [&](const char* name) {
+    Statement(db, "INSERT INTO names (name) VALUES (?)").run(std::string_view(name));
+  };
+  {
+    Transaction outer(db);
+    add("a");
+    {
+      Transaction undone(db);
+      add("b");
+    }
+    Transaction inner(db);
+    add("c");
+    inner.commit();
+    EXPECT_EQ(names(), "ac");
+  }
+  EXPECT_EQ(names(), "") << "what the inner one committed outlived the outer one";
+  Transaction outer(db);
+  Transaction inner(db);
+  add("d");
+  inner.commit();
+  outer.commit();
+  EXPECT_EQ(names(), "d");
+}
+
 }  // namespace
 }  // namespace perfbench::harness

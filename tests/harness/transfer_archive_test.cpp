@@ -80,10 +80,10 @@ TEST_F(Archive, IsRefusedWhenCutOffAnywhereOrLonger) {
 TEST_F(Archive, OfANewerPerfbenchIsRefused) {
   auto bytes = write("some rows");
   bytes.resize(bytes.rfind("sha256 "));
-  const std::string version = "\"version\":1";
+  const std::string version = "\"version\":2";
   ASSERT_NE(bytes.find(version), std::string::npos);
-  bytes.replace(bytes.find(version), version.size(), "\"version\":2");
-  EXPECT_THAT(error_of(with_sum(bytes)), HasSubstr("version 2 of the format, this perfbench knows up to 1"));
+  bytes.replace(bytes.find(version), version.size(), "\"version\":3");
+  EXPECT_THAT(error_of(with_sum(bytes)), HasSubstr("version 3 of the format, this perfbench knows up to 2"));
 }
 
 TEST_F(Archive, WithARightSumAndWrongContentsIsRefused) {
@@ -92,7 +92,7 @@ TEST_F(Archive, WithARightSumAndWrongContentsIsRefused) {
   const auto frame = bytes.find('\n') + 1;
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, bytes.size() - 3))), HasSubstr("the frame has no end"));
   EXPECT_THAT(error_of(with_sum(bytes + "x")), HasSubstr("something follows the frame"));
-  EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame) + "no frame at all")), HasSubstr("holds no database"));
+  EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame) + "no frame at all")), HasSubstr("cannot be unpacked"));
   EXPECT_THAT(error_of(with_sum(bytes.substr(0, frame))), HasSubstr("the frame has no end"));
   EXPECT_THAT(error_of(with_sum("perfbench-export {\"attempts\":1}\n" + bytes.substr(frame))),
               HasSubstr("first line that is no header"));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -280,6 +281,28 @@ TEST(Suggestion, OrdersAListByHowNearEachIs) {
   const std::vector<std::string> words{"global_batch", "seq_len", "steps", "step"};
   EXPECT_EQ(nearest_first("step", words), (std::vector<std::string>{"step", "steps", "seq_len", "global_batch"}));
   EXPECT_EQ(nearest_first(std::string(1000, 'x'), words), words);
+}
+
+struct Limit {
+  std::optional<double> ratio;
+  std::optional<Colour> colour;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"ratio", "at least 0", 0.0}, self.ratio);
+    f(Field{"colour", "red or dark_blue"}, self.colour);
+  }
+};
+
+TEST(Fields, ThatMayHaveNoValueAreNullThen) {
+  EXPECT_EQ(json_line(fields_to_json(Limit{})), R"({"colour":null,"ratio":null})");
+  const auto one = fields_from_json<Limit>(parse_json(R"({"colour":"dark_blue","ratio":1.5})"), Missing::is_error);
+  EXPECT_EQ(one.colour, Colour::dark_blue);
+  EXPECT_EQ(one.ratio, 1.5);
+  EXPECT_FALSE(fields_from_json<Limit>(parse_json(json_line(fields_to_json(Limit{}))), Missing::is_error).ratio);
+  for (const auto* wrong : {R"({"colour":null,"ratio":-1})", R"({"colour":"green","ratio":null})", R"({"ratio":1})"}) {
+    EXPECT_THROW(fields_from_json<Limit>(parse_json(wrong), Missing::is_error), SpecError) << wrong;
+  }
 }
 
 }  // namespace

@@ -147,6 +147,11 @@ Json value_to_json(const std::map<std::string, T>& values, Written written) {
   return out;
 }
 
+template <class T>
+Json value_to_json(const std::optional<T>& value, Written written) {
+  return value ? value_to_json(*value, written) : Json();
+}
+
 // T() and not T{}: for large aggregates g++ 12 takes members of T{} for uninitialised.
 template <class T>
 const T& defaults_of() {
@@ -259,6 +264,13 @@ void read_value(std::map<std::string, T>& out, const Field& field, const Json& v
   if (!value.is_object()) detail::wrong_type(field, value, place, "a mapping");
   out.clear();
   for (const auto& [key, entry] : value.items()) read_value(out[key], field, entry, missing, {&place, key});
+}
+// null is nothing, and so no number that is not finite.
+template <class T>
+void read_value(std::optional<T>& out, const Field& field, const Json& value, Missing missing,
+                const detail::Place& place) {
+  out.reset();
+  if (!value.is_null()) read_value(out.emplace(), field, value, missing, place);
 }
 
 // Throws SpecError on an unknown key, a wrong type, a value out of range, or (Missing::is_error, or a required field)

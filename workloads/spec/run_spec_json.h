@@ -25,6 +25,13 @@ struct FieldDifference {
   std::string field;  // dotted: "mesh.ici.dp"
   std::string left;
   std::string right;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"field", "its name"}, self.field);
+    f(Field{"left", "on the left"}, self.left);
+    f(Field{"right", "on the right"}, self.right);
+  }
 };
 // Fields whose values differ, in the order of the canonical JSON.
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right);

@@ -1,0 +1,152 @@
+#include "harness/transfer/record_writer.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "harness/ab/bisection_ledger.h"
+#include "harness/ab/stored_comparison.h"
+#include "harness/alerts/alert_ledger.h"
+#include "harness/input_error.h"
+#include "harness/selftest/ledger.h"
+#include "harness/store/evidence_reader.h"
+#include "harness/store/stored_row.h"
+#include "harness/transfer/evidence_lines.h"
+#include "harness/transfer/record_line.h"
+
+namespace perfbench::harness {
+namespace {
+
+std::vector<std::int64_t> selected_keys(const Connection& store, const Selection& selection) {
+  std::vector<std::int64_t> out;
+  if (selection.kind == SelectionKind::all) {
+    Statement rows(store, "SELECT attempt_key FROM attempts ORDER BY started_utc, attempt_key");
+    while (rows.step()) out.push_back(rows.integer(0));
+    return out;
+  }
+  for (const auto& attempt : load_attempts(store, selection)) out.push_back(attempt.key);
+  if (out.empty()) throw InputError("[export] " + store.path().string() + " holds no attempt");
+  return out;
+}
+
+class RecordWriter {
+ public:
+  RecordWriter(const Connection& store, const Selection& selection, const LineSink& sink)
+      : store_(store), is_all_(selection.kind == SelectionKind::all), sink_(sink) {}
+
+  WrittenRecords write(const std::vector<std::int64_t>& attempt_keys) {
+    for (const auto key : attempt_keys) readable([&] { write_attempt(key); });
+    for (const auto& baseline : list_baselines(store_)) readable([&] { write_baseline(baseline); });
+    for (const auto& id : finished_comparisons(store_)) readable([&] { write_comparison(id); });
+    if (!is_all_) return written_;
+    for (const auto& one : finished_bisections(store_)) {
+      readable([&] { put("bisection", one, {"bisections", "started_utc " + one.started_utc}); });
+    }
+    for (const auto& one : load_alerts(store_, AlertScope::all)) {
+      readable([&] { put("alert", one, {"alerts", "alert_id " + one.alert_id}); });
+    }
+    for (const auto& one : stored_selftest_results(store_)) {
+      readable([&] { put("selftest_result", one, {"selftest_results", "measure " + one.measure}); });
+    }
+    return written_;
+  }
+
+ private:
+  template <class Write>
+  void readable(const Write& write) const {
+    try {
+      write();
+    } catch (const UnreadableRow& e) {
+      store_.leave_out(e.what());
+    }
+  }
+
+  // Nothing is written that would not be taken in.
+  template <class T>
+  void put(std::string_view tag, const T& record, const RowName& row) const {
+    const auto text = record_text(record);
+    try {
+      if (text.size() > kLongestLine) throw spec::SpecError("", "it is longer than a line of an export may be");
+      parse_record<T>(text);
+    } catch (const spec::SpecError& e) {
+      refuse_row(store_, row, e.what());
+    }
+    sink_(to_line(tag, text));
+  }
+
+  void write_attempt(std::int64_t key) {
+    const auto stored = read_evidence(store_, key);
+    const auto& sweep_id = stored.evidence.attempt.sweep_id;
+    check_lines(stored, key);
+    if (!sweeps_.contains(sweep_id)) put("sweep", read_sweep(store_, sweep_id), {"sweeps", "sweep_id " + sweep_id});
+    sweeps_.insert(sweep_id);
+    write_evidence(stored, sink_);
+    attempts_.insert(key);
+    ++written_.attempts;
+    written_.step_rows += static_cast<std::int64_t>(stored.evidence.steps.size());
+  }
+
+  void check_lines(const StoredEvidence& stored, std::int64_t key) const {
+    EvidenceLines lines;
+    std::string tag;
+    try {
+      write_evidence(stored, [&](std::string_view line) {
+        if (line.size() > kLongestLine) throw spec::SpecError("", "it is longer than a line of an export may be");
+        const auto split = split_line(line.substr(0, line.size() - 1));
+        tag = split.tag;
+        lines.take(split.tag, split.record);
+      });
+      lines.finish();
+    } catch (const spec::SpecError& e) {
+      refuse_row(store_, {"attempts", "attempt_key " + std::to_string(key)},
+                 "its " + tag + (e.pointer().empty() ? "" : " at " + e.pointer()) + ": " + e.what());
+    }
+  }
+
+  void write_baseline(const Baseline& baseline) const {
+    if (!is_all_ && baseline.attempt_keys.empty()) return;
+    const RowName row{"baselines", "baseline_key " + std::to_string(baseline.key) + " ('" + baseline.name + "')"};
+    if (are_written(baseline.attempt_keys, row)) put("baseline", entry_of(store_, baseline), row);
+  }
+
+  void write_comparison(const std::string& id) const {
+    const auto found = find_comparison(store_, id);
+    if (!found || (!is_all_ && found->pairs.empty())) return;
+    std::vector<std::int64_t> keys;
+    for (const auto& pair : found->pairs) {
+      keys.push_back(attempt_key_of(store_, pair.a));
+      keys.push_back(attempt_key_of(store_, pair.b));
+    }
+    const RowName row{"ab_comparisons", "comparison_id " + id};
+    if (are_written(keys, row)) put("comparison", *found, row);
+  }
+
+  bool are_written(const std::vector<std::int64_t>& keys, const RowName& row) const {
+    if (std::all_of(keys.begin(), keys.end(), [&](auto key) { return attempts_.contains(key); })) return true;
+    if (is_all_) refuse_row(store_, row, "an attempt that it is of cannot be read");
+    return false;
+  }
+
+  const Connection& store_;
+  bool is_all_;
+  const LineSink& sink_;
+  std::set<std::string> sweeps_;
+  std::set<std::int64_t> attempts_;
+  WrittenRecords written_;
+};
+
+}  // namespace
+
+BaselineEntry entry_of(const Connection& db, const Baseline& baseline) {
+  BaselineEntry out{.baseline = baseline, .attempts = {}};
+  for (const auto key : baseline.attempt_keys) out.attempts.push_back(attempt_name(db, key));
+  std::sort(out.attempts.begin(), out.attempts.end(),  // and not by keys: the same in every database
+            [](const AttemptName& a, const AttemptName& b) { return to_text(a) < to_text(b); });
+  return out;
+}
+
+WrittenRecords write_records(const Connection& store, const Selection& selection, const LineSink& sink) {
+  return RecordWriter(store, selection, sink).write(selected_keys(store, selection));
+}
+
+}  // namespace perfbench::harness

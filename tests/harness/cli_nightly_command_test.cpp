@@ -415,8 +415,8 @@ TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
   for (const auto& [option, file] : unwritable) {
     const auto night = nightly({option, file});
     EXPECT_EQ(night.exit_code, 3) << option << " " << file << night.output << night.error_output;
-    EXPECT_THAT(night.error_output,
-                testing::AnyOf(HasSubstr("[nightly] " + option + " " + file), HasSubstr(option + ": '" + file + "'")));
+    EXPECT_THAT(night.error_output, testing::AnyOf(HasSubstr("[nightly] " + option + " " + file),
+                                                   HasSubstr("[nightly] " + option + " '" + file + "'")));
   }
   EXPECT_EQ(perfbench({"nightly", "m.yaml", "--db", "/proc/n.db"}).exit_code, 3);
   std::vector<std::string> left;

@@ -32,5 +32,10 @@ void add_selftest(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
 void add_trace(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
+void add_list(CLI::App& app, CommandContext& context);
+void add_show(CLI::App& app, CommandContext& context);
+void add_diff(CLI::App& app, CommandContext& context);
+void add_tag(CLI::App& app, CommandContext& context);
+void add_note(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

@@ -24,9 +24,9 @@ using Words = std::vector<std::string>;
 
 // Options with words of their own kind: what they mean is looked up later, by tests beside the code that does.
 const std::set<std::string> kWords{
-    "--sweep",  "--matrix", "--baseline", "--metric", "--metrics", "--margin",  "--build-option",
-    "--series", "--select", "--author",   "--reason", "--expires", "--details", "--device",
-    "--plant",  "--inject", "ALERT",      "NAME",     "GOOD",      "BAD",       "baseline set --from"};
+    "--sweep",  "--matrix", "--baseline", "--metric",  "--metrics",           "--margin", "--build-option", "--series",
+    "--select", "--author", "--reason",   "--expires", "--details",           "--device", "--plant",        "--inject",
+    "ALERT",    "NAME",     "GOOD",       "BAD",       "baseline set --from", "TEXT"};
 
 struct ListedOption {
   Words command;     // "baseline", "set"

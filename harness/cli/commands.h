@@ -37,5 +37,6 @@ void add_show(CLI::App& app, CommandContext& context);
 void add_diff(CLI::App& app, CommandContext& context);
 void add_tag(CLI::App& app, CommandContext& context);
 void add_note(CLI::App& app, CommandContext& context);
+void add_prune(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

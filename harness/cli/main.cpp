@@ -65,7 +65,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   for (const auto add :
        {add_sweep,  add_plan,   add_report, add_compare, add_bisect,   add_nightly, add_baseline, add_reproduce,
         add_ingest, add_export, add_import, add_trace,   add_selftest, add_doctor,  add_data,     add_history,
-        add_alerts, add_list,   add_show,   add_diff,    add_tag,      add_note}) {
+        add_alerts, add_list,   add_show,   add_diff,    add_tag,      add_note,    add_prune}) {
     add(app, context);
   }
 }

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "harness/app/attempt_folder.h"
+#include "harness/app/run_name.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
@@ -52,7 +52,8 @@ SweepHooks hooks_for(const fs::path& db) {
 
 ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installation& installation,
                                Interruption& interruption) {
-  ReproduceOutcome out{.recorded = attempt_folder(request.recorded, "reproduce")};
+  const RunPlaces places{.db = request.db.empty() ? fs::path("perf.db") : request.db};
+  ReproduceOutcome out{.recorded = find_run_folder(places, request.recorded, "reproduce")};
   const auto recorded = evidence_of(out.recorded);
   refuse_unexecuted(out.recorded, recorded.attempt);
   const auto runs = request.runs.empty() ? out.recorded.parent_path().parent_path() : request.runs;

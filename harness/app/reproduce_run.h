@@ -12,9 +12,9 @@ namespace perfbench::harness {
 class Interruption;
 
 struct ReproduceRequest {
-  std::filesystem::path recorded;   // folder of an attempt, or of a run: its newest attempt
+  std::string recorded;             // a folder or a name (run_name.h); of a run its newest attempt
   std::filesystem::path runs = {};  // of the new attempt; empty: where the recorded run is
-  std::filesystem::path db = {};    // empty: the new attempt is in no database
+  std::filesystem::path db = {};    // of names too; empty: the new attempt is in none, and names are of perf.db
   ExecutionOptions execution = {};
 };
 

@@ -118,7 +118,7 @@ std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
   return options;
 }
 
-void add_list(CLI::App& parent, CommandContext& context) {
+void add_alert_list(CLI::App& parent, CommandContext& context) {
   auto* command = parent.add_subcommand("list", "Alerts by commit range");
   auto options = std::make_shared<ListOptions>();
   add_db_option(*command, options->db, "database");
@@ -150,7 +150,7 @@ void add_deliver(CLI::App& parent, CommandContext& context) {
   command->callback([path, &context] { context.exit_code = deliver(*path); });
 }
 
-void add_show(CLI::App& parent) {
+void add_alert_show(CLI::App& parent) {
   struct ShowOptions {
     std::filesystem::path db = "perf.db";
     std::string id;
@@ -183,8 +183,8 @@ void add_alerts(CLI::App& app, CommandContext& context) {
       "Exit codes: 0 done; 1 with `list --gate`, while a bad alert is open; 3 unknown alert, a change that cannot "
       "be,\n"
       "or one that cannot be read and is not listed.");
-  add_list(*command, context);
-  add_show(*command);
+  add_alert_list(*command, context);
+  add_alert_show(*command);
   add_deliver(*command, context);
 
   auto* ack = command->add_subcommand("ack", "Somebody looks after it");

@@ -35,5 +35,11 @@ void add_schema(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
 void add_completion(CLI::App& app, CommandContext& context);
 void add_man(CLI::App& app, CommandContext& context);
+void add_list(CLI::App& app, CommandContext& context);
+void add_show(CLI::App& app, CommandContext& context);
+void add_diff(CLI::App& app, CommandContext& context);
+void add_tag(CLI::App& app, CommandContext& context);
+void add_note(CLI::App& app, CommandContext& context);
+void add_prune(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

@@ -126,7 +126,7 @@ void add_prepare(CLI::App& data, CommandContext& context) {
   command->callback([options, &context] { context.exit_code = prepare(*options); });
 }
 
-void add_show(CLI::App& data, CommandContext& context) {
+void add_data_show(CLI::App& data, CommandContext& context) {
   auto* command = data.add_subcommand("show", "What a data set holds");
   auto dataset = std::make_shared<std::filesystem::path>();
   add_path(*command, "DIR", *dataset, PathIs::folder, "folder of the data set")->required();
@@ -151,7 +151,7 @@ void add_data(CLI::App& app, CommandContext& context) {
       "  perfbench data show text\n"
       "Exit codes: 0 done; 3 wrong input; 4 the data set cannot be written.");
   add_prepare(*command, context);
-  add_show(*command, context);
+  add_data_show(*command, context);
 }
 
 }  // namespace perfbench::harness

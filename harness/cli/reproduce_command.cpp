@@ -1,8 +1,10 @@
 // perfbench reproduce: executes a recorded run once more and holds the two against each other.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "harness/app/reproduce_run.h"
+#include "harness/app/run_name.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
@@ -60,17 +62,22 @@ ExitCode reproduce(const ReproduceRequest& request, const CommandContext& contex
 void add_reproduce(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("reproduce", "Executes a recorded run once more: are its numbers the same?");
   auto options = std::make_shared<ReproduceRequest>();
-  add_path(*command, "RUN", options->recorded, PathIs::folder, "folder of an attempt, or of a run: its newest attempt")
+  command
+      ->add_option("RUN", options->recorded,
+                   std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
+      ->type_name(kRunNameType)
       ->required();
   add_path(*command, "--runs", options->runs, PathIs::folder,
            "folder of the new run directory; beside the recorded one unless given");
-  add_db_option(*command, options->db, "database that takes the new attempt in; none unless given");
+  add_db_option(*command, options->db,
+                "database that takes the new attempt in, none unless given; names are looked for in it, or in perf.db");
   add_execution_options(*command, options->execution);
   command->footer(
       "The same seed gives the same loss, gradient norm and peak memory, bit by bit, on the same build and number of\n"
       "threads; facts of the environment that differ are listed. Times are shown, not judged: that is `compare`.\n"
-      "Example:\n"
+      "Examples:\n"
       "  perfbench reproduce perf.runs/1f6c0d2ab3e94d57/001\n"
+      "  perfbench reproduce before-fix --db perf.db\n"
       "Exit codes: 0 reproduced; 1 not; 3 no such run; 4 cancelled, or not recorded.");
   command->callback([options, &context] { context.exit_code = reproduce(*options, context); });
 }

@@ -5,10 +5,11 @@
 #include <memory>
 #include <optional>
 
-#include "harness/app/attempt_folder.h"
+#include "harness/app/run_name.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
+#include "harness/cli/shared_options.h"
 #include "harness/evidence/evidence_file.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/run_evidence.h"
@@ -39,18 +40,19 @@ namespace fs = std::filesystem;
 namespace {
 
 struct TraceOptions {
-  fs::path run;
+  std::string run;  // a folder, or a name (run_name.h)
+  RunPlaces places{.db = "perf.db"};
   TraceFormat format = TraceFormat::table;
-  fs::path output;   // empty: standard output, for sqlite trace.sqlite in the folder
-  fs::path against;  // empty: none
+  fs::path output;      // empty: standard output, for sqlite trace.sqlite in the folder
+  std::string against;  // as run; empty: none
 };
 
 constexpr std::size_t kSharesShown = 12;
 
 // A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
-fs::path traced_folder(const fs::path& named) {
+fs::path traced_folder(const std::string& named, const RunPlaces& places) {
   std::error_code none;
-  return fs::exists(named / trace_file(0), none) ? named : attempt_folder(named, "trace");
+  return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
 }
 
 // Of the run, where its run.json is there.
@@ -106,14 +108,15 @@ std::string rendered_difference(const TraceOptions& options, const std::vector<R
     throw InputError(
         fmt::format("[trace] --against has the formats table and json, not {}", spec::enum_name(options.format)));
   }
-  const auto found = attribute({splits_of(traces_of(traced_folder(options.against)))}, {splits_of(traces)});
+  const auto found =
+      attribute({splits_of(traces_of(traced_folder(options.against, options.places)))}, {splits_of(traces)});
   if (!found) throw InputError("[trace] a trace without a step tells no difference");
   return options.format == TraceFormat::json ? reports::attribution_json(*found)
                                              : reports::attribution_table(*found, kSharesShown).text();
 }
 
 ExitCode trace(const TraceOptions& options) {
-  const auto folder = traced_folder(options.run);
+  const auto folder = traced_folder(options.run, options.places);
   const auto traces = traces_of(folder);
   if (options.format == TraceFormat::sqlite && options.against.empty()) {
     const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
@@ -136,14 +139,22 @@ ExitCode trace(const TraceOptions& options) {
 void add_trace(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("trace", "Where the time of a run's traced steps went");
   auto options = std::make_shared<TraceOptions>();
-  add_path(*command, "RUN", options->run, PathIs::folder, "folder of an attempt, or of a run: its newest attempt")
+  command
+      ->add_option("RUN", options->run,
+                   std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
+      ->type_name(kRunNameType)
       ->required();
   add_enum_option(*command, "--format", options->format,
                   "table, json or csv of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' tables");
   add_path(*command, "--output", options->output, PathIs::file,
            "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
-  add_path(*command, "--against", options->against, PathIs::folder,
-           "another traced run: by how much each operation, collective and idle time differs from it");
+  command
+      ->add_option("--against", options->against,
+                   "another traced run: by how much each operation, collective and idle time differs from it")
+      ->type_name(kRunNameType);
+  add_db_option(*command, options->places.db, "database that names are looked for in");
+  add_path(*command, "--runs", options->places.runs, PathIs::folder,
+           "folder of its run directories; beside the database unless given");
   command->footer(
       "Steps are traced where a run has trace_steps, which run after the timed ones, or a profile, a window among\n"
       "those; they are in no timing.\n"
@@ -152,6 +163,7 @@ void add_trace(CLI::App& app, CommandContext& context) {
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format chrome --output trace.json\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format sqlite\n"
+      "  perfbench trace latest\n"
       "  perfbench trace perf.runs/1f6c0d2ab3e94d57/002 --against perf.runs/1f6c0d2ab3e94d57/001\n"
       "Parts of a step sum to it; where several run at once the first counts: gemm, attention, norm, elementwise,\n"
       "optimizer, other, copy, exposed comm (a collective alone), idle dependency (handed over, not begun), idle "

@@ -291,6 +291,15 @@ std::optional<NightId> first_night_of_control(const Connection& db, const std::s
   return NightId{.sweep_id = row.text(0), .started_utc = row.text(1), .revision = row.text(2)};
 }
 
+std::vector<std::int64_t> load_night_keys(const Connection& db, const HistoryQuery& query) {
+  Statement rows(db, nights_sql(query) + "SELECT sweep_key FROM nights WHERE age <= ?6");
+  bind_nights(rows, bounds_of(db, query), query);
+  rows.bind(6, query.nights);
+  std::vector<std::int64_t> out;
+  while (rows.step()) out.push_back(rows.integer(0));
+  return out;
+}
+
 std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series) {
   Statement rows(db,
                  "SELECT s.sweep_id, m.value, environment_key FROM cells c JOIN runs r USING (run_key) "

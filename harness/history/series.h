@@ -82,6 +82,9 @@ std::vector<NightId> load_future_nights(const Connection& db, const HistoryQuery
 // before its first night.
 std::optional<NightId> first_night_of_control(const Connection& db, const std::string& until_utc);
 
+// Keys of the sweeps that load_history reads: nights, and those of their control.
+std::vector<std::int64_t> load_night_keys(const Connection& db, const HistoryQuery& query);
+
 // Median noise probe of each night's runs, by sweep id: how fast the machine itself was.
 std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series);
 

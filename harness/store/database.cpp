@@ -96,11 +96,11 @@ void check_path(const fs::path& path) {
 
 Connection connect(const fs::path& path, const OpenOptions& options) {
   check_path(path);
-  if (options.mode == OpenMode::read_write) {
-    check_writable(path);
-  } else if (!fs::exists(path)) {
+  const bool needs_file = options.mode != OpenMode::read_write || options.absent == AbsentFile::is_an_error;
+  if (needs_file && !fs::exists(path)) {
     throw InputError("[store] " + path.string() + " does not exist; name the database of a sweep with --db");
   }
+  if (options.mode == OpenMode::read_write) check_writable(path);
   auto mode = options.mode;
   // A reader of a WAL database keeps shared memory beside it. Where it may not, and no writer's log waits to be read,
   // the file is as good as immutable.

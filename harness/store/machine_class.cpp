@@ -34,7 +34,7 @@ bool is_class_fact(std::string_view fact) {
   return std::find(kClassFacts.begin(), kClassFacts.end(), fact) != kClassFacts.end();
 }
 
-std::string machine_class(const std::map<std::string, std::string>& facts) {
+std::string machine_class_text(const std::map<std::string, std::string>& facts) {
   std::string text;
   for (const auto name : kClassFacts) {
     const auto fact = facts.find(std::string(name));
@@ -44,7 +44,11 @@ std::string machine_class(const std::map<std::string, std::string>& facts) {
                             : fact->second;
     text += "\n";
   }
-  return sha256_hex(text);
+  return text;
+}
+
+std::string machine_class(const std::map<std::string, std::string>& facts) {
+  return sha256_hex(machine_class_text(facts));
 }
 
 }  // namespace perfbench::harness

@@ -23,7 +23,11 @@ std::int64_t memory_class_bytes(std::int64_t bytes);
 // Whether another value of that fact makes another class; of a memory, another class of it.
 bool is_class_fact(std::string_view fact);
 
-// SHA-256 over the facts of the class, of all facts of an environment by name.
+// The facts of the class, of all facts of an environment by name: a line for each that is known. The view v_machines
+// (schema.sql) has the same text in one line, with "; " between.
+std::string machine_class_text(const std::map<std::string, std::string>& facts);
+
+// SHA-256 of that text.
 std::string machine_class(const std::map<std::string, std::string>& facts);
 
 }  // namespace perfbench::harness

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/stats/decision.h"
+#include "harness/stats/false_discovery.h"
 #include "harness/stats/paired_decision.h"
 #include "harness/stats/permutation.h"
-#include "harness/stats/false_discovery.h"
 #include "harness/stats/proportion.h"
 #include "harness/stats/screen.h"
 #include "harness/stats/statistics.h"

@@ -57,6 +57,7 @@ TEST(EvaluationMigration, KnowsNoneOfOlderRuns) {
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
   const Schema thirteenth{.sql = first, .migrations = current_schema().migrations.first(12)};
   ScratchFolder scratch;
+  { open_database(scratch / "a.db", {.schema = {.sql = first, .migrations = {}}}); }
   open_database(scratch / "a.db", {.schema = thirteenth})
       .execute(
           "PRAGMA foreign_keys = OFF; INSERT INTO attempt_summaries VALUES (1, 'ok', '', 6, 1, 0, 0, 0, 0, 0, 0, 0, 5, "

@@ -14,6 +14,8 @@
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
+#include "harness/store/run_list.h"
+#include "harness/store/tag_ledger.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 
@@ -113,6 +115,33 @@ TEST_F(QueryPlan, OfAlertsUsesAnIndex) {
                            find_alert(db_, live[0].alert_id.substr(0, 6));
                          }),
               IsEmpty());
+}
+
+TEST_F(QueryPlan, OfAListOfRunsUsesAnIndex) {
+  EXPECT_THAT(full_scans(db_,
+                         [&] {
+                           int runs = 0;
+                           for_each_run(db_, [&](const ListedRun&) { return ++runs, Visit::go_on; });
+                           for_each_sweep(db_, [](const ListedSweep&) { return Visit::go_on; });
+                           EXPECT_EQ(runs, 3);
+                           EXPECT_TRUE(tags_of_run(db_, run_).empty());
+                           EXPECT_TRUE(notes_of_run(db_, run_).empty());
+                         }),
+              IsEmpty());
+}
+
+// Of machines and sizes of memory there are few.
+TEST_F(QueryPlan, OfAViewOfOneRunUsesAnIndex) {
+  for (const auto* view : {"v_runs", "v_steps", "v_metrics"}) {
+    Statement plan(db_, std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view + " WHERE run_id = '" + run_ + "'");
+    while (plan.step()) {
+      const auto detail = plan.text(3);
+      for (const auto* table : {"a", "attempts", "t", "steps", "m", "metrics"}) {
+        EXPECT_FALSE(detail == std::string("SCAN ") + table || detail.starts_with(std::string("SCAN ") + table + " "))
+            << view << ": " << detail;
+      }
+    }
+  }
 }
 
 TEST_F(QueryPlan, OfTheNightlyScreenUsesAnIndex) {

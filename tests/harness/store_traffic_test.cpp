@@ -11,6 +11,7 @@ TEST(TrafficMigration, KnowsNothingOfTheWaitingInOlderRuns) {
   const auto first = read_text(PERFBENCH_SOURCE_DIR "/tests/harness/store/schema_001.sql");
   const Schema eleventh{.sql = first, .migrations = current_schema().migrations.first(10)};
   ScratchFolder scratch;
+  { open_database(scratch / "a.db", {.schema = {.sql = first, .migrations = {}}}); }
   open_database(scratch / "a.db", {.schema = eleventh})
       .execute(
           "PRAGMA foreign_keys = OFF; INSERT INTO attempt_traffic VALUES (1, 'fsdp', 'all_gather', 4, 4096, 2048)");

@@ -1,0 +1,53 @@
+// How a person names one run: the same for every command that is about one.
+//
+//   run:ID, or ID             the first 6 to 64 digits of a run's id
+//   attempt:ID/N, or ID/N     its attempt N
+//   a sweep's id              of a sweep of one run alone: the attempts of that sweep
+//   latest                    the newest attempt of the newest sweep (SweepsOf::measurement)
+//   a tag                     perfbench tag
+//   a folder                  of a run directory, or of a run: its newest complete attempt; looked for before tags and
+//                             sweeps, and before an id without a prefix
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/sqlite/sqlite.h"
+#include "harness/store/query.h"
+
+namespace perfbench::harness {
+
+// For the help of commands.
+inline constexpr const char* kRunNameHelp =
+    "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder";
+inline constexpr const char* kRunNameType = "NAME|FOLDER";
+
+enum class NameMeans { run, attempt };
+
+struct NamedRun {
+  NameMeans means = NameMeans::run;
+  std::string run_id;                   // whole
+  std::vector<StoredAttempt> attempts;  // that the name covers, in the order in which they were started; never empty
+
+  // Of one attempt; nothing of a run.
+  std::optional<std::int64_t> attempt_key() const;
+  // "run 3f09ac12d4e5 (model=gpt-mini)", "attempt 2 of run ...".
+  std::string text() const;
+};
+
+// Throws InputError, as `command`, for a name that means nothing or several things: the message lists the nearest runs
+// by id, cell and date. Rows that cannot be read are left out (Connection::left_out).
+NamedRun find_run(const Connection& db, const std::string& name, const std::string& command);
+
+struct RunPlaces {
+  std::filesystem::path db;         // empty: names are not looked for
+  std::filesystem::path runs = {};  // of the database's run directories; empty: beside it
+};
+
+// The folder of the attempt that is named, a run by its newest attempt whose folder is there; folders need no database.
+// Throws InputError as find_run, and where no folder in `places` is of that very attempt.
+std::filesystem::path find_run_folder(const RunPlaces& places, const std::string& name, const std::string& command);
+
+}  // namespace perfbench::harness

@@ -1,0 +1,108 @@
+#include "harness/app/run_view.h"
+
+#include <algorithm>
+
+#include "harness/app/evidence_place.h"
+#include "harness/compare/comparability.h"
+#include "harness/stats/statistics.h"
+#include "workloads/spec/metric_catalog.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<std::pair<std::string, std::string>> configuration_of(const spec::RunSpec& run, Fields fields) {
+  auto out = spec::flat_fields(run);
+  if (fields == Fields::all) return out;
+  const auto usual = spec::flat_fields(spec::RunSpec{});
+  std::erase_if(out, [&](const auto& field) { return std::find(usual.begin(), usual.end(), field) != usual.end(); });
+  return out;
+}
+
+std::map<std::string, std::string> environment_of(const std::vector<StoredAttempt>& attempts) {
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    if (attempt->environment) return attempt->environment->facts;
+  }
+  return {};
+}
+
+std::vector<ViewedMetric> metrics_of(const std::vector<StoredAttempt>& attempts) {
+  std::vector<ViewedMetric> out;
+  for (const auto& metric : spec::kMetricCatalog) {
+    std::vector<double> values;
+    for (const auto& attempt : attempts) {
+      const auto found = attempt.metrics.find(std::string(metric.tag));
+      if (attempt.state == AttemptState::ok && found != attempt.metrics.end()) values.push_back(found->second);
+    }
+    if (values.empty()) continue;
+    const auto count = std::ssize(values);
+    out.push_back({.name = std::string(metric.tag),
+                   .unit = std::string(metric.unit),
+                   .value = median(std::move(values)),
+                   .count = count});
+  }
+  return out;
+}
+
+std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<StoredAttempt>& attempts,
+                                       const fs::path& runs) {
+  Statement engine(db, "SELECT name FROM attempt_settings JOIN names ON name_key = engine_key WHERE attempt_key = ?");
+  Statement kind(db, "SELECT kind FROM sweeps WHERE sweep_id = ?");
+  std::vector<ViewedAttempt> out;
+  for (const auto& attempt : attempts) {
+    out.push_back({.attempt = attempt,
+                   .sweep_kind = kind.with(attempt.sweep_id).step() ? kind.text(0) : "",
+                   .engine_sha256 = engine.with(attempt.key).step() ? engine.text(0) : "",
+                   .evidence = evidence_place(db, attempt.key, runs)});
+  }
+  return out;
+}
+
+// What is said of the run as a whole is said of all its attempts.
+template <class Said>
+std::vector<Said> about(std::vector<Said> all, const std::vector<StoredAttempt>& attempts) {
+  std::erase_if(all, [&](const Said& one) {
+    return one.attempt_key && std::none_of(attempts.begin(), attempts.end(), [&](const StoredAttempt& attempt) {
+             return attempt.key == *one.attempt_key;
+           });
+  });
+  return all;
+}
+
+std::optional<double> value_of(const std::vector<ViewedMetric>& metrics, std::string_view name) {
+  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const auto& one) { return one.name == name; });
+  if (found == metrics.end()) return std::nullopt;
+  return found->value;
+}
+
+}  // namespace
+
+RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fields fields) {
+  RunView out{.named = std::move(named), .runs = runs};
+  const auto& attempts = out.named.attempts;
+  out.configuration = configuration_of(*attempts.front().run, fields);
+  out.environment = environment_of(attempts);
+  out.attempts = attempts_of(db, attempts, runs);
+  out.metrics = metrics_of(attempts);
+  out.tags = about(tags_of_run(db, out.named.run_id), attempts);
+  out.notes = about(notes_of_run(db, out.named.run_id), attempts);
+  return out;
+}
+
+RunDifference hold_side_by_side(RunView left, RunView right) {
+  RunDifference out{.left = std::move(left), .right = std::move(right)};
+  out.configuration = spec::difference(*out.left.named.attempts.front().run, *out.right.named.attempts.front().run);
+  out.environment = environment_difference(out.left.environment, out.right.environment);
+  for (const auto& metric : spec::kMetricCatalog) {
+    MetricDifference one{.name = std::string(metric.tag),
+                         .unit = std::string(metric.unit),
+                         .left = value_of(out.left.metrics, metric.tag),
+                         .right = value_of(out.right.metrics, metric.tag)};
+    if (!one.left && !one.right) continue;
+    if (one.left && one.right && *one.left != 0) one.ratio = *one.right / *one.left;
+    out.metrics.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,65 @@
+// Everything that a store has of one run, put together: what `perfbench show` and `perfbench diff` show.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/app/run_name.h"
+#include "harness/store/tag_ledger.h"
+#include "workloads/spec/run_spec_json.h"
+
+namespace perfbench::harness {
+
+enum class Fields { not_default, all };
+
+struct ViewedAttempt {
+  StoredAttempt attempt;
+  std::string sweep_kind;                         // of SweepKind
+  std::string engine_sha256;                      // empty: not known
+  std::optional<std::filesystem::path> evidence;  // its run directory; nothing: not where it was looked for
+};
+
+struct ViewedMetric {
+  std::string name;
+  std::string unit;        // of the metric catalog
+  double value = 0;        // median over the finished attempts that have it
+  std::int64_t count = 0;  // of those
+};
+
+struct RunView {
+  NamedRun named;
+  std::vector<std::pair<std::string, std::string>> configuration;  // "mesh.ici.dp" -> JSON value
+  std::map<std::string, std::string> environment;                  // facts, of the newest attempt that has any
+  std::vector<ViewedAttempt> attempts;                             // as named.attempts
+  std::vector<ViewedMetric> metrics;                               // in the order of the catalog
+  std::vector<Tag> tags;                                           // of the run, and of its attempts that are named
+  std::vector<Note> notes;                                         // the same, oldest first
+  std::filesystem::path runs;                                      // where evidence was looked for
+};
+
+RunView view_run(const Connection& db, NamedRun named, const std::filesystem::path& runs, Fields fields);
+
+struct MetricDifference {
+  std::string name;
+  std::string unit;
+  std::optional<double> left;  // as ViewedMetric::value
+  std::optional<double> right;
+  std::optional<double> ratio;  // right / left; nothing where a side lacks it or left is 0
+};
+
+// Two runs held side by side: facts, no verdict.
+struct RunDifference {
+  RunView left;
+  RunView right;
+  std::vector<spec::FieldDifference> configuration;
+  std::vector<spec::FieldDifference> environment;
+  std::vector<MetricDifference> metrics;  // that either has
+};
+
+RunDifference hold_side_by_side(RunView left, RunView right);
+
+}  // namespace perfbench::harness

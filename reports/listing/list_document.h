@@ -1,0 +1,31 @@
+// What `perfbench list` shows: a table of one kind of thing.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "harness/matrix/model_catalog.h"
+#include "harness/published/published_catalog.h"
+#include "harness/sqlite/sqlite.h"
+#include "reports/document/document.h"
+
+namespace perfbench::reports {
+
+struct ListQuery {
+  std::vector<std::string> where = {};  // conditions of table_filter.h, all of which hold
+  std::size_t limit = 50;               // rows
+};
+
+// Each has a table whose key is that of the kind, and a note where there were more rows than the limit. All throw
+// InputError for a condition that cannot be (table_filter.h).
+Document list_runs(const harness::Connection& db, const ListQuery& query);
+Document list_sweeps(const harness::Connection& db, const ListQuery& query);
+Document list_baselines(const harness::Connection& db, const ListQuery& query);
+Document list_tags(const harness::Connection& db, const ListQuery& query);
+Document list_models(const harness::ModelCatalog& catalog, const ListQuery& query);
+Document list_hardware(const harness::ModelCatalog& catalog, const ListQuery& query);
+Document list_metrics(const ListQuery& query);
+Document list_published(const harness::PublishedCatalog& catalog, const ListQuery& query);
+
+}  // namespace perfbench::reports

@@ -1,0 +1,141 @@
+// Lists of what a database holds.
+#include <utility>
+
+#include "harness/evidence/utc.h"
+#include "harness/store/baseline_ledger.h"
+#include "harness/store/run_list.h"
+#include "harness/store/stored_row.h"
+#include "harness/store/tag_ledger.h"
+#include "reports/format/number.h"
+#include "reports/listing/list_document.h"
+#include "reports/listing/listed_table.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::Visit;
+
+Tone tone_of(harness::AttemptState state) {
+  if (state == harness::AttemptState::ok) return Tone::plain;
+  const bool was_known = state == harness::AttemptState::infeasible || state == harness::AttemptState::excluded;
+  return was_known ? Tone::doubtful : Tone::bad;
+}
+
+Cell state_cell(const harness::ListedRun& run) {
+  const std::string state(spec::enum_name(run.state));
+  const bool mixed = run.finished > 0 && run.finished < run.attempts;
+  return {mixed ? state + " (" + std::to_string(run.finished) + " of " + std::to_string(run.attempts) + ")" : state,
+          Value(state), tone_of(run.state)};
+}
+
+Cell tags_cell(const std::vector<std::string>& tags) {
+  std::string text;
+  for (const auto& tag : tags) text += (text.empty() ? "" : ", ") + tag;
+  return {text.empty() ? kNothing : text, Value(tags)};
+}
+
+Cell text_cell(const std::string& text) {
+  return text.empty() ? Cell(kNothing, Value(text)) : Cell(text);
+}
+
+std::string state_of(const harness::Connection& db, const harness::Baseline& entry, const std::string& now) {
+  if (!entry.expires_utc.empty() && entry.expires_utc <= now) return "expired";
+  try {
+    const auto current = harness::find_baseline(db, entry.name, now);
+    return current && current->key == entry.key ? "in force" : "superseded";
+  } catch (const harness::UnreadableRow&) {
+    return "superseded";  // by an entry that cannot be read, which is among those left out
+  }
+}
+
+}  // namespace
+
+Document list_runs(const harness::Connection& db, const ListQuery& query) {
+  ListedTable out("runs",
+                  {{.title = "run", .key = "run_id"},
+                   {.title = "attempts", .key = "attempts", .align = Align::right},
+                   {.title = "matrix", .key = "matrix"},
+                   {.title = "cell", .key = "cell"},
+                   {.title = "state", .key = "state"},
+                   {.title = "date", .key = "started_utc"},
+                   {.title = "commit", .key = "git_commit"},
+                   {.title = "machine", .key = "machine"},
+                   {.title = "step time (s)", .key = "step_time_s", .align = Align::right},
+                   {.title = "sweep", .key = "sweep_id"},
+                   {.title = "kind", .key = "kind", .audience = Audience::programs},
+                   {.title = "tags", .key = "tags"}},
+                  query, harness::list_axes(db));
+  harness::for_each_run(db, [&](const harness::ListedRun& run) {
+    Row row{.cells = {id_cell(run.run_id), count_cell(run.attempts), text_cell(run.matrix), text_cell(run.cell),
+                      state_cell(run), run.started_utc, id_cell(run.git_commit), id_cell(run.machine),
+                      number_cell(run.step_time_s), text_cell(run.sweep_id), std::string(spec::enum_name(run.kind)),
+                      tags_cell(run.tags)}};
+    return out.add(std::move(row), run.axes) ? Visit::go_on : Visit::stop;
+  });
+  return std::move(out).document();
+}
+
+Document list_sweeps(const harness::Connection& db, const ListQuery& query) {
+  ListedTable out("sweeps",
+                  {{.title = "sweep", .key = "sweep_id"},
+                   {.title = "matrix", .key = "matrix"},
+                   {.title = "kind", .key = "kind"},
+                   {.title = "date", .key = "started_utc"},
+                   {.title = "cells", .key = "cells", .align = Align::right},
+                   {.title = "attempts", .key = "attempts", .align = Align::right},
+                   {.title = "ok", .key = "finished", .align = Align::right},
+                   {.title = "--only", .key = "selection"}},
+                  query);
+  harness::for_each_sweep(db, [&](const harness::ListedSweep& sweep) {
+    Row row{.cells = {text_cell(sweep.sweep_id), text_cell(sweep.matrix), std::string(spec::enum_name(sweep.kind)),
+                      sweep.started_utc, count_cell(sweep.cells), count_cell(sweep.attempts),
+                      count_cell(sweep.finished), text_cell(sweep.selection)}};
+    return out.add(std::move(row)) ? Visit::go_on : Visit::stop;
+  });
+  return std::move(out).document();
+}
+
+Document list_baselines(const harness::Connection& db, const ListQuery& query) {
+  ListedTable out("baselines",
+                  {{.title = "name", .key = "name"},
+                   {.title = "kind", .key = "kind"},
+                   {.title = "state", .key = "state"},
+                   {.title = "created", .key = "created_utc"},
+                   {.title = "expires", .key = "expires_utc"},
+                   {.title = "runs", .key = "runs", .align = Align::right},
+                   {.title = "values", .key = "values", .align = Align::right},
+                   {.title = "author", .key = "author"},
+                   {.title = "reason", .key = "reason"},
+                   {.title = "source", .key = "source"}},
+                  query);
+  const auto now = harness::utc_now();
+  const auto ledger = harness::list_baselines(db);
+  for (auto entry = ledger.rbegin(); entry != ledger.rend(); ++entry) {
+    Row row{.cells = {entry->name, std::string(spec::enum_name(entry->kind)), state_of(db, *entry, now),
+                      entry->created_utc,
+                      entry->expires_utc.empty() ? Cell("never", Value()) : Cell(entry->expires_utc),
+                      count_cell(std::ssize(entry->attempt_keys)), count_cell(std::ssize(entry->values)), entry->author,
+                      entry->reason, entry->source}};
+    if (!out.add(std::move(row))) break;
+  }
+  return std::move(out).document();
+}
+
+Document list_tags(const harness::Connection& db, const ListQuery& query) {
+  ListedTable out("tags",
+                  {{.title = "tag", .key = "tag"},
+                   {.title = "run", .key = "run_id"},
+                   {.title = "attempt", .key = "attempt", .align = Align::right},
+                   {.title = "author", .key = "author"},
+                   {.title = "date", .key = "created_utc"}},
+                  query);
+  harness::Statement number(db, "SELECT attempt FROM attempts WHERE attempt_key = ?");
+  for (const auto& tag : harness::list_tags(db)) {
+    Cell attempt("all", Value());
+    if (tag.attempt_key && number.with(*tag.attempt_key).step()) attempt = count_cell(number.integer(0));
+    if (!out.add({.cells = {tag.name, id_cell(tag.run_id), attempt, tag.author, tag.created_utc}})) break;
+  }
+  return std::move(out).document();
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,190 @@
+#include "reports/listing/run_document.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "reports/format/number.h"
+#include "reports/listing/listed_table.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::AttemptState;
+using harness::RunView;
+
+std::string short_id(const RunView& view) {
+  return view.named.run_id.substr(0, 12);
+}
+
+// "3f09ac12d4e5", of one attempt "3f09ac12d4e5/2".
+std::string name_of(const RunView& view) {
+  if (view.named.means == harness::NameMeans::run) return short_id(view);
+  return short_id(view) + "/" + std::to_string(view.named.attempts.front().attempt);
+}
+
+std::string commit_of(const RunView& view) {
+  const auto commit = view.environment.find("git_commit");
+  return commit == view.environment.end() ? std::string() : commit->second;
+}
+
+std::int64_t finished(const RunView& view) {
+  return std::count_if(view.attempts.begin(), view.attempts.end(),
+                       [](const auto& one) { return one.attempt.state == AttemptState::ok; });
+}
+
+std::vector<Column> run_columns() {
+  return {{.title = "run", .key = "run_id"},
+          {.title = "matrix", .key = "matrix"},
+          {.title = "cell", .key = "cell"},
+          {.title = "attempts", .key = "attempts", .align = Align::right},
+          {.title = "ok", .key = "finished", .align = Align::right},
+          {.title = "newest", .key = "started_utc"},
+          {.title = "commit", .key = "git_commit"}};
+}
+
+Row run_row(const RunView& view) {
+  const auto& newest = view.attempts.back().attempt;
+  return {.cells = {Cell(name_of(view), Value(view.named.run_id)), newest.matrix, newest.cell,
+                    count_cell(std::ssize(view.attempts)), count_cell(finished(view)), newest.started_utc,
+                    id_cell(commit_of(view))}};
+}
+
+Table attempts_table(const RunView& view) {
+  Table out{.key = "attempts",
+            .columns = {{.title = "attempt", .key = "attempt", .align = Align::right},
+                        {.title = "date", .key = "started_utc"},
+                        {.title = "state", .key = "state"},
+                        {.title = "reason", .key = "reason"},
+                        {.title = "sweep", .key = "sweep_id"},
+                        {.title = "kind", .key = "kind"},
+                        {.title = "engine", .key = "engine_sha256"},
+                        {.title = "evidence", .key = "evidence"}},
+            .rows = {}};
+  for (const auto& [attempt, kind, engine, evidence] : view.attempts) {
+    const auto tone = attempt.state == AttemptState::ok ? Tone::plain : Tone::bad;
+    const std::string state(spec::enum_name(attempt.state));
+    out.rows.push_back(
+        {.cells = {count_cell(attempt.attempt), attempt.started_utc, Cell(state, Value(state), tone), attempt.reason,
+                   attempt.sweep_id, kind, id_cell(engine),
+                   evidence ? Cell(evidence->string()) : Cell("not in " + view.runs.string(), Value())}});
+  }
+  return out;
+}
+
+Table metrics_table(const RunView& view) {
+  Table out{.key = "metrics",
+            .columns = {{.title = "metric", .key = "metric"},
+                        {.title = "value", .key = "value", .align = Align::right},
+                        {.title = "unit", .key = "unit"},
+                        {.title = "attempts", .key = "attempts", .align = Align::right}},
+            .rows = {}};
+  for (const auto& metric : view.metrics) {
+    out.rows.push_back({.cells = {metric.name, number_cell(metric.value), metric.unit, count_cell(metric.count)}});
+  }
+  return out;
+}
+
+template <class Pairs>
+Table pairs_table(const std::string& key, const std::string& name, const Pairs& pairs) {
+  Table out{.key = key, .columns = {{.title = name, .key = name}, {.title = "value", .key = "value"}}, .rows = {}};
+  for (const auto& [field, value] : pairs) out.rows.push_back({.cells = {field, value}});
+  return out;
+}
+
+Cell attempt_cell(const RunView& view, const std::optional<std::int64_t>& key) {
+  for (const auto& one : view.attempts) {
+    if (key && one.attempt.key == *key) return count_cell(one.attempt.attempt);
+  }
+  return {"all", Value()};
+}
+
+Table tags_table(const RunView& view) {
+  Table out{.key = "tags",
+            .columns = {{.title = "tag", .key = "tag"},
+                        {.title = "attempt", .key = "attempt", .align = Align::right},
+                        {.title = "author", .key = "author"},
+                        {.title = "date", .key = "created_utc"}},
+            .rows = {}};
+  for (const auto& tag : view.tags) {
+    out.rows.push_back({.cells = {tag.name, attempt_cell(view, tag.attempt_key), tag.author, tag.created_utc}});
+  }
+  return out;
+}
+
+Table notes_table(const RunView& view) {
+  Table out{.key = "notes",
+            .columns = {{.title = "note", .key = "text"},
+                        {.title = "attempt", .key = "attempt", .align = Align::right},
+                        {.title = "author", .key = "author"},
+                        {.title = "date", .key = "created_utc"}},
+            .rows = {}};
+  for (const auto& note : view.notes) {
+    out.rows.push_back({.cells = {note.text, attempt_cell(view, note.attempt_key), note.author, note.created_utc}});
+  }
+  return out;
+}
+
+void add_section(Document& out, const std::string& title, Table table) {
+  out.add(Heading{.level = 2, .text = title});
+  out.add(std::move(table));
+}
+
+Table differences_table(const std::string& key, const std::string& name, const harness::RunDifference& difference,
+                        const std::vector<spec::FieldDifference>& fields) {
+  Table out{.key = key,
+            .columns = {{.title = name, .key = name},
+                        {.title = name_of(difference.left), .key = "left"},
+                        {.title = name_of(difference.right), .key = "right"}},
+            .rows = {}};
+  for (const auto& field : fields) out.rows.push_back({.cells = {field.field, field.left, field.right}});
+  return out;
+}
+
+}  // namespace
+
+Document run_document(const RunView& view) {
+  Document out;
+  out.add(Heading{.level = 1, .text = "Run " + name_of(view)});
+  out.add(Table{.key = "run", .columns = run_columns(), .rows = {run_row(view)}});
+  add_section(out, "Attempts", attempts_table(view));
+  add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
+  add_section(out, "Configuration", pairs_table("configuration", "field", view.configuration));
+  add_section(out, "Environment", pairs_table("environment", "fact", view.environment));
+  add_section(out, "Tags", tags_table(view));
+  add_section(out, "Notes", notes_table(view));
+  return out;
+}
+
+Document difference_document(const harness::RunDifference& difference) {
+  Document out;
+  out.add(Heading{.level = 1, .text = name_of(difference.left) + " beside " + name_of(difference.right)});
+  out.add(
+      Table{.key = "runs", .columns = run_columns(), .rows = {run_row(difference.left), run_row(difference.right)}});
+  if (difference.configuration.empty()) out.add(Paragraph{.text = "The configuration is the same."});
+  add_section(out, "Configuration that differs",
+              differences_table("configuration", "field", difference, difference.configuration));
+  if (difference.environment.empty()) out.add(Paragraph{.text = "The environment is the same."});
+  add_section(out, "Environment that differs",
+              differences_table("environment", "fact", difference, difference.environment));
+  Table numbers{.key = "metrics",
+                .columns = {{.title = "metric", .key = "metric"},
+                            {.title = "unit", .key = "unit"},
+                            {.title = name_of(difference.left), .key = "left", .align = Align::right},
+                            {.title = name_of(difference.right), .key = "right", .align = Align::right},
+                            {.title = "ratio", .key = "ratio", .align = Align::right}},
+                .rows = {}};
+  for (const auto& metric : difference.metrics) {
+    numbers.rows.push_back({.cells = {metric.name, metric.unit, number_cell(metric.left), number_cell(metric.right),
+                                      number_cell(metric.ratio)}});
+  }
+  add_section(out, "Numbers, medians over the attempts that are ok", std::move(numbers));
+  out.add(Paragraph{
+      .text = "Two runs decide nothing about speed: what differs may be the machine's mood. `perfbench compare` "
+              "holds a sweep against a baseline, `perfbench compare --ab` two engines or settings in pairs."});
+  return out;
+}
+
+}  // namespace perfbench::reports

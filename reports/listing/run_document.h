@@ -1,0 +1,15 @@
+// One run, or two side by side, as documents: what `perfbench show` and `perfbench diff` print.
+#pragma once
+
+#include "harness/app/run_view.h"
+#include "reports/document/document.h"
+
+namespace perfbench::reports {
+
+// Tables run (one row), attempts, metrics, configuration, environment, tags and notes.
+Document run_document(const harness::RunView& view);
+
+// Tables runs (two rows), configuration, environment and metrics, of what differs; metrics all. No verdict.
+Document difference_document(const harness::RunDifference& difference);
+
+}  // namespace perfbench::reports

@@ -1,0 +1,275 @@
+// list, show, diff, tag, note and the names of runs, as a person calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/evidence/run_directory.h"
+#include "harness/identity/run_id.h"
+#include "harness/launch/process.h"
+#include "tests/harness/example_run.h"
+#include "tests/harness/trace/made_up_trace.h"
+
+namespace perfbench::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+spec::RunSpec shorter() {
+  auto run = example_spec();
+  run.seq_len = 16;
+  return run;
+}
+
+class RunNames : public testing::Test {
+ protected:
+  // s1: two attempts of a run; s2: one of it and one of another; s3: one of the other.
+  RunNames() {
+    add("s1", 1, example_spec(), "model=a fsdp=1", 0.5);
+    add("s1", 2, example_spec(), "model=a fsdp=1", 0.6);
+    add("s2", 3, example_spec(), "model=a fsdp=1", 0.5);
+    add("s2", 1, shorter(), "model=b fsdp=1", 0.25);
+    add("s3", 2, shorter(), "model=b fsdp=1", 0.25);
+    const auto end = run({"ingest", "q.runs", "--db", "q.db"});
+    EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  }
+
+  void add(const std::string& sweep, std::int64_t attempt, const spec::RunSpec& spec, const std::string& cell,
+           double step_s) {
+    ExampleRun example{.run = spec, .attempt = example_attempt(cell, attempt)};
+    example.attempt.axes = {{"model", cell.substr(6, 1)}, {"fsdp", "1"}};
+    example.attempt.sweep_id = sweep;
+    example.attempt.sweep_kind = SweepKind::hand;
+    example.attempt.started_utc = "2026-0" + sweep.substr(1) + "-0" + std::to_string(attempt) + "T00:00:00Z";
+    example.step_s.assign(6, step_s);
+    write_run_directory(folder_of(spec, attempt), example);
+  }
+  fs::path folder_of(const spec::RunSpec& spec, std::int64_t attempt) const {
+    return run_folder(scratch_ / "q.runs", run_id(spec)) / ("00" + std::to_string(attempt));
+  }
+
+  ProcessEnd run(Words arguments) {
+    arguments.insert(arguments.begin(), std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench");
+    return run_process({.command = arguments,
+                        .working_dir = scratch_.path(),
+                        .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
+                                        {"USER", "ada"},
+                                        {"GIT_CONFIG_GLOBAL", "/dev/null"},
+                                        {"GIT_CONFIG_SYSTEM", "/dev/null"}}});
+  }
+  nlohmann::json json(Words arguments) {
+    arguments.insert(arguments.end(), {"--db", "q.db", "--format", "json"});
+    const auto end = run(arguments);
+    EXPECT_EQ(end.exit_code, 0) << end.error_output;
+    return nlohmann::json::parse(end.output, nullptr, false);
+  }
+  std::string refusal(Words arguments) {
+    arguments.insert(arguments.end(), {"--db", "q.db"});
+    const auto end = run(arguments);
+    EXPECT_EQ(end.exit_code, 3) << end.output << end.error_output;
+    return end.error_output;
+  }
+  // Attempts that `show` finds under a name, "<start of the run id>/<number>".
+  Words shown(const std::string& name) {
+    Words out;
+    const auto found = json({"show", name});
+    for (const auto& attempt : found["attempts"]) {
+      out.push_back(found["run"][0]["run_id"].get<std::string>().substr(0, 6) + "/" +
+                    std::to_string(attempt["attempt"].get<int>()));
+    }
+    return out;
+  }
+
+  ScratchFolder scratch_;
+  std::string a_ = run_id(example_spec());
+  std::string b_ = run_id(shorter());
+};
+
+TEST_F(RunNames, MeanTheSameForEveryWayOfNaming) {
+  const auto a = a_.substr(0, 6);
+  const auto b = b_.substr(0, 6);
+  EXPECT_EQ(shown(a), (Words{a + "/1", a + "/2", a + "/3"}));
+  EXPECT_EQ(shown("run:" + a_), (Words{a + "/1", a + "/2", a + "/3"}));
+  EXPECT_EQ(shown(a + "/2"), Words{a + "/2"});
+  EXPECT_EQ(shown("attempt:" + a_ + "/2"), Words{a + "/2"});
+  EXPECT_EQ(shown("s1"), (Words{a + "/1", a + "/2"})) << "of the sweep alone";
+  EXPECT_EQ(shown("s3"), Words{b + "/2"});
+  EXPECT_EQ(shown("latest"), Words{b + "/2"});
+  EXPECT_EQ(shown(folder_of(example_spec(), 2).string()), Words{a + "/2"});
+  EXPECT_EQ(shown(folder_of(example_spec(), 2).parent_path().string()), Words{a + "/3"}) << "its newest";
+  ASSERT_EQ(run({"tag", a + "/1", "before", "--db", "q.db"}).exit_code, 0);
+  ASSERT_EQ(run({"tag", b, "all-of-b", "--db", "q.db"}).exit_code, 0);
+  EXPECT_EQ(shown("before"), Words{a + "/1"});
+  EXPECT_EQ(shown("all-of-b"), (Words{b + "/1", b + "/2"}));
+}
+
+TEST_F(RunNames, ThatMeanNothingOrTooMuchListTheNearest) {
+  EXPECT_THAT(refusal({"show", "s2"}),
+              AllOf(HasSubstr("several runs"), HasSubstr(a_.substr(0, 12) + " (model=a fsdp=1"),
+                    HasSubstr(b_.substr(0, 12) + " (model=b fsdp=1")));
+  const auto wrong_end = a_.substr(0, 8) + (a_[8] == '0' ? '1' : '0');
+  EXPECT_THAT(refusal({"show", wrong_end}),
+              HasSubstr("the nearest runs: " + a_.substr(0, 12) + " (model=a fsdp=1, 2026-02-03T00:00:00Z)"));
+  EXPECT_THAT(refusal({"show", "model=b"}), HasSubstr("the nearest runs: " + b_.substr(0, 12)));
+  EXPECT_THAT(refusal({"show", "s4"}), HasSubstr("did you mean 's"));
+  EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/7"}), HasSubstr("has no attempt 7; its newest is "));
+  EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/x"}), HasSubstr("a number from 1"));
+  EXPECT_THAT(refusal({"show", "run:xyz"}), HasSubstr("6 to 64 hex digits"));
+  EXPECT_THAT(refusal({"show", ""}), HasSubstr("no run of q.db is named so"));
+  EXPECT_THAT(run({"show", "latest", "--db", "none.db"}).error_output, HasSubstr("none.db does not exist"));
+}
+
+// Two machines count their attempts from 1 each.
+TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
+  ExampleRun example{.attempt = example_attempt("model=a fsdp=1", 1)};
+  example.attempt.sweep_id = "other";
+  write_run_directory(scratch_ / "elsewhere/1", example);
+  ASSERT_EQ(run({"ingest", "elsewhere", "--db", "q.db"}).exit_code, 0);
+  EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/1"}),
+              AllOf(HasSubstr("several attempts have that number"), HasSubstr("sweep 'other'")));
+  EXPECT_EQ(shown((scratch_ / "elsewhere/1").string()), Words{a_.substr(0, 6) + "/1"});
+}
+
+TEST_F(RunNames, OfAFolderThatWasNotTakenInSayHowToTakeIt) {
+  ExampleRun example{.attempt = example_attempt("c", 9)};
+  write_run_directory(scratch_ / "new/1", example);
+  EXPECT_THAT(refusal({"show", "new/1"}), HasSubstr("`perfbench ingest` takes it in"));
+}
+
+TEST_F(RunNames, LeadTraceToTheRunDirectory) {
+  auto traces = example_traces();
+  traces.erase(traces.begin() + 1, traces.end());  // the run has one rank
+  write_traces(folder_of(shorter(), 2), traces);
+  const auto by_name = run({"trace", "latest", "--db", "q.db", "--format", "csv"});
+  EXPECT_EQ(by_name.exit_code, 0) << by_name.error_output;
+  EXPECT_EQ(by_name.output, run({"trace", folder_of(shorter(), 2).string(), "--format", "csv"}).output);
+  EXPECT_EQ(run({"trace", "latest", "--against", "s3", "--db", "q.db"}).exit_code, 0);
+  fs::rename(scratch_ / "q.runs", scratch_ / "moved");
+  EXPECT_THAT(refusal({"trace", "latest"}), HasSubstr("it was looked for as q.runs/" + b_.substr(0, 16) + "/NNN"));
+  EXPECT_EQ(run({"trace", "latest", "--db", "q.db", "--runs", "moved", "--format", "csv"}).output, by_name.output);
+  EXPECT_THAT(run({"trace", "latest"}).error_output, AllOf(HasSubstr("no attempt.json in it"), HasSubstr("perf.db")));
+}
+
+// What lies there now is not what the database took in.
+TEST_F(RunNames, LeadToNoOtherAttemptsDirectory) {
+  ExampleRun other{.run = shorter(), .attempt = example_attempt("model=b fsdp=1", 2)};
+  other.attempt.sweep_id = "later";
+  write_run_directory(folder_of(shorter(), 2), other);
+  EXPECT_THAT(refusal({"trace", "s3"}), HasSubstr("or is another attempt's"));
+  const auto attempt = json({"show", "s3"})["attempts"][0];
+  EXPECT_TRUE(attempt["evidence"].is_null());
+}
+
+TEST_F(RunNames, LeadReproduceToTheRunDirectory) {
+  EXPECT_THAT(refusal({"reproduce", "nothing"}), HasSubstr("[reproduce] 'nothing'"));
+  fs::rename(scratch_ / "q.runs", scratch_ / "moved");
+  EXPECT_THAT(refusal({"reproduce", "latest"}), HasSubstr("it was looked for as q.runs/"));
+}
+
+TEST_F(RunNames, ListShowsARowForEachRunOfASweepNewestFirst) {
+  const auto rows = json({"list"})["runs"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["sweep_id"], "s3");
+  EXPECT_EQ(rows[3]["sweep_id"], "s1");
+  EXPECT_EQ(rows[3]["attempts"], 2);
+  EXPECT_NEAR(rows[3]["step_time_s"].get<double>(), 0.55, 1e-12);
+  EXPECT_EQ(rows[3]["run_id"], a_);
+  EXPECT_EQ(rows[3]["state"], "ok");
+  EXPECT_EQ(rows[3]["kind"], "hand");
+  const auto text = run({"list", "--db", "q.db", "--limit", "1"});
+  EXPECT_THAT(text.output, AllOf(HasSubstr(b_.substr(0, 12)), Not(HasSubstr(a_.substr(0, 12))),
+                                 HasSubstr("These are the first 1;")));
+}
+
+TEST_F(RunNames, ListKeepsWhatEveryConditionAsksFor) {
+  const auto count = [this](Words where) {
+    Words words{"list"};
+    for (const auto& condition : where) words.insert(words.end(), {"--where", condition});
+    return json(words)["runs"].size();
+  };
+  EXPECT_EQ(count({"model=a"}), 2U) << "an axis";
+  EXPECT_EQ(count({"cell=model=b*"}), 2U) << "a column";
+  EXPECT_EQ(count({"model=a", "sweep_id=s2"}), 1U);
+  EXPECT_EQ(count({"started_utc=2026-02-*"}), 2U);
+  EXPECT_EQ(count({"run_id=" + a_.substr(0, 12)}), 2U) << "as it is shown";
+  EXPECT_EQ(count({"run_id=" + a_}), 2U) << "as a whole";
+  EXPECT_EQ(count({"state=crashed"}), 0U);
+  EXPECT_THAT(refusal({"list", "--where", "modle=a"}), HasSubstr("did you mean 'model'"));
+  EXPECT_THAT(refusal({"list", "--where", "a"}), HasSubstr("KEY=PATTERN is needed"));
+}
+
+TEST_F(RunNames, ListKnowsSweepsAndWhatNeedsNoDatabase) {
+  const auto sweeps = json({"list", "sweeps"})["sweeps"];
+  ASSERT_EQ(sweeps.size(), 3U);
+  EXPECT_EQ(sweeps[1]["sweep_id"], "s2");
+  EXPECT_EQ(sweeps[1]["cells"], 2);
+  ASSERT_EQ(run({"baseline", "set", "main", "--from", "s1", "--reason", "r", "--db", "q.db"}).exit_code, 0);
+  EXPECT_EQ(json({"list", "baselines"})["baselines"][0]["state"], "in force");
+  for (const auto* what : {"models", "hardware", "metrics", "published"}) {
+    const auto end = run({"list", what, "--db", "none.db", "--format", "json", "--limit", "1000000"});
+    EXPECT_EQ(end.exit_code, 0) << end.error_output;
+    EXPECT_GT(nlohmann::json::parse(end.output)[what].size(), 5U) << what;
+  }
+  EXPECT_THAT(run({"list", "published", "--where", "row=maxtext/*"}).output, HasSubstr("maxtext/"));
+  EXPECT_THAT(run({"list", "metrics", "--where", "metric=final_loss"}).output, HasSubstr("nats"));
+}
+
+TEST_F(RunNames, ShowHasEverythingOfARun) {
+  ASSERT_EQ(run({"tag", "s3", "slow", "--db", "q.db"}).exit_code, 0);
+  ASSERT_EQ(run({"note", b_.substr(0, 8), "the fan was broken", "--author", "bob", "--db", "q.db"}).exit_code, 0);
+  const auto found = json({"show", b_.substr(0, 8)});
+  EXPECT_EQ(found["tags"][0]["tag"], "slow");
+  EXPECT_EQ(found["tags"][0]["attempt"], 2);
+  EXPECT_EQ(found["tags"][0]["author"], "ada");
+  EXPECT_EQ(found["notes"][0]["text"], "the fan was broken");
+  EXPECT_EQ(found["notes"][0]["author"], "bob");
+  EXPECT_TRUE(found["notes"][0]["attempt"].is_null()) << "of the run as a whole";
+  EXPECT_EQ(found["attempts"][1]["sweep_id"], "s3");
+  EXPECT_THAT(found["attempts"][1]["evidence"].get<std::string>(), HasSubstr("q.runs/" + b_.substr(0, 16) + "/002"));
+  const auto has = [](const nlohmann::json& rows, const std::string& key, const std::string& name,
+                      const nlohmann::json& value) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const auto& row) { return row[key] == name && row["value"] == value; });
+  };
+  EXPECT_TRUE(has(found["metrics"], "metric", "step_time_s", 0.25));
+  EXPECT_TRUE(has(found["configuration"], "field", "seq_len", "16"));
+  EXPECT_TRUE(has(found["environment"], "fact", "git_commit", example_environment().git_commit));
+  EXPECT_LT(found["configuration"].size(), json({"show", b_.substr(0, 8), "--full"})["configuration"].size());
+  EXPECT_THAT(run({"show", "slow", "--db", "q.db"}).output,
+              AllOf(HasSubstr("step_time_s"), HasSubstr("Configuration")));
+  EXPECT_EQ(json({"list", "--where", "tags=slow"})["runs"].size(), 1U);
+  EXPECT_EQ(json({"list", "tags"})["tags"][0]["tag"], "slow");
+}
+
+TEST_F(RunNames, DiffShowsWhatDiffersAndGivesNoVerdict) {
+  const auto found = json({"diff", a_.substr(0, 6) + "/1", "s3"});
+  ASSERT_EQ(found["configuration"].size(), 1U);
+  EXPECT_EQ(found["configuration"][0]["field"], "seq_len");
+  EXPECT_EQ(found["configuration"][0]["right"], "16");
+  EXPECT_EQ(found["environment"].size(), 0U);
+  EXPECT_EQ(found["metrics"][0]["metric"], "step_time_s");
+  EXPECT_EQ(found["metrics"][0]["left"], 0.5);
+  EXPECT_EQ(found["metrics"][0]["right"], 0.25);
+  EXPECT_EQ(found["metrics"][0]["ratio"], 0.5);
+  EXPECT_THAT(run({"diff", a_.substr(0, 6), "s3", "--db", "q.db"}).output,
+              AllOf(HasSubstr("The environment is the same."), HasSubstr("Two runs decide nothing about speed"),
+                    HasSubstr("compare --ab")));
+}
+
+TEST_F(RunNames, ATagIsTakenOffTheRunThatHasIt) {
+  ASSERT_EQ(run({"tag", "s3", "slow", "--db", "q.db"}).exit_code, 0);
+  EXPECT_THAT(refusal({"tag", "s1", "slow"}), HasSubstr("is a tag of run " + b_.substr(0, 12)));
+  EXPECT_THAT(refusal({"tag", "s1", "slow", "--remove"}), HasSubstr("not of the run that was named"));
+  EXPECT_THAT(refusal({"tag", "s1", "latest"}), HasSubstr("cannot be a tag"));
+  EXPECT_EQ(run({"tag", "slow", "slow", "--remove", "--db", "q.db"}).exit_code, 0);
+  EXPECT_EQ(json({"list", "tags"})["tags"].size(), 0U);
+  EXPECT_EQ(run({"tag", "latest", "x", "--db", "new.db"}).exit_code, 3);
+  EXPECT_FALSE(fs::exists(scratch_ / "new.db")) << "a database was made for a tag";
+}
+
+}  // namespace
+}  // namespace perfbench::harness

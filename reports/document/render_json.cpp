@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/document/audience.h"
 #include "reports/document/render.h"
 #include "reports/format/json_text.h"
 
@@ -17,13 +18,11 @@ struct JsonValue {
   }
 };
 
-Json rows_of(const Table& table) {
+Json rows_of(const Table& table, const std::vector<std::size_t>& columns) {
   auto rows = Json::array();
   for (const auto& row : table.rows) {
     Json entry = Json::object();
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      entry[table.columns[i].key] = std::visit(JsonValue{}, row.cells[i].value);
-    }
+    for (const auto i : columns) entry[table.columns[i].key] = std::visit(JsonValue{}, row.cells[i].value);
     rows.push_back(std::move(entry));
   }
   return rows;
@@ -35,7 +34,10 @@ std::string render_json(const Document& document) {
   if (!document.json.empty()) return document.json;
   Json out = Json::object();
   for (const auto& block : document.blocks) {
-    if (const auto* table = std::get_if<Table>(&block)) out[table->key] = rows_of(*table);
+    const auto* table = std::get_if<Table>(&block);
+    if (table == nullptr) continue;
+    const auto columns = columns_for(*table, Audience::programs);
+    if (!columns.empty()) out[table->key] = rows_of(*table, columns);
   }
   return json_text(out, 2);
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "reports/document/audience.h"
+#include "reports/document/json_rows.h"
 #include "reports/document/render.h"
 #include "reports/format/json_text.h"
 
@@ -18,7 +19,10 @@ struct JsonValue {
   }
 };
 
-Json rows_of(const Table& table, const std::vector<std::size_t>& columns) {
+}  // namespace
+
+Json json_rows(const Table& table) {
+  const auto columns = columns_for(table, Audience::programs);
   auto rows = Json::array();
   for (const auto& row : table.rows) {
     Json entry = Json::object();
@@ -28,16 +32,12 @@ Json rows_of(const Table& table, const std::vector<std::size_t>& columns) {
   return rows;
 }
 
-}  // namespace
-
 std::string render_json(const Document& document) {
   if (!document.json.empty()) return document.json;
   Json out = Json::object();
   for (const auto& block : document.blocks) {
     const auto* table = std::get_if<Table>(&block);
-    if (table == nullptr) continue;
-    const auto columns = columns_for(*table, Audience::programs);
-    if (!columns.empty()) out[table->key] = rows_of(*table, columns);
+    if (table != nullptr && !columns_for(*table, Audience::programs).empty()) out[table->key] = json_rows(*table);
   }
   return json_text(out, 2);
 }

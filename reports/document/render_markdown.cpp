@@ -11,7 +11,7 @@ namespace {
 
 struct MarkdownBlock {
   Markdown operator()(const Heading& heading) const {
-    return Markdown::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'), heading.text);
+    return Markdown::format("{:#>{}} {}\n", "", heading.level, heading.text);
   }
   Markdown operator()(const Paragraph& paragraph) const { return Markdown::format("{}\n", paragraph.text); }
   Markdown operator()(const Note& note) const { return Markdown::format("{}\n", note.text); }

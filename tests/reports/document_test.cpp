@@ -176,13 +176,19 @@ TEST(DocumentFootnotes, OfRowsThatSayTheSameAreOne) {
             "[1] noisy\n"
             "[2] slow\n");
   EXPECT_EQ(render_markdown(with_notes()),
-            "| A   |         N |\n"
+            "| A   | N         |\n"
             "| --- | --------: |\n"
-            "| x   |     1 [1] |\n"
-            "| y   |        12 |\n"
+            "| x   | 1 [1]     |\n"
+            "| y   | 12        |\n"
             "| z   | 3 [2] [1] |\n"
             "\n[1] noisy\n"
             "\n[2] slow\n");
+}
+
+TEST(DocumentMarkdown, AHeadingHasItsLevelAndItsTextIsNoMarkup) {
+  Document document;
+  document.add(Heading{.level = 2, .text = "# a *b*"});
+  EXPECT_EQ(render_markdown(document), "## \\# a \\*b\\*\n");
 }
 
 TEST(DocumentTable, WithoutRowsSaysSo) {

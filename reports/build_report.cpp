@@ -112,6 +112,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   const auto used = cell.trusted();
   const auto step_s = values_of(used, "step_time_s");
   row.step_time_s = median_of(step_s);
+  row.step_time_runs = static_cast<std::int64_t>(step_s.size());
   if (!step_s.empty()) {
     const auto [low, high] = std::minmax_element(step_s.begin(), step_s.end());
     row.step_time_min_s = *low;

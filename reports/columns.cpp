@@ -24,11 +24,6 @@ constexpr ReportColumn count(const char* title, const char* key) {
       title, key, [](const ReportRow& r) { return Cell(std::to_string(r.*Member), r.*Member); }, Align::right);
 }
 
-template <class T>
-Value raw(const std::optional<T>& value) {
-  return value ? Value(*value) : Value();
-}
-
 Tone tone_of_state(const ReportRow& row) {
   if (row.runs > 0) return Tone::plain;
   const auto state = spec::enum_value<harness::AttemptState>(row.state);
@@ -42,7 +37,7 @@ Cell or_state(const ReportRow& row, const std::optional<double>& value) {
 }
 
 Cell percent(const std::optional<double>& fraction) {
-  return {fraction ? format_percent(*fraction) : kNothing, raw(fraction)};
+  return {fraction ? format_percent(*fraction) : kNothing, value_of(fraction)};
 }
 
 Cell difference(const ReportRow& row) {
@@ -79,7 +74,7 @@ constexpr auto kScan =
 constexpr auto kStepTime =
     number("Step Time (s)", "step_time_s", [](const ReportRow& r) { return or_state(r, r.step_time_s); });
 constexpr auto kSequencesPerSecond = number("Sequences/Sec", "sequences_per_s", [](const ReportRow& r) {
-  return Cell(format_number(r.sequences_per_s), raw(r.sequences_per_s));
+  return Cell(format_number(r.sequences_per_s), value_of(r.sequences_per_s));
 });
 // Where a table has no step time, this is the place that tells how a run ended that has none.
 constexpr auto kSequencesPerSecondOrState = number(kSequencesPerSecond.title, kSequencesPerSecond.key,
@@ -89,25 +84,25 @@ constexpr auto kAccuracy =
     number("Accuracy", "eval_accuracy", [](const ReportRow& r) { return percent(r.eval_accuracy); });
 // The same for a table without any speed.
 constexpr auto kAccuracyOrState = number(kAccuracy.title, kAccuracy.key, [](const ReportRow& r) {
-  return r.runs > 0 ? kAccuracy.cell(r) : Cell(r.state, raw(r.eval_accuracy), tone_of_state(r));
+  return r.runs > 0 ? kAccuracy.cell(r) : Cell(r.state, value_of(r.eval_accuracy), tone_of_state(r));
 });
 constexpr auto kTotalSequences = number("Total Sequences", "total_sequences", [](const ReportRow& r) {
-  return Cell(r.total_sequences ? std::to_string(*r.total_sequences) : kNothing, raw(r.total_sequences));
+  return Cell(r.total_sequences ? std::to_string(*r.total_sequences) : kNothing, value_of(r.total_sequences));
 });
 constexpr auto kDays = number("Est. Walltime (days)", "estimated_days", [](const ReportRow& r) {
-  return Cell(format_number(r.estimated_days), raw(r.estimated_days));
+  return Cell(format_number(r.estimated_days), value_of(r.estimated_days));
 });
 
 // Half of what lies between the fastest run and the slowest, of the median.
 std::optional<double> spread_fraction(const ReportRow& row) {
-  if (row.runs < 2 || !row.step_time_s || !row.step_time_min_s || !row.step_time_max_s) return std::nullopt;
+  if (row.step_time_runs < 2 || !row.step_time_s || !row.step_time_min_s || !row.step_time_max_s) return std::nullopt;
   return (*row.step_time_max_s - *row.step_time_min_s) / 2 / *row.step_time_s;
 }
 
 constexpr auto kRuns = number("n", "runs", [](const ReportRow& r) { return Cell(std::to_string(r.runs), r.runs); });
 constexpr auto kSpread = number("Spread", "step_time_spread_fraction", [](const ReportRow& r) {
   const auto spread = spread_fraction(r);
-  return Cell(spread ? "\u00b1" + format_percent(*spread) : kNothing, raw(spread));
+  return Cell(spread ? "\u00b1" + format_percent(*spread) : kNothing, value_of(spread));
 });
 
 constexpr std::array kTable{
@@ -179,7 +174,7 @@ Cell plain(const ReportRow& row) {
 }
 template <auto Member>
 Cell optional_number(const ReportRow& row) {
-  return {"", raw(row.*Member)};
+  return {"", value_of(row.*Member)};
 }
 template <auto Member>
 Cell of_difference(const ReportRow& row) {
@@ -188,7 +183,7 @@ Cell of_difference(const ReportRow& row) {
   if constexpr (std::is_same_v<Type, std::string>) {
     return {"", *row.difference.*Member};
   } else {
-    return {"", raw(*row.difference.*Member)};
+    return {"", value_of(*row.difference.*Member)};
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -31,6 +32,11 @@ struct Column {
 
 // Nothing for what is not known.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+template <class T>
+Value value_of(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
 
 struct Cell {
   std::string text;  // for people: with digits and units (reports/format)

@@ -97,7 +97,7 @@ std::optional<std::vector<std::size_t>> widths_within(const TextColumns& columns
   return out;
 }
 
-// Takes out the columns that are the same in all rows, and says them.
+// Takes out the columns that are the same in all rows, and says them: of the one without a title which notes.
 std::string say_shared(TextColumns& columns, std::size_t width) {
   constexpr std::size_t kFewestRows = 2;
   if (columns.empty() || columns.front().cells.size() < kFewestRows) return {};
@@ -109,7 +109,7 @@ std::string say_shared(TextColumns& columns, std::size_t width) {
       continue;
     }
     const auto& value = column.cells.front().text;
-    shared += (shared.empty() ? "" : ", ") + (column.title.empty() ? "" : column.title + ": ") +
+    shared += (shared.empty() ? "" : ", ") + (column.title.empty() ? "see " : column.title + ": ") +
               (value.empty() ? kNothing : value);
   }
   if (shared.empty() || different.empty()) return {};

@@ -312,6 +312,18 @@ TEST_F(Report, GivesTheSpreadOfRunsOfTheirMedian) {
   EXPECT_NEAR(nlohmann::json::parse(render_json(document))["rows"][0]["step_time_spread_fraction"], 0.01 / 0.51, 1e-12);
 }
 
+TEST_F(Report, GivesNoSpreadWhereOneRunAloneCanBeTrusted) {
+  ExampleRun noisy{.attempt = {}};
+  noisy.step_s.assign(6, 0.9);
+  noisy.probe_s = {0.001, 0.001, 0.002, 0.001, 0.002, 0.001};
+  add({.attempt = {}}, "c");
+  add(noisy, "c");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto json = nlohmann::json::parse(to_json(build()))["rows"][0];
+  EXPECT_EQ(json["runs"], 2);
+  EXPECT_TRUE(json["step_time_spread_fraction"].is_null());
+}
+
 // Rows that would look alike differ in an axis that has no column among the reference systems'.
 TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
   ExampleRun warm{.attempt = {}};

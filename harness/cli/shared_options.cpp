@@ -119,7 +119,7 @@ void add_layout_options(CLI::App& command, LayoutOptions& options) {
 }
 
 void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout) {
-  const auto width = layout.full ? std::optional<std::size_t>(0) : layout.width;
+  const auto width = layout.full && !layout.width ? std::optional<std::size_t>(0) : layout.width;
   reports::print_document(stdout, document, format, reports::text_layout(reports::surroundings_of(stdout), width));
 }
 

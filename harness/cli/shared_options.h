@@ -33,7 +33,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
 // --width and --full, for whoever prints text.
 struct LayoutOptions {
   std::optional<std::size_t> width;  // none: the terminal's
-  bool full = false;
+  bool full = false;                 // unless a width is given
 };
 void add_layout_options(CLI::App& command, LayoutOptions& options);
 
@@ -43,6 +43,7 @@ template <class Format>
 void add_output_options(CLI::App& command, Format& format, Format piped, LayoutOptions& layout,
                         const std::string& help) {
   format = reports::is_terminal(stdout) ? Format::text : piped;
+  layout.full = !reports::is_terminal(stdout) && piped == Format::text;  // who read lines whole goes on to
   add_enum_option(command, "--format", format, help)
       ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
   add_layout_options(command, layout);

@@ -11,6 +11,7 @@
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
 #include "reports/or_null.h"
+#include "reports/verdict_tone.h"
 
 namespace perfbench::reports {
 namespace {
@@ -44,19 +45,54 @@ std::string interval(const Decision& decision) {
                      format_percent_change(decision.ratio_95->high));
 }
 
-Markdown row(const CellVerdict& cell, const MetricVerdict& metric) {
-  const auto& decision = metric.decided.decision;
-  return Markdown::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell.label, metric.rule.metric,
-                          spec::enum_name(decision.verdict), amount(metric.a_median, metric.rule.metric),
-                          amount(metric.b_median, metric.rule.metric),
-                          decision.ratio ? format_percent_change(*decision.ratio) : kNothing, interval(decision),
-                          decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,
-                          metric.pairs);
+Cell verdict_cell(Verdict verdict) {
+  const std::string name(spec::enum_name(verdict));
+  return {name, name, tone_of(verdict)};
 }
 
-Markdown whole_row(const CellVerdict& cell) {
-  return Markdown::format("| {} | (the cell) | {} | - | - | - | - | - | {} |\n", cell.label,
-                          spec::enum_name(cell.whole->verdict), cell.pairs_used);
+Cell pairs_cell(std::size_t pairs) {
+  return {std::to_string(pairs), static_cast<std::int64_t>(pairs)};
+}
+
+const std::vector<Column>& ab_columns() {
+  static const std::vector<Column> all{
+      {.title = "Cell", .key = "cell"},
+      {.title = "Metric", .key = "metric"},
+      {.title = "Verdict", .key = "verdict"},
+      {.title = "A", .key = "a_median", .align = Align::right},
+      {.title = "B", .key = "b_median", .align = Align::right},
+      {.title = "B against A", .key = "ratio", .align = Align::right},
+      {.title = "95 % interval", .key = "", .align = Align::right, .audience = Audience::people},
+      {.title = "Detectable from", .key = "detectable_fraction", .align = Align::right},
+      {.title = "Pairs", .key = "pairs", .align = Align::right},
+      {.title = "Ratio from", .key = "ratio_low", .audience = Audience::programs},
+      {.title = "Ratio to", .key = "ratio_high", .audience = Audience::programs},
+      {.title = "Reason", .key = "reason", .audience = Audience::programs},
+  };
+  return all;
+}
+
+Row row(const CellVerdict& cell, const MetricVerdict& metric) {
+  const auto& decision = metric.decided.decision;
+  const auto& name = metric.rule.metric;
+  const auto& ratio_95 = decision.ratio_95;
+  return {.cells = {cell.label, name, verdict_cell(decision.verdict),
+                    Cell(amount(metric.a_median, name), value_of(metric.a_median)),
+                    Cell(amount(metric.b_median, name), value_of(metric.b_median)),
+                    Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
+                    interval(decision),
+                    Cell(decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,
+                         value_of(decision.detectable_fraction)),
+                    pairs_cell(metric.pairs), Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
+                    Cell("", ratio_95 ? Value(ratio_95->high) : Value()),
+                    std::string(spec::enum_name(decision.reason))}};
+}
+
+Row whole_row(const CellVerdict& cell) {
+  const Cell nothing(kNothing, Value());
+  return {.cells = {cell.label, "(the cell)", verdict_cell(cell.whole->verdict), nothing, nothing, nothing, nothing,
+                    nothing, pairs_cell(cell.pairs_used), nothing, nothing,
+                    std::string(spec::enum_name(cell.whole->reason))}};
 }
 
 // A cell without a pair that counts says so once, and not with each metric.
@@ -65,78 +101,88 @@ bool needs_words(const CellVerdict& cell, const Decision& decision) {
   return decision.verdict != Verdict::same;
 }
 
-Markdown words_about(const CellVerdict& cell) {
-  Markdown out;
-  if (cell.whole) out += Markdown::format("- {}: {}\n", cell.label, cell.whole->detail);
+std::vector<std::string> words_about(const CellVerdict& cell) {
+  std::vector<std::string> out;
+  if (cell.whole) out.push_back(cell.label + ": " + cell.whole->detail);
   for (const auto& metric : cell.metrics) {
     const auto& decision = metric.decided.decision;
     if (!needs_words(cell, decision)) continue;
-    out += Markdown::format("- {} {}: {} ({}: {})\n", cell.label, metric.rule.metric, spec::enum_name(decision.verdict),
-                            spec::enum_name(decision.reason), decision.detail);
+    out.push_back(fmt::format("{} {}: {} ({}: {})", cell.label, metric.rule.metric, spec::enum_name(decision.verdict),
+                              spec::enum_name(decision.reason), decision.detail));
   }
   if (cell.attribution) {
     for (const auto& line : largest_differences(*cell.attribution, kLargestShown)) {
-      out += Markdown::format("- {} where: {}\n", cell.label, line);
+      out.push_back(cell.label + " where: " + line);
     }
   }
-  for (const auto& note : cell.notes) out += Markdown::format("- {}: {}\n", cell.label, note);
+  for (const auto& note : cell.notes) out.push_back(cell.label + ": " + note);
   return out;
 }
 
-Markdown discarded_text(const std::vector<CellVerdict>& cells) {
+void add_list(Document& out, std::vector<std::string> items) {
+  if (!items.empty()) out.add(List{std::move(items)});
+}
+
+void add_discarded(Document& out, const std::vector<CellVerdict>& cells) {
   std::size_t used = 0;
   std::size_t discarded = 0;
-  Markdown lines;
+  std::vector<std::string> lines;
   for (const auto& cell : cells) {
     used += cell.pairs_used;
     discarded += cell.pairs_discarded;
     for (const auto& [kind, pairs] : cell.discarded) {
-      lines +=
-          Markdown::format("- {}: {} {}, the first: {}\n", cell.label, pairs.count, spec::enum_name(kind), pairs.first);
+      lines.push_back(
+          fmt::format("{}: {} {}, the first: {}", cell.label, pairs.count, spec::enum_name(kind), pairs.first));
     }
   }
-  return Markdown::format("{} pairs used, {} discarded whole{}\n{}", used, discarded, discarded == 0 ? "" : ":", lines);
+  out.add(Paragraph{
+      .text = fmt::format("{} pairs used, {} discarded whole{}", used, discarded, discarded == 0 ? "" : ":")});
+  add_list(out, std::move(lines));
 }
 
 // Which way the runs of a pair shared the machine: what a difference means depends on it.
-Markdown pairing_text(const std::vector<CellVerdict>& cells) {
+void add_pairing(Document& out, const std::vector<CellVerdict>& cells) {
   std::size_t in_turns = 0;
   std::map<std::string, std::size_t> apart;  // by reason
   for (const auto& cell : cells) {
     if (cell.in_turns) ++in_turns;
     if (!cell.apart_because.empty()) ++apart[cell.apart_because];
   }
-  Markdown out;
   if (in_turns > 0) {
-    out += Markdown::format(
-        "in turns, a step of A and a step of B, each with the caches as the other left them: the pairs of {} of {} "
-        "cells; their step times are held together turn by turn, and twice the steps a pair find what twice the pairs "
-        "would\n",
-        in_turns, cells.size());
+    out.add(Paragraph{
+        .text = fmt::format(
+            "in turns, a step of A and a step of B, each with the caches as the other left them: the pairs of {} of {} "
+            "cells; their step times are held together turn by turn, and twice the steps a pair find what twice the "
+            "pairs "
+            "would",
+            in_turns, cells.size())});
   }
   for (const auto& [why, count] : apart) {
-    out += Markdown::format("one run after the other: the pairs of {} of {} cells: {}\n", count, cells.size(), why);
+    out.add(Paragraph{
+        .text = fmt::format("one run after the other: the pairs of {} of {} cells: {}", count, cells.size(), why)});
   }
-  return out;
 }
 
-Markdown instructions_text(const harness::AbReport& report) {
+void add_instructions(Document& out, const harness::AbReport& report) {
   if (!report.instructions_unavailable.empty()) {
-    return Markdown::format("instructions: not available here ({})\n", report.instructions_unavailable);
+    out.add(Paragraph{.text = "instructions: not available here (" + report.instructions_unavailable + ")"});
+    return;
   }
-  auto out = Markdown::format("instructions (user mode, B / A, median of pairs):\n");
+  out.add(Paragraph{.text = "instructions (user mode, B / A, median of pairs):"});
+  std::vector<std::string> lines;
   for (const auto& cell : report.cells) {
-    out += Markdown::format("- {}: {}\n", cell.label,
-                            cell.instructions_ratio ? fmt::format("{:.6f}", *cell.instructions_ratio) : kNothing);
+    const auto ratio = cell.instructions_ratio ? fmt::format("{:.6f}", *cell.instructions_ratio) : kNothing;
+    lines.push_back(cell.label + ": " + ratio);
   }
-  return out;
+  add_list(out, std::move(lines));
 }
 
-Markdown gate_text(const harness::AbReport& report) {
-  if (!report.gate_refusals) return {};
-  auto out = Markdown::format("\ngate: {}\n", gate_outcome(report));
-  for (const auto& refusal : *report.gate_refusals) out += Markdown::format("- {}\n", refusal);
-  return out;
+void add_gate(Document& out, const harness::AbReport& report) {
+  if (!report.gate_refusals) return;
+  const auto outcome = gate_outcome(report);
+  const auto tone = outcome == "passed" ? Tone::good : outcome == "failed" ? Tone::bad : Tone::doubtful;
+  out.add(Paragraph{.text = "gate: " + outcome, .tone = tone});
+  add_list(out, *report.gate_refusals);
 }
 
 Json side_json(const AbSide& side) {
@@ -186,32 +232,6 @@ Json cell_json(const CellVerdict& cell) {
   return out;
 }
 
-}  // namespace
-
-std::string gate_outcome(const harness::AbReport& report) {
-  if (harness::overall(harness::verdicts_of(report.cells)) == Verdict::regressed) return "failed";
-  return report.gate_refusals && !report.gate_refusals->empty() ? "refused" : "passed";
-}
-
-Markdown ab_markdown(const harness::AbReport& report) {
-  const auto& comparison = report.comparison;
-  auto out = Markdown::format("A: {}\nB: {}\nmatrix {}, comparison {}, seed {}\n\n", side_text(comparison.a),
-                              side_text(comparison.b), comparison.matrix, comparison.comparison_id, comparison.seed);
-  out +=
-      Markdown::format("| Cell | Metric | Verdict | A | B | B against A | 95 % interval | Detectable from | Pairs |\n");
-  out += Markdown::format("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-  Markdown words;
-  for (const auto& cell : report.cells) {
-    if (cell.whole) out += whole_row(cell);
-    for (const auto& metric : cell.metrics) out += row(cell, metric);
-    words += words_about(cell);
-  }
-  if (!words.empty()) out += Markdown::format("\n{}", words);
-  return out + Markdown::format("\n") + discarded_text(report.cells) + pairing_text(report.cells) +
-         instructions_text(report) + gate_text(report) +
-         Markdown::format("\n{}\n", spec::enum_name(harness::overall(harness::verdicts_of(report.cells))));
-}
-
 std::string ab_json(const harness::AbReport& report) {
   const auto& comparison = report.comparison;
   Json out{{"comparison", comparison.comparison_id},
@@ -225,6 +245,38 @@ std::string ab_json(const harness::AbReport& report) {
   for (const auto& cell : report.cells) out["cells"].push_back(cell_json(cell));
   if (report.gate_refusals) out["gate"] = {{"outcome", gate_outcome(report)}, {"refusals", *report.gate_refusals}};
   return json_text(out, 2);
+}
+
+}  // namespace
+
+std::string gate_outcome(const harness::AbReport& report) {
+  if (harness::overall(harness::verdicts_of(report.cells)) == Verdict::regressed) return "failed";
+  return report.gate_refusals && !report.gate_refusals->empty() ? "refused" : "passed";
+}
+
+Document ab_document(const harness::AbReport& report) {
+  const auto& comparison = report.comparison;
+  Document out;
+  out.add(List{{"A: " + side_text(comparison.a), "B: " + side_text(comparison.b),
+                fmt::format("matrix {}, comparison {}, seed {}", comparison.matrix, comparison.comparison_id,
+                            comparison.seed)}});
+  Table table{.key = "cells", .columns = ab_columns(), .rows = {}};
+  std::vector<std::string> words;
+  for (const auto& cell : report.cells) {
+    if (cell.whole) table.rows.push_back(whole_row(cell));
+    for (const auto& metric : cell.metrics) table.rows.push_back(row(cell, metric));
+    for (auto& word : words_about(cell)) words.push_back(std::move(word));
+  }
+  out.add(std::move(table));
+  add_list(out, std::move(words));
+  add_discarded(out, report.cells);
+  add_pairing(out, report.cells);
+  add_instructions(out, report);
+  add_gate(out, report);
+  const auto verdict = harness::overall(harness::verdicts_of(report.cells));
+  out.add(Paragraph{.text = std::string(spec::enum_name(verdict)), .tone = tone_of(verdict)});
+  out.json = ab_json(report);
+  return out;
 }
 
 }  // namespace perfbench::reports

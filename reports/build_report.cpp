@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "harness/compare/cell_mfu.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "reports/format/number.h"
 #include "workloads/spec/parameter_table.h"
+#include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::reports {
 namespace {
@@ -109,6 +112,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   const auto used = cell.trusted();
   const auto step_s = values_of(used, "step_time_s");
   row.step_time_s = median_of(step_s);
+  row.step_time_runs = static_cast<std::int64_t>(step_s.size());
   if (!step_s.empty()) {
     const auto [low, high] = std::minmax_element(step_s.begin(), step_s.end());
     row.step_time_min_s = *low;
@@ -230,6 +234,24 @@ void fill_difference(ReportRow& row, const CellRuns& cell, const harness::Stored
   }
 }
 
+// As a matrix has it: text without quotes.
+std::string as_written(const std::string& json) {
+  const auto value = nlohmann::json::parse(json, nullptr, false);
+  return value.is_string() ? value.get<std::string>() : json;
+}
+
+// All rows have the same fields: those in which any differs from the first.
+void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
+  std::map<std::string, std::string> of_first;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    for (const auto& field : spec::difference(cells.front().run(), cells[i].run())) {
+      of_first[field.field] = as_written(field.left);
+      rows[i].varied[field.field] = as_written(field.right);
+    }
+  }
+  for (auto& row : rows) row.varied.insert(of_first.begin(), of_first.end());
+}
+
 }  // namespace
 
 Report build_report(const harness::StoredTable& table) {
@@ -249,6 +271,7 @@ Report build_report(const harness::StoredTable& table) {
     fill_difference(row, cell, table);
     report.rows.push_back(std::move(row));
   }
+  fill_varied(report.rows, table.cells);
   return report;
 }
 

@@ -1,96 +1,109 @@
 #include "reports/columns.h"
 
-#include <array>
+#include <fmt/core.h>
 
+#include "harness/evidence/attempt.h"
 #include "reports/format/number.h"
+#include "reports/verdict_tone.h"
 
 namespace perfbench::reports {
 namespace {
 
-template <class T>
-RawValue raw(const std::optional<T>& value) {
-  return value ? RawValue(*value) : RawValue();
+using CellOf = Cell (*)(const ReportRow&);
+
+constexpr ReportColumn configuration(const char* title, const char* key, CellOf cell, Align align = Align::left) {
+  return {title, key, cell, align, ColumnOf::configuration};
+}
+constexpr ReportColumn number(const char* title, const char* key, CellOf cell) {
+  return {title, key, cell, Align::right, ColumnOf::result};
+}
+// A whole number of the configuration.
+template <auto Member>
+constexpr ReportColumn count(const char* title, const char* key) {
+  return configuration(
+      title, key, [](const ReportRow& r) { return Cell(std::to_string(r.*Member), r.*Member); }, Align::right);
 }
 
-std::string on_off(bool value) {
-  return value ? "On" : "Off";
+Tone tone_of_state(const ReportRow& row) {
+  if (row.runs > 0) return Tone::plain;
+  const auto state = spec::enum_value<harness::AttemptState>(row.state);
+  return state == harness::AttemptState::infeasible || state == harness::AttemptState::excluded ? Tone::doubtful
+                                                                                                : Tone::bad;
 }
 
-// The step time's place tells how a run ended that has none.
-std::string step_time_text(const ReportRow& row) {
-  return row.step_time_s ? format_number(*row.step_time_s) : row.state;
+// A measured number; without one its place tells how the run ended.
+Cell or_state(const ReportRow& row, const std::optional<double>& value) {
+  return value ? Cell(format_number(*value), *value) : Cell(row.state, Value(), tone_of_state(row));
 }
 
-std::string difference_text(const ReportRow& row) {
-  if (!row.difference) return kNothing;
-  const auto& difference = *row.difference;
-  if (difference.verdict == "NOT_COMPARABLE" || !difference.ratio) return difference.verdict;
-  return format_percent_change(*difference.ratio) + " " + difference.verdict;
+Cell percent(const std::optional<double>& fraction) {
+  return {fraction ? format_percent(*fraction) : kNothing, value_of(fraction)};
 }
 
-RawValue difference_fraction(const ReportRow& row) {
-  if (!row.difference || !row.difference->ratio) return {};
-  return *row.difference->ratio - 1;
+Cell difference(const ReportRow& row) {
+  if (!row.difference) return {kNothing, Value()};
+  const auto& found = *row.difference;
+  const auto verdict = spec::enum_value<harness::Verdict>(found.verdict);
+  const auto tone = verdict ? tone_of(*verdict) : Tone::plain;
+  if (!found.ratio) return {found.verdict, Value(), tone};
+  const bool compared = verdict != harness::Verdict::not_comparable;
+  return {compared ? format_percent_change(*found.ratio) + " " + found.verdict : found.verdict, *found.ratio - 1, tone};
 }
 
-constexpr Column kSize{"Size", "size",
-                       [](const ReportRow& r) { return r.model + " (" + format_parameters(r.parameters) + ")"; },
-                       [](const ReportRow& r) { return RawValue(r.model); }};
-constexpr Column kProcessor{"GPU or CPU", "processor", [](const ReportRow& r) { return r.processor; },
-                            [](const ReportRow& r) { return RawValue(r.processor); }};
-constexpr Column kPrecision{"Precision", "precision", [](const ReportRow& r) { return r.precision; },
-                            [](const ReportRow& r) { return RawValue(r.precision); }};
-constexpr Column kSequenceLength{"Sequence Length", "seq_len",
-                                 [](const ReportRow& r) { return std::to_string(r.seq_len); },
-                                 [](const ReportRow& r) { return RawValue(r.seq_len); }};
-constexpr Column kDevices{"#devices", "devices", [](const ReportRow& r) { return std::to_string(r.devices); },
-                          [](const ReportRow& r) { return RawValue(r.devices); }};
-constexpr Column kBatchPerDevice{"BS/device", "batch_per_device",
-                                 [](const ReportRow& r) { return format_ratio(r.batch_per_device); },
-                                 [](const ReportRow& r) { return RawValue(r.batch_per_device); }};
-constexpr Column kDp{"DP", "dp", [](const ReportRow& r) { return std::to_string(r.dp); },
-                     [](const ReportRow& r) { return RawValue(r.dp); }};
-constexpr Column kFsdp{"FSDP", "fsdp", [](const ReportRow& r) { return std::to_string(r.fsdp); },
-                       [](const ReportRow& r) { return RawValue(r.fsdp); }};
-constexpr Column kTp{"TP", "tp", [](const ReportRow& r) { return std::to_string(r.tp); },
-                     [](const ReportRow& r) { return RawValue(r.tp); }};
-constexpr Column kGlobalBatch{"GBS", "global_batch", [](const ReportRow& r) { return std::to_string(r.global_batch); },
-                              [](const ReportRow& r) { return RawValue(r.global_batch); }};
-constexpr Column kAttention{"Attention", "attention", [](const ReportRow& r) { return r.attention; },
-                            [](const ReportRow& r) { return RawValue(r.attention); }};
-constexpr Column kRemat{"Remat Policy", "remat", [](const ReportRow& r) { return r.remat; },
-                        [](const ReportRow& r) { return RawValue(r.remat); }};
-constexpr Column kScan{"Scan", "scan", [](const ReportRow& r) { return on_off(r.scan); },
-                       [](const ReportRow& r) { return RawValue(r.scan); }};
-constexpr Column kStepTime{"Step Time (s)", "step_time_s", step_time_text,
-                           [](const ReportRow& r) { return raw(r.step_time_s); }};
-constexpr Column kSequencesPerSecond{"Sequences/Sec", "sequences_per_s",
-                                     [](const ReportRow& r) { return format_number(r.sequences_per_s); },
-                                     [](const ReportRow& r) { return raw(r.sequences_per_s); }};
+constexpr auto kSize = configuration("Size", "size", [](const ReportRow& r) {
+  return Cell(r.model + " (" + format_parameters(r.parameters) + ")", r.model);
+});
+constexpr auto kProcessor =
+    configuration("GPU or CPU", "processor", [](const ReportRow& r) { return Cell(r.processor); });
+constexpr auto kPrecision =
+    configuration("Precision", "precision", [](const ReportRow& r) { return Cell(r.precision); });
+constexpr auto kSequenceLength = count<&ReportRow::seq_len>("Sequence Length", "seq_len");
+constexpr auto kDevices = count<&ReportRow::devices>("#devices", "devices");
+constexpr auto kBatchPerDevice = configuration(
+    "BS/device", "batch_per_device",
+    [](const ReportRow& r) { return Cell(format_ratio(r.batch_per_device), r.batch_per_device); }, Align::right);
+constexpr auto kDp = count<&ReportRow::dp>("DP", "dp");
+constexpr auto kFsdp = count<&ReportRow::fsdp>("FSDP", "fsdp");
+constexpr auto kTp = count<&ReportRow::tp>("TP", "tp");
+constexpr auto kGlobalBatch = count<&ReportRow::global_batch>("GBS", "global_batch");
+constexpr auto kAttention =
+    configuration("Attention", "attention", [](const ReportRow& r) { return Cell(r.attention); });
+constexpr auto kRemat = configuration("Remat Policy", "remat", [](const ReportRow& r) { return Cell(r.remat); });
+constexpr auto kScan =
+    configuration("Scan", "scan", [](const ReportRow& r) { return Cell(r.scan ? "On" : "Off", r.scan); });
+constexpr auto kStepTime =
+    number("Step Time (s)", "step_time_s", [](const ReportRow& r) { return or_state(r, r.step_time_s); });
+constexpr auto kSequencesPerSecond = number("Sequences/Sec", "sequences_per_s", [](const ReportRow& r) {
+  return Cell(format_number(r.sequences_per_s), value_of(r.sequences_per_s));
+});
 // Where a table has no step time, this is the place that tells how a run ended that has none.
-constexpr Column kSequencesPerSecondOrState{
-    kSequencesPerSecond.title, kSequencesPerSecond.key,
-    [](const ReportRow& r) { return r.sequences_per_s ? format_number(*r.sequences_per_s) : r.state; },
-    kSequencesPerSecond.value};
-constexpr Column kEstimatedDays{"Est. Walltime (days)", "estimated_days",
-                                [](const ReportRow& r) { return format_number(r.estimated_days); },
-                                [](const ReportRow& r) { return raw(r.estimated_days); }};
-constexpr Column kMfu{"MFU", "mfu_fraction",
-                      [](const ReportRow& r) { return r.mfu_fraction ? format_percent(*r.mfu_fraction) : kNothing; },
-                      [](const ReportRow& r) { return raw(r.mfu_fraction); }};
-
-constexpr Column kAccuracy{
-    "Accuracy", "eval_accuracy",
-    [](const ReportRow& r) { return r.eval_accuracy ? format_percent(*r.eval_accuracy) : kNothing; },
-    [](const ReportRow& r) { return raw(r.eval_accuracy); }};
+constexpr auto kSequencesPerSecondOrState = number(kSequencesPerSecond.title, kSequencesPerSecond.key,
+                                                   [](const ReportRow& r) { return or_state(r, r.sequences_per_s); });
+constexpr auto kMfu = number("MFU", "mfu_fraction", [](const ReportRow& r) { return percent(r.mfu_fraction); });
+constexpr auto kAccuracy =
+    number("Accuracy", "eval_accuracy", [](const ReportRow& r) { return percent(r.eval_accuracy); });
 // The same for a table without any speed.
-constexpr Column kAccuracyOrState{kAccuracy.title, kAccuracy.key,
-                                  [](const ReportRow& r) { return r.runs > 0 ? kAccuracy.text(r) : r.state; },
-                                  kAccuracy.value};
-constexpr Column kTotalSequences{
-    "Total Sequences", "total_sequences",
-    [](const ReportRow& r) { return r.total_sequences ? std::to_string(*r.total_sequences) : kNothing; },
-    [](const ReportRow& r) { return raw(r.total_sequences); }};
+constexpr auto kAccuracyOrState = number(kAccuracy.title, kAccuracy.key, [](const ReportRow& r) {
+  return r.runs > 0 ? kAccuracy.cell(r) : Cell(r.state, value_of(r.eval_accuracy), tone_of_state(r));
+});
+constexpr auto kTotalSequences = number("Total Sequences", "total_sequences", [](const ReportRow& r) {
+  return Cell(r.total_sequences ? std::to_string(*r.total_sequences) : kNothing, value_of(r.total_sequences));
+});
+constexpr auto kDays = number("Est. Walltime (days)", "estimated_days", [](const ReportRow& r) {
+  return Cell(format_number(r.estimated_days), value_of(r.estimated_days));
+});
+
+// Half of what lies between the fastest run and the slowest, of the median.
+std::optional<double> spread_fraction(const ReportRow& row) {
+  if (row.step_time_runs < 2 || !row.step_time_s || !row.step_time_min_s || !row.step_time_max_s) return std::nullopt;
+  return (*row.step_time_max_s - *row.step_time_min_s) / 2 / *row.step_time_s;
+}
+
+constexpr auto kRuns = number("n", "runs", [](const ReportRow& r) { return Cell(std::to_string(r.runs), r.runs); });
+constexpr auto kSpread = number("Spread", "step_time_spread_fraction", [](const ReportRow& r) {
+  const auto spread = spread_fraction(r);
+  return Cell(spread ? "\u00b1" + format_percent(*spread) : kNothing, value_of(spread));
+});
 
 constexpr std::array kTable{
     kSize,
@@ -109,19 +122,18 @@ constexpr std::array kTable{
     kStepTime,
     kSequencesPerSecond,
     kMfu,
-    Column{"difference from baseline", "baseline_difference_fraction", difference_text, difference_fraction},
+    ReportColumn{"difference from baseline", "baseline_difference_fraction", difference},
 };
 
 constexpr std::array kPax{
-    kSize,          kProcessor, kPrecision, kDevices, kDp, kFsdp, kTp, kBatchPerDevice, kSequencesPerSecondOrState,
-    kEstimatedDays, kAccuracy,
+    kSize, kProcessor, kPrecision, kDevices, kDp, kFsdp, kTp, kBatchPerDevice, kSequencesPerSecondOrState,
+    kDays, kAccuracy,
 };
 
 constexpr std::array kPaxMoe{
-    Column{"Model", "model", [](const ReportRow& r) { return r.model; },
-           [](const ReportRow& r) { return RawValue(r.model); }},
-    Column{"Num. params", "parameters", [](const ReportRow& r) { return format_parameters(r.parameters); },
-           [](const ReportRow& r) { return RawValue(r.parameters); }},
+    configuration("Model", "model", [](const ReportRow& r) { return Cell(r.model); }),
+    configuration("Num. params", "parameters",
+                  [](const ReportRow& r) { return Cell(format_parameters(r.parameters), r.parameters); }),
     kPrecision,
     kDevices,
     kDp,
@@ -148,70 +160,72 @@ constexpr std::array kPaxTuning{
 };
 
 constexpr std::array kSeqax{
-    Column{"Model Size", "model_size", [](const ReportRow& r) { return r.model; },
-           [](const ReportRow& r) { return RawValue(r.model); }},
-    Column{"MFU", "mfu_percent",
-           [](const ReportRow& r) { return r.mfu_fraction ? format_percent_number(*r.mfu_fraction) : r.state; },
-           [](const ReportRow& r) { return r.mfu_fraction ? RawValue(100 * *r.mfu_fraction) : RawValue(); }},
+    configuration("Model Size", "model_size", [](const ReportRow& r) { return Cell(r.model); }),
+    number("MFU", "mfu_percent",
+           [](const ReportRow& r) {
+             if (!r.mfu_fraction) return Cell(r.state, Value(), tone_of_state(r));
+             return Cell(format_percent_number(*r.mfu_fraction), 100 * *r.mfu_fraction);
+           }),
 };
 
-std::string no_text(const ReportRow&) {
-  return {};
-}
-
 template <auto Member>
-RawValue plain(const ReportRow& row) {
-  return row.*Member;
+Cell plain(const ReportRow& row) {
+  return {"", row.*Member};
 }
 template <auto Member>
-RawValue optional_number(const ReportRow& row) {
-  return raw(row.*Member);
+Cell optional_number(const ReportRow& row) {
+  return {"", value_of(row.*Member)};
 }
 template <auto Member>
-RawValue of_difference(const ReportRow& row) {
+Cell of_difference(const ReportRow& row) {
   if (!row.difference) return {};
   using Type = std::remove_cvref_t<decltype(*row.difference.*Member)>;
   if constexpr (std::is_same_v<Type, std::string>) {
-    return *row.difference.*Member;
+    return {"", *row.difference.*Member};
   } else {
-    return raw(*row.difference.*Member);
+    return {"", value_of(*row.difference.*Member)};
   }
 }
 
 constexpr std::array kDetails{
-    Column{"Parameters", "parameters", no_text, plain<&ReportRow::parameters>},
-    Column{"Trainable", "trainable_parameters", no_text, plain<&ReportRow::trainable_parameters>},
-    Column{"State", "state", no_text, plain<&ReportRow::state>},
-    Column{"Reason", "reason", no_text, plain<&ReportRow::reason>},
-    Column{"Runs", "runs", no_text, plain<&ReportRow::runs>},
-    Column{"Fastest run (s)", "step_time_min_s", no_text, optional_number<&ReportRow::step_time_min_s>},
-    Column{"Slowest run (s)", "step_time_max_s", no_text, optional_number<&ReportRow::step_time_max_s>},
-    Column{"HFU", "hfu_fraction", no_text, optional_number<&ReportRow::hfu_fraction>},
-    Column{"Tokens/Sec", "tokens_per_s", no_text, optional_number<&ReportRow::tokens_per_s>},
-    Column{"Real tokens/Sec", "real_tokens_per_s", no_text, optional_number<&ReportRow::real_tokens_per_s>},
-    Column{"Estimated days", "estimated_days", no_text, optional_number<&ReportRow::estimated_days>},
-    Column{"Peak memory", "peak_memory_bytes", no_text, optional_number<&ReportRow::peak_memory_bytes>},
-    Column{"Probe spread", "probe_spread_fraction", no_text, optional_number<&ReportRow::probe_spread_fraction>},
-    Column{"Balance loss", "balance_loss", no_text, optional_number<&ReportRow::balance_loss>},
-    Column{"Expert load", "expert_load", no_text, optional_number<&ReportRow::expert_load>},
-    Column{"Dropped", "dropped_fraction", no_text, optional_number<&ReportRow::dropped_fraction>},
-    Column{"Accuracy", "eval_accuracy", no_text, optional_number<&ReportRow::eval_accuracy>},
-    Column{"Perplexity", "eval_perplexity", no_text, optional_number<&ReportRow::eval_perplexity>},
-    Column{"Verdict", "verdict", no_text, of_difference<&BaselineDifference::verdict>},
-    Column{"Verdict reason", "verdict_reason", no_text, of_difference<&BaselineDifference::reason>},
-    Column{"Verdict detail", "verdict_detail", no_text, of_difference<&BaselineDifference::detail>},
-    Column{"Ratio", "baseline_ratio", no_text, of_difference<&BaselineDifference::ratio>},
-    Column{"Ratio from", "baseline_ratio_low", no_text, of_difference<&BaselineDifference::ratio_low>},
-    Column{"Ratio to", "baseline_ratio_high", no_text, of_difference<&BaselineDifference::ratio_high>},
-    Column{"Matrix", "matrix", no_text, plain<&ReportRow::matrix>},
-    Column{"Cell", "cell", no_text, plain<&ReportRow::cell>},
-    Column{"Run", "run_id", no_text, plain<&ReportRow::run_id>},
-    Column{"Notes", "notes", no_text, plain<&ReportRow::notes>},
+    ReportColumn{"Parameters", "parameters", plain<&ReportRow::parameters>},
+    ReportColumn{"Trainable", "trainable_parameters", plain<&ReportRow::trainable_parameters>},
+    ReportColumn{"State", "state", plain<&ReportRow::state>},
+    ReportColumn{"Reason", "reason", plain<&ReportRow::reason>},
+    kRuns,
+    ReportColumn{"Fastest run (s)", "step_time_min_s", optional_number<&ReportRow::step_time_min_s>},
+    ReportColumn{"Slowest run (s)", "step_time_max_s", optional_number<&ReportRow::step_time_max_s>},
+    ReportColumn{"HFU", "hfu_fraction", optional_number<&ReportRow::hfu_fraction>},
+    ReportColumn{"Tokens/Sec", "tokens_per_s", optional_number<&ReportRow::tokens_per_s>},
+    ReportColumn{"Real tokens/Sec", "real_tokens_per_s", optional_number<&ReportRow::real_tokens_per_s>},
+    ReportColumn{"Estimated days", "estimated_days", optional_number<&ReportRow::estimated_days>},
+    ReportColumn{"Peak memory", "peak_memory_bytes", optional_number<&ReportRow::peak_memory_bytes>},
+    ReportColumn{"Probe spread", "probe_spread_fraction", optional_number<&ReportRow::probe_spread_fraction>},
+    ReportColumn{"Balance loss", "balance_loss", optional_number<&ReportRow::balance_loss>},
+    ReportColumn{"Expert load", "expert_load", optional_number<&ReportRow::expert_load>},
+    ReportColumn{"Dropped", "dropped_fraction", optional_number<&ReportRow::dropped_fraction>},
+    ReportColumn{"Accuracy", "eval_accuracy", optional_number<&ReportRow::eval_accuracy>},
+    ReportColumn{"Perplexity", "eval_perplexity", optional_number<&ReportRow::eval_perplexity>},
+    ReportColumn{"Verdict", "verdict", of_difference<&BaselineDifference::verdict>},
+    ReportColumn{"Verdict reason", "verdict_reason", of_difference<&BaselineDifference::reason>},
+    ReportColumn{"Verdict detail", "verdict_detail", of_difference<&BaselineDifference::detail>},
+    ReportColumn{"Ratio", "baseline_ratio", of_difference<&BaselineDifference::ratio>},
+    ReportColumn{"Ratio from", "baseline_ratio_low", of_difference<&BaselineDifference::ratio_low>},
+    ReportColumn{"Ratio to", "baseline_ratio_high", of_difference<&BaselineDifference::ratio_high>},
+    ReportColumn{"Matrix", "matrix", plain<&ReportRow::matrix>},
+    ReportColumn{"Cell", "cell", plain<&ReportRow::cell>},
+    ReportColumn{"Run", "run_id", plain<&ReportRow::run_id>},
+    ReportColumn{"Notes", "notes", plain<&ReportRow::notes>},
+    kSpread,
 };
 
 }  // namespace
 
-std::span<const Column> columns(TableStyle style) {
+const ReportColumn kRunsColumn = kRuns;
+const ReportColumn kSpreadColumn = kSpread;
+const ReportColumn kEstimatedDaysColumn = kDays;
+
+std::span<const ReportColumn> columns(TableStyle style) {
   switch (style) {
     case TableStyle::table:
       break;
@@ -227,7 +241,7 @@ std::span<const Column> columns(TableStyle style) {
   return kTable;
 }
 
-std::span<const Column> detail_columns() {
+std::span<const ReportColumn> detail_columns() {
   return kDetails;
 }
 

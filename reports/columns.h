@@ -1,34 +1,41 @@
-// The columns of every tabular form. A column is declared once: its title for people, its key for programs, its text
-// and its raw value.
+// The columns of the report's tables. A column is declared once: its title for people, its key for programs, and its
+// cell.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <span>
-#include <string>
-#include <variant>
-#include <vector>
+#include <utility>
 
+#include "reports/document/document.h"
 #include "reports/report_model.h"
 
 namespace perfbench::reports {
 
-using RawValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>>;
+// What was run, or what came of it.
+enum class ColumnOf { configuration, result };
 
-struct Column {
+struct ReportColumn {
   const char* title;  // as in the published tables
   const char* key;    // with its unit
-  std::string (*text)(const ReportRow&);
-  RawValue (*value)(const ReportRow&);
+  Cell (*cell)(const ReportRow&);
+  Align align = Align::left;
+  ColumnOf of = ColumnOf::result;
 };
 
 // table: the columns of the reference systems' tables, in MaxText's order. pax, pax_moe and pax_tuning: those of Pax's
 // tables of training, with the days that all of it takes, of experts, and of fine-tuning. seqax: Model Size | MFU.
 enum class TableStyle { table, pax, pax_moe, pax_tuning, seqax };
 
-std::span<const Column> columns(TableStyle style);
+std::span<const ReportColumn> columns(TableStyle style);
 
 // What a program wants beside the table: identity, state, spread, verdict.
-std::span<const Column> detail_columns();
+std::span<const ReportColumn> detail_columns();
+
+// What people see beside the reference systems' columns: of how many runs a step time is the median, how far those are
+// apart, and the days of a training whose length is known.
+extern const ReportColumn kRunsColumn;
+extern const ReportColumn kSpreadColumn;
+extern const ReportColumn kEstimatedDaysColumn;
 
 }  // namespace perfbench::reports
 

@@ -8,6 +8,7 @@
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
 #include "reports/or_null.h"
+#include "reports/verdict_tone.h"
 
 namespace perfbench::reports {
 namespace {
@@ -15,17 +16,61 @@ namespace {
 using harness::CellComparison;
 using Json = nlohmann::ordered_json;
 
-std::string numbers(const CellComparison& comparison) {
-  auto out = fmt::format("{} {} vs {}", comparison.metric, format_number(comparison.current),
-                         format_number(comparison.baseline));
+std::string interval_of(const harness::Decision& decision) {
+  if (!decision.ratio_95) return kNothing;
+  return format_percent_change(decision.ratio_95->low) + " to " + format_percent_change(decision.ratio_95->high);
+}
+
+std::int64_t run_count(std::size_t runs) {
+  return static_cast<std::int64_t>(runs);
+}
+
+// Why it is so, and what else differs, stand below the table: sentences, and commands to repeat.
+std::vector<std::string> notes_of(const CellComparison& comparison) {
   const auto& decision = comparison.decision;
-  if (!decision.ratio) return out;
-  out += ", " + format_percent_change(*decision.ratio);
-  if (decision.ratio_95) {
-    out += fmt::format(" (95 %: {} to {})", format_percent_change(decision.ratio_95->low),
-                       format_percent_change(decision.ratio_95->high));
-  }
-  return out + fmt::format(", {} vs {} runs", decision.current_runs, decision.baseline_runs);
+  auto out = comparison.notes;
+  if (decision.detail.empty()) return out;
+  out.insert(out.begin(), std::string(spec::enum_name(decision.reason)) + ": " + decision.detail);
+  return out;
+}
+
+const std::vector<Column>& comparison_columns() {
+  static const std::vector<Column> all{
+      {.title = "Verdict", .key = "verdict"},
+      {.title = "Cell", .key = "cell"},
+      {.title = "Metric", .key = "metric"},
+      {.title = "Now", .key = "current", .align = Align::right},
+      {.title = "Baseline", .key = "baseline", .align = Align::right},
+      {.title = "Change", .key = "ratio", .align = Align::right},
+      {.title = "95 % interval", .key = "", .align = Align::right, .audience = Audience::people},
+      {.title = "Runs", .key = "", .align = Align::right, .audience = Audience::people},
+      {.title = "Ratio from", .key = "ratio_low", .audience = Audience::programs},
+      {.title = "Ratio to", .key = "ratio_high", .audience = Audience::programs},
+      {.title = "Runs now", .key = "current_runs", .audience = Audience::programs},
+      {.title = "Runs of the baseline", .key = "baseline_runs", .audience = Audience::programs},
+      {.title = "Reason", .key = "reason", .audience = Audience::programs},
+      {.title = "Detail", .key = "detail", .audience = Audience::programs},
+      {.title = "Run", .key = "run_id", .audience = Audience::programs},
+      {.title = "Machine", .key = "machine_fingerprint", .audience = Audience::programs},
+      {.title = "Notes", .key = "notes", .audience = Audience::programs},
+  };
+  return all;
+}
+
+Row comparison_row(const CellComparison& comparison) {
+  const auto& decision = comparison.decision;
+  const std::string verdict(spec::enum_name(decision.verdict));
+  const auto& ratio_95 = decision.ratio_95;
+  return {.cells = {Cell(verdict, verdict, tone_of(decision.verdict)), comparison.label, comparison.metric,
+                    Cell(format_number(comparison.current), value_of(comparison.current)),
+                    Cell(format_number(comparison.baseline), value_of(comparison.baseline)),
+                    Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
+                    interval_of(decision), fmt::format("{} vs {}", decision.current_runs, decision.baseline_runs),
+                    Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
+                    Cell("", ratio_95 ? Value(ratio_95->high) : Value()), Cell("", run_count(decision.current_runs)),
+                    Cell("", run_count(decision.baseline_runs)), std::string(spec::enum_name(decision.reason)),
+                    decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes)},
+          .notes = notes_of(comparison)};
 }
 
 Json entry(const CellComparison& comparison) {
@@ -54,21 +99,6 @@ Json entry(const CellComparison& comparison) {
   return out;
 }
 
-}  // namespace
-
-Plain comparison_text(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
-  auto out = Plain::format("Compared with {}\n", baseline);
-  for (const auto& comparison : comparisons) {
-    out += Plain::format("\n{}  {}\n  {}\n", spec::enum_name(comparison.decision.verdict), comparison.label,
-                         numbers(comparison));
-    if (!comparison.decision.detail.empty()) {
-      out += Plain::format("  {}: {}\n", spec::enum_name(comparison.decision.reason), comparison.decision.detail);
-    }
-    for (const auto& note : comparison.notes) out += Plain::format("  - {}\n", note);
-  }
-  return out;
-}
-
 std::string comparison_json(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
   Json out;
   out["baseline"] = baseline;
@@ -76,6 +106,18 @@ std::string comparison_json(const std::vector<CellComparison>& comparisons, cons
   out["cells"] = Json::array();
   for (const auto& comparison : comparisons) out["cells"].push_back(entry(comparison));
   return json_text(out, 2);
+}
+
+}  // namespace
+
+Document comparison_document(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
+  Document out;
+  out.add(Paragraph{.text = "Compared with " + baseline});
+  Table table{.key = "cells", .columns = comparison_columns(), .rows = {}};
+  for (const auto& comparison : comparisons) table.rows.push_back(comparison_row(comparison));
+  out.add(std::move(table));
+  out.json = comparison_json(comparisons, baseline);
+  return out;
 }
 
 }  // namespace perfbench::reports

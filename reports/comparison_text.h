@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "harness/compare/compare.h"
-#include "reports/format/escaped_text.h"
+#include "reports/document/document.h"
 
 namespace perfbench::reports {
 
-// Per cell: verdict, both numbers, ratio with its 95 % interval, why, and what else differs.
-Plain comparison_text(const std::vector<harness::CellComparison>& comparisons, const std::string& baseline);
-std::string comparison_json(const std::vector<harness::CellComparison>& comparisons, const std::string& baseline);
+// A row for each cell and metric: verdict, both numbers, how they differ with the 95 % interval, why, and as notes what
+// else differs. JSON: {"baseline", "overall", "cells"}.
+Document comparison_document(const std::vector<harness::CellComparison>& comparisons, const std::string& baseline);
 
 }  // namespace perfbench::reports

@@ -1,8 +1,9 @@
-// What a report says, as plain structs: filled by build_report.h, rendered by the writers (markdown.h, csv.h, json.h).
+// What a report says, as plain structs: filled by build_report.h, made a document by report_document.h.
 // Numbers are raw, in the units of their names; digits and units are those of reports/format.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ struct ReportRow {
   std::int64_t runs = 0;  // finished
   // Medians over the finished runs whose noise probe stood still, or over all finished runs if it never did.
   std::optional<double> step_time_s;
+  std::int64_t step_time_runs = 0;  // of which it is the median
   std::optional<double> step_time_min_s;
   std::optional<double> step_time_max_s;
   std::optional<double> sequences_per_s;
@@ -65,6 +67,8 @@ struct ReportRow {
   std::optional<double> eval_accuracy;
   std::optional<double> eval_perplexity;
   std::optional<BaselineDifference> difference;
+  // Fields of the RunSpec ("optimizer.beta2") that are not the same in all rows, as text.
+  std::map<std::string, std::string> varied;
   std::vector<std::string> notes;  // what the reader of the row must know: noise, failures, emulation, obstacles
 };
 

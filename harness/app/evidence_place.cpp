@@ -10,7 +10,7 @@ namespace {
 
 bool is_of(const fs::path& folder, const std::string& record_sha256) {
   try {
-    const auto record = read_attempt_record(folder);
+    const auto record = read_attempt(folder);
     return record && record_digest(*record) == record_sha256;
   } catch (const InputError&) {
     return false;  // damaged since: whose it is nobody knows

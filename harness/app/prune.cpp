@@ -11,7 +11,6 @@
 #include "harness/history/series.h"
 #include "harness/input_error.h"
 #include "harness/store/sweep_kinds.h"
-#include "harness/transfer/table_shape.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -130,12 +129,21 @@ class Pruning {
     while (reasons.step()) out.kept[static_cast<KeptFor>(reasons.integer(0))] = reasons.integer(1);
   }
 
+  // Tables whose rows are parts of an attempt, with the column that says of which: their primary key begins with it.
+  std::vector<std::pair<std::string, std::string>> parts_of_attempts() const {
+    Statement rows(db_,
+                   "SELECT t.name, f.\"from\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f "
+                   "JOIN pragma_table_info(t.name) c ON c.name = f.\"from\" "
+                   "WHERE t.type = 'table' AND f.\"table\" = 'attempts' AND c.pk = 1");
+    std::vector<std::pair<std::string, std::string>> out;
+    while (rows.step()) out.emplace_back(rows.text(0), rows.text(1));
+    return out;
+  }
+
   // Rows of parts first, then attempts, then what only they referred to.
   void remove_rows() {
-    for (const auto& shape : table_shapes(db_)) {
-      if (!shape.key.empty() || shape.owner.table != "attempts") continue;
-      db_.execute(fmt::format("DELETE FROM \"{}\" WHERE \"{}\" IN (SELECT attempt_key FROM temp.gone)", shape.name,
-                              shape.owner.column));
+    for (const auto& [table, column] : parts_of_attempts()) {
+      db_.execute(fmt::format("DELETE FROM \"{}\" WHERE \"{}\" IN (SELECT attempt_key FROM temp.gone)", table, column));
     }
     db_.execute(
         "DELETE FROM attempts WHERE attempt_key IN (SELECT attempt_key FROM temp.gone);"

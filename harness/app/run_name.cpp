@@ -223,7 +223,7 @@ class RunFinder {
   // Of the attempt in the folder that is named; nothing where it names none.
   std::optional<AttemptRecord> record_in_folder() const {
     if (!is_run_folder(name_)) return std::nullopt;
-    return read_attempt_record(attempt_folder(name_, command_));
+    return read_attempt(attempt_folder(name_, command_));
   }
 
   NamedRun recorded(const AttemptRecord& record) const {

@@ -20,6 +20,7 @@
 #include "harness/store/query.h"
 #include "harness/store/stored_row.h"
 #include "reports/format/print.h"
+#include "reports/ledger_document.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -138,24 +139,32 @@ std::optional<Baseline> in_force(const Connection& db, const std::string& name, 
   }
 }
 
-ExitCode list(const std::filesystem::path& path) {
-  const auto db = open_database(path, {.mode = OpenMode::read_only});
-  const auto now = utc_now();
-  reports::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {}\n", "name", "kind", "state", "created",
-                 "expires", "runs", "values", "author", "reason (source)");
-  const auto ledger = list_baselines(db);
+struct LedgerOptions {
+  std::filesystem::path db = "perf.db";
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
+};
+
+std::vector<reports::LedgerEntry> entries_of(const Connection& db, const std::vector<Baseline>& ledger,
+                                             const std::string& now) {
+  std::vector<reports::LedgerEntry> out;
   for (const auto& entry : ledger) {
     const auto current = in_force(db, entry.name, now);
     const bool expired = !entry.expires_utc.empty() && entry.expires_utc <= now;
-    const char* state = expired ? "expired" : current && current->key == entry.key ? "in force" : "superseded";
-    reports::print("{:<20} {:<12} {:<10} {:<20} {:<20} {:>5} {:>6}  {:<16} {} ({})\n", entry.name,
-                   spec::enum_name(entry.kind), state, entry.created_utc,
-                   entry.expires_utc.empty() ? "never" : entry.expires_utc, entry.attempt_keys.size(),
-                   entry.values.size(), entry.author, entry.reason, entry.source);
+    const auto state = expired                                ? reports::BaselineState::expired
+                       : current && current->key == entry.key ? reports::BaselineState::in_force
+                                                              : reports::BaselineState::superseded;
+    out.push_back({entry, state});
   }
-  for (const auto& finding : expired_baselines(ledger, now)) {
-    reports::print("\n{}\n  {}\n", finding.what, finding.command);
-  }
+  return out;
+}
+
+ExitCode list_ledger(const LedgerOptions& options) {
+  const auto db = open_database(options.db, {.mode = OpenMode::read_only});
+  const auto now = utc_now();
+  const auto ledger = list_baselines(db);
+  print_document(reports::ledger_document(entries_of(db, ledger, now), expired_baselines(ledger, now)), options.format,
+                 options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 
@@ -205,12 +214,14 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   from_file->callback([import_options, &context] { import_baseline(*import_options, context); });
 
   auto* show = command->add_subcommand("list", "Every entry of the ledger");
-  auto path = std::make_shared<std::filesystem::path>("perf.db");
-  add_db_option(*show, *path, "database");
+  auto list_options = std::make_shared<LedgerOptions>();
+  add_db_option(*show, list_options->db, "database");
+  add_output_options(*show, list_options->format, reports::DocumentFormat::text, list_options->layout,
+                     "text (for a terminal), markdown, csv or json");
   show->footer(
       "Examples:\n  perfbench baseline list --db perf.db\n"
       "Exit codes: 0 listed; 3 listed without a row that cannot be read, which is named.");
-  show->callback([path, &context] { context.exit_code = list(*path); });
+  show->callback([list_options, &context] { context.exit_code = list_ledger(*list_options); });
 }
 
 }  // namespace perfbench::harness

@@ -24,29 +24,23 @@
 
 namespace perfbench::harness {
 
-enum class ComparisonFormat { text, markdown, json };
-
-}  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::ComparisonFormat> {
-  using F = perfbench::harness::ComparisonFormat;
-  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::markdown, "markdown"},
-                                     std::pair{F::json, "json"}};
-};
-
-namespace perfbench::harness {
 namespace {
 
 struct CompareOptions {
   std::filesystem::path db = "perf.db";
   std::string selection = "latest";
-  ComparisonFormat format = ComparisonFormat::text;
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  bool format_given = false;
+  LayoutOptions layout;
   AgainstRequest request;
   std::vector<std::string> sides;  // --ab: two, or none
   AbOptions ab;
   bool gate = false;
 };
+
+bool is_for_programs(reports::DocumentFormat format) {
+  return format == reports::DocumentFormat::json || format == reports::DocumentFormat::csv;
+}
 
 ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   options.ab.db = options.db;
@@ -62,8 +56,10 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   }
   auto& report = outcome.report;
   if (options.gate) report.gate_refusals = gate_refusals(report.cells, options.ab.rule());
-  reports::print_text(stdout, options.format == ComparisonFormat::json ? reports::ab_json(report)
-                                                                       : reports::ab_markdown(report).text());
+  // Where nobody said how: Markdown in a file or a pipe.
+  const bool as_said = options.format_given || reports::is_terminal(stdout);
+  print_document(reports::ab_document(report), as_said ? options.format : reports::DocumentFormat::markdown,
+                 options.layout);
   return exit_code_of(overall(verdicts_of(report.cells)));
 }
 
@@ -89,13 +85,11 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   const auto found =
       compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request);
   const auto& baseline = options.request.baseline;
-  reports::print_text(stdout, options.format == ComparisonFormat::json
-                                  ? reports::comparison_json(found, baseline)
-                                  : reports::comparison_text(found, baseline).text());
+  print_document(reports::comparison_document(found, baseline), options.format, options.layout);
   if (const auto entry = find_baseline(db, baseline, options.request.now_utc)) {
     const auto refresh = refresh_after_improvement(found, *entry, options.selection);
-    // Beside the JSON and not in it: it is for a person.
-    auto* out = options.format == ComparisonFormat::json ? stderr : stdout;
+    // Beside what programs read and not in it: it is for a person.
+    auto* out = is_for_programs(options.format) ? stderr : stdout;
     if (refresh) reports::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
   }
   return tell_left_out(db, exit_code_of(overall(verdicts_of(found))));
@@ -163,7 +157,8 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->check(metric_or_gate_complaint)
       ->capture_default_str();
   add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
-  add_enum_option(*command, "--format", options->format, "text (Markdown) or json");
+  add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
+                     "text (for a terminal), markdown, csv or json");
   add_pair_options(*command, *options);
   command->footer(
       "Examples:\n"
@@ -183,7 +178,10 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"
       "comparable; 3 wrong input, or no regression, but a row of the database cannot be read; 4 a revision cannot be "
       "built, or the comparison was cancelled.");
-  command->callback([options, &context] { context.exit_code = compare(*options, context); });
+  command->callback([options, command, &context] {
+    options->format_given = command->count("--format") > 0;
+    context.exit_code = compare(*options, context);
+  });
 }
 
 }  // namespace perfbench::harness

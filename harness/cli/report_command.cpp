@@ -6,12 +6,12 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
-#include "harness/cli/report_text.h"
 #include "harness/cli/shared_options.h"
 #include "harness/cli/value_checks.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
 #include "reports/format/print.h"
+#include "reports/report_document.h"
 
 namespace perfbench::harness {
 namespace {
@@ -19,7 +19,8 @@ namespace {
 struct ReportOptions {
   std::filesystem::path db = "perf.db";
   TableQuery query;
-  ReportFormat format = ReportFormat::markdown;
+  reports::DocumentFormat format = reports::DocumentFormat::markdown;
+  LayoutOptions layout;
   reports::TableStyle style = reports::TableStyle::table;
 };
 
@@ -54,7 +55,8 @@ void add_report(CLI::App& app, CommandContext& context) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->excludes(sweep);
-  add_enum_option(*command, "--format", options->format, "markdown, csv or json");
+  add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
+                     "text (for a terminal), markdown, csv or json");
   add_enum_option(*command, "--style", options->style,
                   "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
   add_enum_option(*command, "--definition", options->query.definition, "FLOPs that MFU counts");
@@ -69,13 +71,15 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db --matrix '*'      a table for each matrix, of its newest sweep\n"
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
       "  perfbench report --db perf.db --baseline main\n"
+      "Step times are medians over n runs, which lie within the spread around it. Text says once above the table what\n"
+      "all of its rows share, and wraps what is wider than the terminal.\n"
       "JSON holds names and reasons exactly; elsewhere control characters are written out, and text in CSV that a\n"
       "spreadsheet would compute (=...) has an apostrophe in front.\n"
       "Exit codes: 0 printed; 3 wrong input, or printed without a row that cannot be read, which is named.");
   command->callback([options, &context] {
     const auto db = open_database(options->db, {.mode = OpenMode::read_only});
-    reports::print_text(stdout,
-                        report_text(stored_tables(db, options->query, context), options->format, options->style));
+    print_document(reports::report_document(stored_tables(db, options->query, context), options->style),
+                   options->format, options->layout);
     if (options->query.matrices.empty() &&
         parse_selection(options->query.selection).kind == SelectionKind::latest_sweep) {
       tell_other_matrices(db);

@@ -7,6 +7,7 @@
 #include "harness/cli/checked_option.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/value_checks.h"
+#include "reports/document/print_document.h"
 
 namespace perfbench::harness {
 namespace {
@@ -18,6 +19,8 @@ constexpr double kMostFraction = 1e6;  // as good as no limit
 
 constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit
 constexpr double kMostGib = 1e6;
+
+constexpr Bounds<std::size_t> kWidths{20, 10'000};  // narrower holds no word
 
 void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& group) {
   const auto fraction = [&](const char* name, double& value, const char* help) {
@@ -114,6 +117,18 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->group(group);
   add_spoil_options(command, options.spoil, group);
   add_build_options(command, options, group);
+}
+
+void add_layout_options(CLI::App& command, LayoutOptions& options) {
+  auto* width =
+      add_number(command, "--width", options.width, kWidths,
+                 "of format text: columns that a line may take; the terminal's, or COLUMNS, or 80 unless given");
+  command.add_flag("--full", options.full, "of format text: lines as wide as they are")->excludes(width);
+}
+
+void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout) {
+  const auto width = layout.full && !layout.width ? std::optional<std::size_t>(0) : layout.width;
+  reports::print_document(stdout, document, format, reports::text_layout(reports::surroundings_of(stdout), width));
 }
 
 }  // namespace perfbench::harness

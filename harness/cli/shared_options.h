@@ -1,15 +1,19 @@
-// Options that several commands share, each declared once.
+// Options that several commands share, each declared once. Include in .cpp files of commands only.
 #pragma once
 
+#include <fmt/core.h>
+
+#include <cstddef>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "harness/app/ab_options.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "harness/cli/enum_option.h"
+#include "reports/document/document.h"
+#include "reports/document/render.h"
+#include "reports/document/terminal.h"
 
 namespace perfbench::harness {
 
@@ -30,5 +34,27 @@ CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options);
 // How two sides are compared in pairs: all but the matrix, the execution and --db. `group` is their heading in the
 // help.
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group);
+
+// --width and --full, for whoever prints text.
+struct LayoutOptions {
+  std::optional<std::size_t> width;  // none: the terminal's
+  bool full = false;                 // unless a width is given
+};
+void add_layout_options(CLI::App& command, LayoutOptions& options);
+
+// --format of a command whose output is a document, one of an enumeration that has `text`: text where standard output
+// is a terminal, else `piped`; with the options of its layout.
+template <class Format>
+void add_output_options(CLI::App& command, Format& format, Format piped, LayoutOptions& layout,
+                        const std::string& help) {
+  format = reports::is_terminal(stdout) ? Format::text : piped;
+  layout.full = !reports::is_terminal(stdout) && piped == Format::text;  // who read lines whole goes on to
+  add_enum_option(command, "--format", format, help)
+      ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
+  add_layout_options(command, layout);
+}
+
+// To standard output.
+void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout);
 
 }  // namespace perfbench::harness

@@ -9,12 +9,12 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
-#include "harness/cli/report_text.h"
 #include "harness/cli/shared_options.h"
 #include "harness/matrix/run_keys.h"
 #include "harness/plan/plan_table.h"
 #include "harness/run/interruption.h"
 #include "reports/format/print.h"
+#include "reports/report_document.h"
 
 namespace perfbench::harness {
 namespace {
@@ -47,8 +47,10 @@ void print_end(const SweepSummary& summary, const SweepRequest& request) {
 // Of all that the store has, also where it did not take everything: print_end says that.
 void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
   try {
-    reports::print_text(stdout,
-                        "\n" + report_text(stored_tables(store.db(), {.selection = summary.sweep_id}, context)));
+    const auto document = reports::report_document(stored_tables(store.db(), {.selection = summary.sweep_id}, context));
+    reports::print("\n");
+    print_document(
+        document, reports::is_terminal(stdout) ? reports::DocumentFormat::text : reports::DocumentFormat::markdown, {});
   } catch (const std::exception&) {
     if (summary.store_error.empty()) throw;
   }

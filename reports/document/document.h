@@ -1,25 +1,27 @@
 // What a command has to say, as blocks. A command fills a document once; each format has one function that renders any
-// (render_text.h, render_markdown.h, render_csv.h, render_json.h).
+// (render.h).
 //
 // Every text in a document is data, as it is: names, reasons and log lines of others too. A renderer escapes what its
 // format needs, once, and nobody else does.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "reports/format/align.h"
 
 namespace perfbench::reports {
 
 // What a reader's eye should find first; colour on a terminal, nothing elsewhere.
 enum class Tone { plain, good, bad, doubtful };
 
-enum class Align { left, right };
-
-// Who reads a column: people find identity and raw spread beside the table in the way, programs want them.
-enum class Audience { everyone, programs };
+// Who reads a column: people find identity and raw spread beside the table in the way, programs want them; and programs
+// want one table of what people are shown in several. A table without a column for somebody is not there for them.
+enum class Audience { everyone, programs, people };
 
 struct Column {
   std::string title;  // for people
@@ -30,6 +32,11 @@ struct Column {
 
 // Nothing for what is not known.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+template <class T>
+Value value_of(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
 
 struct Cell {
   std::string text;  // for people: with digits and units (reports/format)

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "reports/document/audience.h"
 #include "reports/document/render.h"
 #include "reports/format/csv_field.h"
 
@@ -21,14 +22,14 @@ struct CsvValue {
   }
 };
 
-std::string csv_of(const Table& table) {
+std::string csv_of(const Table& table, const std::vector<std::size_t>& columns) {
   std::string out;
-  for (const auto& column : table.columns) out += (out.empty() ? "" : ",") + csv_field(column.key);
+  for (const auto i : columns) out += (out.empty() ? "" : ",") + csv_field(table.columns[i].key);
   out += "\r\n";
   for (const auto& row : table.rows) {
     std::string line;
-    for (const auto& cell : row.cells) line += std::visit(CsvValue{}, cell.value) + ",";
-    if (!line.empty()) line.pop_back();
+    for (const auto i : columns) line += std::visit(CsvValue{}, row.cells[i].value) + ",";
+    line.pop_back();
     out += line + "\r\n";
   }
   return out;
@@ -39,7 +40,10 @@ std::string csv_of(const Table& table) {
 std::string render_csv(const Document& document) {
   std::string out;
   for (const auto& block : document.blocks) {
-    if (const auto* table = std::get_if<Table>(&block)) out += (out.empty() ? "" : "\r\n") + csv_of(*table);
+    const auto* table = std::get_if<Table>(&block);
+    if (table == nullptr) continue;
+    const auto columns = columns_for(*table, Audience::programs);
+    if (!columns.empty()) out += (out.empty() ? "" : "\r\n") + csv_of(*table, columns);
   }
   return out;
 }

@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/document/audience.h"
+#include "reports/document/json_rows.h"
 #include "reports/document/render.h"
 #include "reports/format/json_text.h"
 
@@ -17,25 +19,25 @@ struct JsonValue {
   }
 };
 
-Json rows_of(const Table& table) {
+}  // namespace
+
+Json json_rows(const Table& table) {
+  const auto columns = columns_for(table, Audience::programs);
   auto rows = Json::array();
   for (const auto& row : table.rows) {
     Json entry = Json::object();
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      entry[table.columns[i].key] = std::visit(JsonValue{}, row.cells[i].value);
-    }
+    for (const auto i : columns) entry[table.columns[i].key] = std::visit(JsonValue{}, row.cells[i].value);
     rows.push_back(std::move(entry));
   }
   return rows;
 }
 
-}  // namespace
-
 std::string render_json(const Document& document) {
   if (!document.json.empty()) return document.json;
   Json out = Json::object();
   for (const auto& block : document.blocks) {
-    if (const auto* table = std::get_if<Table>(&block)) out[table->key] = rows_of(*table);
+    const auto* table = std::get_if<Table>(&block);
+    if (table != nullptr && !columns_for(*table, Audience::programs).empty()) out[table->key] = json_rows(*table);
   }
   return json_text(out, 2);
 }

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "reports/document/audience.h"
 #include "reports/document/footnotes.h"
 #include "reports/document/render.h"
 #include "reports/format/markdown_table.h"
@@ -10,7 +11,7 @@ namespace {
 
 struct MarkdownBlock {
   Markdown operator()(const Heading& heading) const {
-    return Markdown::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'), heading.text);
+    return Markdown::format("{:#>{}} {}\n", "", heading.level, heading.text);
   }
   Markdown operator()(const Paragraph& paragraph) const { return Markdown::format("{}\n", paragraph.text); }
   Markdown operator()(const Note& note) const { return Markdown::format("{}\n", note.text); }
@@ -23,20 +24,22 @@ struct MarkdownBlock {
     return Markdown::format("{} {}\n", series.title, sparkline(series.values));
   }
   Markdown operator()(const Table& table) const {
+    const auto columns = columns_for(table, Audience::people);
+    if (columns.empty()) return {};
     std::vector<MarkdownRow> lines(1);
-    for (const auto& column : table.columns) {
-      if (column.audience == Audience::everyone) lines.front().emplace_back(column.title);
+    std::vector<Align> aligns;
+    for (const auto i : columns) {
+      lines.front().emplace_back(table.columns[i].title);
+      aligns.push_back(table.columns[i].align);
     }
     Footnotes footnotes;
     for (const auto& row : table.rows) {
       MarkdownRow cells;
-      for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        if (table.columns[i].audience == Audience::everyone) cells.emplace_back(row.cells[i].text);
-      }
+      for (const auto i : columns) cells.emplace_back(row.cells[i].text);
       for (const auto& note : row.notes) cells.back() += Markdown::format(" [{}]", footnotes.number(note));
       lines.push_back(std::move(cells));
     }
-    auto out = markdown_table(lines);
+    auto out = markdown_table(lines, aligns);
     for (std::size_t i = 0; i < footnotes.notes().size(); ++i) {
       out += Markdown::format("\n[{}] {}\n", i + 1, footnotes.notes()[i]);
     }
@@ -49,8 +52,8 @@ struct MarkdownBlock {
 std::string render_markdown(const Document& document) {
   Markdown out;
   for (const auto& block : document.blocks) {
-    if (!out.empty()) out += Markdown::format("\n");
-    out += std::visit(MarkdownBlock{}, block);
+    const auto text = std::visit(MarkdownBlock{}, block);
+    if (!text.empty()) out += (out.empty() ? Markdown() : Markdown::format("\n")) + text;
   }
   return out.text();
 }

@@ -20,7 +20,8 @@ void append_line(Markdown& out, const MarkdownRow& cells, const std::vector<std:
 
 }  // namespace
 
-Markdown markdown_table(const std::vector<MarkdownRow>& lines) {
+// Only the rule says the side of a column: a program that reads the text finds every cell behind "| ".
+Markdown markdown_table(const std::vector<MarkdownRow>& lines, const std::vector<Align>& aligns) {
   std::vector<std::size_t> widths(lines.front().size(), 3);
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width(line[i]));
@@ -28,7 +29,10 @@ Markdown markdown_table(const std::vector<MarkdownRow>& lines) {
   Markdown out;
   append_line(out, lines.front(), widths);
   MarkdownRow rule;
-  for (const auto w : widths) rule.push_back(Markdown::format("{:->{}}", "", w));
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const bool right = i < aligns.size() && aligns[i] == Align::right;
+    rule.push_back(Markdown::format("{:->{}}{}", "", widths[i] - (right ? 1 : 0), right ? ":" : ""));
+  }
   append_line(out, rule, widths);
   for (std::size_t i = 1; i < lines.size(); ++i) append_line(out, lines[i], widths);
   return out;

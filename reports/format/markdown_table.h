@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "reports/format/align.h"
 #include "reports/format/markdown_text.h"
 
 namespace perfbench::reports {
@@ -10,7 +11,7 @@ namespace perfbench::reports {
 // Plain strings in it are data, and escaped.
 using MarkdownRow = std::vector<Markdown>;
 
-// The first line is the heading; all have as many cells.
-Markdown markdown_table(const std::vector<MarkdownRow>& lines);
+// The first line is the heading; all have as many cells, and there are as many aligns, or none: all to the left.
+Markdown markdown_table(const std::vector<MarkdownRow>& lines, const std::vector<Align>& aligns = {});
 
 }  // namespace perfbench::reports

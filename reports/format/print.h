@@ -17,6 +17,9 @@ namespace perfbench::reports {
 // Lines that a renderer has made, in any format: shown_lines().
 void print_text(std::FILE* out, std::string_view lines);
 
+// The same, and the colours that render_text() put there (colour.h) stay: data has none, shown() writes them out.
+void print_coloured(std::FILE* out, std::string_view lines);
+
 // As fmt::print; text among the values is data, Plain is not.
 template <class... Args>
 void print(std::FILE* out, fmt::format_string<Plain::Formatted<Args>...> literal, const Args&... values) {

@@ -9,10 +9,9 @@
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "reports/build_report.h"
-#include "reports/csv.h"
+#include "reports/document/render.h"
 #include "reports/format/number.h"
-#include "reports/json.h"
-#include "reports/markdown.h"
+#include "reports/report_document.h"
 #include "tests/harness/example_run.h"
 #include "tests/reports/golden_file.h"
 
@@ -23,6 +22,17 @@ using harness::AttemptState;
 using harness::ExampleRun;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
+
+std::string to_markdown(const perfbench::reports::Report& report, TableStyle style) {
+  return render_markdown(report_document({report}, style));
+}
+std::string to_csv(const perfbench::reports::Report& report, TableStyle style) {
+  return render_csv(report_document({report}, style));
+}
+std::string to_json(const perfbench::reports::Report& report) {
+  return render_json(report_document({report}, TableStyle::table));
+}
 
 // A sweep with one run of every kind that a report must tell apart.
 class Report : public testing::Test {
@@ -269,6 +279,83 @@ TEST_F(Report, HasTheColumnsOfTheReferenceTables) {
   EXPECT_THAT(titles, testing::ElementsAre("Size", "GPU or CPU", "Precision", "Sequence Length", "#devices",
                                            "BS/device", "DP", "FSDP", "TP", "GBS", "Attention", "Remat Policy", "Scan",
                                            "Step Time (s)", "Sequences/Sec", "MFU", "difference from baseline"));
+}
+
+std::vector<std::string> titles_of(const Document& document) {
+  std::vector<std::string> titles;
+  for (const auto& column : std::get<Table>(document.blocks.at(1)).columns) titles.push_back(column.title);
+  return titles;
+}
+
+// The configuration of these rows stands in columns, of a training of known length the days.
+TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysWhereARowSaysHowLongItTrains) {
+  add_every_kind();
+  const auto titles = titles_of(report_document({build()}, TableStyle::table));
+  EXPECT_THAT(titles, testing::ElementsAre("Size", "GPU or CPU", "Precision", "Sequence Length", "#devices",
+                                           "BS/device", "DP", "FSDP", "TP", "GBS", "Attention", "Remat Policy", "Scan",
+                                           "Step Time (s)", "n", "Spread", "Sequences/Sec", "Est. Walltime (days)",
+                                           "MFU", "difference from baseline"));
+  auto report = build();
+  for (auto& row : report.rows) row.total_sequences.reset();
+  EXPECT_THAT(titles_of(report_document({report}, TableStyle::table)), Not(Contains("Est. Walltime (days)")));
+}
+
+TEST_F(Report, GivesTheSpreadOfRunsOfTheirMedian) {
+  for (const double step_s : {0.5, 0.52, 0.51}) {
+    ExampleRun example{.attempt = {}};
+    example.step_s.assign(6, step_s);
+    add(example, "c");
+  }
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto document = report_document({build()}, TableStyle::table);
+  EXPECT_THAT(render_markdown(document), HasSubstr("| 3   | \u00b12.0 % |"));
+  EXPECT_NEAR(nlohmann::json::parse(render_json(document))["rows"][0]["step_time_spread_fraction"], 0.01 / 0.51, 1e-12);
+}
+
+TEST_F(Report, GivesNoSpreadWhereOneRunAloneCanBeTrusted) {
+  ExampleRun noisy{.attempt = {}};
+  noisy.step_s.assign(6, 0.9);
+  noisy.probe_s = {0.001, 0.001, 0.002, 0.001, 0.002, 0.001};
+  add({.attempt = {}}, "c");
+  add(noisy, "c");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto json = nlohmann::json::parse(to_json(build()))["rows"][0];
+  EXPECT_EQ(json["runs"], 2);
+  EXPECT_TRUE(json["step_time_spread_fraction"].is_null());
+}
+
+// Rows that would look alike differ in an axis that has no column among the reference systems'.
+TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
+  ExampleRun warm{.attempt = {}};
+  warm.run.optimizer.beta2 = 0.5;
+  add({.attempt = {}}, "beta2=0.95");
+  add(warm, "beta2=0.5");
+  ExampleRun full{.attempt = {}};
+  full.run.remat = "full";
+  full.run.optimizer.eps = 0.25;
+  add(full, "remat=full");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto document = report_document({build()}, TableStyle::table);
+  const auto titles = titles_of(document);
+  EXPECT_THAT(titles, Contains("optimizer.beta2"));
+  EXPECT_THAT(titles, Not(Contains("optimizer.eps"))) << "the policy tells that row apart";
+  EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("  0.5  "));
+  const auto json = nlohmann::json::parse(render_json(document));
+  EXPECT_EQ(json["rows"][1]["optimizer.beta2"], "0.5");
+  EXPECT_THAT(render_csv(document), HasSubstr(",step_time_spread_fraction,optimizer.beta2\r\n"));
+}
+
+TEST_F(Report, FitsATerminalAndSaysWhatItsRowsShareOnce) {
+  add_every_kind();
+  for (const std::size_t width : {80U, 120U, 200U}) {
+    const auto text = render_text(report_document({build()}, TableStyle::table), {.width = width});
+    EXPECT_THAT(text, HasSubstr("Size: llama-tiny (107K), "));
+    for (std::size_t at = 0; at < text.size();) {
+      const auto end = text.find('\n', at);
+      EXPECT_LE(end - at, width + 8) << "two bytes of each plus-minus sign are one column";
+      at = end + 1;
+    }
+  }
 }
 
 TEST_F(Report, ComputesMfuAgainstTheRightPeak) {

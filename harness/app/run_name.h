@@ -22,7 +22,7 @@ namespace perfbench::harness {
 // For the help of commands.
 inline constexpr const char* kRunNameHelp =
     "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder";
-inline constexpr const char* kRunNameType = "NAME|FOLDER";
+inline constexpr const char* kRunNameType = "RUN or FOLDER";
 
 enum class NameMeans { run, attempt };
 

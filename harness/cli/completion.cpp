@@ -12,7 +12,7 @@ namespace perfbench::harness {
 
 CompletedWord completed_word(const CLI::Option& option) {
   const auto type = option.get_type_name();
-  if (type == "FOLDER") return {.kind = WordKind::folder};
+  if (type == "FOLDER" || type.ends_with(" or FOLDER")) return {.kind = WordKind::folder};
   if (type == "METRIC") {
     CompletedWord out{.kind = WordKind::values};
     for (const auto& metric : spec::kMetricCatalog) out.values.emplace_back(metric.tag);

@@ -47,7 +47,8 @@ void add_schema(CLI::App& app, CommandContext&) {
       "Examples:\n"
       "  perfbench schema\n"
       "  perfbench schema steps > steps.schema.json\n"
-      "Of a file with lines (.jsonl) the schema is of one line. Draft 2020-12.");
+      "Of a file with lines (.jsonl) the schema is of one line. Draft 2020-12.\n"
+      "Exit codes: 0 printed; 3 there is no schema of that name.");
   command->callback([name] { print_schema(*name); });
 }
 

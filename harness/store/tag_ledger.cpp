@@ -11,6 +11,8 @@ namespace perfbench::harness {
 namespace {
 
 const std::string kTags = "SELECT name, run_id, attempt_key, author, created_utc FROM tags JOIN runs USING (run_key) ";
+const std::string kNotes =
+    "SELECT run_id, attempt_key, author, text, created_utc FROM notes JOIN runs USING (run_key) ";
 
 // Letters, digits and ._-+ : nothing that a shell, a path or another kind of name takes for something else.
 bool is_tag_name(const std::string& name) {
@@ -48,6 +50,19 @@ Tag read_tag(const Statement& row) {
 std::vector<Tag> read_tags(Statement& rows) {
   std::vector<Tag> out;
   while (rows.step()) out.push_back(read_tag(rows));
+  return out;
+}
+
+std::vector<Note> read_notes(Statement& rows) {
+  std::vector<Note> out;
+  while (rows.step()) {
+    out.push_back({.run_id = rows.text(0),
+                   .attempt_key = {},
+                   .author = rows.text(2),
+                   .text = rows.text(3),
+                   .created_utc = rows.text(4)});
+    if (!rows.is_null(1)) out.back().attempt_key = rows.integer(1);
+  }
   return out;
 }
 
@@ -112,21 +127,15 @@ void record_note(Connection& db, const Note& note) {
       .run(run_key_of(db, note.run_id), note.attempt_key, note.author, note.text, note.created_utc);
 }
 
+std::vector<Note> list_notes(const Connection& db) {
+  Statement rows(db, kNotes + "ORDER BY created_utc, note_key");
+  return read_notes(rows);
+}
+
 std::vector<Note> notes_of_run(const Connection& db, const std::string& run_id) {
-  Statement rows(db,
-                 "SELECT run_id, attempt_key, author, text, created_utc FROM notes JOIN runs USING (run_key) "
-                 "WHERE run_id = ? ORDER BY created_utc, note_key");
+  Statement rows(db, kNotes + "WHERE run_id = ? ORDER BY created_utc, note_key");
   rows.with(run_id);
-  std::vector<Note> out;
-  while (rows.step()) {
-    out.push_back({.run_id = rows.text(0),
-                   .attempt_key = {},
-                   .author = rows.text(2),
-                   .text = rows.text(3),
-                   .created_utc = rows.text(4)});
-    if (!rows.is_null(1)) out.back().attempt_key = rows.integer(1);
-  }
-  return out;
+  return read_notes(rows);
 }
 
 }  // namespace perfbench::harness

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/sqlite/sqlite.h"
+#include "workloads/spec/fields.h"
 
 namespace perfbench::harness {
 
@@ -16,6 +17,16 @@ struct Tag {
   std::optional<std::int64_t> attempt_key;  // of that run; nothing: the run as a whole
   std::string author;
   std::string created_utc;
+
+  // What means the same in every database.
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"name", "the tag"}, self.name);
+    f(Field{"run_id", "of which run"}, self.run_id);
+    f(Field{"author", "who gave it"}, self.author);
+    f(Field{"created_utc", "when it was given"}, self.created_utc);
+  }
 };
 
 struct Note {
@@ -24,6 +35,16 @@ struct Note {
   std::string author;
   std::string text;
   std::string created_utc;
+
+  // What means the same in every database.
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"run_id", "of which run"}, self.run_id);
+    f(Field{"author", "who wrote it"}, self.author);
+    f(Field{"text", "what is to be known"}, self.text);
+    f(Field{"created_utc", "when it was written"}, self.created_utc);
+  }
 };
 
 // Throws InputError for a name that another tag has, or that means something else where a run is named (run_name.h):
@@ -44,6 +65,9 @@ std::vector<Tag> tags_of_run(const Connection& db, const std::string& run_id);
 
 // Throws InputError without a text or an author.
 void record_note(Connection& db, const Note& note);
+
+// Oldest first.
+std::vector<Note> list_notes(const Connection& db);
 
 // Of a run and its attempts, oldest first.
 std::vector<Note> notes_of_run(const Connection& db, const std::string& run_id);

@@ -71,9 +71,10 @@ class RecordImport::Impl {
  public:
   Impl(Connection& db, std::string file) : db_(db), file_(std::move(file)) {
     for (const auto* what :
-         {"attempts", "steps", "baselines", "comparisons", "bisections", "alerts", "selftest_results"})
+         {"attempts", "steps", "tags", "notes", "baselines", "comparisons", "bisections", "alerts", "selftest_results"})
       counts_[what];
     for (const auto& one : list_baselines(db_)) baselines_.insert(sha256_hex(record_text(entry_of(db_, one))));
+    for (const auto& one : list_notes(db_)) notes_.insert(sha256_hex(record_text(entry_of(db_, one))));
     for (const auto& one : finished_bisections(db_)) bisections_.insert(sha256_hex(record_text(one)));
     for (const auto& one : stored_selftest_results(db_)) selftest_results_.insert(sha256_hex(record_text(one)));
   }
@@ -117,6 +118,8 @@ class RecordImport::Impl {
   void take_record(std::string_view record) {
     if (EvidenceLines::begins(tag_) || EvidenceLines::has(tag_)) return take_evidence(record);
     if (tag_ == "sweep") return take_sweep(parse_record<SweepEntry>(record));
+    if (tag_ == "tag") return take_tag(parse_record<TagEntry>(record));
+    if (tag_ == "note") return take_note(parse_record<NoteEntry>(record));
     if (tag_ == "baseline") return take_baseline(parse_record<BaselineEntry>(record));
     if (tag_ == "comparison") return take_comparison(parse_record<StoredComparison>(record));
     if (tag_ == "bisection") return take_bisection(parse_record<BisectionRecord>(record));
@@ -171,14 +174,44 @@ class RecordImport::Impl {
     refuse("neither the file nor " + db_.path().string() + " has the attempt with " + to_text(name));
   }
 
-  void take_baseline(BaselineEntry entry) {
-    for (const auto& name : entry.attempts) entry.baseline.attempt_keys.push_back(key_of(name));
-    if (!count("baselines", record_text(entry), baselines_)) return;
+  // Of the one attempt that something was said of; nothing: of the run.
+  std::optional<std::int64_t> key_of(const std::vector<AttemptName>& attempts, const std::string& run_id) const {
+    if (attempts.empty()) return std::nullopt;
+    if (attempts.size() > 1 || attempts.front().run_id != run_id)
+      refuse("it is of attempts that are not one of its run");
+    return key_of(attempts.front());
+  }
+
+  void take_tag(TagEntry entry) {
+    if (const auto known = find_tag(db_, entry.tag.name)) {
+      hold_together("tags (name " + entry.tag.name + ")", record_text(entry), record_text(entry_of(db_, *known)));
+      ++counts_["tags"].present;
+      return;
+    }
+    entry.tag.attempt_key = key_of(entry.attempts, entry.tag.run_id);
+    added_by_ledger([&] { record_tag(db_, entry.tag); });
+    ++counts_["tags"].added;
+  }
+
+  void take_note(NoteEntry entry) {
+    if (!count("notes", record_text(entry), notes_)) return;
+    entry.note.attempt_key = key_of(entry.attempts, entry.note.run_id);
+    added_by_ledger([&] { record_note(db_, entry.note); });
+  }
+
+  template <class Add>
+  void added_by_ledger(const Add& add) const {
     try {
-      add_baseline(db_, entry.baseline);
+      add();
     } catch (const InputError& e) {
       refuse(e.what());
     }
+  }
+
+  void take_baseline(BaselineEntry entry) {
+    for (const auto& name : entry.attempts) entry.baseline.attempt_keys.push_back(key_of(name));
+    if (!count("baselines", record_text(entry), baselines_)) return;
+    added_by_ledger([&] { add_baseline(db_, entry.baseline); });
   }
 
   void take_comparison(const StoredComparison& comparison) {
@@ -230,6 +263,7 @@ class RecordImport::Impl {
   std::string tag_ = "?";
   std::string attempt_;  // whose lines are being taken
   std::optional<EvidenceLines> lines_;
+  KnownEntries notes_;
   KnownEntries baselines_;
   KnownEntries bisections_;
   KnownEntries selftest_results_;

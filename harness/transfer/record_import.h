@@ -18,8 +18,8 @@ struct ImportCount {
   std::int64_t added = 0;
   std::int64_t present = 0;
 };
-// Of "attempts", "baselines", "comparisons", "bisections", "alerts" (with events that the database lacked: present),
-// "selftest_results"; "steps" are rows of the attempts added.
+// Of "attempts", "tags", "notes", "baselines", "comparisons", "bisections", "alerts" (with events that the database
+// lacked: present), "selftest_results"; "steps" are rows of the attempts added.
 using ImportCounts = std::map<std::string, ImportCount>;
 
 // Call it within a transaction. Of an error every message names the file and what was wrong where: InputError.

@@ -36,6 +36,10 @@ class RecordWriter {
 
   WrittenRecords write(const std::vector<std::int64_t>& attempt_keys) {
     for (const auto key : attempt_keys) readable([&] { write_attempt(key); });
+    for (const auto& tag : list_tags(store_)) readable([&] { write_said("tag", tag, {"tags", "name " + tag.name}); });
+    for (const auto& note : list_notes(store_)) {
+      readable([&] { write_said("note", note, {"notes", "created_utc " + note.created_utc}); });
+    }
     for (const auto& baseline : list_baselines(store_)) readable([&] { write_baseline(baseline); });
     for (const auto& id : finished_comparisons(store_)) readable([&] { write_comparison(id); });
     if (!is_all_) return written_;
@@ -82,6 +86,7 @@ class RecordWriter {
     sweeps_.insert(sweep_id);
     write_evidence(stored, sink_);
     attempts_.insert(key);
+    runs_.insert(stored.evidence.attempt.run_id);
     ++written_.attempts;
     written_.step_rows += static_cast<std::int64_t>(stored.evidence.steps.size());
   }
@@ -101,6 +106,12 @@ class RecordWriter {
       refuse_row(store_, {"attempts", "attempt_key " + std::to_string(key)},
                  "its " + tag + (e.pointer().empty() ? "" : " at " + e.pointer()) + ": " + e.what());
     }
+  }
+
+  template <class Said>
+  void write_said(std::string_view tag, const Said& said, const RowName& row) const {
+    const bool of_written = said.attempt_key ? attempts_.contains(*said.attempt_key) : runs_.contains(said.run_id);
+    if (of_written) put(tag, entry_of(store_, said), row);
   }
 
   void write_baseline(const Baseline& baseline) const {
@@ -132,6 +143,7 @@ class RecordWriter {
   const LineSink& sink_;
   std::set<std::string> sweeps_;
   std::set<std::int64_t> attempts_;
+  std::set<std::string> runs_;  // of those
   WrittenRecords written_;
 };
 
@@ -142,6 +154,18 @@ BaselineEntry entry_of(const Connection& db, const Baseline& baseline) {
   for (const auto key : baseline.attempt_keys) out.attempts.push_back(attempt_name(db, key));
   std::sort(out.attempts.begin(), out.attempts.end(),  // and not by keys: the same in every database
             [](const AttemptName& a, const AttemptName& b) { return to_text(a) < to_text(b); });
+  return out;
+}
+
+TagEntry entry_of(const Connection& db, const Tag& tag) {
+  TagEntry out{.tag = tag, .attempts = {}};
+  if (tag.attempt_key) out.attempts.push_back(attempt_name(db, *tag.attempt_key));
+  return out;
+}
+
+NoteEntry entry_of(const Connection& db, const Note& note) {
+  NoteEntry out{.note = note, .attempts = {}};
+  if (note.attempt_key) out.attempts.push_back(attempt_name(db, *note.attempt_key));
   return out;
 }
 

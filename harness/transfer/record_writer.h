@@ -2,6 +2,8 @@
 //
 //   {"sweep":...}            SweepEntry, before the first of its attempts
 //   ...                      one attempt after the other (evidence_lines.h)
+//   {"tag":...}              TagEntry
+//   {"note":...}             NoteEntry
 //   {"baseline":...}         BaselineEntry
 //   {"comparison":...}       StoredComparison
 //   {"bisection":...}        BisectionRecord
@@ -16,6 +18,7 @@
 #include "harness/store/attempt_name.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/query.h"
+#include "harness/store/tag_ledger.h"
 #include "harness/transfer/line_sink.h"
 #include "workloads/spec/fields.h"
 
@@ -35,12 +38,40 @@ struct BaselineEntry {
 // Throws UnreadableRow (harness/store/stored_row.h).
 BaselineEntry entry_of(const Connection& db, const Baseline& baseline);
 
+// What people said of a run.
+struct TagEntry {
+  Tag tag;
+  std::vector<AttemptName> attempts;  // the one that it is of; none: the run as a whole
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"tag", "the tag"}, self.tag);
+    f(Field{"attempts", "that it is of; none: the run as a whole"}, self.attempts);
+  }
+};
+struct NoteEntry {
+  Note note;
+  std::vector<AttemptName> attempts;  // the one that it is of; none: the run as a whole
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"note", "the note"}, self.note);
+    f(Field{"attempts", "that it is of; none: the run as a whole"}, self.attempts);
+  }
+};
+// Throw UnreadableRow.
+TagEntry entry_of(const Connection& db, const Tag& tag);
+NoteEntry entry_of(const Connection& db, const Note& note);
+
 struct WrittenRecords {
   std::int64_t attempts = 0;
   std::int64_t step_rows = 0;
 };
 
-// `all`: everything that was finished. Else the attempts, and the baselines and A/B comparisons that have no others.
+// `all`: everything that was finished. Else the attempts, what was said of them, and the baselines and A/B comparisons
+// that have no others.
 // What cannot be read, or could not be taken in again, is left out (Connection::left_out). Messages to a webhook stay:
 // the other database would send them again. Throws InputError for a selection that names nothing.
 WrittenRecords write_records(const Connection& store, const Selection& selection, const LineSink& sink);

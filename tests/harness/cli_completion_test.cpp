@@ -91,10 +91,10 @@ TEST_F(Completion, BashIsOfferedTheOptionsOfTheCommand) {
 }
 
 TEST_F(Completion, BashIsOfferedTheValuesOfAnOption) {
-  EXPECT_THAT(offered({"report", "--format", ""}), UnorderedElementsAre("markdown", "csv", "json"));
+  EXPECT_THAT(offered({"report", "--format", ""}), UnorderedElementsAre("text", "markdown", "csv", "json"));
   EXPECT_THAT(offered({"report", "--db", "x.db", "--format", "c"}), ElementsAre("csv"));
   EXPECT_THAT(offered({"report", "--format", "=", "m"}), ElementsAre("markdown"));
-  EXPECT_THAT(offered({"report", "--format", "="}), UnorderedElementsAre("markdown", "csv", "json"));
+  EXPECT_THAT(offered({"report", "--format", "="}), UnorderedElementsAre("text", "markdown", "csv", "json"));
   EXPECT_THAT(offered({"alerts", "close", "1a2b", "--as", "w"}), ElementsAre("wont_fix"));
   EXPECT_THAT(offered({"history", "--metric", "peak"}), ElementsAre("peak_memory_bytes"));
   EXPECT_THAT(offered({"completion", ""}), UnorderedElementsAre("bash", "zsh", "fish"));
@@ -117,14 +117,14 @@ TEST_F(Completion, BashIsOfferedFilesWhereAPathIsMeant) {
 TEST_F(Completion, ZshReadsItsScript) {
   const auto script = printed({"completion", "zsh"});
   EXPECT_THAT(script, AllOf(HasSubstr("#compdef perfbench\n"), HasSubstr("_perfbench_alerts_list()")));
-  EXPECT_THAT(script, HasSubstr(":(markdown csv json)"));
+  EXPECT_THAT(script, HasSubstr(":(text markdown csv json)"));
   if (!is_installed("zsh")) GTEST_SKIP() << "skipped: zsh is not installed";
   expect_accepted("zsh");
 }
 
 TEST_F(Completion, FishReadsItsScript) {
   const auto script = printed({"completion", "fish"});
-  EXPECT_THAT(script, HasSubstr("'__perfbench_in report' -l format -r -a 'markdown csv json'"));
+  EXPECT_THAT(script, HasSubstr("'__perfbench_in report' -l format -r -a 'text markdown csv json'"));
   if (!is_installed("fish")) GTEST_SKIP() << "skipped: fish is not installed";
   expect_accepted("fish");
 }
@@ -139,7 +139,7 @@ TEST_F(Completion, AManualPageHasTheCommandsOptionsExamplesAndExitCodes) {
   const auto page = printed({"man", "report"});
   for (const auto* part :
        {".TH \"PERFBENCH\\-REPORT\" 1", ".SH \"NAME\"\nperfbench\\-report \\- The runs of a database",
-        ".SH \"SYNOPSIS\"\n\\fBperfbench report\\fR [OPTIONS]", "\n\\fB\\-\\-format\\fR \\fImarkdown|csv|json\\fR\n",
+        ".SH \"SYNOPSIS\"\n\\fBperfbench report\\fR [OPTIONS]", "\n\\fB\\-\\-format\\fR \\fItext|markdown|csv|json\\fR\n",
         "Default: perf.db. Environment: PERFBENCH_DB.", ".SH \"EXAMPLES\"\n.nf\n.RS\nperfbench report",
         ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input", ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
     EXPECT_THAT(page, HasSubstr(part));

@@ -166,7 +166,7 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
     if (is_path) ++paths;
     const bool is_one_of = type.find('|') != std::string::npos || type == "debian";
     const bool is_words =
-        type == "KEY" || type == "A" || kWords.contains(option.name) || kWords.contains(option.shown());
+        type == "KEY" || type == "A" || type == "RUN" || kWords.contains(option.name) || kWords.contains(option.shown());
     EXPECT_TRUE(type.empty() || type == "NUMBER" || is_path || is_one_of || is_words)
         << option.shown() << " takes " << type
         << ": make it with add_number or add_path (harness/cli/checked_option.h)";

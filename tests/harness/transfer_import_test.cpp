@@ -11,6 +11,7 @@
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
+#include "harness/store/tag_ledger.h"
 #include "harness/transfer/archive.h"
 #include "harness/transfer/export.h"
 #include "harness/transfer/import.h"
@@ -50,6 +51,8 @@ std::vector<std::string> contents(const fs::path& path) {
       "SELECT 'attempt_settings', " + attempt +
           ", name, repeats FROM attempt_settings x JOIN names ON name_key = engine_key",
       "SELECT 'metrics', " + attempt + ", name, value FROM metrics x JOIN names USING (name_key)",
+      "SELECT 'tags', x.name, run_id, " + attempt + ", author, created_utc FROM tags x JOIN runs USING (run_key)",
+      "SELECT 'notes', run_id, " + attempt + ", author, text, created_utc FROM notes x JOIN runs USING (run_key)",
       "SELECT 'baselines', name, kind, author, reason, created_utc, expires_utc, source FROM baselines",
       "SELECT 'baseline_attempts', name, created_utc, " + attempt +
           " FROM baseline_attempts x JOIN baselines USING (baseline_key)",
@@ -153,6 +156,14 @@ class Transfer : public testing::Test {
     entry.attempt_keys.clear();
     entry.values = {{"c", "step_time_s", 0.4}, {"c", "step_time_s", 0.5}};
     add_baseline(db, entry);
+    Statement newest(
+        db, "SELECT run_id, attempt_key FROM attempts JOIN runs USING (run_key) ORDER BY attempt_key DESC LIMIT 1");
+    newest.step();
+    const auto said_utc = "2026-03-" + day + "T00:00:00Z";
+    record_tag(db, {"before-" + day, newest.text(0), newest.integer(1), "ada", said_utc});
+    record_tag(db, {"whole-" + day, newest.text(0), {}, "ada", said_utc});
+    record_note(db, {newest.text(0), newest.integer(1), "ada", "the fan was replaced", said_utc});
+    record_note(db, {newest.text(0), {}, "bob", "of the run", said_utc});
     auto finding = example_finding("model=" + day);
     finding.environment = {{"kernel", "6.0", "6.1"}};
     finding.attribution = {{"gemm", 5.0, 0.9}};

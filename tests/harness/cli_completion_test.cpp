@@ -139,9 +139,10 @@ TEST_F(Completion, AManualPageHasTheCommandsOptionsExamplesAndExitCodes) {
   const auto page = printed({"man", "report"});
   for (const auto* part :
        {".TH \"PERFBENCH\\-REPORT\" 1", ".SH \"NAME\"\nperfbench\\-report \\- The runs of a database",
-        ".SH \"SYNOPSIS\"\n\\fBperfbench report\\fR [OPTIONS]", "\n\\fB\\-\\-format\\fR \\fItext|markdown|csv|json\\fR\n",
-        "Default: perf.db. Environment: PERFBENCH_DB.", ".SH \"EXAMPLES\"\n.nf\n.RS\nperfbench report",
-        ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input", ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
+        ".SH \"SYNOPSIS\"\n\\fBperfbench report\\fR [OPTIONS]",
+        "\n\\fB\\-\\-format\\fR \\fItext|markdown|csv|json\\fR\n", "Default: perf.db. Environment: PERFBENCH_DB.",
+        ".SH \"EXAMPLES\"\n.nf\n.RS\nperfbench report", ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input",
+        ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
   EXPECT_THAT(printed({"man"}), HasSubstr("\\fBperfbench\\-sweep\\fR(1)\nRuns every cell"));

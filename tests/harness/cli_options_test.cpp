@@ -165,8 +165,8 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
     const bool is_path = type == "DATABASE" || type == "FILE" || type == "FOLDER" || type == "PATH";
     if (is_path) ++paths;
     const bool is_one_of = type.find('|') != std::string::npos || type == "debian";
-    const bool is_words =
-        type == "KEY" || type == "A" || type == "RUN" || kWords.contains(option.name) || kWords.contains(option.shown());
+    const bool is_words = type == "KEY" || type == "A" || type == "RUN" || kWords.contains(option.name) ||
+                          kWords.contains(option.shown());
     EXPECT_TRUE(type.empty() || type == "NUMBER" || is_path || is_one_of || is_words)
         << option.shown() << " takes " << type
         << ": make it with add_number or add_path (harness/cli/checked_option.h)";

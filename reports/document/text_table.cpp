@@ -13,13 +13,20 @@
 namespace perfbench::reports {
 namespace {
 
-constexpr std::size_t kGap = 2;         // between two columns
+constexpr std::size_t kGap = 2;         // between two columns, where there is room for it
 constexpr std::size_t kNarrowest = 12;  // of a column whose text is wrapped: less is no reading
 
 struct TextCell {
   std::string text;
   Tone tone = Tone::plain;
 };
+
+// A title may be broken behind a stroke, too: "Sequences/Sec".
+std::string with_breaks(const std::string& title) {
+  std::string out;
+  for (const char c : title) out += c == '/' ? std::string("/ ") : std::string(1, c);
+  return out;
+}
 
 struct TextColumn {
   std::string title;
@@ -33,7 +40,7 @@ struct TextColumn {
   }
   // Numbers, to the right, are never broken.
   std::size_t least_width() const {
-    auto width = longest_word(title);
+    auto width = longest_word(with_breaks(title));
     std::size_t body = 0;
     for (const auto& cell : cells) {
       width = std::max(width, align == Align::right ? width_of(cell.text) : longest_word(cell.text));
@@ -67,11 +74,16 @@ TextColumns columns_of(const Table& table, Footnotes& footnotes) {
   return out;
 }
 
-std::size_t total(const std::vector<std::size_t>& widths) {
-  std::size_t out = 0;
-  for (const auto width : widths) out += width;
-  return out + kGap * (widths.empty() ? 0 : widths.size() - 1);
-}
+struct Widths {
+  std::vector<std::size_t> of;  // each column
+  std::size_t gap = kGap;       // between two
+
+  std::size_t total() const {
+    std::size_t out = 0;
+    for (const auto width : of) out += width;
+    return out + gap * (of.empty() ? 0 : of.size() - 1);
+  }
+};
 
 std::vector<std::size_t> natural_widths(const TextColumns& columns) {
   std::vector<std::size_t> out;
@@ -80,19 +92,20 @@ std::vector<std::size_t> natural_widths(const TextColumns& columns) {
 }
 
 // Nothing where no wrapping makes them fit. What room there is goes to the narrowest that want more.
-std::optional<std::vector<std::size_t>> widths_within(const TextColumns& columns, std::size_t width) {
-  const auto wanted = natural_widths(columns);
-  if (width == 0 || total(wanted) <= width) return wanted;
-  std::vector<std::size_t> out;
-  for (const auto& column : columns) out.push_back(column.least_width());
-  if (total(out) > width) return std::nullopt;
-  for (auto room = width - total(out); room > 0; --room) {
+std::optional<Widths> widths_within(const TextColumns& columns, std::size_t width) {
+  const Widths wanted{natural_widths(columns)};
+  if (width == 0 || wanted.total() <= width) return wanted;
+  Widths out;
+  for (const auto& column : columns) out.of.push_back(column.least_width());
+  if (out.total() > width) out.gap = 1;
+  if (out.total() > width) return std::nullopt;
+  for (auto room = width - out.total(); room > 0; --room) {
     std::optional<std::size_t> narrowest;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      if (out[i] < wanted[i] && (!narrowest || out[i] < out[*narrowest])) narrowest = i;
+    for (std::size_t i = 0; i < out.of.size(); ++i) {
+      if (out.of[i] < wanted.of[i] && (!narrowest || out.of[i] < out.of[*narrowest])) narrowest = i;
     }
     if (!narrowest) break;
-    ++out[*narrowest];
+    ++out.of[*narrowest];
   }
   return out;
 }
@@ -118,12 +131,12 @@ std::string say_shared(TextColumns& columns, std::size_t width) {
 }
 
 // One row, which is as high as its highest cell.
-std::string row_lines(const TextColumns& columns, const std::vector<TextCell>& cells,
-                      const std::vector<std::size_t>& widths, const TextLayout& layout) {
+std::string row_lines(const TextColumns& columns, const std::vector<TextCell>& cells, const Widths& widths,
+                      const TextLayout& layout) {
   std::vector<std::vector<std::string>> parts;
   std::size_t height = 1;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    parts.push_back(wrapped(cells[i].text, widths[i]));
+    parts.push_back(wrapped(cells[i].text, widths.of[i]));
     height = std::max(height, parts.back().size());
   }
   std::string out;
@@ -132,9 +145,9 @@ std::string row_lines(const TextColumns& columns, const std::vector<TextCell>& c
     std::size_t spaces = 0;  // not yet written: none at the end of a line
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto text = n < parts[i].size() ? parts[i][n] : "";
-      const auto room = widths[i] - std::min(widths[i], width_of(text));
+      const auto room = widths.of[i] - std::min(widths.of[i], width_of(text));
       const bool right = columns[i].align == Align::right;
-      spaces += (i == 0 ? 0 : kGap) + (right ? room : 0);
+      spaces += (i == 0 ? 0 : widths.gap) + (right ? room : 0);
       if (!text.empty()) {
         line += std::string(spaces, ' ') + toned(text, cells[i].tone, layout);
         spaces = 0;
@@ -152,10 +165,13 @@ std::vector<TextCell> row_of(const TextColumns& columns, std::size_t row) {
   return out;
 }
 
-std::string aligned_lines(const TextColumns& columns, const std::vector<std::size_t>& widths, std::size_t rows,
+std::string aligned_lines(const TextColumns& columns, const Widths& widths, std::size_t rows,
                           const TextLayout& layout) {
   std::vector<TextCell> titles;
-  for (const auto& column : columns) titles.push_back({column.title});
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto& title = columns[i].title;
+    titles.push_back({width_of(title) > widths.of[i] ? with_breaks(title) : title});
+  }
   std::string out = row_lines(columns, titles, widths, layout);
   for (std::size_t row = 0; row < rows; ++row) out += row_lines(columns, row_of(columns, row), widths, layout);
   return out;
@@ -198,7 +214,7 @@ std::string text_table(const Table& table, const TextLayout& layout) {
   if (columns.empty()) return {};
   const auto rows = table.rows.size();
   std::string out;
-  const bool fits = layout.width == 0 || total(natural_widths(columns)) <= layout.width;
+  const bool fits = layout.width == 0 || Widths{natural_widths(columns)}.total() <= layout.width;
   if (!fits) out += say_shared(columns, layout.width);
   if (const auto widths = widths_within(columns, layout.width)) {
     out += aligned_lines(columns, *widths, rows, layout);

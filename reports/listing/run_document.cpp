@@ -163,11 +163,9 @@ Document difference_document(const harness::RunDifference& difference) {
   out.add(Heading{.level = 1, .text = name_of(difference.left) + " beside " + name_of(difference.right)});
   out.add(
       Table{.key = "runs", .columns = run_columns(), .rows = {run_row(difference.left), run_row(difference.right)}});
-  if (difference.configuration.empty()) out.add(Paragraph{.text = "The configuration is the same."});
-  add_section(out, "Configuration that differs",
+  add_section(out, difference.configuration.empty() ? "The configuration is the same" : "Configuration that differs",
               differences_table("configuration", "field", difference, difference.configuration));
-  if (difference.environment.empty()) out.add(Paragraph{.text = "The environment is the same."});
-  add_section(out, "Environment that differs",
+  add_section(out, difference.environment.empty() ? "The environment is the same" : "Environment that differs",
               differences_table("environment", "fact", difference, difference.environment));
   Table numbers{.key = "metrics",
                 .columns = {{.title = "metric", .key = "metric"},

@@ -256,7 +256,7 @@ TEST_F(RunNames, DiffShowsWhatDiffersAndGivesNoVerdict) {
   EXPECT_EQ(found["metrics"][0]["right"], 0.25);
   EXPECT_EQ(found["metrics"][0]["ratio"], 0.5);
   EXPECT_THAT(run({"diff", a_.substr(0, 6), "s3", "--db", "q.db"}).output,
-              AllOf(HasSubstr("The environment is the same."), HasSubstr("Two runs decide nothing about speed"),
+              AllOf(HasSubstr("The environment is the same"), HasSubstr("Two runs decide nothing about speed"),
                     HasSubstr("compare --ab")));
 }
 

@@ -90,7 +90,7 @@ TEST(DocumentText, WhatAllRowsShareIsSaidOnceAboveATableThatIsTooWide) {
   EXPECT_THAT(text, testing::StartsWith("Fixed 0: value-0, Fixed 1: value-1, "));
   EXPECT_EQ(text.find("value-0"), text.rfind("value-0"));
   EXPECT_THAT(text_of(wide_table(1), 300), Not(HasSubstr("Fixed 0: "))) << "which fits";
-  EXPECT_THAT(text_of(wide_table(1), 120), testing::StartsWith("Fixed 0: value-0\nFixed 1: value-1\n"))
+  EXPECT_THAT(text_of(wide_table(1), 80), testing::StartsWith("Fixed 0: value-0\nFixed 1: value-1\n"))
       << "of one row nothing is shared";
 }
 
@@ -306,6 +306,21 @@ TEST(TextLayoutOfAStream, HasColoursOnATerminalThatNobodySwitchedThemOffFor) {
   EXPECT_TRUE(text_layout({.is_terminal = true, .term = "xterm"}).colour);
   EXPECT_FALSE(text_layout({.is_terminal = true, .no_colour = "1", .term = "xterm"}).colour);
   EXPECT_FALSE(text_layout({.is_terminal = true, .term = "dumb"}).colour);
+}
+
+// As wide as its words at least: 8 + 6 + 11 and two gaps of one.
+TEST(DocumentText, ClosesItsColumnsUpAndBreaksTitlesBehindStrokesBeforeItGivesTheTableUp) {
+  Document document;
+  document.add(Table{.key = "rows",
+                     .columns = {{.title = "#devices of", .key = "a", .align = Align::right},
+                                 {.title = "Steps/Sec", .key = "b", .align = Align::right},
+                                 {.title = "Attention", .key = "c"}},
+                     .rows = {{.cells = {"1", "1.25", "dot_product"}}, {.cells = {"2", "2.5", "flash"}}}});
+  EXPECT_EQ(render_text(document, {.width = 27}),
+            "#devices Steps/ Attention\n"
+            "      of    Sec\n"
+            "       1   1.25 dot_product\n"
+            "       2    2.5 flash\n");
 }
 
 }  // namespace

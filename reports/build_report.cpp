@@ -88,6 +88,40 @@ void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::Har
   if (run.training_steps > 0) row.total_sequences = run.training_steps * run.global_batch;
 }
 
+void fill_origin(ReportRow& row, const CellRuns& cell) {
+  const auto& newest = cell.attempts.back();
+  row.sweep_id = newest.sweep_id;
+  row.started_utc = newest.started_utc;
+  const auto commit = cell.environment().find("git_commit");
+  if (commit != cell.environment().end()) row.commit = commit->second;
+}
+
+// As its authors print it, but for what is computed from that (harness/published/published.h).
+ReportRow published_row(const harness::PublishedEntry& entry, spec::FlopDefinition definition) {
+  const auto& from = entry.row;
+  ReportRow row{.is_published = true, .cell = "published:" + entry.name, .state = "published"};
+  row.model = from.model.empty() ? from.model_name : from.model;
+  if (entry.model) row.parameters = spec::count_parameters(*entry.model).total;
+  row.processor = entry.hardware ? entry.hardware->title : from.device_name;
+  row.precision = from.precision_name.empty() ? upper(spec::enum_name(from.precision)) : from.precision_name;
+  row.seq_len = from.seq_len;
+  row.devices = from.devices;
+  row.batch_per_device = from.batch_per_device;
+  row.dp = from.dp;
+  row.fsdp = from.fsdp;
+  row.tp = from.tp;
+  row.global_batch = from.global_batch;
+  row.attention = from.attention;
+  row.remat = from.remat;
+  if (!from.scan.empty()) row.scan = from.scan == "on";
+  row.step_time_s = harness::step_time_s(entry);
+  row.sequences_per_s = harness::sequences_per_s(entry);
+  if (from.estimated_days > 0) row.estimated_days = from.estimated_days;
+  row.mfu_fraction = harness::mfu_fraction(entry, definition);
+  row.notes.push_back("published:" + entry.name + ", " + entry.system_title + ": not measured here");
+  return row;
+}
+
 void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) {
   row.runs = static_cast<std::int64_t>(finished.size());
   const auto& last = finished.empty() ? cell.attempts.back() : *finished.back();
@@ -260,6 +294,7 @@ Report build_report(const harness::StoredTable& table) {
     ReportRow row;
     const auto finished = cell.finished();
     fill_configuration(row, cell, table.hardware);
+    fill_origin(row, cell);
     fill_state(row, cell, finished);
     fill_measurement(row, cell, table);
     note_trouble(row, finished);
@@ -272,6 +307,7 @@ Report build_report(const harness::StoredTable& table) {
     report.rows.push_back(std::move(row));
   }
   fill_varied(report.rows, table.cells);
+  if (table.published) report.rows.push_back(published_row(*table.published, table.definition));
   return report;
 }
 

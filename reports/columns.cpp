@@ -17,11 +17,22 @@ constexpr ReportColumn configuration(const char* title, const char* key, CellOf 
 constexpr ReportColumn number(const char* title, const char* key, CellOf cell) {
   return {title, key, cell, Align::right, ColumnOf::result};
 }
+// A published row may not say it.
+Cell or_unsaid(bool said, std::string text, Value value) {
+  return said ? Cell(std::move(text), std::move(value)) : Cell(kNothing, Value());
+}
+
 // A whole number of the configuration.
 template <auto Member>
 constexpr ReportColumn count(const char* title, const char* key) {
   return configuration(
-      title, key, [](const ReportRow& r) { return Cell(std::to_string(r.*Member), r.*Member); }, Align::right);
+      title, key, [](const ReportRow& r) { return or_unsaid(r.*Member != 0, std::to_string(r.*Member), r.*Member); },
+      Align::right);
+}
+template <auto Member>
+constexpr ReportColumn word(const char* title, const char* key) {
+  return configuration(title, key,
+                       [](const ReportRow& r) { return or_unsaid(!(r.*Member).empty(), r.*Member, r.*Member); });
 }
 
 Tone tone_of_state(const ReportRow& row) {
@@ -51,7 +62,7 @@ Cell difference(const ReportRow& row) {
 }
 
 constexpr auto kSize = configuration("Size", "size", [](const ReportRow& r) {
-  return Cell(r.model + " (" + format_parameters(r.parameters) + ")", r.model);
+  return Cell(r.parameters > 0 ? r.model + " (" + format_parameters(r.parameters) + ")" : r.model, r.model);
 });
 constexpr auto kProcessor =
     configuration("GPU or CPU", "processor", [](const ReportRow& r) { return Cell(r.processor); });
@@ -61,16 +72,19 @@ constexpr auto kSequenceLength = count<&ReportRow::seq_len>("Sequence Length", "
 constexpr auto kDevices = count<&ReportRow::devices>("#devices", "devices");
 constexpr auto kBatchPerDevice = configuration(
     "BS/device", "batch_per_device",
-    [](const ReportRow& r) { return Cell(format_ratio(r.batch_per_device), r.batch_per_device); }, Align::right);
+    [](const ReportRow& r) {
+      return or_unsaid(r.batch_per_device > 0, format_ratio(r.batch_per_device), r.batch_per_device);
+    },
+    Align::right);
 constexpr auto kDp = count<&ReportRow::dp>("DP", "dp");
 constexpr auto kFsdp = count<&ReportRow::fsdp>("FSDP", "fsdp");
 constexpr auto kTp = count<&ReportRow::tp>("TP", "tp");
 constexpr auto kGlobalBatch = count<&ReportRow::global_batch>("GBS", "global_batch");
-constexpr auto kAttention =
-    configuration("Attention", "attention", [](const ReportRow& r) { return Cell(r.attention); });
-constexpr auto kRemat = configuration("Remat Policy", "remat", [](const ReportRow& r) { return Cell(r.remat); });
-constexpr auto kScan =
-    configuration("Scan", "scan", [](const ReportRow& r) { return Cell(r.scan ? "On" : "Off", r.scan); });
+constexpr auto kAttention = word<&ReportRow::attention>("Attention", "attention");
+constexpr auto kRemat = word<&ReportRow::remat>("Remat Policy", "remat");
+constexpr auto kScan = configuration("Scan", "scan", [](const ReportRow& r) {
+  return or_unsaid(r.scan.has_value(), r.scan.value_or(false) ? "On" : "Off", value_of(r.scan));
+});
 constexpr auto kStepTime =
     number("Step Time (s)", "step_time_s", [](const ReportRow& r) { return or_state(r, r.step_time_s); });
 constexpr auto kSequencesPerSecond = number("Sequences/Sec", "sequences_per_s", [](const ReportRow& r) {
@@ -99,7 +113,8 @@ std::optional<double> spread_fraction(const ReportRow& row) {
   return (*row.step_time_max_s - *row.step_time_min_s) / 2 / *row.step_time_s;
 }
 
-constexpr auto kRuns = number("n", "runs", [](const ReportRow& r) { return Cell(std::to_string(r.runs), r.runs); });
+constexpr auto kRuns =
+    number("n", "runs", [](const ReportRow& r) { return or_unsaid(!r.is_published, std::to_string(r.runs), r.runs); });
 constexpr auto kSpread = number("Spread", "step_time_spread_fraction", [](const ReportRow& r) {
   const auto spread = spread_fraction(r);
   return Cell(spread ? "\u00b1" + format_percent(*spread) : kNothing, value_of(spread));
@@ -217,6 +232,9 @@ constexpr std::array kDetails{
     ReportColumn{"Run", "run_id", plain<&ReportRow::run_id>},
     ReportColumn{"Notes", "notes", plain<&ReportRow::notes>},
     kSpread,
+    ReportColumn{"Date", "started_utc", plain<&ReportRow::started_utc>},
+    ReportColumn{"Commit", "commit", plain<&ReportRow::commit>},
+    ReportColumn{"Sweep", "sweep_id", plain<&ReportRow::sweep_id>},
 };
 
 }  // namespace

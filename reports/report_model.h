@@ -23,7 +23,11 @@ struct BaselineDifference {
 
 // One run: all its attempts of the selection.
 struct ReportRow {
+  bool is_published = false;  // a line of somebody else's table: 0 and empty are what it does not say
   std::string run_id;
+  std::string sweep_id;     // of the newest attempt, as are
+  std::string started_utc;  // its beginning
+  std::string commit;       // and the commit of its engine; empty: unknown
   std::string matrix;
   std::string cell;
   std::string model;
@@ -40,7 +44,7 @@ struct ReportRow {
   std::int64_t global_batch = 0;  // sequences of a step
   std::string attention;
   std::string remat;
-  bool scan = false;
+  std::optional<bool> scan;
 
   std::string state;      // "ok" when an attempt finished, else how the last one ended
   std::string reason;     // of that state; of ok, what its reader must know

@@ -83,7 +83,9 @@ StoredTable table_of(const Connection& db, std::vector<CellRuns> cells, const Ta
   if (query.baseline.empty()) return out;
   AgainstRequest against{.baseline = query.baseline, .definition = query.definition, .now_utc = utc_now()};
   against.sessions = load_known_sessions(db, out.cells, against.metrics);
-  out.comparisons = compare_against(db, PublishedCatalog(installation.data_dir()), out.cells, out.hardware, against);
+  const PublishedCatalog published(installation.data_dir());
+  out.comparisons = compare_against(db, published, out.cells, out.hardware, against);
+  out.published = published_baseline(db, published, against);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Runs of a database with the data files that explain them: what report, compare and sweep share.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "harness/compare/cell_runs.h"
 #include "harness/compare/compare.h"
 #include "harness/compare/device_peak.h"
+#include "harness/published/published.h"
 #include "workloads/spec/flops.h"
 
 namespace perfbench::harness {
@@ -34,6 +36,7 @@ struct StoredTable {
   std::vector<CellRuns> cells;              // never empty
   std::vector<CellComparison> comparisons;  // at most one a cell, in any order
   HardwareByName hardware;                  // of the names that the runs use, without "host"
+  std::optional<PublishedEntry> published;  // what the baseline is, where it is a published row
 };
 
 // Newest first. Throws InputError when the selection holds no attempt, or the database no sweep of a matrix.

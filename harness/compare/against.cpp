@@ -92,6 +92,17 @@ void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComp
 
 }  // namespace
 
+std::optional<PublishedEntry> published_baseline(const Connection& db, const PublishedCatalog& published,
+                                                 const AgainstRequest& request) {
+  const auto named = find_named(db, request);
+  if (named.published.empty()) return std::nullopt;
+  try {
+    return published.row(named.published);
+  } catch (const spec::SpecError& e) {
+    throw InputError(std::string("[compare] ") + e.what());
+  }
+}
+
 std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
                                             const std::vector<CellRuns>& current, const HardwareByName& hardware,
                                             const AgainstRequest& request) {

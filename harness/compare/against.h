@@ -1,6 +1,7 @@
 // What `--baseline` names, found and compared with.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct AgainstRequest {
   KnownSessions sessions = {};                    // of the metrics that vary between sessions
   std::string now_utc;                            // baselines that have expired by then are not in force
 };
+
+// The published row that `request.baseline` stands for, by its own name or by that of an entry of the ledger; nothing
+// where it stands for something else. Throws InputError when nothing of that name exists.
+std::optional<PublishedEntry> published_baseline(const Connection& db, const PublishedCatalog& published,
+                                                 const AgainstRequest& request);
 
 // Of each metric in turn; a significant difference has to survive Benjamini-Hochberg over all of them. Cells on several
 // machines are compared apart when they come split (split_by_machine). Throws InputError when nothing of that name

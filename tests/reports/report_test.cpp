@@ -342,7 +342,7 @@ TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
   EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("  0.5  "));
   const auto json = nlohmann::json::parse(render_json(document));
   EXPECT_EQ(json["rows"][1]["optimizer.beta2"], "0.5");
-  EXPECT_THAT(render_csv(document), HasSubstr(",step_time_spread_fraction,optimizer.beta2\r\n"));
+  EXPECT_THAT(render_csv(document), HasSubstr(",step_time_spread_fraction,started_utc,commit,sweep_id,optimizer.beta2\r\n"));
 }
 
 TEST_F(Report, FitsATerminalAndSaysWhatItsRowsShareOnce) {
@@ -454,6 +454,32 @@ TEST_F(Report, SaysWhatAPublishedRowDoesOtherwise) {
   const auto rows = build_report(with).rows;
   EXPECT_THAT(rows[0].notes, Contains("remat none vs full"));
   EXPECT_THAT(rows[0].notes, Contains("the row does not say its attention, scan, mesh; they may differ"));
+}
+
+TEST_F(Report, HasThePublishedRowAsALineBesideOurs) {
+  add_every_kind();
+  harness::PublishedEntry entry{.name = "maxtext/x", .system_title = "MaxText"};
+  entry.row.model_name = "Llama 2 7B";
+  entry.row.device_name = "H100";
+  entry.row.precision_name = "TE FP8";
+  entry.row.seq_len = 2048;
+  entry.row.devices = 8;
+  entry.row.global_batch = 16;
+  entry.row.step_time_s = 1.5;
+  auto with = table();
+  with.baseline = "published:maxtext/x";
+  with.published = entry;
+  const auto report = build_report(with);
+  const auto& line = report.rows.back();
+  EXPECT_EQ(report.rows.size(), with.cells.size() + 1);
+  EXPECT_EQ(line.step_time_s, 1.5);
+  EXPECT_DOUBLE_EQ(*line.sequences_per_s, 16 / 1.5);
+  const auto text = render_markdown(report_document({report}, TableStyle::table));
+  EXPECT_THAT(text, HasSubstr("| Llama 2 7B "));
+  EXPECT_THAT(text, HasSubstr("published:maxtext/x, MaxText: not measured here"));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "\\| TE FP8 +\\| 2048 +\\| 8 +\\| - +\\| - +\\| - +\\| - +\\| 16 +\\| - +\\| - +\\| - +\\| 1.500"))
+      << "what it does not say is no number";
 }
 
 TEST_F(Report, ShowsTheDifferenceFromABaseline) {

@@ -342,7 +342,8 @@ TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
   EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("  0.5  "));
   const auto json = nlohmann::json::parse(render_json(document));
   EXPECT_EQ(json["rows"][1]["optimizer.beta2"], "0.5");
-  EXPECT_THAT(render_csv(document), HasSubstr(",step_time_spread_fraction,started_utc,commit,sweep_id,optimizer.beta2\r\n"));
+  EXPECT_THAT(render_csv(document),
+              HasSubstr(",step_time_spread_fraction,started_utc,commit,sweep_id,optimizer.beta2\r\n"));
 }
 
 TEST_F(Report, FitsATerminalAndSaysWhatItsRowsShareOnce) {
@@ -477,8 +478,9 @@ TEST_F(Report, HasThePublishedRowAsALineBesideOurs) {
   const auto text = render_markdown(report_document({report}, TableStyle::table));
   EXPECT_THAT(text, HasSubstr("| Llama 2 7B "));
   EXPECT_THAT(text, HasSubstr("published:maxtext/x, MaxText: not measured here"));
-  EXPECT_THAT(text, testing::ContainsRegex(
-                        "\\| TE FP8 +\\| 2048 +\\| 8 +\\| - +\\| - +\\| - +\\| - +\\| 16 +\\| - +\\| - +\\| - +\\| 1.500"))
+  EXPECT_THAT(text,
+              testing::ContainsRegex(
+                  "\\| TE FP8 +\\| 2048 +\\| 8 +\\| - +\\| - +\\| - +\\| - +\\| 16 +\\| - +\\| - +\\| - +\\| 1.500"))
       << "what it does not say is no number";
 }
 

@@ -17,16 +17,20 @@ namespace {
 
 constexpr std::string_view kPublished = "published:";
 
-std::vector<CellComparison> against_published(const PublishedCatalog& published, const std::vector<CellRuns>& current,
-                                              const HardwareByName& hardware, spec::FlopDefinition definition,
-                                              const std::string& metric, const std::string& name) {
+PublishedEntry published_row(const PublishedCatalog& published, const std::string& name) {
   try {
-    const auto entry = published.row(name);
-    return compare_with_published(current,
-                                  {.entry = entry, .hardware = hardware, .metric = metric, .definition = definition});
+    return published.row(name);
   } catch (const spec::SpecError& e) {
     throw InputError(std::string("[compare] ") + e.what());
   }
+}
+
+std::vector<CellComparison> against_published(const PublishedCatalog& published, const std::vector<CellRuns>& current,
+                                              const HardwareByName& hardware, spec::FlopDefinition definition,
+                                              const std::string& metric, const std::string& name) {
+  const auto entry = published_row(published, name);
+  return compare_with_published(current,
+                                {.entry = entry, .hardware = hardware, .metric = metric, .definition = definition});
 }
 
 [[noreturn]] void nothing_of_that_name(const Connection& db, const std::string& name) {
@@ -96,11 +100,7 @@ std::optional<PublishedEntry> published_baseline(const Connection& db, const Pub
                                                  const AgainstRequest& request) {
   const auto named = find_named(db, request);
   if (named.published.empty()) return std::nullopt;
-  try {
-    return published.row(named.published);
-  } catch (const spec::SpecError& e) {
-    throw InputError(std::string("[compare] ") + e.what());
-  }
+  return published_row(published, named.published);
 }
 
 std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,

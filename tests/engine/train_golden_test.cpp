@@ -40,9 +40,9 @@ double l2(const std::vector<float>& values) {
   return std::sqrt(sum);
 }
 
-// PyTorch's own f32 run differs from its f64 run by fp32_abs_diff_*, the rounding error of one order of summation. Ours
-// sums in another order: the error has the same size but another sign and draw, and over a few steps the largest of
-// many such draws stays below this multiple.
+// PyTorch's own f32 runs differ from its f64 run by up to fp32_abs_diff_*, the rounding errors of a few orders of
+// summation. Ours sums in another order: the error has the same size but another sign and draw, and over a few steps
+// the largest of many such draws stays below this multiple.
 constexpr double kOrders = 8.0;
 
 class Golden : public testing::TestWithParam<const char*> {

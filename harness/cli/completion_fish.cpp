@@ -16,8 +16,9 @@ constexpr const char* kFishBegin =
 function __perfbench_in
     set -l words (commandline -opc)
     set -e words[1]
-    test (count $words) -ge (count $argv); or return 1
-    test (count $argv) -eq 0; or test "$words[1..(count $argv)]" = "$argv"
+    set -l asked (count $argv)
+    test $asked -eq 0; and return 0
+    test (count $words) -ge $asked; and test "$words[1..$asked]" = "$argv"
 end
 
 # ... and are no more than these.
@@ -38,7 +39,7 @@ std::string fish_quoted(const std::string& text) {
   return out + "'";
 }
 
-// Files are offered as well (-F), folders alone, or a list.
+// What follows an option is its value alone (-x); for a path, any file (-F) as well.
 std::string fish_word(const CLI::Option& option) {
   const auto word = completed_word(option);
   switch (word.kind) {
@@ -58,7 +59,8 @@ std::string fish_option(const std::string& condition, const CLI::Option& option)
   std::string names;
   for (const auto& name : option.get_snames()) names += " -s " + name;
   for (const auto& name : option.get_lnames()) names += " -l " + name;
-  const auto value = takes_value(option) ? " -r" + fish_word(option) : "";
+  const auto* const required = completed_word(option).kind == WordKind::file ? " -r" : " -x";
+  const auto value = takes_value(option) ? required + fish_word(option) : "";
   return fmt::format("complete -c perfbench -n {}{}{} -d {}\n", condition, names, value,
                      fish_quoted(option.get_description()));
 }

@@ -59,6 +59,33 @@ class Completion : public testing::Test {
                                      "bash"};
     command.insert(command.end(), words.begin(), words.end());
     const auto end = start(command);
+    return replies(end);
+  }
+
+  // What fish and zsh, started for this and without a user's settings, offer for a line that ends with these words.
+  Replies offered_by_fish(const std::string& line) const {
+    write_text(scratch_ / "script", printed({"completion", "fish"}));
+    return replies(start({"env", "HOME=" + scratch_.path().string(), "fish", "--no-config", "-c",
+                          "source ./script; complete -C $argv[1] | string replace -r '\\t.*' ''; true", line}));
+  }
+
+  // A terminal in which Tab is pressed. Replies stand in angle brackets there, as compadd is given them.
+  Replies offered_by_zsh(const std::string& line) const {
+    write_text(scratch_ / "_perfbench", printed({"completion", "zsh"}));
+    write_text(scratch_ / "press_tab", kPressTab);
+    const auto end = start({"zsh", "-f", "press_tab", scratch_.path().string(), line});
+    EXPECT_EQ(end.exit_code, 0) << end.error_output;
+    Replies out;
+    for (auto from = end.output.find("<<"); from != std::string::npos; from = end.output.find("<<", from + 1)) {
+      out.push_back(end.output.substr(from + 2, end.output.find(">>", from) - from - 2));
+    }
+    return out;
+  }
+
+  ScratchFolder scratch_;
+
+ private:
+  static Replies replies(const ProcessEnd& end) {
     EXPECT_EQ(end.exit_code, 0) << end.error_output;
     EXPECT_EQ(end.error_output, "");
     Replies out;
@@ -69,7 +96,26 @@ class Completion : public testing::Test {
     return out;
   }
 
-  ScratchFolder scratch_;
+  static constexpr const char* kPressTab = R"(zmodload zsh/zpty
+zpty terminal zsh -f -i
+zpty -w terminal "cd ${(q)1}; fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D; compdef _perfbench perfbench"
+zpty -w terminal 'compadd() {
+  if [[ ${@[1,(i)(-|--)]} == *-[OAD]* ]]; then builtin compadd "$@"; return; fi
+  local -a matches
+  builtin compadd -O matches "$@"
+  print -rn -- "<<${(j:>><<:)matches}>>"
+  builtin compadd "$@"
+}
+end-of-replies() { print -n "END OF"; print " REPLIES"; }
+zle -N end-of-replies
+bindkey "^Xe" end-of-replies
+print RE""ADY'
+zpty -r terminal echo_of_the_above '*READY*'
+zpty -w -n terminal "$2"$'\t\C-Xe'
+zpty -r terminal output '*END OF REPLIES*'
+print -r -- "$output"
+zpty -d terminal
+)";
 };
 
 TEST_F(Completion, BashReadsItsScript) {
@@ -122,11 +168,33 @@ TEST_F(Completion, ZshReadsItsScript) {
   expect_accepted("zsh");
 }
 
+TEST_F(Completion, ZshIsOfferedCommandsOptionsValuesAndFiles) {
+  if (!is_installed("zsh")) GTEST_SKIP() << "skipped: zsh is not installed";
+  write_text(scratch_ / "my matrix.yaml", "");
+  EXPECT_THAT(offered_by_zsh("perfbench re"), UnorderedElementsAre("report", "reproduce"));
+  EXPECT_THAT(offered_by_zsh("perfbench alerts re"), ElementsAre("reopen"));
+  EXPECT_THAT(offered_by_zsh("perfbench alerts list --ga"), ElementsAre("--gate"));
+  EXPECT_THAT(offered_by_zsh("perfbench report --format "), UnorderedElementsAre("text", "markdown", "csv", "json"));
+  EXPECT_THAT(offered_by_zsh("perfbench history --metric peak"), ElementsAre("peak_memory_bytes"));
+  EXPECT_THAT(offered_by_zsh("perfbench sweep my"), ElementsAre("my\\ matrix.yaml"));
+}
+
 TEST_F(Completion, FishReadsItsScript) {
   const auto script = printed({"completion", "fish"});
-  EXPECT_THAT(script, HasSubstr("'__perfbench_in report' -l format -r -a 'text markdown csv json'"));
+  EXPECT_THAT(script, HasSubstr("'__perfbench_in report' -l format -x -a 'text markdown csv json'"));
   if (!is_installed("fish")) GTEST_SKIP() << "skipped: fish is not installed";
   expect_accepted("fish");
+}
+
+TEST_F(Completion, FishIsOfferedCommandsOptionsValuesAndFiles) {
+  if (!is_installed("fish")) GTEST_SKIP() << "skipped: fish is not installed";
+  write_text(scratch_ / "my matrix.yaml", "");
+  EXPECT_THAT(offered_by_fish("perfbench re"), UnorderedElementsAre("report", "reproduce"));
+  EXPECT_THAT(offered_by_fish("perfbench alerts re"), ElementsAre("reopen"));
+  EXPECT_THAT(offered_by_fish("perfbench alerts list --ga"), ElementsAre("--gate"));
+  EXPECT_THAT(offered_by_fish("perfbench report --format "), UnorderedElementsAre("text", "markdown", "csv", "json"));
+  EXPECT_THAT(offered_by_fish("perfbench history --metric peak"), ElementsAre("peak_memory_bytes"));
+  EXPECT_THAT(offered_by_fish("perfbench sweep my"), ElementsAre("my matrix.yaml"));
 }
 
 TEST_F(Completion, AnotherShellIsRefused) {

@@ -525,17 +525,21 @@ SELECT attempt_key, name AS metric, value FROM metrics JOIN names USING (name_ke
 
 -- The class of each machine, as text: machines of one class have equal text (harness/store/machine_class.h says what is
 -- in it, and that a memory counts as the smallest 2^n or 3 * 2^n bytes not below it).
+-- DuckDB reads a view by its text: there an INTEGER has 32 bits, and a text that is no number ends the query, of whatever
+-- row it is.
 CREATE VIEW v_machines AS
 WITH RECURSIVE
-powers (size) AS (SELECT 1 UNION ALL SELECT size * 2 FROM powers WHERE size < 2305843009213693952),
+powers (size) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT size * 2 FROM powers WHERE size < 2305843009213693952),
 sizes (size) AS (SELECT size FROM powers UNION ALL SELECT size + size / 2 FROM powers WHERE size > 1),
 facts (environment_key, name, value) AS (
   SELECT environment_key, name,
          CASE WHEN name IN ('memory_bytes', 'gpu_memory_bytes')
-              THEN CAST(coalesce((SELECT min(size) FROM sizes
-                                   WHERE size >= CAST(value AS INTEGER) AND CAST(value AS INTEGER) > 0), 0) AS TEXT)
+              THEN CAST(coalesce((SELECT min(size) FROM sizes WHERE size >= bytes AND bytes > 0), 0) AS TEXT)
               ELSE value END
-    FROM environment_facts JOIN names USING (name_key))
+    FROM (SELECT environment_key, name AS name, value,
+                 CAST(CASE WHEN name IN ('memory_bytes', 'gpu_memory_bytes') AND value GLOB '[0-9]*' THEN value END
+                      AS BIGINT) AS bytes
+            FROM environment_facts JOIN names USING (name_key)))
 SELECT environment_key,
        rtrim(
          coalesce('cpu_model=' || max(CASE WHEN name = 'cpu_model' THEN value END) || '; ', '') ||

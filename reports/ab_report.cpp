@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/ab/git_history.h"
-#include "reports/attribution_text.h"
+#include "reports/attribution_document.h"
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"

@@ -1,8 +1,9 @@
 #include "reports/check.h"
 
 #include "harness/alerts/alert_rules.h"
+#include "reports/alert_document.h"
 #include "reports/alert_phrases.h"
-#include "reports/alert_text.h"
+#include "reports/document/render.h"
 
 namespace perfbench::reports {
 
@@ -15,7 +16,7 @@ Check check_of(const harness::Alert& alert) {
   out.outcome = failed ? CheckOutcome::failed : CheckOutcome::passed;
   out.message = subject_text(finding) + ": " + change_text(finding) + ", commits " + range_text(finding) + " (alert " +
                 alert.alert_id + ", " + std::string(spec::enum_name(alert.state())) + ")";
-  out.detail = alert_markdown(alert);
+  out.detail = render_markdown(alert_document(alert));
   return out;
 }
 

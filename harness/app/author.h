@@ -4,8 +4,8 @@
 
 namespace perfbench::harness {
 
-// Who adds an entry to the ledger: the git user.name of the working folder, else USER of the environment. Throws
-// InputError when neither is known.
-std::string current_author();
+// Who adds an entry to a ledger: who was named, else the git user.name of the working folder, else USER of the
+// environment. Throws InputError when none is known.
+std::string author_or_current(const std::string& named);
 
 }  // namespace perfbench::harness

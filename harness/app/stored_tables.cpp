@@ -84,8 +84,9 @@ StoredTable table_of(const Connection& db, std::vector<CellRuns> cells, const Ta
   AgainstRequest against{.baseline = query.baseline, .definition = query.definition, .now_utc = utc_now()};
   against.sessions = load_known_sessions(db, out.cells, against.metrics);
   const PublishedCatalog published(installation.data_dir());
-  out.comparisons = compare_against(db, published, out.cells, out.hardware, against);
-  out.published = published_baseline(db, published, against);
+  auto compared = compare_against(db, published, out.cells, out.hardware, against);
+  out.comparisons = std::move(compared.comparisons);
+  out.published = std::move(compared.published);
   return out;
 }
 

@@ -14,7 +14,7 @@
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/store/database.h"
-#include "reports/alert_text.h"
+#include "reports/alert_document.h"
 #include "reports/annotations.h"
 #include "reports/delivery_text.h"
 #include "reports/format/print.h"
@@ -22,14 +22,15 @@
 
 namespace perfbench::harness {
 
-enum class AlertFormat { markdown, json, junit, github };
+enum class AlertFormat { text, markdown, csv, json, junit, github };
 
 }  // namespace perfbench::harness
 
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::AlertFormat> {
   using F = perfbench::harness::AlertFormat;
-  static constexpr std::array kNames{std::pair{F::markdown, "markdown"}, std::pair{F::json, "json"},
+  static constexpr std::array kNames{std::pair{F::text, "text"},   std::pair{F::markdown, "markdown"},
+                                     std::pair{F::csv, "csv"},     std::pair{F::json, "json"},
                                      std::pair{F::junit, "junit"}, std::pair{F::github, "github"}};
 };
 template <>
@@ -41,10 +42,16 @@ struct perfbench::spec::EnumNames<perfbench::harness::AlertScope> {
 namespace perfbench::harness {
 namespace {
 
+// What is a document of reports, and what a format of CI systems.
+struct OutputOptions {
+  AlertFormat format = AlertFormat::markdown;
+  LayoutOptions layout;
+};
+
 struct ListOptions {
   std::filesystem::path db = "perf.db";
   AlertScope state = AlertScope::live;
-  AlertFormat format = AlertFormat::markdown;
+  OutputOptions output;
   bool gate = false;
 };
 
@@ -56,40 +63,42 @@ struct ChangeOptions {
   AlertState to = AlertState::acknowledged;
 };
 
-void publish(const std::vector<Alert>& alerts, AlertFormat format) {
+void publish(const std::vector<Alert>& alerts, const reports::Document& document, const OutputOptions& output) {
   std::vector<reports::Check> checks;
   for (const auto& alert : alerts) checks.push_back(reports::check_of(alert));
-  switch (format) {
+  switch (output.format) {
     case AlertFormat::junit:
       return reports::print_text(stdout, reports::to_junit(checks));
     case AlertFormat::github:
       return reports::print_workflow_commands(reports::github_annotations(checks));
-    case AlertFormat::json:
-      return reports::print_text(stdout, reports::alerts_json(group_by_range(alerts)));
-    case AlertFormat::markdown:
-      return reports::print_text(stdout, reports::alerts_markdown(group_by_range(alerts)).text());
+    default:
+      return print_document(document, document_format(output.format).value(), output.layout);
   }
+}
+
+void add_alert_output(CLI::App& command, OutputOptions& output) {
+  add_output_options(command, output.format, AlertFormat::markdown, output.layout,
+                     "text (for a terminal), markdown, csv, json, junit or github (annotations)");
 }
 
 ExitCode list(const ListOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto alerts = load_alerts(db, options.state);
-  publish(alerts, options.format);
+  publish(alerts, reports::alerts_document(group_by_range(alerts)), options.output);
   const bool bad = std::any_of(alerts.begin(), alerts.end(), [](const Alert& alert) {
     return alert.state() == AlertState::open && is_bad(alert.finding.kind);
   });
   return tell_left_out(db, options.gate && bad ? ExitCode::regression : ExitCode::fine);
 }
 
-void show(const std::filesystem::path& path, const std::string& id, AlertFormat format) {
+void show(const std::filesystem::path& path, const std::string& id, const OutputOptions& output) {
   const auto alert = find_alert(open_database(path, {.mode = OpenMode::read_only}), id);
-  if (format == AlertFormat::markdown) return reports::print_text(stdout, reports::alert_markdown(alert).text());
-  publish({alert}, format);
+  publish({alert}, reports::alert_document(alert), output);
 }
 
 void change(const ChangeOptions& options) {
   auto db = open_database(options.db);
-  const auto author = options.author.empty() ? current_author() : options.author;
+  const auto author = author_or_current(options.author);
   const auto alert = change_alert(db, options.id, options.to, author, options.reason, utc_now());
   reports::print("{} is {} (by {}: {})\n", alert.alert_id, spec::enum_name(alert.state()), author, options.reason);
 }
@@ -113,7 +122,7 @@ std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
   command.add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
   add_db_option(command, options->db, "database");
   command.add_option("--reason", options->reason, "why, for whoever reads it later")->required();
-  command.add_option("--author", options->author, "default: git's user.name, or USER");
+  add_author_option(command, options->author);
   command.callback([options] { change(*options); });
   return options;
 }
@@ -123,7 +132,7 @@ void add_alert_list(CLI::App& parent, CommandContext& context) {
   auto options = std::make_shared<ListOptions>();
   add_db_option(*command, options->db, "database");
   add_enum_option(*command, "--state", options->state, "live (open and acknowledged) or all");
-  add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
+  add_alert_output(*command, options->output);
   command->add_flag("--gate", options->gate, "end with 1 while a bad alert is open: neither acknowledged nor closed");
   command->footer(
       "Examples:\n"
@@ -154,17 +163,17 @@ void add_alert_show(CLI::App& parent) {
   struct ShowOptions {
     std::filesystem::path db = "perf.db";
     std::string id;
-    AlertFormat format = AlertFormat::markdown;
+    OutputOptions output;
   };
   auto* command = parent.add_subcommand("show", "Everything of one alert, with its history");
   auto options = std::make_shared<ShowOptions>();
   command->add_option("ALERT", options->id, "the start of its id, at least 4 digits")->required();
   add_db_option(*command, options->db, "database");
-  add_enum_option(*command, "--format", options->format, "markdown, json, junit or github (annotations)");
+  add_alert_output(*command, options->output);
   command->footer(
       "Examples:\n  perfbench alerts show 1a2b3c --db perf.db\n"
       "Exit codes: 0 shown; 3 unknown alert, or one that cannot be read.");
-  command->callback([options] { show(options->db, options->id, options->format); });
+  command->callback([options] { show(options->db, options->id, options->output); });
 }
 
 }  // namespace

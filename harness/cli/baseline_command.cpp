@@ -1,6 +1,6 @@
 // perfbench baseline: the ledger of what runs are compared with.
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "harness/app/author.h"
@@ -11,16 +11,14 @@
 #include "harness/cli/shared_options.h"
 #include "harness/cli/value_checks.h"
 #include "harness/compare/baseline_file.h"
-#include "harness/compare/baseline_findings.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/published/published_catalog.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/query.h"
-#include "harness/store/stored_row.h"
 #include "reports/format/print.h"
-#include "reports/ledger_document.h"
+#include "reports/listing/list_document.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -49,7 +47,7 @@ void add_entry_options(CLI::App& command, EntryOptions& options) {
   command.add_option("NAME", options.name, "name of the baseline")->required();
   add_db_option(command, options.db, "database");
   command.add_option("--reason", options.reason, "why this is what runs are held against")->required();
-  command.add_option("--author", options.author, "default: git's user.name, or USER");
+  add_author_option(command, options.author);
   command.add_option("--expires", options.expires, "UTC date or time after which it is no longer in force");
 }
 
@@ -61,7 +59,7 @@ Baseline start_entry(const EntryOptions& options) {
   out.name = options.name;
   out.kind = options.kind;
   out.reason = options.reason;
-  out.author = options.author.empty() ? current_author() : options.author;
+  out.author = author_or_current(options.author);
   out.created_utc = utc_now();
   if (!options.expires.empty()) out.expires_utc = parse_utc(options.expires);
   if (!out.expires_utc.empty() && out.expires_utc <= out.created_utc) {
@@ -130,41 +128,16 @@ void import_baseline(ImportOptions& options, const CommandContext& context) {
   announce(baseline);
 }
 
-// Nothing where that entry cannot be read: it is among those left out.
-std::optional<Baseline> in_force(const Connection& db, const std::string& name, const std::string& now) {
-  try {
-    return find_baseline(db, name, now);
-  } catch (const UnreadableRow&) {
-    return std::nullopt;
-  }
-}
-
 struct LedgerOptions {
   std::filesystem::path db = "perf.db";
   reports::DocumentFormat format = reports::DocumentFormat::text;
   LayoutOptions layout;
 };
 
-std::vector<reports::LedgerEntry> entries_of(const Connection& db, const std::vector<Baseline>& ledger,
-                                             const std::string& now) {
-  std::vector<reports::LedgerEntry> out;
-  for (const auto& entry : ledger) {
-    const auto current = in_force(db, entry.name, now);
-    const bool expired = !entry.expires_utc.empty() && entry.expires_utc <= now;
-    const auto state = expired                                ? reports::BaselineState::expired
-                       : current && current->key == entry.key ? reports::BaselineState::in_force
-                                                              : reports::BaselineState::superseded;
-    out.push_back({entry, state});
-  }
-  return out;
-}
-
 ExitCode list_ledger(const LedgerOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto now = utc_now();
-  const auto ledger = list_baselines(db);
-  print_document(reports::ledger_document(entries_of(db, ledger, now), expired_baselines(ledger, now)), options.format,
-                 options.layout);
+  const auto entries = reports::list_baselines(db, {.limit = std::numeric_limits<std::size_t>::max()});
+  print_document(entries, options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 
@@ -213,7 +186,8 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       "Exit codes: 0 done; 3 wrong input.");
   from_file->callback([import_options, &context] { import_baseline(*import_options, context); });
 
-  auto* show = command->add_subcommand("list", "Every entry of the ledger");
+  auto* show = command->add_subcommand(
+      "list", "Every entry of the ledger, newest first: `perfbench list baselines` without a limit");
   auto list_options = std::make_shared<LedgerOptions>();
   add_db_option(*show, list_options->db, "database");
   add_output_options(*show, list_options->format, reports::DocumentFormat::text, list_options->layout,

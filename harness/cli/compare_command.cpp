@@ -83,7 +83,8 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
   options.request.sessions = load_known_sessions(db, cells, metrics);
   options.request.absent = is_whole(db, options.selection, cells) ? AbsentCells::reported : AbsentCells::passed_over;
   const auto found =
-      compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request);
+      compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request)
+          .comparisons;
   const auto& baseline = options.request.baseline;
   print_document(reports::comparison_document(found, baseline), options.format, options.layout);
   if (const auto entry = find_baseline(db, baseline, options.request.now_utc)) {

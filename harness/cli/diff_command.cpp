@@ -5,12 +5,9 @@
 #include "harness/app/execution.h"
 #include "harness/app/run_view.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/cli/shared_options.h"
 #include "harness/store/database.h"
-#include "reports/document/render.h"
-#include "reports/format/print.h"
 #include "reports/listing/run_document.h"
 
 namespace perfbench::harness {
@@ -21,6 +18,7 @@ struct DiffOptions {
   std::string right;
   std::filesystem::path db = "perf.db";
   reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
 };
 
 ExitCode diff(const DiffOptions& options) {
@@ -29,7 +27,7 @@ ExitCode diff(const DiffOptions& options) {
     return view_run(db, find_run(db, name, "diff"), runs_folder({}, options.db), Fields::not_default);
   };
   const auto difference = hold_side_by_side(view(options.left), view(options.right));
-  reports::print_text(stdout, reports::render(reports::difference_document(difference), options.format));
+  print_document(reports::difference_document(difference), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 
@@ -41,7 +39,8 @@ void add_diff(CLI::App& app, CommandContext& context) {
   command->add_option("RUN1", options->left, kRunNameHelp)->type_name(kRunNameType)->required();
   command->add_option("RUN2", options->right, "the other one")->type_name(kRunNameType)->required();
   add_db_option(*command, options->db, "database");
-  add_enum_option(*command, "--format", options->format, "text, markdown, csv or json");
+  add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
+                     "text, markdown, csv or json");
   command->footer(
       "Shows what differs; it gives no verdict: two runs decide nothing about speed. That is `perfbench compare`, of\n"
       "sweeps and baselines, or `perfbench compare --ab`, in pairs.\n"

@@ -4,7 +4,6 @@
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/enum_option.h"
 #include "harness/cli/left_out.h"
 #include "harness/cli/shared_options.h"
 #include "harness/cli/value_checks.h"
@@ -12,20 +11,7 @@
 #include "harness/input_error.h"
 #include "harness/store/database.h"
 #include "reports/format/print.h"
-#include "reports/history_text.h"
-
-namespace perfbench::harness {
-
-enum class HistoryFormat { markdown, json, csv };
-
-}  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::HistoryFormat> {
-  using F = perfbench::harness::HistoryFormat;
-  static constexpr std::array kNames{std::pair{F::markdown, "markdown"}, std::pair{F::json, "json"},
-                                     std::pair{F::csv, "csv"}};
-};
+#include "reports/history_document.h"
 
 namespace perfbench::harness {
 namespace {
@@ -34,21 +20,10 @@ constexpr Bounds<std::int64_t> kNightsRead{1, 100'000};
 
 struct HistoryOptions {
   std::filesystem::path db = "perf.db";
-  HistoryFormat format = HistoryFormat::markdown;
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
   HistoryQuery query;
 };
-
-std::string rendered(const HistoryResult& result, HistoryFormat format) {
-  switch (format) {
-    case HistoryFormat::json:
-      return reports::history_json(result);
-    case HistoryFormat::csv:
-      return reports::history_csv(result);
-    case HistoryFormat::markdown:
-      break;
-  }
-  return reports::history_markdown(result);
-}
 
 ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
@@ -60,7 +35,7 @@ ExitCode history(const HistoryOptions& options) {
                      "' (MATRIX/CELL); `perfbench nightly` makes nights, a sweep by hand is none");
   }
   for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
-  reports::print_text(stdout, rendered(result, options.format));
+  print_document(reports::history_document(result), options.format, options.layout);
   const auto screened = result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
   return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
 }
@@ -79,7 +54,8 @@ void add_history(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   add_number(*command, "--nights", options->query.nights, kNightsRead, "how many of the newest nights are read")
       ->capture_default_str();
-  add_enum_option(*command, "--format", options->format, "markdown, json or csv");
+  add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
+                     "text, markdown, csv (a line for each series) or json (with every night)");
   command->footer(
       "Examples:\n"
       "  perfbench history --db perf.db\n"

@@ -10,8 +10,6 @@
 #include "harness/cli/shared_options.h"
 #include "harness/input_error.h"
 #include "harness/store/database.h"
-#include "reports/document/render.h"
-#include "reports/format/print.h"
 #include "reports/listing/list_document.h"
 #include "workloads/spec/spec_error.h"
 
@@ -40,6 +38,7 @@ struct ListOptions {
   std::filesystem::path db = "perf.db";
   reports::ListQuery query;
   reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
 };
 
 // Of a database.
@@ -77,14 +76,14 @@ std::optional<reports::Document> known_list(const ListOptions& options, const Co
 ExitCode list_things(const ListOptions& options, const CommandContext& context) {
   try {
     if (const auto known = known_list(options, context)) {
-      reports::print_text(stdout, reports::render(*known, options.format));
+      print_document(*known, options.format, options.layout);
       return ExitCode::fine;
     }
   } catch (const spec::SpecError& e) {
     throw InputError(std::string("[list] ") + e.what());
   }
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  reports::print_text(stdout, reports::render(stored_list(db, options), options.format));
+  print_document(stored_list(db, options), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 
@@ -104,7 +103,8 @@ void add_list(CLI::App& app, CommandContext& context) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_number(*command, "--limit", options->query.limit, kRowsListed, "most rows")->capture_default_str();
-  add_enum_option(*command, "--format", options->format, "text, markdown, csv or json");
+  add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
+                     "text, markdown, csv or json");
   command->footer(
       "A row of runs is a run in a sweep: its state is ok if any of its attempts is, its step time their median.\n"
       "Examples:\n"

@@ -21,7 +21,7 @@
 #include "reports/delivery_text.h"
 #include "reports/format/print.h"
 #include "reports/junit.h"
-#include "reports/night_text.h"
+#include "reports/night_document.h"
 #include "reports/webhook_body.h"
 
 namespace perfbench::harness {
@@ -44,7 +44,9 @@ struct NightlyOptions {
   NightOptions night;
   HistoryFrom history = HistoryFrom::store;
   std::string fault = "slow:span=matmul,fraction=1";  // of a demonstration
-  fs::path markdown;                                  // empty: standard output alone
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
+  fs::path markdown;  // empty: standard output alone
   fs::path junit;
   bool github = false;
   bool no_confirm = false;
@@ -52,11 +54,13 @@ struct NightlyOptions {
 };
 
 void publish(const NightlyOptions& options, const NightReport& report) {
-  const auto text = reports::night_markdown(report);
-  reports::print_text(stdout, text.text());
+  const auto document = reports::night_document(report);
+  print_document(document, options.format, options.layout);
   const auto checks = reports::night_checks(report);
   if (options.github) reports::print_workflow_commands(reports::github_annotations(checks));
-  if (!options.markdown.empty()) write_atomically(fs::absolute(options.markdown), text.text());
+  if (!options.markdown.empty()) {
+    write_atomically(fs::absolute(options.markdown), reports::render_markdown(document));
+  }
   if (!options.junit.empty()) write_atomically(fs::absolute(options.junit), reports::to_junit(checks));
 }
 
@@ -130,7 +134,9 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
       "simulated: a demonstration in a database of its own, with made-up nights, one planted regression and an engine "
       "whose clock is its own work: it takes a minute, whatever else runs");
   command.add_option("--plant", options.fault, "the regression of the demonstration")->capture_default_str();
-  add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report too");
+  add_output_options(command, options.format, reports::DocumentFormat::markdown, options.layout,
+                     "text (for a terminal), markdown, csv or json (of the tables)");
+  add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report as Markdown too");
   add_path(command, "--junit", options.junit, PathIs::file, "file that gets it as JUnit XML");
   command.add_flag("--github", options.github, "print annotations for GitHub Actions");
 }

@@ -27,7 +27,7 @@ ExitCode write_note(const NoteOptions& options) {
   const auto named = find_run(db, options.run, "note");
   record_note(db, {.run_id = named.run_id,
                    .attempt_key = named.attempt_key(),
-                   .author = options.author.empty() ? current_author() : options.author,
+                   .author = author_or_current(options.author),
                    .text = options.text,
                    .created_utc = utc_now()});
   reports::print("noted of {}\n", named.text());
@@ -41,7 +41,7 @@ void add_note(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<NoteOptions>();
   command->add_option("RUN", options->run, kRunNameHelp)->type_name(kRunNameType)->required();
   command->add_option("TEXT", options->text, "the note")->required();
-  command->add_option("--author", options->author, "default: git's user.name, or USER");
+  add_author_option(*command, options->author);
   add_db_option(*command, options->db, "database");
   command->footer(
       "Notes are added and never changed. What has one, `perfbench prune` keeps.\n"

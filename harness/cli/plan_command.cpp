@@ -4,26 +4,21 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/enum_option.h"
 #include "harness/cli/shared_options.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/plan/plan_table.h"
+#include "harness/plan/plan_export.h"
+#include "harness/plan/planner.h"
 #include "reports/format/print.h"
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::PlanFormat> {
-  using F = perfbench::harness::PlanFormat;
-  static constexpr std::array kNames{std::pair{F::table, "table"}, std::pair{F::json, "json"},
-                                     std::pair{F::csv, "csv"}};
-};
+#include "reports/plan_document.h"
 
 namespace perfbench::harness {
 namespace {
 
 struct PlanOptions {
   MatrixOptions matrix;
-  PlanFormat format = PlanFormat::table;
+  TableFormat format = TableFormat::text;
+  LayoutOptions layout;
   std::string details;
 };
 
@@ -41,20 +36,25 @@ Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
   throw InputError(message);
 }
 
+void print_plan(const PlanOptions& options, const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  const WritePlan write = [](std::string_view part) { reports::print_text(stdout, part); };
+  if (options.format == TableFormat::json) return write_plan_json(matrix, plan, write);
+  if (options.format == TableFormat::csv) return write_plan_csv(matrix, plan, write);
+  const auto document =
+      options.details.empty() ? reports::plan_document(matrix, plan) : reports::plan_details(plan.front());
+  print_document(document, document_format(options.format).value(), options.layout);
+}
+
 ExitCode plan(const PlanOptions& options, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir());
   auto expansion = load_matrix(options.matrix, catalog, context.data_dir());
   PlanRequest request{.engine = {context.engine}, .catalog = &catalog};
-  std::vector<PlannedCell> planned;
-  if (options.details.empty()) {
-    planned = plan_cells(std::move(expansion.cells), request);
-    write_plan(expansion.name, planned, options.format,
-               [](std::string_view part) { reports::print_text(stdout, part); });
-  } else {
+  if (!options.details.empty()) {
     request.tensors = TensorList::keep;
-    planned = plan_cells({find_cell(expansion.cells, options.details)}, request);
-    reports::print_text(stdout, render_plan_details(planned.front(), options.format));
+    expansion.cells = {find_cell(expansion.cells, options.details)};
   }
+  const auto planned = plan_cells(std::move(expansion.cells), request);
+  print_plan(options, expansion.name, planned);
   const bool any_failed = std::any_of(planned.begin(), planned.end(),
                                       [](const PlannedCell& cell) { return cell.state == PlanState::failed; });
   return any_failed ? ExitCode::failure : ExitCode::fine;
@@ -66,7 +66,7 @@ void add_plan(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("plan", "Memory, FLOPs and traffic of every cell, without running it");
   auto options = std::make_shared<PlanOptions>();
   add_matrix_options(*command, options->matrix);
-  add_enum_option(*command, "--format", options->format, "how to print it");
+  add_output_options(*command, options->format, TableFormat::text, options->layout, "text, markdown, csv or json");
   command->add_option("--details", options->details, "one cell, by label or run id, with its tensors at the peak");
   command->footer(
       "Examples:\n"

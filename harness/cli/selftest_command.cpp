@@ -5,7 +5,6 @@
 #include "harness/app/real_trials.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/enum_option.h"
 #include "harness/cli/shared_options.h"
 #include "harness/evidence/utc.h"
 #include "harness/run/interruption.h"
@@ -14,20 +13,8 @@
 #include "harness/selftest/series_export.h"
 #include "harness/store/database.h"
 #include "reports/format/print.h"
-#include "reports/selftest_text.h"
+#include "reports/selftest_document.h"
 #include "workloads/build_info/build_info.h"
-
-namespace perfbench::harness {
-
-enum class SelftestFormat { markdown, csv };
-
-}  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::SelftestFormat> {
-  using F = perfbench::harness::SelftestFormat;
-  static constexpr std::array kNames{std::pair{F::markdown, "markdown"}, std::pair{F::csv, "csv"}};
-};
 
 namespace perfbench::harness {
 namespace {
@@ -35,7 +22,8 @@ namespace {
 struct SelftestOptions {
   bool quick = false;
   std::uint64_t seed = 1;
-  SelftestFormat format = SelftestFormat::markdown;
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
   std::filesystem::path series;  // empty: measure
   RealTrials real;               // trials 0: simulate
 };
@@ -63,15 +51,12 @@ ExitCode run(const SelftestOptions& options, const CommandContext& context) {
   store_selftest(db,
                  {.date_utc = utc_now(), .version = std::string(build_info::current().version), .seed = options.seed},
                  results);
-  if (options.format == SelftestFormat::csv) {
-    reports::print_text(stdout, reports::selftest_csv(results));
-    return code;
-  }
   const auto* remark = options.real.trials > 0 ? ", on this machine"
                        : options.quick         ? ", quick: wide intervals, for the goals run it at full size"
                                                : "";
-  reports::print("perfbench {} selftest, seed {}{}\n\n", build_info::current().version, options.seed, remark);
-  reports::print_text(stdout, reports::selftest_markdown(results).text());
+  const auto title =
+      fmt::format("perfbench {} selftest, seed {}{}", build_info::current().version, options.seed, remark);
+  print_document(reports::selftest_document(title, results), options.format, options.layout);
   return code;
 }
 
@@ -109,7 +94,8 @@ void add_selftest(CLI::App& app, CommandContext& context) {
   add_number(*command, "--seed", options->seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 52U},
              "the same seed gives the same simulation, and the same order of real pairs")
       ->capture_default_str();
-  add_enum_option(*command, "--format", options->format, "markdown or csv");
+  add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
+                     "text (for a terminal), markdown, csv or json");
   add_db_option(*command, options->real.ab.db, "database that keeps the table");
   add_path(*command, "--export-series", options->series, PathIs::folder,
            "write the simulated series to this folder instead");

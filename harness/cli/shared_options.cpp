@@ -119,10 +119,17 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
   add_build_options(command, options, group);
 }
 
+void add_author_option(CLI::App& command, std::string& author) {
+  command.add_option("--author", author, "git's user.name, or USER, unless given");
+}
+
+CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options) {
+  return add_number(command, "--width", options.width, kWidths,
+                    "of format text: columns that a line may take; the terminal's, or COLUMNS, or 80 unless given");
+}
+
 void add_layout_options(CLI::App& command, LayoutOptions& options) {
-  auto* width =
-      add_number(command, "--width", options.width, kWidths,
-                 "of format text: columns that a line may take; the terminal's, or COLUMNS, or 80 unless given");
+  auto* width = add_width_option(command, options);
   command.add_flag("--full", options.full, "of format text: lines as wide as they are")->excludes(width);
 }
 

@@ -3,17 +3,33 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/app/ab_options.h"
 #include "harness/cli/enum_option.h"
 #include "reports/document/document.h"
 #include "reports/document/render.h"
 #include "reports/document/terminal.h"
+
+namespace perfbench::harness {
+
+// DocumentFormat, of commands whose text was once called table.
+enum class TableFormat { text, markdown, csv, json };
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::TableFormat> {
+  using F = perfbench::harness::TableFormat;
+  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::markdown, "markdown"},
+                                     std::pair{F::csv, "csv"}, std::pair{F::json, "json"}, std::pair{F::text, "table"}};
+};
 
 namespace perfbench::harness {
 
@@ -28,6 +44,9 @@ CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const s
 // --timeout and --memory-limit.
 void add_execution_options(CLI::App& command, ExecutionOptions& options);
 
+// --author
+void add_author_option(CLI::App& command, std::string& author);
+
 // --pairing
 CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options);
 
@@ -40,6 +59,7 @@ struct LayoutOptions {
   std::optional<std::size_t> width;  // none: the terminal's
   bool full = false;                 // unless a width is given
 };
+CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options);
 void add_layout_options(CLI::App& command, LayoutOptions& options);
 
 // --format of a command whose output is a document, one of an enumeration that has `text`: text where standard output
@@ -52,6 +72,12 @@ void add_output_options(CLI::App& command, Format& format, Format piped, LayoutO
   add_enum_option(command, "--format", format, help)
       ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
   add_layout_options(command, layout);
+}
+
+// The format of documents with the same name, if there is one.
+template <class Format>
+std::optional<reports::DocumentFormat> document_format(Format format) {
+  return spec::enum_value<reports::DocumentFormat>(spec::enum_name(format));
 }
 
 // To standard output.

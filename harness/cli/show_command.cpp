@@ -10,8 +10,6 @@
 #include "harness/cli/left_out.h"
 #include "harness/cli/shared_options.h"
 #include "harness/store/database.h"
-#include "reports/document/render.h"
-#include "reports/format/print.h"
 #include "reports/listing/run_document.h"
 
 namespace perfbench::harness {
@@ -23,13 +21,14 @@ struct ShowOptions {
   std::filesystem::path runs;
   bool full = false;
   reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
 };
 
 ExitCode show(const ShowOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
                              options.full ? Fields::all : Fields::not_default);
-  reports::print_text(stdout, reports::render(reports::run_document(view), options.format));
+  print_document(reports::run_document(view), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }
 
@@ -44,6 +43,7 @@ void add_show(CLI::App& app, CommandContext& context) {
            "folder of the run directories; beside the database unless given");
   command->add_flag("--full", options->full, "every field of the configuration, not only what is not the default");
   add_enum_option(*command, "--format", options->format, "text, markdown, csv or json");
+  add_width_option(*command, options->layout);
   command->footer(
       "Examples:\n"
       "  perfbench show latest\n"

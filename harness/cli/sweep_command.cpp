@@ -11,9 +11,9 @@
 #include "harness/cli/left_out.h"
 #include "harness/cli/shared_options.h"
 #include "harness/matrix/run_keys.h"
-#include "harness/plan/plan_table.h"
 #include "harness/run/interruption.h"
 #include "reports/format/print.h"
+#include "reports/plan_document.h"
 #include "reports/report_document.h"
 
 namespace perfbench::harness {
@@ -58,8 +58,8 @@ void print_table(const SweepSummary& summary, SweepStore& store, const CommandCo
 
 ExitCode print_plan(const SweepRequest& request, const Installation& installation) {
   const auto planned = plan_sweep(request, installation);
-  write_plan(planned.matrix, planned.cells, PlanFormat::table,
-             [](std::string_view part) { reports::print_text(stdout, part); });
+  print_document(reports::plan_document(planned.matrix, planned.cells), reports::DocumentFormat::text,
+                 {.width = {}, .full = !reports::is_terminal(stdout)});
   return ExitCode::fine;
 }
 

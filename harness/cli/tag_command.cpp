@@ -33,7 +33,7 @@ ExitCode tag(const TagOptions& options) {
     record_tag(db, {.name = options.name,
                     .run_id = named.run_id,
                     .attempt_key = named.attempt_key(),
-                    .author = options.author.empty() ? current_author() : options.author,
+                    .author = author_or_current(options.author),
                     .created_utc = utc_now()});
     reports::print("tag '{}': {}\n", options.name, named.text());
   }
@@ -49,7 +49,7 @@ void add_tag(CLI::App& app, CommandContext& context) {
   command->add_option("NAME", options->name, "letters, digits and . _ - +; of one run or attempt at a time")
       ->required();
   command->add_flag("--remove", options->remove, "takes the name off that run again");
-  command->add_option("--author", options->author, "default: git's user.name, or USER");
+  add_author_option(*command, options->author);
   add_db_option(*command, options->db, "database");
   command->footer(
       "What has a tag, `perfbench prune` keeps.\n"

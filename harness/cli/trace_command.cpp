@@ -8,7 +8,6 @@
 #include "harness/app/run_name.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/enum_option.h"
 #include "harness/cli/shared_options.h"
 #include "harness/evidence/evidence_file.h"
 #include "harness/evidence/run_directory.h"
@@ -17,22 +16,24 @@
 #include "harness/trace/attribution.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
-#include "harness/trace/summary_text.h"
-#include "reports/attribution_text.h"
+#include "reports/attribution_document.h"
 #include "reports/format/print.h"
+#include "reports/trace_document.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 
-enum class TraceFormat { table, json, csv, chrome, sqlite };
+enum class TraceFormat { text, markdown, csv, json, chrome, sqlite };
 
 }  // namespace perfbench::harness
 
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::TraceFormat> {
   using F = perfbench::harness::TraceFormat;
-  static constexpr std::array kNames{std::pair{F::table, "table"}, std::pair{F::json, "json"}, std::pair{F::csv, "csv"},
-                                     std::pair{F::chrome, "chrome"}, std::pair{F::sqlite, "sqlite"}};
+  static constexpr std::array kNames{std::pair{F::text, "text"},     std::pair{F::markdown, "markdown"},
+                                     std::pair{F::csv, "csv"},       std::pair{F::json, "json"},
+                                     std::pair{F::chrome, "chrome"}, std::pair{F::sqlite, "sqlite"},
+                                     std::pair{F::text, "table"}};  // as text was called
 };
 
 namespace perfbench::harness {
@@ -42,7 +43,8 @@ namespace {
 struct TraceOptions {
   std::string run;  // a folder, or a name (run_name.h)
   RunPlaces places{.db = "perf.db"};
-  TraceFormat format = TraceFormat::table;
+  TraceFormat format = TraceFormat::text;
+  LayoutOptions layout;
   fs::path output;      // empty: standard output, for sqlite trace.sqlite in the folder
   std::string against;  // as run; empty: none
 };
@@ -79,21 +81,6 @@ std::vector<RankTrace> traces_of(const fs::path& folder) {
   return traces;
 }
 
-std::string rendered(TraceFormat format, const std::vector<RankTrace>& traces) {
-  switch (format) {
-    case TraceFormat::json:
-      return summary_json(summarise(traces));
-    case TraceFormat::csv:
-      return summary_csv(summarise(traces));
-    case TraceFormat::chrome:
-      return chrome_json(traces);
-    case TraceFormat::table:
-    case TraceFormat::sqlite:
-      break;
-  }
-  return summary_table(summarise(traces)) + summary_notes(traces);
-}
-
 std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {
   std::vector<StepSplit> out;
   for (const auto& trace : traces) {
@@ -103,34 +90,42 @@ std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {
   return out;
 }
 
-std::string rendered_difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
-  if (options.format != TraceFormat::table && options.format != TraceFormat::json) {
-    throw InputError(
-        fmt::format("[trace] --against has the formats table and json, not {}", spec::enum_name(options.format)));
-  }
+reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
   const auto found =
       attribute({splits_of(traces_of(traced_folder(options.against, options.places)))}, {splits_of(traces)});
   if (!found) throw InputError("[trace] a trace without a step tells no difference");
-  return options.format == TraceFormat::json ? reports::attribution_json(*found)
-                                             : reports::attribution_table(*found, kSharesShown).text();
+  return reports::attribution_document(*found, kSharesShown);
 }
 
 ExitCode trace(const TraceOptions& options) {
+  const auto format = document_format(options.format);
+  if (!format && !options.against.empty()) {
+    throw InputError(fmt::format("[trace] --against has the formats text, markdown, csv and json, not {}",
+                                 spec::enum_name(options.format)));
+  }
   const auto folder = traced_folder(options.run, options.places);
   const auto traces = traces_of(folder);
-  if (options.format == TraceFormat::sqlite && options.against.empty()) {
+  if (options.format == TraceFormat::sqlite) {
     const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
     write_nsight_sqlite(file, traces);
     reports::print("{}\n", file.string());
     return ExitCode::fine;
   }
-  const auto text = options.against.empty() ? rendered(options.format, traces) : rendered_difference(options, traces);
+  const auto document = [&] {
+    return options.against.empty() ? reports::trace_document(traces) : difference(options, traces);
+  };
   if (options.output.empty()) {
-    reports::print_text(stdout, text);
-  } else {
-    write_atomically(fs::absolute(options.output), text);
-    reports::print("{}\n", options.output.string());
+    if (format) {
+      print_document(document(), *format, options.layout);
+    } else {
+      reports::print_text(stdout, chrome_json(traces));
+    }
+    return ExitCode::fine;
   }
+  constexpr reports::TextLayout kWhole{.width = 0};
+  write_atomically(fs::absolute(options.output),
+                   format ? reports::render(document(), *format, kWhole) : chrome_json(traces));
+  reports::print("{}\n", options.output.string());
   return ExitCode::fine;
 }
 
@@ -144,8 +139,9 @@ void add_trace(CLI::App& app, CommandContext& context) {
                    std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
       ->type_name(kRunNameType)
       ->required();
-  add_enum_option(*command, "--format", options->format,
-                  "table, json or csv of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' tables");
+  add_output_options(*command, options->format, TraceFormat::text, options->layout,
+                     "text, markdown, csv or json of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' "
+                     "tables");
   add_path(*command, "--output", options->output, PathIs::file,
            "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
   command

@@ -25,14 +25,6 @@ PublishedEntry published_row(const PublishedCatalog& published, const std::strin
   }
 }
 
-std::vector<CellComparison> against_published(const PublishedCatalog& published, const std::vector<CellRuns>& current,
-                                              const HardwareByName& hardware, spec::FlopDefinition definition,
-                                              const std::string& metric, const std::string& name) {
-  const auto entry = published_row(published, name);
-  return compare_with_published(current,
-                                {.entry = entry, .hardware = hardware, .metric = metric, .definition = definition});
-}
-
 [[noreturn]] void nothing_of_that_name(const Connection& db, const std::string& name) {
   std::vector<std::string> known;
   for (const auto& entry : list_baselines(db)) known.push_back(entry.name);
@@ -43,8 +35,8 @@ std::vector<CellComparison> against_published(const PublishedCatalog& published,
 
 // What the name stands for, before any metric is looked at.
 struct NamedBaseline {
-  std::string published;           // name of a row; or
-  std::optional<Baseline> values;  // an entry of numbers from elsewhere; or
+  std::optional<PublishedEntry> published;  // or
+  std::optional<Baseline> values;           // an entry of numbers from elsewhere; or
   std::optional<RunBaseline> runs;
 };
 
@@ -57,16 +49,16 @@ RunBaseline run_baseline(const Connection& db, const AgainstRequest& request, co
           .absent = sweep ? request.absent : AbsentCells::passed_over};
 }
 
-NamedBaseline find_named(const Connection& db, const AgainstRequest& request) {
+NamedBaseline find_named(const Connection& db, const PublishedCatalog& published, const AgainstRequest& request) {
   const auto& name = request.baseline;
   NamedBaseline out;
   if (name.starts_with(kPublished)) {
-    out.published = name;
+    out.published = published_row(published, name);
   } else if (name.starts_with("run:") || name.starts_with("attempt:")) {
     out.runs = run_baseline(db, request, name);
   } else if (const auto entry = find_baseline(db, name, request.now_utc)) {
     if (entry->kind == BaselineKind::published) {
-      out.published = entry->source;
+      out.published = published_row(published, entry->source);
     } else if (entry->attempt_keys.empty()) {
       out.values = entry;
     } else {
@@ -96,18 +88,11 @@ void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComp
 
 }  // namespace
 
-std::optional<PublishedEntry> published_baseline(const Connection& db, const PublishedCatalog& published,
-                                                 const AgainstRequest& request) {
-  const auto named = find_named(db, request);
-  if (named.published.empty()) return std::nullopt;
-  return published_row(published, named.published);
-}
-
-std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
-                                            const std::vector<CellRuns>& current, const HardwareByName& hardware,
-                                            const AgainstRequest& request) {
+ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published,
+                                const std::vector<CellRuns>& current, const HardwareByName& hardware,
+                                const AgainstRequest& request) {
   for (const auto& metric : request.metrics) metric_rule(metric);  // a wrong one is told before anything is looked for
-  const auto baseline = find_named(db, request);
+  auto baseline = find_named(db, published, request);
   std::set<std::string> evaluating;
   note_evaluating(current, evaluating);
   if (baseline.runs) note_evaluating(baseline.runs->cells, evaluating);
@@ -115,15 +100,17 @@ std::vector<CellComparison> compare_against(const Connection& db, const Publishe
   for (const auto& metric : request.metrics) {
     const auto known = request.sessions.find(metric);
     const auto levels = known == request.sessions.end() ? SessionLevels() : known->second;
-    auto found = !baseline.published.empty()
-                     ? against_published(published, current, hardware, request.definition, metric, baseline.published)
-                 : baseline.values ? compare_with_values(current, *baseline.values, metric, levels)
-                                   : compare_with_runs(current, *baseline.runs, metric, levels);
+    auto found = baseline.published ? compare_with_published(current, {.entry = *baseline.published,
+                                                                       .hardware = hardware,
+                                                                       .metric = metric,
+                                                                       .definition = request.definition})
+                 : baseline.values  ? compare_with_values(current, *baseline.values, metric, levels)
+                                    : compare_with_runs(current, *baseline.runs, metric, levels);
     if (request.metrics.size() > 1 && metric.starts_with("eval_")) leave_out_others(evaluating, found);
     std::move(found.begin(), found.end(), std::back_inserter(out));
   }
   control_false_discoveries(tested_decisions(out), DecisionRule{}.alpha);
-  return out;
+  return {std::move(out), std::move(baseline.published)};
 }
 
 }  // namespace perfbench::harness

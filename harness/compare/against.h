@@ -23,16 +23,16 @@ struct AgainstRequest {
   std::string now_utc;                            // baselines that have expired by then are not in force
 };
 
-// The published row that `request.baseline` stands for, by its own name or by that of an entry of the ledger; nothing
-// where it stands for something else. Throws InputError when nothing of that name exists.
-std::optional<PublishedEntry> published_baseline(const Connection& db, const PublishedCatalog& published,
-                                                 const AgainstRequest& request);
+struct ComparedAgainst {
+  std::vector<CellComparison> comparisons;
+  std::optional<PublishedEntry> published;  // the row, where the baseline is one, by its own name or an entry's
+};
 
 // Of each metric in turn; a significant difference has to survive Benjamini-Hochberg over all of them. Cells on several
 // machines are compared apart when they come split (split_by_machine). Throws InputError when nothing of that name
 // exists, with the nearest names.
-std::vector<CellComparison> compare_against(const Connection& db, const PublishedCatalog& published,
-                                            const std::vector<CellRuns>& current, const HardwareByName& hardware,
-                                            const AgainstRequest& request);
+ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published,
+                                const std::vector<CellRuns>& current, const HardwareByName& hardware,
+                                const AgainstRequest& request);
 
 }  // namespace perfbench::harness

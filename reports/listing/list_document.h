@@ -21,6 +21,7 @@ struct ListQuery {
 // InputError for a condition that cannot be (table_filter.h).
 Document list_runs(const harness::Connection& db, const ListQuery& query);
 Document list_sweeps(const harness::Connection& db, const ListQuery& query);
+// Of all entries, and then what is to be done about names of which none is in force.
 Document list_baselines(const harness::Connection& db, const ListQuery& query);
 Document list_tags(const harness::Connection& db, const ListQuery& query);
 Document list_models(const harness::ModelCatalog& catalog, const ListQuery& query);

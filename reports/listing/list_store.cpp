@@ -1,6 +1,7 @@
 // Lists of what a database holds.
 #include <utility>
 
+#include "harness/compare/baseline_findings.h"
 #include "harness/evidence/utc.h"
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/run_list.h"
@@ -38,13 +39,15 @@ Cell text_cell(const std::string& text) {
   return text.empty() ? Cell(kNothing, Value(text)) : Cell(text);
 }
 
-std::string state_of(const harness::Connection& db, const harness::Baseline& entry, const std::string& now) {
-  if (!entry.expires_utc.empty() && entry.expires_utc <= now) return "expired";
+Cell state_cell(const harness::Connection& db, const harness::Baseline& entry, const std::string& now) {
+  constexpr const char* kSuperseded = "superseded";
+  if (!entry.expires_utc.empty() && entry.expires_utc <= now) return {"expired", Value("expired"), Tone::doubtful};
   try {
     const auto current = harness::find_baseline(db, entry.name, now);
-    return current && current->key == entry.key ? "in force" : "superseded";
+    if (!current || current->key != entry.key) return kSuperseded;
+    return {"in force", Value("in force"), Tone::good};
   } catch (const harness::UnreadableRow&) {
-    return "superseded";  // by an entry that cannot be read, which is among those left out
+    return kSuperseded;  // by an entry that cannot be read, which is among those left out
   }
 }
 
@@ -111,14 +114,19 @@ Document list_baselines(const harness::Connection& db, const ListQuery& query) {
   const auto now = harness::utc_now();
   const auto ledger = harness::list_baselines(db);
   for (auto entry = ledger.rbegin(); entry != ledger.rend(); ++entry) {
-    Row row{.cells = {entry->name, std::string(spec::enum_name(entry->kind)), state_of(db, *entry, now),
+    Row row{.cells = {entry->name, std::string(spec::enum_name(entry->kind)), state_cell(db, *entry, now),
                       entry->created_utc,
                       entry->expires_utc.empty() ? Cell("never", Value()) : Cell(entry->expires_utc),
                       count_cell(std::ssize(entry->attempt_keys)), count_cell(std::ssize(entry->values)), entry->author,
                       entry->reason, entry->source}};
     if (!out.add(std::move(row))) break;
   }
-  return std::move(out).document();
+  auto document = std::move(out).document();
+  for (const auto& finding : harness::expired_baselines(ledger, now)) {
+    document.add(Paragraph{.text = finding.what, .tone = Tone::doubtful});
+    document.add(Note{finding.command});
+  }
+  return document;
 }
 
 Document list_tags(const harness::Connection& db, const ListQuery& query) {

@@ -37,7 +37,7 @@ struct OneSweep {
   }
   std::vector<CellRuns> cells() { return group_by_run(load_attempts(db, parse_selection("latest"))); }
   CellComparison against(const std::string& baseline) {
-    return compare_against(db, published, cells(), {}, {.baseline = baseline, .now_utc = kNow}).at(0);
+    return compare_against(db, published, cells(), {}, {.baseline = baseline, .now_utc = kNow}).comparisons.at(0);
   }
 };
 
@@ -82,7 +82,7 @@ TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
   AgainstRequest request{
       .baseline = "20260101T000000Z-before", .metrics = {kGateMetrics.begin(), kGateMetrics.end()}, .now_utc = kNow};
   std::map<std::string, std::vector<Verdict>> verdicts;
-  for (const auto& comparison : compare_against(db, published, cells, {}, request)) {
+  for (const auto& comparison : compare_against(db, published, cells, {}, request).comparisons) {
     verdicts[comparison.metric].push_back(comparison.decision.verdict);
   }
   EXPECT_THAT(verdicts.at("final_loss"), ElementsAre(Verdict::same, Verdict::same));
@@ -90,7 +90,7 @@ TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
   EXPECT_THAT(verdicts.at("eval_perplexity"), ElementsAre(Verdict::same));
   // Asked for alone, each cell says why it has none.
   request.metrics = {"eval_accuracy"};
-  EXPECT_THAT(compare_against(db, published, cells, {}, request), SizeIs(2));
+  EXPECT_THAT(compare_against(db, published, cells, {}, request).comparisons, SizeIs(2));
 }
 
 TEST(Against, APublishedRowOfTheSameWorkIsCompared) {

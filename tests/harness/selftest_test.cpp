@@ -18,7 +18,8 @@
 #include "harness/selftest/session_rates.h"
 #include "harness/stats/statistics.h"
 #include "harness/store/database.h"
-#include "reports/selftest_text.h"
+#include "reports/document/render.h"
+#include "reports/selftest_document.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -199,11 +200,14 @@ TEST(Selftest, SaysWhichGoalsAreMet) {
   auto power = good;
   power.kind = SelftestKind::power;
   power.goal = SelftestGoal{GoalRule::value_at_least, 0.8};
-  const auto text = reports::selftest_markdown({good, bad, power});
+  const auto text = render_markdown(reports::selftest_document("seed 7", {good, bad, power}));
+  EXPECT_THAT(text, HasSubstr("seed 7"));
   EXPECT_THAT(text, HasSubstr("1 of 3 goals met."));
   EXPECT_THAT(text, HasSubstr("upper end <= 0.02"));
   EXPECT_THAT(text, HasSubstr("### Paired decision and stored baselines: power"));
-  EXPECT_THAT(reports::selftest_csv({bad}), HasSubstr("aa,n,m,0.01,0,0.03,high_at_most,0.02,no\n"));
+  EXPECT_THAT(render_csv(reports::selftest_document("", {bad})),
+              HasSubstr("kind,noise,measure,value,low,high,goal_rule,goal,met\r\n"
+                        "aa,n,m,0.01,0,0.03,high_at_most,0.02,no\r\n"));
 }
 
 TEST(SeriesExportSimulation, WritesEverySeriesAndWhatTheScreenSaidOfIt) {

@@ -1,12 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
 #include "harness/launch/process.h"
-#include "reports/alert_text.h"
+#include "reports/alert_document.h"
 #include "reports/annotations.h"
+#include "reports/document/render.h"
 #include "reports/junit.h"
 #include "reports/webhook_body.h"
 #include "tests/harness/example_alert.h"
@@ -46,17 +48,24 @@ std::vector<Alert> examples() {
 }
 
 TEST(AlertMarkdown, IsAsTheGoldenFile) {
-  expect_golden("alerts.md", alerts_markdown(group_by_range(examples())));
-  expect_golden("alert.md", alert_markdown(examples()[0]));
-  EXPECT_EQ(alerts_markdown({}).text(), "## No alerts\n");
+  expect_golden("alerts.md", render_markdown(alerts_document(group_by_range(examples()))));
+  expect_golden("alert.md", render_markdown(alert_document(examples()[0])));
+  EXPECT_EQ(render_markdown(alerts_document({})), "## No alerts\n");
 }
 
 TEST(AlertJson, HasEveryFieldOfAnAlert) {
-  expect_golden("alerts.json", alerts_json(group_by_range(examples())));
-  const auto alert = Json::parse(alerts_json(group_by_range(examples())))["groups"][0]["alerts"][0];
+  expect_golden("alerts.json", render_json(alerts_document(group_by_range(examples()))));
+  const auto alert = Json::parse(render_json(alerts_document(group_by_range(examples()))))["groups"][0]["alerts"][0];
   EXPECT_DOUBLE_EQ(alert["ratio"], 1.05);
   EXPECT_EQ(alert["attribution"].size(), 4U);
   EXPECT_EQ(alert["events"][1]["author"], "ada");
+}
+
+TEST(AlertCsv, HasALineForEachAlertOfWhateverRange) {
+  const auto csv = render_csv(alerts_document(group_by_range(examples())));
+  EXPECT_THAT(csv, testing::StartsWith("alert_id,state,kind,matrix,cell,metric,ratio,confirmation,ratio_low,"));
+  EXPECT_THAT(csv, HasSubstr("\r\nbbbbbbbbbbbb,open,vanished,nightly,model=c,step_time_s,,,,,"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
 }
 
 TEST(CheckOfAlert, FailsWhileABadOneIsLive) {

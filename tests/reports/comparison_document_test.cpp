@@ -6,7 +6,6 @@
 
 #include "reports/comparison_text.h"
 #include "reports/document/render.h"
-#include "reports/ledger_document.h"
 
 namespace perfbench::reports {
 namespace {
@@ -53,26 +52,6 @@ TEST(ComparisonDocument, HasARowForEachCellAndSaysWhyBelow) {
   EXPECT_EQ(json["overall"], "REGRESSED");
   EXPECT_EQ(json["cells"][0]["ratio_high"], 1.15);
   EXPECT_TRUE(json["cells"][1]["current"].is_null());
-}
-
-TEST(LedgerDocument, SaysWhatIsInForceAndWhatToDoAboutWhatIsNot) {
-  harness::Baseline baseline;
-  baseline.name = "main";
-  baseline.author = "ada";
-  baseline.reason = "release 1.2";
-  baseline.created_utc = "2026-01-01T00:00:00Z";
-  baseline.source = "selection latest";
-  baseline.attempt_keys = {1, 2, 3};
-  const auto document =
-      ledger_document({{baseline, BaselineState::in_force}}, {{"main has expired", "perfbench baseline set main"}});
-  const auto text = render_text(document, {.width = 0});
-  EXPECT_THAT(text,
-              HasSubstr("main  anchor  in force  2026-01-01T00:00:00Z  never       3       0  ada     release 1.2"));
-  EXPECT_THAT(text, HasSubstr("\nmain has expired\n\nperfbench baseline set main\n"));
-  const auto json = nlohmann::json::parse(render_json(document))["baselines"][0];
-  EXPECT_EQ(json["runs"], 3);
-  EXPECT_TRUE(json["expires_utc"].is_null());
-  EXPECT_THAT(render_text(document, {.width = 40}), Not(HasSubstr("\x1b")));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "harness/trace/activities.h"
-#include "harness/trace/summary_text.h"
 #include "tests/harness/trace/made_up_trace.h"
 
 namespace perfbench::harness {
@@ -117,13 +116,6 @@ TEST(TraceSummary, SortsReplayedWorkByTheOperationAndPhaseThatRecordedIt) {
   EXPECT_EQ(s.elementwise_ns, 200);
   EXPECT_EQ(s.optimizer_ns, 100);
   EXPECT_EQ(s.idle_dependency_ns, 5 + 30);  // from the call's return on, nothing waits for the host
-}
-
-TEST(TraceSummary, SaysWhenTracedStepsWereExecutedOtherwiseThanTimedOnes) {
-  auto made = gpu_step();
-  EXPECT_EQ(summary_notes({made.trace()}), "");
-  made.trace().end.executed_singly = true;
-  EXPECT_THAT(summary_notes({gpu_step().trace(), made.trace()}), testing::HasSubstr("CUDA graphs"));
 }
 
 TEST(TraceSummary, FollowsKernelsToTheSpansThatSubmittedThem) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/trace/attribution.h"
-#include "reports/format/markdown_text.h"
+#include "reports/document/document.h"
 
 namespace perfbench::reports {
 
@@ -14,8 +14,8 @@ namespace perfbench::reports {
 // Shares that did not change have none.
 std::vector<std::string> largest_differences(const harness::Attribution& attribution, std::size_t most);
 
-// A markdown table of the `most` largest shares, the rest as one row, and the whole step.
-Markdown attribution_table(const harness::Attribution& attribution, std::size_t most);
+// For people the `most` largest shares, the rest as one row, and the whole step; for programs every share.
+Document attribution_document(const harness::Attribution& attribution, std::size_t most);
 // Every share.
 std::string attribution_json(const harness::Attribution& attribution);
 

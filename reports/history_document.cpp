@@ -1,4 +1,4 @@
-#include "reports/history_text.h"
+#include "reports/history_document.h"
 
 #include <fmt/core.h>
 
@@ -6,9 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/alert_phrases.h"
-#include "reports/format/csv_field.h"
 #include "reports/format/json_text.h"
-#include "reports/format/markdown_table.h"
 #include "reports/format/number.h"
 #include "reports/format/sparkline.h"
 
@@ -57,28 +55,50 @@ std::vector<double> values_of(const std::vector<NightPoint>& nights) {
   return out;
 }
 
-// The columns of the table and of CSV.
-const std::vector<std::string>& titles() {
-  static const std::vector<std::string> all{"matrix", "cell",   "machine",  "nights",  "trend",
-                                            "last",   "change", "screened", "control", "result"};
-  return all;
+Tone series_tone(const ScreenedSeries& series) {
+  switch (series.state) {
+    case ScreenState::too_few_nights:
+      return Tone::doubtful;
+    case ScreenState::shifted:
+      return harness::is_bad(series.finding->kind) ? Tone::bad : Tone::good;
+    case ScreenState::steady:
+      break;
+  }
+  return Tone::plain;
 }
 
-std::vector<std::string> texts(const ScreenedSeries& series) {
-  return {series.series.matrix,
-          series.series.cell,
-          series.series.machine.substr(0, kShownDigits),
-          std::to_string(series.nights.size()),
-          sparkline(values_of(series.nights)),
-          format_number(series.nights.back().value),
-          format_percent_change(series.change_ratio),
-          std::to_string(series.screened),
-          series.control ? "subtracted" : "no",
-          result_text(series)};
+Cell count_cell(std::size_t count) {
+  return {std::to_string(count), static_cast<std::int64_t>(count)};
 }
 
-MarkdownRow row_of(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.end()};
+Table series_table(const HistoryResult& result) {
+  Table table{.key = "series",
+              .columns = {{.title = "matrix", .key = "matrix"},
+                          {.title = "cell", .key = "cell"},
+                          {.title = "machine", .key = "machine_fingerprint"},
+                          {.title = "nights", .key = "nights", .align = Align::right},
+                          {.title = "trend", .key = "trend", .audience = Audience::people},
+                          {.title = "last", .key = "last", .align = Align::right},
+                          {.title = "change", .key = "change_ratio", .align = Align::right},
+                          {.title = "screened", .key = "screened_nights", .align = Align::right},
+                          {.title = "control", .key = "control_subtracted"},
+                          {.title = "result", .key = "result"}},
+              .rows = {}};
+  for (const auto& series : result.series) {
+    const auto last = series.nights.back().value;
+    const auto found = result_text(series);
+    table.rows.push_back({.cells = {series.series.matrix,
+                                    series.series.cell,
+                                    {series.series.machine.substr(0, kShownDigits), series.series.machine},
+                                    count_cell(series.nights.size()),
+                                    {sparkline(values_of(series.nights)), Value()},
+                                    {format_number(last), last},
+                                    {format_percent_change(series.change_ratio), series.change_ratio},
+                                    count_cell(series.screened),
+                                    {series.control ? "subtracted" : "no", series.control},
+                                    {found, found, series_tone(series)}}});
+  }
+  return table;
 }
 
 Json night_json(const NightPoint& night) {
@@ -105,37 +125,11 @@ Json finding_json(const harness::Finding& finding) {
           {"detail", finding.detail}};
 }
 
-Markdown finding_lines(const harness::Finding& finding) {
-  auto out = Markdown::format("- {}: {}, commits {}: {}\n", subject_text(finding), change_text(finding),
-                              range_text(finding), finding.detail);
+std::string finding_text(const harness::Finding& finding) {
+  const auto text = fmt::format("{}: {}, commits {}: {}", subject_text(finding), change_text(finding),
+                                range_text(finding), finding.detail);
   const auto facts = facts_text(finding);
-  return facts.empty() ? out : out + Markdown::format("  environment: {}\n", facts);
-}
-
-}  // namespace
-
-Markdown history_markdown(const HistoryResult& result) {
-  auto out = Markdown::format("## History of {}\n\n", result.metric);
-  std::vector<MarkdownRow> lines{row_of(titles())};
-  for (const auto& series : result.series) lines.push_back(row_of(texts(series)));
-  out += markdown_table(lines);
-  for (const auto& line : change_lines(result)) out += Markdown::format("\n{}\n", line);
-  const auto findings = result.findings();
-  out += findings.empty() ? Markdown::format("\nNothing shifted.\n")
-                          : Markdown::format("\n{} findings, not confirmed:\n\n", findings.size());
-  for (const auto& finding : findings) out += finding_lines(finding);
-  return out;
-}
-
-std::string history_csv(const HistoryResult& result) {
-  std::string out;
-  const auto append = [&](const std::vector<std::string>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : ",") + csv_field(cells[i]);
-    out += "\n";
-  };
-  append(titles());
-  for (const auto& series : result.series) append(texts(series));
-  return out;
+  return facts.empty() ? text : text + "; environment: " + facts;
 }
 
 std::string history_json(const HistoryResult& result) {
@@ -169,6 +163,26 @@ std::string history_json(const HistoryResult& result) {
   out["findings"] = Json::array();
   for (const auto& finding : result.findings()) out["findings"].push_back(finding_json(finding));
   return json_text(out, 2);
+}
+
+}  // namespace
+
+Document history_document(const HistoryResult& result) {
+  Document out;
+  out.add(Heading{.level = 2, .text = "History of " + result.metric});
+  out.add(series_table(result));
+  for (const auto& line : change_lines(result)) out.add(Paragraph{.text = line});
+  const auto findings = result.findings();
+  if (findings.empty()) {
+    out.add(Paragraph{.text = "Nothing shifted."});
+  } else {
+    out.add(Paragraph{.text = fmt::format("{} findings, not confirmed:", findings.size()), .tone = Tone::doubtful});
+    List list;
+    for (const auto& finding : findings) list.items.push_back(finding_text(finding));
+    out.add(std::move(list));
+  }
+  out.json = history_json(result);
+  return out;
 }
 
 }  // namespace perfbench::reports

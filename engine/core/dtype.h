@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace perfbench::engine {
@@ -33,6 +34,14 @@ constexpr std::string_view dtype_name(DType dtype) {
       return "i32";
   }
   return "?";
+}
+
+// By its name; nothing for another one.
+constexpr std::optional<DType> named_dtype(std::string_view name) {
+  for (const auto dtype : {DType::f32, DType::bf16, DType::f64, DType::i32}) {
+    if (dtype_name(dtype) == name) return dtype;
+  }
+  return std::nullopt;
 }
 
 }  // namespace perfbench::engine

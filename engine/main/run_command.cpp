@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/checkpoint/restore.h"
 #include "engine/faults/faults.h"
 #include "engine/main/arguments.h"
 #include "engine/main/backend.h"
@@ -141,9 +142,10 @@ class GpuSampleFile {
   std::optional<LineFile> file_;
 };
 
-void finish_trace(StepTracer& tracer, const fs::path& dir, const spec::RunSpec& run, std::int64_t rank) {
+void finish_trace(StepTracer& tracer, const fs::path& dir, const spec::RunSpec& run, std::int64_t rank,
+                  std::int64_t first_step) {
   const auto file = dir / ("trace.rank" + std::to_string(rank) + ".jsonl");
-  const auto problem = tracer.finish(file, run.steps, run.trace_steps);
+  const auto problem = tracer.finish(file, first_step, run.trace_steps);
   if (problem.empty()) return;
   std::fprintf(stderr, "perfbench-engine: rank %lld: there is no whole trace: %s\n", static_cast<long long>(rank),
                problem.c_str());
@@ -215,6 +217,38 @@ spec::EvaluationResult evaluation(Trainer& trainer) {
   return evaluator == nullptr ? spec::EvaluationResult{} : evaluator->result();
 }
 
+// What the run goes on from, and where it keeps what others may go on from.
+spec::CheckpointCosts begin(const Setup& setup, Assembly& assembly) {
+  spec::CheckpointCosts costs;
+  const auto& checkpoint = setup.run.checkpoint;
+  Trainer& trainer = assembly.trainer();
+  if (checkpoint.restores()) {
+    const std::int64_t begun_ns = monotonic_ns();
+    const std::int64_t taken = restore_checkpoint(assembly.context(), setup.run, trainer.parameters());
+    costs.restore_ns = monotonic_ns() - begun_ns;
+    if (setup.run.trains()) costs.first_step = taken;
+  }
+  if (trainer.saver() != nullptr) {
+    trainer.saver()->open(checkpoint.path.empty() ? setup.arguments.dir / "checkpoints" : fs::path(checkpoint.path),
+                          costs.first_step);
+  }
+  return costs;
+}
+
+spec::CheckpointCosts with_saves(spec::CheckpointCosts costs, const CheckpointSaver* saver) {
+  if (saver == nullptr) return costs;
+  costs.saves = saver->costs().saves;
+  costs.bytes = saver->costs().bytes;
+  costs.save_ns = saver->costs().save_ns;
+  return costs;
+}
+
+// Part of the step that it keeps waiting.
+void save(CheckpointSaver& saver, spec::StepRecord& record) {
+  record.checkpoint_ns = saver.after_steps(record.step + 1);
+  record.wall_ns += record.checkpoint_ns;
+}
+
 void take_steps(const Setup& setup, Assembly& assembly) {
   const auto& dir = setup.arguments.dir;
   const auto& run = setup.run;
@@ -227,13 +261,16 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     held_by_fault = setup.faults->begin(context.memory, context.ops);
     context.filter = setup.faults;
   }
+  spec::CheckpointCosts checkpoint = begin(setup, assembly);
+  CheckpointSaver* const saver = assembly.trainer().saver();
   context.set_trace(ranges.get());
   RunClock* const own_clock = setup.faults != nullptr ? setup.faults->clock() : nullptr;  // of a demonstration
   const std::int64_t startup_ns = own_clock != nullptr ? own_clock->startup_ns() : monotonic_ns() - setup.started_ns;
   std::optional<StepTracer> tracer;
   if (run.traces()) tracer.emplace(context, assembly.trainer(), run, assembly.tracer());
   Turns turns(setup.arguments.turns, setup.ranks.rank);
-  for (std::int64_t i = 0; i < run.steps; ++i) {
+  const std::int64_t end = checkpoint.first_step + run.steps;
+  for (std::int64_t i = checkpoint.first_step; i < end; ++i) {
     turns.wait();
     const std::int64_t probe_ns =
         own_clock != nullptr ? own_clock->probe_ns() : probe_noise(static_cast<int>(setup.threads));
@@ -243,12 +280,14 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     auto record = tracer ? tracer->timed_step(i) : assembly.trainer().step(i);
     gpu.end_step();
     record.probe_ns = probe_ns;
+    if (saver != nullptr) save(*saver, record);
     steps.append(spec::to_json_line(record));
     if (record.traced != 0) {
       context.set_trace(ranges.get());
       if (setup.ranks.processes) meet(*setup.ranks.processes);
     }
   }
+  if (saver != nullptr) saver->finish();
   turns.wait();  // its end would disturb the other's last step
   StepCounts counts{context.ops.flops(), context.collectives.traffic()};
   const auto evaluated = evaluation(assembly.trainer());
@@ -257,10 +296,11 @@ void take_steps(const Setup& setup, Assembly& assembly) {
     auto summary = summary_of(run, context, std::move(counts), facts);
     summary.startup_ns = startup_ns;
     summary.evaluation = evaluated;
+    summary.checkpoint = with_saves(checkpoint, saver);
     write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
   }
   // After the result is safe: what is traced is neither timed nor summed up.
-  if (tracer) finish_trace(*tracer, dir, run, setup.ranks.rank);
+  if (tracer) finish_trace(*tracer, dir, run, setup.ranks.rank, end);
 }
 
 void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, std::int64_t started_ns) {

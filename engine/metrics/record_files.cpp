@@ -21,11 +21,15 @@ namespace {
 
 void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
   while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    const ssize_t written = ::write(descriptor, text.data(), text.size());  // 2 GiB at most, says write(2)
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) cannot("write", path);
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void synchronise_file(int descriptor, const std::filesystem::path& path) {
+  if (::fsync(descriptor) != 0) cannot("synchronise", path);
 }
 
 // A pipe in the place of a file would keep the engine for ever.
@@ -49,13 +53,27 @@ void LineFile::append(std::string_view line) {
   write_all(descriptor_, std::string(line) + "\n", path_);
 }
 
+NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)), descriptor_(create(path_, 0)) {}
+
+NewFile::~NewFile() {
+  ::close(descriptor_);
+}
+
+void NewFile::append(std::span<const std::byte> bytes) {
+  write_all(descriptor_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path_);
+}
+
+void NewFile::synchronise() {
+  synchronise_file(descriptor_, path_);
+}
+
 void write_whole_file(const std::filesystem::path& path, std::string_view text) {
   // Of this process: several ranks that fail at once write the same file.
   const std::filesystem::path beside = path.string() + ".partial." + spec::process_token();
   const int descriptor = create(beside, 0);
   try {
     write_all(descriptor, text, beside);
-    if (::fsync(descriptor) != 0) cannot("synchronise", beside);
+    synchronise_file(descriptor, beside);
   } catch (...) {
     ::close(descriptor);
     throw;

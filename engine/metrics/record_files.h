@@ -1,7 +1,9 @@
-// The files an engine leaves in its run directory (harness/evidence/attempt.h lists them).
+// The files an engine writes: those of its run directory (harness/evidence/attempt.h lists them), and large ones.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,23 @@ class LineFile {
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;
+};
+
+// A large file that is written once, from the front. Throws as a LineFile.
+class NewFile {
+ public:
+  explicit NewFile(std::filesystem::path path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void append(std::span<const std::byte> bytes);
+  // Returns when all of it is on the disk.
+  void synchronise();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_;
 };
 
 // Replaces `path` by `text`: written beside it, synchronised, renamed. A reader sees the old file or the whole new one.

@@ -437,6 +437,9 @@ class Ops {
   // Memory of workspace::bytes(run) bytes that operations may use until the next call; not every backend needs any.
   virtual void use_workspace(TensorView) {}
 
+  // Until everything that was enqueued has run; at once where the host computes.
+  virtual void synchronize() {}
+
   // Whether `precision` is computed by conversion because the chip has no such units.
   virtual bool emulates(spec::Precision precision) const = 0;
 

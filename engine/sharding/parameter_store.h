@@ -43,6 +43,7 @@ class ParameterStore {
   // Of this rank's stage.
   const std::vector<ModelChunk>& chunks() const { return chunks_; }
   std::vector<UnitState>& units() { return units_; }
+  const std::vector<UnitState>& units() const { return units_; }
   UnitState& unit(std::size_t index) { return units_[index]; }
   // Throw LogicFault for a unit of another stage.
   std::size_t embedding() const { return at(0); }
@@ -65,14 +66,15 @@ class ParameterStore {
   // The weights of one kind in a unit become 0, as far as they lie in this rank's shard.
   void clear(const Context& context, std::size_t unit, spec::ParameterKind kind);
 
- private:
-  // What a rank's shard has of a parameter.
+  // What a rank's shard has of its slice of a parameter.
   struct Part {
     std::int64_t first = 0;  // in the shard
     std::int64_t count = 0;
-    std::int64_t skip = 0;  // elements of the parameter, which other shards have
+    std::int64_t skip = 0;  // elements of the slice, which other shards have
   };
   Part part_here(const UnitLayout& layout, const UnitParameter& parameter) const;
+
+ private:
   // Whether this stage has each of the model's units, in their order.
   std::vector<bool> units_of_stage(const spec::RunSpec& run) const;
   std::size_t at(std::size_t unit_of_model) const;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/checkpoint/checkpoint_saver.h"
 #include "engine/data/token_source.h"
 #include "engine/model/decoder.h"
 #include "engine/optim/adamw.h"
@@ -37,6 +38,8 @@ class Trainer {
 
   ParameterStore& parameters() { return store_; }
   UnitGatherer& gatherer() { return decoder_.gatherer(); }
+  // Null where the run saves nothing.
+  CheckpointSaver* saver() { return saver_ ? &*saver_ : nullptr; }
   // Null where the run evaluates nothing.
   Evaluator* evaluator() { return evaluator_ ? &*evaluator_ : nullptr; }
 
@@ -85,6 +88,7 @@ class Trainer {
   std::vector<std::int32_t> host_targets_;
   std::vector<std::int32_t> host_document_starts_;
   std::optional<Evaluator> evaluator_;
+  std::optional<CheckpointSaver> saver_;
 };
 
 }  // namespace perfbench::engine

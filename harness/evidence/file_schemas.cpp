@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "harness/evidence/attempt.h"
+#include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/json_schema.h"
@@ -24,6 +25,9 @@ std::vector<FileSchema> file_schemas() {
       {"gpu", "gpu.rank<R>.jsonl", "what the GPU of rank R said, one sample a line", fields_schema<spec::GpuSample>()},
       {"trace", "trace.rank<R>.jsonl", "the traced steps of rank R, one event a line, then their number", trace},
       {"result", kResultFile, "how the engine says that the run ended", fields_schema<spec::RunSummary>()},
+      {"checkpoint", spec::kCheckpointFile, "of a checkpoint (checkpoints/step_<N>): its model and ranks",
+       fields_schema<spec::CheckpointManifest>()},
+      {"rank", "rank<R>.json", "of a checkpoint: what rank R's values are", fields_schema<spec::CheckpointShard>()},
       {"attempt", kAttemptFile, "how the harness says that it ended", fields_schema<AttemptRecord>()},
   };
   for (auto& entry : schemas) {

@@ -166,6 +166,7 @@ void Resolver::apply_loss_chunk(Resolved& resolved) {
 void Resolver::apply_data_path(Resolved& resolved) const {
   if (resolved.run.data.kind != spec::DataKind::synthetic) make_absolute(resolved, "data.path", resolved.run.data.path);
   make_absolute(resolved, "evaluation.path", resolved.run.evaluation.path);
+  make_absolute(resolved, "checkpoint.restore", resolved.run.checkpoint.restore);
 }
 
 // run.json must name the same data set wherever an engine reads it. What a file says is meant from its own folder if

@@ -42,10 +42,14 @@ std::vector<RankSteps> timed_steps(std::vector<RankSteps> complete) {
   return complete;
 }
 
+double longest_s(const RankSteps& step, std::int64_t StepRecord::*time) {
+  std::int64_t longest = 0;
+  for (const auto* record : step) longest = std::max(longest, record->*time);
+  return static_cast<double>(longest) * kSecondsPerNs;
+}
+
 double slowest_rank_s(const RankSteps& step) {
-  std::int64_t slowest = 0;
-  for (const auto* record : step) slowest = std::max(slowest, record->wall_ns);
-  return static_cast<double>(slowest) * kSecondsPerNs;
+  return longest_s(step, &StepRecord::wall_ns);
 }
 
 // Phases overlap differently on each rank; their mean over ranks keeps the parts' sum equal to the mean step.
@@ -125,6 +129,22 @@ void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricVa
   out.push_back({"eval_perplexity", found.perplexity});
 }
 
+// Of all steps: how often a run saves has nothing to do with which of them are steady.
+void append_checkpoints(std::span<const RankSteps> complete, const spec::CheckpointCosts& costs,
+                        std::vector<MetricValue>& out) {
+  std::vector<double> stalls_s;
+  for (const auto& step : complete) {
+    const double stall_s = longest_s(step, &StepRecord::checkpoint_ns);
+    if (stall_s > 0) stalls_s.push_back(stall_s);
+  }
+  if (!stalls_s.empty()) out.push_back({"checkpoint_stall_s", median(stalls_s)});
+  if (costs.saves > 0) {
+    out.push_back({"checkpoint_save_time_s", static_cast<double>(costs.save_ns) * kSecondsPerNs});
+    out.push_back({"checkpoint_bytes", static_cast<double>(costs.bytes)});
+  }
+  if (costs.restore_ns > 0) out.push_back({"restore_time_s", static_cast<double>(costs.restore_ns) * kSecondsPerNs});
+}
+
 }  // namespace
 
 std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
@@ -173,6 +193,7 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
     out.push_back({"startup_time_s", static_cast<double>(summary->startup_ns) * kSecondsPerNs});
     out.push_back({"resident_bytes", static_cast<double>(summary->resident_bytes)});
     append_evaluation(summary->evaluation, out);
+    append_checkpoints(complete, summary->checkpoint, out);
   }
   std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });  // a loss that was lost
   return out;

@@ -163,7 +163,7 @@ CREATE TABLE steps (
   peak_gathered_bytes    INTEGER NOT NULL,
   peak_workspace_bytes   INTEGER NOT NULL,
   peak_host_bytes        INTEGER NOT NULL,
-  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, expert_load REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER, traced INTEGER NOT NULL DEFAULT 0,
+  peak_total_bytes       INTEGER NOT NULL, bubble_ns INTEGER NOT NULL DEFAULT 0, balance_loss REAL DEFAULT 0, expert_load REAL DEFAULT 0, dropped_choices INTEGER NOT NULL DEFAULT 0, loss_tokens INTEGER, padding_tokens INTEGER, traced INTEGER NOT NULL DEFAULT 0, checkpoint_ns INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (attempt_key, rank, step)
 ) STRICT, WITHOUT ROWID;
 
@@ -234,7 +234,7 @@ CREATE TABLE attempt_summaries (
   flops_embedding_flops            INTEGER NOT NULL,
   parameters                       INTEGER NOT NULL,
   matmul_parameters                INTEGER NOT NULL
-, evaluation_rows INTEGER NOT NULL DEFAULT 0, evaluation_questions INTEGER NOT NULL DEFAULT 0, evaluation_tokens INTEGER NOT NULL DEFAULT 0, evaluation_nll_sum REAL DEFAULT 0, evaluation_perplexity REAL DEFAULT 0, evaluation_accuracy REAL DEFAULT 0) STRICT;
+, evaluation_rows INTEGER NOT NULL DEFAULT 0, evaluation_questions INTEGER NOT NULL DEFAULT 0, evaluation_tokens INTEGER NOT NULL DEFAULT 0, evaluation_nll_sum REAL DEFAULT 0, evaluation_perplexity REAL DEFAULT 0, evaluation_accuracy REAL DEFAULT 0, checkpoint_saves INTEGER NOT NULL DEFAULT 0, checkpoint_bytes INTEGER NOT NULL DEFAULT 0, checkpoint_save_ns INTEGER NOT NULL DEFAULT 0, checkpoint_restore_ns INTEGER NOT NULL DEFAULT 0, checkpoint_first_step INTEGER NOT NULL DEFAULT 0) STRICT;
 
 -- Collectives of the last step on rank 0 (spec::AxisTraffic).
 CREATE TABLE attempt_traffic (
@@ -590,7 +590,7 @@ CREATE VIEW v_steps AS
 SELECT t.attempt_key, r.run_id, a.attempt, t.rank, t.step, t.traced, t.wall_ns / 1e9 AS wall_s,
        t.data_ns / 1e9 AS data_s, t.forward_ns / 1e9 AS forward_s, t.backward_ns / 1e9 AS backward_s,
        t.exposed_comm_ns / 1e9 AS exposed_comm_s, t.bubble_ns / 1e9 AS bubble_s, t.optimizer_ns / 1e9 AS optimizer_s,
-       t.other_ns / 1e9 AS other_s, t.tokens, t.loss, t.grad_norm
+       t.other_ns / 1e9 AS other_s, t.tokens, t.loss, t.grad_norm, t.checkpoint_ns / 1e9 AS checkpoint_s
   FROM steps t JOIN attempts a ON a.attempt_key = t.attempt_key JOIN runs r ON r.run_key = a.run_key;
 
 -- One row per metric of an attempt; units as in workloads/spec/metric_catalog.h.

@@ -2,6 +2,9 @@ perfbench_test(engine_data_tests
   SOURCES data_evaluation_test.cpp data_flat_tokens_test.cpp data_instruction_test.cpp data_packing_test.cpp data_resume_test.cpp
     data_synthetic_documents_test.cpp data_window_order_test.cpp training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu perfbench_datasets)
+perfbench_test(engine_checkpoint_tests
+  SOURCES checkpoint_files_test.cpp checkpoint_meshes_test.cpp checkpoint_places_test.cpp training_backend_cpu.cpp
+  DEPENDS perfbench_train perfbench_ops_cpu)
 # Data sets are made by the program that users make them with.
 if(TARGET perfbench)
   perfbench_test(engine_scores_tests

@@ -5,7 +5,7 @@ perfbench_test(engine_train_tests
     ${PROJECT_SOURCE_DIR}/engine/main/backend.cpp ${PROJECT_SOURCE_DIR}/engine/main/no_cuda.cpp
   DEPENDS perfbench_train perfbench_ops_cpu OpenMP::OpenMP_CXX)
 if(TARGET perfbench-engine)
-  perfbench_test(engine_program_test SOURCES main_dry_command_test.cpp main_profile_test.cpp main_turns_test.cpp DEPENDS perfbench_train)
+  perfbench_test(engine_program_test SOURCES main_checkpoint_test.cpp main_dry_command_test.cpp main_profile_test.cpp main_turns_test.cpp DEPENDS perfbench_train)
   target_compile_definitions(engine_program_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
   add_dependencies(engine_program_test perfbench-engine)
 endif()
@@ -19,7 +19,7 @@ if(TARGET perfbench-engine-emulated)
 endif()
 # Whole training steps on each backend: one set of sources, linked once for each.
 perfbench_test_objects(engine_training_test_objects
-  SOURCES train_dropout_test.cpp train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_head_test.cpp
+  SOURCES train_checkpoint_test.cpp train_dropout_test.cpp train_equality_test.cpp train_evaluation_test.cpp train_golden_test.cpp train_head_test.cpp
     train_lora_merge_test.cpp train_lora_test.cpp train_masked_test.cpp train_packed_test.cpp
   DEPENDS perfbench_train)
 set(training_tests $<TARGET_OBJECTS:engine_training_test_objects>)

@@ -53,6 +53,8 @@ class TrainingRun {
   explicit TrainingRun(const spec::RunSpec& run) : TrainingRun(run, first_weights(run), make_single_collectives()) {}
 
   spec::StepRecord step() { return trainer().step(next_++); }
+  // As one whose state is that after so many steps.
+  void go_on_from(std::int64_t steps) { next_ = steps; }
 
   std::vector<TrainedStep> all_steps() {
     std::vector<TrainedStep> steps;

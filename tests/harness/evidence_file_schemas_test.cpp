@@ -12,6 +12,7 @@
 
 #include "harness/evidence/attempt.h"
 #include "harness/evidence/file_schemas.h"
+#include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/gpu_sample.h"
@@ -151,12 +152,19 @@ void expect_agreement(const Json& schema, const T& example) {
   Agreement<T>(schema, example).check();
 }
 
+spec::ModelSpec small_model() {
+  spec::ModelSpec model;
+  model.layers = model.d_model = model.n_heads = model.n_kv_heads = model.head_dim = 1;
+  model.d_ff = model.vocab_size = model.max_seq_len = 2;
+  model.needs = {spec::MissingBlock::soft_caps};
+  return model;
+}
+
 TEST(FileSchemas, OfARunIsWhatItsReaderTakes) {
   spec::RunSpec run;
-  run.model.layers = run.model.d_model = run.model.n_heads = run.model.n_kv_heads = run.model.head_dim = 1;
-  run.model.d_ff = run.model.vocab_size = run.model.max_seq_len = run.seq_len = run.global_batch = 2;
+  run.model = small_model();
+  run.seq_len = run.global_batch = 2;
   run.remat_custom["query_proj"] = spec::SavePlace::offload;
-  run.model.needs = {spec::MissingBlock::soft_caps};
   expect_agreement(schema_of_file("run"), run);
 }
 
@@ -175,6 +183,12 @@ TEST(FileSchemas, OfTheRecordsAreWhatTheirReadersTake) {
   attempt.axes["model"] = "gpt-mini";
   attempt.command = {"perfbench-engine"};
   expect_agreement(schema_of_file("attempt"), attempt);
+}
+
+TEST(FileSchemas, OfACheckpointAreWhatTheirReadersTake) {
+  expect_agreement(schema_of_file("checkpoint"),
+                   spec::CheckpointManifest{.ranks = 1, .shards = {"0123456789abcdef"}, .model = small_model()});
+  expect_agreement(schema_of_file("rank"), spec::CheckpointShard{.parts = {{.parameter = "w", .count = 1}}});
 }
 
 TEST(FileSchemas, OfATraceIsOfAnEventOrOfTheLastLine) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::spec {
@@ -36,7 +37,8 @@ struct MemoryPeaks {
   }
 };
 
-// Times by a monotonic clock. data + forward + backward + exposed_comm + bubble + optimizer + other = wall.
+// Times by a monotonic clock. data + forward + backward + exposed_comm + bubble + optimizer + checkpoint + other =
+// wall.
 struct StepRecord {
   static constexpr std::int64_t kVersion = 1;
   std::int64_t version = kVersion;
@@ -68,6 +70,7 @@ struct StepRecord {
   std::int64_t padding_tokens = 0;
   // 1: of a profile's window (ProfileSpec), or the step before it in which its recordings were made; in no timing.
   std::int64_t traced = 0;
+  std::int64_t checkpoint_ns = 0;  // for which the step waited for a checkpoint
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -100,6 +103,7 @@ struct StepRecord {
       self.padding_tokens);
     f(Field{"traced", "1 where tracing took part in the step, which no timing counts", 0, 1}.omitted_at_default(),
       self.traced);
+    f(Field{"checkpoint_ns", "waiting for a checkpoint", 0}.omitted_at_default(), self.checkpoint_ns);
   }
 };
 
@@ -315,6 +319,7 @@ struct RunSummary {
   std::vector<AttentionKernel> attention_kernels;  // each direction once; none where no choice is made: on a CPU
   std::vector<RankMemory> ranks;                   // of several, in their order
   EvaluationResult evaluation;
+  CheckpointCosts checkpoint;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -333,6 +338,7 @@ struct RunSummary {
     f(Field{"attention_kernels", "who computed flash attention on a GPU"}.omitted_at_default(), self.attention_kernels);
     f(Field{"ranks", "memory of each of several ranks"}.omitted_at_default(), self.ranks);
     f(Field{"evaluation", "what an evaluation found"}.omitted_at_default(), self.evaluation);
+    f(Field{"checkpoint", "what checkpoints cost"}.omitted_at_default(), self.checkpoint);
   }
 };
 

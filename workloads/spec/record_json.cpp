@@ -34,6 +34,12 @@ std::string to_json_line(const TraceEvent& event) {
 std::string to_json_line(const TraceEnd& end) {
   return json_line(fields_to_json(end));
 }
+std::string to_json_line(const CheckpointShard& shard) {
+  return json_line(fields_to_json(shard));
+}
+std::string to_json_line(const CheckpointManifest& manifest) {
+  return json_line(fields_to_json(manifest));
+}
 
 StepRecord parse_step_record(std::string_view line) {
   return parse_record<StepRecord>(line);
@@ -49,6 +55,12 @@ GpuSample parse_gpu_sample(std::string_view line) {
 }
 EnvironmentRecord parse_environment(std::string_view text) {
   return parse_record<EnvironmentRecord>(text);
+}
+CheckpointShard parse_checkpoint_shard(std::string_view text) {
+  return parse_record<CheckpointShard>(text);
+}
+CheckpointManifest parse_checkpoint_manifest(std::string_view text) {
+  return parse_record<CheckpointManifest>(text);
 }
 std::variant<TraceEvent, TraceEnd> parse_trace_line(std::string_view line) {
   const auto json = parse_json(line);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/record.h"
@@ -19,6 +20,8 @@ std::string to_json_line(const EnvironmentRecord& environment);
 std::string to_json_line(const GpuSample& sample);
 std::string to_json_line(const TraceEvent& event);
 std::string to_json_line(const TraceEnd& end);
+std::string to_json_line(const CheckpointShard& shard);
+std::string to_json_line(const CheckpointManifest& manifest);
 
 // Throw SpecError.
 StepRecord parse_step_record(std::string_view line);
@@ -26,6 +29,8 @@ DryReport parse_dry_report(std::string_view line);
 RunSummary parse_run_summary(std::string_view text);
 GpuSample parse_gpu_sample(std::string_view line);
 EnvironmentRecord parse_environment(std::string_view text);
+CheckpointShard parse_checkpoint_shard(std::string_view text);
+CheckpointManifest parse_checkpoint_manifest(std::string_view text);
 // Also throws for an event that ends before it starts.
 std::variant<TraceEvent, TraceEnd> parse_trace_line(std::string_view line);
 

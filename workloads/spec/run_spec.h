@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/spec/checkpoint_spec.h"
 #include "workloads/spec/dropout_spec.h"
 #include "workloads/spec/fields.h"
 #include "workloads/spec/lora_spec.h"
@@ -237,6 +238,7 @@ struct RunSpec {
   DataSpec data;
   OptimizerSpec optimizer;
   EvaluationSpec evaluation;
+  CheckpointSpec checkpoint;
 
   constexpr bool traces() const { return trace_steps > 0 || profile.steps > 0; }
   constexpr bool packs_documents() const { return data.packing == Packing::documents; }
@@ -333,6 +335,7 @@ struct RunSpec {
     f(Field{"data", "where tokens come from"}, self.data);
     f(Field{"optimizer", "AdamW and its schedule"}, self.optimizer);
     f(Field{"evaluation", "what is scored after the last step"}.omitted_at_default(), self.evaluation);
+    f(Field{"checkpoint", "what a run keeps of itself, and what it begins from"}.omitted_at_default(), self.checkpoint);
   }
 };
 

@@ -241,6 +241,24 @@ void check_profile(const RunSpec& run) {
   }
 }
 
+void check_checkpoint(const RunSpec& run) {
+  const auto& checkpoint = run.checkpoint;
+  if (!run.trains() && checkpoint.saves()) {
+    reject("/checkpoint/every_steps",
+           "task: eval learns nothing that could be saved; leave checkpoint.every_steps out");
+  }
+  if (!checkpoint.saves() && !checkpoint.path.empty()) {
+    reject("/checkpoint/path",
+           "checkpoint.path names a folder for checkpoints, and none is saved: set "
+           "checkpoint.every_steps (checkpoint.restore names what a run begins from)");
+  }
+  if (run.trains() && checkpoint.restores() && run.profile.steps > 0) {
+    reject("/profile/steps",
+           "the steps of a profile count from 0, and a run with checkpoint.restore begins with a later "
+           "one; use trace_steps");
+  }
+}
+
 void check_expert_parallel(const RunSpec& run) {
   const std::int64_t ep = run.mesh.ep();
   const auto& moe = run.model.moe;
@@ -338,6 +356,7 @@ void validate(const RunSpec& run) {
   check_evaluation(run);
   check_lora(run);
   check_profile(run);
+  check_checkpoint(run);
   check_dropout(run);
   check_attention_kernel(run);
   if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {

@@ -39,6 +39,7 @@ class CudaOps final : public Ops {
   CudaOps(const CudaDevice& device, const CudaOpsOptions& options);
   ~CudaOps() override;
 
+  void synchronize() override { device_.synchronize(); }
   bool emulates(spec::Precision precision) const override;
   std::vector<spec::AttentionKernel> attention_kernels() const override;
   void use_workspace(TensorView workspace) override { workspace_ = workspace; }

@@ -1,0 +1,63 @@
+// Saves what training goes on from, after every so many steps. A step waits until the rank's values are in host
+// memory; a thread writes them to files from there, and rank 0's makes the checkpoint whole once every rank has written
+// its own (checkpoint_files.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "engine/checkpoint/state_parts.h"
+#include "workloads/spec/checkpoint_record.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::engine {
+
+class CheckpointSaver {
+ public:
+  // Takes host memory for the values that this rank saves, in a dry walk too. All must outlive it.
+  CheckpointSaver(const Context& context, const spec::RunSpec& run, const ParameterStore& store);
+  // Ends what is being written, and leaves no checkpoint of it.
+  ~CheckpointSaver();
+  CheckpointSaver(const CheckpointSaver&) = delete;
+  CheckpointSaver& operator=(const CheckpointSaver&) = delete;
+
+  // Before the first step, by every rank. Throws as prepare_checkpoint_folder.
+  void open(const std::filesystem::path& folder, std::int64_t first_step);
+  // The state after `steps` steps, where they are of those that are saved. Waits for the save before, if that is still
+  // being written, and with asynchronous: false for this one. Returns how long the caller waited. Throws what went
+  // wrong with the save before.
+  std::int64_t after_steps(std::int64_t steps);
+  // Waits for what is being written. Throws what went wrong.
+  void finish();
+
+  // So far, on rank 0; nothing on others.
+  const spec::CheckpointCosts& costs() const { return costs_; }
+
+ private:
+  struct Snapshot {
+    std::size_t unit = 0;
+    spec::CheckpointedState state = spec::CheckpointedState::weight;
+    Tensor values;
+  };
+  const Tensor& snapshot_of(const StatePart& part) const;
+  void take_snapshot();
+  void write(std::int64_t step, std::int64_t begun_ns);
+
+  const Context& context_;
+  const spec::RunSpec& run_;
+  const ParameterStore& store_;
+  std::vector<StatePart> parts_;
+  std::vector<Snapshot> snapshots_;
+  std::filesystem::path folder_;
+  spec::CheckpointCosts costs_;
+  std::int64_t save_ns_ = 0;  // of all saves
+  std::atomic<bool> stop_ = false;
+  std::exception_ptr failure_;  // of the thread, read once it has ended
+  std::thread writer_;
+};
+
+}  // namespace perfbench::engine

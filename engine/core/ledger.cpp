@@ -59,15 +59,20 @@ MemoryLedger::Ticket MemoryLedger::enter(LedgerEntry entry) {
 }
 
 void MemoryLedger::leave(Ticket ticket) {
-  if (ticket.number < 0 || ticket.place >= places_.size() || places_[ticket.place].number != ticket.number) {
-    throw LogicFault("memory ledger: tensor " + std::to_string(ticket.number) + " is not alive");
-  }
+  entry(ticket);  // is it alive
   Numbered leaving = std::exchange(places_[ticket.place], {});
   const LedgerEntry& entry = leaving.entry;
   live_[index(entry.scope)] -= entry.bytes;
   if (entry.scope != MemoryScope::host) live_total_ -= entry.bytes;
   if (leaving.number <= peak_number_) gone_since_peak_.push_back(std::move(leaving));
   empty_places_.push_back(ticket.place);
+}
+
+const LedgerEntry& MemoryLedger::entry(Ticket ticket) const {
+  if (ticket.number < 0 || ticket.place >= places_.size() || places_[ticket.place].number != ticket.number) {
+    throw LogicFault("memory ledger: tensor " + std::to_string(ticket.number) + " is not alive");
+  }
+  return places_[ticket.place].entry;
 }
 
 spec::MemoryPeaks MemoryLedger::peaks() const {
@@ -90,16 +95,37 @@ std::vector<spec::LiveTensor> MemoryLedger::live() const {
   return listed(std::move(tensors));
 }
 
-std::vector<spec::LiveTensor> MemoryLedger::live_at_peak() const {
-  std::vector<Listed> tensors;
+template <class F>
+void MemoryLedger::for_each_at_peak(F&& f) const {
   for (const auto* some : {&places_, &gone_since_peak_}) {
     for (const auto& [number, entry] : *some) {
-      if (number >= 0 && number <= peak_number_ && entry.scope != MemoryScope::host) {
-        tensors.emplace_back(number, &entry);
-      }
+      if (number >= 0 && number <= peak_number_) f(number, entry);
     }
   }
+}
+
+std::vector<spec::LiveTensor> MemoryLedger::live_at_peak() const {
+  std::vector<Listed> tensors;
+  for_each_at_peak([&](std::int64_t number, const LedgerEntry& entry) {
+    if (entry.scope != MemoryScope::host) tensors.emplace_back(number, &entry);
+  });
   return listed(std::move(tensors));
+}
+
+std::vector<spec::LiveTensor> MemoryLedger::on_host_at_peak() const {
+  std::vector<Listed> tensors;
+  for_each_at_peak([&](std::int64_t number, const LedgerEntry& entry) {
+    if (entry.scope == MemoryScope::host) tensors.emplace_back(number, &entry);
+  });
+  return listed(std::move(tensors));
+}
+
+std::string MemoryLedger::last_at_peak() const {
+  std::string name;
+  for_each_at_peak([&](std::int64_t number, const LedgerEntry& entry) {
+    if (number == peak_number_) name = entry.name;
+  });
+  return name;
 }
 
 }  // namespace perfbench::engine

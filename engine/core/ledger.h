@@ -39,16 +39,28 @@ class MemoryLedger {
   // Peaks so far, each scope at its own moment, total at the peak of the sum (host apart).
   spec::MemoryPeaks peaks() const;
   std::int64_t live_bytes() const { return live_total_; }
+  // Of the sum, host apart.
+  std::int64_t peak_bytes() const { return peak_total_; }
+  // Of a tensor that is alive. Throws LogicFault where it is not.
+  const LedgerEntry& entry(Ticket ticket) const;
   // What is alive now, largest first.
   std::vector<spec::LiveTensor> live() const;
   // What was alive when the total peaked, largest first.
   std::vector<spec::LiveTensor> live_at_peak() const;
+  // The last of them to have entered; empty where nothing has.
+  std::string last_at_peak() const;
+  // What was in host memory at that moment, largest first.
+  std::vector<spec::LiveTensor> on_host_at_peak() const;
 
  private:
   struct Numbered {
     std::int64_t number = -1;  // of an empty place
     LedgerEntry entry;
   };
+
+  // Calls `f` with the number and the entry of each tensor that was alive when the total peaked.
+  template <class F>
+  void for_each_at_peak(F&& f) const;
 
   // A place is taken again once its tensor has left: a plan enters and leaves a million.
   std::vector<Numbered> places_;

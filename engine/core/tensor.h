@@ -67,6 +67,8 @@ class Tensor {
   }
 
   bool defined() const { return memory_ != nullptr; }
+  // Of one that is defined: its name and its bytes as allocated.
+  const LedgerEntry& entry() const { return memory_->ledger().entry(block_.ticket); }
   const TensorView& view() const { return view_; }
   operator const TensorView&() const { return view_; }
 

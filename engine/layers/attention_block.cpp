@@ -92,7 +92,9 @@ std::size_t AttentionBlock::adapter_parameters() const {
 
 void AttentionBlock::put_away(std::initializer_list<AttentionValue> names, Values& v, Saved& saved) const {
   for (const auto name : names) {
-    saved.put_away(name, std::move(v[name]), place_of(name), shared_.context, name_);
+    const auto value = name == V::projections ? "query_proj+key_proj+value_proj" : spec::enum_name(saved_name(name));
+    note_intermediate(shared_.context, value, v[name], name_, place_of(name));
+    saved.put_away(name, std::move(v[name]), place_of(name), shared_.context);
   }
 }
 

@@ -5,12 +5,20 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "engine/sharding/context.h"
 #include "workloads/spec/remat_policy.h"
 
 namespace perfbench::engine {
+
+// Of a value that the forward pass has made, where they are listed.
+inline void note_intermediate(const Context& context, std::string_view value, const Tensor& tensor,
+                              const std::string& layer, spec::SavePlace place) {
+  if (context.intermediates == nullptr || !tensor.defined()) return;
+  context.intermediates->note(value, tensor.entry(), layer, place);
+}
 
 template <class Value>
 inline constexpr std::size_t kValues = static_cast<std::size_t>(Value::count);
@@ -31,7 +39,7 @@ template <class Value>
 class SavedValues {
  public:
   // The value is no longer read by the forward pass: held, on its way to the host, or dropped.
-  void put_away(Value name, Tensor&& value, spec::SavePlace place, const Context& context, const std::string& layer) {
+  void put_away(Value name, Tensor&& value, spec::SavePlace place, const Context& context) {
     Tensor owned = std::move(value);
     if (!owned.defined() || place == spec::SavePlace::remat) return;
     if (place == spec::SavePlace::device) {
@@ -39,7 +47,8 @@ class SavedValues {
       return;
     }
     const TensorView view = owned;
-    Tensor host(context.memory, {layer + ".host", MemoryScope::host, view.dtype, view.shape});
+    Tensor host(context.memory,
+                {owned.entry().name + std::string(spec::kOnHost), MemoryScope::host, view.dtype, view.shape});
     auto& moving = moving_[static_cast<std::size_t>(name)];
     moving.pending = context.ops.transfer(host, view);
     moving.device = std::move(owned);
@@ -56,12 +65,14 @@ class SavedValues {
   }
 
   // Starts to bring back what is on the host. A layer early, for the same reason.
-  void begin_fetch(const Context& context, const std::string& layer) {
+  void begin_fetch(const Context& context) {
     for (std::size_t i = 0; i < kValues<Value>; ++i) {
       const Tensor& host = host_[static_cast<Value>(i)];
       if (!host.defined()) continue;
       const TensorView view = host;
-      Tensor back(context.memory, {layer + ".fetched", MemoryScope::activations, view.dtype, view.shape});
+      std::string name = host.entry().name;
+      name.replace(name.size() - spec::kOnHost.size(), spec::kOnHost.size(), spec::kFetched);
+      Tensor back(context.memory, {std::move(name), MemoryScope::activations, view.dtype, view.shape});
       moving_[i].pending = context.ops.transfer(back, view);
       moving_[i].device = std::move(back);
     }

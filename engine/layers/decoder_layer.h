@@ -35,8 +35,8 @@ class DecoderLayer {
   Tensor forward(const LayerWeights& weights, Tensor x_RM, LayerState& state) const;
   // Before the backward pass, while the layer behind this one computes: what was offloaded begins to come back.
   void begin_fetch(LayerState& state) const {
-    state.attention.begin_fetch(shared_.context, name_);
-    state.feed_forward.begin_fetch(shared_.context, name_);
+    state.attention.begin_fetch(shared_.context);
+    state.feed_forward.begin_fetch(shared_.context);
   }
   // dx_RM from dy_RM (in its buffer), which holds nothing of use where nothing below reads it; parameter gradients into
   // `gradients`.

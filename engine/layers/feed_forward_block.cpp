@@ -9,7 +9,10 @@ FeedForwardBlock::FeedForwardBlock(const LayerShared& shared, const LayerUnits& 
 
 void FeedForwardBlock::put_away(std::initializer_list<FeedForwardValue> names, Values& v, Saved& saved) const {
   for (const auto name : names) {
-    saved.put_away(name, std::move(v[name]), shared_.remat[saved_name(name)], shared_.context, name_);
+    const auto place = shared_.remat[saved_name(name)];
+    const auto value = name == V::gate_up ? "mlpwi_0+mlpwi_1" : spec::enum_name(saved_name(name));
+    note_intermediate(shared_.context, value, v[name], name_, place);
+    saved.put_away(name, std::move(v[name]), place, shared_.context);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/core/dtype.h"
+#include "engine/core/intermediate_log.h"
 #include "engine/core/memory.h"
 #include "engine/metrics/phase_clock.h"
 #include "engine/ops/ops.h"
@@ -23,6 +24,7 @@ struct Context {
   TraceSink* trace = nullptr;    // set by set_trace
   SinkFilter* filter = nullptr;  // of what set_trace is given
   Recordings recordings = Recordings::used;
+  IntermediateLog* intermediates = nullptr;  // absent: nobody lists them
 
   // All that is done with this context becomes spans of `sink`, until it is set to null. Call between steps.
   void set_trace(TraceSink* sink) {

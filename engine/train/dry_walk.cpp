@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/train/assembly.h"
+#include "engine/train/peak_witness.h"
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/validate.h"
@@ -27,6 +28,20 @@ class DryRun : public Assembly {
  public:
   DryRun(const spec::RunSpec& run, std::int64_t rank) : Assembly(run, dry_backend(run, rank), {}) {}
 };
+
+void count_step(DryRun& dry, const spec::RunSpec& run, spec::DryReport& report) {
+  IntermediateLog intermediates;
+  // What scores keeps nothing, whatever the policy says.
+  if (run.trains()) dry.context().intermediates = &intermediates;
+  dry.trainer().step(0);
+  dry.context().intermediates = nullptr;
+  report.flops = dry.context().ops.flops();
+  report.traffic = dry.context().collectives.traffic();
+  report.intermediates = intermediates.kinds();
+  for (const auto& kind : report.intermediates) {
+    if (kind.place == spec::SavePlace::offload) report.offloaded_bytes += kind.times * kind.bytes;
+  }
+}
 
 template <class Report>
 void refuse(Report& report, std::string reason) {
@@ -76,14 +91,17 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank) {
     return report;
   }
   DryRun dry(run, rank);
+  PeakWitness witness(dry.context(), "setup");
   dry.context().collectives.reset_traffic();
-  dry.trainer().step(0);
-  report.flops = dry.context().ops.flops();
-  report.traffic = dry.context().collectives.traffic();
+  count_step(dry, run, report);
+  witness.enter("evaluation");
   dry.trainer().evaluate_at_end();  // takes memory from the same arena
-  report.peak = dry.memory().ledger().peaks();
+  const MemoryLedger& ledger = dry.memory().ledger();
+  report.peak = ledger.peaks();
+  report.peak_at = witness.moment();
   report.arena_bytes = dry.memory().device_extent_bytes();
-  report.live_at_peak = dry.memory().ledger().live_at_peak();
+  report.live_at_peak = ledger.live_at_peak();
+  report.host_at_peak = ledger.on_host_at_peak();
   hold_to_limit(report, run, report.arena_bytes);
   return report;
 }

@@ -27,6 +27,8 @@ Json cell_json(const PlannedCell& planned) {
   out["memory_available_bytes"] = planned.memory_available_bytes;
   out["memory_needed_bytes"] = spec::needed_bytes(cell.run, counts);
   out["arena_bytes"] = counts.arena_bytes;
+  out["offloaded_bytes"] = counts.offloaded_bytes;
+  out["peak_at"] = spec::fields_to_json(counts.peak_at, spec::Written::whole);
   out["peak"] = spec::fields_to_json(counts.peak, spec::Written::whole);
   out["flops"] = spec::fields_to_json(counts.flops, spec::Written::whole);
   // Without the times that only a run has.

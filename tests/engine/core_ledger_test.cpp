@@ -66,11 +66,33 @@ TEST(MemoryLedger, ListsTheLatestPeakInTheOrderOfEntryWhateverLeftAndCameSince) 
   EXPECT_EQ(names(memory.ledger().live_at_peak()), (std::vector<std::string>{"b", "d", "e", "f"}));
 }
 
+// The copy that "moved" has on the host came before the peak and has gone since; that of "later" came after it.
+TEST(MemoryLedger, NamesTheLastTensorOfThePeakAndWhatTheHostHeldThen) {
+  Memory memory = dry_memory();
+  EXPECT_EQ(memory.ledger().last_at_peak(), "");
+  const auto tensor = [&](const char* name, MemoryScope scope) {
+    return Tensor(memory, {name, scope, DType::f32, Shape{64}});
+  };
+  Tensor moved = tensor("moved", MemoryScope::host);
+  Tensor a = tensor("a", MemoryScope::activations);
+  Tensor b = tensor("b", MemoryScope::workspace);
+  EXPECT_EQ(b.entry().name, "b");
+  EXPECT_EQ(b.entry().bytes, 256);
+  a.reset();
+  moved.reset();
+  Tensor c = tensor("c", MemoryScope::activations);
+  Tensor later = tensor("later", MemoryScope::host);
+  EXPECT_EQ(memory.ledger().peak_bytes(), 512);
+  EXPECT_EQ(memory.ledger().last_at_peak(), "b");
+  EXPECT_EQ(names(memory.ledger().on_host_at_peak()), (std::vector<std::string>{"moved"}));
+}
+
 TEST(MemoryLedger, RefusesATensorThatHasLeft) {
   MemoryLedger ledger;
   const auto first = ledger.enter({"first", MemoryScope::weights, DType::f32, Shape{64}, 256});
   ledger.leave(first);
   EXPECT_THROW(ledger.leave(first), LogicFault);
+  EXPECT_THROW(ledger.entry(first), LogicFault);
   ledger.enter({"in its place", MemoryScope::weights, DType::f32, Shape{64}, 256});
   EXPECT_THROW(ledger.leave(first), LogicFault);
   EXPECT_EQ(ledger.live_bytes(), 256);

@@ -420,7 +420,85 @@ TEST(DryWalk, OffloadMovesTheBytesToTheHost) {
   EXPECT_EQ(moved.peak.host_bytes,
             m.layers * run.global_batch * run.seq_len * (m.n_heads + 2 * m.n_kv_heads) * m.head_dim * 4);
   EXPECT_LT(moved.peak.total_bytes, kept.peak.total_bytes);
+  for (const auto& copy : moved.host_at_peak) {
+    EXPECT_TRUE(copy.name.ends_with(".qkv_proj.host")) << copy.name;
+    EXPECT_EQ(copy.scope, "host");
+  }
+  EXPECT_GT(moved.host_at_peak.size(), 1U);
   EXPECT_EQ(moved.flops.rematerialised_flops, kept.flops.rematerialised_flops);
+}
+
+// A copy goes out for each layer and microbatch.
+TEST(DryWalk, CountsWhatAStepSendsToTheHost) {
+  auto run = llama_tiny();
+  EXPECT_EQ(dry_walk(run, 0).offloaded_bytes, 0);
+  run.remat = "qkv_proj_offloaded";
+  const auto once = dry_walk(run, 0);
+  EXPECT_EQ(once.offloaded_bytes, once.peak.host_bytes);
+  run.global_batch *= 2;
+  run.grad_accum = 2;
+  const auto twice = dry_walk(run, 0);
+  EXPECT_EQ(twice.offloaded_bytes, 2 * once.offloaded_bytes);
+  EXPECT_EQ(twice.peak.host_bytes, once.peak.host_bytes);
+}
+
+std::map<std::string, spec::Intermediate> intermediates_of(const spec::RunSpec& run) {
+  std::map<std::string, spec::Intermediate> out;
+  for (const auto& kind : dry_walk(run, 0).intermediates) EXPECT_TRUE(out.emplace(kind.tensor, kind).second);
+  return out;
+}
+
+TEST(DryWalk, ListsTheValuesThatBackwardReadsWithTheirPlaces) {
+  auto run = llama_tiny();
+  run.remat = "custom";
+  run.remat_custom = {{"query_proj", spec::SavePlace::device},
+                      {"key_proj", spec::SavePlace::offload},
+                      {"value_proj", spec::SavePlace::remat},
+                      {"mlpwi_0", spec::SavePlace::offload},
+                      {"mlpwi_1", spec::SavePlace::offload}};
+  run.grad_accum = 2;
+  const auto& m = run.model;
+  const std::int64_t tokens = run.microbatch() * run.seq_len;
+  const auto kinds = intermediates_of(run);
+  const auto expect = [&](const char* tensor, const char* value, spec::SavePlace place, std::int64_t width,
+                          std::int64_t layers) {
+    ASSERT_TRUE(kinds.contains(tensor)) << tensor;
+    const auto& kind = kinds.at(tensor);
+    EXPECT_EQ(kind.value, value);
+    EXPECT_EQ(kind.place, place) << tensor;
+    EXPECT_EQ(kind.bytes, rounded(4 * tokens * width)) << tensor;
+    EXPECT_EQ(kind.times, layers * run.grad_accum) << tensor;
+  };
+  using enum spec::SavePlace;
+  expect("query_proj", "query_proj", device, m.n_heads * m.head_dim, m.layers);
+  expect("key_proj", "key_proj", offload, m.n_kv_heads * m.head_dim, m.layers);
+  expect("value_proj", "value_proj", remat, m.n_kv_heads * m.head_dim, m.layers);
+  expect("context", "context", remat, m.n_heads * m.head_dim, m.layers);
+  expect("mlpwi", "mlpwi_0+mlpwi_1", offload, 2 * m.d_ff, m.layers);
+  // What the embedding gives is the first layer's input, what a layer gives that of the next.
+  expect("layer_input", "layer_input", device, m.d_model, 1);
+  expect("layer_output", "layer_input", device, m.d_model, m.layers - 1);
+  run.task = spec::Task::eval;
+  EXPECT_TRUE(dry_walk(run, 0).intermediates.empty()) << "there is no backward pass";
+}
+
+// Of a vocabulary beside which all else is nothing, at the logits; of wide feed-forward blocks of which none is kept,
+// in the first to go back.
+TEST(DryWalk, SaysWhenThePeakIs) {
+  auto run = llama_tiny();
+  run.model.vocab_size = 100'000;
+  run.loss_chunk_tokens = 16;
+  auto at = dry_walk(run, 0).peak_at;
+  EXPECT_EQ(at.phase, "forward");
+  EXPECT_EQ(at.range, "head");
+  run = llama_tiny();
+  run.model.d_ff = 10'000;
+  run.model.vocab_size = 8;
+  run.remat = "full";
+  at = dry_walk(run, 0).peak_at;
+  EXPECT_EQ(at.phase, "backward");
+  EXPECT_EQ(at.range.rfind("layers.2", 0), 0U) << at.range;
+  EXPECT_EQ(at.tensor.rfind("layers.2.", 0), 0U) << at.tensor;
 }
 
 TEST(DryWalk, SaysWhyARunIsInfeasible) {

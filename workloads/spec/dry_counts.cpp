@@ -56,6 +56,8 @@ std::vector<TensorGroup> group_tensors(const std::vector<LiveTensor>& tensors) {
 DryCounts summed_up(DryReport report, std::size_t most) {
   auto groups = group_tensors(report.live_at_peak);
   report.live_at_peak = {};
+  report.host_at_peak = {};
+  report.intermediates = {};
   const auto kept = static_cast<std::ptrdiff_t>(std::min(groups.size(), most));
   return {std::move(report), {groups.begin(), groups.begin() + kept}};  // a copy, without room for the others
 }

@@ -10,6 +10,7 @@
 
 #include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/fields.h"
+#include "workloads/spec/peak_report.h"
 
 namespace perfbench::spec {
 
@@ -243,6 +244,10 @@ struct DryReport {
   std::vector<AxisTraffic> traffic;
   double bubble_fraction = 0;       // of a pipeline whose stages take equally long
   std::vector<StageCounts> stages;  // of a pipeline
+  PeakMoment peak_at;
+  std::vector<LiveTensor> host_at_peak;     // what is in host memory then, largest first
+  std::vector<Intermediate> intermediates;  // of a run that trains, in the order of the forward pass
+  std::int64_t offloaded_bytes = 0;         // sent to host memory in a step, and brought back
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -260,6 +265,11 @@ struct DryReport {
           .omitted_at_default(),
       self.bubble_fraction);
     f(Field{"stages", "of a pipeline, each"}.omitted_at_default(), self.stages);
+    f(Field{"peak_at", "when the peak is"}.omitted_at_default(), self.peak_at);
+    f(Field{"host_at_peak", "tensors in host memory at the peak"}.omitted_at_default(), self.host_at_peak);
+    f(Field{"intermediates", "values of a layer for its backward pass, by kind"}.omitted_at_default(),
+      self.intermediates);
+    f(Field{"offloaded_bytes", "bytes sent to host memory in a step", 0}.omitted_at_default(), self.offloaded_bytes);
   }
 };
 

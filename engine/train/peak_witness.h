@@ -1,0 +1,72 @@
+// When the sum of a rank's memory peaks: at every beginning and end of a phase and of a part of the model it looks
+// whether the peak has grown since, within what was open until then.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/sharding/context.h"
+#include "workloads/spec/peak_report.h"
+
+namespace perfbench::engine {
+
+class PeakWitness : public TraceSink {
+ public:
+  // Watches from now to its end, between steps. What is alive already has peaked in `before`.
+  PeakWitness(Context& context, std::string_view before) : context_(context), open_{{spec::TraceKind::phase, before}} {
+    look();
+    open_.clear();
+    context_.trace = this;
+    context_.clock.set_trace(this);
+  }
+  ~PeakWitness() override {
+    context_.trace = nullptr;
+    context_.clock.set_trace(nullptr);
+  }
+  PeakWitness(const PeakWitness&) = delete;
+  PeakWitness& operator=(const PeakWitness&) = delete;
+
+  // What follows is no step but `phase`, whatever its own phases are.
+  void enter(std::string_view phase) { open_.push_back({spec::TraceKind::phase, phase}); }
+
+  void begin(TraceLane, const TraceSpan& span, std::int64_t) override {
+    look();
+    open_.push_back({span.kind, span.name});
+  }
+  void end(TraceLane, std::int64_t) override {
+    look();
+    open_.pop_back();
+  }
+
+  spec::PeakMoment moment() {
+    look();
+    moment_.tensor = context_.memory.ledger().last_at_peak();
+    return moment_;
+  }
+
+ private:
+  struct Open {
+    spec::TraceKind kind;
+    std::string_view name;
+  };
+
+  // Waiting for a collective is a phase within one that says more: the outermost counts.
+  void look() {
+    const auto peak = context_.memory.ledger().peak_bytes();
+    if (peak == seen_bytes_) return;
+    seen_bytes_ = peak;
+    moment_ = {};
+    for (const auto& [kind, name] : open_) {
+      if (kind == spec::TraceKind::phase && moment_.phase.empty()) moment_.phase = name;
+      if (kind == spec::TraceKind::range) moment_.range += (moment_.range.empty() ? "" : " ") + std::string(name);
+    }
+    if (moment_.phase.empty()) moment_.phase = spec::enum_name(spec::TracePhase::other);
+  }
+
+  Context& context_;
+  std::vector<Open> open_;
+  std::int64_t seen_bytes_ = 0;
+  spec::PeakMoment moment_;
+};
+
+}  // namespace perfbench::engine

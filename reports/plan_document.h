@@ -13,8 +13,4 @@ namespace perfbench::reports {
 // A row for each cell, then how many there are of each state.
 Document plan_document(const std::string& matrix, const std::vector<harness::PlannedCell>& plan);
 
-// One cell with its stages, memory, FLOPs, collectives and the tensors alive at its peak. The plan must have kept them
-// (TensorList::keep).
-Document plan_details(const harness::PlannedCell& planned);
-
 }  // namespace perfbench::reports

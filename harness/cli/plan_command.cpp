@@ -7,8 +7,10 @@
 #include "harness/cli/shared_options.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/plan/explanation.h"
 #include "harness/plan/plan_export.h"
 #include "harness/plan/planner.h"
+#include "reports/explanation_document.h"
 #include "reports/format/print.h"
 #include "reports/plan_document.h"
 
@@ -19,7 +21,7 @@ struct PlanOptions {
   MatrixOptions matrix;
   TableFormat format = TableFormat::text;
   LayoutOptions layout;
-  std::string details;
+  std::string explain;
 };
 
 // By its label, or by the beginning of its run id.
@@ -29,7 +31,7 @@ Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
     if (cell.label == wanted) return cell;
     if (wanted.size() >= kShortestId && cell.run_id.starts_with(wanted)) return cell;
   }
-  std::string message = "[plan] --details '" + wanted + "': no such cell; give its label or the start of its run id:";
+  std::string message = "[plan] --explain '" + wanted + "': no such cell; give its label or the start of its run id:";
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < std::min(cells.size(), kShown); ++i) message += "\n  " + cells[i].label;
   if (cells.size() > kShown) message += "\n  ...";
@@ -40,19 +42,20 @@ void print_plan(const PlanOptions& options, const std::string& matrix, const std
   const WritePlan write = [](std::string_view part) { reports::print_text(stdout, part); };
   if (options.format == TableFormat::json) return write_plan_json(matrix, plan, write);
   if (options.format == TableFormat::csv) return write_plan_csv(matrix, plan, write);
-  const auto document =
-      options.details.empty() ? reports::plan_document(matrix, plan) : reports::plan_details(plan.front());
-  print_document(document, document_format(options.format).value(), options.layout);
+  print_document(reports::plan_document(matrix, plan), document_format(options.format).value(), options.layout);
+}
+
+ExitCode explain(const PlanOptions& options, const Cell& cell, const PlanRequest& request) {
+  const auto explanation = explain_cell(cell, request);
+  print_document(reports::explanation_document(explanation), document_format(options.format).value(), options.layout);
+  return explanation.cell.state == PlanState::failed ? ExitCode::failure : ExitCode::fine;
 }
 
 ExitCode plan(const PlanOptions& options, const CommandContext& context) {
   const ModelCatalog catalog(context.data_dir());
   auto expansion = load_matrix(options.matrix, catalog, context.data_dir());
-  PlanRequest request{.engine = {context.engine}, .catalog = &catalog};
-  if (!options.details.empty()) {
-    request.tensors = TensorList::keep;
-    expansion.cells = {find_cell(expansion.cells, options.details)};
-  }
+  const PlanRequest request{.engine = {context.engine}, .catalog = &catalog};
+  if (!options.explain.empty()) return explain(options, find_cell(expansion.cells, options.explain), request);
   const auto planned = plan_cells(std::move(expansion.cells), request);
   print_plan(options, expansion.name, planned);
   const bool any_failed = std::any_of(planned.begin(), planned.end(),
@@ -67,12 +70,13 @@ void add_plan(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<PlanOptions>();
   add_matrix_options(*command, options->matrix);
   add_output_options(*command, options->format, TableFormat::text, options->layout, "text, markdown, csv or json");
-  command->add_option("--details", options->details, "one cell, by label or run id, with its tensors at the peak");
+  command->add_option("--explain,--details", options->explain,
+                      "one cell, by label or run id: what its memory is made of, and what would fit instead");
   command->footer(
       "Examples:\n"
       "  perfbench plan matrices/llama.yaml\n"
       "  perfbench plan matrices/llama.yaml --only 'model=*405b'\n"
-      "  perfbench plan matrices/quickstart.yaml --details 'model=gpt-mini attention=flash remat=none'\n"
+      "  perfbench plan matrices/quickstart.yaml --explain 'model=gpt-mini attention=flash remat=none'\n"
       "  perfbench plan matrices/seqax.yaml --format csv > plan.csv\n"
       "Exit codes: 0, also with infeasible cells; 3 input error; 4 a cell could not be counted.");
   command->callback([options, &context] { context.exit_code = plan(*options, context); });

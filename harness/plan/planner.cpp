@@ -107,14 +107,15 @@ std::string worst_stage_text(const spec::DryCounts& counts) {
 
 void judge(PlannedCell& planned, const Memory& memory) {
   const auto& counts = *planned.counts;
+  const auto& run = planned.cell.run;
+  const auto needed = memory.shared ? needed_by_all(run, counts) / run.mesh.devices() : spec::needed_bytes(run, counts);
   planned.memory_available_bytes = memory.bytes;
+  planned.memory_needed_bytes = needed;
   if (!counts.feasible) {
     planned.state = PlanState::infeasible;
     planned.reason = counts.reason;
     return;
   }
-  const auto& run = planned.cell.run;
-  const auto needed = memory.shared ? needed_by_all(run, counts) / run.mesh.devices() : spec::needed_bytes(run, counts);
   if (memory.bytes == 0 || needed <= memory.bytes) return;
   planned.state = PlanState::infeasible;
   planned.reason = fmt::format("needs {} per device{}, {} has {}; largest: {}", reports::human_bytes(needed),

@@ -31,6 +31,7 @@ struct PlannedCell {
   std::shared_ptr<const spec::DryCounts>
       counts;  // of the rank that needs most; null where the engine was not asked or did not say
   std::int64_t memory_available_bytes = 0;  // of one device, 0: unknown
+  std::int64_t memory_needed_bytes = 0;     // what is held against that: of ranks that share a machine, their mean
 };
 
 // A plan of thousands of cells need not hold every tensor of each.

@@ -3,6 +3,9 @@ perfbench_test(plan_planner_test SOURCES plan/planner_test.cpp
   DEPENDS perfbench_plan perfbench_matrix perfbench_launch example_run)
 target_compile_definitions(plan_planner_test PRIVATE PERFBENCH_FAKE_DRY_ENGINE="$<TARGET_FILE:fake_dry_engine>")
 add_dependencies(plan_planner_test fake_dry_engine)
+perfbench_test(plan_explanation_test SOURCES plan/explanation_test.cpp DEPENDS perfbench_plan perfbench_matrix)
+target_compile_definitions(plan_explanation_test PRIVATE PERFBENCH_FAKE_DRY_ENGINE="$<TARGET_FILE:fake_dry_engine>")
+add_dependencies(plan_explanation_test fake_dry_engine)
 
 # With the real engine's counts.
 if(TARGET perfbench-engine)

@@ -16,7 +16,6 @@ using harness::PlannedCell;
 using harness::PlanState;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -70,35 +69,6 @@ TEST(PlanDocument, FitsATerminal) {
   const auto document = plan_document("m", {planned("attention=flash fsdp=1"), planned("attention=flash fsdp=2")});
   EXPECT_LE(widest_line(render_text(document, {.width = 80})), 80U);
   EXPECT_GT(widest_line(render_text(document, {.width = 0})), 80U) << "otherwise the line above says nothing";
-}
-
-TEST(PlanDetails, SayTheMemoryThatDecidesAndWhatIsAliveAtThePeak) {
-  const auto text = render_text(plan_details(planned("", PlanState::infeasible, "needs more")), {.width = 0});
-  EXPECT_THAT(text, HasSubstr("(defaults)\n"));
-  EXPECT_THAT(text, HasSubstr("infeasible: needs more"));
-  EXPECT_THAT(text, HasSubstr("3.44 GiB needed per device, 1.72 GiB of it alive at the peak, 2.00 GiB available"));
-  EXPECT_THAT(text, ContainsRegex("activations +layers\\.\\*\\.mlpwi_0 +fp32 +\\[2, 3\\] +2 +80\\.0 MiB"));
-  EXPECT_THAT(text, ContainsRegex("fsdp +all_gather +3 +900 B +500 B"));
-  EXPECT_THAT(text, ContainsRegex("weights_bytes +44.0 MiB"));
-  EXPECT_THAT(text, Not(HasSubstr("Stages")));
-}
-
-TEST(PlanDetails, OfAPipelineHaveEachStageAndMarkTheOneThatNeedsMost) {
-  auto pipeline = planned("pp=2");
-  auto counts = *pipeline.counts;
-  counts.rank = 1;
-  counts.bubble_fraction = 0.25;
-  for (std::int64_t stage = 0; stage < 2; ++stage) {
-    spec::StageCounts of{.stage = stage, .rank = stage, .layers = 3};
-    of.arena_bytes = 82 * kMiB * (stage + 1);
-    of.traffic = {{.axis = "pp", .collective = "send", .sent_bytes = 700}};
-    counts.stages.push_back(of);
-  }
-  pipeline.counts = std::make_shared<const spec::DryCounts>(counts);
-  const auto text = render_text(plan_details(pipeline), {.width = 0});
-  EXPECT_THAT(text, ContainsRegex("\n0 +0 +3 +82\\.0 MiB .*pp 700 B"));
-  EXPECT_THAT(text, ContainsRegex("\n1 \\(most\\) +1 +3 +164 MiB .*pp 700 B"));
-  EXPECT_THAT(text, HasSubstr("25.0 % of their time"));
 }
 
 }  // namespace

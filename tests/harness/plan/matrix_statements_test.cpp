@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/plan/explanation.h"
 #include "harness/plan/planner.h"
 
 namespace perfbench::harness {
@@ -59,6 +61,30 @@ TEST(MatrixStatements, WhereLlamasLargestModelFits) {
                                  "fit them with overlap, nor 256 GPUs either way. It fits 512 and 1024 "
                                  "GPUs with stages of a pipeline across nodes."));
   EXPECT_EQ(gpus_of_pipelines, (std::set<std::int64_t>{512, 1024}));
+}
+
+// What the matrix says of 512 GPUs is what an explanation finds to change of the cell that does not fit them.
+TEST(MatrixStatements, LlamasLargestModelFitsWithoutOverlap) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
+  const auto cells =
+      expand(YamlDocument::load(kMatrices / "llama.yaml", "matrix"), catalog, {.only = {"model=*405b"}, .set = {}})
+          .cells;
+  const auto cell = std::ranges::find_if(cells, [](const Cell& candidate) {
+    const auto& run = candidate.run;
+    return run.mesh.devices() == 512 && run.mesh.pp() == 1 && run.fsdp_prefetch == 1;
+  });
+  ASSERT_NE(cell, cells.end());
+  const auto explanation = explain_cell(*cell, {.engine = {PERFBENCH_ENGINE_FILE}, .catalog = &catalog});
+  EXPECT_EQ(explanation.cell.state, PlanState::infeasible);
+  std::int64_t at_peak = 0;
+  for (const auto& group : explanation.cell.counts->largest) at_peak += group.bytes;
+  EXPECT_EQ(at_peak, explanation.cell.counts->peak.total_bytes);
+  std::vector<std::string> changes;
+  for (const auto& alternative : explanation.alternatives) {
+    EXPECT_LE(alternative.planned.memory_needed_bytes, alternative.planned.memory_available_bytes);
+    changes.push_back(alternative.planned.cell.label);
+  }
+  EXPECT_THAT(changes, testing::Contains("fsdp_prefetch=0"));
 }
 
 TEST(MatrixStatements, WhereAdaptersFitAndAllWeightsDoNot) {

@@ -3,7 +3,7 @@
 // called, and the policies, the slices and the schedule are written down once more.
 //
 // Of dense models on a CPU, fp32 or bf16; dp, fsdp, tp and pp (one chunk of layers a stage). Not: experts, adapters,
-// dropout, packing, norms of heads, relative biases, one-hot embeddings, f32 logits, stochastic rounding, evaluation.
+// dropout, packing, norms of heads, relative biases, one-hot embeddings, stochastic rounding, evaluation.
 //
 // Letters as in engine/ops/ops.h, of one rank: B sequences of T tokens are a microbatch of N tokens; R of its rows are
 // the rank's share of the residual stream; H query and K key heads of D; F the hidden width, V the vocabulary.
@@ -110,6 +110,10 @@ class MemoryClosedForm {
     static const std::set<std::string> kDots{"query_proj", "key_proj", "value_proj", "out_proj"};
     static const std::set<std::string> kMlp{"mlpwi_0", "mlpwi_1"};
     const auto& policy = run_.remat;
+    if (policy == "custom") {
+      const auto found = run_.remat_custom.find(name);
+      return found != run_.remat_custom.end() ? found->second : Kind::remat;
+    }
     const bool is_attention = kAttention.contains(name);
     const bool is_dot = kDots.contains(name);
     const bool is_mlp = kMlp.contains(name);
@@ -140,18 +144,26 @@ class MemoryClosedForm {
     const std::int64_t statistics = (m_.norm == spec::NormKind::layernorm ? 2 : 1) * R * 4;
     const auto pairs = B_ * H * run_.seq_len * run_.seq_len;
     statistics_ = {statistics, place("norm_statistics")};
-    qkv_ = {N_ * (H + 2 * K) * m_.head_dim * e_, place("query_proj")};
+    query_ = {N_ * H * m_.head_dim * e_, place("query_proj")};
+    key_ = {N_ * K * m_.head_dim * e_, place("key_proj")};
+    value_ = {N_ * K * m_.head_dim * e_, place("value_proj")};
+    qkv_bytes_ = query_.bytes + key_.bytes + value_.bytes;
     context_ = {N_ * H * m_.head_dim * e_, place("context")};
     logsumexp_ = {N_ * H * 4, place("context")};
     weights_ = {run_.attention == spec::AttentionKind::dot_product ? pairs * e_ : 0, place("attention_weights")};
     sum_ = {rows_, place("out_proj")};
-    projections_ = {(gated_ ? 2 : 1) * N_ * F * e_, place("mlpwi_0")};
+    gate_ = {N_ * F * e_, place("mlpwi_0")};  // the only one of an un-gated block
+    up_ = {gated_ ? N_ * F * e_ : 0, place("mlpwi_1")};
+    hidden_bytes_ = gate_.bytes + up_.bytes;
     product_ = N_ * F * e_;
     // An un-gated GELU comes with the product that makes its input.
     fuses_ = m_.activation == spec::Activation::gelu_tanh;
-    kept_ = rows_ + 2 * statistics_.kept() + qkv_.kept() + context_.kept() + logsumexp_.kept() + weights_.kept() +
-            sum_.kept() + projections_.kept();
-    offloaded_ = qkv_.offloaded() + sum_.offloaded() + projections_.offloaded();
+    input_ = {rows_, run_.remat_custom.contains("layer_input") ? place("layer_input") : Kind::device};
+    for (const auto& value :
+         {input_, statistics_, statistics_, query_, key_, value_, context_, logsumexp_, weights_, sum_, gate_, up_}) {
+      kept_ += value.kept();
+      offloaded_ += value.offloaded();
+    }
   }
 
   bool embeds() const { return stage_ == 0; }
@@ -192,7 +204,7 @@ class MemoryClosedForm {
     const auto queries = m_.n_heads / tp_ * m_.head_dim;
     // Joined, several projections are one product.
     const std::pair<std::int64_t, std::int64_t> products[] = {
-        {N_, run_.fused_qkv ? qkv_.bytes / N_ / e_ : queries},
+        {N_, run_.fused_qkv ? qkv_bytes_ / N_ / e_ : queries},
         {N_, queries},
         {N_, gated_ && run_.fused_mlp ? 2 * F : F},
         {N_, F},
@@ -259,16 +271,20 @@ class MemoryClosedForm {
   void layer_forward(std::int64_t base) {
     const std::int64_t x = rows_;
     const std::int64_t in = x + statistics_.bytes;
-    moment(base + in + all_rows_ + qkv_.bytes);
-    moment(base + in + qkv_.bytes + context_.bytes + logsumexp_.bytes + weights_.bytes);
-    const std::int64_t stays = statistics_.stays() + qkv_.stays() + logsumexp_.stays() + weights_.stays();
+    moment(base + in + all_rows_ + qkv_bytes_);
+    moment(base + in + qkv_bytes_ + context_.bytes + logsumexp_.bytes + weights_.bytes);
+    const std::int64_t stays =
+        statistics_.stays() + query_.stays() + key_.stays() + value_.stays() + logsumexp_.stays() + weights_.stays();
     moment(base + x + stays + context_.bytes + rows_ + parts());
     // From here on the sum after attention, and x as long as it is kept: always.
     const std::int64_t half = base + x + stays + context_.stays() + sum_.bytes;
-    moment(half + statistics_.bytes + all_rows_ + projections_.bytes + (fuses_ ? product_ : 0));
-    moment(half + statistics_.stays() + projections_.bytes + product_);
-    moment(half + statistics_.stays() + projections_.stays() + product_ + rows_ + parts());
+    moment(half + statistics_.bytes + all_rows_ + hidden_bytes_ + (fuses_ ? product_ : 0));
+    moment(half + statistics_.stays() + hidden_bytes_ + product_);
+    moment(half + statistics_.stays() + gate_.stays() + up_.stays() + product_ + rows_ + parts());
   }
+
+  // In f32 they have a gradient apart, of the products' type.
+  std::int64_t logits_bytes() const { return run_.logits == spec::LogitsType::fp32 ? 4 + e_ : e_; }
 
   // The gradient by the rows of the final norm takes the place of its output, chunk by chunk of logits.
   void loss(std::int64_t k, std::int64_t base) {
@@ -279,7 +295,7 @@ class MemoryClosedForm {
     // The stream, the weights, and those of the last layer, which goes back next.
     std::int64_t held = base + rows_ + gathered_head() + (overlaps_ ? gathered(layer_) : 0);
     const auto gradients = gradient(head_) + (tied ? gradient(embedding_) : 0);
-    moment(held + gradients + all_rows_ + C * V * e_ + C * 4 + (tp_ > 1 ? 3 * C * 4 * (1 + tp_) : 0));
+    moment(held + gradients + all_rows_ + C * V * logits_bytes() + C * 4 + (tp_ > 1 ? 3 * C * 4 * (1 + tp_) : 0));
     moment(held + gradients + all_rows_ + std::max(received_parts(), rows_));
     held += rows_;  // the gradient by the stream
     if (tied) moment(held + gradient(head_) + completed(embedding_, which));
@@ -318,19 +334,20 @@ class MemoryClosedForm {
     const std::int64_t dx = rows_;
     const std::int64_t gathered_dx = tp_ > 1 ? all_rows_ : 0;
     const std::int64_t attention =
-        rows_ + statistics_.bytes + qkv_.bytes + context_.bytes + logsumexp_.bytes + weights_.bytes;
-    const std::int64_t all = attention + sum_.bytes + statistics_.bytes + projections_.bytes;
+        rows_ + statistics_.bytes + qkv_bytes_ + context_.bytes + logsumexp_.bytes + weights_.bytes;
+    const std::int64_t all = attention + sum_.bytes + statistics_.bytes + hidden_bytes_;
     const auto again = [](const Value& value) { return value.place == Kind::remat; };
     // What is computed again: the projections from a norm, the sum, the hidden values from a norm.
-    const std::int64_t feed_forward = sum_.stays() + statistics_.stays() + projections_.stays();
+    const std::int64_t feed_forward = sum_.stays() + statistics_.stays() + gate_.stays() + up_.stays();
     if (again(sum_)) moment(base + dx + attention + feed_forward + rows_ + parts());
-    const bool fused = fuses_ && again(projections_);
-    if (again(projections_) || again(statistics_)) moment(base + dx + all + all_rows_ + (fused ? product_ : 0));
+    const bool hidden_again = again(gate_) || (gated_ && again(up_));
+    const bool fused = fuses_ && hidden_again;
+    if (hidden_again || again(statistics_)) moment(base + dx + all + all_rows_ + (fused ? product_ : 0));
     moment(base + dx + all + product_ + gathered_dx);
     moment(base + dx + all + all_rows_);
-    moment(base + dx + all - projections_.bytes + all_rows_ + received_parts());
+    moment(base + dx + all - hidden_bytes_ + all_rows_ + received_parts());
     // The feed-forward half is done; values of attention stay until its own is.
-    const std::int64_t dqkv = qkv_.bytes;
+    const std::int64_t dqkv = qkv_bytes_;
     const std::int64_t dcontext = context_.bytes;
     moment(base + dx + attention + dqkv + dcontext + gathered_dx);
     moment(base + dx + attention + dqkv + dcontext + weights_.bytes);
@@ -357,12 +374,18 @@ class MemoryClosedForm {
   std::int64_t rows_ = 0;      // bytes of a rank's rows of the residual stream, and
   std::int64_t all_rows_ = 0;  // of all ranks'
   Value statistics_;           // of one norm
-  Value qkv_;
+  Value input_;
+  Value query_;
+  Value key_;
+  Value value_;
+  std::int64_t qkv_bytes_ = 0;
   Value context_;
   Value logsumexp_;
   Value weights_;
-  Value sum_;          // of the residual stream and attention
-  Value projections_;  // mlpwi_0 and mlpwi_1
+  Value sum_;  // of the residual stream and attention
+  Value gate_;
+  Value up_;
+  std::int64_t hidden_bytes_ = 0;
   std::int64_t product_ = 0;
   std::int64_t kept_ = 0;       // of a layer and microbatch
   std::int64_t offloaded_ = 0;  // likewise

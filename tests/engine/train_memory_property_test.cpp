@@ -71,11 +71,14 @@ spec::RunSpec random_training(std::uint64_t seed) {
   run.grad_accum = draws.number(1, 6);
   run.global_batch = run.mesh.data_shards() * run.grad_accum * draws.number(1, 3);
   run.precision = draws.one_of({spec::Precision::fp32, spec::Precision::bf16});
-  if (run.precision == spec::Precision::bf16) run.bf16_weights = draws.any<spec::Bf16Weights>();
+  if (run.precision == spec::Precision::bf16) {
+    run.bf16_weights = draws.any<spec::Bf16Weights>();
+    run.logits = draws.any<spec::LogitsType>();
+  }
   run.attention = draws.any<spec::AttentionKind>();
-  auto policies = spec::remat_policy_names();
-  policies.pop_back();  // custom
+  const auto policies = spec::remat_policy_names();
   run.remat = policies[static_cast<std::size_t>(draws.number(0, static_cast<std::int64_t>(policies.size()) - 1))];
+  if (run.remat == spec::kCustomRemat) run.remat_custom = random_places(draws);
   run.fused_qkv = draws.once_in(2);
   run.fused_mlp = draws.once_in(2);
   run.scan = draws.once_in(2);  // changes nothing on a CPU
@@ -122,7 +125,7 @@ TEST(MemoryProperty, TheDryWalksPeakIsTheClosedForm) {
     }
   }
   // Every kind many times, or the runs say little.
-  EXPECT_EQ(seen.size(), 11U + 2 + 2 + 4 + 3 + 4 + 3);
+  EXPECT_EQ(seen.size(), 12U + 2 + 2 + 4 + 3 + 4 + 3);
   for (const auto& [what, times] : seen) EXPECT_GE(times, what == "peak in exposed_comm" ? 10 : 50) << what;
 }
 

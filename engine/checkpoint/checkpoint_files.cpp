@@ -1,6 +1,7 @@
 #include "engine/checkpoint/checkpoint_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,6 +99,23 @@ void rename_folder(const fs::path& from, const fs::path& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) cannot("rename", from);
 }
 
+void require_none_later(const fs::path& folder, std::int64_t first_step) {
+  const auto found = whole_checkpoints(folder);
+  if (found.empty() || found.back().step <= first_step) return;
+  throw BadInput("checkpoint: " + found.back().folder.string() + " is of a later step than the run begins with, " +
+                 std::to_string(first_step) +
+                 "; restore it (checkpoint.restore), or name a folder of its own (checkpoint.path)");
+}
+
+void remove_unfinished(const fs::path& folder) {
+  std::vector<fs::path> unfinished;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(kStepPrefix) && name.ends_with(kPartial)) unfinished.push_back(entry.path());
+  }
+  for (const auto& left : unfinished) remove_folder(left);
+}
+
 // What is left of it is no checkpoint, at whatever moment this process ends.
 void remove_checkpoint(const SavedCheckpoint& checkpoint) {
   const fs::path beside = checkpoint.folder.string() + kPartial;
@@ -169,20 +187,26 @@ SavedCheckpoint find_checkpoint(const fs::path& path) {
   return found.back();
 }
 
-void prepare_checkpoint_folder(const fs::path& folder, std::int64_t first_step) {
+CheckpointFolder::CheckpointFolder(const fs::path& folder, std::int64_t first_step) {
   make_folder(folder);
-  const auto found = whole_checkpoints(folder);
-  if (!found.empty() && found.back().step > first_step) {
-    throw BadInput("checkpoint: " + found.back().folder.string() + " is of a later step than the run begins with, " +
-                   std::to_string(first_step) +
-                   "; restore it (checkpoint.restore), or name a folder of its own (checkpoint.path)");
+  lock_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) cannot("open", folder);
+  try {
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) cannot("lock", folder);
+      throw BadInput("checkpoint: another run saves into " + folder.string() +
+                     "; name a folder of its own (checkpoint.path)");
+    }
+    require_none_later(folder, first_step);
+    remove_unfinished(folder);
+  } catch (...) {
+    ::close(lock_);
+    throw;
   }
-  std::vector<fs::path> unfinished;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const auto name = entry.path().filename().string();
-    if (name.starts_with(kStepPrefix) && name.ends_with(kPartial)) unfinished.push_back(entry.path());
-  }
-  for (const auto& left : unfinished) remove_folder(left);
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  ::close(lock_);
 }
 
 void write_shard(const fs::path& folder, std::int64_t step, std::int64_t rank, std::vector<PartToWrite> parts) {

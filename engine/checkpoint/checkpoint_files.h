@@ -24,10 +24,20 @@ std::vector<SavedCheckpoint> whole_checkpoints(const std::filesystem::path& fold
 // The one that `path` is, or the newest of those in it. Throws BadInput, naming what was looked for, if there is none.
 SavedCheckpoint find_checkpoint(const std::filesystem::path& path);
 
-// Before the first save of a run whose first step is `first_step`, by rank 0: the folder is there, what an earlier
-// process left unfinished is gone. Throws BadInput for one that holds a checkpoint of a later step: the run's own would
-// never be the newest.
-void prepare_checkpoint_folder(const std::filesystem::path& folder, std::int64_t first_step);
+// A folder that one run saves into, until it is destroyed or its process ends.
+class CheckpointFolder {
+ public:
+  // Before the first save of a run whose first step is `first_step`, by rank 0: the folder is there, what an earlier
+  // process left unfinished is gone. Throws BadInput for one that another run saves into, or that holds a checkpoint of
+  // a later step: the run's own would never be the newest.
+  CheckpointFolder(const std::filesystem::path& folder, std::int64_t first_step);
+  ~CheckpointFolder();
+  CheckpointFolder(const CheckpointFolder&) = delete;
+  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
+
+ private:
+  int lock_;  // descriptor of the folder itself
+};
 
 struct PartToWrite {
   spec::CheckpointPart part;  // offset and checksum are filled in when it is written

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/checkpoint/checkpoint_files.h"
 #include "engine/core/error.h"
 #include "engine/core/monotonic_clock.h"
 
@@ -51,7 +50,7 @@ CheckpointSaver::~CheckpointSaver() {
 
 void CheckpointSaver::open(const std::filesystem::path& folder, std::int64_t first_step) {
   folder_ = folder;
-  if (context_.collectives.mesh().rank() == 0) prepare_checkpoint_folder(folder, first_step);
+  if (context_.collectives.mesh().rank() == 0) claim_.emplace(folder, first_step);
 }
 
 std::int64_t CheckpointSaver::after_steps(std::int64_t steps) {

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "engine/checkpoint/checkpoint_files.h"
 #include "engine/checkpoint/state_parts.h"
 #include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/run_spec.h"
@@ -25,7 +27,7 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
-  // Before the first step, by every rank. Throws as prepare_checkpoint_folder.
+  // Before the first step, by every rank. Throws as CheckpointFolder.
   void open(const std::filesystem::path& folder, std::int64_t first_step);
   // The state after `steps` steps, where they are of those that are saved. Waits for the save before, if that is still
   // being written, and with asynchronous: false for this one. Returns how long the caller waited. Throws what went
@@ -53,6 +55,7 @@ class CheckpointSaver {
   std::vector<StatePart> parts_;
   std::vector<Snapshot> snapshots_;
   std::filesystem::path folder_;
+  std::optional<CheckpointFolder> claim_;  // rank 0's
   spec::CheckpointCosts costs_;
   std::int64_t save_ns_ = 0;  // of all saves
   std::atomic<bool> stop_ = false;

@@ -20,5 +20,6 @@ EngineExit check_command(const std::vector<std::string>& args);
 EngineExit env_command(const std::vector<std::string>& args);
 EngineExit overhead_command(const std::vector<std::string>& args);
 EngineExit probe_command(const std::vector<std::string>& args);
+EngineExit weights_command(const std::vector<std::string>& args);
 
 }  // namespace perfbench::engine

@@ -34,6 +34,9 @@ constexpr std::string_view kUsage =
     "recorder,\n"
     "                                       by CUPTI and by NVML in turn; a JSON line each\n"
     "  perfbench-engine probe [--count N]   times the noise probe N times, a JSON line each\n"
+    "  perfbench-engine weights import WEIGHTS --model MODEL.json --out FOLDER   a checkpoint of step 0 from "
+    "safetensors\n"
+    "  perfbench-engine weights export CHECKPOINT --out FOLDER [--dtype f32|bf16]   safetensors of a checkpoint\n"
     "exit codes: 0 ok, 3 input error, 4 failed, 5 out of memory, 6 infeasible\n";
 
 int usage_error(const std::string& message) {
@@ -55,6 +58,7 @@ int dispatch(const std::vector<std::string>& args) {
   if (args[0] == "env") return static_cast<int>(engine::env_command(rest));
   if (args[0] == "overhead") return static_cast<int>(engine::overhead_command(rest));
   if (args[0] == "probe") return static_cast<int>(engine::probe_command(rest));
+  if (args[0] == "weights") return static_cast<int>(engine::weights_command(rest));
   return usage_error("there is no command '" + args[0] + "'");
 }
 

@@ -136,19 +136,35 @@ TEST_F(CheckpointFiles, WhatAnEarlierProcessLeftUnfinishedGoes) {
   save(2);
   write_rank(3, 0);
   std::ofstream(folder() / "notes.txt") << "somebody's";
-  prepare_checkpoint_folder(folder(), 2);
+  const CheckpointFolder claim(folder(), 2);
   EXPECT_THAT(names(), testing::UnorderedElementsAre("step_00000002", "notes.txt"));
 }
 
 TEST_F(CheckpointFiles, ALaterCheckpointThanTheRunsIsRefused) {
   save(5);
-  prepare_checkpoint_folder(folder(), 5);
+  { const CheckpointFolder claim(folder(), 5); }
   try {
-    prepare_checkpoint_folder(folder(), 4);
+    const CheckpointFolder claim(folder(), 4);
     FAIL();
   } catch (const BadInput& e) {
     EXPECT_THAT(e.what(), AllOf(HasSubstr("step_00000005 is of a later step"), HasSubstr("checkpoint.restore")));
   }
+}
+
+TEST_F(CheckpointFiles, TwoRunsDoNotSaveIntoOneFolder) {
+  {
+    const CheckpointFolder claim(folder(), 0);
+    write_rank(3, 0);
+    try {
+      const CheckpointFolder another(folder(), 0);
+      FAIL();
+    } catch (const BadInput& e) {
+      EXPECT_THAT(e.what(), HasSubstr("another run saves into"));
+    }
+    EXPECT_THAT(names(), ElementsAre("step_00000003.partial"));  // the first one's
+  }
+  const CheckpointFolder later(folder(), 0);
+  EXPECT_THAT(names(), IsEmpty());
 }
 
 TEST_F(CheckpointFiles, DamageIsFoundAndNamed) {

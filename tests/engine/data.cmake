@@ -5,6 +5,9 @@ perfbench_test(engine_data_tests
 perfbench_test(engine_checkpoint_tests
   SOURCES checkpoint_files_test.cpp checkpoint_meshes_test.cpp checkpoint_places_test.cpp training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu)
+perfbench_test(engine_weights_tests
+  SOURCES weights_test.cpp training_backend_cpu.cpp
+  DEPENDS perfbench_train perfbench_weights perfbench_ops_cpu)
 # Data sets are made by the program that users make them with.
 if(TARGET perfbench)
   perfbench_test(engine_scores_tests

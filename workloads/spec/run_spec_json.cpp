@@ -39,6 +39,10 @@ RunSpec parse_run_json(std::string_view text) {
   return spec;
 }
 
+ModelSpec parse_model_json(std::string_view text) {
+  return fields_from_json<ModelSpec>(parse_json(text), Missing::is_error);
+}
+
 std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec) {
   return flat(spec, Written::canonical);
 }

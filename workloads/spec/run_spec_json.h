@@ -20,6 +20,8 @@ std::string counted_json(const RunSpec& spec);
 // Reads a whole, resolved run.json. Throws SpecError: not JSON, unknown or missing key, wrong type, out of range, or a
 // combination that validate() rejects.
 RunSpec parse_run_json(std::string_view text);
+// The same of a model alone, which no combination is asked of.
+ModelSpec parse_model_json(std::string_view text);
 
 struct FieldDifference {
   std::string field;  // dotted: "mesh.ici.dp"

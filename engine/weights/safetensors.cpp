@@ -1,0 +1,224 @@
+#include "engine/weights/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "engine/core/error.h"
+#include "engine/metrics/record_files.h"
+#include "workloads/spec/parse_json.h"
+#include "workloads/spec/regular_file.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::engine {
+namespace fs = std::filesystem;
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "these files are little-endian");
+
+constexpr const char* kOneFile = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr std::int64_t kLargestHeaderBytes = 100'000'000;  // as the format's own readers have it
+
+struct TypeName {
+  WeightType type;
+  const char* name;
+  std::int64_t bytes;
+};
+constexpr std::array kTypes{TypeName{WeightType::f32, "F32", 4}, TypeName{WeightType::bf16, "BF16", 2},
+                            TypeName{WeightType::f16, "F16", 2}};
+
+const TypeName& type_name(WeightType type) {
+  return kTypes[static_cast<std::size_t>(type)];
+}
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw BadInput("weights: " + file.string() + " " + what);
+}
+
+std::vector<char> read_bytes(const fs::path& file, std::int64_t offset, std::int64_t count) {
+  try {
+    const auto opened = spec::RegularFile::open(file);
+    if (!opened) refuse(file, "is missing");
+    if (offset > opened->bytes() || count > opened->bytes() - offset) refuse(file, "is cut off");
+    std::vector<char> bytes(static_cast<std::size_t>(count));
+    if (opened->read_at(offset, bytes.data(), bytes.size()) != bytes.size()) refuse(file, "is cut off");
+    return bytes;
+  } catch (const spec::FileError& e) {
+    throw BadInput(std::string("weights: ") + e.what());
+  }
+}
+
+spec::Json parse(const fs::path& file, std::string_view text) {
+  try {
+    return spec::parse_json(text);
+  } catch (const spec::SpecError& e) {
+    refuse(file, std::string("has no JSON where it should: ") + e.what());
+  }
+}
+
+// Of f16: five bits of exponent, ten of fraction (IEEE 754-2019, 3.6, binary16). Subnormal numbers count 2^-24.
+float of_f16(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16;
+  const std::uint32_t exponent = (bits >> 10) & 0x1FU;
+  const std::uint32_t fraction = bits & 0x3FFU;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const std::uint32_t wide = exponent == 0x1FU ? 0xFFU : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+float value_of(const char* at, WeightType type) {
+  if (type == WeightType::f32) {
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, at, sizeof bits);
+  return type == WeightType::f16 ? of_f16(bits) : std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+// To nearest, ties to even; what is no number stays none.
+std::uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+}
+
+// The entry of a header, with its place from the first byte behind it. Throws nlohmann's errors for another shape.
+Safetensors::Entry parse_entry(const fs::path& file, const std::string& name, const spec::Json& json) {
+  Safetensors::Entry entry{.file = file};
+  const auto type = json.at("dtype").get<std::string>();
+  const auto* const known =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& each) { return type == each.name; });
+  if (known == kTypes.end()) refuse(file, "has " + name + " as " + type + "; weights are F32, BF16 or F16");
+  entry.type = known->type;
+  std::int64_t elements = 1;
+  for (const auto& dim : json.at("shape")) {
+    const auto size = dim.get<std::int64_t>();
+    if (size < 0 || (size > 0 && elements > (std::int64_t{1} << 48) / size)) {
+      refuse(file, "has " + name + " with an impossible shape");
+    }
+    entry.shape.push_back(size);
+    elements *= size;
+  }
+  const auto& places = json.at("data_offsets");
+  entry.offset = places.at(0).get<std::int64_t>();
+  const auto end = places.at(1).get<std::int64_t>();
+  if (entry.offset < 0 || end - entry.offset != elements * known->bytes) {
+    refuse(file, "has " + name + " in other bytes than its shape takes");
+  }
+  return entry;
+}
+
+std::string header_of(const std::vector<TensorToWrite>& tensors, WeightType type) {
+  nlohmann::ordered_json header;
+  header["__metadata__"]["format"] = "pt";
+  std::int64_t offset = 0;
+  for (const auto& tensor : tensors) {
+    std::int64_t bytes = type_name(type).bytes;
+    for (const auto dim : tensor.shape) bytes *= dim;
+    header[tensor.name] = {
+        {"dtype", type_name(type).name}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // so that values are aligned
+  return text;
+}
+
+}  // namespace
+
+std::int64_t Safetensors::Entry::elements() const {
+  std::int64_t n = 1;
+  for (const auto dim : shape) n *= dim;
+  return n;
+}
+
+Safetensors::Safetensors(const fs::path& path) : path_(path) {
+  if (!fs::exists(path / kIndex)) {
+    add_file(fs::is_directory(path) ? path / kOneFile : path);
+    return;
+  }
+  const auto index = parse(path / kIndex, read_whole_file(path / kIndex));
+  try {
+    std::map<std::string, int> files;
+    for (const auto& [name, file] : index.at("weight_map").items()) ++files[file.get<std::string>()];
+    for (const auto& [file, count] : files) {
+      if (fs::path(file).filename() != file) refuse(path / kIndex, "names '" + file + "', which is not beside it");
+      add_file(path / file);
+    }
+  } catch (const nlohmann::json::exception& e) {
+    refuse(path / kIndex, std::string("is no index of weights: ") + e.what());
+  }
+}
+
+void Safetensors::add_file(const fs::path& file) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, read_bytes(file, 0, sizeof length).data(), sizeof length);
+  if (length > static_cast<std::uint64_t>(kLargestHeaderBytes)) {
+    refuse(file, "begins with a header of " + std::to_string(length) + " bytes: it is no file of safetensors");
+  }
+  const auto text = read_bytes(file, sizeof length, static_cast<std::int64_t>(length));
+  const auto header = parse(file, {text.data(), text.size()});
+  const std::int64_t begin = static_cast<std::int64_t>(sizeof length + length);
+  try {
+    for (const auto& [name, json] : header.items()) {
+      if (name == "__metadata__") continue;
+      auto entry = parse_entry(file, name, json);
+      entry.offset += begin;
+      if (!entries_.emplace(name, std::move(entry)).second) refuse(file, "has " + name + ", as another file has");
+    }
+  } catch (const nlohmann::json::exception& e) {
+    refuse(file, std::string("has another header than safetensors have: ") + e.what());
+  }
+}
+
+std::vector<float> Safetensors::read(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) refuse(path_, "has no tensor " + name);
+  const auto& entry = found->second;
+  const std::int64_t size = type_name(entry.type).bytes;
+  const auto bytes = read_bytes(entry.file, entry.offset, entry.elements() * size);
+  std::vector<float> values(static_cast<std::size_t>(entry.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = value_of(bytes.data() + i * static_cast<std::size_t>(size), entry.type);
+  }
+  return values;
+}
+
+void write_safetensors(const fs::path& file, const std::vector<TensorToWrite>& tensors, WeightType type) {
+  if (type == WeightType::f16) throw LogicFault("weights: f16 cannot hold every weight");
+  const auto header = header_of(tensors, type);
+  const std::uint64_t length = header.size();
+  const fs::path beside = file.string() + ".partial";
+  {
+    NewFile out(beside);
+    out.append(std::as_bytes(std::span(&length, 1)));
+    out.append(std::as_bytes(std::span(header)));
+    for (const auto& tensor : tensors) {
+      const auto values = tensor.values();
+      if (type == WeightType::f32) {
+        out.append(std::as_bytes(std::span(values)));
+        continue;
+      }
+      std::vector<std::uint16_t> rounded(values.size());
+      std::transform(values.begin(), values.end(), rounded.begin(), to_bf16);
+      out.append(std::as_bytes(std::span(rounded)));
+    }
+    out.synchronise();
+  }
+  std::error_code failure;
+  fs::rename(beside, file, failure);
+  if (failure) throw EngineError(EngineExit::failed, "cannot rename " + beside.string() + ": " + failure.message());
+}
+
+}  // namespace perfbench::engine

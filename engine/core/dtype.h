@@ -7,7 +7,8 @@
 
 namespace perfbench::engine {
 
-enum class DType { f32, bf16, f64, i32 };
+// e4m3 and e5m2: engine/core/float8.h.
+enum class DType { f32, bf16, f64, i32, e4m3, e5m2 };
 
 constexpr std::int64_t size_bytes(DType dtype) {
   switch (dtype) {
@@ -18,6 +19,9 @@ constexpr std::int64_t size_bytes(DType dtype) {
       return 2;
     case DType::f64:
       return 8;
+    case DType::e4m3:
+    case DType::e5m2:
+      return 1;
   }
   return 0;
 }
@@ -32,6 +36,10 @@ constexpr std::string_view dtype_name(DType dtype) {
       return "f64";
     case DType::i32:
       return "i32";
+    case DType::e4m3:
+      return "e4m3";
+    case DType::e5m2:
+      return "e5m2";
   }
   return "?";
 }

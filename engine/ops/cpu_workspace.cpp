@@ -57,7 +57,7 @@ std::int64_t floats_of_merging(const spec::RunSpec& run, const Products& attenti
 
 std::int64_t bytes(const spec::RunSpec& run) {
   const auto& model = run.model;
-  const DType dtype = run.precision == spec::Precision::bf16 ? DType::bf16 : DType::f32;
+  const DType dtype = spec::computes_in_bf16(run.precision) ? DType::bf16 : DType::f32;
   const DType bias = model.bias == spec::BiasKind::none ? DType::f32 : dtype;
   const std::int64_t tokens = run.microbatch() * run.seq_len;
   const std::int64_t ranks = run.mesh.tp();

@@ -27,6 +27,9 @@ inline bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16;
 }
 
+inline bool is_scalar_f32(const TensorView& t) {
+  return t.defined() && t.dtype == DType::f32 && t.elements() == 1;
+}
 inline bool is_scalar_f64(const TensorView& t) {
   return t.dtype == DType::f64 && t.elements() == 1;
 }

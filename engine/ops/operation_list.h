@@ -36,6 +36,8 @@
   OPERATION(sum_parts, (TensorView, TensorView))                              \
   OPERATION(copy, (TensorView, TensorView))                                   \
   OPERATION(cast_stochastic, (const StochasticCastArgs&))                     \
+  OPERATION(quantize, (const QuantizeArgs&))                                  \
+  OPERATION(update_scales, (const UpdateScalesArgs&))                         \
   OPERATION(fill, (TensorView, double))                                       \
   OPERATION(fill_normal, (const NormalArgs&))                                 \
   OPERATION(sum, (TensorView, TensorView, Write))                             \

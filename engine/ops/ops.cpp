@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/core/float8.h"
 #include "engine/core/stochastic_rounding.h"
 #include "engine/ops/operand_checks.h"
 
@@ -25,16 +26,22 @@ ProductShape check_matmul(const MatmulArgs& args) {
   const ProductShape p{.m = args.a.shape[ta ? 1 : 0], .n = args.b.shape[tb ? 0 : 1], .k = args.a.shape[ta ? 0 : 1]};
   const bool fits = args.b.shape[tb ? 1 : 0] == p.k && args.c.shape == Shape{p.m, p.n};
   require(fits, "matmul", "c[m, n] = op(a)[m, k] op(b)[k, n]", {args.a, args.b, args.c});
-  const bool types = is_float(args.a.dtype) && args.a.dtype == args.b.dtype &&
-                     (args.c.dtype == args.a.dtype || args.c.dtype == DType::f32);
-  require(types, "matmul", "a and b share a type, c has it or f32", {args.a, args.b, args.c});
+  const bool quantized = is_float8(args.a.dtype) && is_float8(args.b.dtype);
+  const DType result = quantized ? DType::bf16 : args.a.dtype;
+  const bool types = quantized || (is_float(args.a.dtype) && args.a.dtype == args.b.dtype);
+  require(types && (args.c.dtype == result || args.c.dtype == DType::f32), "matmul",
+          "a and b share a type, c has it or f32; or both have 8 bits, and c is bf16 or f32", {args.a, args.b, args.c});
+  const auto fits_scale = [&](const TensorView& scale) { return quantized ? is_scalar_f32(scale) : !scale.defined(); };
+  require(fits_scale(args.inverse_scale_a) && fits_scale(args.inverse_scale_b), "matmul",
+          "operands in 8 bits, and no others, have inverse scales, f32 [1]",
+          {args.a, args.inverse_scale_a, args.b, args.inverse_scale_b});
   require(absent_or(args.bias_n, Shape{p.n}), "matmul", "bias is [n]", {args.c, args.bias_n});
   require(!args.bias_n.defined() || args.write == Write::overwrite, "matmul", "a bias needs Write::overwrite",
           {args.c});
   const bool plain = args.epilogue == Epilogue::none;
   require(plain ? !args.preactivation.defined()
-                : same(args.preactivation, args.c) && args.c.is_dense() && args.c.dtype == args.a.dtype,
-          "matmul", "an epilogue needs a dense c and a pre-activation like it, of the type of a",
+                : same(args.preactivation, args.c) && args.c.is_dense() && args.c.dtype == result,
+          "matmul", "an epilogue needs a dense c and a pre-activation like it, of the type of a, of 8 bits bf16",
           {args.a, args.c, args.preactivation});
   require(plain || args.write == Write::overwrite, "matmul", "an epilogue needs Write::overwrite", {args.c});
   require(args.additions == Additions::none || (args.write == Write::overwrite && plain && !args.bias_n.defined()),
@@ -162,11 +169,12 @@ void Ops::matmul(const MatmulArgs& args) {
   count(args.part, flops);
   const bool reads_preactivation = args.epilogue == Epilogue::gelu_tanh_gradient;
   const std::int64_t preactivation = bytes_of(args.preactivation);
-  const OpSpan span = begin(spec::TraceOp::matmul,
-                            {.flops = flops,
-                             .read_bytes = bytes_of(args.a, args.b, args.bias_n) + held_bytes(args.c, args.write) +
-                                           (reads_preactivation ? preactivation : 0),
-                             .written_bytes = bytes_of(args.c) + (reads_preactivation ? 0 : preactivation)});
+  const OpSpan span =
+      begin(spec::TraceOp::matmul,
+            {.flops = flops,
+             .read_bytes = bytes_of(args.a, args.b, args.bias_n, args.inverse_scale_a, args.inverse_scale_b) +
+                           held_bytes(args.c, args.write) + (reads_preactivation ? preactivation : 0),
+             .written_bytes = bytes_of(args.c) + (reads_preactivation ? 0 : preactivation)});
   do_matmul(args);
 }
 

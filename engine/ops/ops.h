@@ -36,7 +36,10 @@
 namespace perfbench::engine {
 
 // c[m, n] (+)= factor * op(a)[m, k] op(b)[k, n] (+ bias[n] on every row). a and b share a type; c is that type or f32.
-// Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b):
+// Or a and b are e4m3 or e5m2 each, quantized: the product of their numbers is multiplied by both inverse scales, and c
+// is bf16 or f32.
+// Accumulation in fp32. With an epilogue, z being that product (write must be overwrite, c of the type of a and b, or
+// bf16):
 //   gelu_tanh:          preactivation = z, c = gelu(z). Whether gelu sees z as it is rounded in preactivation, or as it
 //                       was before, is the backend's to choose.
 //   gelu_tanh_gradient: c = z * gelu'(preactivation).
@@ -53,6 +56,40 @@ struct MatmulArgs {
   Epilogue epilogue = Epilogue::none;
   TensorView preactivation = {};  // [m, n], with an epilogue only
   float factor = 1.0F;
+  TensorView inverse_scale_a = {};  // f32 [1], of an operand in 8 bits
+  TensorView inverse_scale_b = {};
+};
+
+// What belongs to all that is rounded to 8 bits with one scale, f32 [1] each: the largest magnitude that was met, what
+// the numbers are multiplied by before they are rounded, and 1 / scale, which products are multiplied by.
+struct QuantizationState {
+  TensorView amax;
+  TensorView scale;
+  TensorView inverse_scale;
+};
+
+// out = in * scale, rounded by float8_code (engine/core/float8.h), of any number of tensors that share a state.
+//   delayed: with the scale that the state has; amax becomes the largest magnitude of all numbers in them and of what
+//            it was.
+//   current: amax is that of these tensors alone, and scale and inverse_scale are made of it before they are read.
+struct QuantizeArgs {
+  struct Rounded {
+    RowsView out;  // e4m3 or e5m2, of one type in all
+    RowsView in;   // f32 or bf16
+  };
+  std::span<const Rounded> tensors;
+  QuantizationState state;
+  spec::Fp8Scaling scaling = spec::Fp8Scaling::delayed;
+};
+
+// At the end of a step, of S states of one format: amax becomes the first row of the history, whose last one goes, and
+// is 0 then; scale = float8_scale (engine/core/float8.h) of the largest amax in the history.
+struct UpdateScalesArgs {
+  TensorView amax_S;
+  TensorView history_HS;
+  TensorView scale_S;
+  TensorView inverse_scale_S;
+  DType format = DType::e4m3;
 };
 
 // statistics: rmsnorm [1, N]: 1/sqrt(mean(x^2) + eps); layernorm [2, N]: mean, then 1/sqrt(var + eps). Always f32.
@@ -387,6 +424,8 @@ class Ops {
     std::int64_t first_index = 0;  // a multiple of kDrawsPerWord
   };
   void cast_stochastic(const StochasticCastArgs& args);
+  void quantize(const QuantizeArgs& args);
+  void update_scales(const UpdateScalesArgs& args);
   // Moves bytes between device and host memory, beside the operations that follow: it begins when the ones before have
   // ended, and what is enqueued after wait() follows it.
   Pending transfer(TensorView out, TensorView in);

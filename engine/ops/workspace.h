@@ -95,7 +95,7 @@ inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   const AttentionDims dims = attention_of_rank(run);
   if (run.attention == spec::AttentionKind::dot_product) return dot_product_bytes(dims);
   // Libraries compute it in bf16 alone, without a bias and of one document a row (cuda/operations/attention.cpp).
-  const bool bf16 = run.precision == spec::Precision::bf16;
+  const bool bf16 = spec::computes_in_bf16(run.precision);
   if (run.model.position.kind == spec::PositionKind::t5_relative_bias) {
     return flash_bias_bytes(dims, bf16 ? DType::bf16 : DType::f32);
   }

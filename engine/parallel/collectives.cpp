@@ -192,6 +192,14 @@ Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
   return both(std::move(first), gather(node, buffer, part));
 }
 
+Pending Collectives::all_reduce_max(AxisSet axes, TensorView buffer, Lane lane) {
+  if (buffer.dtype != DType::f32) mismatch("all_reduce_max", "maxima are of f32", mesh_, axes, {buffer});
+  const Channel channel{declared_group(axes, lane), lane};
+  if (channel.group == MeshGroup{}) return {};
+  return hand_over("all_reduce", channel, buffer.bytes(), ring_bytes(channel, buffer.bytes(), 2),
+                   [&] { return do_all_reduce_max(channel, buffer); });
+}
+
 Pending Collectives::send(Axis axis, Heading heading, TensorView buffer) {
   const auto channel = ring_channel(axis, mesh_.way(axis, heading));
   return hand_over("send", channel, buffer.bytes(), buffer.bytes(), [&] { return do_send(axis, heading, buffer); });

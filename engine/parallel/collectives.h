@@ -69,6 +69,9 @@ class Collectives {
   Pending all_to_all(AxisSet axes, TensorView out, TensorView in, Lane lane);
   // In place sum over the axes; f32 or f64. Equal bits on every rank.
   Pending all_reduce(AxisSet axes, TensorView buffer, Lane lane);
+  // In place maximum over the axes, at once over both levels; f32, no NaN. A few numbers: every rank may receive those
+  // of all.
+  Pending all_reduce_max(AxisSet axes, TensorView buffer, Lane lane);
 
   // To the neighbour in that direction, and what the other neighbour sent in it; any type, the same size on both sides.
   // A message may wait for its receiver, who receives in the order in which it was sent.
@@ -107,6 +110,7 @@ class Collectives {
                                                             TensorView full) = 0;
   virtual std::unique_ptr<Pending::State> do_all_to_all(const Channel& channel, TensorView out, TensorView in) = 0;
   virtual std::unique_ptr<Pending::State> do_all_reduce(const Channel& channel, TensorView buffer) = 0;
+  virtual std::unique_ptr<Pending::State> do_all_reduce_max(const Channel& channel, TensorView buffer) = 0;
   // Along one of the rings.
   virtual std::unique_ptr<Pending::State> do_send(Axis axis, Heading heading, TensorView buffer) = 0;
   virtual std::unique_ptr<Pending::State> do_receive(Axis axis, Heading heading, TensorView buffer) = 0;

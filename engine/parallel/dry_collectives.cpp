@@ -13,6 +13,7 @@ class DryCollectives : public Collectives {
   Nothing do_reduce_scatter(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
   Nothing do_all_to_all(const Channel& channel, TensorView, TensorView) override { return ran(channel); }
   Nothing do_all_reduce(const Channel& channel, TensorView) override { return ran(channel); }
+  Nothing do_all_reduce_max(const Channel& channel, TensorView) override { return ran(channel); }
   Nothing do_send(Axis, Heading, TensorView) override { return waited_for(nullptr); }
   Nothing do_receive(Axis, Heading, TensorView) override { return waited_for(nullptr); }
   Nothing do_copy(TensorView, TensorView) override { return nullptr; }

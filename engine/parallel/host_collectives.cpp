@@ -1,9 +1,11 @@
 #include "engine/parallel/host_collectives.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
 #include <span>
+#include <vector>
 
 namespace perfbench::engine {
 namespace {
@@ -59,6 +61,16 @@ class HostCollectives : public Collectives {
       } else {
         ranks.all_reduce(values<float>(buffer));
       }
+    });
+  }
+
+  std::unique_ptr<Pending::State> do_all_reduce_max(const Channel& channel, TensorView buffer) override {
+    const auto count = static_cast<std::size_t>(mesh().size(channel.group));
+    return submit(channel, [buffer, count](RankGroup& ranks) {
+      const auto own = values<float>(buffer);
+      std::vector<float> all(own.size() * count);
+      ranks.all_gather(std::as_writable_bytes(std::span(all)), raw(buffer));
+      for (std::size_t i = 0; i < all.size(); ++i) own[i % own.size()] = std::max(own[i % own.size()], all[i]);
     });
   }
 

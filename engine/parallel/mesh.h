@@ -43,6 +43,8 @@ class AxisSet {
 
 // Ranks with different sequences.
 inline constexpr AxisSet kDataAxes{Axis::dp, Axis::fsdp, Axis::ep};
+// Ranks that compute one layer between them.
+inline constexpr AxisSet kLayerAxes = kDataAxes.with(Axis::tp);
 // Ranks that hold one copy of the model between them.
 inline constexpr AxisSet kModelAxes{Axis::pp, Axis::fsdp, Axis::ep, Axis::tp};
 

@@ -49,6 +49,8 @@ TracePart part_of(spec::TraceOp op) {
     case TraceOp::dropout:
     case TraceOp::sum_parts:
     case TraceOp::cast:
+    case TraceOp::quantize:
+    case TraceOp::update_scales:
     case TraceOp::fill_normal:
     case TraceOp::sum:
     case TraceOp::sum_of_squares:

@@ -13,6 +13,7 @@ perfbench_test(engine_ops_tests
   SOURCES
     ${ops_tests}
     ops_cpu_providers_test.cpp
+    ops_float8_test.cpp
     ops_oracle_test.cpp
     ops_under_test_cpu.cpp
     ops_vector_math_test.cpp

@@ -367,6 +367,29 @@ TEST(OperationCosts, LossAndOptimizer) {
   expect_cost(TraceOp::clip_scale, {0, 8 + 8}, [](Ops& ops) { ops.clip_scale(f64({1}), f64({1}), 1.0); });
 }
 
+// bf16 once, its codes once, and of the state what is read and written.
+TEST(OperationCosts, RoundingTo8Bits) {
+  const TensorView codes{nullptr, DType::e4m3, Shape{6, 10}};
+  const QuantizeArgs::Rounded tensors[] = {{codes, bf16({6, 10})}, {codes, f32({6, 10})}};
+  const QuantizationState state{.amax = f32({1}), .scale = f32({1}), .inverse_scale = f32({1})};
+  expect_cost(TraceOp::quantize, {0, 120 + 240 + 2 * 60 + 2 * 4 + 4},
+              [&](Ops& ops) { ops.quantize({.tensors = tensors, .state = state}); });
+  expect_cost(TraceOp::quantize, {0, 120 + 240 + 2 * 60 + 3 * 4}, [&](Ops& ops) {
+    ops.quantize({.tensors = tensors, .state = state, .scaling = spec::Fp8Scaling::current});
+  });
+  expect_cost(TraceOp::update_scales, {0, (20 + 80) + (20 + 80 + 20 + 20)}, [](Ops& ops) {
+    ops.update_scales(
+        {.amax_S = f32({5}), .history_HS = f32({4, 5}), .scale_S = f32({5}), .inverse_scale_S = f32({5})});
+  });
+  expect_cost(TraceOp::matmul, {2 * 6 * 4 * 10, 60 + 40 + 2 * 4 + 48}, [&](Ops& ops) {
+    ops.matmul({.a = codes,
+                .b = TensorView{nullptr, DType::e5m2, Shape{10, 4}},
+                .c = bf16({6, 4}),
+                .inverse_scale_a = f32({1}),
+                .inverse_scale_b = f32({1})});
+  });
+}
+
 TEST(OperationCosts, Sums) {
   expect_cost(TraceOp::bias_backward, {0, 120 + 40}, [](Ops& ops) {
     ops.bias_backward(f32({10}), bf16({6, 10}), Write::overwrite);

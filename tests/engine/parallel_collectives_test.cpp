@@ -170,6 +170,17 @@ TEST(Collectives, RefuseAChangeInTheWrongDirection) {
   EXPECT_THROW(collectives->reduce_scatter("U/fsdp -> U", dry(4), dry(16), Lane::background), LogicFault);
 }
 
+// Of few numbers, over both levels at once.
+TEST(DryCollectives, AMaximumIsCountedAsAnAllReduce) {
+  const auto collectives = dry_collectives_of({.ici = {.fsdp = 4}, .dcn = {.fsdp = 3}}, 7);
+  collectives->all_reduce_max(Axis::fsdp, dry(40), Lane::background).wait();
+  ASSERT_EQ(collectives->traffic().size(), 1U);
+  EXPECT_EQ(collectives->traffic()[0].axis, "fsdp+dcn_fsdp");
+  EXPECT_EQ(collectives->traffic()[0].collective, "all_reduce");
+  EXPECT_EQ(collectives->traffic()[0].sent_bytes, 2 * 11 * 160 / 12);
+  EXPECT_THROW(collectives->all_reduce_max(Axis::fsdp, dry(4, DType::f64), Lane::background), LogicFault);
+}
+
 TEST(Collectives, SumOnlyTypesThatHoldASum) {
   const auto collectives = dry_collectives_of(2, 2);
   EXPECT_THROW(collectives->all_reduce(Axis::dp, dry(4, DType::bf16), Lane::background), LogicFault);
@@ -222,6 +233,7 @@ class TimedLane final : public Collectives {
   State do_reduce_scatter(const Channel& channel, TensorView, TensorView) override { return run(channel); }
   State do_all_to_all(const Channel& channel, TensorView, TensorView) override { return run(channel); }
   State do_all_reduce(const Channel& channel, TensorView) override { return run(channel); }
+  State do_all_reduce_max(const Channel& channel, TensorView) override { return run(channel); }
   State do_send(Axis, Heading, TensorView) override { return nullptr; }
   State do_receive(Axis, Heading, TensorView) override { return nullptr; }
   State do_copy(TensorView, TensorView) override { return nullptr; }

@@ -1,6 +1,7 @@
 // Collectives against what each rank can compute of all ranks' inputs by itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -176,6 +177,24 @@ TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
     collectives_->all_reduce(Axis::fsdp, {doubles.data(), DType::f64, Shape{size}}, Lane::background).wait();
     ASSERT_EQ(values, expected);
     ASSERT_EQ(std::vector<float>(doubles.begin(), doubles.end()), expected);
+  }
+}
+
+// Negative numbers among them, on either lane.
+TEST(MpiCollectives, AMaximumIsThatOfAllRanks) {
+  const auto collectives = collectives_over(all_fsdp());
+  for (const std::int64_t size : {1, 3, 4099}) {
+    for (const auto lane : {Lane::background, Lane::in_line}) {
+      std::vector<float> values(static_cast<std::size_t>(size));
+      std::vector<float> expected(static_cast<std::size_t>(size), -2000.0F);
+      for (std::int64_t i = 0; i < size; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        values[at] = value_of(world().rank(), i);
+        for (std::int64_t r = 0; r < world().size(); ++r) expected[at] = std::max(expected[at], value_of(r, i));
+      }
+      collectives->all_reduce_max(Axis::fsdp, view(values), lane).wait();
+      ASSERT_EQ(values, expected);
+    }
   }
 }
 

@@ -21,12 +21,30 @@ struct EnumNames<Device> {
   static constexpr std::array kNames{std::pair{Device::cpu, "cpu"}, std::pair{Device::cuda, "cuda"}};
 };
 
-// bf16: bf16 weights and activations in the products; fp32 master weights, reductions, softmax and loss.
+// bf16: bf16 weights and activations in the products; fp32 master weights, reductions, softmax and loss. fp8: as bf16,
+// but that the products of linear layers in blocks read operands rounded to 8 bits (engine/layers/fp8_scales.h).
 enum class Precision { fp32, tf32, bf16, fp8 };
 template <>
 struct EnumNames<Precision> {
   static constexpr std::array kNames{std::pair{Precision::fp32, "fp32"}, std::pair{Precision::tf32, "tf32"},
                                      std::pair{Precision::bf16, "bf16"}, std::pair{Precision::fp8, "fp8"}};
+};
+
+// Whether weights and activations are bf16.
+constexpr bool computes_in_bf16(Precision precision) {
+  return precision == Precision::bf16 || precision == Precision::fp8;
+}
+
+// What a tensor is multiplied by before it is rounded to 8 bits: the format's largest number over the tensor's largest
+// magnitude, its amax. delayed: over the largest amax of the steps before, of all ranks that have parts of the tensor;
+// 1 in the first step. current: over that of the tensor itself, of what a rank has of it: ranks of another mesh round
+// other parts together. NVIDIA Transformer Engine's recipes (transformer_engine.common.recipe, DelayedScaling with
+// amax_compute_algo max, and Float8CurrentScaling, both in their HYBRID format).
+enum class Fp8Scaling { delayed, current };
+template <>
+struct EnumNames<Fp8Scaling> {
+  static constexpr std::array kNames{std::pair{Fp8Scaling::delayed, "delayed"},
+                                     std::pair{Fp8Scaling::current, "current"}};
 };
 
 // How f32 weights become bf16 ones. stochastic: up or down by chance, so that the expected weight is the f32 one; the
@@ -201,9 +219,11 @@ struct RunSpec {
   Device device = Device::cpu;
   std::string hardware = "host";  // the peak that MFU and memory checks use: a file of workloads/hardware, or host
   Precision precision = Precision::fp32;
-  Rounding rounding = Rounding::nearest;         // stochastic: of bf16 only
-  Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 with rounding nearest
-  LogitsType logits = LogitsType::compute;       // fp32: of precision bf16
+  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // current: of precision fp8
+  std::int64_t fp8_amax_history = 16;            // steps that delayed scaling looks back; of precision fp8
+  Rounding rounding = Rounding::nearest;         // stochastic: of bf16 weights only
+  Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 or fp8 with rounding nearest
+  LogitsType logits = LogitsType::compute;       // fp32: of precision bf16 or fp8
   EmbeddingKind embedding = EmbeddingKind::lookup;
   bool fused_qkv = true;  // query, key and value are one product and one buffer, where a policy places them alike
   bool fused_mlp = true;  // of a gated dense block so are gate and up
@@ -259,13 +279,22 @@ struct RunSpec {
     f(Field{"device", "cpu or cuda"}, self.device);
     f(Field{"hardware", "device type whose peak and memory are assumed; host: this machine, measured"}, self.hardware);
     f(Field{"precision", "fp32, tf32, bf16 or fp8"}, self.precision);
+    f(Field{"fp8_scaling",
+            "of precision fp8: delayed, by the largest values of the steps before, or current, by those of the tensor "
+            "itself as far as a rank has it"}
+          .omitted_at_default(),
+      self.fp8_scaling);
+    f(Field{"fp8_amax_history", "of precision fp8 with delayed scaling: how many steps back", 1, 65536}
+          .omitted_at_default(),
+      self.fp8_amax_history);
     f(Field{"rounding", "of weights to bf16: nearest or stochastic"}.omitted_at_default(), self.rounding);
     f(Field{"bf16_weights",
-            "of precision bf16: cast whenever a layer is gathered, or kept beside the f32 ones (2 bytes a parameter "
+            "of precision bf16 or fp8: cast whenever a layer is gathered, or kept beside the f32 ones (2 bytes a "
+            "parameter "
             "more)"}
           .omitted_at_default(),
       self.bf16_weights);
-    f(Field{"logits", "compute: in the type of products; fp32: of precision bf16, their sums as they are"}
+    f(Field{"logits", "compute: in the type of products; fp32: of precision bf16 or fp8, their sums as they are"}
           .omitted_at_default(),
       self.logits);
     f(Field{"embedding", "lookup of rows, or one_hot: products over the vocabulary"}.omitted_at_default(),

@@ -91,7 +91,9 @@ enum class TraceOp {
   add,
   dropout,
   sum_parts,
-  cast,  // a copy to another type
+  cast,           // a copy to another type
+  quantize,       // to 8 bits, with a scale
+  update_scales,  // of that, at the end of a step
   fill_normal,
   sum,
   sum_of_squares,
@@ -133,6 +135,8 @@ struct EnumNames<TraceOp> {
                                      std::pair{TraceOp::dropout, "dropout"},
                                      std::pair{TraceOp::sum_parts, "sum_parts"},
                                      std::pair{TraceOp::cast, "cast"},
+                                     std::pair{TraceOp::quantize, "quantize"},
+                                     std::pair{TraceOp::update_scales, "update_scales"},
                                      std::pair{TraceOp::fill_normal, "fill_normal"},
                                      std::pair{TraceOp::sum, "sum"},
                                      std::pair{TraceOp::sum_of_squares, "sum_of_squares"},

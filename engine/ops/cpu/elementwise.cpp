@@ -91,6 +91,10 @@ void CpuOps::do_fill(TensorView out, double value) {
       return fill_with(out.as<double>(), n, value);
     case DType::i32:
       return fill_with(out.as<std::int32_t>(), n, static_cast<std::int32_t>(value));
+    case DType::e4m3:
+      return fill_with(out.as<E4m3>(), n, from_f32<E4m3>(static_cast<float>(value)));
+    case DType::e5m2:
+      return fill_with(out.as<E5m2>(), n, from_f32<E5m2>(static_cast<float>(value)));
   }
 }
 

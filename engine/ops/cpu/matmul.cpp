@@ -1,5 +1,5 @@
-// Matrix products: f32 by the provider; bf16 by turning panels of the operands into f32, one f32 product per panel and
-// one rounding of the result.
+// Matrix products: f32 by the provider; bf16, and 8 bits, by turning panels of the operands into f32, one f32 product
+// per panel and one rounding of the result.
 #include "engine/ops/cpu/cpu_ops.h"
 #include "engine/ops/cpu/matmul_provider.h"
 #include "engine/ops/cpu/parallel.h"
@@ -20,11 +20,15 @@ SgemmArgs product_shape(const MatmulArgs& args) {
   return product;
 }
 
-template <class T>
-void to_floats(float* out, const T* in, std::int64_t n) {
+void to_floats(float* out, const Bf16* in, std::int64_t n) {
   for_vectors(
       n, [&](std::int64_t i) { store(out + i, load(in + i)); },
       [&](std::int64_t i, std::int64_t part) { store_part(out + i, load_part(in + i, part), part); });
+}
+// The numbers of the codes: their scale is the product's factor.
+template <DType kType>
+void to_floats(float* out, const Float8<kType>* in, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = to_f32(in[i]);
 }
 
 void add_bias(const RowsView& c, const float* bias) {
@@ -45,8 +49,9 @@ void add_bias(const RowsView& c, const float* bias) {
 }
 
 // The rows [first, first + count) or, of a transposed operand, the columns, as f32 in the operand's own orientation.
+template <class T>
 struct Panel {
-  const Bf16* from;
+  const T* from;
   std::int64_t rows;     // of the stored matrix
   std::int64_t columns;  // of the stored matrix
   std::int64_t stride;   // of its rows
@@ -56,11 +61,12 @@ struct Panel {
 };
 
 // Stride of the panel in `to`.
-std::int64_t convert_panel(const Panel& p, float* to) {
+template <class T>
+std::int64_t convert_panel(const Panel<T>& p, float* to) {
   const bool along_columns = p.transpose == Transpose::yes;
   const std::int64_t rows = along_columns ? p.rows : p.count;
   const std::int64_t width = along_columns ? p.count : p.columns;
-  const Bf16* const from = p.from + (along_columns ? p.first : p.first * p.stride);
+  const T* const from = p.from + (along_columns ? p.first : p.first * p.stride);
   for_ranges(
       rows,
       [&](std::int64_t begin, std::int64_t end) {
@@ -105,24 +111,28 @@ void round_panel(const float* sum, const Bf16Result& result) {
       result.columns);
 }
 
-void matmul_bf16(const MatmulArgs& args, const float* bias, const workspace::cpu::MatmulParts& panels) {
+// c is bf16 or f32.
+template <class A, class B>
+void matmul_in_panels(const MatmulArgs& args, const float* bias, const workspace::cpu::MatmulParts& panels) {
   SgemmArgs product = product_shape(args);
   const std::int64_t panel_m = workspace::cpu::panel_outer(product.k, product.m);
   const std::int64_t panel_n = workspace::cpu::panel_outer(product.k, product.n);
   const std::int64_t m_all = product.m;
   const std::int64_t n_all = product.n;
   const auto other = [](Transpose t) { return t == Transpose::yes ? Transpose::no : Transpose::yes; };
-  const auto panel = [](const RowsView& of, Transpose transpose, std::int64_t first, std::int64_t count) {
-    return Panel{of.as<const Bf16>(), of.shape[0], of.shape[1], of.stride, transpose, first, count};
+  const auto panel = []<class T>(const T* from, const RowsView& of, Transpose transpose, std::int64_t first,
+                                 std::int64_t count) {
+    return Panel<T>{from, of.shape[0], of.shape[1], of.stride, transpose, first, count};
   };
   for (std::int64_t j = 0; j < n_all; j += panel_n) {
     product.n = std::min(panel_n, n_all - j);
     product.b = panels.b;
-    product.b_stride = convert_panel(panel(args.b, other(args.transpose_b), j, product.n), panels.b);
+    product.b_stride =
+        convert_panel(panel(args.b.as<const B>(), args.b, other(args.transpose_b), j, product.n), panels.b);
     for (std::int64_t i = 0; i < m_all; i += panel_m) {
       product.m = std::min(panel_m, m_all - i);
       product.a = panels.a;
-      product.a_stride = convert_panel(panel(args.a, args.transpose_a, i, product.m), panels.a);
+      product.a_stride = convert_panel(panel(args.a.as<const A>(), args.a, args.transpose_a, i, product.m), panels.a);
       if (args.c.dtype == DType::f32) {
         product.c = row_of<float>(args.c, i) + j;
         product.c_stride = args.c.stride;
@@ -137,6 +147,13 @@ void matmul_bf16(const MatmulArgs& args, const float* bias, const workspace::cpu
                              bias == nullptr ? nullptr : bias + j, args.write});
     }
   }
+}
+
+void matmul_float8(MatmulArgs args, const float* bias, const workspace::cpu::MatmulParts& panels) {
+  args.factor *= *args.inverse_scale_a.as<const float>() * *args.inverse_scale_b.as<const float>();
+  with_float8_type(args.a.dtype, [&]<class A>() {
+    with_float8_type(args.b.dtype, [&]<class B>() { matmul_in_panels<A, B>(args, bias, panels); });
+  });
 }
 
 void matmul_f32(const MatmulArgs& args) {
@@ -159,8 +176,10 @@ void CpuOps::multiply(const MatmulArgs& args) {
   const float* const bias = as_floats(args.bias_n, parts.bias_n);
   if (args.a.dtype == DType::f32) {
     matmul_f32(args);
+  } else if (is_float8(args.a.dtype)) {
+    matmul_float8(args, bias, parts);
   } else {
-    matmul_bf16(args, bias, parts);
+    matmul_in_panels<Bf16, Bf16>(args, bias, parts);
   }
   // A bf16 result has its bias already, added before its only rounding.
   if (bias != nullptr && args.c.dtype == DType::f32) {

@@ -31,6 +31,7 @@ set(PERFBENCH_CUDA_HOST_SOURCES
   host/upload_staging.cpp
   operations/attention.cpp
   operations/matmul.cpp
+  operations/quantize.cpp
   operations/transfer.cpp)
 # On libraries of the toolkit; the emulation has twins of them.
 set(PERFBENCH_CUDA_LIBRARY_SOURCES

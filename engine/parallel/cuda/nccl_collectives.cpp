@@ -28,6 +28,9 @@ ncclDataType_t nccl_type(DType dtype) {
       return ncclFloat64;
     case DType::i32:
       return ncclInt32;
+    case DType::e4m3:
+    case DType::e5m2:
+      break;
   }
   throw LogicFault("no NCCL type for " + std::string(dtype_name(dtype)));
 }
@@ -257,6 +260,13 @@ class NcclCollectives final : public Collectives {
     return submit(channel, named("all_reduce", channel, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllReduce(buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()),
                            nccl_type(buffer.dtype), ncclSum, comm, stream);
+    });
+  }
+
+  std::unique_ptr<Pending::State> do_all_reduce_max(const Channel& channel, TensorView buffer) override {
+    return submit(channel, named("all_reduce", channel, buffer), [&](ncclComm_t comm, cudaStream_t stream) {
+      return ncclAllReduce(buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()),
+                           nccl_type(buffer.dtype), ncclMax, comm, stream);
     });
   }
 

@@ -1,4 +1,5 @@
 #include "engine/core/error.h"
+#include "engine/core/float8.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/matmul/matmul_provider.h"
 #include "engine/ops/workspace.h"
@@ -13,6 +14,7 @@ Matrix matrix(const RowsView& view) {
 }  // namespace
 
 void CudaOps::do_matmul(const MatmulArgs& args) {
+  if (is_float8(args.a.dtype)) throw LogicFault("matmul: the cuda backend has no products of 8-bit operands");
   const TensorView& bias = args.bias_n;
   // The library adds a bias of the result's type; another one is added to the f32 result.
   const bool within = bias.defined() && bias.dtype == args.c.dtype;

@@ -289,8 +289,9 @@ ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, nc
   return ncclSuccess;
 }
 
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t,
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
                            ncclComm_t comm, cudaStream_t stream) {
+  if (operation != ncclSum) return ncclInvalidUsage;  // not emulated
   put_sum(comm, from, to, 0, count, type, stream);
   return ncclSuccess;
 }

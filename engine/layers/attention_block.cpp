@@ -245,13 +245,14 @@ void AttentionBlock::backward(const LayerWeights& weights, const LayerGradients&
   Tensor gathered_dx;
   const TensorView dx_NM = tp.gather(drop_addition_backward(shared_, named("attention"), dx_RM, dropped_dx),
                                      gathered_dx, named("dout_proj"));
-  Tensor dinner = linear_backward_weight(context, weights, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
+  OutputGradient dout =
+      linear_backward_weight(context, weights, gradients, out_, dx_NM, v[V::context], kPart, bias_of(tp));
   const Tensor dprojections = context.workspace(named("dqkv_proj"), Shape{tp.tokens(), projections_.outputs()});
   const JoinedLinear::Outputs d = projections_.side_by_side(dprojections);
   {
     const Tensor dcontext = context.workspace(named("dcontext"), v[V::context].view().shape);
-    linear_backward_input(context, weights, out_, dcontext, dx_NM, dinner, Write::overwrite, kPart);
-    dinner.reset();
+    linear_backward_input(context, weights, out_, dcontext, dout, Write::overwrite, kPart);
+    dout = {};
     gathered_dx.reset();
     dropped_dx.reset();
     backward_attention(weights, gradients, v, dcontext, d);
@@ -311,12 +312,12 @@ void AttentionBlock::backward_projections(const LayerWeights& weights, const Lay
     zero_gradient(context, gradients, *all_keys_);
     zero_gradient(context, gradients, *all_values_);
   }
-  const auto dinner = projections_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
+  const auto made = projections_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
   if (gradients.last_reader == LastReader::attention) return;
   // The normalised input has been read for the last time: its rows take their gradient.
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dattention_norm"), dnormed_RM, buffer);
-  projections_.backward_input(context, weights, sums.tokens_NM(), d, dinner, kPart);
+  projections_.backward_input(context, weights, sums.tokens_NM(), made, kPart);
   sums.finish();
   norm_backward(context, model_, weights.layer, gradients.layer, norm_,
                 {.dx = dx_RM, .dy = dnormed_RM, .x = v[V::input], .statistics = v[V::statistics]}, Write::accumulate);

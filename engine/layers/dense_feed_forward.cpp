@@ -124,13 +124,13 @@ void DenseFeedForward::backward(const LayerWeights& weights, const LayerGradient
     Tensor gathered_dy;
     const TensorView dy_NM = tp.gather(drop_addition_backward(shared_, named("feed_forward"), dy_RM, dropped_dy),
                                        gathered_dy, named("dlayer_output"));
-    const Tensor dinner =
+    const OutputGradient d =
         linear_backward_weight(context, weights, gradients, down_, dy_NM, product_NF, kPart, bias_of(tp));
     // The product is no longer needed: its buffer takes its gradient, or that of what it was made of.
     if (fuses_activation()) {
-      linear_gelu_backward_input(context, weights, down_, product_NF, v[V::up], dy_NM, kPart);
+      linear_gelu_backward_input(context, weights, down_, product_NF, v[V::up], d, kPart);
     } else {
-      linear_backward_input(context, weights, down_, product_NF, dy_NM, dinner, Write::overwrite, kPart);
+      linear_backward_input(context, weights, down_, product_NF, d, Write::overwrite, kPart);
     }
   }
   if (fuses_activation()) {
@@ -152,11 +152,11 @@ void DenseFeedForward::backward_up(const LayerWeights& weights, const LayerGradi
   const TensorView rows_RM = tp.rows_of(buffer);
   const TensorView normed_NM = normalise_again(weights, v, buffer);
   const auto d = projected(v);
-  const auto dinner = in_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
+  const auto made = in_.backward_weight(context, weights, gradients, d, normed_NM, kPart);
   if (gradients.last_reader == LastReader::feed_forward) return;
   // The normalised input has been read for the last time: its rows take their gradient.
   PartialSums sums(context, tp, named("dmlp_norm"), rows_RM, buffer);
-  in_.backward_input(context, weights, sums.tokens_NM(), d, dinner, kPart);
+  in_.backward_input(context, weights, sums.tokens_NM(), made, kPart);
   v[V::gate_up].reset();
   v[V::gate].reset();
   v[V::up].reset();

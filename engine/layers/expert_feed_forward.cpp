@@ -278,7 +278,8 @@ void ExpertFeedForward::backward_up(const LayerWeights& weights, const LayerGrad
                               .experts_NC = v[V::experts],
                               .balance_scale = tp.first() ? balance_weight : 0.0,
                               .rule = rule_});
-  linear_backward_weight(context, weights, gradients, router_, dlogits_NE, normed_NM, kPart);
+  const OutputGradient drouter =
+      linear_backward_weight(context, weights, gradients, router_, dlogits_NE, normed_NM, kPart);
   Tensor rows_QM = sent(v, normed_NM, {}, "expert_inputs");
   if (gate_) backward_weight(gradients, v, *gate_, v[V::gate], rows_QM);
   backward_weight(gradients, v, up_, v[V::up], rows_QM);
@@ -291,7 +292,7 @@ void ExpertFeedForward::backward_up(const LayerWeights& weights, const LayerGrad
   const TensorView dnormed_RM = tp.rows_of(buffer);
   PartialSums sums(context, tp, named("dmlp_norm"), dnormed_RM, buffer);
   context.ops.combine({.x_NM = sums.tokens_NM(), .rows_QM = rows_QM, .rows_NC = v[V::rows]});
-  linear_backward_input(context, weights, router_, sums.tokens_NM(), dlogits_NE, {}, Write::accumulate, kPart);
+  linear_backward_input(context, weights, router_, sums.tokens_NM(), drouter, Write::accumulate, kPart);
   sums.finish();
   backward_norm(weights, gradients, v, dnormed_RM, dy_RM);
 }

@@ -42,16 +42,31 @@ class JoinedLinear {
 
   void forward(const Context& context, const LayerWeights& weights, const Outputs& y, TensorView x,
                FlopPart part) const;
-  // Gradients by the weights, and of each member as linear_backward_weight gives it.
-  OfMembers<Tensor> backward_weight(const Context& context, const LayerWeights& weights,
-                                    const LayerGradients& gradients, const Outputs& dy, TensorView x,
-                                    FlopPart part) const;
+  // What the gradient by the input is made of.
+  struct Gradients {
+    RoundedOperand rounded;    // of all members, where products read 8 bits
+    Outputs dy;                // that, or what was given
+    OfMembers<Tensor> dinner;  // of each as linear_backward_weight gives it
+  };
+  // Gradients by the weights.
+  Gradients backward_weight(const Context& context, const LayerWeights& weights, const LayerGradients& gradients,
+                            const Outputs& dy, TensorView x, FlopPart part) const;
   // dx[N, in] = the sum over the members.
-  void backward_input(const Context& context, const LayerWeights& weights, TensorView dx, const Outputs& dy,
-                      const OfMembers<Tensor>& dinner, FlopPart part) const;
+  void backward_input(const Context& context, const LayerWeights& weights, TensorView dx, const Gradients& d,
+                      FlopPart part) const;
 
  private:
   bool at_once(const Outputs& outputs) const { return whole_ && outputs.all.defined(); }
+  const Fp8Linear* fp8() const { return members_.front()->fp8; }  // of all members
+  // The weights one below the other, rounded with one scale, where products read 8 bits.
+  RoundedOperand rounded_weights(const Context& context, const LayerWeights& weights) const;
+  Gradients rounded_gradients(const Context& context, const Outputs& dy, std::int64_t tokens) const;
+  // Of a member, or of all: whose first output is this one.
+  Operand weight_of(const LayerWeights& weights, const RoundedOperand& all, const Linear& linear,
+                    std::int64_t first_output) const;
+  // f(linear layer, its number, its outputs) of the one product of all, as number 0, or of each member that is there.
+  template <class F>
+  void for_each_product(const Outputs& outputs, F&& f) const;
 
   Products products_;
   std::size_t count_ = 0;

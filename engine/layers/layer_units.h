@@ -8,10 +8,13 @@
 
 namespace perfbench::engine {
 
+class Fp8Scales;
+
 struct LayerUnits {
   const UnitLayout& layer;
   const UnitLayout* adapters = nullptr;  // or none
   float adapter_factor = 1.0F;           // of what adapters add
+  const Fp8Scales* fp8 = nullptr;        // in precision fp8
 };
 
 struct LayerWeights {

@@ -10,7 +10,7 @@ Backend make_cpu_backend(const spec::RunSpec& run, Processes* processes) {
   backend.ops = make_cpu_ops();
   backend.collectives = processes == nullptr
                             ? make_single_collectives()
-                            : processes->make_collectives(Mesh(run.mesh, processes->rank()), communication());
+                            : processes->make_collectives(Mesh(run.mesh, processes->rank()), communication(run));
   return backend;
 }
 

@@ -43,7 +43,7 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   backend.ops = cuda::make_cuda_ops(
       *device, {.precision = run.precision, .summation = summation_of(run), .attention = run.attention_kernel});
   backend.collectives = processes == nullptr ? make_single_collectives()
-                                             : make_nccl_collectives(Mesh(run.mesh, rank), communication(), *device,
+                                             : make_nccl_collectives(Mesh(run.mesh, rank), communication(run), *device,
                                                                      *processes, {.registered = registered});
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);

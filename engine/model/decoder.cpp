@@ -53,6 +53,16 @@ class KeepingNothing {
   spec::RematPlan places_;
 };
 
+std::vector<const UnitLayout*> layers_of(ParameterStore& store) {
+  std::vector<const UnitLayout*> layers;
+  for (const auto& part : store.chunks()) {
+    for (std::int64_t i = 0; i < part.layers; ++i) {
+      layers.push_back(&store.unit(store.layer(part.first_layer + i)).layout);
+    }
+  }
+  return layers;
+}
+
 TokenRange tokens_of_rank(const spec::ModelSpec& model, const Mesh& mesh) {
   const auto part = dim_part(model.vocab_size, mesh.size(Axis::tp), mesh.index(Axis::tp));
   return {.first = part.begin, .all = model.vocab_size};
@@ -92,6 +102,7 @@ Decoder::Decoder(Context& context, const spec::RunSpec& run, ParameterStore& sto
               experts} {
   if (store.has_embedding()) embedding_.emplace(store.unit(store.embedding()).layout);
   if (store.has_head()) head_.emplace(store.unit(store.head()).layout, run.model.tied_embedding);
+  if (run.precision == spec::Precision::fp8) fp8_.emplace(context, run, layers_of(store));
   for (const auto& part : store.chunks()) {
     chunks_.push_back({.part = part});
     Chunk& chunk = chunks_.back();
@@ -184,7 +195,8 @@ LayerUnits Decoder::units_of(std::int64_t layer) const {
   const auto adapters = store_.adapters(layer);
   return {.layer = store_.unit(store_.layer(layer)).layout,
           .adapters = adapters ? &store_.unit(*adapters).layout : nullptr,
-          .adapter_factor = static_cast<float>(run_.lora.factor())};
+          .adapter_factor = static_cast<float>(run_.lora.factor()),
+          .fp8 = fp8_ ? &*fp8_ : nullptr};
 }
 
 LayerWeights Decoder::gather_layer(std::int64_t layer) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/layers/decoder_layer.h"
+#include "engine/layers/fp8_scales.h"
 #include "engine/sharding/recorded_work.h"
 #include "engine/sharding/unit_gatherer.h"
 
@@ -51,8 +52,11 @@ class Decoder {
   Tensor new_input(std::size_t chunk) const;
   Tensor new_output_gradient(std::size_t chunk) const;
 
-  // Before the microbatches of a step that trains.
+  // Before the microbatches of a step that trains, and after them.
   void begin_step(std::int64_t step);
+  void end_step() {
+    if (fp8_) fp8_->update();
+  }
 
   // Adds this stage's adapters to the weights that they stand beside, and begins each b at 0 again: but for rounding
   // the model computes what it did, by its weights alone. Between steps, in a run that has adapters.
@@ -145,6 +149,7 @@ class Decoder {
   Tensor rope_cos_sin_TD_;
   Tensor distance_buckets_T_;
   Tensor dropout_step_;  // in a run that drops
+  std::optional<Fp8Scales> fp8_;
   LayerShared shared_;
   std::vector<Chunk> chunks_;
 };

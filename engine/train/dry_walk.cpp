@@ -20,7 +20,7 @@ Backend dry_backend(const spec::RunSpec& run, std::int64_t rank) {
   backend.device_memory = make_dry_backing();
   backend.host_memory = make_dry_backing();
   backend.ops = make_dry_ops();
-  backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communication());
+  backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communication(run));
   return backend;
 }
 

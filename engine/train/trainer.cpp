@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/core/error.h"
+#include "engine/layers/fp8_scales.h"
 #include "engine/ops/workspace.h"
 #include "engine/optim/schedule.h"
 #include "engine/train/whole_step.h"
@@ -40,37 +41,28 @@ bool keeps_bf16_weights(const Context& context, const spec::RunSpec& run) {
 }  // namespace
 
 DType compute_dtype(spec::Precision precision) {
-  switch (precision) {
-    case spec::Precision::fp32:
-    case spec::Precision::tf32:
-      return DType::f32;
-    case spec::Precision::bf16:
-      return DType::bf16;
-    case spec::Precision::fp8:
-      break;
-  }
-  throw LogicFault("no compute type for precision " + std::string(spec::enum_name(precision)));
+  return spec::computes_in_bf16(precision) ? DType::bf16 : DType::f32;
 }
 
 InitRule init_rule(const spec::RunSpec& run) {
   return {.seed = static_cast<std::uint64_t>(run.seed), .matrix_std = run.model.init_std};
 }
 
-std::span<const Declared> communication() {
+std::vector<Declared> communication(const spec::RunSpec& run) {
   using enum Axis;
-  static constexpr std::array<Declared, 10> kAll{
-      {{fsdp, Lane::background},  // weights and gradients
-                                  // gradients of weights that several ranks hold
-       {dp, Lane::background},
-       {{dp, tp}, Lane::background},
-       {{dp, ep}, Lane::background},
-       {{dp, ep, tp}, Lane::background},
-       {tp, Lane::in_line},          // rows of the residual stream, and sums that ranks have parts of
-       {ep, Lane::in_line},          // rows of tokens, to their experts and back
-       {kModelAxes, Lane::in_line},  // the gradient's norm
-       {kLossAxes, Lane::in_line},
-       {pp, Lane::messages}}};  // what lies between stages
-  return kAll;
+  std::vector<Declared> all{{fsdp, Lane::background},  // weights and gradients
+                                                       // gradients of weights that several ranks hold
+                            {dp, Lane::background},
+                            {{dp, tp}, Lane::background},
+                            {{dp, ep}, Lane::background},
+                            {{dp, ep, tp}, Lane::background},
+                            {tp, Lane::in_line},  // rows of the residual stream, and sums that ranks have parts of
+                            {ep, Lane::in_line},  // rows of tokens, to their experts and back
+                            {kModelAxes, Lane::in_line},  // the gradient's norm
+                            {kLossAxes, Lane::in_line},
+                            {pp, Lane::messages}};                            // what lies between stages
+  if (Fp8Scales::look_back(run)) all.push_back({kLayerAxes, Lane::in_line});  // amax of what layers round
+  return all;
 }
 
 Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& init, TokenSource* tokens,
@@ -171,6 +163,7 @@ void Trainer::train() {
   if (in_pipeline()) sum_over_ranks(context_, sums_, Phase::bubble);
   decoder_.gatherer().finish_gradients();
   optimizer_->update(store_);
+  decoder_.end_step();
   if (!in_pipeline()) sum_over_ranks(context_, sums_, Phase::exposed_comm);
 }
 

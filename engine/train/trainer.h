@@ -21,7 +21,7 @@ namespace perfbench::engine {
 DType compute_dtype(spec::Precision precision);
 InitRule init_rule(const spec::RunSpec& run);
 // All that a step communicates along.
-std::span<const Declared> communication();
+std::vector<Declared> communication(const spec::RunSpec& run);
 
 class Trainer {
  public:

@@ -103,7 +103,8 @@ struct CallLog {
 
 class LoggedCollectives final : public Collectives {
  public:
-  LoggedCollectives(const Mesh& mesh, CallLog& log) : Collectives(mesh, communication()), log_(log) {}
+  LoggedCollectives(const Mesh& mesh, const spec::RunSpec& run, CallLog& log)
+      : Collectives(mesh, communication(run)), log_(log) {}
 
  private:
   using Nothing = std::unique_ptr<Pending::State>;
@@ -117,6 +118,7 @@ class LoggedCollectives final : public Collectives {
   }
   Nothing do_all_to_all(const Channel& c, TensorView, TensorView in) override { return note(c, "all_to_all", in); }
   Nothing do_all_reduce(const Channel& c, TensorView buffer) override { return note(c, "all_reduce", buffer); }
+  Nothing do_all_reduce_max(const Channel& c, TensorView buffer) override { return note(c, "all_reduce", buffer); }
   Nothing do_send(Axis, Heading heading, TensorView buffer) override {
     log_.sent[heading].push_back(buffer.bytes());
     return nullptr;

@@ -145,7 +145,11 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   run.grad_accum = run.pipeline_chunks > 1 ? stages * draws.number(1, 2) : draws.number(1, 5);
   run.global_batch = run.mesh.data_shards() * run.grad_accum * draws.number(1, 3);
   run.precision = draws.any<spec::Precision>();
-  if (run.precision == spec::Precision::bf16) {
+  if (run.precision == spec::Precision::fp8) {
+    run.fp8_scaling = draws.any<spec::Fp8Scaling>();
+    if (run.fp8_scaling == spec::Fp8Scaling::delayed) run.fp8_amax_history = draws.number(1, 20);
+  }
+  if (spec::computes_in_bf16(run.precision)) {
     run.rounding = draws.any<spec::Rounding>();
     if (run.rounding == spec::Rounding::nearest) run.bf16_weights = draws.any<spec::Bf16Weights>();
   }
@@ -170,7 +174,7 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   run.optimizer.clip_norm = draws.one_of({0.0, 1.0});
   run.steps = 3;
   run.embedding = draws.any<spec::EmbeddingKind>();
-  if (run.precision == spec::Precision::bf16) run.logits = draws.any<spec::LogitsType>();
+  if (spec::computes_in_bf16(run.precision)) run.logits = draws.any<spec::LogitsType>();
   if (run.attention == spec::AttentionKind::flash && device == spec::Device::cuda) {
     run.attention_kernel = draws.any<spec::AttentionChoice>();
   }

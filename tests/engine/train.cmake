@@ -25,7 +25,7 @@ perfbench_test_objects(engine_training_test_objects
   DEPENDS perfbench_train)
 set(training_tests $<TARGET_OBJECTS:engine_training_test_objects>)
 perfbench_test(engine_training_tests
-  SOURCES ${training_tests} training_backend_cpu.cpp
+  SOURCES ${training_tests} train_fp8_test.cpp training_backend_cpu.cpp
   DEPENDS perfbench_train perfbench_ops_cpu)
 if(PERFBENCH_HAS_CUDA)
   perfbench_test(engine_cuda_training_tests

@@ -39,7 +39,7 @@ bool has_enough(const spec::RunSpec& run, std::int64_t rank, std::int64_t missin
   backend.device_memory = make_cpu_backing();
   backend.host_memory = make_cpu_backing();
   backend.ops = std::make_unique<ShortOps>(missing_bytes);
-  backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communication());
+  backend.collectives = make_dry_collectives(Mesh(run.mesh, rank), communication(run));
   RunData data{.tokens = make_token_source(run), .evaluation = evaluation_of(run)};
   Assembly assembly(run, std::move(backend), {.data = std::move(data)});
   try {
@@ -59,7 +59,7 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
+  for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16, spec::Precision::fp8}) {
     for (const auto& tiny : {gpt_tiny(), llama_tiny(), qwen3_tiny()}) {
       auto run = tiny;
       run.precision = precision;
@@ -112,7 +112,7 @@ std::vector<Case> cases() {
 // Where data decides how many rows an expert has, all that it may have: each token goes to both of two experts.
 std::vector<Case> cases_of_experts() {
   std::vector<Case> all;
-  for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16}) {
+  for (const auto precision : {spec::Precision::fp32, spec::Precision::bf16, spec::Precision::fp8}) {
     auto two_chosen = dropless_tiny();
     two_chosen.model.name = "two experts";
     two_chosen.model.moe.n_experts = 2;
@@ -159,7 +159,7 @@ TEST(CpuWorkspace, HoldsWhatAStepTakesAndNoLineMore) {
 TEST(CpuWorkspace, HoldsWhatTheOtherWaysOfTheModelsEndsTake) {
   for (auto& [what, run] : cases()) {
     run.embedding = spec::EmbeddingKind::one_hot;
-    if (run.precision == spec::Precision::bf16) run.logits = spec::LogitsType::fp32;
+    if (spec::computes_in_bf16(run.precision)) run.logits = spec::LogitsType::fp32;
     for (std::int64_t rank = 0; rank < run.mesh.devices(); ++rank) {
       EXPECT_TRUE(has_enough(run, rank, 0)) << what << " rank " << rank;
     }

@@ -14,6 +14,7 @@
 
 #include "engine/train/assembly.h"
 #include "engine/train/dry_walk.h"
+#include "tests/engine/expected_states.h"
 #include "tests/engine/logged_collectives.h"
 #include "tests/engine/random_runs.h"
 #include "workloads/spec/dry_counts.h"
@@ -72,7 +73,7 @@ RankWalk walk(const spec::RunSpec& run, const Grid& grid, std::int64_t rank, Hol
   backend.device_memory = make_dry_backing();
   backend.host_memory = make_dry_backing();
   backend.ops = make_dry_ops();
-  backend.collectives = std::make_unique<LoggedCollectives>(Mesh(run.mesh, rank), out.calls);
+  backend.collectives = std::make_unique<LoggedCollectives>(Mesh(run.mesh, rank), run, out.calls);
   Assembly assembly(run, std::move(backend), {});
   add_held(grid, rank, assembly.trainer().parameters(), holders);
   out.calls = {};
@@ -129,10 +130,6 @@ void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, 
   for (const auto& rank : walks) EXPECT_EQ(rank.report.parameters, elements);
 }
 
-std::int64_t up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // Of a unit on one rank: of each parameter the largest part, from a multiple of 16 elements on; all of it in shards
 // that are such multiples, too (unit.h).
 std::int64_t shard_elements(const spec::RunSpec& run, const std::vector<spec::ParameterSpec>& unit) {
@@ -185,7 +182,7 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
   for (const auto& unit : units_of(run, grid.stage(report.rank))) {
     const std::int64_t elements = shard_elements(run, unit);
     if (run.lora.used() && unit.front().kind != spec::ParameterKind::adapter_a) {  // frozen
-      weights += up((run.precision == spec::Precision::bf16 ? 2 : 4) * elements, kBlock);
+      weights += up((spec::computes_in_bf16(run.precision) ? 2 : 4) * elements, kBlock);
       continue;
     }
     f32 += up(4 * elements, kBlock);
@@ -196,7 +193,8 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
   if (run.model.position.kind == spec::PositionKind::t5_relative_bias) weights += up(4 * run.seq_len, kBlock);
   EXPECT_EQ(report.peak.weights_bytes, weights) << "rank " << report.rank;
   EXPECT_EQ(report.peak.gradients_bytes, f32) << "rank " << report.rank;
-  EXPECT_EQ(report.peak.optimizer_bytes, 2 * f32) << "rank " << report.rank;
+  const std::int64_t scales = fp8_state_bytes(run, units_of(run, grid.stage(report.rank)));
+  EXPECT_EQ(report.peak.optimizer_bytes, 2 * f32 + scales) << "rank " << report.rank;
 }
 
 // Elements of the model's weights whose name, without the layer, is one of these. Experts' are "experts.NAME".
@@ -588,6 +586,7 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
     for (const auto& [targets, name] : spec::EnumNames<spec::LoraTargets>::kNames) {
       is("adapters of " + std::string(name), run.lora.used() && run.lora.targets == targets);
     }
+    is("8 bits", run.precision == spec::Precision::fp8);
     is("kept weights", run.bf16_weights == spec::Bf16Weights::kept);
     for (const auto& policy : spec::remat_policy_names()) is(policy, run.remat == policy);
     is("odd causal square", run.seq_len % 2 != 0 && run.model.n_heads / mesh.tp() % 2 != 0);

@@ -24,7 +24,8 @@ using Order = std::vector<std::string>;
 // ns.
 class NotedUnits final : public SilentCollectives {
  public:
-  NotedUnits(const Mesh& mesh, Order& order) : SilentCollectives(mesh, communication()), order_(order) {}
+  NotedUnits(const spec::RunSpec& run, Order& order)
+      : SilentCollectives(Mesh(run.mesh, 0), communication(run)), order_(order) {}
   void set_units(ParameterStore& store) { store_ = &store; }
   std::int64_t now_ns() const { return now_ns_; }
 
@@ -94,7 +95,7 @@ NotedStep step_of_two_layers(spec::RunSpec run, std::int64_t prefetch) {
   run.mesh.ici.fsdp = 2;
   run.fsdp_prefetch = prefetch;
   NotedStep step;
-  auto collectives = std::make_unique<NotedUnits>(Mesh(run.mesh, 0), step.order);
+  auto collectives = std::make_unique<NotedUnits>(run, step.order);
   NotedUnits& units = *collectives;
   Backend backend{.device_memory = make_cpu_backing(), .host_memory = make_cpu_backing()};
   backend.collectives = std::move(collectives);

@@ -5,7 +5,7 @@
 namespace perfbench::engine {
 
 std::unique_ptr<Collectives> collectives_of(const spec::RunSpec& run) {
-  return world().make_collectives(Mesh(run.mesh, world().rank()), communication());
+  return world().make_collectives(Mesh(run.mesh, world().rank()), communication(run));
 }
 
 }  // namespace perfbench::engine

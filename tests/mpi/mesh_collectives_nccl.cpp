@@ -7,7 +7,7 @@
 namespace perfbench::engine {
 
 std::unique_ptr<Collectives> collectives_of(const spec::RunSpec& run) {
-  return make_nccl_collectives(Mesh(run.mesh, world().rank()), communication(), training_gpu(), world());
+  return make_nccl_collectives(Mesh(run.mesh, world().rank()), communication(run), training_gpu(), world());
 }
 
 }  // namespace perfbench::engine

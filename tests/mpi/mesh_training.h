@@ -32,12 +32,17 @@ inline constexpr double kThroughAdamw = 100.0;
 // queries and keys once more. The weights of a step carry what the updates before it made of their roundings: as much
 // again for each.
 inline constexpr double kBf16 = 0x1p-8;
+// A bf16 number that is rounded to the other neighbour is on the other side of a middle between two e4m3 numbers once
+// in 16 times, as many lie between those, and then moves the operand by 2^-3: as a random walk by 2^-3 / sqrt(16) of
+// it.
+inline constexpr double kFp8 = 0x1p-5;
 inline double after_updates(const spec::RunSpec& run, double tolerance, std::size_t updates) {
-  return run.precision == spec::Precision::bf16 ? tolerance * static_cast<double>(1 + updates) : tolerance;
+  return spec::computes_in_bf16(run.precision) ? tolerance * static_cast<double>(1 + updates) : tolerance;
 }
 inline double bf16_tolerance(const spec::RunSpec& run) {
   const std::int64_t of_heads = run.model.qk_norm == spec::QkNorm::none ? 0 : 1;
-  return kBf16 * static_cast<double>(of_heads + (run.mesh.tp() > 1 ? 1 + run.mesh.tp() : 1));
+  const double of_operands = run.precision == spec::Precision::fp8 ? kFp8 / kBf16 : 1;
+  return kBf16 * of_operands * static_cast<double>(of_heads + (run.mesh.tp() > 1 ? 1 + run.mesh.tp() : 1));
 }
 
 inline void expect_same_traffic(const std::vector<spec::AxisTraffic>& real, const std::vector<spec::AxisTraffic>& dry,
@@ -65,7 +70,7 @@ inline spec::RunSpec on_one_rank(spec::RunSpec run) {
 inline void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord& real,
                                        const TrainedStep& expected, double tolerance, const std::string& what) {
   EXPECT_NEAR(real.balance_loss, expected.balance_loss, tolerance * expected.balance_loss) << what;
-  if (run.precision == spec::Precision::bf16) return;
+  if (spec::computes_in_bf16(run.precision)) return;
   EXPECT_EQ(real.dropped_choices, expected.dropped_choices) << what;
   // The same f32 numbers, in f64 sums of another order.
   EXPECT_NEAR(real.expert_load, expected.expert_load, 1e-12 * expected.expert_load) << what;
@@ -114,7 +119,7 @@ inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedS
 
 inline void expect_one_ranks_training(const spec::RunSpec& run, const std::string& what,
                                       const MakeTokens& tokens = make_token_source) {
-  const bool bf16 = run.precision == spec::Precision::bf16;
+  const bool bf16 = spec::computes_in_bf16(run.precision);
   const double tolerance = bf16 ? bf16_tolerance(run) : kOtherOrder * kThroughAdamw;
   const auto alone = on_one_rank(run);
   const auto expected = TrainingRun(alone, first_weights(alone), make_single_collectives(), tokens).all_steps();

@@ -58,6 +58,40 @@ TEST(Validate, LogitsInF32AreOfBf16) {
   EXPECT_THAT(with(Precision::tf32), StartsWith("/logits: "));
 }
 
+TEST(Validate, ScalesAreOfFp8) {
+  const auto with = [](Precision precision, Fp8Scaling scaling, std::int64_t history, Task task = Task::pretrain) {
+    return mistake([=](RunSpec& r) {
+      r.precision = precision;
+      r.fp8_scaling = scaling;
+      r.fp8_amax_history = history;
+      r.task = task;
+    });
+  };
+  EXPECT_EQ(with(Precision::fp8, Fp8Scaling::delayed, 16), "no error");
+  EXPECT_EQ(with(Precision::fp8, Fp8Scaling::delayed, 1), "no error");
+  EXPECT_EQ(with(Precision::fp8, Fp8Scaling::current, 16), "no error");
+  EXPECT_THAT(with(Precision::fp8, Fp8Scaling::current, 8),
+              StartsWith("/fp8_amax_history: fp8_scaling: current has no history"));
+  EXPECT_THAT(
+      with(Precision::bf16, Fp8Scaling::current, 16),
+      StartsWith("/fp8_scaling: fp8_scaling and fp8_amax_history are of precision: fp8, found precision: bf16"));
+  EXPECT_THAT(with(Precision::fp32, Fp8Scaling::delayed, 8), StartsWith("/fp8_amax_history: "));
+}
+
+TEST(Validate, WhatRoundsToBf16MayBeSaidOfFp8) {
+  EXPECT_EQ(mistake([](RunSpec& r) {
+              r.precision = Precision::fp8;
+              r.rounding = Rounding::stochastic;
+              r.logits = LogitsType::fp32;
+            }),
+            "no error");
+  EXPECT_EQ(mistake([](RunSpec& r) {
+              r.precision = Precision::fp8;
+              r.bf16_weights = Bf16Weights::kept;
+            }),
+            "no error");
+}
+
 TEST(Validate, AnAttentionKernelIsOfFlashAttentionOnAGpu) {
   const auto with = [](AttentionChoice choice, Device device, AttentionKind kind) {
     return mistake([=](RunSpec& r) {
@@ -139,7 +173,8 @@ TEST(Validate, NamesTheFieldToChange) {
             "no error");
   EXPECT_THAT(
       mistake([](RunSpec& r) { r.bf16_weights = Bf16Weights::kept; }),
-      StartsWith("/bf16_weights: bf16_weights: kept is for precision: bf16 with rounding: nearest, found fp32 "));
+      StartsWith(
+          "/bf16_weights: bf16_weights: kept is for precision: bf16 or fp8 with rounding: nearest, found fp32 "));
   for (const auto rounding : {Rounding::nearest, Rounding::stochastic}) {
     EXPECT_THAT(mistake([rounding](RunSpec& r) {
                   r.bf16_weights = Bf16Weights::kept;
@@ -185,6 +220,13 @@ TEST(Validate, AnEvaluationNeedsPromptsAndNothingOfTraining) {
   EXPECT_THAT(with([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }),
               StartsWith("/data/kind: task: eval needs data that has prompts, found data.kind: flat_tokens; use "));
   EXPECT_THAT(with([](RunSpec& r) { r.remat = "full"; }), StartsWith("/remat: task: eval has no backward pass"));
+  EXPECT_THAT(with([](RunSpec& r) { r.precision = Precision::fp8; }),
+              StartsWith("/fp8_scaling: task: eval has no step before"));
+  EXPECT_EQ(with([](RunSpec& r) {
+              r.precision = Precision::fp8;
+              r.fp8_scaling = Fp8Scaling::current;
+            }),
+            "no error");
   EXPECT_THAT(with([](RunSpec& r) { r.evaluation.path = "other"; }), StartsWith("/evaluation/path: evaluation is of"));
   EXPECT_EQ(mistake([](RunSpec& r) { r.evaluation.path = "other"; }), "no error");
   EXPECT_THAT(mistake([](RunSpec& r) { r.evaluation = {.path = "other", .split = "test"}; }),
@@ -360,7 +402,12 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   run.model.position.kind = PositionKind::t5_relative_bias;
   EXPECT_FALSE(unsupported(run).has_value());
   run.precision = Precision::fp8;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("fp8"));
+  EXPECT_FALSE(unsupported(run).has_value());
+  run.device = Device::cuda;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("precision: fp8 is computed on cpu alone so far"));
+  run.device = Device::cpu;
+  run.precision = Precision::tf32;
+  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("tf32 is a GPU precision"));
 }
 
 TEST(Validate, AModelThatNeedsBlocksWhichTheEngineHasNotIsUnsupported) {

@@ -290,6 +290,46 @@ void check_expert_parallel(const RunSpec& run) {
   }
 }
 
+void check_fp8_scaling(const RunSpec& run) {
+  const RunSpec defaults;
+  const bool current = run.fp8_scaling == Fp8Scaling::current;
+  const bool looks_back = run.fp8_amax_history != defaults.fp8_amax_history;
+  if (run.precision != Precision::fp8 && (current || looks_back)) {
+    reject(current ? "/fp8_scaling" : "/fp8_amax_history",
+           "fp8_scaling and fp8_amax_history are of precision: fp8, found precision: " +
+               std::string(enum_name(run.precision)) + "; leave them out");
+  }
+  if (current && looks_back) {
+    reject("/fp8_amax_history", "fp8_scaling: current has no history; leave fp8_amax_history out");
+  }
+  if (run.precision == Precision::fp8 && !current && !run.trains()) {
+    reject("/fp8_scaling",
+           "task: eval has no step before that delayed scaling could take its scales from; use "
+           "fp8_scaling: current");
+  }
+}
+
+// Of weights, activations and logits.
+void check_rounding(const RunSpec& run) {
+  const bool bf16 = computes_in_bf16(run.precision);
+  const std::string precision(enum_name(run.precision));
+  if (run.rounding != Rounding::nearest && !bf16) {
+    reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
+                            " is of weights to bf16, found precision: " + precision +
+                            "; use precision: bf16 or rounding: nearest");
+  }
+  if (run.bf16_weights == Bf16Weights::kept && (!bf16 || run.rounding != Rounding::nearest)) {
+    reject("/bf16_weights", "bf16_weights: kept is for precision: bf16 or fp8 with rounding: nearest, found " +
+                                precision + " with " + std::string(enum_name(run.rounding)) +
+                                "; use bf16_weights: cast");
+  }
+  if (run.logits == LogitsType::fp32 && !bf16) {
+    reject("/logits", "logits: fp32 keeps what precision: bf16 would round, found precision: " + precision +
+                          "; use logits: compute");
+  }
+  check_fp8_scaling(run);
+}
+
 }  // namespace
 
 void validate(const ModelSpec& model) {
@@ -359,21 +399,7 @@ void validate(const RunSpec& run) {
   check_checkpoint(run);
   check_dropout(run);
   check_attention_kernel(run);
-  if (run.rounding != Rounding::nearest && run.precision != Precision::bf16) {
-    reject("/rounding", "rounding: " + std::string(enum_name(run.rounding)) +
-                            " is of weights to bf16, found precision: " + std::string(enum_name(run.precision)) +
-                            "; use precision: bf16 or rounding: nearest");
-  }
-  if (run.bf16_weights == Bf16Weights::kept &&
-      (run.precision != Precision::bf16 || run.rounding != Rounding::nearest)) {
-    reject("/bf16_weights", "bf16_weights: kept is for precision: bf16 with rounding: nearest, found " +
-                                std::string(enum_name(run.precision)) + " with " +
-                                std::string(enum_name(run.rounding)) + "; use bf16_weights: cast");
-  }
-  if (run.logits == LogitsType::fp32 && run.precision != Precision::bf16) {
-    reject("/logits", "logits: fp32 keeps what precision: bf16 would round, found precision: " +
-                          std::string(enum_name(run.precision)) + "; use logits: compute");
-  }
+  check_rounding(run);
   if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }
@@ -387,10 +413,12 @@ std::optional<std::string> unsupported(const RunSpec& run) {
     for (const auto block : run.model.needs) blocks += (blocks.empty() ? "" : ", ") + std::string(enum_name(block));
     return run.model.name + " needs " + blocks + ", which this engine does not have";
   }
-  if (run.precision == Precision::fp8) return "fp8 has no kernels in this engine";
+  if (run.precision == Precision::fp8 && run.device == Device::cuda) {
+    return "precision: fp8 is computed on cpu alone so far; the cuda backend has no products of 8-bit operands";
+  }
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
   if (run.attention_kernel == AttentionChoice::cudnn) {
-    if (run.precision != Precision::bf16) {
+    if (!computes_in_bf16(run.precision)) {
       return "cuDNN computes attention in bf16 alone, and attention_kernel: cudnn asks for it with precision: " +
              std::string(enum_name(run.precision));
     }

@@ -24,6 +24,14 @@ CheckpointReader::CheckpointReader(CheckpointContents contents) : contents_(std:
   }
 }
 
+std::int64_t CheckpointReader::elements(const std::string& parameter, spec::CheckpointedState state) const {
+  std::int64_t count = 0;
+  const auto found = parts_.find({parameter, state});
+  if (found == parts_.end()) return count;
+  for (const auto& saved : found->second) count += saved.part->count;
+  return count;
+}
+
 CheckpointReader::Values CheckpointReader::read(const std::string& parameter, spec::CheckpointedState state,
                                                 const ElementPlaces& places) const {
   const auto found = parts_.find({parameter, state});

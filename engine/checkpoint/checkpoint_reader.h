@@ -26,6 +26,8 @@ class CheckpointReader {
   };
   // Throws BadInput where it lacks some, or what it has of them is damaged.
   Values read(const std::string& parameter, spec::CheckpointedState state, const ElementPlaces& places) const;
+  // How many it has, 0 of one that it does not know.
+  std::int64_t elements(const std::string& parameter, spec::CheckpointedState state) const;
   // Weights that came from elsewhere have none.
   bool has_moments() const { return has_moments_; }
   const CheckpointContents& contents() const { return contents_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,18 +29,17 @@ spec::CheckpointPart record_of(const StatePart& part, DType dtype) {
 
 }  // namespace
 
-CheckpointSaver::CheckpointSaver(const Context& context, const spec::RunSpec& run, const ParameterStore& store)
+CheckpointSaver::CheckpointSaver(const Context& context, const spec::RunSpec& run, const ParameterStore& store,
+                                 const Fp8Scales* fp8)
     : context_(context), run_(run), store_(store), parts_(state_parts(context, store, Replicas::once)) {
   for (const auto& part : parts_) {
-    const bool taken = std::any_of(snapshots_.begin(), snapshots_.end(), [&](const Snapshot& snapshot) {
-      return snapshot.unit == part.unit && snapshot.state == part.state;
-    });
-    if (taken) continue;
     const UnitState& unit = store.units()[part.unit];
-    const TensorView& values = state_tensor(unit, part.state);
-    const std::string name = "checkpoint." + unit.layout.name + "." + std::string(spec::enum_name(part.state));
-    snapshots_.push_back(
-        {part.unit, part.state, Tensor(context.memory, {name, MemoryScope::host, values.dtype, values.shape})});
+    make_snapshot(unit.layout.name + "." + std::string(spec::enum_name(part.state)), state_tensor(unit, part.state));
+  }
+  if (fp8 != nullptr && context.collectives.mesh().index(kLayerAxes) == 0) histories_ = fp8->histories();
+  for (const auto& history : histories_) {
+    make_snapshot(history.name.ends_with("gradient") ? "fp8_gradient_amax_history" : "fp8_amax_history",
+                  history.rows_HS);
   }
 }
 
@@ -68,32 +68,59 @@ void CheckpointSaver::finish() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-const Tensor& CheckpointSaver::snapshot_of(const StatePart& part) const {
+// Parts of one tensor share its copy. In a dry walk, whose tensors have no address, they are told apart by name.
+void CheckpointSaver::make_snapshot(const std::string& name, const TensorView& source) {
+  const std::string full_name = "checkpoint." + name;
+  const auto same = [&](const Snapshot& snapshot) { return snapshot.name == full_name; };
+  if (std::any_of(snapshots_.begin(), snapshots_.end(), same)) return;
+  snapshots_.push_back(
+      {full_name, source, Tensor(context_.memory, {full_name, MemoryScope::host, source.dtype, source.shape})});
+}
+
+const TensorView& CheckpointSaver::snapshot_of(const TensorView& source) const {
   for (const auto& snapshot : snapshots_) {
-    if (snapshot.unit == part.unit && snapshot.state == part.state) return snapshot.values;
+    if (snapshot.source.data == source.data) return snapshot.values;
   }
-  throw LogicFault("checkpoint: no copy of unit " + std::to_string(part.unit));
+  throw LogicFault("checkpoint: there is no copy of what is to be saved");
 }
 
 void CheckpointSaver::take_snapshot() {
   std::vector<Pending> copies;
-  for (const auto& [unit, state, values] : snapshots_) {
-    copies.push_back(context_.ops.transfer(values, state_tensor(store_.units()[unit], state)));
-  }
+  for (const auto& snapshot : snapshots_) copies.push_back(context_.ops.transfer(snapshot.values, snapshot.source));
   for (auto& copy : copies) copy.wait();
   context_.ops.synchronize();
+}
+
+PartToWrite CheckpointSaver::part_to_write(const StatePart& part) const {
+  const TensorView& all = snapshot_of(state_tensor(store_.units()[part.unit], part.state));
+  const TensorView values = all.slice(part.first, Shape{part.places.count});
+  return {record_of(part, values.dtype),
+          [values] { return std::span(values.as<const std::byte>(), static_cast<std::size_t>(values.bytes())); }};
+}
+
+// Of a column, gathered.
+PartToWrite CheckpointSaver::part_to_write(const Fp8Scales::History& history) const {
+  const TensorView& rows = snapshot_of(history.rows_HS);
+  spec::CheckpointPart record;
+  record.parameter = history.name;
+  record.state = spec::CheckpointedState::amax_history;
+  record.dtype = dtype_name(rows.dtype);
+  record.run = record.stride = record.count = rows.shape[0];
+  auto values = std::make_shared<std::vector<float>>();
+  return {std::move(record), [rows, column = history.column, values] {
+            for (std::int64_t row = 0; row < rows.shape[0]; ++row) {
+              values->push_back(rows.as<const float>()[row * rows.shape[1] + column]);
+            }
+            return std::as_bytes(std::span<const float>(*values));
+          }};
 }
 
 void CheckpointSaver::write(std::int64_t step, std::int64_t begun_ns) {
   try {
     const std::int64_t rank = context_.collectives.mesh().rank();
     std::vector<PartToWrite> parts;
-    for (const auto& part : parts_) {
-      const TensorView values = snapshot_of(part).view().slice(part.first, Shape{part.places.count});
-      parts.push_back({record_of(part, values.dtype), [values] {
-                         return std::span(values.as<const std::byte>(), static_cast<std::size_t>(values.bytes()));
-                       }});
-    }
+    for (const auto& part : parts_) parts.push_back(part_to_write(part));
+    for (const auto& history : histories_) parts.push_back(part_to_write(history));
     write_shard(folder_, step, rank, std::move(parts));
     if (rank != 0) return;
     costs_.bytes = complete_checkpoint(

@@ -8,11 +8,13 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/checkpoint/checkpoint_files.h"
 #include "engine/checkpoint/state_parts.h"
+#include "engine/layers/fp8_scales.h"
 #include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/run_spec.h"
 
@@ -20,8 +22,9 @@ namespace perfbench::engine {
 
 class CheckpointSaver {
  public:
-  // Takes host memory for the values that this rank saves, in a dry walk too. All must outlive it.
-  CheckpointSaver(const Context& context, const spec::RunSpec& run, const ParameterStore& store);
+  // Takes host memory for the values that this rank saves, in a dry walk too. All must outlive it; `fp8` is null in
+  // another precision.
+  CheckpointSaver(const Context& context, const spec::RunSpec& run, const ParameterStore& store, const Fp8Scales* fp8);
   // Ends what is being written, and leaves no checkpoint of it.
   ~CheckpointSaver();
   CheckpointSaver(const CheckpointSaver&) = delete;
@@ -40,12 +43,16 @@ class CheckpointSaver {
   const spec::CheckpointCosts& costs() const { return costs_; }
 
  private:
+  // A copy of `source`, in host memory.
   struct Snapshot {
-    std::size_t unit = 0;
-    spec::CheckpointedState state = spec::CheckpointedState::weight;
+    std::string name;
+    TensorView source;
     Tensor values;
   };
-  const Tensor& snapshot_of(const StatePart& part) const;
+  void make_snapshot(const std::string& name, const TensorView& source);
+  const TensorView& snapshot_of(const TensorView& source) const;
+  PartToWrite part_to_write(const StatePart& part) const;
+  PartToWrite part_to_write(const Fp8Scales::History& history) const;
   void take_snapshot();
   void write(std::int64_t step, std::int64_t begun_ns);
 
@@ -53,6 +60,7 @@ class CheckpointSaver {
   const spec::RunSpec& run_;
   const ParameterStore& store_;
   std::vector<StatePart> parts_;
+  std::vector<Fp8Scales::History> histories_;  // of the first rank of each layer
   std::vector<Snapshot> snapshots_;
   std::filesystem::path folder_;
   std::optional<CheckpointFolder> claim_;  // rank 0's

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "engine/checkpoint/checkpoint_files.h"
 #include "engine/checkpoint/checkpoint_reader.h"
@@ -51,9 +53,21 @@ void put(const Context& context, const TensorView& out, const CheckpointReader::
   }
 }
 
+std::vector<float> amax_history(const CheckpointReader& saved, const std::string& name) {
+  constexpr auto kState = spec::CheckpointedState::amax_history;
+  const std::int64_t count = saved.elements(name, kState);
+  std::vector<float> out(static_cast<std::size_t>(count));
+  if (count == 0) return out;
+  const auto values = saved.read(name, kState, {.run = count, .stride = count, .count = count});
+  if (values.dtype != DType::f32) throw BadInput("checkpoint: " + name + " is saved in another type than f32");
+  std::memcpy(out.data(), values.bytes.data(), values.bytes.size());
+  return out;
+}
+
 }  // namespace
 
-std::int64_t restore_checkpoint(const Context& context, const spec::RunSpec& run, const ParameterStore& store) {
+std::int64_t restore_checkpoint(const Context& context, const spec::RunSpec& run, const ParameterStore& store,
+                                Fp8Scales* fp8) {
   const CheckpointReader saved(read_contents(find_checkpoint(run.checkpoint.restore)));
   require_same_model(run, saved.contents());
   for (const auto& wanted : state_parts(context, store, Replicas::all)) {
@@ -65,6 +79,7 @@ std::int64_t restore_checkpoint(const Context& context, const spec::RunSpec& run
   for (const auto& unit : store.units()) {
     if (unit.bf16_weight.defined()) context.ops.copy(unit.bf16_weight, unit.weight);
   }
+  if (fp8 != nullptr) fp8->restore([&saved](const std::string& name) { return amax_history(saved, name); });
   return saved.contents().manifest.step;
 }
 

@@ -1,9 +1,13 @@
 #include "engine/checkpoint/state_parts.h"
 
 #include <algorithm>
+#include <array>
 
 namespace perfbench::engine {
 namespace {
+
+constexpr std::array kStatesOfParameters{spec::CheckpointedState::weight, spec::CheckpointedState::first_moment,
+                                         spec::CheckpointedState::second_moment};
 
 // A slice that is not cut has no stride.
 ElementPlaces places_of(const ParameterSlice& slice, const ParameterStore::Part& part) {
@@ -29,7 +33,7 @@ std::vector<StatePart> state_parts(const Context& context, const ParameterStore&
     for (const auto& parameter : unit.layout.parameters) {
       const auto part = store.part_here(unit.layout, parameter);
       if (part.count == 0 || (replicas == Replicas::once && !saves(mesh, store, i, parameter))) continue;
-      for (const auto& [state, name] : spec::EnumNames<spec::CheckpointedState>::kNames) {
+      for (const auto state : kStatesOfParameters) {
         if (!state_tensor(unit, state).defined()) continue;
         out.push_back({.unit = i,
                        .state = state,
@@ -49,6 +53,7 @@ const Tensor& state_tensor(const UnitState& unit, spec::CheckpointedState state)
     case spec::CheckpointedState::second_moment:
       return unit.second_moment;
     case spec::CheckpointedState::weight:
+    case spec::CheckpointedState::amax_history:  // of no unit
       break;
   }
   return unit.weight;

@@ -74,17 +74,55 @@ void Fp8Scales::update() {
     PhaseClock::Scope exposed(context_.clock, Phase::exposed_comm);
     context_.collectives.all_reduce_max(kLayerAxes, amax_S_, Lane::in_line).wait();
   }
-  std::int64_t first = 0;
-  for (const auto& [history, format] :
-       {std::pair{e4m3_history_HS_.view(), DType::e4m3}, std::pair{e5m2_history_HS_.view(), DType::e5m2}}) {
-    const std::int64_t count = history.shape[1];
-    const auto own = [&](const Tensor& all) { return all.view().slice(first, Shape{count}); };
-    context_.ops.update_scales({.amax_S = own(amax_S_),
-                                .history_HS = history,
-                                .scale_S = own(scale_S_),
-                                .inverse_scale_S = own(inverse_scale_S_),
-                                .format = format});
-    first += count;
+  for (const auto& format : formats()) update_scales(format);
+}
+
+std::array<Fp8Scales::Format, 2> Fp8Scales::formats() const {
+  return {{{DType::e4m3, e4m3_history_HS_, 0}, {DType::e5m2, e5m2_history_HS_, e4m3_history_HS_.view().shape[1]}}};
+}
+
+void Fp8Scales::update_scales(const Format& format) {
+  const auto own = [&](const Tensor& all) { return all.view().slice(format.first, Shape{format.history_HS.shape[1]}); };
+  context_.ops.update_scales({.amax_S = own(amax_S_),
+                              .history_HS = format.history_HS,
+                              .scale_S = own(scale_S_),
+                              .inverse_scale_S = own(inverse_scale_S_),
+                              .format = format.dtype});
+}
+
+std::vector<Fp8Scales::History> Fp8Scales::histories() const {
+  std::vector<History> out;
+  if (!e4m3_history_HS_.defined()) return out;
+  for (std::size_t i = 0; i < linears_.size(); ++i) {
+    const auto column = static_cast<std::int64_t>(i);
+    out.push_back({linears_[i].name + ".input", e4m3_history_HS_, 2 * column});
+    out.push_back({linears_[i].name + ".weight", e4m3_history_HS_, 2 * column + 1});
+    out.push_back({linears_[i].name + ".gradient", e5m2_history_HS_, column});
+  }
+  return out;
+}
+
+// The newest row comes in as the amax of a step that has just been taken.
+void Fp8Scales::restore(const std::function<std::vector<float>(const std::string& name)>& amax_of) {
+  const auto all = histories();
+  if (all.empty()) return;
+  for (const auto& format : formats()) {
+    const std::int64_t rows = format.history_HS.shape[0];
+    const std::int64_t columns = format.history_HS.shape[1];
+    std::vector<float> newest(static_cast<std::size_t>(columns));
+    std::vector<float> older(static_cast<std::size_t>(rows * columns));
+    for (const auto& history : all) {
+      if (history.rows_HS.data != format.history_HS.data) continue;
+      const auto amax = amax_of(history.name);
+      if (amax.empty()) continue;
+      newest[static_cast<std::size_t>(history.column)] = amax.front();
+      for (std::int64_t row = 1; row < std::min(rows, std::ssize(amax)); ++row) {
+        older[static_cast<std::size_t>((row - 1) * columns + history.column)] = amax[static_cast<std::size_t>(row)];
+      }
+    }
+    context_.ops.upload(amax_S_.view().slice(format.first, Shape{columns}), newest.data());
+    context_.ops.upload(format.history_HS, older.data());
+    update_scales(format);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,7 +52,28 @@ class Fp8Scales {
   // of all of them, and the next step has other scales.
   void update();
 
+  // What training goes on from, where scales look back: of each linear layer's operand the amax of the steps before,
+  // the newest first, a column of [H, S]. The same on every rank of the layer.
+  struct History {
+    std::string name;  // "layers.3.qkv.input"
+    TensorView rows_HS;
+    std::int64_t column = 0;
+  };
+  std::vector<History> histories() const;
+  // As after the steps that met these: `amax_of` gives of a history's name as many as are known, the newest first. The
+  // next step has the scales it would have had.
+  void restore(const std::function<std::vector<float>(const std::string& name)>& amax_of);
+
  private:
+  // Of the states of one format: their histories, and their places among all.
+  struct Format {
+    DType dtype;
+    TensorView history_HS;
+    std::int64_t first = 0;  // of S, in the tensors of all states
+  };
+  std::array<Format, 2> formats() const;
+  void update_scales(const Format& format);
+
   const Context& context_;
   std::vector<Fp8Linear> linears_;
   // f32, of the inputs and weights of all linears_, then of their gradients.

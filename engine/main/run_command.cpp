@@ -224,7 +224,7 @@ spec::CheckpointCosts begin(const Setup& setup, Assembly& assembly) {
   Trainer& trainer = assembly.trainer();
   if (checkpoint.restores()) {
     const std::int64_t begun_ns = monotonic_ns();
-    const std::int64_t taken = restore_checkpoint(assembly.context(), setup.run, trainer.parameters());
+    const std::int64_t taken = restore_checkpoint(assembly.context(), setup.run, trainer.parameters(), trainer.fp8());
     costs.restore_ns = monotonic_ns() - begun_ns;
     if (setup.run.trains()) costs.first_step = taken;
   }

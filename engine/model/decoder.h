@@ -63,6 +63,8 @@ class Decoder {
   void merge_adapters();
 
   UnitGatherer& gatherer() { return gatherer_; }
+  // Null in another precision than fp8.
+  Fp8Scales* fp8() { return fp8_ ? &*fp8_ : nullptr; }
 
  private:
   // Where each lies in its unit.

@@ -37,6 +37,8 @@ class Trainer {
   void evaluate_at_end();
 
   ParameterStore& parameters() { return store_; }
+  // Null in another precision than fp8.
+  Fp8Scales* fp8() { return decoder_.fp8(); }
   UnitGatherer& gatherer() { return decoder_.gatherer(); }
   // Null where the run saves nothing.
   CheckpointSaver* saver() { return saver_ ? &*saver_ : nullptr; }

@@ -25,7 +25,7 @@ constexpr std::uint64_t kRandomRuns = 60;
 
 class QuietRank final : public SilentCollectives {
  public:
-  explicit QuietRank(const Mesh& mesh) : SilentCollectives(mesh, communication()) {}
+  explicit QuietRank(const Mesh& mesh) : SilentCollectives(mesh, communication(spec::RunSpec())) {}
 };
 
 // One rank, with values by which every element of every state is known.
@@ -118,7 +118,9 @@ TEST(CheckpointsOfMeshes, AnyMeshReadsWhatAnotherWrote) {
     for (std::int64_t rank = 0; rank < other.mesh.devices(); ++rank) {
       Rank restored(other, rank, seed + 1);
       auto& training = restored.training();
-      ASSERT_EQ(restore_checkpoint(training.context(), training.run(), training.trainer().parameters()), 3);
+      ASSERT_EQ(restore_checkpoint(training.context(), training.run(), training.trainer().parameters(),
+                                   training.trainer().fp8()),
+                3);
       const auto found = restored.values();
       const auto expected = Rank(other, rank, seed).values();
       ASSERT_EQ(found.size(), expected.size());

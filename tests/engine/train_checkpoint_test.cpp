@@ -17,6 +17,7 @@
 #include "tests/engine/example_runs.h"
 #include "tests/engine/scratch_folder.h"
 #include "tests/engine/training.h"
+#include "workloads/spec/validate.h"
 
 namespace perfbench::engine {
 namespace {
@@ -61,7 +62,8 @@ std::vector<spec::StepRecord> train_and_save(const spec::RunSpec& run, const std
 }
 
 std::int64_t restore(TrainingRun& training) {
-  const auto steps = restore_checkpoint(training.context(), training.run(), training.trainer().parameters());
+  const auto steps =
+      restore_checkpoint(training.context(), training.run(), training.trainer().parameters(), training.trainer().fp8());
   training.go_on_from(steps);
   return steps;
 }
@@ -110,6 +112,20 @@ TEST_F(Checkpoints, GoOnWithTheSameBitsInBf16) {
   auto adapters = lora_tiny();
   adapters.precision = spec::Precision::bf16;
   expect_same_bits_from(saving(adapters), scratch_ / "adapters");
+}
+
+// Whose scales come from the steps before.
+TEST_F(Checkpoints, GoOnWithTheSameBitsInFp8) {
+  auto run = llama_tiny();
+  run.device = device_under_test();
+  run.precision = spec::Precision::fp8;
+  if (const auto why = spec::unsupported(run)) GTEST_SKIP() << "skipped: " << *why;
+  expect_same_bits_from(saving(run), scratch_ / "delayed");
+  run.fp8_amax_history = 2;
+  expect_same_bits_from(saving(run), scratch_ / "short");
+  run.fp8_amax_history = spec::RunSpec().fp8_amax_history;
+  run.fp8_scaling = spec::Fp8Scaling::current;
+  expect_same_bits_from(saving(run), scratch_ / "current");
 }
 
 TEST_F(Checkpoints, AreReadByAnEvaluationInItsOwnType) {

@@ -188,7 +188,9 @@ class Weights : public testing::Test {
     run.checkpoint.restore = checkpoint.string();
     TrainingRun training(run, first_weights(run), make_single_collectives(),
                          [](const spec::RunSpec&) { return std::make_unique<HashedTokens>(); });
-    EXPECT_EQ(restore_checkpoint(training.context(), training.run(), training.trainer().parameters()), 0);
+    EXPECT_EQ(restore_checkpoint(training.context(), training.run(), training.trainer().parameters(),
+                                 training.trainer().fp8()),
+              0);
     return training.step().loss;
   }
   std::string refusal(const spec::ModelSpec& model, const std::vector<Written>& tensors) {

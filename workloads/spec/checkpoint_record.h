@@ -19,13 +19,15 @@ namespace perfbench::spec {
 
 inline constexpr const char* kCheckpointFile = "checkpoint.json";
 
-// What is kept of a parameter.
-enum class CheckpointedState { weight, first_moment, second_moment };
+// What is kept of a parameter. amax_history: of what precision fp8 rounds ("layers.3.qkv.input"), the largest magnitudes
+// of the steps before, the newest first.
+enum class CheckpointedState { weight, first_moment, second_moment, amax_history };
 template <>
 struct EnumNames<CheckpointedState> {
   static constexpr std::array kNames{std::pair{CheckpointedState::weight, "weight"},
                                      std::pair{CheckpointedState::first_moment, "first_moment"},
-                                     std::pair{CheckpointedState::second_moment, "second_moment"}};
+                                     std::pair{CheckpointedState::second_moment, "second_moment"},
+                                     std::pair{CheckpointedState::amax_history, "amax_history"}};
 };
 
 // Elements of one parameter: i of [skip, skip + count) is element first + i / run * stride + i % run of the whole of it
@@ -45,7 +47,7 @@ struct CheckpointPart {
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
     f(Field{"parameter", "name"}, self.parameter);
-    f(Field{"state", "weight, first_moment or second_moment"}, self.state);
+    f(Field{"state", "weight, first_moment, second_moment or amax_history"}, self.state);
     f(Field{"dtype", "element type"}, self.dtype);
     f(Field{"first", "element of the parameter at which the rank's slice begins", 0}, self.first);
     f(Field{"run", "elements of the slice that follow each other in the parameter", 1}, self.run);

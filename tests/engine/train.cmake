@@ -4,7 +4,9 @@ perfbench_test(engine_train_tests
     train_lora_costs_test.cpp train_overlap_test.cpp
     ${PROJECT_SOURCE_DIR}/engine/main/backend.cpp ${PROJECT_SOURCE_DIR}/engine/main/no_cuda.cpp
   DEPENDS perfbench_train perfbench_ops_cpu OpenMP::OpenMP_CXX)
-perfbench_test(engine_memory_property_test SOURCES train_memory_property_test.cpp DEPENDS perfbench_train)
+perfbench_test(engine_dry_memory_tests
+  SOURCES train_memory_property_test.cpp train_peak_report_test.cpp
+  DEPENDS perfbench_train)
 if(TARGET perfbench-engine)
   perfbench_test(engine_program_test SOURCES main_checkpoint_test.cpp main_dry_command_test.cpp main_profile_test.cpp main_turns_test.cpp DEPENDS perfbench_train)
   target_compile_definitions(engine_program_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")

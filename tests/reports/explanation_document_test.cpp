@@ -63,7 +63,9 @@ Explanation too_large() {
   Explanation out{.cell = planned("fsdp=2", large), .alternatives = {}, .smallest = {}, .tried = 9};
   out.cell.state = PlanState::infeasible;
   out.cell.reason = "needs more";
-  out.alternatives.push_back({1, planned("remat=full")});
+  auto of_host = counts();
+  of_host.offloaded_bytes = 70 * kMiB;
+  out.alternatives.push_back({1, planned("remat=full", of_host)});
   auto divided = planned("grad_accum=4");
   divided.cell.run.grad_accum = 4;
   out.alternatives.push_back({1, divided});
@@ -119,7 +121,7 @@ TEST(ExplanationDocument, HasWhatFitsBesideTheCellItself) {
   const auto text = text_of(too_large());
   EXPECT_THAT(text, HasSubstr("Nearest cells that fit"));
   EXPECT_THAT(text, ContainsRegex("\\(as it is\\) +2\\.93 GiB +0 B +25\\.0 % +1 +512 B +0 B +1 +8\n"));
-  EXPECT_THAT(text, ContainsRegex("remat=full +1\\.17 GiB +800 MiB +25\\.0 % +1 +512 B +0 B +1 +8\n"));
+  EXPECT_THAT(text, ContainsRegex("remat=full +1\\.17 GiB +800 MiB +25\\.0 % +1 +512 B +70\\.0 MiB +1 +8\n"));
   EXPECT_THAT(text, ContainsRegex("grad_accum=4 +1\\.17 GiB +800 MiB +25\\.0 % +1 +512 B +0 B +4 +2\n"));
   EXPECT_THAT(text, HasSubstr("2 of 9 tried"));
 }

@@ -108,7 +108,7 @@ TEST(Variants, SendWhatTheRunKeepsToTheHost) {
   EXPECT_THAT(single_changes(cell_of("remat: full")), Contains("remat=custom remat_custom={layer_input: offload}"));
   EXPECT_THAT(single_changes(cell_of("remat: custom, remat_custom: {out_proj: offload, layer_input: device}")),
               Contains("remat_custom={layer_input: offload, out_proj: offload}"));
-  const auto moved = cell_of("remat: custom, remat_custom: {layer_input: offload}");
+  const auto moved = cell_of("remat: custom, remat_custom: {layer_input: offload, out_proj: remat}");
   EXPECT_THAT(single_changes(moved), Not(Contains(HasSubstr("remat_custom")))) << "nothing is left to be sent";
 }
 
@@ -116,6 +116,12 @@ TEST(Variants, TradeDpForFsdpOnAsManyDevices) {
   const auto cell = cell_of("dp: 2, dcn_dp: 2, grad_accum: 2");
   const auto changes = single_changes(cell);
   EXPECT_THAT(changes, AllOf(Contains("dp=1 fsdp=2"), Contains("dcn_dp=1 dcn_fsdp=2")));
+}
+
+// Each of 4 ranks had 2 sequences, in one microbatch; each of 2 has two of those.
+TEST(Variants, TradeFsdpForTpInsideANode) {
+  EXPECT_THAT(single_changes(cell_of("fsdp: 4")), Contains("fsdp=2 tp=2 grad_accum=2"));
+  EXPECT_THAT(single_changes(cell_of("dcn_fsdp: 4")), Not(Contains(HasSubstr("tp="))));
 }
 
 // 8 sequences: of 2 ranks each has two microbatches of 2, of 4 ranks one, 16 have nothing to do.

@@ -1,0 +1,149 @@
+// What a dry walk says of its peak beside the amounts: when it is, what the policy does with each value of a layer,
+// what goes to the host.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/train/dry_walk.h"
+#include "engine/train/peak_witness.h"
+#include "engine/train/trainer.h"
+#include "tests/engine/example_runs.h"
+
+namespace perfbench::engine {
+namespace {
+
+// In blocks of the arena.
+std::int64_t allocated(std::int64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+// A copy goes out for each layer and microbatch.
+TEST(PeakReport, CountsWhatAStepSendsToTheHost) {
+  auto run = llama_tiny();
+  EXPECT_EQ(dry_walk(run, 0).offloaded_bytes, 0);
+  run.remat = "qkv_proj_offloaded";
+  const auto once = dry_walk(run, 0);
+  EXPECT_EQ(once.offloaded_bytes, once.peak.host_bytes);
+  run.global_batch *= 2;
+  run.grad_accum = 2;
+  const auto twice = dry_walk(run, 0);
+  EXPECT_EQ(twice.offloaded_bytes, 2 * once.offloaded_bytes);
+  EXPECT_EQ(twice.peak.host_bytes, once.peak.host_bytes);
+}
+
+std::map<std::string, spec::Intermediate> intermediates_of(const spec::RunSpec& run) {
+  std::map<std::string, spec::Intermediate> out;
+  for (const auto& kind : dry_walk(run, 0).intermediates) EXPECT_TRUE(out.emplace(kind.tensor, kind).second);
+  return out;
+}
+
+TEST(PeakReport, ListsTheValuesThatBackwardReadsWithTheirPlaces) {
+  auto run = llama_tiny();
+  run.remat = "custom";
+  run.remat_custom = {{"query_proj", spec::SavePlace::device},
+                      {"key_proj", spec::SavePlace::offload},
+                      {"value_proj", spec::SavePlace::remat},
+                      {"mlpwi_0", spec::SavePlace::offload},
+                      {"mlpwi_1", spec::SavePlace::offload}};
+  run.grad_accum = 2;
+  const auto& m = run.model;
+  const std::int64_t tokens = run.microbatch() * run.seq_len;
+  const auto kinds = intermediates_of(run);
+  const auto expect = [&](const char* tensor, const char* value, spec::SavePlace place, std::int64_t width,
+                          std::int64_t layers) {
+    ASSERT_TRUE(kinds.contains(tensor)) << tensor;
+    const auto& kind = kinds.at(tensor);
+    EXPECT_EQ(kind.value, value);
+    EXPECT_EQ(kind.place, place) << tensor;
+    EXPECT_EQ(kind.bytes, allocated(4 * tokens * width)) << tensor;
+    EXPECT_EQ(kind.times, layers * run.grad_accum) << tensor;
+  };
+  using enum spec::SavePlace;
+  expect("query_proj", "query_proj", device, m.n_heads * m.head_dim, m.layers);
+  expect("key_proj", "key_proj", offload, m.n_kv_heads * m.head_dim, m.layers);
+  expect("value_proj", "value_proj", remat, m.n_kv_heads * m.head_dim, m.layers);
+  expect("context", "context", remat, m.n_heads * m.head_dim, m.layers);
+  expect("mlpwi", "mlpwi_0+mlpwi_1", offload, 2 * m.d_ff, m.layers);
+  // What the embedding gives is the first layer's input, what a layer gives that of the next.
+  expect("layer_input", "layer_input", device, m.d_model, 1);
+  expect("layer_output", "layer_input", device, m.d_model, m.layers - 1);
+  run.task = spec::Task::eval;
+  EXPECT_TRUE(dry_walk(run, 0).intermediates.empty()) << "there is no backward pass";
+}
+
+// Of a vocabulary beside which all else is nothing, at the logits; of wide feed-forward blocks of which none is kept,
+// in the first to go back.
+TEST(PeakReport, SaysWhenThePeakIs) {
+  auto run = llama_tiny();
+  run.model.vocab_size = 100'000;
+  run.loss_chunk_tokens = 16;
+  auto at = dry_walk(run, 0).peak_at;
+  EXPECT_EQ(at.phase, "forward");
+  EXPECT_EQ(at.range, "head");
+  run = llama_tiny();
+  run.model.d_ff = 10'000;
+  run.model.vocab_size = 8;
+  run.remat = "full";
+  at = dry_walk(run, 0).peak_at;
+  EXPECT_EQ(at.phase, "backward");
+  EXPECT_EQ(at.range.rfind("layers.2", 0), 0U) << at.range;
+  EXPECT_EQ(at.tensor.rfind("layers.2.", 0), 0U) << at.tensor;
+}
+
+// One token of one sequence, so that nothing in the step is large: frozen bf16 weights are drawn as f32 first.
+TEST(PeakReport, SaysWhenThePeakIsBeforeTheStep) {
+  auto run = llama_tiny();
+  run.precision = spec::Precision::bf16;
+  run.task = spec::Task::lora;
+  run.lora.rank = 1;
+  run.seq_len = 1;
+  run.global_batch = 1;
+  run.model.vocab_size = 100'000;
+  EXPECT_EQ(dry_walk(run, 0).peak_at.phase, "setup");
+  EXPECT_EQ(dry_walk(run, 0).peak_at.range, "");
+  EXPECT_EQ(dry_walk(run, 0).peak_at.tensor, "initial_weights");
+}
+
+// A witness by itself: what is waited for, and what follows the step.
+TEST(PeakWitness, NamesTheOutermostPhaseAndAllPartsOfTheModel) {
+  const auto ops = make_dry_ops();
+  const auto collectives = make_dry_collectives(Mesh(spec::MeshSpec(), 0), communication());
+  Memory memory(make_dry_backing(), make_dry_backing(), {});
+  PhaseClock clock;
+  Context context{*ops, memory, *collectives, clock};
+  std::vector<Tensor> alive;
+  const auto allocate = [&](const char* name) { alive.push_back(context.activation(name, Shape{64})); };
+  allocate("weights");
+  PeakWitness witness(context, "setup");
+  const auto expect = [&](const char* phase, const char* range, const char* tensor) {
+    const auto moment = witness.moment();
+    EXPECT_EQ(moment.phase, phase);
+    EXPECT_EQ(moment.range, range);
+    EXPECT_EQ(moment.tensor, tensor);
+  };
+  expect("setup", "", "weights");
+  {
+    PhaseClock::Scope backward(clock, Phase::backward);
+    const RangeSpan layer(context.trace, "layers.3");
+    {
+      const RangeSpan again(context.trace, "recompute");
+      PhaseClock::Scope waiting(clock, Phase::exposed_comm);
+      allocate("gathered");
+    }
+    expect("backward", "layers.3 recompute", "gathered");
+    alive.pop_back();
+    allocate("no more than there was");
+  }
+  expect("backward", "layers.3 recompute", "gathered");
+  allocate("in no phase");
+  expect("other", "", "in no phase");
+  witness.enter("evaluation");
+  PhaseClock::Scope forward(clock, Phase::forward);
+  allocate("scores");
+  expect("evaluation", "", "scores");
+}
+
+}  // namespace
+}  // namespace perfbench::engine

@@ -231,7 +231,7 @@ void add_alternatives(Document& out, const Explanation& explanation) {
   if (explanation.smallest) {
     out.add(
         Note{fmt::format("None of {} cells fits that differ in a remat policy, fsdp_prefetch, grad_accum or the "
-                         "mesh, or in two of these; shown is the one that needs least.",
+                         "mesh, or in two of these that each take less; shown is the one that needs least.",
                          explanation.tried)});
   } else if (found > 0) {
     out.add(

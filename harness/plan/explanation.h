@@ -1,8 +1,8 @@
 // Why a cell takes the memory that it does, and what it could be instead: its own dry walk with every tensor, and those
-// of cells that differ from it in one or two things (variants.h).
+// of cells that differ from it in one thing (variants.h), or, where none of them fits, in two that each take less.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -11,8 +11,8 @@
 namespace perfbench::harness {
 
 struct Alternative {
-  std::int64_t changes = 0;
-  PlannedCell planned;  // its label is what differs
+  std::vector<std::size_t> options;  // that were taken, of change_options()
+  PlannedCell planned;               // its label is what differs
 };
 
 struct Explanation {
@@ -22,7 +22,7 @@ struct Explanation {
   // microbatches.
   std::vector<Alternative> alternatives;
   std::optional<Alternative> smallest;  // of a cell that does not fit, where none does: which needs least
-  std::int64_t tried = 0;
+  std::size_t tried = 0;
 };
 
 // As plan_cells(), whose request it takes; TensorList is of no meaning here. A cell that was not counted, or whose

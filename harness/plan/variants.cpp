@@ -127,10 +127,11 @@ std::vector<std::pair<std::string, std::string>> differences(const RunSpec& befo
   return out;
 }
 
-std::optional<Variant> variant(const Cell& cell, const std::vector<const ChangeOption*>& options) {
-  Variant out{.changes = static_cast<std::int64_t>(options.size()), .cell = cell};
+std::optional<Variant> variant(const Cell& cell, const std::vector<ChangeOption>& options,
+                               const std::vector<std::size_t>& chosen) {
+  Variant out{.options = chosen, .cell = cell};
   RunSpec& run = out.cell.run;
-  for (const auto* option : options) option->apply(run);
+  for (const auto i : chosen) options[i].apply(run);
   try {
     spec::validate(run);
   } catch (const spec::SpecError&) {
@@ -140,23 +141,24 @@ std::optional<Variant> variant(const Cell& cell, const std::vector<const ChangeO
   out.cell.axes = differences(cell.run, run);
   if (out.cell.axes.empty()) return std::nullopt;
   out.cell.label.clear();
-  for (const auto& [name, value] : out.cell.axes)
+  for (const auto& [name, value] : out.cell.axes) {
     out.cell.label += (out.cell.label.empty() ? "" : " ") + name + "=" + value;
+  }
   out.cell.run_id = run_id(run);
   return out;
 }
 
-void combine(const Cell& cell, const std::vector<ChangeOption>& options, std::int64_t changes, std::size_t first,
-             std::vector<const ChangeOption*>& chosen, std::vector<Variant>& out) {
-  if (static_cast<std::int64_t>(chosen.size()) == changes) {
-    if (auto made = variant(cell, chosen)) out.push_back(std::move(*made));
+void combine(const Cell& cell, const std::vector<ChangeOption>& options, std::size_t changes,
+             std::vector<std::size_t>& chosen, std::vector<Variant>& out) {
+  if (chosen.size() == changes) {
+    if (auto made = variant(cell, options, chosen)) out.push_back(std::move(*made));
     return;
   }
-  for (std::size_t i = first; i < options.size(); ++i) {
-    const auto is_like = [&](const ChangeOption* other) { return other->kind == options[i].kind; };
+  for (std::size_t i = chosen.empty() ? 0 : chosen.back() + 1; i < options.size(); ++i) {
+    const auto is_like = [&](std::size_t other) { return options[other].kind == options[i].kind; };
     if (std::ranges::any_of(chosen, is_like)) continue;
-    chosen.push_back(&options[i]);
-    combine(cell, options, changes, i + 1, chosen, out);
+    chosen.push_back(i);
+    combine(cell, options, changes, chosen, out);
     chosen.pop_back();
   }
 }
@@ -180,10 +182,10 @@ std::vector<ChangeOption> change_options(const RunSpec& run, std::int64_t device
   return out;
 }
 
-std::vector<Variant> variants(const Cell& cell, const std::vector<ChangeOption>& options, std::int64_t changes) {
+std::vector<Variant> variants(const Cell& cell, const std::vector<ChangeOption>& options, std::size_t changes) {
   std::vector<Variant> out;
-  std::vector<const ChangeOption*> chosen;
-  combine(cell, options, changes, 0, chosen, out);
+  std::vector<std::size_t> chosen;
+  combine(cell, options, changes, chosen, out);
   return out;
 }
 

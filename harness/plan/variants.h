@@ -1,6 +1,7 @@
 // Runs that are like another but for what decides its memory: what a cell that does not fit could be instead.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,11 +32,11 @@ std::vector<ChangeOption> change_options(const spec::RunSpec& run, std::int64_t 
 // A cell that differs from another in so many options. Its axes are the keys that differ, with the values of this one,
 // and its label is made of them.
 struct Variant {
-  std::int64_t changes = 0;
+  std::vector<std::size_t> options;  // by their indices
   Cell cell;
 };
 
 // Every combination of `changes` options of different kinds that is a sound run which the engine has kernels for.
-std::vector<Variant> variants(const Cell& cell, const std::vector<ChangeOption>& options, std::int64_t changes);
+std::vector<Variant> variants(const Cell& cell, const std::vector<ChangeOption>& options, std::size_t changes);
 
 }  // namespace perfbench::harness

@@ -65,10 +65,10 @@ Explanation too_large() {
   out.cell.reason = "needs more";
   auto of_host = counts();
   of_host.offloaded_bytes = 70 * kMiB;
-  out.alternatives.push_back({1, planned("remat=full", of_host)});
+  out.alternatives.push_back({{0}, planned("remat=full", of_host)});
   auto divided = planned("grad_accum=4");
   divided.cell.run.grad_accum = 4;
-  out.alternatives.push_back({1, divided});
+  out.alternatives.push_back({{1}, divided});
   return out;
 }
 
@@ -129,7 +129,7 @@ TEST(ExplanationDocument, HasWhatFitsBesideTheCellItself) {
 TEST(ExplanationDocument, SaysWhatWasTriedWhereNothingFits) {
   auto nothing = too_large();
   nothing.alternatives.clear();
-  nothing.smallest = harness::Alternative{2, planned("remat=full fsdp_prefetch=0")};
+  nothing.smallest = harness::Alternative{{0, 1}, planned("remat=full fsdp_prefetch=0")};
   const auto text = text_of(nothing);
   EXPECT_THAT(text, HasSubstr("None of 9 cells fits"));
   EXPECT_THAT(text, ContainsRegex("remat=full fsdp_prefetch=0 +1\\.17 GiB"));

@@ -6,7 +6,8 @@
 //   555 never answers       666 prints without end
 //   777 leaves a pipe in place of its output
 // Of remat: full one layer keeps its activations, with minimal_offloaded in host memory; full computes as many FLOPs
-// again as there are, minimal_offloaded a quarter of them. 44 layers leave gaps in the arena as large as the tensors.
+// again as there are, minimal_offloaded a quarter of them. Microbatches divide activations. 44 layers leave gaps in the
+// arena as large as the tensors.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,11 +37,12 @@ spec::DryReport report_for(const spec::RunSpec& run) {
   for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
     const std::string prefix = "layers." + std::to_string(layer) + ".";
     if (layer < kept) {
-      report.live_at_peak.push_back({prefix + "mlpwi_0", "activations", "fp32", "[2, 3]", run.seq_len * kMiB});
+      report.live_at_peak.push_back(
+          {prefix + "mlpwi_0", "activations", "fp32", "[2, 3]", run.seq_len * kMiB / run.grad_accum});
     }
     report.live_at_peak.push_back({prefix + "w_up", "weights", "fp32", "[4]", kMiB});
   }
-  report.peak.activations_bytes = kept * run.seq_len * kMiB;
+  report.peak.activations_bytes = kept * (run.seq_len * kMiB / run.grad_accum);
   report.peak.weights_bytes = run.model.layers * kMiB;
   report.peak.total_bytes = report.peak.activations_bytes + report.peak.weights_bytes;
   report.arena_bytes = report.peak.total_bytes * (run.model.layers == 44 ? 2 : 1);

@@ -233,7 +233,7 @@ void note_evaluation(ReportRow& row) {
 
 // What attention in bf16 on a GPU is computed by unless something is in its way. Each reason once.
 void note_attention(ReportRow& row, const CellRuns& cell, const Attempts& finished) {
-  if (cell.run().precision != spec::Precision::bf16) return;
+  if (!spec::computes_in_bf16(cell.run().precision)) return;
   for (const auto* attempt : finished) {
     for (const auto& kernel : attempt->attention_kernels) {
       if (kernel.computed_by == spec::ComputedBy::cudnn) continue;

@@ -23,7 +23,6 @@ inline constexpr Float8Format kE4m3{
     .mantissa_bits = 3, .bias = 7, .largest_code = 0x7E, .largest = 448.0F, .infinite_code = 0x7E};
 inline constexpr Float8Format kE5m2{
     .mantissa_bits = 2, .bias = 15, .largest_code = 0x7B, .largest = 57344.0F, .infinite_code = 0x7C};
-inline constexpr std::uint32_t kFloat8NotANumber = 0x7F;  // in both
 
 constexpr bool is_float8(DType dtype) {
   return dtype == DType::e4m3 || dtype == DType::e5m2;
@@ -36,6 +35,7 @@ constexpr const Float8Format& float8_format(DType dtype) {
 // The code for the bits of an f32: rounded to nearest even, the largest number for what lies beyond it and for
 // infinity; a NaN stays one.
 constexpr std::uint8_t float8_code(const Float8Format& format, std::uint32_t bits) {
+  constexpr std::uint32_t kNotANumber = 0x7F;  // in both
   const std::uint32_t sign = bits >> 24 & 0x80U;
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   const int exponent = static_cast<int>(magnitude >> 23) - 127 + format.bias;
@@ -47,7 +47,7 @@ constexpr std::uint8_t float8_code(const Float8Format& format, std::uint32_t bit
   // The leading one of `rounded`, and what it carries, count in the exponent.
   const std::uint32_t code = (static_cast<std::uint32_t>(std::max(0, exponent - 1)) << format.mantissa_bits) + rounded;
   const std::uint32_t saturated = std::min(code, format.largest_code);
-  return static_cast<std::uint8_t>(sign | (magnitude > 0x7F800000U ? kFloat8NotANumber : saturated));
+  return static_cast<std::uint8_t>(sign | (magnitude > 0x7F800000U ? kNotANumber : saturated));
 }
 
 // The number of a code.

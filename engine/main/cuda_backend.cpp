@@ -1,6 +1,8 @@
 #include <cstdio>
+#include <string>
 #include <utility>
 
+#include "engine/core/error.h"
 #include "engine/cuda/cuda_device.h"
 #include "engine/cuda/cuda_memory.h"
 #include "engine/cuda/cuda_timeline.h"
@@ -25,12 +27,23 @@ std::unique_ptr<GpuTelemetry> watch(const CudaDevice& device, std::int64_t rank)
   return std::make_unique<GpuTelemetry>([nvml, gpu] { return nvml->sample(gpu); }, GpuTelemetry::Options{.rank = rank});
 }
 
+// cuBLASLt multiplies 8-bit operands from compute capability 8.9 on.
+void require_units(const CudaDevice& device, spec::Precision precision) {
+  const auto& properties = device.properties();
+  if (precision != spec::Precision::fp8 || properties.major * 10 + properties.minor >= 89) return;
+  throw EngineError(EngineExit::infeasible, "precision: fp8 needs a GPU of compute capability 8.9 or later; this " +
+                                                std::string(properties.name) + " has " +
+                                                std::to_string(properties.major) + "." +
+                                                std::to_string(properties.minor) + "; use precision: bf16");
+}
+
 }  // namespace
 
 Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   const std::int64_t rank = processes == nullptr ? 0 : processes->rank();
   const auto device =
       std::make_shared<CudaDevice>(processes == nullptr ? 0 : ordinal_of_rank(processes->rank_on_node()));
+  require_units(*device, run.precision);
   if (processes != nullptr) require_own_gpus(*device, *processes);
   const auto extents = arena_extents(run, rank);
   Backend backend;

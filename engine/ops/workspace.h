@@ -19,6 +19,11 @@ namespace perfbench::engine::workspace {
 // cublasSetWorkspace).
 inline constexpr std::int64_t kMatmulBytes = std::int64_t{32} << 20;
 
+// Of products of 8-bit operands: a transposed operand, behind that, at a multiple of what tensors lie at.
+constexpr std::int64_t transpose_bytes(std::int64_t elements) {
+  return spec::divide_up(elements, 256) * 256;
+}
+
 // Tensors that one launch of an operation on many takes: their list is a kernel's parameter, of which there are 32 KiB
 // from CUDA 12.1 on.
 inline constexpr int kListedOperands = 256;
@@ -104,6 +109,21 @@ inline std::int64_t attention_bytes(const spec::RunSpec& run) {
   return std::max(library_forward_bytes(dims), split_attention_backward(dims, summation_of(run)).workspace_bytes);
 }
 
+// Of the products of linear layers in precision fp8: by the weights both operands are transposed, by the input one.
+inline std::int64_t float8_matmul_bytes(const spec::RunSpec& run) {
+  if (run.precision != spec::Precision::fp8) return 0;
+  const auto& model = run.model;
+  const std::int64_t tokens = run.microbatch() * run.seq_len;
+  const std::int64_t ranks = run.mesh.tp();
+  const std::int64_t hidden = spec::divide_up(model.d_ff, ranks);
+  std::int64_t most = 0;
+  for (const auto width : {qkv_width(attention_of_rank(run)), model.n_heads / ranks * model.head_dim, 2 * hidden}) {
+    most = std::max({most, transpose_bytes(tokens * width) + transpose_bytes(tokens * model.d_model),
+                     transpose_bytes(width * model.d_model)});
+  }
+  return kMatmulBytes + most;
+}
+
 // Bytes of the workspace of a run.
 inline std::int64_t bytes(const spec::RunSpec& run) {
   if (run.device != spec::Device::cuda) return cpu::bytes(run);
@@ -115,7 +135,7 @@ inline std::int64_t bytes(const spec::RunSpec& run) {
   const std::int64_t of_heads = model.qk_norm == spec::QkNorm::none ? 0 : norm_backward_bytes(model.head_dim);
   return std::max({kMatmulBytes, sum_bytes(kListedOperands), bias_backward_bytes(widest_bias),
                    norm_backward_bytes(model.d_model), of_heads, embedding_sort_bytes(tokens), routing_bytes(tokens),
-                   attention_bytes(run)});
+                   attention_bytes(run), float8_matmul_bytes(run)});
 }
 
 }  // namespace perfbench::engine::workspace

@@ -5,7 +5,7 @@ perfbench_test_objects(engine_row_test_objects
     ops_rows_test.cpp ops_score_test.cpp ops_vocabulary_test.cpp
   DEPENDS perfbench_ops)
 perfbench_test_objects(engine_product_test_objects
-  SOURCES ops_attention_test.cpp ops_determinism_test.cpp ops_expert_product_test.cpp ops_matmul_test.cpp
+  SOURCES ops_attention_test.cpp ops_determinism_test.cpp ops_expert_product_test.cpp ops_float8_test.cpp ops_matmul_test.cpp
     ops_rows_apart_test.cpp
   DEPENDS perfbench_ops)
 set(ops_tests $<TARGET_OBJECTS:engine_row_test_objects> $<TARGET_OBJECTS:engine_product_test_objects>)
@@ -13,7 +13,6 @@ perfbench_test(engine_ops_tests
   SOURCES
     ${ops_tests}
     ops_cpu_providers_test.cpp
-    ops_float8_test.cpp
     ops_oracle_test.cpp
     ops_under_test_cpu.cpp
     ops_vector_math_test.cpp

@@ -130,6 +130,7 @@ TEST(Epilogues, AreForSingleBf16ResultsOfWholeVectors) {
     return epilogue_fits(p);
   };
   EXPECT_FALSE(fits_with([](Product& p) { p.c.dtype = DType::f32; }));
+  EXPECT_FALSE(fits_with([](Product& p) { p.a.dtype = DType::e4m3; }));
   EXPECT_FALSE(fits_with([](Product& p) { p.batch = 2; }));
   EXPECT_FALSE(fits_with([](Product& p) { p.c.row_stride = 12; }));
   EXPECT_FALSE(fits_with([](Product& p) { p.preactivation = static_cast<float*>(p.a.data) + 1; }));

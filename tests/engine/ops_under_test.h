@@ -19,6 +19,8 @@ std::unique_ptr<Ops> make_ops_under_test();
 // Whether flash attention in bf16 multiplies probabilities, and gradients of scores, that are rounded to bf16, as
 // tensor cores take them.
 bool rounds_flash_weights();
+// Whether rows of 8-bit operands may have any number of elements, or multiples of 16 alone, as for cuBLASLt.
+bool multiplies_odd_8_bit_rows();
 // Calls `f` in every circumstance that must not change a bit of a result, with words for it.
 void in_every_circumstance(const std::function<void(const std::string&)>& f);
 // The same for matrix products, which promise less (engine/ops/ops.h): calls with equal words have equal bits.

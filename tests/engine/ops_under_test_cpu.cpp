@@ -18,6 +18,10 @@ bool rounds_flash_weights() {
   return false;
 }
 
+bool multiplies_odd_8_bit_rows() {
+  return true;
+}
+
 void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   const int before = omp_get_max_threads();
   for (const int threads : {1, 1, 2, 3}) {

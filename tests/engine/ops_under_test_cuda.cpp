@@ -41,6 +41,10 @@ bool rounds_flash_weights() {
   return true;
 }
 
+bool multiplies_odd_8_bit_rows() {
+  return false;
+}
+
 void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   for (int time = 1; time <= 3; ++time) f("time " + std::to_string(time));
 }

@@ -53,12 +53,7 @@ TEST_F(Training, SameSeedSameBits) {
   }
 }
 
-// Those that the backend computes.
-std::vector<spec::Precision> precisions() {
-  std::vector<spec::Precision> all{spec::Precision::fp32, spec::Precision::bf16};
-  if (device_under_test() == spec::Device::cpu) all.push_back(spec::Precision::fp8);
-  return all;
-}
+constexpr spec::Precision kPrecisions[] = {spec::Precision::fp32, spec::Precision::bf16, spec::Precision::fp8};
 
 struct RematCase {
   spec::RunSpec run;
@@ -72,7 +67,7 @@ std::vector<RematCase> remat_cases() {
     for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
       // Experts do not meet attention.
       if (run.model.moe.n_experts > 0 && kind == spec::AttentionKind::dot_product) continue;
-      for (const auto precision : precisions()) cases.push_back({run, kind, precision});
+      for (const auto precision : kPrecisions) cases.push_back({run, kind, precision});
     }
   }
   return cases;
@@ -251,7 +246,7 @@ TEST_F(Training, DryMemoryIsTheRealLedgerByteForByte) {
   for (auto run : families()) {
     for (const char* policy : {"none", "full", "minimal_flash", "qkv_proj_offloaded"}) {
       for (const auto kind : {spec::AttentionKind::flash, spec::AttentionKind::dot_product}) {
-        for (const auto precision : precisions()) {
+        for (const auto precision : kPrecisions) {
           run.remat = policy;
           run.attention = kind;
           run.precision = precision;

@@ -141,7 +141,8 @@ TEST(MatrixFiles, TheLocalSelectionOfEachReferenceSystemRunsOnTwoCores) {
     for (const auto& cell : cells) {
       EXPECT_FALSE(cell.excluded.has_value()) << cell.label;
       EXPECT_EQ(cell.run.device, spec::Device::cpu) << cell.label;
-      EXPECT_EQ(cell.run.precision, spec::Precision::fp32) << cell.label;
+      const bool fp8 = cell.run.precision == spec::Precision::fp8 && std::string_view(name) == "pax_gpt";
+      EXPECT_TRUE(fp8 || cell.run.precision == spec::Precision::fp32) << cell.label;
       EXPECT_EQ(cell.run.mesh.devices(), 2) << cell.label;
       EXPECT_LE(spec::count_parameters(cell.run.model).matmul_active, 2'000'000) << cell.label;
       EXPECT_LE(cell.run.steps * cell.run.global_batch * cell.run.seq_len, 4096) << cell.label;

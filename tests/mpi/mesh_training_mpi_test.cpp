@@ -317,6 +317,18 @@ TEST(MeshTraining, Bf16HoldsOnAMesh) {
   }
 }
 
+// Inputs and gradients of a rank are rounded with the scales of all; a maximum of theirs joins a step's collectives.
+TEST(MeshTraining, Fp8HoldsOnAMesh) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    run.precision = spec::Precision::fp8;
+    run.mesh.ici.fsdp = world().size();
+    expect_one_ranks_training(run, run.model.name + " fp8");
+    if (world().size() != 2) continue;
+    run.mesh.ici = {.tp = 2};
+    expect_one_ranks_training(run, run.model.name + " fp8 tp2");
+  }
+}
+
 // The gathering reads what the update wrote of this rank's shard, in place of a cast of it.
 TEST(MeshTraining, KeptBf16WeightsGiveTheBitsOfCastOnes) {
   for (const auto& mesh : meshes()) {

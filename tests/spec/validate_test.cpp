@@ -403,11 +403,48 @@ TEST(Unsupported, SaysWhatTheEngineLacks) {
   EXPECT_FALSE(unsupported(run).has_value());
   run.precision = Precision::fp8;
   EXPECT_FALSE(unsupported(run).has_value());
-  run.device = Device::cuda;
-  EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("precision: fp8 is computed on cpu alone so far"));
-  run.device = Device::cpu;
   run.precision = Precision::tf32;
   EXPECT_THAT(unsupported(run).value_or(""), HasSubstr("tf32 is a GPU precision"));
+}
+
+TEST(Unsupported, IsFp8OnAGpuOfRowsOfNoMultipleOf16) {
+  const auto found = [](const std::function<void(RunSpec&)>& change) {
+    auto run = sound_run();
+    run.device = Device::cuda;
+    run.precision = Precision::fp8;
+    run.model.d_model = 64;
+    run.model.n_heads = run.model.n_kv_heads = 4;
+    run.model.head_dim = 16;
+    run.model.d_ff = 128;
+    run.seq_len = 32;
+    change(run);
+    return unsupported(run).value_or("nothing");
+  };
+  EXPECT_EQ(found([](RunSpec&) {}), "nothing");
+  EXPECT_THAT(found([](RunSpec& r) { r.model.d_model = 72; }),
+              HasSubstr("multiples of 16 elements alone, and d_model is 72"));
+  EXPECT_THAT(found([](RunSpec& r) { r.model.head_dim = 2; }), HasSubstr("query heads of a rank have elements: 8"));
+  EXPECT_THAT(found([](RunSpec& r) {
+                r.model.n_kv_heads = 1;
+                r.model.head_dim = 20;
+              }),
+              HasSubstr("key heads of a rank have elements: 20"));
+  EXPECT_THAT(found([](RunSpec& r) { r.model.d_ff = 120; }), HasSubstr("d_ff of a rank is 120"));
+  EXPECT_THAT(found([](RunSpec& r) {
+                r.seq_len = 3;
+                r.grad_accum = r.global_batch;
+              }),
+              HasSubstr("tokens: 3"));
+  EXPECT_THAT(found([](RunSpec& r) {
+                r.mesh.ici.tp = 4;
+                r.model.d_ff = 130;
+              }),
+              HasSubstr("130 does not divide over tp 4"));
+  EXPECT_EQ(found([](RunSpec& r) {
+              r.device = Device::cpu;
+              r.model.d_model = 72;
+            }),
+            "nothing");
 }
 
 TEST(Validate, AModelThatNeedsBlocksWhichTheEngineHasNotIsUnsupported) {

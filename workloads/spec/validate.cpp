@@ -407,6 +407,37 @@ void validate(const RunSpec& run) {
   resolve_remat(run);  // throws for an unknown policy or name
 }
 
+namespace {
+
+// Rows of 8-bit operands have a multiple of 16 elements (cuBLAS documentation, cublasLtMatmul, "the following
+// constraints apply to FP8"); a product by the weights has rows of tokens.
+std::optional<std::string> odd_product_of_8_bits(const RunSpec& run) {
+  const auto& model = run.model;
+  const std::int64_t ranks = run.mesh.tp();
+  struct Extent {
+    const char* name;
+    std::int64_t elements;
+  };
+  const std::array<Extent, 5> extents{
+      {{"a microbatch of a rank has tokens:", run.microbatch() * run.seq_len},
+       {"d_model is", model.d_model},
+       {"the query heads of a rank have elements:", model.n_heads / ranks * model.head_dim},
+       {"the key heads of a rank have elements:", std::max<std::int64_t>(model.n_kv_heads / ranks, 1) * model.head_dim},
+       {"d_ff of a rank is", model.d_ff / ranks}}};
+  for (const auto& [name, elements] : extents) {
+    if (elements % 16 == 0) continue;
+    return "precision: fp8 on a GPU multiplies rows of multiples of 16 elements alone, and " + std::string(name) + " " +
+           number(elements) + "; use precision: bf16";
+  }
+  if (model.d_ff % ranks != 0) {
+    return "precision: fp8 on a GPU multiplies equal parts of d_ff alone, and " + number(model.d_ff) +
+           " does not divide over tp " + number(ranks) + "; use precision: bf16";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> unsupported(const RunSpec& run) {
   if (!run.model.needs.empty()) {
     std::string blocks;
@@ -414,7 +445,7 @@ std::optional<std::string> unsupported(const RunSpec& run) {
     return run.model.name + " needs " + blocks + ", which this engine does not have";
   }
   if (run.precision == Precision::fp8 && run.device == Device::cuda) {
-    return "precision: fp8 is computed on cpu alone so far; the cuda backend has no products of 8-bit operands";
+    if (const auto reason = odd_product_of_8_bits(run)) return reason;
   }
   if (run.precision == Precision::tf32 && run.device == Device::cpu) return "tf32 is a GPU precision; use fp32 on cpu";
   if (run.attention_kernel == AttentionChoice::cudnn) {

@@ -30,7 +30,7 @@ CudaOps::~CudaOps() = default;
 
 bool CudaOps::emulates(spec::Precision precision) const {
   // Tensor cores: tf32 and bf16 from compute capability 8.0 on, which is the oldest that this is built for; fp8 from
-  // 8.9 on.
+  // 8.9 on, and on older ones not at all (cuda_backend.cpp).
   const auto& properties = device_.properties();
   return precision == spec::Precision::fp8 && properties.major * 10 + properties.minor < 89;
 }

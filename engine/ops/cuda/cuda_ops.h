@@ -24,6 +24,7 @@ std::map<std::string, std::string> cuda_library_versions();
 namespace cuda {
 
 class MatmulProvider;
+struct ProductScratch;
 struct DotProductTools;
 
 struct CudaOpsOptions {
@@ -56,6 +57,8 @@ class CudaOps final : public Ops {
   std::unique_ptr<Pending::State> do_transfer(TensorView out, TensorView in) override;
   void do_read_f64(std::span<double> to, TensorView values) override;
 
+  MatmulArgs rows_along_k(const MatmulArgs& args);
+  void multiply(const MatmulArgs& args, const ProductScratch& scratch);
   // c[m, n] += bias[n]; c f32, bias f32 or bf16.
   void add_bias(RowsView c, TensorView bias_n);
   // Of f32, to the type of `out`.

@@ -17,10 +17,12 @@ set(PERFBENCH_CUDA_KERNELS
   operations/elementwise.cu
   operations/embedding.cu
   operations/norm.cu
+  operations/quantize.cu
   operations/random.cu
   operations/reduce.cu
   operations/relative_bias.cu
-  operations/rope.cu)
+  operations/rope.cu
+  operations/transpose_codes.cu)
 set(PERFBENCH_CUDA_HOST_SOURCES
   cuda_ops.cpp
   attention/attention_dot_product.cpp
@@ -31,7 +33,6 @@ set(PERFBENCH_CUDA_HOST_SOURCES
   host/upload_staging.cpp
   operations/attention.cpp
   operations/matmul.cpp
-  operations/quantize.cpp
   operations/transfer.cpp)
 # On libraries of the toolkit; the emulation has twins of them.
 set(PERFBENCH_CUDA_LIBRARY_SOURCES

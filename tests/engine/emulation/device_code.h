@@ -109,6 +109,12 @@ T atomicMin(T* at, T value) {
   if (value < old) *at = value;
   return old;
 }
+template <class T>
+T atomicMax(T* at, T value) {
+  const T old = *at;
+  if (value > old) *at = value;
+  return old;
+}
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}

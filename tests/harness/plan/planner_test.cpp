@@ -118,12 +118,12 @@ TEST(Plan, HoldsMemoryAgainstTheNamedHardware) {
 
 TEST(Plan, CellsThatNeedNoCountingKeepTheirReason) {
   const auto plan = plan_text(kMatrix +
-                              "axes: {fsdp: [1, 16], precision: [fp32, fp8]}\n"
+                              "axes: {fsdp: [1, 16], precision: [fp32, tf32]}\n"
                               "exclude: [{when: {fsdp: 1, precision: fp32}, reason: known}]\n");
   EXPECT_EQ(plan.at(0).state, PlanState::excluded);
   EXPECT_EQ(plan.at(0).reason, "known");
   EXPECT_EQ(plan.at(1).state, PlanState::infeasible);
-  EXPECT_THAT(plan.at(1).reason, HasSubstr("fp8"));
+  EXPECT_THAT(plan.at(1).reason, HasSubstr("tf32"));
   EXPECT_THAT(plan.at(2).reason, HasSubstr("does not divide over 16 data shards"));
   EXPECT_EQ(plan.at(2).counts, nullptr);
 }

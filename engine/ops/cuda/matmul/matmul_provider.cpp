@@ -71,6 +71,8 @@ void prefer(const Preference& preference, cublasLtMatmulPreferenceAttributes_t a
 }
 
 cudaDataType_t data_type(DType dtype) {
+  if (dtype == DType::e4m3) return CUDA_R_8F_E4M3;
+  if (dtype == DType::e5m2) return CUDA_R_8F_E5M2;
   return dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
@@ -110,6 +112,11 @@ void describe_addresses(const Description& description, const Product& product) 
   if (product.bias_n != nullptr) describe(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias_n);
   if (product.epilogue != Epilogue::none) {
     describe(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.preactivation);
+  }
+  // What a product of 8-bit operands is multiplied by, read from the device when it runs.
+  if (product.inverse_scale_a != nullptr) {
+    describe(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product.inverse_scale_a);
+    describe(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product.inverse_scale_b);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/core/float8.h"
+
 namespace perfbench::engine::cuda {
 namespace {
 
@@ -34,13 +36,14 @@ Product by_columns(const Product& product) {
   std::swap(out.m, out.n);
   std::swap(out.a, out.b);
   std::swap(out.transpose_a, out.transpose_b);
+  std::swap(out.inverse_scale_a, out.inverse_scale_b);
   return out;
 }
 
 bool epilogue_fits(const Product& product) {
   constexpr std::int64_t kElements = 8;
-  return product.c.dtype == DType::bf16 && product.batch == 1 && product.c.row_stride % kElements == 0 &&
-         alignment_of(product.preactivation) == kMostAlignmentBytes;
+  return !is_float8(product.a.dtype) && product.c.dtype == DType::bf16 && product.batch == 1 &&
+         product.c.row_stride % kElements == 0 && alignment_of(product.preactivation) == kMostAlignmentBytes;
 }
 
 ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t workspace_bytes) {

@@ -19,7 +19,8 @@ struct Matrix {
 };
 
 // c[m, n] = factor * op(a)[m, k] op(b)[k, n] (+ c when write is accumulate) (+ bias[n] on every row), `batch` times.
-// a and b share a type; c has it or f32; the bias has that of c. Accumulation in f32.
+// a and b share a type; c has it or f32; the bias has that of c. Accumulation in f32. Or a and b have 8 bits each, with
+// their inverse scales on the device, and rows along k: transpose_a is no, transpose_b yes; c is bf16 or f32.
 struct Product {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -35,12 +36,15 @@ struct Product {
   float factor = 1.0F;
   const void* bias_n = nullptr;  // optional
   Epilogue epilogue = Epilogue::none;
-  void* preactivation = nullptr;  // of the epilogue; type and stride of c
+  void* preactivation = nullptr;           // of the epilogue; type and stride of c
+  const float* inverse_scale_a = nullptr;  // of operands in 8 bits
+  const float* inverse_scale_b = nullptr;
 };
 
-// Whether cuBLASLt may be asked for the product's epilogue: results in bf16, whose rounding is no finer than what a
-// library may take for a tanh (its documentation states no error; the instruction's is 2^-11), not a batch, and a
-// pre-activation of rows of a multiple of 8 elements (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) at a multiple of 16 bytes.
+// Whether cuBLASLt may be asked for the product's epilogue: results in bf16, not of 8-bit operands, whose rounding is
+// no finer than what a library may take for a tanh (its documentation states no error; the instruction's is 2^-11), not
+// a batch, and a pre-activation of rows of a multiple of 8 elements (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) at a
+// multiple of 16 bytes.
 bool epilogue_fits(const Product& product);
 
 // How products of f32 operands are computed: as they are, or rounded to tf32's 10 bits of mantissa. Of no consequence

@@ -2,6 +2,7 @@
 #include "engine/core/float8.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/matmul/matmul_provider.h"
+#include "engine/ops/cuda/operations/transpose_codes.h"
 #include "engine/ops/workspace.h"
 
 namespace perfbench::engine::cuda {
@@ -14,7 +15,34 @@ Matrix matrix(const RowsView& view) {
 }  // namespace
 
 void CudaOps::do_matmul(const MatmulArgs& args) {
-  if (is_float8(args.a.dtype)) throw LogicFault("matmul: the cuda backend has no products of 8-bit operands");
+  const ProductScratch scratch{workspace(workspace::kMatmulBytes, "matmul"), workspace::kMatmulBytes};
+  if (is_float8(args.a.dtype)) return multiply(rows_along_k(args), scratch);
+  multiply(args, scratch);
+}
+
+// cuBLASLt multiplies 8-bit operands of which each row is along k, the others not on Ada and Hopper (cuBLAS
+// documentation, cublasLtMatmul, "the following constraints apply to FP8"). Transposes of the others lie in the
+// workspace behind what the library has.
+MatmulArgs CudaOps::rows_along_k(const MatmulArgs& args) {
+  MatmulArgs along = args;
+  const std::int64_t bytes_a = args.transpose_a == Transpose::yes ? workspace::transpose_bytes(args.a.elements()) : 0;
+  const std::int64_t bytes_b = args.transpose_b == Transpose::no ? workspace::transpose_bytes(args.b.elements()) : 0;
+  if (bytes_a + bytes_b == 0) return along;
+  auto* const behind =
+      static_cast<std::uint8_t*>(workspace(workspace::kMatmulBytes + bytes_a + bytes_b, "matmul of 8-bit operands")) +
+      workspace::kMatmulBytes;
+  const auto transposed = [&](const RowsView& of, std::uint8_t* to) {
+    transpose_codes(to, of, stream());
+    return TensorView{to, of.dtype, Shape{of.shape[1], of.shape[0]}};
+  };
+  if (bytes_a > 0) along.a = transposed(args.a, behind);
+  if (bytes_b > 0) along.b = transposed(args.b, behind + bytes_a);
+  along.transpose_a = Transpose::no;
+  along.transpose_b = Transpose::yes;
+  return along;
+}
+
+void CudaOps::multiply(const MatmulArgs& args, const ProductScratch& scratch) {
   const TensorView& bias = args.bias_n;
   // The library adds a bias of the result's type; another one is added to the f32 result.
   const bool within = bias.defined() && bias.dtype == args.c.dtype;
@@ -35,8 +63,9 @@ void CudaOps::do_matmul(const MatmulArgs& args) {
                   .factor = args.factor,
                   .bias_n = within ? bias.data : nullptr,
                   .epilogue = args.epilogue,
-                  .preactivation = args.preactivation.data};
-  const ProductScratch scratch{workspace(workspace::kMatmulBytes, "matmul"), workspace::kMatmulBytes};
+                  .preactivation = args.preactivation.data,
+                  .inverse_scale_a = args.inverse_scale_a.as<const float>(),
+                  .inverse_scale_b = args.inverse_scale_b.as<const float>()};
   const bool fused =
       args.epilogue == Epilogue::none || (epilogue_fits(product) && matmul_->has_epilogue(product, scratch));
   const bool before_gelu = !fused && args.epilogue == Epilogue::gelu_tanh;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/core/float8.h"
 #include "engine/cuda/cuda_event.h"
 #include "engine/ops/cuda/device/elements.cuh"
 
@@ -15,6 +16,7 @@ namespace perfbench::engine::cuda {
 namespace {
 
 float at(const Matrix& x, std::int64_t i) {
+  if (is_float8(x.dtype)) return float8_value(float8_format(x.dtype), static_cast<const std::uint8_t*>(x.data)[i]);
   return x.dtype == DType::bf16 ? to_f32(static_cast<const Bf16*>(x.data)[i]) : static_cast<const float*>(x.data)[i];
 }
 
@@ -55,6 +57,9 @@ void multiply(const Product& p, std::int64_t number) {
   const bool ta = p.transpose_a == Transpose::yes;
   const bool tb = p.transpose_b == Transpose::yes;
   const auto first = [&](const Matrix& x) { return number * x.batch_stride; };
+  // As the library takes them alone.
+  if (is_float8(p.a.dtype) && (ta || !tb)) throw LogicFault("rows of 8-bit operands are not along k");
+  const float scale = is_float8(p.a.dtype) ? *p.inverse_scale_a * *p.inverse_scale_b : 1.0F;
   const Matrix bias{const_cast<void*>(p.bias_n), p.c.dtype};
   std::vector<float> sums(static_cast<std::size_t>(p.n));
   for (std::int64_t i = 0; i < p.m; ++i) {
@@ -68,7 +73,7 @@ void multiply(const Product& p, std::int64_t number) {
     }
     for (std::int64_t j = 0; j < p.n; ++j) {
       const std::int64_t to = first(p.c) + i * p.c.row_stride + j;
-      float sum = p.factor * sums[static_cast<std::size_t>(j)];
+      float sum = p.factor * scale * sums[static_cast<std::size_t>(j)];
       if (p.write == Write::accumulate) sum += at(p.c, to);
       if (p.bias_n != nullptr) sum += at(bias, j);
       set(p.c, to, with_epilogue(p, to, sum));

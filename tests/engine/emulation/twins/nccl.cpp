@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -131,8 +132,22 @@ void add_up(void* to, const std::vector<const std::byte*>& parts, std::size_t co
   }
 }
 
-// to[count] = the sum of what every rank has for this one; `from` is what this rank has for rank 0, and `apart` lies
-// between what it has for one and for the next.
+void greatest(void* to, const std::vector<const std::byte*>& parts, std::size_t count, ncclDataType_t type) {
+  if (type != ncclFloat32) throw KernelFault("a maximum of a type that the emulation of NCCL does not have");
+  for (std::size_t i = 0; i < count; ++i) {
+    float most = 0;
+    std::memcpy(&most, parts.front() + i * sizeof(float), sizeof(float));
+    for (const auto* part : parts) {
+      float value = 0;
+      std::memcpy(&value, part + i * sizeof(float), sizeof(float));
+      most = std::max(most, value);
+    }
+    std::memcpy(static_cast<std::byte*>(to) + i * sizeof(float), &most, sizeof(float));
+  }
+}
+
+// to[count] = the sum, or the greatest, of what every rank has for this one; `from` is what this rank has for rank 0,
+// and `apart` lies between what it has for one and for the next.
 struct Sum {
   const ncclComm* comm;
   void* to;
@@ -140,6 +155,7 @@ struct Sum {
   std::size_t apart_bytes;
   std::size_t count;
   ncclDataType_t type;
+  ncclRedOp_t operation;
 };
 
 Work sum_up(const Sum& sum) {
@@ -163,14 +179,18 @@ Work sum_up(const Sum& sum) {
     std::vector<const std::byte*> parts;
     for (const auto& part : state.arrived) parts.push_back(part.data());
     parts[own] = sum.from + own * sum.apart_bytes;
-    add_up(sum.to, parts, sum.count, sum.type);
+    if (sum.operation == ncclMax) {
+      greatest(sum.to, parts, sum.count, sum.type);
+    } else {
+      add_up(sum.to, parts, sum.count, sum.type);
+    }
     return true;
   };
 }
 
 void put_sum(ncclComm_t comm, const void* from, void* to, std::size_t apart_bytes, std::size_t count,
-             ncclDataType_t type, cudaStream_t stream) {
-  enqueue(sum_up({comm, to, static_cast<const std::byte*>(from), apart_bytes, count, type}), stream);
+             ncclDataType_t type, ncclRedOp_t operation, cudaStream_t stream) {
+  enqueue(sum_up({comm, to, static_cast<const std::byte*>(from), apart_bytes, count, type, operation}), stream);
 }
 
 // Between ncclGroupStart and ncclGroupEnd messages of one stream begin together.
@@ -283,16 +303,15 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
   return ncclSuccess;
 }
 
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t,
-                               ncclComm_t comm, cudaStream_t stream) {
-  put_sum(comm, from, to, count * bytes_of(type), count, type, stream);
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
+  put_sum(comm, from, to, count * bytes_of(type), count, type, operation, stream);
   return ncclSuccess;
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
                            ncclComm_t comm, cudaStream_t stream) {
-  if (operation != ncclSum) return ncclInvalidUsage;  // not emulated
-  put_sum(comm, from, to, 0, count, type, stream);
+  put_sum(comm, from, to, 0, count, type, operation, stream);
   return ncclSuccess;
 }
 

@@ -8,7 +8,11 @@ perfbench_test(engine_dry_memory_tests
   SOURCES train_memory_property_test.cpp train_peak_report_test.cpp
   DEPENDS perfbench_train)
 if(TARGET perfbench-engine)
-  perfbench_test(engine_program_test SOURCES main_checkpoint_test.cpp main_dry_command_test.cpp main_profile_test.cpp main_turns_test.cpp DEPENDS perfbench_train)
+  # Sanitized, an engine takes long to start, and is started often there.
+  if(NOT PERFBENCH_SANITIZE)
+    set(killed_runs_test main_killed_runs_test.cpp)
+  endif()
+  perfbench_test(engine_program_test SOURCES main_checkpoint_test.cpp ${killed_runs_test} main_dry_command_test.cpp main_profile_test.cpp main_turns_test.cpp DEPENDS perfbench_train)
   target_compile_definitions(engine_program_test PRIVATE PERFBENCH_ENGINE_FILE="$<TARGET_FILE:perfbench-engine>")
   add_dependencies(engine_program_test perfbench-engine)
 endif()

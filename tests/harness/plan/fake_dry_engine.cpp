@@ -5,13 +5,14 @@
 //   88  reports infeasible  99  prints a broken report
 //   555 never answers       666 prints without end
 //   777 leaves a pipe in place of its output
-// Of remat: full one layer keeps its activations, with minimal_offloaded in host memory; full computes as many FLOPs
-// again as there are, minimal_offloaded a quarter of them. Microbatches divide activations. 44 layers leave gaps in the
-// arena as large as the tensors.
+// With remat: full one layer keeps its activations, with minimal_offloaded in host memory; full computes as many FLOPs
+// again as there are, minimal_offloaded a quarter of them. As many microbatches keep theirs as there are stages. 44
+// layers leave gaps in the arena as large as the tensors.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -33,16 +34,16 @@ spec::DryReport report_for(const spec::RunSpec& run) {
   report.matmul_parameters = run.loss_chunk_tokens;
   constexpr std::int64_t kMiB = 1 << 20;
   const bool keeps_all = run.remat != "full" && run.remat != "minimal_offloaded";
+  const std::int64_t of_layer = run.seq_len * kMiB * std::min(run.mesh.pp(), run.grad_accum) / run.grad_accum;
   const std::int64_t kept = keeps_all ? run.model.layers : 1;
   for (std::int64_t layer = 0; layer < run.model.layers; ++layer) {
     const std::string prefix = "layers." + std::to_string(layer) + ".";
     if (layer < kept) {
-      report.live_at_peak.push_back(
-          {prefix + "mlpwi_0", "activations", "fp32", "[2, 3]", run.seq_len * kMiB / run.grad_accum});
+      report.live_at_peak.push_back({prefix + "mlpwi_0", "activations", "fp32", "[2, 3]", of_layer});
     }
     report.live_at_peak.push_back({prefix + "w_up", "weights", "fp32", "[4]", kMiB});
   }
-  report.peak.activations_bytes = kept * (run.seq_len * kMiB / run.grad_accum);
+  report.peak.activations_bytes = kept * of_layer;
   report.peak.weights_bytes = run.model.layers * kMiB;
   report.peak.total_bytes = report.peak.activations_bytes + report.peak.weights_bytes;
   report.arena_bytes = report.peak.total_bytes * (run.model.layers == 44 ? 2 : 1);

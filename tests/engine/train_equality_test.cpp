@@ -138,26 +138,38 @@ TEST_P(Remat, ProductsApartMayBePlacedApart) {
 }
 
 // A step that is replayed from its recording, a layer that is recorded for all layers, and every operation by itself.
-TEST_F(Training, RecordedStepsHaveTheBitsOfExecutedOnes) {
-  for (auto run : families()) {
-    run.steps = 4;  // executed, recorded, replayed twice
-    run.grad_accum = 2;
-    run.remat = "qkv_proj_offloaded";  // joins the stream of the transfers too
-    run.device_graphs = false;
-    TrainingRun executed(run);
-    const auto expected = executed.all_steps();
-    run.device_graphs = true;
-    for (const bool scan : {false, true}) {
-      run.scan = scan;
-      TrainingRun recorded(run);
-      const auto steps = recorded.all_steps();
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        EXPECT_EQ(steps[i].loss, expected[i].loss) << "step " << i << " scan " << scan;
-        EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << "step " << i << " scan " << scan;
-      }
-      EXPECT_TRUE(same_bits(recorded.all_gradients(), executed.all_gradients())) << "scan " << scan;
-      EXPECT_EQ(recorded.flops().model_flops(), executed.flops().model_flops());
+void expect_recorded_steps(spec::RunSpec run) {
+  run.steps = 4;  // executed, recorded, replayed twice
+  run.grad_accum = 2;
+  run.remat = "qkv_proj_offloaded";  // joins the stream of the transfers too
+  run.device_graphs = false;
+  TrainingRun executed(run);
+  const auto expected = executed.all_steps();
+  run.device_graphs = true;
+  for (const bool scan : {false, true}) {
+    run.scan = scan;
+    TrainingRun recorded(run);
+    const auto steps = recorded.all_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_EQ(steps[i].loss, expected[i].loss) << "step " << i << " scan " << scan;
+      EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << "step " << i << " scan " << scan;
     }
+    EXPECT_TRUE(same_bits(recorded.all_gradients(), executed.all_gradients())) << "scan " << scan;
+    EXPECT_EQ(recorded.flops().model_flops(), executed.flops().model_flops());
+  }
+}
+
+TEST_F(Training, RecordedStepsHaveTheBitsOfExecutedOnes) {
+  for (const auto& run : families()) expect_recorded_steps(run);
+}
+
+// Scales that a step makes for the next one are read where they lie.
+TEST_F(Training, RecordedStepsInFp8HaveTheBitsOfExecutedOnes) {
+  auto run = llama_tiny();
+  run.precision = spec::Precision::fp8;
+  for (const auto scaling : {spec::Fp8Scaling::delayed, spec::Fp8Scaling::current}) {
+    run.fp8_scaling = scaling;
+    expect_recorded_steps(run);
   }
 }
 

@@ -109,7 +109,7 @@ TEST(PeakReport, SaysWhenThePeakIsBeforeTheStep) {
 // A witness by itself: what is waited for, and what follows the step.
 TEST(PeakWitness, NamesTheOutermostPhaseAndAllPartsOfTheModel) {
   const auto ops = make_dry_ops();
-  const auto collectives = make_dry_collectives(Mesh(spec::MeshSpec(), 0), communication());
+  const auto collectives = make_dry_collectives(Mesh(spec::MeshSpec(), 0), communication(spec::RunSpec()));
   Memory memory(make_dry_backing(), make_dry_backing(), {});
   PhaseClock clock;
   Context context{*ops, memory, *collectives, clock};

@@ -167,6 +167,10 @@ void Resolver::apply_data_path(Resolved& resolved) const {
   if (resolved.run.data.kind != spec::DataKind::synthetic) make_absolute(resolved, "data.path", resolved.run.data.path);
   make_absolute(resolved, "evaluation.path", resolved.run.evaluation.path);
   make_absolute(resolved, "checkpoint.restore", resolved.run.checkpoint.restore);
+  auto& kept = resolved.run.checkpoint.path;
+  if (kept.empty() || fs::path(kept).is_absolute()) return;
+  kept = fs::absolute(kept).lexically_normal().string();  // the run makes it, as it makes its own folder
+  resolved.fields[to_pointer("checkpoint.path")] = kept;
 }
 
 // run.json must name the same data set wherever an engine reads it. What a file says is meant from its own folder if

@@ -67,7 +67,7 @@ EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
   auto visit = [&](const spec::Field& field, const auto& member) {
     if (contains(kReadings, field.name)) return;
     // As if the field had not been added: an older record keeps its fingerprint.
-    if (spec::is_omitted<spec::EnvironmentRecord>(field, member)) return;
+    if (spec::is_omitted<spec::EnvironmentRecord>(field, member, spec::Written::canonical)) return;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
       for (const auto& [key, value] : member) add(std::string(field.name) + "." + key, value);
     } else {

@@ -29,6 +29,7 @@ include:
   - {model: moe-tiny, remat: custom, remat_custom.query_proj: remat}
   - {model: llama-tiny, task: lora, lora.rank: 2, lora.targets: mlp, dropout.residual: 0.1}
   - {model: llama-tiny, profile.first_step: 3, profile.steps: 1}
+  - {model: llama-tiny, checkpoint.every_steps: 2}
   - {model: llama-tiny, memory_limit_bytes: 1000}
 """
 # There is no GPU here to leave one.
@@ -45,7 +46,7 @@ def perfbench(*words, folder=None):
 def documents_of(file):
     """The schema's name for a file of a run directory, and its documents."""
     text = file.read_text()
-    return file.name.split(".")[0], [json.loads(part) for part in (text.splitlines() if file.suffix == ".jsonl" else [text])]
+    return file.name.split(".")[0].rstrip("0123456789"), [json.loads(part) for part in (text.splitlines() if file.suffix == ".jsonl" else [text])]
 
 
 def damaged(schema, document):
@@ -85,7 +86,7 @@ class Schemas(unittest.TestCase):
         (folder / "schemas.yaml").write_text(MATRIX)
         sweep = perfbench("sweep", "schemas.yaml", "--db", "s.db", folder=folder)
         assert sweep.returncode == 0, sweep.stdout + sweep.stderr
-        cls.files = sorted(folder.glob("s.runs/*/*/*.json*"))
+        cls.files = sorted([*folder.glob("s.runs/*/*/*.json*"), *folder.glob("s.runs/*/*/checkpoints/*/*.json")])
         listed = perfbench("schema").stdout.splitlines()
         cls.schemas = {line.split()[0]: json.loads(perfbench("schema", line.split()[0]).stdout) for line in listed}
         cls.validators = {name: Draft202012Validator(schema) for name, schema in cls.schemas.items()}

@@ -452,6 +452,8 @@ struct ChangeUncounted {
       if (field.counted) return;
       member = turn == 0 ? static_cast<T>(field.minimum) : static_cast<T>(member + 1);
       ++changed;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (!field.counted) member = turn == 0 ? "here" : "there";
     } else {
       EXPECT_TRUE(field.counted) << field.name << ": say here what other values it has";
     }

@@ -66,7 +66,7 @@ TEST_F(TraceCommand, SaysByWhatTwoRunsDiffer) {
   for (const auto& share : json["shares"]) sum += share["b_s"].get<double>() - share["a_s"].get<double>();
   EXPECT_NEAR(sum, json["b_s"].get<double>() - json["a_s"].get<double>(), 1e-15);
   const auto csv = trace({"slower", "--against", "runs/0123456789abcdef", "--format", "csv"});
-  EXPECT_THAT(csv.output, HasSubstr("name,a_s,b_s,difference_s\r\nidle: host,"));
+  EXPECT_THAT(csv.output, HasSubstr("name,a_s,b_s,difference_s,of_difference_fraction\r\nidle: host,"));
   EXPECT_EQ(trace({"slower", "--against", "slower", "--format", "chrome"}).exit_code, 3);
   EXPECT_EQ(trace({"slower", "--against", "nowhere"}).exit_code, 3);
 }

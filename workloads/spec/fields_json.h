@@ -172,16 +172,16 @@ Member default_of(const Field& field) {
   return out;
 }
 
-// Whether canonical JSON of a T with this member leaves the field out. Numbers with a point, and what may hold them,
-// are compared as text, in which -0.0 is not 0.0.
+// Whether JSON of a T with this member leaves the field out where that is written so. Numbers with a point, and what may
+// hold them, are compared as text, in which -0.0 is not 0.0.
 template <class T, class Member>
-bool is_omitted(const Field& field, const Member& member) {
+bool is_omitted(const Field& field, const Member& member, Written written) {
   if (field.presence != Presence::omitted_at_default) return false;
   const auto usual = default_of<T, Member>(field);
   if constexpr (std::integral<Member> || std::is_enum_v<Member> || std::same_as<Member, std::string>) {
     return member == usual;
   } else {
-    return json_line(value_to_json(member, Written::canonical)) == json_line(value_to_json(usual, Written::canonical));
+    return json_line(value_to_json(member, written)) == json_line(value_to_json(usual, written));
   }
 }
 
@@ -190,7 +190,7 @@ Json fields_to_json(const T& value, Written written) {
   Json out = Json::object();
   auto write = [&](const Field& field, const auto& member) {
     if (written == Written::counted && !field.counted) return;
-    if (written != Written::whole && is_omitted<T>(field, member)) return;
+    if (written != Written::whole && is_omitted<T>(field, member, written)) return;
     out.emplace(std::string(field.name), value_to_json(member, written));
   };
   T::fields(value, write);

@@ -94,7 +94,7 @@ TEST(Explanation, OfACellThatFitsHasPoliciesThatComputeLessAgain) {
 }
 
 TEST(Explanation, OfACellThatCannotBeCountedIsItsReasonAlone) {
-  const auto explanation = explain(cell_of("precision: fp8"));
+  const auto explanation = explain(cell_of("precision: tf32"));
   EXPECT_EQ(explanation.cell.state, PlanState::infeasible);
   EXPECT_EQ(explanation.cell.counts, nullptr);
   EXPECT_THAT(explanation.alternatives, IsEmpty());

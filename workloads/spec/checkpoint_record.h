@@ -19,8 +19,8 @@ namespace perfbench::spec {
 
 inline constexpr const char* kCheckpointFile = "checkpoint.json";
 
-// What is kept of a parameter. amax_history: of what precision fp8 rounds ("layers.3.qkv.input"), the largest magnitudes
-// of the steps before, the newest first.
+// What is kept of a parameter. amax_history: of what precision fp8 rounds ("layers.3.qkv.input"), the largest
+// magnitudes of the steps before, the newest first.
 enum class CheckpointedState { weight, first_moment, second_moment, amax_history };
 template <>
 struct EnumNames<CheckpointedState> {

@@ -172,8 +172,8 @@ Member default_of(const Field& field) {
   return out;
 }
 
-// Whether JSON of a T with this member leaves the field out where that is written so. Numbers with a point, and what may
-// hold them, are compared as text, in which -0.0 is not 0.0.
+// Whether JSON of a T with this member leaves the field out where that is written so. Numbers with a point, and what
+// may hold them, are compared as text, in which -0.0 is not 0.0.
 template <class T, class Member>
 bool is_omitted(const Field& field, const Member& member, Written written) {
   if (field.presence != Presence::omitted_at_default) return false;

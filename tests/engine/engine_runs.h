@@ -32,14 +32,14 @@ inline spec::RunSummary summary_of(const std::filesystem::path& folder) {
 
 class EngineRuns {
  public:
+  explicit EngineRuns(std::string engine) : engine_(std::move(engine)) {}
   // Anew where there was one of that name. `command`: what starts it, as strace.
   std::filesystem::path run(const std::string& name, const spec::RunSpec& run, std::vector<std::string> command = {}) {
     const auto folder = scratch_ / name;
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "run.json") << spec::canonical_json(run);
-    for (const auto& word :
-         {std::string(PERFBENCH_ENGINE_FILE), std::string("run"), std::string("--dir"), folder.string()}) {
+    for (const auto& word : {engine_, std::string("run"), std::string("--dir"), folder.string()}) {
       command.push_back(word);
     }
     said_ = lines_of_program(std::move(command));
@@ -50,6 +50,7 @@ class EngineRuns {
   std::filesystem::path operator/(const std::string& name) const { return scratch_ / name; }
 
  private:
+  std::string engine_;
   ScratchFolder scratch_;
   std::vector<std::string> said_;
 };

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 class CheckpointsOfAnEngine : public testing::Test {
  protected:
-  EngineRuns runs_;
+  EngineRuns runs_{PERFBENCH_ENGINE_FILE};
 };
 
 TEST_F(CheckpointsOfAnEngine, SayWhatTheyCostAndWhereARunWentOn) {

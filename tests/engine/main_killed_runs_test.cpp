@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class KilledRuns : public testing::Test {
  protected:
-  EngineRuns runs_;
+  EngineRuns runs_{PERFBENCH_ENGINE_FILE};
 };
 
 // A system call at whose n-th begin in a thread the process is killed. A save's thread makes some 200 of them; the

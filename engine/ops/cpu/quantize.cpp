@@ -77,9 +77,9 @@ void CpuOps::do_quantize(const QuantizeArgs& args) {
     scale = float8_scale(float8_format(args.tensors.front().out.dtype), amax);
     *args.state.inverse_scale.as<float>() = 1.0F / scale;
   }
-  for (const auto& [out, in] : args.tensors) {
-    with_float8_type(out.dtype, [&]<class To>() {
-      with_element_type(in.dtype, [&]<class From>() { round_to_codes<To, From>(out, in, scale); });
+  for (const auto& tensor : args.tensors) {
+    with_float8_type(tensor.out.dtype, [&]<class To>() {
+      with_element_type(tensor.in.dtype, [&]<class From>() { round_to_codes<To, From>(tensor.out, tensor.in, scale); });
     });
   }
 }

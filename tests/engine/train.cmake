@@ -45,4 +45,5 @@ if(PERFBENCH_EMULATE_CUDA AND NOT PERFBENCH_SANITIZE AND NOT PERFBENCH_HAS_CUDA)
     SOURCES ${training_tests} trace_steps_test.cpp training_backend_cuda.cpp
     DEPENDS perfbench_train perfbench_ops_cpu perfbench_emulated_ops_cuda
     PREFIX emulated.)
+  target_compile_definitions(engine_emulated_training_tests PRIVATE PERFBENCH_EMULATED_DEVICE)
 endif()

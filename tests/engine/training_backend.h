@@ -12,6 +12,8 @@ namespace perfbench::engine {
 // Empty when the backend can run here.
 std::string why_no_training();
 spec::Device device_under_test();
+// A step takes seconds, on an emulated device: there a test takes some of the runs that it takes elsewhere.
+bool is_slow();
 // Without collectives.
 Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank = 0);
 // Waits for the device. f32.

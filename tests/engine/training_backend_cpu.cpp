@@ -10,6 +10,10 @@ spec::Device device_under_test() {
   return spec::Device::cpu;
 }
 
+bool is_slow() {
+  return false;
+}
+
 Backend make_training_backend(const spec::RunSpec&, std::int64_t) {
   Backend backend;
   backend.device_memory = make_cpu_backing();

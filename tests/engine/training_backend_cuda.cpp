@@ -21,6 +21,14 @@ spec::Device device_under_test() {
   return spec::Device::cuda;
 }
 
+bool is_slow() {
+#if defined(PERFBENCH_EMULATED_DEVICE)
+  return true;
+#else
+  return false;
+#endif
+}
+
 // As much memory as the dry walk plans and no byte more.
 Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank) {
   const auto extents = arena_extents(run, rank);

@@ -1,6 +1,7 @@
 #include "tests/engine/emulation/block.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace perfbench::emulation {
@@ -98,6 +99,7 @@ void Block::run(const KernelLaunch& launch) {
 
 void Block::run_block() {
   std::fill(threads_.begin(), threads_.end(), Thread{});
+  at_warp_call_.fill(0);
   at_barrier_ = ended_ = 0;
   counted_ = 0;
   areas_.clear();
@@ -182,11 +184,13 @@ void Block::wait_for_warp(WarpCall call, unsigned mask) {
   self.state = State::at_warp_call;
   self.call = call;
   self.mask = mask;
-  bool all = true;
-  for (unsigned i = 0; i < kWarpThreads && all; ++i) {
-    if ((mask >> i & 1U) == 0) continue;
-    // Lanes beyond the block's end do not exist; __syncwarp() names them all the same.
-    if (first + i >= threads_.size()) continue;
+  // Lanes beyond the block's end do not exist; __syncwarp() names them all the same. Most arrivals are not the last one
+  // and need not look at the other lanes.
+  const unsigned lanes = std::min(kWarpThreads, static_cast<unsigned>(threads_.size()) - first);
+  const unsigned named = lanes == kWarpThreads ? mask : mask & ((1U << lanes) - 1);
+  bool all = ++at_warp_call_[first / kWarpThreads] >= static_cast<unsigned>(std::popcount(named));
+  for (unsigned i = 0; i < lanes && all; ++i) {
+    if ((named >> i & 1U) == 0) continue;
     const Thread& other = threads_[first + i];
     all = other.state == State::at_warp_call && other.call == call && other.mask == mask;
   }
@@ -214,6 +218,7 @@ void Block::complete_warp_call(unsigned first, unsigned mask) {
     thread.ballot = ballot;
     thread.vote = false;
     thread.state = State::ready;
+    --at_warp_call_[first / kWarpThreads];
   }
 }
 

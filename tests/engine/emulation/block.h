@@ -117,6 +117,7 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Thread> threads_;
   std::vector<uint3> places_;  // of the threads: dividing takes longer than switching to one
+  std::array<unsigned, kMostThreads / kWarpThreads> at_warp_call_{};  // threads of each warp
   unsigned running_ = 0;
   unsigned at_barrier_ = 0;
   unsigned ended_ = 0;

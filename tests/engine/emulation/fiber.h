@@ -1,7 +1,6 @@
 // A thread of an emulated block: a stack of its own on the host thread that runs the block. It runs until it yields.
 #pragma once
 
-#include <csetjmp>
 #include <cstddef>
 
 namespace perfbench::emulation {
@@ -9,6 +8,7 @@ namespace perfbench::emulation {
 class Fiber {
  public:
   using Body = void (*)();
+  using Jump = void* [5];  // of __builtin_setjmp
 
   // `body` runs from the first resume(), and again from every resume() after it has returned.
   explicit Fiber(Body body);
@@ -31,7 +31,7 @@ class Fiber {
   char* stack_ = nullptr;
   bool entered_ = false;
   void* fake_stack_ = nullptr;
-  std::jmp_buf jump_;
+  Jump jump_{};
 };
 
 }  // namespace perfbench::emulation

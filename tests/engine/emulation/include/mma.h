@@ -27,13 +27,13 @@ inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kLaneElements = kSide * kSide / kLanes;
 using Tile = std::array<float, kSide * kSide>;
 
-inline unsigned lane() {
-  return perfbench::emulation::Block::lane();
-}
-// The number, row by row, of element i of the calling lane. 37 has no factor in common with 256.
-inline unsigned place(unsigned i) {
-  return (i * kLanes + lane()) * 37 % (kSide * kSide);
-}
+// The numbers, row by row, of the calling lane's elements. 37 has no factor in common with 256.
+struct Places {
+  const unsigned lane = perfbench::emulation::Block::lane();
+  unsigned operator[](unsigned i) const { return (i * kLanes + lane) * 37 % (kSide * kSide); }
+  unsigned row(unsigned i) const { return (*this)[i] / kSide; }
+  unsigned column(unsigned i) const { return (*this)[i] % kSide; }
+};
 
 inline void require_aligned(const void* address, unsigned stride_bytes) {
   if (reinterpret_cast<std::uintptr_t>(address) % 32 != 0 || stride_bytes % 16 != 0) {
@@ -73,9 +73,10 @@ void fill_fragment(F& f, float value) {
 template <class Use, class Layout>
 void load_matrix_sync(fragment<Use, 16, 16, 16, __nv_bfloat16, Layout>& f, const __nv_bfloat16* from, unsigned stride) {
   detail::require_aligned(from, stride * sizeof(__nv_bfloat16));
+  const detail::Places places;
   for (unsigned i = 0; i < detail::kLaneElements; ++i) {
-    const unsigned row = detail::place(i) / detail::kSide;
-    const unsigned column = detail::place(i) % detail::kSide;
+    const unsigned row = places.row(i);
+    const unsigned column = places.column(i);
     const bool by_rows = std::is_same_v<Layout, row_major>;
     f.x[i] = __bfloat162float(from[by_rows ? row * stride + column : column * stride + row]);
   }
@@ -84,9 +85,10 @@ void load_matrix_sync(fragment<Use, 16, 16, 16, __nv_bfloat16, Layout>& f, const
 inline void load_matrix_sync(fragment<accumulator, 16, 16, 16, float>& f, const float* from, unsigned stride,
                              layout_t layout) {
   detail::require_aligned(from, stride * sizeof(float));
+  const detail::Places places;
   for (unsigned i = 0; i < detail::kLaneElements; ++i) {
-    const unsigned row = detail::place(i) / detail::kSide;
-    const unsigned column = detail::place(i) % detail::kSide;
+    const unsigned row = places.row(i);
+    const unsigned column = places.column(i);
     f.x[i] = from[layout == mem_row_major ? row * stride + column : column * stride + row];
   }
 }
@@ -94,9 +96,10 @@ inline void load_matrix_sync(fragment<accumulator, 16, 16, 16, float>& f, const 
 inline void store_matrix_sync(float* to, const fragment<accumulator, 16, 16, 16, float>& f, unsigned stride,
                               layout_t layout) {
   detail::require_aligned(to, stride * sizeof(float));
+  const detail::Places places;
   for (unsigned i = 0; i < detail::kLaneElements; ++i) {
-    const unsigned row = detail::place(i) / detail::kSide;
-    const unsigned column = detail::place(i) % detail::kSide;
+    const unsigned row = places.row(i);
+    const unsigned column = places.column(i);
     to[layout == mem_row_major ? row * stride + column : column * stride + row] = f.x[i];
   }
 }
@@ -105,14 +108,15 @@ template <class A, class B>
 void mma_sync(fragment<accumulator, 16, 16, 16, float>& d, const A& a, const B& b,
               const fragment<accumulator, 16, 16, 16, float>& c) {
   auto& [left, right] = detail::board_of_warp();
+  const detail::Places places;
   for (unsigned i = 0; i < detail::kLaneElements; ++i) {
-    left[detail::place(i)] = a.x[i];
-    right[detail::place(i)] = b.x[i];
+    left[places[i]] = a.x[i];
+    right[places[i]] = b.x[i];
   }
   perfbench::emulation::running_block().synchronise_warp(~0U);
   for (unsigned i = 0; i < detail::kLaneElements; ++i) {
-    const unsigned row = detail::place(i) / detail::kSide;
-    const unsigned column = detail::place(i) % detail::kSide;
+    const unsigned row = places.row(i);
+    const unsigned column = places.column(i);
     float sum = c.x[i];
     for (unsigned k = 0; k < detail::kSide; ++k) {
       sum += left[row * detail::kSide + k] * right[k * detail::kSide + column];

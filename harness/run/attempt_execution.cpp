@@ -172,7 +172,8 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
   auto request = settings.launcher.request(cell.run, directory.path);
   request.largest_file_bytes = spec::kLargestRecordsBytes;  // more would not be read
   record.command = request.command;
-  LineCounter steps(directory.path / steps_file(0));
+  const auto records = directory.path / steps_file(0);
+  LineCounter steps(records);
   const auto kills_before = kernel_memory_kills();
   auto end = run_process(request, {.time_limit = settings.time_limit,
                                    .paused = settings.paused,
@@ -182,9 +183,11 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
                                    .on_tick = [&] { on_steps(steps.count()); }});
   record.wall_ns = end.wall_ns;
   const bool cancel_seen = end.cancel_seen;
-  const auto outcome = judge(
-      cell, settings, directory.path,
-      {.end = std::move(end), .memory_kills = kernel_memory_kills() - kills_before, .steps_recorded = steps.count()});
+  // Counted anew: what was there while the engine ran may have gone since.
+  const auto outcome = judge(cell, settings, directory.path,
+                             {.end = std::move(end),
+                              .memory_kills = kernel_memory_kills() - kills_before,
+                              .steps_recorded = LineCounter(records).count()});
   record.state = outcome.state;
   record.reason = outcome.reason;
   record.exit_code = outcome.exit_code;

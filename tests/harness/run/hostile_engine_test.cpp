@@ -25,15 +25,16 @@ class HostileEngine : public testing::Test {
     cell_.run_id = run_id(cell_.run);
   }
   // An engine that does its work and then these commands in its run directory.
-  FinishedAttempt execute(const std::string& commands, fake::FakeBehaviour behaviour = fake::FakeBehaviour::first_ok) {
+  FinishedAttempt execute(
+      const std::string& commands, fake::FakeBehaviour behaviour = fake::FakeBehaviour::first_ok,
+      const StepsListener& on_steps = [](std::int64_t) {}) {
     cell_.run.seed = static_cast<std::int64_t>(behaviour);
     cell_.run_id = run_id(cell_.run);
     const auto engine = scratch_ / "engine.sh";
     write_text(engine, "#!/bin/sh\n" + std::string(PERFBENCH_FAKE_ENGINE) + " \"$@\"\ncode=$?\ncd \"$3\" || exit 9\n" +
                            commands + "\nexit $code\n");
     fs::permissions(engine, fs::perms::all);
-    return execute_attempt(cell_, {.runs = scratch_ / "runs", .launcher = {.engine = {engine}, .cores = 1}},
-                           [](std::int64_t) {});
+    return execute_attempt(cell_, {.runs = scratch_ / "runs", .launcher = {.engine = {engine}, .cores = 1}}, on_steps);
   }
   static std::string in_place_of(const std::string& file, Damage damage) {
     const auto quoted = "'" + file + "'";
@@ -78,6 +79,19 @@ TEST_F(HostileEngine, ThatDamagesItsRecordsIsACrashedAttemptThatNamesTheFile) {
 TEST_F(HostileEngine, ThatCutsItsStepsOffIsNotOk) {
   for (const auto damage : {Damage::cut_off, Damage::empty}) {
     EXPECT_EQ(execute(in_place_of("steps.rank0.jsonl", damage)).record.state, AttemptState::quarantined);
+  }
+}
+
+TEST_F(HostileEngine, ThatTakesBackStepsThatWereCountedIsNotOk) {
+  const auto counted = scratch_ / "counted";
+  const auto once_counted = "while [ ! -e '" + counted.string() + "' ]; do sleep 0.01; done\n";
+  for (const auto damage : {Damage::cut_off, Damage::empty}) {
+    fs::remove(counted);
+    const auto finished = execute(once_counted + in_place_of("steps.rank0.jsonl", damage),
+                                  fake::FakeBehaviour::first_ok, [&](std::int64_t steps) {
+                                    if (steps == cell_.run.steps) write_text(counted, "");
+                                  });
+    EXPECT_EQ(finished.record.state, AttemptState::quarantined) << damage_name(damage);
   }
 }
 

@@ -7,11 +7,15 @@
 
 namespace perfbench::engine {
 
-AdamwOptimizer::AdamwOptimizer(Context& context, const spec::OptimizerSpec& spec)
+AdamwOptimizer::AdamwOptimizer(Context& context, const spec::RunSpec& run)
     : context_(context),
-      spec_(spec),
+      spec_(run.optimizer),
+      seed_(static_cast<std::uint64_t>(run.seed)),
       square_sum_(context.memory, {"grad_square_sum", MemoryScope::workspace, DType::f64, Shape{1}}),
-      factors_(context.memory, {"adamw_factors", MemoryScope::workspace, DType::f64, Shape{kAdamwFactors}}) {}
+      factors_(context.memory, {"adamw_factors", MemoryScope::workspace, DType::f64, Shape{kAdamwFactors}}) {
+  if (spec_.moments == spec::MomentsType::fp32) return;
+  step_ = Tensor(context.memory, {"adamw_step", MemoryScope::workspace, DType::i32, Shape{1}});
+}
 
 void AdamwOptimizer::begin(std::int64_t step) {
   PhaseClock::Scope scope(context_.clock, Phase::optimizer);
@@ -22,6 +26,9 @@ void AdamwOptimizer::begin(std::int64_t step) {
   factors[index(AdamwFactor::bias_correction2)] = 1.0 - std::pow(spec_.beta2, t);
   factors[index(AdamwFactor::gradient_scale)] = 1.0;  // until the norm is known
   context_.ops.upload(factors_, factors.data());
+  if (!step_.defined()) return;
+  const auto number = static_cast<std::int32_t>(step);
+  context_.ops.upload(step_, &number);
 }
 
 // Each element of the model once: stages, shards, and slices over tp and ep, add up; of what several ranks hold the
@@ -57,14 +64,19 @@ void AdamwOptimizer::update(ParameterStore& store) {
   for (const auto& unit : store.units()) {
     if (unit.layout.trains) append_tensors(store, unit, tensors);
   }
-  context_.ops.adamw(
-      {.tensors = tensors, .factors = factors_, .beta1 = spec_.beta1, .beta2 = spec_.beta2, .eps = spec_.eps});
+  context_.ops.adamw({.tensors = tensors,
+                      .factors = factors_,
+                      .step = step_.defined() ? step_.view() : TensorView{},
+                      .beta1 = spec_.beta1,
+                      .beta2 = spec_.beta2,
+                      .eps = spec_.eps});
 }
 
 void AdamwOptimizer::append_tensors(const ParameterStore& store, const UnitState& unit,
                                     std::vector<AdamwTensor>& tensors) const {
   const auto& layout = unit.layout;
   const std::int64_t shard_first = store.first_element(layout);
+  const RngStream draws(seed_, "moments of " + layout.name);
   for (const auto& range : layout.decay_ranges(shard_first, layout.shard_elements)) {
     const std::int64_t first = range.first - shard_first;
     const Shape shape{range.count};
@@ -74,7 +86,9 @@ void AdamwOptimizer::append_tensors(const ParameterStore& store, const UnitState
          .first_moment = unit.first_moment.view().slice(first, shape),
          .second_moment = unit.second_moment.view().slice(first, shape),
          .weight_decay = range.decays ? spec_.weight_decay : 0.0,
-         .bf16_weight = unit.bf16_weight.defined() ? unit.bf16_weight.view().slice(first, shape) : TensorView{}});
+         .bf16_weight = unit.bf16_weight.defined() ? unit.bf16_weight.view().slice(first, shape) : TensorView{},
+         .draws = draws,
+         .first_index = range.first});
   }
 }
 

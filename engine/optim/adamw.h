@@ -11,7 +11,7 @@ namespace perfbench::engine {
 
 class AdamwOptimizer {
  public:
-  AdamwOptimizer(Context& context, const spec::OptimizerSpec& spec);
+  AdamwOptimizer(Context& context, const spec::RunSpec& run);
 
   // Hands the factors of `step`, which counts from 0, to the device. Before the update.
   void begin(std::int64_t step);
@@ -28,8 +28,10 @@ class AdamwOptimizer {
 
   Context& context_;
   const spec::OptimizerSpec& spec_;
-  Tensor square_sum_;  // f64 [1]
-  Tensor factors_;     // f64, by AdamwFactor
+  std::uint64_t seed_;  // of draws
+  Tensor square_sum_;   // f64 [1]
+  Tensor factors_;      // f64, by AdamwFactor
+  Tensor step_;         // i32 [1], of moments in bf16
 };
 
 }  // namespace perfbench::engine

@@ -14,7 +14,7 @@ Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, Me
   return Tensor(memory, {layout.name + "." + what, scope, dtype, Shape{layout.shard_elements}});
 }
 
-UnitState unit_state(const Context& context, UnitLayout layout, bool bf16_weights) {
+UnitState unit_state(const Context& context, UnitLayout layout, bool bf16_weights, DType moments) {
   UnitState unit;
   unit.weight =
       persistent(context.memory, layout, "weight", MemoryScope::weights, layout.trains ? DType::f32 : context.compute);
@@ -23,8 +23,8 @@ UnitState unit_state(const Context& context, UnitLayout layout, bool bf16_weight
       unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
     }
     unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
-    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
-    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
+    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer, moments);
+    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer, moments);
   }
   unit.layout = std::move(layout);
   return unit;
@@ -69,6 +69,7 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
   const bool last = chunks_.back().has_head;
   // Around the ring of stages the ends are neighbours.
   if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
+  const DType moments = run.optimizer.moments == spec::MomentsType::bf16 ? DType::bf16 : DType::f32;
   const auto here = units_of_stage(run);
   places_.resize(here.size());
   for (std::size_t i = 0; i < here.size(); ++i) {
@@ -77,7 +78,7 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
     UnitLayout layout = unit_layout(run.model, context.collectives.mesh(), run.lora, i);
     // Nothing trains in a run that only evaluates.
     layout.trains = layout.trains && run.trains();
-    UnitState unit = unit_state(context, std::move(layout), bf16_weights);
+    UnitState unit = unit_state(context, std::move(layout), bf16_weights, moments);
     initialise(context, unit, init);
     units_.push_back(std::move(unit));
   }

@@ -79,7 +79,7 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       pipeline_(context, run, decoder_) {
   if (!run.trains() || run.evaluates_at_end()) evaluator_.emplace(context, run, store_, decoder_, sums_, evaluation);
   if (!run.trains()) return;
-  optimizer_.emplace(context, run.optimizer);
+  optimizer_.emplace(context, run);
   if (run.checkpoint.saves()) saver_.emplace(context, run, store_, decoder_.fp8());
   const std::int64_t tokens_of_step = run.grad_accum * microbatch_tokens();
   const auto on_host = static_cast<std::size_t>(source_ == nullptr ? 0 : tokens_of_step);

@@ -239,6 +239,35 @@ TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
   EXPECT_NE(other.step().loss, expected[0].loss);
 }
 
+// Their draws too are of a step and an element. Optimizer states are half of those in f32, to the byte; all else takes
+// what it took.
+TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
+  for (auto run : dense_families()) {
+    run.steps = 4;
+    run.device_graphs = false;
+    TrainingRun in_f32(run);
+    const auto want = in_f32.all_steps();
+    run.optimizer.moments = spec::MomentsType::bf16;
+    TrainingRun executed(run);
+    const auto expected = executed.all_steps();
+    EXPECT_EQ(expected[1].loss, want[1].loss);  // the first update's moments are those of f32 before they are kept
+    EXPECT_NE(expected[3].loss, want[3].loss);
+    run.device_graphs = true;
+    run.remat = "full";
+    TrainingRun recorded(run);
+    const auto steps = recorded.all_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_EQ(steps[i].loss, expected[i].loss) << i;
+      EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << i;
+    }
+    const auto peaks = executed.ledger().peaks();
+    EXPECT_EQ(2 * peaks.optimizer_bytes, in_f32.ledger().peaks().optimizer_bytes);
+    EXPECT_EQ(peaks.weights_bytes, in_f32.ledger().peaks().weights_bytes);
+    EXPECT_EQ(peaks.total_bytes, dry_walk(executed.run(), 0).peak.total_bytes);
+    EXPECT_EQ(executed.arena_bytes(), dry_walk(executed.run(), 0).arena_bytes);
+  }
+}
+
 // From the first step on, with microbatches, executed, recorded and replayed: what the update wrote is what a cast
 // would have made.
 TEST_F(Training, KeptBf16WeightsGiveTheBitsOfCastOnes) {

@@ -382,22 +382,25 @@ double distance(const std::vector<TrainedStep>& from, const std::vector<TrainedS
 
 // fp32: as above, where the longest sum that ranks may share is over tokens, hidden width or vocabulary.
 //
-// bf16 and fp8: ranks along tp round their parts of a sum, one rank the sum. How far errors of that size carry a model
-// so small is seen on one rank, from roundings of the weights to nearest and at random: the farthest of them from fp32
-// is taken for the farthest that any rounding comes, and two that are no farther from fp32 are at most twice that
-// apart.
+// bf16, fp8 and moments in bf16: ranks along tp round their parts of a sum, one rank the sum. How far errors of that
+// size carry a model so small is seen on one rank, from roundings of the weights or moments to nearest and at random:
+// the farthest of them from fp32 is taken for the farthest that any rounding comes, and two that are no farther from
+// fp32 are at most twice that apart.
 void expect_random_run(const spec::RunSpec& run, const std::string& what) {
   const auto alone = on_one_rank(run);
   std::vector<spec::RunSpec> runs{alone};
-  if (spec::computes_in_bf16(run.precision)) {
+  const bool bf16 = spec::computes_in_bf16(run.precision);
+  if (bf16 || run.optimizer.moments == spec::MomentsType::bf16) {
     auto other = alone;
     other.precision = spec::Precision::fp32;
     other.rounding = spec::Rounding::nearest;
     other.bf16_weights = spec::Bf16Weights::cast;
+    other.optimizer.moments = spec::MomentsType::fp32;
     runs.push_back(other);
     other.precision = run.precision;
+    other.optimizer.moments = run.optimizer.moments;
     runs.push_back(other);
-    other.rounding = spec::Rounding::stochastic;
+    if (bf16) other.rounding = spec::Rounding::stochastic;
     for (const std::int64_t draws : {1, 2, 3, 4, 5}) {
       other.seed = run.seed + draws;
       runs.push_back(other);

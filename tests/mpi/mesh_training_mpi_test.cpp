@@ -213,6 +213,23 @@ TEST(MeshTraining, PrefetchingChangesNoBit) {
   }
 }
 
+// Each rank's shard, when its reduction has ended: beside the next layer's gradients or at once.
+TEST(MeshTraining, UpdatesInTheBackwardPassChangeNoBit) {
+  for (auto run : {gpt_tiny(), llama_tiny(), lora_tiny()}) {
+    run.mesh.ici.fsdp = world().size();
+    run.optimizer.clip_norm = 0;
+    for (const std::int64_t ahead : {0, 1}) {
+      run.fsdp_prefetch = ahead;
+      run.optimizer.in_backward = false;
+      const auto behind = TrainingRun(run, first_weights(run), collectives_of(run)).all_steps();
+      run.optimizer.in_backward = true;
+      expect_one_ranks_training(run, run.model.name + " in the backward pass");
+      const auto within = TrainingRun(run, first_weights(run), collectives_of(run)).all_steps();
+      for (std::size_t i = 0; i < within.size(); ++i) EXPECT_EQ(within[i].loss, behind[i].loss) << run.model.name << i;
+    }
+  }
+}
+
 // The gradients that ranks hold alike, in one message of each layer or in many: of the weights of all (dp), and beside
 // shards of them.
 TEST(MeshTraining, PartsOfAnAllReduceChangeItsMessagesAndNoBit) {

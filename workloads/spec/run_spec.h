@@ -186,6 +186,10 @@ struct OptimizerSpec {
   std::int64_t decay_steps = 0;  // 0: constant after the warm-up
   double min_lr_ratio = 0.1;
   MomentsType moments = MomentsType::fp32;
+  // Each unit's weights are updated as soon as its gradient is complete, whose memory is free for the next one's. With
+  // one microbatch, without clipping, and where nobody but ranks along fsdp has a part in a gradient: the bits of an
+  // update after the backward pass.
+  bool in_backward = false;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -199,6 +203,8 @@ struct OptimizerSpec {
     f(Field{"decay_steps", "step at which the cosine ends, 0 for none", 0}.uncounted(), self.decay_steps);
     f(Field{"min_lr_ratio", "last over peak learning rate", 0.0, 1.0}.uncounted(), self.min_lr_ratio);
     f(Field{"moments", "fp32, or bf16: half the memory, rounded by chance"}.omitted_at_default(), self.moments);
+    f(Field{"in_backward", "update weights as the backward pass goes on, and keep no gradients"}.omitted_at_default(),
+      self.in_backward);
   }
 };
 

@@ -152,7 +152,8 @@ TEST_F(Adamw, MomentsAreRoundedByElementAndStep) {
 
 // The update is that of f32 moments, bit by bit. What is kept of a moment x is one of the two bf16 numbers around it,
 // the upper one in x's fraction f of the cases: over n elements they are sum(f) with a variance of sum(f (1 - f)), at
-// most n / 4, of which five deviations are allowed.
+// most n / 4, of which five deviations are allowed. The two moments of an element draw apart: both are rounded up in
+// the product of their fractions of the cases.
 TEST_F(Adamw, MomentsInBf16AreRoundedByChanceAndTheirUpdateIsNot) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
   const Operand step(DType::i32, Shape{1}, {1});
@@ -165,7 +166,9 @@ TEST_F(Adamw, MomentsInBf16AreRoundedByChanceAndTheirUpdateIsNot) {
   ops_->adamw({.tensors = {&of_rounded, 1}, .factors = factors, .step = step});
   ops_->adamw({.tensors = {&of_exact, 1}, .factors = factors});
   EXPECT_TRUE(rounded.weight.bytes() == exact.weight.bytes());
+  std::vector<double> fractions[2];
   std::vector<bool> ups[2];
+  const double five_deviations = 5 * std::sqrt(StateOfPieces::kElements / 4.0);
   for (const bool second : {false, true}) {
     const auto got = (second ? rounded.second : rounded.first).values();
     const auto want = (second ? exact.second : exact.first).values();
@@ -176,13 +179,20 @@ TEST_F(Adamw, MomentsInBf16AreRoundedByChanceAndTheirUpdateIsNot) {
       const auto low = static_cast<double>(std::bit_cast<float>(bits & 0xFFFF0000U));
       const auto high = static_cast<double>(std::bit_cast<float>((bits & 0xFFFF0000U) + 0x10000U));
       ASSERT_TRUE(got[i] == low || (got[i] == high && want[i] != low)) << i << ": " << want[i] << " became " << got[i];
-      expected += (want[i] - low) / (high - low);
-      found += got[i] == high ? 1 : 0;
+      fractions[second ? 1 : 0].push_back((want[i] - low) / (high - low));
       ups[second ? 1 : 0].push_back(got[i] == high);
+      expected += fractions[second ? 1 : 0].back();
+      found += got[i] == high ? 1 : 0;
     }
-    EXPECT_NEAR(found, expected, 5 * std::sqrt(static_cast<double>(got.size()) / 4));
+    EXPECT_NEAR(found, expected, five_deviations);
   }
-  EXPECT_NE(ups[0], ups[1]);
+  double expected_both = 0;
+  double both = 0;
+  for (std::size_t i = 0; i < ups[0].size(); ++i) {
+    expected_both += fractions[0][i] * fractions[1][i];
+    both += ups[0][i] && ups[1][i] ? 1 : 0;
+  }
+  EXPECT_NEAR(both, expected_both, five_deviations);
 }
 
 // With no gradient, v halves in 693 steps of beta2 = 0.999. To nearest it would stay where it is: a step takes 0.001 of

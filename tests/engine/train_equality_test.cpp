@@ -240,8 +240,8 @@ TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
   EXPECT_NE(other.step().loss, expected[0].loss);
 }
 
-// Their draws too are of a step and an element. Optimizer states are half of those in f32, to the byte; all else takes
-// what it took.
+// Their draws too are of a step and an element. Optimizer states are half of those in f32, but for
+// two tensors of each unit that may not be whole blocks of the arena; all else takes what it took.
 TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
   for (auto run : dense_families()) {
     run.steps = 4;
@@ -262,7 +262,10 @@ TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
       EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << i;
     }
     const auto peaks = executed.ledger().peaks();
-    EXPECT_EQ(2 * peaks.optimizer_bytes, in_f32.ledger().peaks().optimizer_bytes);
+    const auto states = in_f32.ledger().peaks().optimizer_bytes;
+    const auto units = static_cast<std::int64_t>(executed.trainer().parameters().units().size());
+    EXPECT_GE(2 * peaks.optimizer_bytes, states);
+    EXPECT_LE(2 * peaks.optimizer_bytes, states + 2 * units * 256);
     EXPECT_EQ(peaks.weights_bytes, in_f32.ledger().peaks().weights_bytes);
     EXPECT_EQ(peaks.total_bytes, dry_walk(executed.run(), 0).peak.total_bytes);
     EXPECT_EQ(executed.arena_bytes(), dry_walk(executed.run(), 0).arena_bytes);

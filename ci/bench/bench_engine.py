@@ -25,7 +25,7 @@ CASES = ["gpt2-124m:4x64", "gpt2-124m:4x256", "gpt2-124m:1x1024", "llama-110m:4x
 
 def measure(case, options):
     with tempfile.TemporaryDirectory() as temporary:
-        settings = {**case_settings(case), "steps": 1}  # one step leaves the resolved run
+        settings = {**case_settings(case), **options.settings, "steps": 1}  # one step leaves the resolved run
         run = run_cell(options.build, temporary, settings) / "run.json"
         step_worker = options.build / "bin" / "step_worker"
         workers = {"engine": Worker([step_worker, "engine", run], options.threads),
@@ -78,6 +78,8 @@ def main():
     parser.add_argument("--torch-python", help="a Python with torch; without it PyTorch is left out")
     parser.add_argument("--compile", action="store_true", help="torch.compile as a further peer")
     parser.add_argument("--case", action="append", help=f"MODEL:BATCHxSEQ, repeatable; default {' '.join(CASES)}")
+    parser.add_argument("--settings", type=json.loads, default={}, metavar="JSON",
+                        help="further keys of the cell: '{\"optimizer\": {\"in_backward\": true, \"clip_norm\": 0}}'")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--warmup", type=int, default=2)

@@ -37,8 +37,9 @@ class Trainer:
     One of several ranks has its share of each step's `batch` sequences, and `spread` divides the work on the model among
     them; it gives what is called for the loss."""
 
-    def __init__(self, config, batch, seq_len, rank=0, ranks=1, spread=lambda model: model):
+    def __init__(self, config, batch, seq_len, rank=0, ranks=1, spread=lambda model: model, clip_norm=1.0):
         torch.manual_seed(SEED)
+        self.clip_norm = clip_norm  # 0: no clipping
         self.config, self.batch, self.seq_len, self.rank, self.ranks = config, batch, seq_len, rank, ranks
         self.model = Decoder(config)
         self.loss_of = spread(self.model)
@@ -79,7 +80,8 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.loss_of(inputs, targets)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        if self.clip_norm > 0:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
         self.optimizer.step()
         loss = loss.item()
         self.steps += 1
@@ -157,7 +159,8 @@ def main():
     if arguments.self_check:
         return self_check()
     run = json.loads(arguments.run.read_text())
-    trainer = Trainer(config_of(run["model"]), run["global_batch"], run["seq_len"])
+    trainer = Trainer(config_of(run["model"]), run["global_batch"], run["seq_len"],
+                      clip_norm=run["optimizer"]["clip_norm"])
     compile_error = trainer.compile() if arguments.compile else None
     announce(trainer, compiled=arguments.compile and compile_error is None, compile_error=compile_error)
     return serve(trainer)

@@ -445,11 +445,16 @@ void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
 }
 
 void Ops::adamw(const AdamwArgs& args) {
-  OperationCost cost{.read_bytes = bytes_of(args.factors)};
+  OperationCost cost{.read_bytes = bytes_of(args.factors, args.step)};
+  const DType moments = args.tensors.empty() ? DType::f32 : args.tensors.front().first_moment.dtype;
+  require(
+      moments == DType::f32 || (moments == DType::bf16 && args.step.dtype == DType::i32 && args.step.elements() == 1),
+      "adamw", "moments are f32, or bf16 with the step i32 [1]", {args.step});
   for (const auto& t : args.tensors) {
-    const bool alike = same(t.gradient, t.weight) && same(t.first_moment, t.weight) &&
-                       same(t.second_moment, t.weight) && t.weight.dtype == DType::f32;
-    require(alike, "adamw", "weight, gradient and moments are f32 of one shape",
+    const bool alike = same(t.gradient, t.weight) && t.first_moment.shape == t.weight.shape &&
+                       t.first_moment.dtype == moments && same(t.second_moment, t.first_moment) &&
+                       t.weight.dtype == DType::f32;
+    require(alike, "adamw", "weight and gradient are f32 and moments of one type, all of one shape",
             {t.weight, t.gradient, t.first_moment, t.second_moment});
     require(!t.bf16_weight.defined() || (t.bf16_weight.shape == t.weight.shape && t.bf16_weight.dtype == DType::bf16),
             "adamw", "the rounded weight is bf16 of the weight's shape", {t.weight, t.bf16_weight});

@@ -324,23 +324,29 @@ inline constexpr double kClipNormFloor = 1e-6;
 // Of a call that brings values to the host as fast as it can: room for so many waits in pinned memory.
 inline constexpr std::size_t kQuicklyReadValues = 8;
 
-// A tensor to update, and what belongs to it: all of one shape, f32 but for the last.
+// A tensor to update, and what belongs to it: all of one shape, f32 but for what says otherwise.
 struct AdamwTensor {
   TensorView weight;
   TensorView gradient;
-  TensorView first_moment;
-  TensorView second_moment;
+  TensorView first_moment;   // f32 or, of all tensors of a call, bf16
+  TensorView second_moment;  // as the first
   double weight_decay = 0;
   TensorView bf16_weight = {};  // optional: the new weight as copy() would round it
+  // By which moments are rounded to bf16: those of element i by draws of first_index + i of the stream at `step`
+  // (moment_draws).
+  RngStream draws = {0, ""};
+  std::int64_t first_index = 0;
 };
 
 // Decoupled weight decay, in place, on any number of tensors at once. g = gradient * gradient_scale;
 // m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
 // weight -= learning_rate * (m/bias_correction1 / (sqrt(v/bias_correction2) + eps) + weight_decay * weight).
+// The m and v of this update are f32; what is kept of them in bf16 is rounded by chance (stochastic_rounding.h).
 // Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamwArgs {
   std::span<const AdamwTensor> tensors;
   TensorView factors;
+  TensorView step = {};  // i32 [1], of moments in bf16
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;

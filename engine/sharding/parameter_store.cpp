@@ -14,17 +14,28 @@ Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, Me
   return Tensor(memory, {layout.name + "." + what, scope, dtype, Shape{layout.shard_elements}});
 }
 
-UnitState unit_state(const Context& context, UnitLayout layout, bool bf16_weights) {
+Tensor new_gradient(const Context& context, const UnitLayout& layout) {
+  return persistent(context.memory, layout, "gradient", MemoryScope::gradients);
+}
+
+// Of what trains.
+struct KeptState {
+  bool bf16_weights = false;
+  bool gradients = true;
+  DType moments = DType::f32;
+};
+
+UnitState unit_state(const Context& context, UnitLayout layout, const KeptState& kept) {
   UnitState unit;
   unit.weight =
       persistent(context.memory, layout, "weight", MemoryScope::weights, layout.trains ? DType::f32 : context.compute);
   if (layout.trains) {
-    if (bf16_weights) {
+    if (kept.bf16_weights) {
       unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
     }
-    unit.gradient = persistent(context.memory, layout, "gradient", MemoryScope::gradients);
-    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer);
-    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer);
+    if (kept.gradients) unit.gradient = new_gradient(context, layout);
+    unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer, kept.moments);
+    unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer, kept.moments);
   }
   unit.layout = std::move(layout);
   return unit;
@@ -69,6 +80,9 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
   const bool last = chunks_.back().has_head;
   // Around the ring of stages the ends are neighbours.
   if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
+  const KeptState kept{.bf16_weights = bf16_weights,
+                       .gradients = !run.optimizer.in_backward,
+                       .moments = run.optimizer.moments == spec::MomentsType::bf16 ? DType::bf16 : DType::f32};
   const auto here = units_of_stage(run);
   places_.resize(here.size());
   for (std::size_t i = 0; i < here.size(); ++i) {
@@ -77,7 +91,7 @@ ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run,
     UnitLayout layout = unit_layout(run.model, context.collectives.mesh(), run.lora, i);
     // Nothing trains in a run that only evaluates.
     layout.trains = layout.trains && run.trains();
-    UnitState unit = unit_state(context, std::move(layout), bf16_weights);
+    UnitState unit = unit_state(context, std::move(layout), kept);
     initialise(context, unit, init);
     units_.push_back(std::move(unit));
   }
@@ -108,6 +122,17 @@ ParameterStore::Part ParameterStore::part_here(const UnitLayout& layout, const U
   const std::int64_t end = std::min(shard_first + layout.shard_elements, parameter.offset + parameter.slice.elements());
   if (begin >= end) return {};
   return {.first = begin - shard_first, .count = end - begin, .skip = begin - parameter.offset};
+}
+
+void ParameterStore::open_gradient(const Context& context, std::size_t index) {
+  UnitState& unit = units_[index];
+  unit.gradient = new_gradient(context, unit.layout);
+  const std::int64_t first = first_element(unit.layout);
+  for (const auto& gap : unit.layout.padding()) {
+    const std::int64_t begin = std::max(first, gap.first);
+    const std::int64_t end = std::min(first + unit.layout.shard_elements, gap.first + gap.count);
+    if (begin < end) context.ops.fill(unit.gradient.view().slice(begin - first, Shape{end - begin}), 0.0);
+  }
 }
 
 void ParameterStore::clear(const Context& context, std::size_t index, spec::ParameterKind kind) {

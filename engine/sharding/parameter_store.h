@@ -21,7 +21,7 @@ struct UnitState {
   UnitLayout layout;
   Tensor weight;
   Tensor bf16_weight;  // weight, rounded to nearest even, where the run keeps it; whoever writes weight writes it too
-  Tensor gradient;
+  Tensor gradient;     // of a run that updates in the backward pass: from its first contribution to the update
   Tensor first_moment;
   Tensor second_moment;
 };
@@ -61,6 +61,10 @@ class ParameterStore {
   std::optional<Heading> other_embedding() const { return other_embedding_; }
   // Each parameter of the model belongs to one stage.
   bool belongs_here(std::size_t unit) const { return other_embedding_ != Heading::onward || unit != embedding(); }
+  // The gradient's memory, where it is not kept. Its padding is 0, all else is for the first contribution to write.
+  void open_gradient(const Context& context, std::size_t unit);
+  // Gives that back.
+  void drop_gradient(std::size_t unit) { units_[unit].gradient = Tensor(); }
   // Of this rank's shard, in its unit.
   std::int64_t first_element(const UnitLayout& layout) const { return shard_ * layout.shard_elements; }
   // The weights of one kind in a unit become 0, as far as they lie in this rank's shard.

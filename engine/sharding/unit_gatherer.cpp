@@ -81,6 +81,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   target.unit_ = index;
   target.opened_after_ = submitted_;
   if (!unit.layout.trains) return target;
+  if (!unit.gradient.defined()) store_.open_gradient(context_, index);
   if (shards_ == 1) {
     target.whole_ = unit.gradient;
     const bool first = !progress_[index].begun;
@@ -106,7 +107,7 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   if (contribution == Contribution::final_one) ++progress.microbatches;
   const bool completes = contribution == Contribution::final_one && progress.microbatches == options_.microbatches;
   if (shards_ == 1) {
-    if (completes) reduce_over_replicas(index);
+    if (completes) complete(index);
     return;
   }
   Reduction reduction{.unit = index, .completes = completes};
@@ -138,7 +139,13 @@ void UnitGatherer::settle_oldest() {
   }
   const TensorView gradient = store_.unit(reduction.unit).gradient;
   if (reduction.shard.defined()) context_.ops.add(gradient, gradient, reduction.shard);
-  if (reduction.completes) reduce_over_replicas(reduction.unit);
+  if (reduction.completes) complete(reduction.unit);
+}
+
+void UnitGatherer::complete(std::size_t index) {
+  if (!use_gradient_) return reduce_over_replicas(index);
+  use_gradient_(index);
+  store_.drop_gradient(index);
 }
 
 void UnitGatherer::reduce_over_replicas(std::size_t index) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -88,6 +89,9 @@ class UnitGatherer {
   void close_gradient(GradientTarget target, Contribution contribution);
   // Waits until every unit's gradient holds the sum over all ranks. After the last microbatch.
   void finish_gradients();
+  // From now on `use` is called for each unit as soon as its gradient is complete, of one microbatch, and has its last
+  // look at it. Where no replicas are to be summed over.
+  void use_each_gradient(std::function<void(std::size_t unit)> use) { use_gradient_ = std::move(use); }
 
  private:
   struct Reduction {
@@ -107,6 +111,8 @@ class UnitGatherer {
   // The first `number` of all reductions.
   void settle_until(std::int64_t number);
   void settle_oldest();
+  // Of the step, on this rank.
+  void complete(std::size_t unit);
   void reduce_over_replicas(std::size_t unit);
   std::int64_t elements_of_all_reduce(AxisSet axes) const;
   void add_other_embedding();
@@ -120,6 +126,7 @@ class UnitGatherer {
   std::deque<Reduction> reductions_;  // under way, in the order of submission
   std::int64_t submitted_ = 0;
   std::vector<Pending> replica_reductions_;
+  std::function<void(std::size_t unit)> use_gradient_;
 };
 
 }  // namespace perfbench::engine

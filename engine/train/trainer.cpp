@@ -79,7 +79,10 @@ Trainer::Trainer(Context& context, const spec::RunSpec& run, const InitRule& ini
       pipeline_(context, run, decoder_) {
   if (!run.trains() || run.evaluates_at_end()) evaluator_.emplace(context, run, store_, decoder_, sums_, evaluation);
   if (!run.trains()) return;
-  optimizer_.emplace(context, run.optimizer);
+  optimizer_.emplace(context, run);
+  if (run.optimizer.in_backward) {
+    decoder_.gatherer().use_each_gradient([this](std::size_t unit) { optimizer_->update_unit(store_, unit); });
+  }
   if (run.checkpoint.saves()) saver_.emplace(context, run, store_, decoder_.fp8());
   const std::int64_t tokens_of_step = run.grad_accum * microbatch_tokens();
   const auto on_host = static_cast<std::size_t>(source_ == nullptr ? 0 : tokens_of_step);
@@ -162,7 +165,11 @@ void Trainer::train() {
   // Here the stages meet: who has ended early waits as it did before it could begin.
   if (in_pipeline()) sum_over_ranks(context_, sums_, Phase::bubble);
   decoder_.gatherer().finish_gradients();
-  optimizer_->update(store_);
+  if (run_.optimizer.in_backward) {
+    optimizer_->finish_units();
+  } else {
+    optimizer_->update(store_);
+  }
   decoder_.end_step();
   if (!in_pipeline()) sum_over_ranks(context_, sums_, Phase::exposed_comm);
 }

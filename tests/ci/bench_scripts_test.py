@@ -61,6 +61,13 @@ class Scripts(unittest.TestCase):
         for figure in ("engine_over_floor", "torch_over_engine", "compiled_over_engine", "memory_over_torch"):
             self.assertGreater(row[figure], 0, figure)
 
+    def test_further_keys_are_of_the_run_that_is_timed(self):
+        within = '{"optimizer": {"in_backward": true, "clip_norm": 0}}'
+        command = ["--build", BUILD, "--case", CASE, "--rounds", 1, "--warmup", 0, "--threads", 1]
+        self.assertGreater(json.loads(self.run_script("bench_engine.py", *command, "--settings", within))["engine_s"], 0)
+        with self.assertRaises(AssertionError):
+            self.run_script("bench_engine.py", *command, "--settings", '{"optimizer": {"in_backwards": true}}')
+
     def test_products_beside_the_peak_of_the_machine(self):
         done = subprocess.run([BUILD / "bin" / "product_benchmark", "1", "4"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -177,7 +177,8 @@ class MemoryClosedForm {
     std::int64_t elements = layers_ * layer_.shard;
     if (embeds() || (has_head() && m_.tied_embedding)) elements += embedding_.shard;
     if (has_head()) elements += head_.shard;
-    std::int64_t bytes = elements * (kept_bf16() ? 18 : 16);
+    const std::int64_t moments = run_.optimizer.moments == spec::MomentsType::bf16 ? 4 : 8;
+    std::int64_t bytes = elements * (8 + moments + (kept_bf16() ? 2 : 0));
     if (m_.position.kind == spec::PositionKind::rope) bytes += run_.seq_len * m_.head_dim * 4;
     if (embeds() || has_head()) bytes += 2 * run_.grad_accum * N_ * 4;
     return bytes + workspace();

@@ -364,6 +364,10 @@ TEST(OperationCosts, LossAndOptimizer) {
   rounded[1].bf16_weight = bf16({7});
   expect_cost(TraceOp::adamw, {0, 28 * (5 + 7) + 2 * 7 + 32},
               [&](Ops& ops) { ops.adamw({.tensors = rounded, .factors = f64({4})}); });
+  auto in_bf16 = tensors;
+  for (auto& tensor : in_bf16) tensor.first_moment = tensor.second_moment = bf16({tensor.weight.elements()});
+  expect_cost(TraceOp::adamw, {0, 20 * (5 + 7) + 32 + 4},
+              [&](Ops& ops) { ops.adamw({.tensors = in_bf16, .factors = f64({4}), .step = i32({1})}); });
   expect_cost(TraceOp::clip_scale, {0, 8 + 8}, [](Ops& ops) { ops.clip_scale(f64({1}), f64({1}), 1.0); });
 }
 

@@ -1,6 +1,9 @@
 // Operations on single elements whose type is given: the optimizer's step, conversions, initial values.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -63,17 +66,24 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
 // Pieces of an optimizer's state: some empty of whole vectors, some that start between vectors, and more than one
 // launch takes.
 struct StateOfPieces {
-  explicit StateOfPieces(unsigned seed)
+  explicit StateOfPieces(unsigned seed, DType moments = DType::f32)
       : weight(random_operand(DType::f32, Shape{kElements}, seed)),
         gradient(random_operand(DType::f32, Shape{kElements}, seed + 1)),
-        first(random_operand(DType::f32, Shape{kElements}, seed + 2)),
-        second(DType::f32, Shape{kElements}, squares(random_operand(DType::f32, Shape{kElements}, seed + 3).values())) {
+        first(random_operand(moments, Shape{kElements}, seed + 2)),
+        second(moments, Shape{kElements}, squares(random_operand(DType::f32, Shape{kElements}, seed + 3).values())) {
     std::int64_t at = 0;
     for (int i = 0; i < kPieces; ++i) {
       const std::int64_t count = i == 3 ? kLong : 1 + i % 9;
       const Shape shape{count};
       const auto part = [&](const Operand& o) { return o.view().slice(at, shape); };
-      tensors.push_back({part(weight), part(gradient), part(first), part(second), i % 2 == 0 ? 0.1 : 0.0});
+      tensors.push_back({.weight = part(weight),
+                         .gradient = part(gradient),
+                         .first_moment = part(first),
+                         .second_moment = part(second),
+                         .weight_decay = i % 2 == 0 ? 0.1 : 0.0,
+                         .bf16_weight = {},
+                         .draws = kDraws,
+                         .first_index = at});
       gradients.push_back(part(gradient));
       at += count;
     }
@@ -84,6 +94,7 @@ struct StateOfPieces {
   }
   std::vector<std::vector<unsigned char>> bytes() const { return {weight.bytes(), first.bytes(), second.bytes()}; }
 
+  static constexpr RngStream kDraws{7, "moments"};
   static constexpr int kPieces = 600;
   static constexpr std::int64_t kLong = 70001;
   static constexpr std::int64_t kElements = 9 * kPieces + kLong;
@@ -94,13 +105,118 @@ struct StateOfPieces {
 
 TEST_F(Adamw, OfManyTensorsIsThatOfEachAlone) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
-  const StateOfPieces together(1);
-  const StateOfPieces apart(1);
-  const auto before = together.bytes();
-  ops_->adamw({.tensors = together.tensors, .factors = factors});
-  for (const auto& tensor : apart.tensors) ops_->adamw({.tensors = {&tensor, 1}, .factors = factors});
-  EXPECT_NE(together.bytes(), before);
-  EXPECT_TRUE(together.bytes() == apart.bytes());
+  const Operand step(DType::i32, Shape{1}, {3});
+  for (const auto moments : {DType::f32, DType::bf16}) {
+    const StateOfPieces together(1, moments);
+    const StateOfPieces apart(1, moments);
+    const auto before = together.bytes();
+    ops_->adamw({.tensors = together.tensors, .factors = factors, .step = step});
+    for (const auto& tensor : apart.tensors) ops_->adamw({.tensors = {&tensor, 1}, .factors = factors, .step = step});
+    EXPECT_NE(together.bytes(), before);
+    EXPECT_TRUE(together.bytes() == apart.bytes());
+  }
+}
+
+AdamwTensor whole(const StateOfPieces& state) {
+  return {.weight = state.weight,
+          .gradient = state.gradient,
+          .first_moment = state.first,
+          .second_moment = state.second,
+          .draws = StateOfPieces::kDraws};
+}
+
+// Draws belong to elements, however these are cut.
+TEST_F(Adamw, MomentsAreRoundedByElementAndStep) {
+  const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
+  const auto after = [&](double step, std::int64_t cut) {
+    const StateOfPieces state(1, DType::bf16);
+    const AdamwTensor all = whole(state);
+    const auto part = [&](std::int64_t first, std::int64_t count) {
+      const auto of = [&](const TensorView& view) { return view.slice(first, Shape{count}); };
+      auto out = all;
+      out.weight = of(all.weight);
+      out.gradient = of(all.gradient);
+      out.first_moment = of(all.first_moment);
+      out.second_moment = of(all.second_moment);
+      out.first_index = first;
+      return out;
+    };
+    const std::vector<AdamwTensor> parts{part(0, cut), part(cut, StateOfPieces::kElements - cut)};
+    ops_->adamw({.tensors = parts, .factors = factors, .step = Operand(DType::i32, Shape{1}, {step})});
+    return state.bytes();
+  };
+  const auto first = after(1, 1001);
+  for (const std::int64_t cut : {1, 64, 4098, 70003}) EXPECT_TRUE(after(1, cut) == first) << cut;
+  EXPECT_FALSE(after(2, 1001) == first);
+}
+
+// The update is that of f32 moments, bit by bit. What is kept of a moment x is one of the two bf16 numbers around it,
+// the upper one in x's fraction f of the cases: over n elements they are sum(f) with a variance of sum(f (1 - f)), at
+// most n / 4, of which five deviations are allowed. The two moments of an element draw apart: both are rounded up in
+// the product of their fractions of the cases.
+TEST_F(Adamw, MomentsInBf16AreRoundedByChanceAndTheirUpdateIsNot) {
+  const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
+  const Operand step(DType::i32, Shape{1}, {1});
+  const StateOfPieces rounded(1, DType::bf16);
+  StateOfPieces exact(1);
+  exact.first.set(rounded.first.values());
+  exact.second.set(rounded.second.values());
+  const auto of_rounded = whole(rounded);
+  const auto of_exact = whole(exact);
+  ops_->adamw({.tensors = {&of_rounded, 1}, .factors = factors, .step = step});
+  ops_->adamw({.tensors = {&of_exact, 1}, .factors = factors});
+  EXPECT_TRUE(rounded.weight.bytes() == exact.weight.bytes());
+  std::vector<double> fractions[2];
+  std::vector<bool> ups[2];
+  const double five_deviations = 5 * std::sqrt(StateOfPieces::kElements / 4.0);
+  for (const bool second : {false, true}) {
+    const auto got = (second ? rounded.second : rounded.first).values();
+    const auto want = (second ? exact.second : exact.first).values();
+    double expected = 0;
+    double found = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(want[i]));
+      const auto low = static_cast<double>(std::bit_cast<float>(bits & 0xFFFF0000U));
+      const auto high = static_cast<double>(std::bit_cast<float>((bits & 0xFFFF0000U) + 0x10000U));
+      ASSERT_TRUE(got[i] == low || (got[i] == high && want[i] != low)) << i << ": " << want[i] << " became " << got[i];
+      fractions[second ? 1 : 0].push_back((want[i] - low) / (high - low));
+      ups[second ? 1 : 0].push_back(got[i] == high);
+      expected += fractions[second ? 1 : 0].back();
+      found += got[i] == high ? 1 : 0;
+    }
+    EXPECT_NEAR(found, expected, five_deviations);
+  }
+  double expected_both = 0;
+  double both = 0;
+  for (std::size_t i = 0; i < ups[0].size(); ++i) {
+    expected_both += fractions[0][i] * fractions[1][i];
+    both += ups[0][i] && ups[1][i] ? 1 : 0;
+  }
+  EXPECT_NEAR(both, expected_both, five_deviations);
+}
+
+// With no gradient, v halves in 693 steps of beta2 = 0.999. To nearest it would stay where it is: a step takes 0.001 of
+// it, and the nearest bf16 below is 0.0039 away. By chance its mean falls as it should: a step's rounding has at most a
+// quarter of the square of two neighbours' distance as its variance, which below 1 is 2^-8; k steps k times as much, of
+// the mean of n elements the n-th part, of which five deviations are allowed.
+TEST_F(Adamw, ASecondMomentInBf16FallsByLessThanItsNeighbourIsAway) {
+  constexpr int kSteps = 300;
+  constexpr std::int64_t kElements = 4000;
+  const Shape shape{kElements};
+  const Operand zeros(DType::f32, shape), weight(DType::f32, shape), first(DType::bf16, shape);
+  const Operand second(DType::bf16, shape, Values(kElements, 0.99609375));
+  const AdamwTensor tensor{.weight = weight, .gradient = zeros, .first_moment = first, .second_moment = second};
+  const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 1.0});
+  for (int step = 0; step < kSteps; ++step) {
+    ops_->adamw({.tensors = {&tensor, 1},
+                 .factors = factors,
+                 .step = Operand(DType::i32, Shape{1}, {static_cast<double>(step)}),
+                 .beta2 = 0.999});
+  }
+  double mean = 0;
+  for (const double v : second.values()) mean += v / kElements;
+  const double deviation = std::sqrt(kSteps * 0.25 * 0x1p-16 / kElements);
+  EXPECT_NEAR(mean, 0.99609375 * std::pow(0.999, kSteps), 5 * deviation);
 }
 
 // Whole vectors, a part of one, and places between them.

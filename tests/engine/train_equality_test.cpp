@@ -1,6 +1,7 @@
 // What must not change a training run, and what the dry walk must say of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <ostream>
@@ -237,6 +238,76 @@ TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
   ++run.seed;
   TrainingRun other(run, init, make_single_collectives());
   EXPECT_NE(other.step().loss, expected[0].loss);
+}
+
+// Their draws too are of a step and an element. Optimizer states are half of those in f32, but for
+// two tensors of each unit that may not be whole blocks of the arena; all else takes what it took.
+TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
+  for (auto run : dense_families()) {
+    run.steps = 4;
+    run.device_graphs = false;
+    TrainingRun in_f32(run);
+    const auto want = in_f32.all_steps();
+    run.optimizer.moments = spec::MomentsType::bf16;
+    TrainingRun executed(run);
+    const auto expected = executed.all_steps();
+    EXPECT_EQ(expected[1].loss, want[1].loss);  // the first update's moments are those of f32 before they are kept
+    EXPECT_NE(expected[3].loss, want[3].loss);
+    run.device_graphs = true;
+    run.remat = "full";
+    TrainingRun recorded(run);
+    const auto steps = recorded.all_steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      EXPECT_EQ(steps[i].loss, expected[i].loss) << i;
+      EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << i;
+    }
+    const auto peaks = executed.ledger().peaks();
+    const auto states = in_f32.ledger().peaks().optimizer_bytes;
+    const auto units = static_cast<std::int64_t>(executed.trainer().parameters().units().size());
+    EXPECT_GE(2 * peaks.optimizer_bytes, states);
+    EXPECT_LE(2 * peaks.optimizer_bytes, states + 2 * units * 256);
+    EXPECT_EQ(peaks.weights_bytes, in_f32.ledger().peaks().weights_bytes);
+    EXPECT_EQ(peaks.total_bytes, dry_walk(executed.run(), 0).peak.total_bytes);
+    EXPECT_EQ(executed.arena_bytes(), dry_walk(executed.run(), 0).arena_bytes);
+  }
+}
+
+// Of gradients it holds one unit's at a time, and with a tied embedding that one's beside it; the sum of their squares
+// is one of positive numbers in another order: of n elements gamma_n apart (Higham, 4.2) in f64.
+TEST_F(Training, AnUpdateInTheBackwardPassHasTheBitsOfOneBehindIt) {
+  for (auto run : families()) {
+    run.steps = 3;
+    run.optimizer.clip_norm = 0;
+    run.device_graphs = false;
+    TrainingRun behind(run);
+    const auto expected = behind.all_steps();
+    const auto weights = behind.all_weights();
+    const double in_another_order = static_cast<double>(weights.size()) * 0x1p-53;
+    run.optimizer.in_backward = true;
+    for (const auto& [graphs, scan] : {std::pair{false, false}, {true, false}, {true, true}}) {
+      run.device_graphs = graphs;
+      run.scan = scan;
+      TrainingRun within(run);
+      const auto steps = within.all_steps();
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        EXPECT_EQ(steps[i].loss, expected[i].loss) << run.model.name << " step " << i << " scan " << scan;
+        EXPECT_NEAR(steps[i].grad_norm, expected[i].grad_norm, in_another_order * expected[i].grad_norm);
+      }
+      EXPECT_TRUE(same_bits(within.all_weights(), weights)) << run.model.name << " scan " << scan;
+      std::vector<std::int64_t> of_units;
+      for (const auto& unit : within.trainer().parameters().units()) {
+        EXPECT_FALSE(unit.gradient.defined()) << unit.layout.name;
+        if (unit.layout.trains) of_units.push_back(unit.layout.shard_elements * 4);
+      }
+      std::sort(of_units.rbegin(), of_units.rend());
+      constexpr std::int64_t kBlock = 256;  // of the arena
+      const auto peaks = within.ledger().peaks();
+      EXPECT_LE(peaks.gradients_bytes, of_units[0] + (run.model.tied_embedding ? of_units[1] + kBlock : 0) + kBlock);
+      EXPECT_GE(peaks.gradients_bytes, of_units[0]);
+      EXPECT_EQ(peaks.total_bytes, dry_walk(within.run(), 0).peak.total_bytes) << run.model.name;
+      EXPECT_EQ(within.arena_bytes(), dry_walk(within.run(), 0).arena_bytes) << run.model.name;
+    }
+  }
 }
 
 // From the first step on, with microbatches, executed, recorded and replayed: what the update wrote is what a cast

@@ -178,6 +178,7 @@ std::vector<std::vector<spec::ParameterSpec>> units_of(const spec::RunSpec& run,
 void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const spec::DryReport& report) {
   constexpr std::int64_t kBlock = 256;  // of the arena
   std::int64_t f32 = 0;
+  std::int64_t moments = 0;
   std::int64_t weights = 0;
   for (const auto& unit : units_of(run, grid.stage(report.rank))) {
     const std::int64_t elements = shard_elements(run, unit);
@@ -186,6 +187,7 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
       continue;
     }
     f32 += up(4 * elements, kBlock);
+    moments += 2 * up((run.optimizer.moments == spec::MomentsType::bf16 ? 2 : 4) * elements, kBlock);
     weights += up(4 * elements, kBlock);
     if (run.bf16_weights == spec::Bf16Weights::kept) weights += up(2 * elements, kBlock);
   }
@@ -194,7 +196,7 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
   EXPECT_EQ(report.peak.weights_bytes, weights) << "rank " << report.rank;
   EXPECT_EQ(report.peak.gradients_bytes, f32) << "rank " << report.rank;
   const std::int64_t scales = fp8_state_bytes(run, units_of(run, grid.stage(report.rank)));
-  EXPECT_EQ(report.peak.optimizer_bytes, 2 * f32 + scales) << "rank " << report.rank;
+  EXPECT_EQ(report.peak.optimizer_bytes, moments + scales) << "rank " << report.rank;
 }
 
 // Elements of the model's weights whose name, without the layer, is one of these. Experts' are "experts.NAME".
@@ -587,6 +589,7 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
       is("adapters of " + std::string(name), run.lora.used() && run.lora.targets == targets);
     }
     is("8 bits", run.precision == spec::Precision::fp8);
+    is("moments in bf16", run.optimizer.moments == spec::MomentsType::bf16);
     is("kept weights", run.bf16_weights == spec::Bf16Weights::kept);
     for (const auto& policy : spec::remat_policy_names()) is(policy, run.remat == policy);
     is("odd causal square", run.seq_len % 2 != 0 && run.model.n_heads / mesh.tp() % 2 != 0);

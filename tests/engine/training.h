@@ -70,15 +70,8 @@ class TrainingRun {
   std::vector<float> gradient(const std::string& name) { return values(name, &UnitState::gradient); }
   std::vector<float> weight(const std::string& name) { return values(name, &UnitState::weight); }
   // The shard of every unit that trains, one behind the other.
-  std::vector<float> all_gradients() {
-    std::vector<float> all;
-    for (const auto& unit : trainer().parameters().units()) {
-      if (!unit.layout.trains) continue;
-      const auto shard = to_host(unit.gradient);
-      all.insert(all.end(), shard.begin(), shard.end());
-    }
-    return all;
-  }
+  std::vector<float> all_gradients() { return all_values(&UnitState::gradient); }
+  std::vector<float> all_weights() { return all_values(&UnitState::weight); }
 
   const spec::RunSpec& run() const { return run_; }
   const MemoryLedger& ledger() { return assembly_.memory().ledger(); }
@@ -89,6 +82,15 @@ class TrainingRun {
   Context& context() { return assembly_.context(); }
 
  private:
+  std::vector<float> all_values(Tensor UnitState::*state) {
+    std::vector<float> all;
+    for (const auto& unit : trainer().parameters().units()) {
+      if (!unit.layout.trains) continue;
+      const auto shard = to_host(unit.*state);
+      all.insert(all.end(), shard.begin(), shard.end());
+    }
+    return all;
+  }
   static RunData data_of(const spec::RunSpec& run, const MakeTokens& tokens) {
     return {.tokens = run.trains() ? tokens(run) : nullptr, .evaluation = evaluation_of(run)};
   }

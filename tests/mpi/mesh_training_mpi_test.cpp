@@ -213,6 +213,23 @@ TEST(MeshTraining, PrefetchingChangesNoBit) {
   }
 }
 
+// Each rank's shard, when its reduction has ended: beside the next layer's gradients or at once.
+TEST(MeshTraining, UpdatesInTheBackwardPassChangeNoBit) {
+  for (auto run : {gpt_tiny(), llama_tiny(), lora_tiny()}) {
+    run.mesh.ici.fsdp = world().size();
+    run.optimizer.clip_norm = 0;
+    for (const std::int64_t ahead : {0, 1}) {
+      run.fsdp_prefetch = ahead;
+      run.optimizer.in_backward = false;
+      const auto behind = TrainingRun(run, first_weights(run), collectives_of(run)).all_steps();
+      run.optimizer.in_backward = true;
+      expect_one_ranks_training(run, run.model.name + " in the backward pass");
+      const auto within = TrainingRun(run, first_weights(run), collectives_of(run)).all_steps();
+      for (std::size_t i = 0; i < within.size(); ++i) EXPECT_EQ(within[i].loss, behind[i].loss) << run.model.name << i;
+    }
+  }
+}
+
 // The gradients that ranks hold alike, in one message of each layer or in many: of the weights of all (dp), and beside
 // shards of them.
 TEST(MeshTraining, PartsOfAnAllReduceChangeItsMessagesAndNoBit) {
@@ -382,22 +399,25 @@ double distance(const std::vector<TrainedStep>& from, const std::vector<TrainedS
 
 // fp32: as above, where the longest sum that ranks may share is over tokens, hidden width or vocabulary.
 //
-// bf16 and fp8: ranks along tp round their parts of a sum, one rank the sum. How far errors of that size carry a model
-// so small is seen on one rank, from roundings of the weights to nearest and at random: the farthest of them from fp32
-// is taken for the farthest that any rounding comes, and two that are no farther from fp32 are at most twice that
-// apart.
+// bf16, fp8 and moments in bf16: ranks along tp round their parts of a sum, one rank the sum. How far errors of that
+// size carry a model so small is seen on one rank, from roundings of the weights or moments to nearest and at random:
+// the farthest of them from fp32 is taken for the farthest that any rounding comes, and two that are no farther from
+// fp32 are at most twice that apart.
 void expect_random_run(const spec::RunSpec& run, const std::string& what) {
   const auto alone = on_one_rank(run);
   std::vector<spec::RunSpec> runs{alone};
-  if (spec::computes_in_bf16(run.precision)) {
+  const bool bf16 = spec::computes_in_bf16(run.precision);
+  if (bf16 || run.optimizer.moments == spec::MomentsType::bf16) {
     auto other = alone;
     other.precision = spec::Precision::fp32;
     other.rounding = spec::Rounding::nearest;
     other.bf16_weights = spec::Bf16Weights::cast;
+    other.optimizer.moments = spec::MomentsType::fp32;
     runs.push_back(other);
     other.precision = run.precision;
+    other.optimizer.moments = run.optimizer.moments;
     runs.push_back(other);
-    other.rounding = spec::Rounding::stochastic;
+    if (bf16) other.rounding = spec::Rounding::stochastic;
     for (const std::int64_t draws : {1, 2, 3, 4, 5}) {
       other.seed = run.seed + draws;
       runs.push_back(other);

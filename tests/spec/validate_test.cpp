@@ -186,6 +186,24 @@ TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
 }
 
+TEST(Validate, AnUpdateInTheBackwardPassWaitsForNothing) {
+  const auto with = [](auto change) {
+    return mistake([&](RunSpec& r) {
+      r.optimizer.in_backward = true;
+      r.optimizer.clip_norm = 0;
+      r.grad_accum = 1;
+      change(r);
+    });
+  };
+  EXPECT_EQ(with([](RunSpec&) {}), "no error");
+  EXPECT_EQ(with([](RunSpec& r) { r.mesh.ici = {.fsdp = 2}; }), "no error");
+  EXPECT_EQ(with([](RunSpec& r) { r.optimizer.clip_norm = 1; }),
+            "/optimizer/in_backward: in_backward updates weights before the step's last gradient is known, found a "
+            "clip_norm, of all gradients; use clip_norm: 0 or in_backward: false");
+  EXPECT_THAT(with([](RunSpec& r) { r.grad_accum = 2; }), HasSubstr("found 2 microbatches; use grad_accum: 1"));
+  EXPECT_THAT(with([](RunSpec& r) { r.mesh.ici = {.dp = 2}; }), HasSubstr("found a mesh with other axes than fsdp"));
+}
+
 TEST(Validate, FineTuningNeedsDataThatHasPrompts) {
   const auto with = [](Task task, DataKind kind) {
     return mistake([=](RunSpec& r) {

@@ -35,7 +35,7 @@ struct EnumNames<CheckpointedState> {
 struct CheckpointPart {
   std::string parameter;  // "layers.3.query.weight"
   CheckpointedState state = CheckpointedState::weight;
-  std::string dtype;  // "f32", or "bf16" of a weight that does not train
+  std::string dtype;  // "f32", or "bf16" of what the run kept in that type
   std::int64_t first = 0;
   std::int64_t run = 1;
   std::int64_t stride = 1;

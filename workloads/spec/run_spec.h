@@ -163,6 +163,15 @@ struct EvaluationSpec {
   }
 };
 
+// What AdamW's moments are kept in. bf16: in half the memory, rounded up or down by chance so that the expected value
+// is the f32 one. Rounded to nearest, a second moment would never fall where beta2 takes less than half a step of bf16
+// off it, which is one in 256 or more of it: beta2 above 0.998.
+enum class MomentsType { fp32, bf16 };
+template <>
+struct EnumNames<MomentsType> {
+  static constexpr std::array kNames{std::pair{MomentsType::fp32, "fp32"}, std::pair{MomentsType::bf16, "bf16"}};
+};
+
 // AdamW with decoupled weight decay on parameters of two or more dims; learning rate warmed up linearly over
 // warmup_steps, then a cosine from learning_rate to min_lr_ratio*learning_rate at decay_steps. Gradients are scaled to
 // a global norm of at most clip_norm (0: not clipped).
@@ -176,6 +185,11 @@ struct OptimizerSpec {
   std::int64_t warmup_steps = 0;
   std::int64_t decay_steps = 0;  // 0: constant after the warm-up
   double min_lr_ratio = 0.1;
+  MomentsType moments = MomentsType::fp32;
+  // Each unit's weights are updated as soon as its gradient is complete, whose memory is free for the next one's. With
+  // one microbatch, without clipping, and where nobody but ranks along fsdp has a part in a gradient: the bits of an
+  // update after the backward pass.
+  bool in_backward = false;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -188,6 +202,9 @@ struct OptimizerSpec {
     f(Field{"warmup_steps", "steps of linear warm-up", 0}.uncounted(), self.warmup_steps);
     f(Field{"decay_steps", "step at which the cosine ends, 0 for none", 0}.uncounted(), self.decay_steps);
     f(Field{"min_lr_ratio", "last over peak learning rate", 0.0, 1.0}.uncounted(), self.min_lr_ratio);
+    f(Field{"moments", "fp32, or bf16: half the memory, rounded by chance"}.omitted_at_default(), self.moments);
+    f(Field{"in_backward", "update weights as the backward pass goes on, and keep no gradients"}.omitted_at_default(),
+      self.in_backward);
   }
 };
 

@@ -330,6 +330,18 @@ void check_rounding(const RunSpec& run) {
   check_fp8_scaling(run);
 }
 
+// An update waits for what only the end of a step knows, or for other ranks' parts of the gradient.
+void check_update_in_backward(const RunSpec& run) {
+  if (!run.optimizer.in_backward) return;
+  const auto refuse = [](const std::string& found, const std::string& instead) {
+    reject("/optimizer/in_backward", "in_backward updates weights before the step's last gradient is known, found " +
+                                         found + "; use " + instead + " or in_backward: false");
+  };
+  if (run.optimizer.clip_norm != 0) refuse("a clip_norm, of all gradients", "clip_norm: 0");
+  if (run.grad_accum != 1) refuse(number(run.grad_accum) + " microbatches", "grad_accum: 1");
+  if (run.mesh.devices() != run.mesh.fsdp()) refuse("a mesh with other axes than fsdp", "fsdp alone");
+}
+
 }  // namespace
 
 void validate(const ModelSpec& model) {
@@ -400,6 +412,7 @@ void validate(const RunSpec& run) {
   check_dropout(run);
   check_attention_kernel(run);
   check_rounding(run);
+  check_update_in_backward(run);
   if (!run.remat_custom.empty() && run.remat != kCustomRemat) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }

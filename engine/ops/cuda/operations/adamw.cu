@@ -1,34 +1,57 @@
-// One pass over the optimizer's state: 28 bytes a parameter (30 with its bf16 weight), so memory sets the pace.
+// One pass over the optimizer's state: 28 bytes a parameter (20 with moments in bf16, 2 more with a bf16 weight), so
+// memory sets the pace.
 #include <cmath>
+#include <type_traits>
 
+#include "engine/core/stochastic_rounding.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/operand_list.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {
 
+template <class Moment>
 struct UpdatedTensor {
   float* weight;
   const float* gradient;
-  float* first;
-  float* second;
+  Moment* first;
+  Moment* second;
   Bf16* rounded;  // or nullptr
   std::int64_t elements;
   double weight_decay;
   Access access;
+  RngStream draws{0, ""};
+  std::int64_t first_index = 0;
 };
 
 struct AdamwStep {
   float b1, rest1;
   float b2, rest2;
   float eps;
-  const double* factors;  // by AdamwFactor
+  const double* factors;     // by AdamwFactor
+  const std::int32_t* step;  // or nullptr
 };
 
-__global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor> tensors, AdamwStep s) {
+// What a moment is in bf16, rounded by chance.
+__device__ inline float kept(float moment, std::uint32_t draw) {
+  return __uint_as_float(static_cast<std::uint32_t>(stochastic_bf16(__float_as_uint(moment), draw)) << 16);
+}
+template <int N>
+__device__ inline void round_moments(const RngStream& of_step, std::int64_t first_index, float (&m)[N], float (&v)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const std::int64_t element = first_index + i;
+    const auto draws = moment_draws(of_step.bits(static_cast<std::uint64_t>(element / kMomentsPerWord)), element);
+    m[i] = kept(m[i], draws.first);
+    v[i] = kept(v[i], draws.second);
+  }
+}
+
+template <class Moment>
+__global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor<Moment>> tensors, AdamwStep s) {
   constexpr int N = kVector<float>;
   const OperandBlock mine = operand_of_block(tensors);
-  const UpdatedTensor& t = tensors.operands[mine.operand];
+  const UpdatedTensor<Moment>& t = tensors.operands[mine.operand];
   const double rate = s.factors[index(AdamwFactor::learning_rate)];
   const auto gradient_scale = static_cast<float>(s.factors[index(AdamwFactor::gradient_scale)]);
   const auto step = static_cast<float>(rate / s.factors[index(AdamwFactor::bias_correction1)]);
@@ -47,6 +70,9 @@ __global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor> 
       v[i] = s.b2 * v[i] + s.rest2 * scaled * scaled;
       w[i] = w[i] - (step * m[i] / (sqrtf(v[i]) * root_correction + s.eps) + decay * w[i]);
     }
+    if constexpr (std::is_same_v<Moment, Bf16>) {
+      round_moments(t.draws.at(static_cast<std::uint64_t>(*s.step)), t.first_index + at, m, v);
+    }
     store(t.weight + at, count, t.access, w);
     store(t.first + at, count, t.access, m);
     store(t.second + at, count, t.access, v);
@@ -59,16 +85,28 @@ __global__ void clip_scale_kernel(double* scale, const double* square_sum, doubl
   *scale = clip_norm > 0 && wanted < 1.0 ? wanted : 1.0;
 }
 
-UpdatedTensor updated(const AdamwTensor& t) {
+template <class Moment>
+UpdatedTensor<Moment> updated(const AdamwTensor& t) {
   return {.weight = t.weight.as<float>(),
           .gradient = t.gradient.as<const float>(),
-          .first = t.first_moment.as<float>(),
-          .second = t.second_moment.as<float>(),
+          .first = t.first_moment.as<Moment>(),
+          .second = t.second_moment.as<Moment>(),
           .rounded = t.bf16_weight.as<Bf16>(),
           .elements = t.weight.elements(),
           .weight_decay = t.weight_decay,
           .access = access_of(
-              {t.weight.data, t.gradient.data, t.first_moment.data, t.second_moment.data, t.bf16_weight.data}, 0, 1)};
+              {t.weight.data, t.gradient.data, t.first_moment.data, t.second_moment.data, t.bf16_weight.data}, 0, 1),
+          .draws = t.draws,
+          .first_index = t.first_index};
+}
+
+template <class Moment>
+void update(const AdamwArgs& args, const AdamwStep& step, cudaStream_t stream) {
+  in_lists(args.tensors, [&](std::span<const AdamwTensor> part) {
+    OperandList<UpdatedTensor<Moment>> list;
+    for (const auto& t : part) list.add(updated<Moment>(t), flat_blocks(t.weight.elements(), kVector<float>));
+    launch("adamw", adamw_kernel<Moment>, {.grid = list.blocks(), .block = kFlatThreads, .stream = stream}, list, step);
+  });
 }
 
 }  // namespace
@@ -79,12 +117,14 @@ void CudaOps::do_adamw(const AdamwArgs& args) {
                        .b2 = static_cast<float>(args.beta2),
                        .rest2 = static_cast<float>(1.0 - args.beta2),
                        .eps = static_cast<float>(args.eps),
-                       .factors = args.factors.as<const double>()};
-  in_lists(args.tensors, [&](std::span<const AdamwTensor> part) {
-    OperandList<UpdatedTensor> list;
-    for (const auto& t : part) list.add(updated(t), flat_blocks(t.weight.elements(), kVector<float>));
-    launch("adamw", adamw_kernel, {.grid = list.blocks(), .block = kFlatThreads, .stream = stream()}, list, step);
-  });
+                       .factors = args.factors.as<const double>(),
+                       .step = args.step.as<const std::int32_t>()};
+  if (args.tensors.empty()) return;
+  if (args.tensors.front().first_moment.dtype == DType::bf16) {
+    update<Bf16>(args, step, stream());
+  } else {
+    update<float>(args, step, stream());
+  }
 }
 
 void CudaOps::do_clip_scale(TensorView scale, TensorView square_sum, double clip_norm) {

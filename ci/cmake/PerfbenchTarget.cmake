@@ -74,7 +74,7 @@ function(perfbench_test_objects name)
 endfunction()
 
 # perfbench_test(name SOURCES ... DEPENDS ... [PREFIX text]): one GoogleTest executable, its cases registered one by one,
-# with PREFIX before their names where the same cases are linked several times.
+# with PREFIX before their names where the same cases are linked several times: target tests_cuda builds all of "cuda.".
 function(perfbench_test name)
   cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -82,4 +82,11 @@ function(perfbench_test name)
   target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE ${PERFBENCH_TEST_OPTIONS})
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  if(ARG_PREFIX)
+    string(REPLACE "." "" group "tests_${ARG_PREFIX}")
+    if(NOT TARGET ${group})
+      add_custom_target(${group})
+    endif()
+    add_dependencies(${group} ${name})
+  endif()
 endfunction()

@@ -1,13 +1,13 @@
-# The whole tree with CUDA where the toolkit is: everything compiles and links, for one architecture; what is the same
+# With CUDA where the toolkit is: programs and CUDA's own tests compile and link, for one architecture; what is the same
 # without CUDA comes from ccache. Tests that need a GPU skip without one; what CUPTI delivers is tested by hand-made
-# records. (The kernels themselves run in 40-unit, emulated; tests of what is the same there too.)
+# records. (The kernels themselves run in 40-unit, emulated; there is all else that is tested, too.)
 set -eu
 if ! command -v nvcc >/dev/null && [ ! -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
   echo "skipped: no CUDA toolkit"
   exit 0
 fi
 cmake --preset ci-cuda -DPERFBENCH_CUDA_ARCHITECTURES=90a -DPERFBENCH_CUDNN_FRONTEND="$(ci/cudnn_frontend.sh)"
-ninja -C build/cuda
+ninja -C build/cuda perfbench perfbench-engine tests_cuda
 ctest --test-dir build/cuda --output-on-failure -j "$(nproc)" -R '^cuda\.'
 
 # Asked for by hand, a GPU that is not there is an error of the input; the engine starts without a driver.

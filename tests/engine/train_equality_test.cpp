@@ -14,6 +14,13 @@
 namespace perfbench::engine {
 namespace {
 
+void expect_same_steps(const std::vector<TrainedStep>& steps, const std::vector<TrainedStep>& expected) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i].loss, expected[i].loss) << i;
+    EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << i;
+  }
+}
+
 class Training : public testing::Test {
  protected:
   void SetUp() override {
@@ -227,10 +234,7 @@ TEST_F(Training, StochasticRoundingHasTheSameBitsHoweverItIsExecuted) {
   run.remat = "full";
   TrainingRun recorded(run);
   const auto steps = recorded.all_steps();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    EXPECT_EQ(steps[i].loss, expected[i].loss) << i;
-    EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << i;
-  }
+  expect_same_steps(steps, expected);
   EXPECT_TRUE(same_bits(recorded.all_gradients(), executed.all_gradients()));
   EXPECT_EQ(recorded.arena_bytes(), dry_walk(recorded.run(), 0).arena_bytes);
   // Another seed rounds otherwise; that it also begins otherwise is left out by giving the initial weights their own.
@@ -258,10 +262,7 @@ TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
     run.remat = "full";
     TrainingRun recorded(run);
     const auto steps = recorded.all_steps();
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      EXPECT_EQ(steps[i].loss, expected[i].loss) << i;
-      EXPECT_EQ(steps[i].grad_norm, expected[i].grad_norm) << i;
-    }
+    expect_same_steps(steps, expected);
     const auto peaks = executed.ledger().peaks();
     const auto states = in_f32.ledger().peaks().optimizer_bytes;
     const auto units = static_cast<std::int64_t>(executed.trainer().parameters().units().size());

@@ -1,6 +1,8 @@
 // Trains a run in this process and keeps what tests compare.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -117,5 +119,19 @@ class TrainingRun {
   Assembly assembly_;
   std::int64_t next_ = 0;
 };
+
+// Each scope's peak is what the dry walk of the run has planned, and so is the arena.
+inline void expect_planned_memory(TrainingRun& training, const spec::DryReport& dry, const std::string& what) {
+  const auto peaks = training.ledger().peaks();
+  EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
+  EXPECT_EQ(peaks.gathered_bytes, dry.peak.gathered_bytes) << what;
+  EXPECT_EQ(peaks.weights_bytes, dry.peak.weights_bytes) << what;
+  EXPECT_EQ(peaks.gradients_bytes, dry.peak.gradients_bytes) << what;
+  EXPECT_EQ(peaks.optimizer_bytes, dry.peak.optimizer_bytes) << what;
+  EXPECT_EQ(peaks.activations_bytes, dry.peak.activations_bytes) << what;
+  EXPECT_EQ(peaks.workspace_bytes, dry.peak.workspace_bytes) << what;
+  EXPECT_EQ(peaks.host_bytes, dry.peak.host_bytes) << what;
+  EXPECT_EQ(training.arena_bytes(), dry.arena_bytes) << what;
+}
 
 }  // namespace perfbench::engine

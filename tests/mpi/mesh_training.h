@@ -104,16 +104,7 @@ inline void expect_training(const spec::RunSpec& run, const std::vector<TrainedS
   const auto traffic = training.collectives().traffic();
   training.trainer().evaluate_at_end();
   const auto dry = dry_walk(training.run(), world().rank());
-  const auto peaks = training.ledger().peaks();
-  EXPECT_EQ(peaks.total_bytes, dry.peak.total_bytes) << what;
-  EXPECT_EQ(peaks.gathered_bytes, dry.peak.gathered_bytes) << what;
-  EXPECT_EQ(peaks.weights_bytes, dry.peak.weights_bytes) << what;
-  EXPECT_EQ(peaks.gradients_bytes, dry.peak.gradients_bytes) << what;
-  EXPECT_EQ(peaks.optimizer_bytes, dry.peak.optimizer_bytes) << what;
-  EXPECT_EQ(peaks.activations_bytes, dry.peak.activations_bytes) << what;
-  EXPECT_EQ(peaks.workspace_bytes, dry.peak.workspace_bytes) << what;
-  EXPECT_EQ(peaks.host_bytes, dry.peak.host_bytes) << what;
-  EXPECT_EQ(training.arena_bytes(), dry.arena_bytes) << what;
+  expect_planned_memory(training, dry, what);
   expect_same_traffic(traffic, dry.traffic, what);
 }
 

@@ -14,7 +14,6 @@
 namespace perfbench::reports {
 namespace {
 
-using harness::Alternative;
 using harness::Explanation;
 using harness::PlannedCell;
 using harness::PlanState;

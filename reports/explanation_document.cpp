@@ -287,7 +287,7 @@ Table stages_table(const spec::RunSpec& run, const spec::DryCounts& counts) {
     table.rows.push_back({.cells = {{name, stage.stage},
                                     number_cell(stage.rank),
                                     number_cell(stage.layers),
-                                    bytes_cell(spec::needed_bytes(run, stage)),
+                                    bytes_cell(spec::needed_bytes(stage)),
                                     bytes_cell(stage.peak.weights_bytes),
                                     bytes_cell(stage.peak.activations_bytes),
                                     bytes_cell(stage.peak.gathered_bytes),

@@ -1,43 +1,21 @@
 #include "engine/core/memory.h"
 
-#include <sys/mman.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "engine/core/error.h"
+#include "engine/core/reserved_range.h"
 
 namespace perfbench::engine {
 namespace {
 
+// Pages are taken when first touched, so what is resident is what was used.
 class CpuBacking : public ArenaBacking {
  public:
   CpuBacking() {
-    // Address space only: pages are taken when first touched, so what is resident is what was used.
-    constexpr std::size_t kReserved = std::size_t{1} << 44;
-    for (reserved_ = kReserved; reserved_ >= (std::size_t{1} << 32); reserved_ /= 2) {
-      base_ = ::mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (base_ != MAP_FAILED) break;
-    }
-    if (base_ == MAP_FAILED) {
-      throw OutOfMemory(std::string("no address space for the tensor arena: ") + std::strerror(errno));
-    }
-    ::madvise(base_, reserved_, MADV_HUGEPAGE);  // fewer page faults and TLB misses; refused is fine
-  }
-  ~CpuBacking() override { ::munmap(base_, reserved_); }
-  CpuBacking(const CpuBacking&) = delete;
-  CpuBacking& operator=(const CpuBacking&) = delete;
-
-  void* at(std::int64_t offset, std::int64_t bytes) override {
-    if (offset + bytes > static_cast<std::int64_t>(reserved_)) {
-      throw OutOfMemory("the tensor arena's address space of " + std::to_string(reserved_) + " bytes is used up");
-    }
-    return static_cast<char*>(base_) + offset;
-  }
+    range_.advise(0, range_.bytes(), MADV_HUGEPAGE);
+  }  // fewer page faults and TLB misses; refused is fine
+  void* at(std::int64_t offset, std::int64_t bytes) override { return range_.at(offset, bytes); }
 
  private:
-  void* base_ = nullptr;
-  std::size_t reserved_ = 0;
+  ReservedRange range_{MAP_PRIVATE | MAP_ANONYMOUS, -1};
 };
 
 class DryBacking : public ArenaBacking {
@@ -90,6 +68,11 @@ Memory::Block Memory::allocate(LedgerEntry entry) {
 void Memory::release(const Block& block, MemoryScope scope, std::int64_t bytes) {
   ledger_.leave(block.ticket);
   (scope == MemoryScope::host ? host_arena_ : device_arena_).release(block.offset, bytes);
+  put_aside(block, scope, bytes);
+}
+
+void Memory::put_aside(const Block& block, MemoryScope scope, std::int64_t bytes) {
+  (scope == MemoryScope::host ? *host_ : *device_).put_aside(block.offset, bytes);
 }
 
 }  // namespace perfbench::engine

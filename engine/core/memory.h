@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -16,11 +17,17 @@ class ArenaBacking {
   virtual ~ArenaBacking() = default;
   // Address of `offset`; [offset, offset + bytes) is usable afterwards. nullptr: a dry backing. Throws OutOfMemory.
   virtual void* at(std::int64_t offset, std::int64_t bytes) = 0;
+  // Nobody reads or writes [offset, offset + bytes) for a while, or ever: what it holds may leave memory until then.
+  virtual void put_aside(std::int64_t /*offset*/, std::int64_t /*bytes*/) {}
 };
 
 // Anonymous memory reserved at once and touched on demand, so that addresses stay put while the arena grows.
 std::unique_ptr<ArenaBacking> make_cpu_backing();
 std::unique_ptr<ArenaBacking> make_dry_backing();
+// Memory of a file without a name in `folder`, made when something is first allocated: what is put aside is out of this
+// process's memory, and the kernel may write it to the file and use its memory otherwise. Where `folder` is itself in
+// memory (tmpfs) nothing is won.
+std::unique_ptr<ArenaBacking> make_file_backing(std::filesystem::path folder);
 
 class Memory {
  public:
@@ -38,6 +45,8 @@ class Memory {
   // tensor's name, its shape and the largest live tensors.
   Block allocate(LedgerEntry entry);
   void release(const Block& block, MemoryScope scope, std::int64_t bytes);
+  // Until its next use (ArenaBacking::put_aside).
+  void put_aside(const Block& block, MemoryScope scope, std::int64_t bytes);
 
   const MemoryLedger& ledger() const { return ledger_; }
   std::int64_t device_extent_bytes() const { return device_arena_.extent(); }

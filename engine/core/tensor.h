@@ -66,6 +66,9 @@ class Tensor {
     view_ = {};
   }
 
+  // Of one that is defined, until its next use (ArenaBacking::put_aside).
+  void put_aside() { memory_->put_aside(block_, scope_, view_.bytes()); }
+
   bool defined() const { return memory_ != nullptr; }
   // Of one that is defined: its name and its bytes as allocated.
   const LedgerEntry& entry() const { return memory_->ledger().entry(block_.ticket); }

@@ -58,9 +58,11 @@ class SavedValues {
   // Waits for what is on its way to the host and gives its device memory back. A layer later, so that the transfer runs
   // beside that layer's computation.
   void finish_offload() {
-    for (auto& moving : moving_) {
-      moving.pending.wait();
-      moving.device.reset();
+    for (std::size_t i = 0; i < kValues<Value>; ++i) {
+      moving_[i].pending.wait();
+      moving_[i].device.reset();
+      Tensor& host = host_[static_cast<Value>(i)];
+      if (host.defined()) host.put_aside();
     }
   }
 

@@ -103,7 +103,7 @@ struct StepCounts {
 spec::RunSummary summary_of(const spec::RunSpec& run, const Context& context, StepCounts counts_of_step,
                             const std::vector<RankFacts>& ranks) {
   const auto& most = *std::max_element(ranks.begin(), ranks.end(), [&](const auto& a, const auto& b) {
-    return spec::needed_bytes(run, a.memory) < spec::needed_bytes(run, b.memory);
+    return spec::needed_bytes(a.memory) < spec::needed_bytes(b.memory);
   });
   std::vector<spec::RankMemory> memory;
   for (const auto& rank : ranks) memory.push_back(rank.memory);
@@ -310,7 +310,7 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   if (ranks.rank == 0) {
     write_whole_file(arguments.dir / "env.json", spec::to_json_line(machine_facts(ranks.size, threads)) + "\n");
   }
-  Backend backend = make_backend(run, ranks.processes.get());
+  Backend backend = make_backend(run, ranks.processes.get(), arguments.dir);
   if (faults) {
     if (auto ops = faults->make_ops()) backend.ops = std::move(ops);
   }

@@ -59,7 +59,7 @@ void hold_to_limit(Report& report, const spec::RunSpec& run, std::int64_t arena_
 // Keeps what needs more. Where offloaded values count, on a CPU, a rank that breaks the device's limit may need less:
 // it refuses the run all the same.
 void keep_worse(const spec::RunSpec& run, spec::DryReport& worst, spec::DryReport report) {
-  if (spec::needed_bytes(run, report) > spec::needed_bytes(run, worst)) std::swap(worst, report);
+  if (spec::needed_bytes(report) > spec::needed_bytes(worst)) std::swap(worst, report);
   if (worst.feasible && !report.feasible) refuse(worst, std::move(report.reason));
 }
 

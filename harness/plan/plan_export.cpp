@@ -25,7 +25,7 @@ Json cell_json(const PlannedCell& planned) {
   out["parameters"] = counts.parameters;
   out["matmul_parameters"] = counts.matmul_parameters;
   out["memory_available_bytes"] = planned.memory_available_bytes;
-  out["memory_needed_bytes"] = spec::needed_bytes(cell.run, counts);
+  out["memory_needed_bytes"] = spec::needed_bytes(counts);
   out["arena_bytes"] = counts.arena_bytes;
   out["offloaded_bytes"] = counts.offloaded_bytes;
   out["peak_at"] = spec::fields_to_json(counts.peak_at, spec::Written::whole);
@@ -116,7 +116,7 @@ void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& p
     if (planned.counts) {
       const auto& counts = *planned.counts;
       line << std::to_string(counts.parameters) << std::to_string(counts.matmul_parameters)
-           << std::to_string(planned.memory_available_bytes) << std::to_string(spec::needed_bytes(cell.run, counts))
+           << std::to_string(planned.memory_available_bytes) << std::to_string(spec::needed_bytes(counts))
            << std::to_string(counts.arena_bytes) << std::to_string(counts.rank)
            << spec::json_line(counts.bubble_fraction);
       write_values(line, counts.peak);

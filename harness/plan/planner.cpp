@@ -108,7 +108,7 @@ std::string worst_stage_text(const spec::DryCounts& counts) {
 void judge(PlannedCell& planned, const Memory& memory) {
   const auto& counts = *planned.counts;
   const auto& run = planned.cell.run;
-  const auto needed = memory.shared ? needed_by_all(run, counts) / run.mesh.devices() : spec::needed_bytes(run, counts);
+  const auto needed = memory.shared ? needed_by_all(run, counts) / run.mesh.devices() : spec::needed_bytes(counts);
   planned.memory_available_bytes = memory.bytes;
   planned.memory_needed_bytes = needed;
   if (!counts.feasible) {
@@ -161,9 +161,9 @@ std::vector<std::vector<std::size_t>> different_questions(std::vector<PlannedCel
 }  // namespace
 
 std::int64_t needed_by_all(const spec::RunSpec& run, const spec::DryCounts& counts) {
-  if (counts.stages.empty()) return spec::needed_bytes(run, counts) * run.mesh.devices();
+  if (counts.stages.empty()) return spec::needed_bytes(counts) * run.mesh.devices();
   std::int64_t of_stages = 0;
-  for (const auto& stage : counts.stages) of_stages += spec::needed_bytes(run, stage);
+  for (const auto& stage : counts.stages) of_stages += spec::needed_bytes(stage);
   return of_stages * (run.mesh.devices() / run.mesh.pp());
 }
 

@@ -21,9 +21,9 @@ std::optional<std::string> not_runnable_here(const PlannedCell& planned, const s
   const spec::RunSpec& run = planned.cell.run;
   if (run.device == spec::Device::cuda) {
     if (const auto why_not = no_gpus_for(run.mesh.devices(), machine)) return "planned only: " + *why_not;
-    if (!planned.counts || spec::needed_bytes(run, *planned.counts) <= machine.gpu_memory_bytes) return std::nullopt;
+    if (!planned.counts || spec::needed_bytes(*planned.counts) <= machine.gpu_memory_bytes) return std::nullopt;
     return fmt::format("planned only: a rank needs {}, a {} has {}",
-                       reports::human_bytes(spec::needed_bytes(run, *planned.counts)), machine.gpu_model,
+                       reports::human_bytes(spec::needed_bytes(*planned.counts)), machine.gpu_model,
                        reports::human_bytes(machine.gpu_memory_bytes));
   }
   // The plan of hardware: host has already been held against this machine.

@@ -1,9 +1,19 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "engine/core/error.h"
 #include "engine/core/memory.h"
 #include "engine/core/tensor.h"
 
@@ -86,6 +96,77 @@ TEST(Arena, NeverHandsOutAByteTwice) {
       arena.release(victim->first, victim->second);
       live.erase(victim);
     }
+  }
+}
+
+// Bytes of the mapping at `address` that are in this process's memory.
+std::int64_t resident_bytes(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    std::int64_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      inside = begin <= wanted && wanted < end;
+    } else if (inside && std::sscanf(line.c_str(), "Rss: %" SCNd64 " kB", &kilobytes) == 1) {
+      return kilobytes * 1024;
+    }
+  }
+  return -1;
+}
+
+TEST(FileBacking, WhatIsPutAsideOrReleasedIsOutOfMemoryAndNotLost) {
+  Memory memory(make_cpu_backing(), make_file_backing(testing::TempDir()), {});
+  constexpr std::int64_t kElements = 5'000'003;  // more than the file grows by at once, in several pieces
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 5; ++i) {
+    tensors.emplace_back(memory, TensorRequest{"kept", MemoryScope::host, DType::f32, Shape{kElements}});
+    std::iota(tensors.back().view().as<float>(), tensors.back().view().as<float>() + kElements, static_cast<float>(i));
+  }
+  const void* const base = tensors.front().view().data;
+  EXPECT_GE(resident_bytes(base), 5 * 4 * kElements);
+  for (auto& tensor : tensors) tensor.put_aside();
+  EXPECT_EQ(resident_bytes(base), 0);
+  for (int i = 0; i < 5; ++i) {
+    const auto* const values = tensors[static_cast<std::size_t>(i)].view().as<const float>();
+    EXPECT_EQ(values[0], static_cast<float>(i));
+    EXPECT_EQ(values[kElements - 1], static_cast<float>(i) + static_cast<float>(kElements - 1));
+  }
+  EXPECT_GT(resident_bytes(base), 0);
+  tensors.clear();
+  EXPECT_EQ(resident_bytes(base), 0);
+}
+
+std::string failure_of(const std::filesystem::path& folder) {
+  Memory memory(make_cpu_backing(), make_file_backing(folder), {});
+  try {
+    const Tensor big(memory, {"big", MemoryScope::host, DType::f32, Shape{std::int64_t{1} << 26}});
+  } catch (const OutOfMemory& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// As on a full disk: told when space is taken, not by a signal when it is written to.
+TEST(FileBacking, SaysWhyItsFileIsNotThere) {
+  const std::filesystem::path folder = testing::TempDir();
+  EXPECT_EQ(failure_of(folder), "");
+  EXPECT_EQ(failure_of(folder / "missing"), "offloaded values go to a file in " + (folder / "missing").string() +
+                                                ": it cannot be made: No such file or directory");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 1 << 20;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  const std::string found = failure_of(folder);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(found, testing::HasSubstr("it cannot grow to 268435456 bytes: File too large"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_THAT(entry.path().filename().string(), testing::Not(testing::StartsWith("offloaded.")));
   }
 }
 

@@ -13,13 +13,13 @@ TEST(CpuBackend, IsRefusedWhereRanksOfOneNodeOfTheMeshRunOnSeveral) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = 2;
   OneOfSeveralRanks processes(0);  // the other one names another node
-  EXPECT_THAT([&] { make_backend(run, &processes); },
+  EXPECT_THAT([&] { make_backend(run, &processes, testing::TempDir()); },
               testing::ThrowsMessage<EngineError>(testing::HasSubstr("rank 1 runs on another than rank 0")));
   processes.others_say_the_same = true;
-  EXPECT_NO_THROW(make_backend(run, &processes));
+  EXPECT_NO_THROW(make_backend(run, &processes, testing::TempDir()));
   run.mesh = {.dcn = {.fsdp = 2}};
   processes.others_say_the_same = false;
-  EXPECT_NO_THROW(make_backend(run, &processes));
+  EXPECT_NO_THROW(make_backend(run, &processes, testing::TempDir()));
 }
 
 // As where an engine built with one MPI was started by another's mpiexec.
@@ -27,7 +27,7 @@ TEST(CpuBackend, IsRefusedWhereThereAreFewerRanksThanTheMeshHas) {
   auto run = llama_tiny();
   run.mesh.ici.fsdp = 8;
   OneOfSeveralRanks processes(0);
-  EXPECT_THAT([&] { make_backend(run, &processes); },
+  EXPECT_THAT([&] { make_backend(run, &processes, testing::TempDir()); },
               testing::ThrowsMessage<LogicFault>(testing::HasSubstr("a mesh of 8 devices")));
 }
 

@@ -52,7 +52,7 @@ PlannedCell planned(const std::string& label, const spec::DryCounts& of = counts
   out.cell.run.global_batch = 8;
   out.counts = std::make_shared<const spec::DryCounts>(of);
   out.memory_available_bytes = 2000 * kMiB;
-  out.memory_needed_bytes = spec::needed_bytes(out.cell.run, of);
+  out.memory_needed_bytes = spec::needed_bytes(of);
   return out;
 }
 

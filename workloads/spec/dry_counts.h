@@ -45,13 +45,12 @@ struct DryCounts : DryReport {
   }
 };
 
-// Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive; on a CPU
-// what is offloaded is in the same memory. What a plan shows and holds against the device. `counts`: DryReport,
-// StageCounts or RankMemory.
+// Bytes that must exist on one device at once: the arena, with the gaps between the tensors that are alive. What is
+// offloaded is elsewhere: from a GPU in the host's memory, from a CPU in a file. What a plan shows and holds against
+// the device. `counts`: DryReport, StageCounts or RankMemory.
 template <class Counts>
-std::int64_t needed_bytes(const RunSpec& run, const Counts& counts) {
-  const std::int64_t offloaded = run.device == Device::cpu ? counts.peak.host_bytes : 0;
-  return std::max(counts.arena_bytes, counts.peak.total_bytes) + offloaded;
+std::int64_t needed_bytes(const Counts& counts) {
+  return std::max(counts.arena_bytes, counts.peak.total_bytes);
 }
 
 // Grouped by scope, type, shape and name with layer numbers taken out, largest first.

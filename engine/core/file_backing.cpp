@@ -1,0 +1,99 @@
+// Memory of a file, for what is not needed for a while.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/core/error.h"
+#include "engine/core/memory.h"
+#include "engine/core/reserved_range.h"
+
+namespace perfbench::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Nobody else can open it, and it is gone with its last descriptor and mapping, however the process ends.
+int open_nameless(const fs::path& folder) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0) return file;
+  // Some file systems have no such files: one with a name, which it loses at once.
+  std::string name = folder / "offloaded.XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+class NamelessFile {
+ public:
+  explicit NamelessFile(const fs::path& folder) : folder_(folder), file_(open_nameless(folder)) {
+    if (file_ < 0) refuse("it cannot be made", errno);
+  }
+  ~NamelessFile() { ::close(file_); }
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
+
+  int descriptor() const { return file_; }
+
+  // Space is taken here, where an error can be told: a write to a page that the disk has no place for is a SIGBUS.
+  void grow(std::int64_t bytes) {
+    if (bytes <= size_) return;
+    const std::int64_t size = std::max(bytes, size_ + kGrowth);
+    int why = EINTR;
+    while (why == EINTR) why = ::posix_fallocate(file_, size_, size - size_);
+    if (why != 0) refuse("it cannot grow to " + std::to_string(size) + " bytes", why);
+    size_ = size;
+  }
+
+ private:
+  static constexpr std::int64_t kGrowth = std::int64_t{64} << 20;
+
+  [[noreturn]] void refuse(const std::string& what, int why) const {
+    throw OutOfMemory("offloaded values go to a file in " + folder_.string() + ": " + what + ": " + std::strerror(why));
+  }
+
+  fs::path folder_;
+  int file_;
+  std::int64_t size_ = 0;
+};
+
+class FileBacking : public ArenaBacking {
+ public:
+  explicit FileBacking(fs::path folder) : folder_(std::move(folder)) {}
+
+  void* at(std::int64_t offset, std::int64_t bytes) override {
+    if (!file_) {
+      file_.emplace(folder_);
+      range_.emplace(MAP_SHARED, file_->descriptor());
+    }
+    file_->grow(offset + bytes);
+    return range_->at(offset, bytes);
+  }
+
+  // Of a shared mapping only this process's view is dropped: the file keeps what was written, in memory as long as the
+  // kernel has nothing better to do with it (Linux man-pages, madvise(2), MADV_DONTNEED).
+  void put_aside(std::int64_t offset, std::int64_t bytes) override {
+    const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+    const std::int64_t begin = offset / page * page;
+    range_->advise(begin, offset + bytes - begin, MADV_DONTNEED);
+  }
+
+ private:
+  fs::path folder_;
+  std::optional<NamelessFile> file_;
+  std::optional<ReservedRange> range_;  // of the file
+};
+
+}  // namespace
+
+std::unique_ptr<ArenaBacking> make_file_backing(fs::path folder) {
+  return std::make_unique<FileBacking>(std::move(folder));
+}
+
+}  // namespace perfbench::engine

@@ -447,14 +447,16 @@ void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
 void Ops::adamw(const AdamwArgs& args) {
   OperationCost cost{.read_bytes = bytes_of(args.factors, args.step)};
   const DType moments = args.tensors.empty() ? DType::f32 : args.tensors.front().first_moment.dtype;
+  const DType gradients = args.tensors.empty() ? DType::f32 : args.tensors.front().gradient.dtype;
+  require(gradients == DType::f32 || gradients == DType::bf16, "adamw", "gradients are f32 or bf16", {});
   require(
       moments == DType::f32 || (moments == DType::bf16 && args.step.dtype == DType::i32 && args.step.elements() == 1),
       "adamw", "moments are f32, or bf16 with the step i32 [1]", {args.step});
   for (const auto& t : args.tensors) {
-    const bool alike = same(t.gradient, t.weight) && t.first_moment.shape == t.weight.shape &&
-                       t.first_moment.dtype == moments && same(t.second_moment, t.first_moment) &&
-                       t.weight.dtype == DType::f32;
-    require(alike, "adamw", "weight and gradient are f32 and moments of one type, all of one shape",
+    const bool alike = t.gradient.shape == t.weight.shape && t.gradient.dtype == gradients &&
+                       t.first_moment.shape == t.weight.shape && t.first_moment.dtype == moments &&
+                       same(t.second_moment, t.first_moment) && t.weight.dtype == DType::f32;
+    require(alike, "adamw", "weights are f32, gradients of one type and moments of one, all of one shape",
             {t.weight, t.gradient, t.first_moment, t.second_moment});
     require(!t.bf16_weight.defined() || (t.bf16_weight.shape == t.weight.shape && t.bf16_weight.dtype == DType::bf16),
             "adamw", "the rounded weight is bf16 of the weight's shape", {t.weight, t.bf16_weight});
@@ -475,7 +477,8 @@ void Ops::clip_scale(TensorView scale, TensorView square_sum, double clip_norm) 
 }
 
 void Ops::add(TensorView out, TensorView a, TensorView b) {
-  require(same(out, a) && same(out, b), "add", "one shape and type", {out, a, b});
+  require(same(out, a) && out.shape == b.shape && (b.dtype == out.dtype || b.dtype == DType::f32), "add",
+          "one shape and type, or an f32 b", {out, a, b});
   const OpSpan span = begin(spec::TraceOp::add, {.read_bytes = bytes_of(a, b), .written_bytes = bytes_of(out)});
   do_add(out, a, b);
 }

@@ -327,8 +327,8 @@ inline constexpr std::size_t kQuicklyReadValues = 8;
 // A tensor to update, and what belongs to it: all of one shape, f32 but for what says otherwise.
 struct AdamwTensor {
   TensorView weight;
-  TensorView gradient;
-  TensorView first_moment;   // f32 or, of all tensors of a call, bf16
+  TensorView gradient;       // f32 or, of all tensors of a call, bf16
+  TensorView first_moment;   // likewise
   TensorView second_moment;  // as the first
   double weight_decay = 0;
   TensorView bf16_weight = {};  // optional: the new weight as copy() would round it
@@ -412,7 +412,7 @@ class Ops {
   // that sum of squares down to clip_norm. 1 when clip_norm is 0.
   void clip_scale(TensorView scale, TensorView square_sum, double clip_norm);
 
-  // out = a + b, elementwise, one type; out may be a or b.
+  // out = a + b, elementwise, in f32 and rounded once. One type, but that b may be f32; out may be a or b.
   void add(TensorView out, TensorView a, TensorView b);
   void dropout(const DropoutArgs& args);
   // out = parts[0] + parts[1] + ..., which lie one behind the other; in f32, in this order, rounded once. One type.

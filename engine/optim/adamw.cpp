@@ -13,7 +13,7 @@ AdamwOptimizer::AdamwOptimizer(Context& context, const spec::RunSpec& run)
       seed_(static_cast<std::uint64_t>(run.seed)),
       square_sum_(context.memory, {"grad_square_sum", MemoryScope::workspace, DType::f64, Shape{1}}),
       factors_(context.memory, {"adamw_factors", MemoryScope::workspace, DType::f64, Shape{kAdamwFactors}}) {
-  if (spec_.moments == spec::MomentsType::fp32) return;
+  if (spec_.moments == spec::StateType::fp32) return;
   step_ = Tensor(context.memory, {"adamw_step", MemoryScope::workspace, DType::i32, Shape{1}});
 }
 

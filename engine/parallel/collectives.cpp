@@ -152,8 +152,8 @@ Pending Collectives::reduce_scatter(LayoutChange change, TensorView shard, Tenso
   if (full.elements() != mesh_.size(axes) * shard.elements()) {
     mismatch(call(), "full holds one shard per rank", mesh_, axes, {shard, full});
   }
-  if (full.dtype != DType::f32 || shard.dtype != DType::f32) {
-    mismatch(call(), "sums are of f32", mesh_, axes, {shard, full});
+  if (full.dtype != shard.dtype || (full.dtype != DType::f32 && full.dtype != DType::bf16)) {
+    mismatch(call(), "sums are of f32 or of bf16", mesh_, axes, {shard, full});
   }
   const auto group = declared_group(axes, lane);
   if (group == MeshGroup{}) return Pending(do_copy(shard, full));
@@ -176,14 +176,15 @@ Pending Collectives::all_to_all(AxisSet axes, TensorView out, TensorView in, Lan
 }
 
 Pending Collectives::all_reduce(AxisSet axes, TensorView buffer, Lane lane) {
-  if (buffer.dtype != DType::f32 && buffer.dtype != DType::f64) {
-    mismatch("all_reduce", "sums are of f32 or f64", mesh_, axes, {buffer});
+  const bool may_be_cut = buffer.dtype == DType::f32 || buffer.dtype == DType::bf16;
+  if (!may_be_cut && buffer.dtype != DType::f64) {
+    mismatch("all_reduce", "sums are of f32, bf16 or f64", mesh_, axes, {buffer});
   }
   const auto group = declared_group(axes, lane);
   if (group == MeshGroup{}) return {};
   const Channel node{{.ici = group.ici}, lane};
   const Channel across{{.dcn = group.dcn}, lane};
-  const bool cut = buffer.dtype == DType::f32 && buffer.elements() % mesh_.size(node.group) == 0;
+  const bool cut = may_be_cut && buffer.elements() % mesh_.size(node.group) == 0;
   if (!group.on_both_levels() || !cut) return sum({group, lane}, buffer);
   const auto part = block(node.group, buffer);
   auto scattered = reduce(node, part, buffer);

@@ -6,9 +6,10 @@
 //
 // Along axes that span both levels of the mesh a collective has one part on each, so that what crosses nodes is as
 // little as can be: a gathering first brings together what the ranks at one place of each node hold, then what the
-// ranks of a node hold; a reduction goes the other way, and a sum for all does both. A sum of what is no f32, or does
-// not divide over the ranks of a node, goes over all ranks at once: summed over the nodes from each place of a node
-// apart, its bits could differ from place to place.
+// ranks of a node hold; a reduction goes the other way, and a sum for all does both. A sum of f64, or of
+// what does not divide over the ranks of a node, goes over all ranks at once: summed over the nodes from each place of
+// a node apart, its bits could differ from place to place. Each part of a sum of bf16 ends rounded to nearest (NCCL
+// rounds on its way, too).
 #pragma once
 
 #include <cstdint>
@@ -61,13 +62,14 @@ class Collectives {
 
   // change: "U/fsdp -> U". full holds size(axis) times shard's elements, by index (mesh.h). Any type.
   Pending all_gather(LayoutChange change, TensorView full, TensorView shard, Lane lane);
-  // change: "U -> U/fsdp". shard[i] = sum over ranks of full[index*shard.elements() + i]; f32. The sum's order is fixed
-  // by the ranks' indices, so that the bits repeat. What full holds afterwards is of no use: parts are summed in place.
+  // change: "U -> U/fsdp". shard[i] = sum over ranks of full[index*shard.elements() + i]; both f32 or both bf16. The
+  // sum's order is fixed by the ranks' indices, so that the bits repeat. What full holds afterwards is of no use: parts
+  // are summed in place.
   Pending reduce_scatter(LayoutChange change, TensorView shard, TensorView full, Lane lane);
   // Of size(axes) equal parts, part j of `in` goes to the rank at index j, part j of `out` comes from it. One type; the
   // two do not overlap. Over both levels at once: each part has one way to go.
   Pending all_to_all(AxisSet axes, TensorView out, TensorView in, Lane lane);
-  // In place sum over the axes; f32 or f64. Equal bits on every rank.
+  // In place sum over the axes; f32, bf16 or f64. Equal bits on every rank.
   Pending all_reduce(AxisSet axes, TensorView buffer, Lane lane);
   // In place maximum over the axes, at once over both levels; f32, no NaN. A few numbers: every rank may receive those
   // of all.

@@ -46,8 +46,13 @@ class HostCollectives : public Collectives {
 
   std::unique_ptr<Pending::State> do_reduce_scatter(const Channel& channel, TensorView shard,
                                                     TensorView full) override {
-    return submit(channel,
-                  [full, shard](RankGroup& ranks) { ranks.reduce_scatter(values<float>(shard), values<float>(full)); });
+    return submit(channel, [full, shard](RankGroup& ranks) {
+      if (full.dtype == DType::bf16) {
+        ranks.reduce_scatter(values<Bf16>(shard), values<Bf16>(full));
+      } else {
+        ranks.reduce_scatter(values<float>(shard), values<float>(full));
+      }
+    });
   }
 
   std::unique_ptr<Pending::State> do_all_to_all(const Channel& channel, TensorView out, TensorView in) override {
@@ -58,6 +63,8 @@ class HostCollectives : public Collectives {
     return submit(channel, [buffer](RankGroup& ranks) {
       if (buffer.dtype == DType::f64) {
         ranks.all_reduce(values<double>(buffer));
+      } else if (buffer.dtype == DType::bf16) {
+        ranks.all_reduce(values<Bf16>(buffer));
       } else {
         ranks.all_reduce(values<float>(buffer));
       }

@@ -78,7 +78,11 @@ class WindowGroup : public RankGroup {
   void reduce_scatter(std::span<float> shard, std::span<const float> full) override {
     group_->reduce_scatter(shard, full);
   }
+  void reduce_scatter(std::span<Bf16> shard, std::span<const Bf16> full) override {
+    group_->reduce_scatter(shard, full);
+  }
   void all_reduce(std::span<float> buffer) override { group_->all_reduce(buffer); }
+  void all_reduce(std::span<Bf16> buffer) override { group_->all_reduce(buffer); }
   void all_reduce(std::span<double> buffer) override { group_->all_reduce(buffer); }
 
  private:
@@ -133,11 +137,14 @@ class MessageGroup : public RankGroup {
   }
 
   void reduce_scatter(std::span<float> shard, std::span<const float> full) override {
-    const auto piece = static_cast<std::int64_t>(shard.size());
-    reduce_pieces(shard.data(), full.data(), static_cast<std::int64_t>(full.size()), piece);
+    reduce_pieces(shard.data(), full.data(), std::ssize(full), std::ssize(shard));
+  }
+  void reduce_scatter(std::span<Bf16> shard, std::span<const Bf16> full) override {
+    reduce_pieces(shard.data(), full.data(), std::ssize(full), std::ssize(shard));
   }
 
   void all_reduce(std::span<float> buffer) override { reduce_everywhere(buffer); }
+  void all_reduce(std::span<Bf16> buffer) override { reduce_everywhere(buffer); }
   void all_reduce(std::span<double> buffer) override { reduce_everywhere(buffer); }
 
  private:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/core/bf16.h"
 #include "workloads/spec/divide_up.h"
 
 namespace perfbench::engine {
@@ -22,8 +23,10 @@ class RankGroup {
   // shard[i] = full_0[at + i] + full_1[at + i] + ... in the order of the ranks' indices, where at = index *
   // shard.size(). The shard may lie at its own place in full, of which nothing else is written.
   virtual void reduce_scatter(std::span<float> shard, std::span<const float> full) = 0;
+  virtual void reduce_scatter(std::span<Bf16> shard, std::span<const Bf16> full) = 0;
   // The same sum in place, of everything, on every rank.
   virtual void all_reduce(std::span<float> buffer) = 0;
+  virtual void all_reduce(std::span<Bf16> buffer) = 0;
   virtual void all_reduce(std::span<double> buffer) = 0;
 };
 

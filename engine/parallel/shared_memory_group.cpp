@@ -182,9 +182,4 @@ void SharedMemoryGroup::all_to_all(std::span<std::byte> out, std::span<const std
   }
 }
 
-void SharedMemoryGroup::reduce_scatter(std::span<float> shard, std::span<const float> full) {
-  reduce_pieces(shard.data(), full.data(), static_cast<std::int64_t>(full.size()),
-                static_cast<std::int64_t>(shard.size()));
-}
-
 }  // namespace perfbench::engine

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "engine/parallel/rank_group.h"
@@ -25,8 +26,14 @@ class SharedMemoryGroup : public RankGroup {
 
   void all_gather(std::span<std::byte> full, std::span<const std::byte> shard) override;
   void all_to_all(std::span<std::byte> out, std::span<const std::byte> in) override;
-  void reduce_scatter(std::span<float> shard, std::span<const float> full) override;
+  void reduce_scatter(std::span<float> shard, std::span<const float> full) override {
+    reduce_pieces(shard.data(), full.data(), std::ssize(full), std::ssize(shard));
+  }
+  void reduce_scatter(std::span<Bf16> shard, std::span<const Bf16> full) override {
+    reduce_pieces(shard.data(), full.data(), std::ssize(full), std::ssize(shard));
+  }
   void all_reduce(std::span<float> buffer) override { reduce_everywhere(buffer); }
+  void all_reduce(std::span<Bf16> buffer) override { reduce_everywhere(buffer); }
   void all_reduce(std::span<double> buffer) override { reduce_everywhere(buffer); }
 
  private:

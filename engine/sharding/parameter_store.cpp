@@ -14,14 +14,18 @@ Tensor persistent(Memory& memory, const UnitLayout& layout, const char* what, Me
   return Tensor(memory, {layout.name + "." + what, scope, dtype, Shape{layout.shard_elements}});
 }
 
-Tensor new_gradient(const Context& context, const UnitLayout& layout) {
-  return persistent(context.memory, layout, "gradient", MemoryScope::gradients);
+Tensor new_gradient(const Context& context, const UnitLayout& layout, DType type) {
+  return persistent(context.memory, layout, "gradient", MemoryScope::gradients, type);
+}
+
+DType dtype_of(spec::StateType type) {
+  return type == spec::StateType::bf16 ? DType::bf16 : DType::f32;
 }
 
 // Of what trains.
 struct KeptState {
   bool bf16_weights = false;
-  bool gradients = true;
+  std::optional<DType> gradients;
   DType moments = DType::f32;
 };
 
@@ -33,7 +37,7 @@ UnitState unit_state(const Context& context, UnitLayout layout, const KeptState&
     if (kept.bf16_weights) {
       unit.bf16_weight = persistent(context.memory, layout, "weight_bf16", MemoryScope::weights, DType::bf16);
     }
-    if (kept.gradients) unit.gradient = new_gradient(context, layout);
+    if (kept.gradients) unit.gradient = new_gradient(context, layout, *kept.gradients);
     unit.first_moment = persistent(context.memory, layout, "first_moment", MemoryScope::optimizer, kept.moments);
     unit.second_moment = persistent(context.memory, layout, "second_moment", MemoryScope::optimizer, kept.moments);
   }
@@ -73,16 +77,16 @@ void draw(const Context& context, Ops::NormalArgs draws) {
 
 ParameterStore::ParameterStore(const Context& context, const spec::RunSpec& run, const InitRule& init,
                                bool bf16_weights)
-    : layers_(static_cast<std::size_t>(run.model.layers)),
+    : gradient_type_(dtype_of(run.optimizer.gradients)),
+      layers_(static_cast<std::size_t>(run.model.layers)),
       shard_(context.collectives.mesh().index(Axis::fsdp)),
       chunks_(chunks_of_stage(run, stage_of_rank(context.collectives.mesh()))) {
   const bool first = chunks_.front().embeds;
   const bool last = chunks_.back().has_head;
   // Around the ring of stages the ends are neighbours.
   if (run.model.tied_embedding && first != last) other_embedding_ = first ? Heading::back : Heading::onward;
-  const KeptState kept{.bf16_weights = bf16_weights,
-                       .gradients = !run.optimizer.in_backward,
-                       .moments = run.optimizer.moments == spec::MomentsType::bf16 ? DType::bf16 : DType::f32};
+  KeptState kept{.bf16_weights = bf16_weights, .moments = dtype_of(run.optimizer.moments)};
+  if (!run.optimizer.in_backward) kept.gradients = gradient_type_;
   const auto here = units_of_stage(run);
   places_.resize(here.size());
   for (std::size_t i = 0; i < here.size(); ++i) {
@@ -126,7 +130,7 @@ ParameterStore::Part ParameterStore::part_here(const UnitLayout& layout, const U
 
 void ParameterStore::open_gradient(const Context& context, std::size_t index) {
   UnitState& unit = units_[index];
-  unit.gradient = new_gradient(context, unit.layout);
+  unit.gradient = new_gradient(context, unit.layout, gradient_type_);
   const std::int64_t first = first_element(unit.layout);
   for (const auto& gap : unit.layout.padding()) {
     const std::int64_t begin = std::max(first, gap.first);

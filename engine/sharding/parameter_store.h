@@ -14,7 +14,8 @@
 
 namespace perfbench::engine {
 
-// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight. A frozen unit, as all are of a
+// This rank's part of a unit, for the whole run. All [U/fsdp], f32 but for bf16_weight, and for gradient and moments of
+// runs that keep those in bf16. A frozen unit, as all are of a
 // run that evaluates, has its weight alone: no update needs it in f32, so it is kept in the type of products, rounded
 // once to nearest even.
 struct UnitState {
@@ -61,6 +62,7 @@ class ParameterStore {
   std::optional<Heading> other_embedding() const { return other_embedding_; }
   // Each parameter of the model belongs to one stage.
   bool belongs_here(std::size_t unit) const { return other_embedding_ != Heading::onward || unit != embedding(); }
+  DType gradient_type() const { return gradient_type_; }
   // The gradient's memory, where it is not kept. Its padding is 0, all else is for the first contribution to write.
   void open_gradient(const Context& context, std::size_t unit);
   // Gives that back.
@@ -85,6 +87,7 @@ class ParameterStore {
   std::size_t head_of_model() const { return layers_ + 1; }
   void initialise(const Context& context, UnitState& unit, const InitRule& init) const;
 
+  DType gradient_type_;
   std::size_t layers_;  // of the model
   std::int64_t shard_;  // this rank's index along fsdp
   std::vector<ModelChunk> chunks_;

@@ -82,7 +82,7 @@ GradientTarget UnitGatherer::open_gradient(std::size_t index) {
   target.opened_after_ = submitted_;
   if (!unit.layout.trains) return target;
   if (!unit.gradient.defined()) store_.open_gradient(context_, index);
-  if (shards_ == 1) {
+  if (writes_in_place()) {
     target.whole_ = unit.gradient;
     const bool first = !progress_[index].begun;
     target.first_write_ = first ? Write::overwrite : Write::accumulate;
@@ -106,16 +106,20 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   const bool first = !std::exchange(progress.begun, true);
   if (contribution == Contribution::final_one) ++progress.microbatches;
   const bool completes = contribution == Contribution::final_one && progress.microbatches == options_.microbatches;
+  TensorView into = store_.unit(index).gradient;
   if (shards_ == 1) {
+    if (!writes_in_place() && first) context_.ops.copy(into, target.whole_);
+    if (!writes_in_place() && !first) context_.ops.add(into, into, target.whole_);
+    target.buffer_.reset();
     if (completes) complete(index);
     return;
   }
+  const auto& layout = store_.unit(index).layout;
   Reduction reduction{.unit = index, .completes = completes};
-  reduction.whole = std::move(target.buffer_);
-  TensorView into = store_.unit(index).gradient;
+  reduction.whole = whole_in_type(std::move(target.buffer_), layout);
   if (!first) {
-    reduction.shard = Tensor(context_.memory, {store_.unit(index).layout.name + ".gradient_reduced",
-                                               MemoryScope::gathered, DType::f32, into.shape});
+    reduction.shard =
+        Tensor(context_.memory, {layout.name + ".gradient_reduced", MemoryScope::gathered, into.dtype, into.shape});
     into = reduction.shard;
   }
   reduction.pending = context_.collectives.reduce_scatter("U -> U/fsdp", into, reduction.whole, Lane::background);
@@ -123,6 +127,15 @@ void UnitGatherer::close_gradient(GradientTarget target, Contribution contributi
   ++submitted_;
   // Those that these gradients' computation has run beside would only hold their memory from here on.
   settle_until(options_.overlap == ReductionOverlap::next_unit ? target.opened_after_ : submitted_);
+}
+
+Tensor UnitGatherer::whole_in_type(Tensor&& gradient, const UnitLayout& layout) const {
+  Tensor computed = std::move(gradient);
+  if (store_.gradient_type() == DType::f32) return computed;
+  Tensor rounded(context_.memory, {layout.name + ".gradient_rounded", MemoryScope::gathered, store_.gradient_type(),
+                                   Shape{layout.elements}});
+  context_.ops.copy(rounded, computed);
+  return rounded;
 }
 
 void UnitGatherer::settle_until(std::int64_t number) {
@@ -166,9 +179,9 @@ void UnitGatherer::reduce_over_replicas(std::size_t index) {
 // Such that ranks of a node can share a part among them, and each of their parts begins on a line.
 std::int64_t UnitGatherer::elements_of_all_reduce(AxisSet axes) const {
   if (options_.all_reduce_bytes == 0) return std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t kLine = 64 / size_bytes(DType::f32);
-  const std::int64_t step = kLine * context_.collectives.mesh().size(axes);
-  return std::max(step, options_.all_reduce_bytes / size_bytes(DType::f32) / step * step);
+  const std::int64_t width = size_bytes(store_.gradient_type());
+  const std::int64_t step = 64 / width * context_.collectives.mesh().size(axes);
+  return std::max(step, options_.all_reduce_bytes / width / step * step);
 }
 
 void UnitGatherer::finish_gradients() {
@@ -183,8 +196,8 @@ void UnitGatherer::finish_gradients() {
 void UnitGatherer::add_other_embedding() {
   const auto& unit = store_.unit(store_.embedding());
   const Heading there = *store_.other_embedding();
-  const Tensor other(context_.memory, {unit.layout.name + ".gradient_of_other_stage", MemoryScope::gathered, DType::f32,
-                                       unit.gradient.view().shape});
+  const Tensor other(context_.memory, {unit.layout.name + ".gradient_of_other_stage", MemoryScope::gathered,
+                                       store_.gradient_type(), unit.gradient.view().shape});
   auto received = context_.collectives.receive(Axis::pp, opposite(there), other);
   context_.collectives.send(Axis::pp, there, unit.gradient).wait();
   received.wait();

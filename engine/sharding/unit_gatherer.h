@@ -108,6 +108,10 @@ class UnitGatherer {
   };
 
   void cast(TensorView out, const UnitState& unit);
+  // Whether gradients are computed where they are kept: neither to be reduced nor to be rounded.
+  bool writes_in_place() const { return shards_ == 1 && store_.gradient_type() == DType::f32; }
+  // What a unit's whole gradient is reduced from: rounded where gradients are.
+  Tensor whole_in_type(Tensor&& gradient, const UnitLayout& layout) const;
   // The first `number` of all reductions.
   void settle_until(std::int64_t number);
   void settle_oldest();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/core/bf16.h"
 #include "engine/core/error.h"
 #include "engine/metrics/record_files.h"
 #include "workloads/spec/parse_json.h"
@@ -83,14 +84,7 @@ float value_of(const char* at, WeightType type) {
   }
   std::uint16_t bits = 0;
   std::memcpy(&bits, at, sizeof bits);
-  return type == WeightType::f16 ? of_f16(bits) : std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
-
-// To nearest, ties to even; what is no number stays none.
-std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+  return type == WeightType::f16 ? of_f16(bits) : to_f32(Bf16{bits});
 }
 
 // The entry of a header, with its place from the first byte behind it. Throws nlohmann's errors for another shape.
@@ -211,7 +205,7 @@ void write_safetensors(const fs::path& file, const std::vector<TensorToWrite>& t
         continue;
       }
       std::vector<std::uint16_t> rounded(values.size());
-      std::transform(values.begin(), values.end(), rounded.begin(), to_bf16);
+      std::transform(values.begin(), values.end(), rounded.begin(), [](float value) { return to_bf16(value).bits; });
       out.append(std::as_bytes(std::span(rounded)));
     }
     out.synchronise();

@@ -114,7 +114,7 @@ TEST(CheckpointsOfMeshes, AnyMeshReadsWhatAnotherWrote) {
     save(run, seed, scratch.path());
     auto other = on_another_mesh(run, seed);
     // What f32 moments are rounded to when they are read is what the draws are rounded to here.
-    if (seed % 2 == 0) other.optimizer.moments = spec::MomentsType::bf16;
+    if (seed % 2 == 0) other.optimizer.moments = spec::StateType::bf16;
     other.checkpoint = {.restore = scratch.path().string()};
     changed += spec::canonical_json(other.model) == spec::canonical_json(run.model) &&
                        other.mesh.devices() != run.mesh.devices()

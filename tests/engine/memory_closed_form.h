@@ -177,8 +177,8 @@ class MemoryClosedForm {
     std::int64_t elements = layers_ * layer_.shard;
     if (embeds() || (has_head() && m_.tied_embedding)) elements += embedding_.shard;
     if (has_head()) elements += head_.shard;
-    const std::int64_t moments = run_.optimizer.moments == spec::MomentsType::bf16 ? 4 : 8;
-    std::int64_t bytes = elements * (8 + moments + (kept_bf16() ? 2 : 0));
+    const std::int64_t moments = run_.optimizer.moments == spec::StateType::bf16 ? 4 : 8;
+    std::int64_t bytes = elements * (4 + (rounds_gradients() ? 2 : 4) + moments + (kept_bf16() ? 2 : 0));
     if (m_.position.kind == spec::PositionKind::rope) bytes += run_.seq_len * m_.head_dim * 4;
     if (embeds() || has_head()) bytes += 2 * run_.grad_accum * N_ * 4;
     return bytes + workspace();
@@ -226,15 +226,23 @@ class MemoryClosedForm {
   }
   std::int64_t gathered_head() const { return gathered(head_) + (m_.tied_embedding ? gathered(embedding_) : 0); }
   std::int64_t head_under_way() const { return under_way(head_) + (m_.tied_embedding ? under_way(embedding_) : 0); }
-  // f32, whole, of one microbatch; nothing where a rank has all of the gradient anyway.
-  std::int64_t gradient(const Unit& of) const { return fsdp_ == 1 ? 0 : 4 * of.whole; }
+  bool rounds_gradients() const { return run_.optimizer.gradients == spec::StateType::bf16; }
+  // f32, whole, of one microbatch; nothing where a rank has all of the gradient anyway, as it is kept.
+  std::int64_t gradient(const Unit& of) const { return fsdp_ == 1 && !rounds_gradients() ? 0 : 4 * of.whole; }
   enum class Contribution { first, later };
-  // When it is complete: beside it the reduced shard, where that is to be added to earlier contributions.
+  // What is reduced: that, or what it was rounded to; beside it the reduced shard, where that is to be added to earlier
+  // contributions.
+  std::int64_t reduced(const Unit& of, Contribution which) const {
+    if (fsdp_ == 1) return 0;
+    return (rounds_gradients() ? 2 : 4) * (of.whole + (which == Contribution::later ? of.shard : 0));
+  }
+  // When it is complete: the reduction, behind the moment of rounding.
   std::int64_t completed(const Unit& of, Contribution which) const {
-    return gradient(of) + (fsdp_ > 1 && which == Contribution::later ? 4 * of.shard : 0);
+    const std::int64_t rounding = rounds_gradients() ? gradient(of) + (fsdp_ == 1 ? 0 : 2 * of.whole) : 0;
+    return std::max(rounding, reduced(of, which));
   }
   // That stays so while the next unit's gradients are computed, where the reduction runs beside them.
-  std::int64_t in_reduction(const Unit& of, Contribution which) const { return overlaps_ ? completed(of, which) : 0; }
+  std::int64_t in_reduction(const Unit& of, Contribution which) const { return overlaps_ ? reduced(of, which) : 0; }
 
   void moment(std::int64_t bytes) { most_ = std::max(most_, bytes); }
 

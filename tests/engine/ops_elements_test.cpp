@@ -66,9 +66,9 @@ TEST_F(Adamw, EqualsTheOracleOverSteps) {
 // Pieces of an optimizer's state: some empty of whole vectors, some that start between vectors, and more than one
 // launch takes.
 struct StateOfPieces {
-  explicit StateOfPieces(unsigned seed, DType moments = DType::f32)
+  explicit StateOfPieces(unsigned seed, DType moments = DType::f32, DType of_gradient = DType::f32)
       : weight(random_operand(DType::f32, Shape{kElements}, seed)),
-        gradient(random_operand(DType::f32, Shape{kElements}, seed + 1)),
+        gradient(random_operand(of_gradient, Shape{kElements}, seed + 1)),
         first(random_operand(moments, Shape{kElements}, seed + 2)),
         second(moments, Shape{kElements}, squares(random_operand(DType::f32, Shape{kElements}, seed + 3).values())) {
     std::int64_t at = 0;
@@ -106,9 +106,12 @@ struct StateOfPieces {
 TEST_F(Adamw, OfManyTensorsIsThatOfEachAlone) {
   const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
   const Operand step(DType::i32, Shape{1}, {3});
-  for (const auto moments : {DType::f32, DType::bf16}) {
-    const StateOfPieces together(1, moments);
-    const StateOfPieces apart(1, moments);
+  for (const auto& [moments, gradients] : {std::pair{DType::f32, DType::f32},
+                                           {DType::bf16, DType::f32},
+                                           {DType::f32, DType::bf16},
+                                           {DType::bf16, DType::bf16}}) {
+    const StateOfPieces together(1, moments, gradients);
+    const StateOfPieces apart(1, moments, gradients);
     const auto before = together.bytes();
     ops_->adamw({.tensors = together.tensors, .factors = factors, .step = step});
     for (const auto& tensor : apart.tensors) ops_->adamw({.tensors = {&tensor, 1}, .factors = factors, .step = step});
@@ -123,6 +126,32 @@ AdamwTensor whole(const StateOfPieces& state) {
           .first_moment = state.first,
           .second_moment = state.second,
           .draws = StateOfPieces::kDraws};
+}
+
+// What a compiler makes of a product and a sum may differ: two results of the operations above, each with its
+// roundings.
+TEST_F(Adamw, GradientsInBf16AreTheNumbersTheyAre) {
+  const Operand factors(DType::f64, Shape{kAdamwFactors}, {1e-2, 0.1, 0.05, 0.5});
+  const StateOfPieces rounded(1, DType::f32, DType::bf16);
+  StateOfPieces same(1);
+  same.gradient.set(rounded.gradient.values());
+  const auto of_rounded = whole(rounded);
+  const auto of_same = whole(same);
+  ops_->adamw({.tensors = {&of_rounded, 1}, .factors = factors});
+  ops_->adamw({.tensors = {&of_same, 1}, .factors = factors});
+  const auto v = same.second.values();
+  const auto w = same.weight.values();
+  expect_within(
+      rounded.first, same.first.values(), [](std::size_t) { return 2 * gamma(4) * 4.0; }, "first moment");
+  expect_within(
+      rounded.second, v, [&](std::size_t i) { return 2 * gamma(8) * v[i]; }, "second moment");
+  expect_within(
+      rounded.weight, w,
+      [&](std::size_t i) {
+        const double root = std::sqrt(v[i] / 0.05) + 1e-8;
+        return 2 * (gamma(14) * 1e-2 * (4.0 / 0.1 / root + 4.0) + kUnitF32 * (std::abs(w[i]) + 1.0));
+      },
+      "weight");
 }
 
 // Draws belong to elements, however these are cut.

@@ -170,7 +170,8 @@ inline spec::RunSpec any_run(Draws& draws, std::int64_t ranks, spec::Device devi
   run.all_reduce_combine_bytes = draws.once_in(2) ? 0 : draws.number(1, 20'000);
   run.device_graphs = draws.once_in(2);
   run.deterministic = draws.once_in(2);
-  run.optimizer.moments = draws.any<spec::MomentsType>();
+  run.optimizer.moments = draws.any<spec::StateType>();
+  run.optimizer.gradients = draws.any<spec::StateType>();
   run.optimizer.learning_rate = 1e-2;
   run.optimizer.clip_norm = draws.one_of({0.0, 1.0});
   run.steps = 3;

@@ -101,8 +101,10 @@ class LonelyGroup : public RankGroup {
  public:
   void all_gather(std::span<std::byte>, std::span<const std::byte>) override {}
   void reduce_scatter(std::span<float>, std::span<const float>) override {}
+  void reduce_scatter(std::span<Bf16>, std::span<const Bf16>) override {}
   void all_to_all(std::span<std::byte>, std::span<const std::byte>) override {}
   void all_reduce(std::span<float>) override {}
+  void all_reduce(std::span<Bf16>) override {}
   void all_reduce(std::span<double>) override {}
 };
 

@@ -110,7 +110,7 @@ TEST_F(Checkpoints, GoOnWithTheSameBitsInBf16) {
   run.bf16_weights = spec::Bf16Weights::cast;
   run.rounding = spec::Rounding::stochastic;
   expect_same_bits_from(saving(run), scratch_ / "stochastic");
-  run.optimizer.moments = spec::MomentsType::bf16;
+  run.optimizer.moments = spec::StateType::bf16;
   expect_same_bits_from(saving(run), scratch_ / "moments");
   if (is_slow()) return;
   auto adapters = lora_tiny();

@@ -202,6 +202,14 @@ TEST(DryWalk, FsdpTrafficIsTwoGathersAndOneReductionOfEveryLayer) {
     const std::int64_t whole = by_kind["reduce_scatter"].payload_bytes;
     EXPECT_GE(whole, 4 * spec::count_parameters(run.model).total);
     EXPECT_EQ(by_kind["reduce_scatter"].sent_bytes, whole * 3 / 4);
+    auto rounded = run;
+    rounded.optimizer.gradients = spec::StateType::bf16;
+    for (const auto& t : dry_walk(rounded, 0).traffic) {
+      if (t.axis == "fsdp" && t.collective == "reduce_scatter") EXPECT_EQ(2 * t.payload_bytes, whole);
+      if (t.axis == "fsdp" && t.collective == "all_gather") {
+        EXPECT_EQ(t.payload_bytes, by_kind["all_gather"].payload_bytes);
+      }
+    }
   }
 }
 
@@ -323,9 +331,9 @@ TEST(DryWalk, OfTheWorstLooksAtEverySizeOfPartOfExperts) {
     run.remat = policy;
     for (run.model.moe.d_ff = 5; run.model.moe.d_ff < 60; ++run.model.moe.d_ff) {
       std::int64_t most = 0;
-      for (std::int64_t rank = 0; rank < 4; ++rank) most = std::max(most, spec::needed_bytes(run, dry_walk(run, rank)));
+      for (std::int64_t rank = 0; rank < 4; ++rank) most = std::max(most, spec::needed_bytes(dry_walk(run, rank)));
       const auto worst = dry_walk_of_worst(run);
-      EXPECT_EQ(spec::needed_bytes(run, worst), most) << policy << " " << run.model.moe.d_ff;
+      EXPECT_EQ(spec::needed_bytes(worst), most) << policy << " " << run.model.moe.d_ff;
       smaller_parts += worst.rank > 0 ? 1 : 0;
     }
   }

@@ -8,6 +8,7 @@
 
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
+#include "tests/engine/oracle/operand.h"
 #include "tests/engine/training.h"
 #include "workloads/spec/remat_policy.h"
 
@@ -252,7 +253,7 @@ TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
     run.device_graphs = false;
     TrainingRun in_f32(run);
     const auto want = in_f32.all_steps();
-    run.optimizer.moments = spec::MomentsType::bf16;
+    run.optimizer.moments = spec::StateType::bf16;
     TrainingRun executed(run);
     const auto expected = executed.all_steps();
     // The first update's moments are those of f32 before they are kept, in another order of rounding at most.
@@ -271,6 +272,52 @@ TEST_F(Training, Bf16MomentsHaveTheSameBitsHoweverAStepIsExecuted) {
     EXPECT_EQ(peaks.weights_bytes, in_f32.ledger().peaks().weights_bytes);
     EXPECT_EQ(peaks.total_bytes, dry_walk(executed.run(), 0).peak.total_bytes);
     EXPECT_EQ(executed.arena_bytes(), dry_walk(executed.run(), 0).arena_bytes);
+  }
+}
+
+// One microbatch's gradients are those of f32, rounded to nearest: of what has one contribution in a step, which all
+// but a tied embedding has. However the step is executed, its bits are the same; the memory is half, but for the blocks
+// of the arena.
+TEST_F(Training, Bf16GradientsAreThoseOfF32RoundedOnce) {
+  for (auto run : dense_families()) {
+    run.steps = 3;
+    run.device_graphs = false;
+    TrainingRun in_f32(run);
+    in_f32.step();
+    run.optimizer.gradients = spec::StateType::bf16;
+    TrainingRun once(run);
+    once.step();
+    std::int64_t compared = 0;
+    for (const auto& unit : in_f32.trainer().parameters().units()) {
+      for (const auto& parameter : unit.layout.parameters) {
+        if (run.model.tied_embedding && parameter.spec.kind == spec::ParameterKind::embedding) continue;
+        const auto want = in_f32.gradient(parameter.spec.name);
+        const auto got = once.gradient(parameter.spec.name);
+        for (std::size_t i = 0; i < want.size(); ++i, ++compared) {
+          ASSERT_EQ(got[i], static_cast<float>(oracle::rounded_to(DType::bf16, want[i]))) << parameter.spec.name;
+        }
+      }
+    }
+    EXPECT_GT(compared, 0);
+    for (const std::int64_t microbatches : {1, 2}) {
+      run.grad_accum = microbatches;
+      run.device_graphs = false;
+      run.remat = "none";
+      TrainingRun executed(run);
+      const auto expected = executed.all_steps();
+      run.device_graphs = true;
+      run.remat = "full";
+      expect_same_steps(TrainingRun(run).all_steps(), expected);
+      // Each gradient is one rounding off, each sum of microbatches another: 2^-8 of a norm together.
+      auto other = executed.run();
+      other.optimizer.gradients = spec::StateType::fp32;
+      EXPECT_NEAR(expected[0].grad_norm, TrainingRun(other).all_steps()[0].grad_norm, 0x1p-8 * expected[0].grad_norm);
+      expect_planned_memory(executed, dry_walk(executed.run(), 0), run.model.name);
+      const auto gradients = 2 * executed.ledger().peaks().gradients_bytes;
+      const auto units = static_cast<std::int64_t>(executed.trainer().parameters().units().size());
+      EXPECT_GE(gradients, in_f32.ledger().peaks().gradients_bytes);
+      EXPECT_LE(gradients, in_f32.ledger().peaks().gradients_bytes + units * 256);
+    }
   }
 }
 

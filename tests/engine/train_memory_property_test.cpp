@@ -75,7 +75,8 @@ spec::RunSpec random_training(std::uint64_t seed) {
     run.bf16_weights = draws.any<spec::Bf16Weights>();
     run.logits = draws.any<spec::LogitsType>();
   }
-  run.optimizer.moments = draws.any<spec::MomentsType>();
+  run.optimizer.moments = draws.any<spec::StateType>();
+  run.optimizer.gradients = draws.any<spec::StateType>();
   run.attention = draws.any<spec::AttentionKind>();
   const auto policies = spec::remat_policy_names();
   run.remat = policies[static_cast<std::size_t>(draws.number(0, static_cast<std::int64_t>(policies.size()) - 1))];

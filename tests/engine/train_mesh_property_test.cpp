@@ -116,7 +116,7 @@ void expect_each_element_held(const spec::RunSpec& run, const Holders& holders, 
 
 void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const spec::DryReport& report) {
   constexpr std::int64_t kBlock = 256;  // of the arena
-  std::int64_t f32 = 0;
+  std::int64_t gradients = 0;
   std::int64_t moments = 0;
   std::int64_t weights = 0;
   for (const auto& unit : units_of(run, grid.stage(report.rank))) {
@@ -125,15 +125,15 @@ void expect_memory_of_states(const spec::RunSpec& run, const Grid& grid, const s
       weights += up((spec::computes_in_bf16(run.precision) ? 2 : 4) * elements, kBlock);
       continue;
     }
-    f32 += up(4 * elements, kBlock);
-    moments += 2 * up((run.optimizer.moments == spec::MomentsType::bf16 ? 2 : 4) * elements, kBlock);
+    gradients += up((run.optimizer.gradients == spec::StateType::bf16 ? 2 : 4) * elements, kBlock);
+    moments += 2 * up((run.optimizer.moments == spec::StateType::bf16 ? 2 : 4) * elements, kBlock);
     weights += up(4 * elements, kBlock);
     if (run.bf16_weights == spec::Bf16Weights::kept) weights += up(2 * elements, kBlock);
   }
   if (run.model.position.kind == spec::PositionKind::rope) weights += up(4 * run.seq_len * run.model.head_dim, kBlock);
   if (run.model.position.kind == spec::PositionKind::t5_relative_bias) weights += up(4 * run.seq_len, kBlock);
   EXPECT_EQ(report.peak.weights_bytes, weights) << "rank " << report.rank;
-  EXPECT_EQ(report.peak.gradients_bytes, f32) << "rank " << report.rank;
+  EXPECT_EQ(report.peak.gradients_bytes, gradients) << "rank " << report.rank;
   const std::int64_t scales = fp8_state_bytes(run, units_of(run, grid.stage(report.rank)));
   EXPECT_EQ(report.peak.optimizer_bytes, moments + scales) << "rank " << report.rank;
 }
@@ -390,7 +390,7 @@ void expect_worst_rank(spec::RunSpec run, const Grid& grid, const std::vector<Ra
   std::int64_t arena = 0;
   std::map<std::int64_t, std::int64_t> need_of_stage;
   for (const auto& rank : walks) {
-    const auto bytes = spec::needed_bytes(run, rank.report);
+    const auto bytes = spec::needed_bytes(rank.report);
     auto& of_stage = need_of_stage[grid.stage(rank.report.rank)];
     of_stage = std::max(of_stage, bytes);
     need = std::max(need, bytes);
@@ -399,7 +399,7 @@ void expect_worst_rank(spec::RunSpec run, const Grid& grid, const std::vector<Ra
   run.memory_limit_bytes = arena;
   const auto worst = dry_walk_of_worst(run);
   const auto& named = walks.at(static_cast<std::size_t>(worst.rank)).report;
-  EXPECT_EQ(spec::needed_bytes(run, worst), need);
+  EXPECT_EQ(spec::needed_bytes(worst), need);
   EXPECT_EQ(worst.arena_bytes, named.arena_bytes);
   EXPECT_EQ(worst.peak.total_bytes, named.peak.total_bytes);
   EXPECT_EQ(worst.peak.host_bytes, named.peak.host_bytes);
@@ -408,7 +408,7 @@ void expect_worst_rank(spec::RunSpec run, const Grid& grid, const std::vector<Ra
   std::int64_t layers = 0;
   for (const auto& stage : worst.stages) {
     EXPECT_EQ(grid.stage(stage.rank), stage.stage);
-    EXPECT_EQ(spec::needed_bytes(run, stage), need_of_stage.at(stage.stage)) << "stage " << stage.stage;
+    EXPECT_EQ(spec::needed_bytes(stage), need_of_stage.at(stage.stage)) << "stage " << stage.stage;
     EXPECT_EQ(stage.arena_bytes, walks.at(static_cast<std::size_t>(stage.rank)).report.arena_bytes);
     layers += stage.layers;
   }
@@ -528,7 +528,8 @@ TEST(EveryRunOnEveryMesh, IsOfEveryKind) {
       is("adapters of " + std::string(name), run.lora.used() && run.lora.targets == targets);
     }
     is("8 bits", run.precision == spec::Precision::fp8);
-    is("moments in bf16", run.optimizer.moments == spec::MomentsType::bf16);
+    is("moments in bf16", run.optimizer.moments == spec::StateType::bf16);
+    is("gradients in bf16", run.optimizer.gradients == spec::StateType::bf16);
     is("kept weights", run.bf16_weights == spec::Bf16Weights::kept);
     for (const auto& policy : spec::remat_policy_names()) is(policy, run.remat == policy);
     is("odd causal square", run.seq_len % 2 != 0 && run.model.n_heads / mesh.tp() % 2 != 0);

@@ -16,7 +16,7 @@ spec::Device device_under_test();
 bool is_slow();
 // Without collectives.
 Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank = 0);
-// Waits for the device. f32.
+// Waits for the device. f32, or bf16.
 std::vector<float> to_host(const TensorView& values);
 
 }  // namespace perfbench::engine

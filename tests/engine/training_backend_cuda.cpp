@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "engine/core/bf16.h"
 #include "engine/cuda/cuda_error.h"
 #include "engine/cuda/cuda_memory.h"
 #include "engine/cuda/cuda_timeline.h"
@@ -42,9 +45,13 @@ Backend make_training_backend(const spec::RunSpec& run, std::int64_t rank) {
 
 std::vector<float> to_host(const TensorView& values) {
   training_gpu().synchronize();
-  std::vector<float> out(static_cast<std::size_t>(values.elements()));
-  cuda_check(cudaMemcpy(out.data(), values.data, static_cast<std::size_t>(values.bytes()), cudaMemcpyDeviceToHost),
+  const auto count = static_cast<std::size_t>(values.elements());
+  std::vector<float> out(count);
+  std::vector<Bf16> rounded(values.dtype == DType::bf16 ? count : 0);
+  void* const to = rounded.empty() ? static_cast<void*>(out.data()) : rounded.data();
+  cuda_check(cudaMemcpy(to, values.data, static_cast<std::size_t>(values.bytes()), cudaMemcpyDeviceToHost),
              "cudaMemcpy");
+  std::transform(rounded.begin(), rounded.end(), out.begin(), [](Bf16 x) { return to_f32(x); });
   return out;
 }
 

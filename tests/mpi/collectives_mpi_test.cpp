@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
+#include "engine/core/bf16.h"
 #include "engine/core/error.h"
 #include "engine/core/rng.h"
 #include "tests/mpi/mpi_world.h"
@@ -178,6 +180,47 @@ TEST_F(MpiCollectivesOverTwoLevels, SumForAll) {
     ASSERT_EQ(values, expected);
     ASSERT_EQ(std::vector<float>(doubles.begin(), doubles.end()), expected);
   }
+}
+
+// Rounded to nearest, ties to even, by hand: 8 bits of the whole number, where it has more.
+float rounded_to_8_bits(float whole) {
+  int exponent = 0;
+  std::frexp(whole, &exponent);
+  const double unit = std::ldexp(1.0, std::max(exponent - 8, 0));
+  return static_cast<float>(std::nearbyint(whole / unit) * unit);
+}
+
+// Each part of a sum ends rounded once: along one axis of one level that is the sum of all.
+TEST(MpiCollectives, SumsOfBf16AreMadeInF32) {
+  const auto n = world().size();
+  const auto collectives = collectives_over(all_fsdp());
+  const auto term = [](std::int64_t rank, std::int64_t i) { return std::fmod(value_of(rank, i), 256.0F); };
+  for (const std::int64_t size : {16, 4096, 300'016}) {
+    std::vector<Bf16> full(static_cast<std::size_t>(size * n));
+    for (std::size_t i = 0; i < full.size(); ++i) {
+      full[i] = to_bf16(term(world().rank(), static_cast<std::int64_t>(i)));
+    }
+    std::vector<Bf16> all = full;
+    std::vector<Bf16> shard(static_cast<std::size_t>(size));
+    const TensorView of_all{all.data(), DType::bf16, Shape{size * n}};
+    collectives->all_reduce(Axis::fsdp, of_all, Lane::background).wait();
+    const TensorView of_shard{shard.data(), DType::bf16, Shape{size}};
+    const TensorView of_full{full.data(), DType::bf16, Shape{size * n}};
+    collectives->reduce_scatter("U -> U/fsdp", of_shard, of_full, Lane::background).wait();
+    for (std::int64_t i = 0; i < size * n; ++i) {
+      float sum = 0;
+      for (std::int64_t r = 0; r < n; ++r) sum += term(r, i);
+      ASSERT_EQ(to_f32(all[static_cast<std::size_t>(i)]), rounded_to_8_bits(sum)) << i;
+      const std::int64_t mine = i - world().rank() * size;
+      if (mine < 0 || mine >= size) continue;
+      ASSERT_EQ(to_f32(shard[static_cast<std::size_t>(mine)]), rounded_to_8_bits(sum)) << i;
+    }
+  }
+  std::vector<float> floats(static_cast<std::size_t>(n));
+  std::vector<Bf16> one(1);
+  EXPECT_THROW(
+      collectives->reduce_scatter("U -> U/fsdp", {one.data(), DType::bf16, Shape{1}}, view(floats), Lane::background),
+      LogicFault);
 }
 
 // Negative numbers among them, on either lane.

@@ -399,7 +399,7 @@ double distance(const std::vector<TrainedStep>& from, const std::vector<TrainedS
 
 // fp32: as above, where the longest sum that ranks may share is over tokens, hidden width or vocabulary.
 //
-// bf16, fp8 and moments in bf16: ranks along tp round their parts of a sum, one rank the sum. How far errors of that
+// bf16, fp8, moments and gradients in bf16: ranks round their parts of a sum, one rank the sum. How far errors of that
 // size carry a model so small is seen on one rank, from roundings of the weights or moments to nearest and at random:
 // the farthest of them from fp32 is taken for the farthest that any rounding comes, and two that are no farther from
 // fp32 are at most twice that apart.
@@ -407,15 +407,17 @@ void expect_random_run(const spec::RunSpec& run, const std::string& what) {
   const auto alone = on_one_rank(run);
   std::vector<spec::RunSpec> runs{alone};
   const bool bf16 = spec::computes_in_bf16(run.precision);
-  if (bf16 || run.optimizer.moments == spec::MomentsType::bf16) {
+  const auto& optimizer = run.optimizer;
+  if (bf16 || optimizer.moments == spec::StateType::bf16 || optimizer.gradients == spec::StateType::bf16) {
     auto other = alone;
     other.precision = spec::Precision::fp32;
     other.rounding = spec::Rounding::nearest;
     other.bf16_weights = spec::Bf16Weights::cast;
-    other.optimizer.moments = spec::MomentsType::fp32;
+    other.optimizer.moments = spec::StateType::fp32;
+    other.optimizer.gradients = spec::StateType::fp32;
     runs.push_back(other);
     other.precision = run.precision;
-    other.optimizer.moments = run.optimizer.moments;
+    other.optimizer = optimizer;
     runs.push_back(other);
     if (bf16) other.rounding = spec::Rounding::stochastic;
     for (const std::int64_t draws : {1, 2, 3, 4, 5}) {

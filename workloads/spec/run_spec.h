@@ -163,13 +163,11 @@ struct EvaluationSpec {
   }
 };
 
-// What AdamW's moments are kept in. bf16: in half the memory, rounded up or down by chance so that the expected value
-// is the f32 one. Rounded to nearest, a second moment would never fall where beta2 takes less than half a step of bf16
-// off it, which is one in 256 or more of it: beta2 above 0.998.
-enum class MomentsType { fp32, bf16 };
+// What a run keeps values of an update in.
+enum class StateType { fp32, bf16 };
 template <>
-struct EnumNames<MomentsType> {
-  static constexpr std::array kNames{std::pair{MomentsType::fp32, "fp32"}, std::pair{MomentsType::bf16, "bf16"}};
+struct EnumNames<StateType> {
+  static constexpr std::array kNames{std::pair{StateType::fp32, "fp32"}, std::pair{StateType::bf16, "bf16"}};
 };
 
 // AdamW with decoupled weight decay on parameters of two or more dims; learning rate warmed up linearly over
@@ -185,7 +183,13 @@ struct OptimizerSpec {
   std::int64_t warmup_steps = 0;
   std::int64_t decay_steps = 0;  // 0: constant after the warm-up
   double min_lr_ratio = 0.1;
-  MomentsType moments = MomentsType::fp32;
+  // bf16: in half the memory, rounded up or down by chance so that the expected value is the f32 one. Rounded to
+  // nearest, a second moment would never fall where beta2 takes less than half a step of bf16 off it, which is one in
+  // 256 or more of it: beta2 above 0.998.
+  StateType moments = StateType::fp32;
+  // bf16: a layer's gradient of one microbatch is computed in f32 and rounded to nearest even; so rounded it goes to
+  // other ranks, and so is every sum kept: of ranks, and of microbatches one after the other.
+  StateType gradients = StateType::fp32;
   // Each unit's weights are updated as soon as its gradient is complete, whose memory is free for the next one's. With
   // one microbatch, without clipping, and where nobody but ranks along fsdp has a part in a gradient: the bits of an
   // update after the backward pass.
@@ -203,6 +207,8 @@ struct OptimizerSpec {
     f(Field{"decay_steps", "step at which the cosine ends, 0 for none", 0}.uncounted(), self.decay_steps);
     f(Field{"min_lr_ratio", "last over peak learning rate", 0.0, 1.0}.uncounted(), self.min_lr_ratio);
     f(Field{"moments", "fp32, or bf16: half the memory, rounded by chance"}.omitted_at_default(), self.moments);
+    f(Field{"gradients", "fp32, or bf16: half the memory and half the bytes between ranks"}.omitted_at_default(),
+      self.gradients);
     f(Field{"in_backward", "update weights as the backward pass goes on, and keep no gradients"}.omitted_at_default(),
       self.in_backward);
   }

@@ -7,22 +7,18 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/core/bf16.h"
 #include "engine/core/error.h"
 #include "engine/core/float8.h"
 #include "engine/core/tensor.h"
 
 namespace perfbench::engine::cpu {
 
-// The upper half of an f32.
-struct Bf16 {
-  std::uint16_t bits = 0;
-};
+using engine::Bf16;
+using engine::to_f32;
 
 inline float to_f32(float x) {
   return x;
-}
-inline float to_f32(Bf16 x) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
 
 // The formats of engine/core/float8.h.
@@ -51,12 +47,9 @@ template <>
 inline float from_f32<float>(float x) {
   return x;
 }
-// Round to nearest, ties to even. A NaN stays a NaN (made quiet, so that cutting its payload cannot give infinity).
 template <>
 inline Bf16 from_f32<Bf16>(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (x != x) return {static_cast<std::uint16_t>((bits >> 16) | 0x40U)};
-  return {static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16)};
+  return to_bf16(x);
 }
 
 template <>

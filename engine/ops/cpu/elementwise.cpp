@@ -25,6 +25,20 @@ void convert(To* out, const From* in, std::int64_t n) {
   });
 }
 
+template <class T, class Other>
+void sum_of(T* out, const T* a, const Other* b, std::int64_t n) {
+  for_ranges(n, [&](std::int64_t begin, std::int64_t end) {
+    T* const sum = out + begin;
+    const T* const x = a + begin;
+    const Other* const y = b + begin;
+    for_vectors(
+        end - begin, [&](std::int64_t i) { store(sum + i, load(x + i) + load(y + i)); },
+        [&](std::int64_t i, std::int64_t part) {
+          store_part(sum + i, load_part(x + i, part) + load_part(y + i, part), part);
+        });
+  });
+}
+
 template <class T>
 void fill_with(T* out, std::int64_t n, T value) {
   for_ranges(n, [&](std::int64_t begin, std::int64_t end) { std::fill(out + begin, out + end, value); });
@@ -34,16 +48,11 @@ void fill_with(T* out, std::int64_t n, T value) {
 
 void CpuOps::do_add(TensorView out, TensorView a, TensorView b) {
   with_element_type(out.dtype, [&]<class T>() {
-    for_ranges(out.elements(), [&](std::int64_t begin, std::int64_t end) {
-      T* const sum = out.as<T>() + begin;
-      const T* const x = a.as<const T>() + begin;
-      const T* const y = b.as<const T>() + begin;
-      for_vectors(
-          end - begin, [&](std::int64_t i) { store(sum + i, load(x + i) + load(y + i)); },
-          [&](std::int64_t i, std::int64_t part) {
-            store_part(sum + i, load_part(x + i, part) + load_part(y + i, part), part);
-          });
-    });
+    if (b.dtype == out.dtype) {
+      sum_of(out.as<T>(), a.as<const T>(), b.as<const T>(), out.elements());
+    } else {
+      sum_of(out.as<T>(), a.as<const T>(), b.as<const float>(), out.elements());
+    }
   });
 }
 

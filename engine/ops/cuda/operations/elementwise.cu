@@ -5,8 +5,8 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-template <class T>
-__global__ void add_kernel(T* out, const T* a, const T* b, std::int64_t elements, Access access) {
+template <class T, class Other>
+__global__ void add_kernel(T* out, const T* a, const Other* b, std::int64_t elements, Access access) {
   constexpr int N = kVector<T>;
   for_each_vector<N>(elements, [&](std::int64_t first, std::int64_t count) {
     float x[N];
@@ -94,8 +94,15 @@ void fill_with(const TensorView& out, T value, cudaStream_t stream) {
 
 void CudaOps::do_add(TensorView out, TensorView a, TensorView b) {
   with_element_type(out.dtype, [&]<class T>() {
-    launch("add", add_kernel<T>, flat_shape(out.elements(), kVector<T>, stream()), out.as<T>(), a.as<const T>(),
-           b.as<const T>(), out.elements(), access_of({out.data, a.data, b.data}, 0, 1));
+    const auto launch_with = [&]<class Other>(const Other* other) {
+      launch("add", add_kernel<T, Other>, flat_shape(out.elements(), kVector<T>, stream()), out.as<T>(),
+             a.as<const T>(), other, out.elements(), access_of({out.data, a.data, b.data}, 0, 1));
+    };
+    if (b.dtype == out.dtype) {
+      launch_with(b.as<const T>());
+    } else {
+      launch_with(b.as<const float>());
+    }
   });
 }
 

@@ -56,11 +56,9 @@ void hold_to_limit(Report& report, const spec::RunSpec& run, std::int64_t arena_
                      std::to_string(run.memory_limit_bytes));
 }
 
-// Keeps what needs more. Where offloaded values count, on a CPU, a rank that breaks the device's limit may need less:
-// it refuses the run all the same.
-void keep_worse(const spec::RunSpec& run, spec::DryReport& worst, spec::DryReport report) {
+// Keeps what needs more, and so what breaks the device's limit, if one of them does.
+void keep_worse(spec::DryReport& worst, spec::DryReport report) {
   if (spec::needed_bytes(report) > spec::needed_bytes(worst)) std::swap(worst, report);
-  if (worst.feasible && !report.feasible) refuse(worst, std::move(report.reason));
 }
 
 // Of the ranks of a stage, of which `mesh` is the first, the one that needs most. They differ in memory along tp alone,
@@ -74,7 +72,7 @@ spec::DryReport walk_stage(const spec::RunSpec& run, const Mesh& mesh) {
     others.insert(first_of_smaller_part(dim, mesh.size(Axis::tp)));
   }
   others.erase(0);
-  for (const auto index : others) keep_worse(run, worst, dry_walk(run, ranks[static_cast<std::size_t>(index)]));
+  for (const auto index : others) keep_worse(worst, dry_walk(run, ranks[static_cast<std::size_t>(index)]));
   return worst;
 }
 
@@ -125,7 +123,7 @@ spec::DryReport dry_walk_of_worst(const spec::RunSpec& run) {
                       .flops = report.flops,
                       .traffic = report.traffic});
     mesh = Mesh(run.mesh, mesh.neighbour(Axis::pp, Heading::onward));
-    keep_worse(run, worst, std::move(report));
+    keep_worse(worst, std::move(report));
   }
   worst.bubble_fraction = equal_stages_bubble(shape);
   worst.stages = std::move(stages);

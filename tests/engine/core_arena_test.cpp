@@ -117,6 +117,10 @@ std::int64_t resident_bytes(const void* address) {
   return -1;
 }
 
+// Behind the last tensor the kernel may have mapped what else of the file lies in one of its large pages: 2 MiB at
+// most.
+constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
+
 TEST(FileBacking, WhatIsPutAsideOrReleasedIsOutOfMemoryAndNotLost) {
   Memory memory(make_cpu_backing(), make_file_backing(testing::TempDir()), {});
   constexpr std::int64_t kElements = 5'000'003;  // more than the file grows by at once, in several pieces
@@ -128,7 +132,7 @@ TEST(FileBacking, WhatIsPutAsideOrReleasedIsOutOfMemoryAndNotLost) {
   const void* const base = tensors.front().view().data;
   EXPECT_GE(resident_bytes(base), 5 * 4 * kElements);
   for (auto& tensor : tensors) tensor.put_aside();
-  EXPECT_EQ(resident_bytes(base), 0);
+  EXPECT_LT(resident_bytes(base), kLargePage);
   for (int i = 0; i < 5; ++i) {
     const auto* const values = tensors[static_cast<std::size_t>(i)].view().as<const float>();
     EXPECT_EQ(values[0], static_cast<float>(i));
@@ -136,7 +140,7 @@ TEST(FileBacking, WhatIsPutAsideOrReleasedIsOutOfMemoryAndNotLost) {
   }
   EXPECT_GT(resident_bytes(base), 0);
   tensors.clear();
-  EXPECT_EQ(resident_bytes(base), 0);
+  EXPECT_LT(resident_bytes(base), kLargePage);
 }
 
 std::string failure_of(const std::filesystem::path& folder) {

@@ -525,5 +525,23 @@ TEST_F(FillNormal, TakesAPartOfAMatrixFromTheSameDraws) {
   }
 }
 
+class Addition : public OpsTest {};
+
+TEST_F(Addition, OfF32ToBf16RoundsTheSumAlone) {
+  for (const std::int64_t n : {1, 15, 16, 1003}) {
+    const auto sum = random_operand(DType::bf16, Shape{n}, 1);
+    const auto added = random_operand(DType::f32, Shape{n}, 2);
+    Values want = sum.values();
+    const auto terms = added.values();
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      want[i] = oracle::rounded_to(DType::bf16, static_cast<double>(static_cast<float>(want[i] + terms[i])));
+    }
+    ops_->add(sum, sum, added);
+    EXPECT_EQ(sum.values(), want);
+  }
+  const Operand floats(DType::f32, Shape{3});
+  EXPECT_THROW(ops_->add(floats, floats, Operand(DType::bf16, Shape{3})), LogicFault);
+}
+
 }  // namespace
 }  // namespace perfbench::engine

@@ -35,6 +35,8 @@ class NotingGroup : public RankGroup {
   }
   void reduce_scatter(std::span<float>, std::span<const float> full) override { note("scatter", full.size()); }
   void all_reduce(std::span<float> buffer) override { note("sum", buffer.size()); }
+  void reduce_scatter(std::span<Bf16>, std::span<const Bf16> full) override { note("scatter", full.size()); }
+  void all_reduce(std::span<Bf16> buffer) override { note("sum", buffer.size()); }
   void all_reduce(std::span<double> buffer) override { note("sum", buffer.size()); }
 
   const std::string& name() const { return name_; }

@@ -46,14 +46,16 @@ Fp8Scales::Fp8Scales(const Context& context, const spec::RunSpec& run, const std
   };
   amax_S_ = make("fp8_amax", Shape{3 * count}, 0.0);
   scale_S_ = make("fp8_scale", Shape{3 * count}, 1.0);
-  inverse_scale_S_ = make("fp8_inverse_scale", Shape{3 * count}, 1.0);
+  constexpr std::int64_t kApart = kScaleAlignment / size_bytes(DType::f32);
+  inverse_scale_SA_ = make("fp8_inverse_scale", Shape{3 * count, kApart}, 1.0);
   if (look_back(run)) {
     e4m3_history_HS_ = make("fp8_amax_history", Shape{run.fp8_amax_history, 2 * count}, 0.0);
     e5m2_history_HS_ = make("fp8_gradient_amax_history", Shape{run.fp8_amax_history, count}, 0.0);
   }
   const auto state = [&](std::int64_t index) {
-    const auto at = [&](const Tensor& all) { return all.view().slice(index, Shape{1}); };
-    return QuantizationState{.amax = at(amax_S_), .scale = at(scale_S_), .inverse_scale = at(inverse_scale_S_)};
+    const auto at = [&](const Tensor& all, std::int64_t apart) { return all.view().slice(index * apart, Shape{1}); };
+    return QuantizationState{
+        .amax = at(amax_S_, 1), .scale = at(scale_S_, 1), .inverse_scale = at(inverse_scale_SA_, kApart)};
   };
   for (std::int64_t i = 0; i < count; ++i) {
     linears_[static_cast<std::size_t>(i)].states = {state(2 * i), state(2 * i + 1), state(2 * count + i)};
@@ -82,11 +84,14 @@ std::array<Fp8Scales::Format, 2> Fp8Scales::formats() const {
 }
 
 void Fp8Scales::update_scales(const Format& format) {
-  const auto own = [&](const Tensor& all) { return all.view().slice(format.first, Shape{format.history_HS.shape[1]}); };
+  const std::int64_t count = format.history_HS.shape[1];
+  const auto own = [&](const Tensor& all) { return all.view().slice(format.first, Shape{count}); };
+  const std::int64_t apart = inverse_scale_SA_.view().shape[1];
+  const RowsView inverses = inverse_scale_SA_.view().slice(format.first * apart, Shape{count, apart});
   context_.ops.update_scales({.amax_S = own(amax_S_),
                               .history_HS = format.history_HS,
                               .scale_S = own(scale_S_),
-                              .inverse_scale_S = own(inverse_scale_S_),
+                              .inverse_scale_S1 = inverses.columns(0, 1),
                               .format = format.dtype});
 }
 

@@ -79,7 +79,7 @@ class Fp8Scales {
   // f32, of the inputs and weights of all linears_, then of their gradients.
   Tensor amax_S_;
   Tensor scale_S_;
-  Tensor inverse_scale_S_;
+  Tensor inverse_scale_SA_;  // the first of each row, which are as far apart as products want scales
   Tensor e4m3_history_HS_;
   Tensor e5m2_history_HS_;
 };

@@ -31,9 +31,12 @@ ProductShape check_matmul(const MatmulArgs& args) {
   const bool types = quantized || (is_float(args.a.dtype) && args.a.dtype == args.b.dtype);
   require(types && (args.c.dtype == result || args.c.dtype == DType::f32), "matmul",
           "a and b share a type, c has it or f32; or both have 8 bits, and c is bf16 or f32", {args.a, args.b, args.c});
-  const auto fits_scale = [&](const TensorView& scale) { return quantized ? is_scalar_f32(scale) : !scale.defined(); };
+  const auto fits_scale = [&](const TensorView& scale) {
+    const bool placed = reinterpret_cast<std::uintptr_t>(scale.data) % kScaleAlignment == 0;
+    return quantized ? is_scalar_f32(scale) && placed : !scale.defined();
+  };
   require(fits_scale(args.inverse_scale_a) && fits_scale(args.inverse_scale_b), "matmul",
-          "operands in 8 bits, and no others, have inverse scales, f32 [1]",
+          "operands in 8 bits, and no others, have inverse scales, f32 [1] at 16 bytes",
           {args.a, args.inverse_scale_a, args.b, args.inverse_scale_b});
   require(absent_or(args.bias_n, Shape{p.n}), "matmul", "bias is [n]", {args.c, args.bias_n});
   require(!args.bias_n.defined() || args.write == Write::overwrite, "matmul", "a bias needs Write::overwrite",

@@ -56,9 +56,12 @@ struct MatmulArgs {
   Epilogue epilogue = Epilogue::none;
   TensorView preactivation = {};  // [m, n], with an epilogue only
   float factor = 1.0F;
-  TensorView inverse_scale_a = {};  // f32 [1], of an operand in 8 bits
+  TensorView inverse_scale_a = {};  // f32 [1] at 16 bytes (kScaleAlignment), of an operand in 8 bits
   TensorView inverse_scale_b = {};
 };
+
+// Of a scale that products read: at other addresses cuBLASLt 13 has no product (CUBLAS_STATUS_NOT_SUPPORTED).
+inline constexpr std::int64_t kScaleAlignment = 16;
 
 // What belongs to all that is rounded to 8 bits with one scale, f32 [1] each: the largest magnitude that was met, what
 // the numbers are multiplied by before they are rounded, and 1 / scale, which products are multiplied by.
@@ -88,7 +91,7 @@ struct UpdateScalesArgs {
   TensorView amax_S;
   TensorView history_HS;
   TensorView scale_S;
-  TensorView inverse_scale_S;
+  RowsView inverse_scale_S1;
   DType format = DType::e4m3;
 };
 

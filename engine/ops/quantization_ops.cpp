@@ -29,12 +29,14 @@ void Ops::update_scales(const UpdateScalesArgs& args) {
     return t.dtype == DType::f32 && t.shape == Shape{columns(history)};
   };
   require(history.shape.rank() == 2 && history.dtype == DType::f32 && is_state(args.amax_S) && is_state(args.scale_S) &&
-              is_state(args.inverse_scale_S) && is_float8(args.format),
-          "update_scales", "amax and scales are f32 [S], the history f32 [H, S], the format has 8 bits",
-          {args.amax_S, history, args.scale_S, args.inverse_scale_S});
+              args.inverse_scale_S1.dtype == DType::f32 && args.inverse_scale_S1.shape == Shape{columns(history), 1} &&
+              is_float8(args.format),
+          "update_scales",
+          "amax and scales are f32 [S], the inverses [S, 1], the history f32 [H, S], the format has 8 bits",
+          {args.amax_S, history, args.scale_S, args.inverse_scale_S1});
   const OpSpan span = begin(spec::TraceOp::update_scales,
                             {.read_bytes = bytes_of(args.amax_S, history),
-                             .written_bytes = bytes_of(args.amax_S, history, args.scale_S, args.inverse_scale_S)});
+                             .written_bytes = bytes_of(args.amax_S, history, args.scale_S, args.inverse_scale_S1)});
   do_update_scales(args);
 }
 

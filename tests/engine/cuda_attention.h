@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "engine/cuda/cuda_memory.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "tests/engine/attention_problem.h"
 #include "tests/engine/ops_under_test.h"
@@ -20,9 +19,10 @@ class CudaAttention : public testing::Test {
     make_workspace(std::int64_t{64} << 20);
   }
 
+  // Of memory that the host reaches too.
   void make_workspace(std::int64_t bytes) {
-    memory_ = make_cuda_backing(*device_, bytes);
-    workspace_ = {memory_->at(0, bytes), DType::f32, Shape{bytes / size_bytes(DType::f32)}};
+    memory_ = {allocate_operand(static_cast<std::size_t>(bytes)), free_operand};
+    workspace_ = {memory_.get(), DType::f32, Shape{bytes / size_bytes(DType::f32)}};
   }
 
   std::unique_ptr<CudaOps> make_ops(AttentionChoice choice) const {
@@ -37,7 +37,7 @@ class CudaAttention : public testing::Test {
   void wait() const { device_->synchronize(); }
 
   std::unique_ptr<CudaDevice> device_;
-  std::unique_ptr<ArenaBacking> memory_;
+  std::unique_ptr<void, void (*)(void*)> memory_{nullptr, free_operand};
   TensorView workspace_;
 };
 

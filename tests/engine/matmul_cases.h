@@ -1,6 +1,9 @@
 // Shapes that the tests of matrix products share.
 #pragma once
 
+#include <cmath>
+
+#include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/products.h"
 
 namespace perfbench::engine {
@@ -9,6 +12,11 @@ inline constexpr Transpose kBoth[] = {Transpose::no, Transpose::yes};
 // Odd sizes, vectors, edges of register tiles and of cache blocks.
 inline constexpr oracle::ProductSize kSizes[] = {{1, 1, 1},    {1, 33, 7},   {5, 3, 129},   {12, 32, 64},
                                                  {13, 31, 65}, {65, 1, 300}, {30, 40, 270}, {193, 520, 9}};
+
+// By how much a product that something is added to may err for being rounded before: half a unit of it.
+inline double rounding_before_adding(DType result, double product) {
+  return result == DType::bf16 && rounds_before_adding() ? oracle::kUnitBf16 * std::abs(product) : 0.0;
+}
 
 inline Shape stored(std::int64_t rows, std::int64_t columns, Transpose transpose) {
   return transpose == Transpose::yes ? Shape{columns, rows} : Shape{rows, columns};

@@ -383,7 +383,7 @@ TEST(OperationCosts, RoundingTo8Bits) {
   });
   expect_cost(TraceOp::update_scales, {0, (20 + 80) + (20 + 80 + 20 + 20)}, [](Ops& ops) {
     ops.update_scales(
-        {.amax_S = f32({5}), .history_HS = f32({4, 5}), .scale_S = f32({5}), .inverse_scale_S = f32({5})});
+        {.amax_S = f32({5}), .history_HS = f32({4, 5}), .scale_S = f32({5}), .inverse_scale_S1 = f32({5, 1})});
   });
   expect_cost(TraceOp::matmul, {2 * 6 * 4 * 10, 60 + 40 + 2 * 4 + 48}, [&](Ops& ops) {
     ops.matmul({.a = codes,

@@ -40,9 +40,11 @@ void check(Ops& ops, const Product& p) {
     for (auto& x : *of) x *= p.factor;
   }
   const Values extra = p.bias ? bias.values() : c.values();
+  Values rounded_before(want.value.size());
   if (p.bias || p.write == Write::accumulate) {
     for (std::size_t i = 0; i < want.value.size(); ++i) {
       const double term = p.bias ? extra[i % oracle::index(n)] : extra[i];
+      rounded_before[i] = rounding_before_adding(p.result, want.value[i]);
       want.value[i] += term;
       want.magnitude[i] += std::abs(term);
     }
@@ -57,7 +59,7 @@ void check(Ops& ops, const Product& p) {
               .factor = p.factor});
   const double relative = oracle::gamma(static_cast<double>(k) + (p.factor == 1.0F ? 1 : 2));
   expect_within(
-      c, want.value, [&](std::size_t i) { return relative * want.magnitude[i]; }, "product");
+      c, want.value, [&](std::size_t i) { return relative * want.magnitude[i] + rounded_before[i]; }, "product");
 }
 
 class Matmul : public OpsTest {};
@@ -133,14 +135,16 @@ struct GeluProduct {
         c(dtype, Shape{size.m, size.n}),
         z(random_operand(dtype, Shape{size.m, size.n}, 3)),
         want(oracle::matmul(a.values(), Transpose::no, b.values(), transpose_b, size)),
+        rounded_before(want.value.size()),
         args{.a = a, .b = b, .c = c, .transpose_b = transpose_b, .preactivation = z} {}
   double sum_error(std::size_t i) const {
-    return oracle::gamma(static_cast<double>(args_size.k) + 1) * want.magnitude[i];
+    return oracle::gamma(static_cast<double>(args_size.k) + 1) * want.magnitude[i] + rounded_before[i];
   }
 
   ProductSize args_size;
   Operand a, b, c, z;
   oracle::WithMagnitude want;
+  Values rounded_before;
   MatmulArgs args;
 };
 
@@ -149,6 +153,7 @@ void check_gelu(Ops& ops, DType dtype, ProductSize size, bool has_bias) {
   const auto bias = random_operand(dtype, Shape{size.n}, 4);
   const auto terms = bias.values();
   for (std::size_t i = 0; has_bias && i < p.want.value.size(); ++i) {
+    p.rounded_before[i] = rounding_before_adding(dtype, p.want.value[i]);
     p.want.value[i] += terms[i % oracle::index(size.n)];
     p.want.magnitude[i] += std::abs(terms[i % oracle::index(size.n)]);
   }

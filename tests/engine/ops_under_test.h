@@ -21,6 +21,14 @@ std::unique_ptr<Ops> make_ops_under_test();
 bool rounds_flash_weights();
 // Whether rows of 8-bit operands may have any number of elements, or multiples of 16 alone, as for cuBLASLt.
 bool multiplies_odd_8_bit_rows();
+// Whether a product in bf16 may be rounded before a bias or the old result is added to it, as in cuBLASLt's kernels for
+// Hopper (seen in 13.1).
+bool rounds_before_adding();
+// Whether numbers that are added to sums of products of 8 bits keep 13 bits behind the largest of those added with
+// them, as in Hopper's tensor cores (seen: errors of 2^-14 of the magnitudes; DeepSeek-V3, arXiv:2412.19437, 3.3.2).
+bool cuts_8_bit_sums();
+// Whether a product has the same bits wherever its rows lie: a library may take another kernel for another distance.
+bool multiplies_rows_apart_alike();
 // Calls `f` in every circumstance that must not change a bit of a result, with words for it.
 void in_every_circumstance(const std::function<void(const std::string&)>& f);
 // The same for matrix products, which promise less (engine/ops/ops.h): calls with equal words have equal bits.

@@ -22,6 +22,18 @@ bool multiplies_odd_8_bit_rows() {
   return true;
 }
 
+bool rounds_before_adding() {
+  return false;
+}
+
+bool cuts_8_bit_sums() {
+  return false;
+}
+
+bool multiplies_rows_apart_alike() {
+  return true;
+}
+
 void in_every_circumstance(const std::function<void(const std::string&)>& f) {
   const int before = omp_get_max_threads();
   for (const int threads : {1, 1, 2, 3}) {

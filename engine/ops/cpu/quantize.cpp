@@ -97,7 +97,7 @@ void CpuOps::do_update_scales(const UpdateScalesArgs& args) {
     for (std::int64_t step = 0; step < steps; ++step) most = std::max(most, history[step * states + s]);
     const float scale = float8_scale(float8_format(args.format), most);
     args.scale_S.as<float>()[s] = scale;
-    args.inverse_scale_S.as<float>()[s] = 1.0F / scale;
+    args.inverse_scale_S1.as<float>()[s * args.inverse_scale_S1.stride] = 1.0F / scale;
   }
 }
 

@@ -88,6 +88,7 @@ struct ScaleStates {
   float* history;
   float* scale;
   float* inverse;
+  std::int64_t inverse_stride;
   std::int64_t steps;
   std::int64_t states;
 };
@@ -103,7 +104,7 @@ __global__ void update_scales_kernel(ScaleStates s, Float8Format format) {
     s.history[i] = s.amax[i];
     s.amax[i] = 0.0F;
     s.scale[i] = float8_scale(format, most);
-    s.inverse[i] = 1.0F / s.scale[i];
+    s.inverse[i * s.inverse_stride] = 1.0F / s.scale[i];
   });
 }
 
@@ -140,7 +141,8 @@ void CudaOps::do_update_scales(const UpdateScalesArgs& args) {
   const ScaleStates states{.amax = args.amax_S.as<float>(),
                            .history = args.history_HS.as<float>(),
                            .scale = args.scale_S.as<float>(),
-                           .inverse = args.inverse_scale_S.as<float>(),
+                           .inverse = args.inverse_scale_S1.as<float>(),
+                           .inverse_stride = args.inverse_scale_S1.stride,
                            .steps = args.history_HS.shape[0],
                            .states = args.history_HS.shape[1]};
   launch("update_scales", update_scales_kernel, flat_shape(states.states, 1, stream()), states,

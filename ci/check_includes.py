@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the sources to ci/include_rules.txt, forbids circles between files, keeps files short and printing in one place,
-and keeps Python's own names from its scripts.
+finds names that a `using` brings in vain, and keeps Python's own names from its scripts.
 
 usage: check_includes.py [ROOT]     prints one line per violation; exit code 1 when there is any
 """
@@ -20,6 +20,7 @@ PRINTING = re.compile(
 )
 PRINTING_FOLDERS = ("harness/", "reports/")
 PRINTING_FILE = "reports/format/print.cpp"
+USING_DECLARATION = re.compile(r"^\s*using\s+[\w:]*::(\w+)\s*;")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
@@ -101,6 +102,17 @@ def check_printing(root, file):
             yield f"{file}:{number}: {found.group(0).rstrip('( ')} prints text as it is; use reports/format/print.h"
 
 
+def check_usings(root, file):
+    """`using a::b;` in a source whose code does not say b again. One in a header is for those who include it."""
+    if not file.endswith((".cpp", ".cu")):
+        return
+    lines = [line.partition("//")[0] for line in (root / file).read_text().splitlines()]
+    for number, line in enumerate(lines, 1):
+        found = USING_DECLARATION.match(line)
+        if found and len(re.findall(rf"\b{found.group(1)}\b", "\n".join(lines))) == 1:
+            yield f"{file}:{number}: nothing here uses {found.group(1)}"
+
+
 def component(file):
     """A header and its source are one thing: a circle between two such pairs is a circle."""
     return file.rpartition(".")[0]
@@ -146,6 +158,7 @@ def check(root):
     graph = {}
     for file in sorted(files):
         yield from check_printing(root, file)
+        yield from check_usings(root, file)
         for number, own, foreign in read_includes(root, file):
             if foreign:
                 yield from check_foreign(rules, file, number, foreign)

@@ -5,25 +5,26 @@
 set -eu
 seconds=${1:-60}
 cd "$(dirname "$0")/.."
-build=build/fuzz
+build=build/asan
 mkdir -p build
-cmake --preset fuzz >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+cmake --preset asan >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 targets="matrix run_json words archive"
 ninja -C "$build" write_seeds $(printf '%s_fuzzer ' $targets)
 fuzzers=$build/bin
-mkdir -p "$build/seeds/matrix" "$build/broken"
-cp matrices/*.yaml tests/harness/bad_matrices/*.yaml "$build/seeds/matrix"
-"$fuzzers/write_seeds" "$build/seeds" matrices/*.yaml
+work=$build/fuzz
+mkdir -p "$work/seeds/matrix" "$work/broken"
+cp matrices/*.yaml tests/harness/bad_matrices/*.yaml "$work/seeds/matrix"
+"$fuzzers/write_seeds" "$work/seeds" matrices/*.yaml
 for target in $targets; do
-  mkdir -p "$build/found/$target"
+  mkdir -p "$work/found/$target"
   echo "fuzzing $target for $seconds s"
   dictionary=
   [ ! -f "tests/fuzz/$target.dict" ] || dictionary=-dict=tests/fuzz/$target.dict
   "$fuzzers/${target}_fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-    -print_final_stats=1 -artifact_prefix="$build/broken/$target." $dictionary \
-    "$build/found/$target" "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
-    tail -n 60 "$build/$target.log"
+    -print_final_stats=1 -artifact_prefix="$work/broken/$target." $dictionary \
+    "$work/found/$target" "$work/seeds/$target" >"$work/$target.log" 2>&1 || {
+    tail -n 60 "$work/$target.log"
     exit 1
   }
-  grep -E "number_of_executed_units|peak_rss" "$build/$target.log"
+  grep -E "number_of_executed_units|peak_rss" "$work/$target.log"
 done

@@ -4,7 +4,7 @@
 usage: tidy.py BUILD_TREE FOLDER ...     the tree must be built: what a source includes is read from ninja's log
 
 Where the tree compiles several files at once they are checked at once, in a third of the time: a check reports on
-whatever of these folders a source includes. One does not, and runs again over each file that it could say something of.
+whatever of these folders a source includes. misc-unused-using-decls does not; check_includes.py looks for those.
 """
 import concurrent.futures
 import hashlib
@@ -16,9 +16,6 @@ import sys
 from pathlib import Path
 
 TOOL = "clang-tidy-14"
-MAIN_FILE_CHECK = "misc-unused-using-decls"
-USING_DECLARATION = re.compile(r"^\s*using [\w:]+;", re.MULTILINE)
-UNITY_INCLUDE = re.compile(r'^#include "(.+\.cpp)"$', re.MULTILINE)
 
 
 def read_dependencies(tree):
@@ -62,17 +59,9 @@ class Fingerprints:
         return digest.hexdigest()
 
 
-def alone(entries):
-    """The files of `entries` that MAIN_FILE_CHECK is for, each with the command that would compile it by itself."""
-    for entry in entries:
-        for source in UNITY_INCLUDE.findall(Path(entry["file"]).read_text()):
-            if USING_DECLARATION.search(Path(source).read_text()):
-                yield entry | {"file": source, "command": entry["command"].replace(entry["file"], source)}
-
-
-def check(entry, database, checks):
+def check(tree, file):
     # The flags may be g++'s; one that clang does not know is no finding.
-    command = [TOOL, "--quiet", "-p", str(database), "--extra-arg=-Wno-unknown-warning-option", *checks, entry["file"]]
+    command = [TOOL, "--quiet", "-p", str(tree), "--extra-arg=-Wno-unknown-warning-option", file]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.returncode, done.stdout
 
@@ -86,26 +75,21 @@ def main():
     entries = [e for e in json.loads((tree / "compile_commands.json").read_text()) if e["file"].startswith(folders)]
     if not entries:
         sys.exit(f"clang-tidy: {tree} compiles nothing of {', '.join(sys.argv[2:])}")
-    single = list(alone(entries))
-    database = tree / "tidy"
-    database.mkdir(exist_ok=True)
-    (database / "compile_commands.json").write_text(json.dumps(single))
-    jobs = [(e, tree, ()) for e in entries] + [(e, database, (f"--checks=-*,{MAIN_FILE_CHECK}",)) for e in single]
     # As ccache does: outside of the tree, so that a fresh clone knows it too.
     clean = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfbench-tidy"
     clean.mkdir(parents=True, exist_ok=True)
     fingerprints = Fingerprints(root, tree)
-    stamps = {job[0]["file"]: clean / fingerprints.of(job[0]) for job in jobs}
-    todo = [job for job in jobs if not stamps[job[0]["file"]].exists()]
+    stamps = {entry["file"]: clean / fingerprints.of(entry) for entry in entries}
+    todo = [file for file, stamp in stamps.items() if not stamp.exists()]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for job, (code, output) in zip(todo, pool.map(lambda job: check(*job), todo)):
+        for file, (code, output) in zip(todo, pool.map(lambda file: check(tree, file), todo)):
             if code == 0:
-                stamps[job[0]["file"]].touch()
+                stamps[file].touch()
             else:
                 failed += 1
                 print(output)
-    print(f"clang-tidy: {len(jobs)} sources, {len(jobs) - len(todo)} known to be clean, {failed} with findings")
+    print(f"clang-tidy: {len(stamps)} sources, {len(stamps) - len(todo)} known to be clean, {failed} with findings")
     return 1 if failed else 0
 
 

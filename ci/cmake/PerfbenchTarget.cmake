@@ -33,10 +33,8 @@ if(PERFBENCH_SANITIZE)
   endif()
   target_link_options(perfbench_settings INTERFACE -fsanitize=${PERFBENCH_SANITIZE})
 endif()
-if(PERFBENCH_FUZZ)
-  # Coverage of everything the fuzzers link; their own link adds the driver.
-  target_compile_options(perfbench_settings INTERFACE -fsanitize=fuzzer-no-link)
-endif()
+# For the folders that the fuzzers link, which are guided by what of them was reached; their own link adds the driver.
+set(PERFBENCH_FUZZED_OPTIONS $<$<BOOL:${PERFBENCH_FUZZ}>:-fsanitize=fuzzer-no-link>)
 
 find_program(PERFBENCH_CCACHE ccache)
 if(PERFBENCH_CCACHE)

@@ -5,7 +5,8 @@ set -eu
 # (arithmetic that other tests run once); and what takes minutes here because it starts very many processes, or does
 # for very many inputs what other tests do for a few.
 left_out='Simulation\.|^ci\.|^(SessionRates|PairRates|SimulatedNights|MatrixFuzz|MemoryProperty|EveryRunOnEveryMesh|Options'
-left_out+='|NightlyCommand|Storage/Determinism)\.|FiftyKills'
+left_out+='|NightlyCommand|Storage/Determinism|CheckpointsOfMeshes|CpuWorkspace|CommandLine|Completion)\.|FiftyKills'
+left_out+='|DryMemoryIsTheRealLedgerByteForByte|ProductsOfOddSizes'
 tree=build/asan
 as_user() { ci/user_view.py "$@"; }
 options=()
@@ -28,3 +29,5 @@ fi
 as_user ninja -C "$tree" all header_check
 as_user env OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" -LE mpi -E "$left_out"
 as_user "$tree/bin/perfbench" plan matrices/quickstart.yaml
+# The readers of what people write, for a bounded time.
+as_user ci/fuzz.sh 12

@@ -9,7 +9,7 @@ failures=0
 # A tree of the smallest size that the rules can be told about.
 fresh_tree() {
   rm -rf "$work/tree"
-  mkdir -p "$work/tree"/{ci,engine/core,engine/ops/cpu,engine/ops/cuda,harness/store,workloads/spec}
+  mkdir -p "$work/tree"/{ci,engine/core,engine/ops/cpu,engine/ops/cuda,harness/{sqlite,store},workloads/spec}
   cat >"$work/tree/ci/include_rules.txt" <<'RULES'
 workloads/spec:
 engine/core: workloads/spec
@@ -63,6 +63,12 @@ expect 'the harness prints through one door' 1 \
 fresh_tree
 printf 'void f() { std::fputs(name, stderr); std::snprintf(b, 1, name); }\n' >"$work/tree/harness/store/ingest.cpp"
 expect 'nor may it write to a stream itself' 1 'harness/store/ingest.cpp:1: std::fputs prints text as it is'
+
+fresh_tree
+printf 'using a::Used;\nusing a::Unused;  // not Unused\nUsed used;\n' >"$work/tree/harness/store/ingest.cpp"
+expect 'a using is used' 1 'harness/store/ingest.cpp:2: nothing here uses Unused'
+printf 'using a::Used;\nUsed used;\n' >"$work/tree/harness/store/ingest.cpp"
+expect 'and one that is stays' 0 ''
 
 fresh_tree
 echo '#include <sqlite3.h>' >"$work/tree/harness/store/ingest.cpp"

@@ -8,6 +8,8 @@ perfbench_test_objects(engine_product_test_objects
   SOURCES ops_attention_test.cpp ops_determinism_test.cpp ops_expert_product_test.cpp ops_float8_test.cpp ops_matmul_test.cpp
     ops_rows_apart_test.cpp
   DEPENDS perfbench_ops)
+# Their oracles compute for longer than it takes to compile them well.
+target_compile_options(engine_product_test_objects PRIVATE -O2)
 set(ops_tests $<TARGET_OBJECTS:engine_row_test_objects> $<TARGET_OBJECTS:engine_product_test_objects>)
 perfbench_test(engine_ops_tests
   SOURCES

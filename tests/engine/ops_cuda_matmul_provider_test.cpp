@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 using cuda::MatmulProvider;
 using fake_cuda::answers;
 using fake_cuda::calls;
-using testing::Each;
 using testing::ElementsAre;
 using testing::Gt;
 using testing::IsEmpty;

@@ -14,7 +14,6 @@ namespace {
 
 using spec::TraceKind;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 // What arrived. Ranges of other domains than the engine's would show by their names.
 struct Tool {

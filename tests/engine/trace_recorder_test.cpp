@@ -13,7 +13,6 @@ namespace perfbench::engine {
 namespace {
 
 using spec::TraceKind;
-using testing::ElementsAre;
 using testing::SizeIs;
 
 constexpr TraceLane kSchedule = TraceLane::schedule;

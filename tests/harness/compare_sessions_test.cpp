@@ -12,7 +12,6 @@
 namespace perfbench::harness {
 namespace {
 
-using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;

@@ -11,7 +11,6 @@ namespace perfbench::reports {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::vector<harness::CellComparison> example_comparisons() {
   harness::CellComparison slower;

@@ -247,6 +247,41 @@ std::string ab_json(const harness::AbReport& report) {
   return json_text(out, 2);
 }
 
+// Estimates with their intervals, and the margins below which a difference does not matter.
+Chart decisions_chart(const std::vector<CellVerdict>& cells) {
+  constexpr double kPercent = 100;
+  Chart out{.key = "decisions",
+            .title = "B against A, with 95 % intervals",
+            .x = {.title = "cell and metric"},
+            .y = {.title = "%", .from_zero = true},
+            .series = {}};
+  std::map<Verdict, ChartSeries> by_verdict;
+  ChartSeries margins{.name = "differences that would matter", .marks = Marks::points, .points = {}};
+  for (const auto& cell : cells) {
+    for (const auto& metric : cell.metrics) {
+      const auto& decision = metric.decided.decision;
+      if (!decision.ratio) continue;
+      const auto x = static_cast<double>(out.x.categories.size());
+      out.x.categories.push_back(cell.label + " " + metric.rule.metric);
+      ChartPoint point{.x = x, .y = (*decision.ratio - 1) * kPercent};
+      if (decision.ratio_95) {
+        point.low = (decision.ratio_95->low - 1) * kPercent;
+        point.high = (decision.ratio_95->high - 1) * kPercent;
+      }
+      auto& series = by_verdict[decision.verdict];
+      series.name = spec::enum_name(decision.verdict);
+      series.marks = Marks::points;
+      series.points.push_back(std::move(point));
+      for (const double sign : {-1.0, 1.0}) {
+        margins.points.push_back({.x = x, .y = sign * metric.rule.margin_fraction * kPercent});
+      }
+    }
+  }
+  for (auto& [verdict, series] : by_verdict) out.series.push_back(std::move(series));
+  if (!out.series.empty()) out.series.push_back(std::move(margins));
+  return out;
+}
+
 }  // namespace
 
 std::string gate_outcome(const harness::AbReport& report) {
@@ -268,6 +303,7 @@ Document ab_document(const harness::AbReport& report) {
     for (auto& word : words_about(cell)) words.push_back(std::move(word));
   }
   out.add(std::move(table));
+  if (auto chart = decisions_chart(report.cells); !chart.series.empty()) out.add(std::move(chart));
   add_list(out, std::move(words));
   add_discarded(out, report.cells);
   add_pairing(out, report.cells);

@@ -64,6 +64,34 @@ Table table_for_people(const Attribution& attribution, std::size_t most) {
   return table;
 }
 
+// From A's step to B's, one difference on the other: the last one ends where B is.
+Chart waterfall(const Attribution& attribution, const Table& shares) {
+  constexpr double kMilliseconds = 1e3;
+  Chart out{.key = "waterfall",
+            .title = "From A's step to B's",
+            .x = {.title = "share of a traced step"},
+            .y = {.title = "ms", .from_zero = true},
+            .series = {{.name = "step", .marks = Marks::bars, .points = {}},
+                       {.name = "longer", .marks = Marks::bars, .points = {}},
+                       {.name = "shorter", .marks = Marks::bars, .points = {}}}};
+  const auto add = [&](ChartSeries& series, const std::string& name, double from, double to) {
+    const auto x = static_cast<double>(out.x.categories.size());
+    out.x.categories.push_back(name);
+    series.points.push_back({.x = x, .y = to - from, .low = std::min(from, to), .high = std::max(from, to)});
+  };
+  add(out.series[0], "A", 0, attribution.a_s * kMilliseconds);
+  double at = attribution.a_s;
+  for (std::size_t i = 0; i + 1 < shares.rows.size(); ++i) {  // the last row is the step
+    const auto& cells = shares.rows[i].cells;
+    const double difference = std::get<double>(cells[3].value);
+    add(out.series[difference > 0 ? 1 : 2], cells[0].text, at * kMilliseconds, (at + difference) * kMilliseconds);
+    at += difference;
+  }
+  add(out.series[0], "B", 0, attribution.b_s * kMilliseconds);
+  std::erase_if(out.series, [](const ChartSeries& series) { return series.points.empty(); });
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> largest_differences(const Attribution& attribution, std::size_t most) {
@@ -92,7 +120,10 @@ std::string attribution_json(const Attribution& attribution) {
 
 Document attribution_document(const Attribution& attribution, std::size_t most) {
   Document out;
-  out.add(table_for_people(attribution, most));
+  auto shown = table_for_people(attribution, most);
+  auto chart = waterfall(attribution, shown);
+  out.add(std::move(shown));
+  out.add(std::move(chart));
   auto all = share_table(Audience::programs);
   for (const auto& share : attribution.shares) all.rows.push_back(share_row(share, attribution));
   out.add(std::move(all));

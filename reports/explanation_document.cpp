@@ -9,6 +9,7 @@
 
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
+#include "reports/plan_charts.h"
 #include "reports/plan_phrases.h"
 
 namespace perfbench::reports {
@@ -119,10 +120,8 @@ Table memory_table(const PlannedCell& planned) {
       add(scope, found->second, field.help);
   };
   spec::MemoryPeaks::fields(counts.peak, add_scope);
-  const auto needed = spec::needed_bytes(planned.cell.run, counts);
-  const auto arena = std::max(counts.arena_bytes, counts.peak.total_bytes);
-  add("gaps", arena - counts.peak.total_bytes, "between tensors, of the allocator");
-  if (needed > arena) add("host", needed - arena, "offloaded: the same memory on a CPU");
+  const auto needed = spec::needed_bytes(counts);
+  add("gaps", needed - counts.peak.total_bytes, "between tensors, of the allocator");
   add("needed", needed, "the sum");
   return table;
 }
@@ -269,7 +268,7 @@ Table collectives_table(const std::vector<spec::AxisTraffic>& traffic) {
   return table;
 }
 
-Table stages_table(const spec::RunSpec& run, const spec::DryCounts& counts) {
+Table stages_table(const spec::DryCounts& counts) {
   Table table{.key = "stages",
               .columns = {text_column("Stage", "stage"),
                           number_column("Rank", "rank"),
@@ -332,12 +331,13 @@ Document explanation_document(const Explanation& explanation) {
   const auto& counts = *planned.counts;
   add_summary(out, planned);
   add_section(out, "Memory of that device at the peak", memory_table(planned));
+  out.add(stages_chart(planned));
   add_alternatives(out, explanation);
   add_section(out, "Values that a layer's backward pass reads", intermediates_table(counts));
   add_section(out, "Tensors alive at the peak", tensors_table(counts));
   out.add(Note{fmt::format("In all {} bytes.", counts.peak.total_bytes)});
   if (!counts.stages.empty()) {
-    add_section(out, "Stages", stages_table(planned.cell.run, counts));
+    add_section(out, "Stages", stages_table(counts));
     out.add(
         Note{fmt::format("Were they equal, {:.1f} % of their time would be waiting.", 100 * counts.bubble_fraction)});
   }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "reports/alert_phrases.h"
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
 #include "reports/format/sparkline.h"
+#include "reports/history_charts.h"
 
 namespace perfbench::reports {
 namespace {
@@ -20,6 +22,7 @@ using harness::ScreenState;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownDigits = 12;
+constexpr std::size_t kChartsShown = 40;
 
 std::string result_text(const ScreenedSeries& series) {
   switch (series.state) {
@@ -171,6 +174,10 @@ Document history_document(const HistoryResult& result) {
   Document out;
   out.add(Heading{.level = 2, .text = "History of " + result.metric});
   out.add(series_table(result));
+  for (auto& chart : history_charts(result, kChartsShown)) out.add(std::move(chart));
+  if (result.series.size() > kChartsShown) {
+    out.add(Note{fmt::format("Of {} series {} are drawn, what shifted first.", result.series.size(), kChartsShown)});
+  }
   for (const auto& line : change_lines(result)) out.add(Paragraph{.text = line});
   const auto findings = result.findings();
   if (findings.empty()) {

@@ -4,6 +4,7 @@
 
 #include "reports/alert_document.h"
 #include "reports/format/number.h"
+#include "reports/history_charts.h"
 #include "reports/verdict_tone.h"
 
 namespace perfbench::reports {
@@ -97,6 +98,7 @@ Document night_document(const harness::NightReport& report) {
   }
   constexpr int kAlertsLevel = 2;
   out.add(findings_table(report.findings));
+  for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
   if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
+#include "reports/plan_charts.h"
 #include "reports/plan_phrases.h"
 
 namespace perfbench::reports {
@@ -45,9 +46,9 @@ Row row_of(const PlannedCell& planned, std::size_t columns) {
   if (counted) {
     const auto& counts = *planned.counts;
     row.cells.emplace_back(count_text(counts.parameters));
-    for (const auto bytes : {spec::needed_bytes(planned.cell.run, counts), counts.peak.weights_bytes,
-                             counts.peak.gradients_bytes, counts.peak.optimizer_bytes, counts.peak.activations_bytes,
-                             counts.peak.gathered_bytes, counts.peak.workspace_bytes}) {
+    for (const auto bytes : {spec::needed_bytes(counts), counts.peak.weights_bytes, counts.peak.gradients_bytes,
+                             counts.peak.optimizer_bytes, counts.peak.activations_bytes, counts.peak.gathered_bytes,
+                             counts.peak.workspace_bytes}) {
       row.cells.emplace_back(human_bytes(bytes));
     }
     row.cells.emplace_back(count_text(counts.flops.model_flops()));
@@ -81,6 +82,7 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
   for (const auto& planned : plan) table.rows.push_back(row_of(planned, table.columns.size()));
   Document out;
   out.add(std::move(table));
+  if (auto chart = plan_chart(plan); chart.series.front().points.size() > 1) out.add(std::move(chart));
   out.add(Note{summary(matrix, plan)});
   return out;
 }

@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "harness/matrix/run_keys.h"
 #include "reports/build_report.h"
 #include "reports/document/json_rows.h"
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
+#include "reports/scaling_charts.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::reports {
@@ -117,6 +119,7 @@ Document report_document(const std::vector<Report>& reports, TableStyle style) {
   for (const auto& report : reports) {
     out.add(Heading{.level = 2, .text = report.title});
     out.add(people_table(report.rows, style));
+    for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
   }

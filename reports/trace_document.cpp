@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "harness/trace/trace_summary.h"
 #include "reports/format/number.h"
@@ -80,12 +84,59 @@ std::int64_t dropped_records(const std::vector<TraceSummary>& summaries) {
   return dropped;
 }
 
+constexpr std::size_t kSpansDrawn = 20'000;
+
+std::string lane_name(const spec::TraceEvent& event) {
+  if (event.device == spec::kHostDevice) return fmt::format("rank {}, thread {}", event.rank, event.lane);
+  return fmt::format("rank {}, device {}, stream {}", event.rank, event.device, event.lane);
+}
+
+std::string span_name(const spec::TraceEvent& event) {
+  const auto& name = event.name.empty() ? event.kernel_name : event.name;
+  return event.axis.empty() ? name : name + " " + event.axis;
+}
+
+// The first traced step, of every rank; of very many spans the longest.
+Timeline first_step(const std::vector<RankTrace>& traces) {
+  std::int64_t step = std::numeric_limits<std::int64_t>::max();
+  for (const auto& trace : traces) {
+    for (const auto& event : trace.events) step = std::min(step, event.step);
+  }
+  std::vector<const spec::TraceEvent*> events;
+  for (const auto& trace : traces) {
+    for (const auto& event : trace.events) {
+      if (event.step == step) events.push_back(&event);
+    }
+  }
+  if (events.size() > kSpansDrawn) {
+    std::nth_element(events.begin(), events.begin() + kSpansDrawn, events.end(),
+                     [](const auto* a, const auto* b) { return a->end_ns - a->start_ns > b->end_ns - b->start_ns; });
+    events.resize(kSpansDrawn);
+  }
+  std::stable_sort(events.begin(), events.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->start_ns, -a->end_ns) < std::pair(b->start_ns, -b->end_ns);
+  });
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, TimelineLane> lanes;
+  for (const auto* event : events) {
+    auto& lane = lanes[{event->rank, event->device, event->lane}];
+    lane.name = lane_name(*event);
+    lane.spans.push_back({.name = span_name(*event),
+                          .kind = std::string(spec::enum_name(event->kind)),
+                          .start_ns = event->start_ns,
+                          .end_ns = event->end_ns});
+  }
+  Timeline out{.key = "timeline", .title = fmt::format("Step {}", step), .lanes = {}};
+  for (auto& [place, lane] : lanes) out.lanes.push_back(std::move(lane));
+  return out;
+}
+
 }  // namespace
 
 Document trace_document(const std::vector<RankTrace>& traces) {
   const auto summaries = harness::summarise(traces);
   Document out;
   out.add(table_for_people(summaries));
+  if (auto timeline = first_step(traces); !timeline.lanes.empty()) out.add(std::move(timeline));
   out.add(table_for_programs(summaries));
   out.add(
       Note{"Parts sum to the step. Collective is how long collectives ran, hidden ones too, and is not in the sum."});

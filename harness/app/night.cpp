@@ -177,6 +177,7 @@ void Night::screen() {
       if (series.is_control && metric != std::string_view("step_time_s")) continue;
       ++report_.series;
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
+      if (series.state == ScreenState::shifted) report_.shifted.push_back({metric, series});
       if (!series.is_control) {
         facts_[series.series.cell] = series.nights.back().facts;
         measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});

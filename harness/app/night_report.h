@@ -7,8 +7,15 @@
 
 #include "harness/alerts/alert_rules.h"
 #include "harness/app/night_verdict.h"
+#include "harness/history/screening.h"
 
 namespace perfbench::harness {
+
+// A series of a metric that the screen says has shifted, whatever pairs then said.
+struct ShiftedSeries {
+  std::string metric;
+  ScreenedSeries series;
+};
 
 struct NightReport {
   std::string matrix;
@@ -24,6 +31,7 @@ struct NightReport {
   std::vector<UnseenCell> unseen;
   std::vector<std::string> notes;  // what a reader should know: no control, a simulated history
   std::vector<NightFinding> findings;
+  std::vector<ShiftedSeries> shifted;
   std::vector<AlertGroup> live_alerts;
 };
 

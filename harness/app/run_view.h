@@ -10,6 +10,7 @@
 
 #include "harness/app/run_name.h"
 #include "harness/store/tag_ledger.h"
+#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
@@ -36,6 +37,7 @@ struct RunView {
   std::map<std::string, std::string> environment;                  // facts, of the newest attempt that has any
   std::vector<ViewedAttempt> attempts;                             // as named.attempts
   std::vector<ViewedMetric> metrics;                               // in the order of the catalog
+  std::vector<spec::StepRecord> steps;                             // of the newest attempt that is ok, by rank, step
   std::vector<Tag> tags;                                           // of the run, and of its attempts that are named
   std::vector<Note> notes;                                         // the same, oldest first
   std::filesystem::path runs;                                      // where evidence was looked for

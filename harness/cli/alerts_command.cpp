@@ -66,6 +66,7 @@ struct ChangeOptions {
 void publish(const std::vector<Alert>& alerts, const reports::Document& document, const OutputOptions& output) {
   std::vector<reports::Check> checks;
   for (const auto& alert : alerts) checks.push_back(reports::check_of(alert));
+  if (!document_format(output.format)) write_page(document, output.layout);
   switch (output.format) {
     case AlertFormat::junit:
       return reports::print_text(stdout, reports::to_junit(checks));

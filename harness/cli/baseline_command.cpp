@@ -191,7 +191,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   auto list_options = std::make_shared<LedgerOptions>();
   add_db_option(*show, list_options->db, "database");
   add_output_options(*show, list_options->format, reports::DocumentFormat::text, list_options->layout,
-                     "text (for a terminal), markdown, csv or json");
+                     "text (for a terminal), markdown, csv, json, html or svg");
   show->footer(
       "Examples:\n  perfbench baseline list --db perf.db\n"
       "Exit codes: 0 listed; 3 listed without a row that cannot be read, which is named.");

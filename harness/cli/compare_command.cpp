@@ -159,7 +159,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
-                     "text (for a terminal), markdown, csv or json");
+                     "text (for a terminal), markdown, csv, json, html or svg");
   add_pair_options(*command, *options);
   command->footer(
       "Examples:\n"

@@ -40,7 +40,7 @@ void add_diff(CLI::App& app, CommandContext& context) {
   command->add_option("RUN2", options->right, "the other one")->type_name(kRunNameType)->required();
   add_db_option(*command, options->db, "database");
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
-                     "text, markdown, csv or json");
+                     "text, markdown, csv, json, html or svg");
   command->footer(
       "Shows what differs; it gives no verdict: two runs decide nothing about speed. That is `perfbench compare`, of\n"
       "sweeps and baselines, or `perfbench compare --ab`, in pairs.\n"

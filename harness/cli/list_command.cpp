@@ -104,7 +104,7 @@ void add_list(CLI::App& app, CommandContext& context) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_number(*command, "--limit", options->query.limit, kRowsListed, "most rows")->capture_default_str();
   add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
-                     "text, markdown, csv or json");
+                     "text, markdown, csv, json, html or svg");
   command->footer(
       "A row of runs is a run in a sweep: its state is ok if any of its attempts is, its step time their median.\n"
       "Examples:\n"

@@ -1,6 +1,8 @@
 // perfbench nightly: the one command of a nightly CI job.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 
 #include "harness/alerts/webhook.h"
@@ -53,11 +55,23 @@ struct NightlyOptions {
   bool no_control = false;
 };
 
+// Where GitHub Actions shows a job's own words. Others' steps may have written to it, too.
+void append_step_summary(const std::string& markdown) {
+  const char* const file = std::getenv("GITHUB_STEP_SUMMARY");
+  if (file == nullptr || *file == '\0') return;
+  std::ofstream out(file, std::ios::app);
+  out << markdown << "\n";
+  if (!out.flush()) reports::print(stderr, "warning: GITHUB_STEP_SUMMARY {}: it cannot be written to\n", file);
+}
+
 void publish(const NightlyOptions& options, const NightReport& report) {
   const auto document = reports::night_document(report);
   print_document(document, options.format, options.layout);
   const auto checks = reports::night_checks(report);
-  if (options.github) reports::print_workflow_commands(reports::github_annotations(checks));
+  if (options.github) {
+    reports::print_workflow_commands(reports::github_annotations(checks));
+    append_step_summary(reports::render_markdown(document));
+  }
   if (!options.markdown.empty()) {
     write_atomically(fs::absolute(options.markdown), reports::render_markdown(document));
   }
@@ -75,6 +89,8 @@ void check_files(const NightlyOptions& options) {
   require_writable_folder("[nightly] --runs", night.runs_folder());
   require_writable_folder("[nightly] --engines", night.archive_folder());
   if (!options.markdown.empty()) require_writable_file("[nightly] --markdown", options.markdown);
+  if (!options.layout.html.empty()) require_writable_file("[nightly] --html", options.layout.html);
+  if (!options.layout.output.empty()) require_writable_file("[nightly] --output", options.layout.output);
   if (!options.junit.empty()) require_writable_file("[nightly] --junit", options.junit);
   if (night.control.empty()) return;
   if (!fs::is_regular_file(night.control) || access(night.control.c_str(), X_OK) != 0) {
@@ -135,10 +151,11 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
       "whose clock is its own work: it takes a minute, whatever else runs");
   command.add_option("--plant", options.fault, "the regression of the demonstration")->capture_default_str();
   add_output_options(command, options.format, reports::DocumentFormat::markdown, options.layout,
-                     "text (for a terminal), markdown, csv or json (of the tables)");
+                     "text (for a terminal), markdown, csv, json (of the tables), html or svg");
   add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report as Markdown too");
   add_path(command, "--junit", options.junit, PathIs::file, "file that gets it as JUnit XML");
-  command.add_flag("--github", options.github, "print annotations for GitHub Actions");
+  command.add_flag("--github", options.github,
+                   "print annotations for GitHub Actions, and append the report to the job's summary");
 }
 
 }  // namespace

@@ -39,10 +39,15 @@ Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
 }
 
 void print_plan(const PlanOptions& options, const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  const bool is_export = options.format == TableFormat::json || options.format == TableFormat::csv;
+  if (!is_export) {
+    const auto document = reports::plan_document(matrix, plan);
+    return print_document(document, document_format(options.format).value(), options.layout);
+  }
+  if (!options.layout.html.empty()) write_page(reports::plan_document(matrix, plan), options.layout);
   const WritePlan write = [](std::string_view part) { reports::print_text(stdout, part); };
   if (options.format == TableFormat::json) return write_plan_json(matrix, plan, write);
-  if (options.format == TableFormat::csv) return write_plan_csv(matrix, plan, write);
-  print_document(reports::plan_document(matrix, plan), document_format(options.format).value(), options.layout);
+  write_plan_csv(matrix, plan, write);
 }
 
 ExitCode explain(const PlanOptions& options, const Cell& cell, const PlanRequest& request) {

@@ -56,7 +56,7 @@ void add_report(CLI::App& app, CommandContext& context) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->excludes(sweep);
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
-                     "text (for a terminal), markdown, csv or json");
+                     "text (for a terminal), markdown, csv, json, html or svg");
   add_enum_option(*command, "--style", options->style,
                   "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
   add_enum_option(*command, "--definition", options->query.definition, "FLOPs that MFU counts");

@@ -95,7 +95,7 @@ void add_selftest(CLI::App& app, CommandContext& context) {
              "the same seed gives the same simulation, and the same order of real pairs")
       ->capture_default_str();
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
-                     "text (for a terminal), markdown, csv or json");
+                     "text (for a terminal), markdown, csv, json, html or svg");
   add_db_option(*command, options->real.ab.db, "database that keeps the table");
   add_path(*command, "--export-series", options->series, PathIs::folder,
            "write the simulated series to this folder instead");

@@ -1,13 +1,17 @@
 #include "harness/cli/shared_options.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "harness/cli/checked_option.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/value_checks.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/input_error.h"
 #include "reports/document/print_document.h"
+#include "reports/format/print.h"
 
 namespace perfbench::harness {
 namespace {
@@ -133,7 +137,43 @@ void add_layout_options(CLI::App& command, LayoutOptions& options) {
   command.add_flag("--full", options.full, "of format text: lines as wide as they are")->excludes(width);
 }
 
+void add_page_option(CLI::App& command, LayoutOptions& options) {
+  add_path(command, "--html", options.html, PathIs::file, "file that gets it as a page for a browser, too");
+}
+
+void add_file_option(CLI::App& command, LayoutOptions& options) {
+  add_path(command, "-o,--output", options.output, PathIs::file, "file to write in place of standard output");
+  command.add_option("--chart", options.chart, "of format svg: some of the charts by their name; all unless given");
+}
+
+void write_page(const reports::Document& document, const LayoutOptions& layout) {
+  if (!layout.html.empty()) write_atomically(std::filesystem::absolute(layout.html), reports::render_html(document));
+}
+
+namespace {
+
+std::string rendered_svg(const reports::Document& document, const std::string& chart) {
+  const auto keys = reports::chart_keys(document);
+  const bool is_there = std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    return chart.empty() || key == chart || key.starts_with(chart + "_");
+  });
+  if (is_there) return reports::render_svg(document, chart);
+  if (keys.empty()) throw InputError("--format svg: there is no chart of this; what can be drawn is in its tables");
+  throw InputError(fmt::format("--chart {}: there is no such chart; there are {}", chart, fmt::join(keys, ", ")));
+}
+
+}  // namespace
+
 void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout) {
+  write_page(document, layout);
+  const bool is_drawing = format == reports::DocumentFormat::svg;
+  if (is_drawing || !layout.output.empty()) {
+    constexpr reports::TextLayout kWhole{.width = 0};
+    const auto text = is_drawing ? rendered_svg(document, layout.chart) : reports::render(document, format, kWhole);
+    if (layout.output.empty()) return reports::print_text(stdout, text);
+    write_atomically(std::filesystem::absolute(layout.output), text);
+    return;
+  }
   const auto width = layout.full && !layout.width ? std::optional<std::size_t>(0) : layout.width;
   reports::print_document(stdout, document, format, reports::text_layout(reports::surroundings_of(stdout), width));
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "harness/app/ab_options.h"
@@ -54,16 +55,23 @@ CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options);
 // help.
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group);
 
-// --width and --full, for whoever prints text.
+// Where a document goes, and how wide text is.
 struct LayoutOptions {
   std::optional<std::size_t> width;  // none: the terminal's
   bool full = false;                 // unless a width is given
+  std::filesystem::path output;      // empty: standard output
+  std::filesystem::path html;        // gets the document as a page, too; empty: none
+  std::string chart;                 // of format svg: the key of some of the document's charts; empty: all
 };
 CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options);
 void add_layout_options(CLI::App& command, LayoutOptions& options);
+// --html
+void add_page_option(CLI::App& command, LayoutOptions& options);
+// --output and --chart
+void add_file_option(CLI::App& command, LayoutOptions& options);
 
 // --format of a command whose output is a document, one of an enumeration that has `text`: text where standard output
-// is a terminal, else `piped`; with the options of its layout.
+// is a terminal, else `piped`; with the options of its layout, --html and, of documents alone, --output.
 template <class Format>
 void add_output_options(CLI::App& command, Format& format, Format piped, LayoutOptions& layout,
                         const std::string& help) {
@@ -72,6 +80,8 @@ void add_output_options(CLI::App& command, Format& format, Format piped, LayoutO
   add_enum_option(command, "--format", format, help)
       ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
   add_layout_options(command, layout);
+  add_page_option(command, layout);
+  if constexpr (std::is_same_v<Format, reports::DocumentFormat>) add_file_option(command, layout);
 }
 
 // The format of documents with the same name, if there is one.
@@ -80,7 +90,9 @@ std::optional<reports::DocumentFormat> document_format(Format format) {
   return spec::enum_value<reports::DocumentFormat>(spec::enum_name(format));
 }
 
-// To standard output.
+// The page alone, where one is asked for: of a command that prints more than documents.
+void write_page(const reports::Document& document, const LayoutOptions& layout);
+// With the page.
 void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout);
 
 }  // namespace perfbench::harness

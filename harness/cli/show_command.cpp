@@ -42,8 +42,10 @@ void add_show(CLI::App& app, CommandContext& context) {
   add_path(*command, "--runs", options->runs, PathIs::folder,
            "folder of the run directories; beside the database unless given");
   command->add_flag("--full", options->full, "every field of the configuration, not only what is not the default");
-  add_enum_option(*command, "--format", options->format, "text, markdown, csv or json");
+  add_enum_option(*command, "--format", options->format, "text, markdown, csv, json, html or svg");
   add_width_option(*command, options->layout);
+  add_page_option(*command, options->layout);
+  add_file_option(*command, options->layout);
   command->footer(
       "Examples:\n"
       "  perfbench show latest\n"

@@ -105,15 +105,17 @@ ExitCode trace(const TraceOptions& options) {
   }
   const auto folder = traced_folder(options.run, options.places);
   const auto traces = traces_of(folder);
+  const auto document = [&] {
+    return options.against.empty() ? reports::trace_document(traces) : difference(options, traces);
+  };
+  const bool prints_document = format && options.output.empty();
+  if (!options.layout.html.empty() && !prints_document) write_page(document(), options.layout);
   if (options.format == TraceFormat::sqlite) {
     const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
     write_nsight_sqlite(file, traces);
     reports::print("{}\n", file.string());
     return ExitCode::fine;
   }
-  const auto document = [&] {
-    return options.against.empty() ? reports::trace_document(traces) : difference(options, traces);
-  };
   if (options.output.empty()) {
     if (format) {
       print_document(document(), *format, options.layout);

@@ -13,13 +13,13 @@
 namespace perfbench::harness {
 namespace {
 
-struct ImportOptions {
+struct WeightsImport {
   std::filesystem::path weights;
   std::filesystem::path out;
   std::string model;
 };
 
-struct ExportOptions {
+struct WeightsExport {
   std::filesystem::path checkpoint;
   std::filesystem::path out;
   std::string dtype = "f32";
@@ -27,7 +27,7 @@ struct ExportOptions {
 
 void add_weights_import(CLI::App& weights, CommandContext& context) {
   auto* command = weights.add_subcommand("import", "A checkpoint of step 0 from safetensors of Hugging Face");
-  auto options = std::make_shared<ImportOptions>();
+  auto options = std::make_shared<WeightsImport>();
   add_path(*command, "WEIGHTS", options->weights, PathIs::either, "a .safetensors file, or the folder of a model")
       ->required();
   command->add_option("--model", options->model, "the model that they are of: a name, or its YAML file")
@@ -49,7 +49,7 @@ void add_weights_import(CLI::App& weights, CommandContext& context) {
 
 void add_weights_export(CLI::App& weights, CommandContext& context) {
   auto* command = weights.add_subcommand("export", "The weights of a checkpoint as safetensors, with a config.json");
-  auto options = std::make_shared<ExportOptions>();
+  auto options = std::make_shared<WeightsExport>();
   add_path(*command, "CHECKPOINT", options->checkpoint, PathIs::folder, "a checkpoint, or a folder of them: its newest")
       ->required();
   add_name_option(

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "reports/chart/chart.h"
+#include "reports/document/timeline.h"
 #include "reports/format/align.h"
 
 namespace perfbench::reports {
@@ -20,8 +22,9 @@ namespace perfbench::reports {
 enum class Tone { plain, good, bad, doubtful };
 
 // Who reads a column: people find identity and raw spread beside the table in the way, programs want them; and programs
-// want one table of what people are shown in several. A table without a column for somebody is not there for them.
-enum class Audience { everyone, programs, people };
+// want one table of what people are shown in several. A table without a column for somebody is not there for them. What
+// is for pages can be chosen there, and nobody else has it.
+enum class Audience { everyone, programs, people, pages };
 
 struct Column {
   std::string title;  // for people
@@ -76,20 +79,24 @@ struct List {
 struct Note {
   std::string text;
 };
-// A series of numbers in order, for a line of heights or a chart.
+// A series of numbers in order, for a line of heights. A chart is drawn in pages and alone, a timeline in
+// pages; others have their tables.
 struct Series {
   std::string title;
   std::string unit;  // of the metric catalog
   std::vector<double> values;
 };
 
-using Block = std::variant<Heading, Paragraph, List, Note, Series, Table>;
+using Block = std::variant<Heading, Paragraph, List, Note, Series, Chart, Timeline, Table>;
 
 struct Document {
   std::vector<Block> blocks;
   // JSON of the same for programs, where that is more than the rows of the tables: made by json_text(). Empty: the
   // tables are all there is to say.
   std::string json = {};
+  // What a server that may change things offers to do about what the document is of: names of the states that may
+  // follow.
+  std::vector<std::string> actions = {};
 
   template <class T>
   T& add(T block) {

@@ -23,6 +23,8 @@ struct MarkdownBlock {
   Markdown operator()(const Series& series) const {
     return Markdown::format("{} {}\n", series.title, sparkline(series.values));
   }
+  Markdown operator()(const Chart&) const { return {}; }
+  Markdown operator()(const Timeline&) const { return {}; }
   Markdown operator()(const Table& table) const {
     const auto columns = columns_for(table, Audience::people);
     if (columns.empty()) return {};

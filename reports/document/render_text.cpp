@@ -27,6 +27,8 @@ struct TextBlock {
   std::string operator()(const Series& series) const {
     return paragraph(line_text(series.title) + " " + sparkline(series.values), layout.width);
   }
+  std::string operator()(const Chart&) const { return {}; }
+  std::string operator()(const Timeline&) const { return {}; }
   std::string operator()(const Table& table) const { return text_table(table, layout); }
 };
 
@@ -49,6 +51,10 @@ std::string render(const Document& document, DocumentFormat format, const TextLa
       return render_csv(document);
     case DocumentFormat::json:
       return render_json(document);
+    case DocumentFormat::html:
+      return render_html(document);
+    case DocumentFormat::svg:
+      return render_svg(document);
     case DocumentFormat::text:
       break;
   }

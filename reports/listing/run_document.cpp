@@ -8,6 +8,7 @@
 
 #include "reports/format/number.h"
 #include "reports/listing/listed_table.h"
+#include "reports/listing/run_charts.h"
 
 namespace perfbench::reports {
 namespace {
@@ -151,6 +152,7 @@ Document run_document(const RunView& view) {
   out.add(Table{.key = "run", .columns = run_columns(), .rows = {run_row(view)}});
   add_section(out, "Attempts", attempts_table(view));
   add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
+  for (auto& chart : run_charts(view.steps)) out.add(std::move(chart));
   add_section(out, "Configuration", pairs_table("configuration", "field", view.configuration));
   add_section(out, "Environment", pairs_table("environment", "fact", view.environment));
   add_section(out, "Tags", tags_table(view));

@@ -102,8 +102,8 @@ TEST_F(CommandLine, WhatIsMissingIsToldWithAnExample) {
 }
 
 TEST_F(CommandLine, AValueIsToldWithThoseThatThereAre) {
-  expect_error({"report", "--format", "html"}, "[report] --format 'html': there is no such value",
-               {"give text, markdown, csv or json"});
+  expect_error({"report", "--format", "pdf"}, "[report] --format 'pdf': there is no such value",
+               {"give text, markdown, csv, json, html or svg"});
   expect_error({"report", "--style", "paxx"},
                "[report] --style 'paxx': ", {"did you mean 'pax'?", "pax_tuning or seqax"});
   expect_error({"compare", "--definition", "x"}, "[compare] --definition 'x': ", {"causal, palm, six_n_total or"});

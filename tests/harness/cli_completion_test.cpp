@@ -24,7 +24,10 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 using testing::UnorderedElementsAre;
+using testing::UnorderedElementsAreArray;
 using Replies = std::vector<std::string>;
+
+const Replies kReportFormats{"text", "markdown", "csv", "json", "html", "svg"};
 
 class Completion : public testing::Test {
  protected:
@@ -137,10 +140,10 @@ TEST_F(Completion, BashIsOfferedTheOptionsOfTheCommand) {
 }
 
 TEST_F(Completion, BashIsOfferedTheValuesOfAnOption) {
-  EXPECT_THAT(offered({"report", "--format", ""}), UnorderedElementsAre("text", "markdown", "csv", "json"));
+  EXPECT_THAT(offered({"report", "--format", ""}), UnorderedElementsAreArray(kReportFormats));
   EXPECT_THAT(offered({"report", "--db", "x.db", "--format", "c"}), ElementsAre("csv"));
   EXPECT_THAT(offered({"report", "--format", "=", "m"}), ElementsAre("markdown"));
-  EXPECT_THAT(offered({"report", "--format", "="}), UnorderedElementsAre("text", "markdown", "csv", "json"));
+  EXPECT_THAT(offered({"report", "--format", "="}), UnorderedElementsAreArray(kReportFormats));
   EXPECT_THAT(offered({"alerts", "close", "1a2b", "--as", "w"}), ElementsAre("wont_fix"));
   EXPECT_THAT(offered({"history", "--metric", "peak"}), ElementsAre("peak_memory_bytes"));
   EXPECT_THAT(offered({"completion", ""}), UnorderedElementsAre("bash", "zsh", "fish"));
@@ -163,7 +166,7 @@ TEST_F(Completion, BashIsOfferedFilesWhereAPathIsMeant) {
 TEST_F(Completion, ZshReadsItsScript) {
   const auto script = printed({"completion", "zsh"});
   EXPECT_THAT(script, AllOf(HasSubstr("#compdef perfbench\n"), HasSubstr("_perfbench_alerts_list()")));
-  EXPECT_THAT(script, HasSubstr(":(text markdown csv json)"));
+  EXPECT_THAT(script, HasSubstr(":(text markdown csv json html svg)"));
   if (!is_installed("zsh")) GTEST_SKIP() << "skipped: zsh is not installed";
   expect_accepted("zsh");
 }
@@ -174,14 +177,14 @@ TEST_F(Completion, ZshIsOfferedCommandsOptionsValuesAndFiles) {
   EXPECT_THAT(offered_by_zsh("perfbench re"), UnorderedElementsAre("report", "reproduce"));
   EXPECT_THAT(offered_by_zsh("perfbench alerts re"), ElementsAre("reopen"));
   EXPECT_THAT(offered_by_zsh("perfbench alerts list --ga"), ElementsAre("--gate"));
-  EXPECT_THAT(offered_by_zsh("perfbench report --format "), UnorderedElementsAre("text", "markdown", "csv", "json"));
+  EXPECT_THAT(offered_by_zsh("perfbench report --format "), UnorderedElementsAreArray(kReportFormats));
   EXPECT_THAT(offered_by_zsh("perfbench history --metric peak"), ElementsAre("peak_memory_bytes"));
   EXPECT_THAT(offered_by_zsh("perfbench sweep my"), ElementsAre("my\\ matrix.yaml"));
 }
 
 TEST_F(Completion, FishReadsItsScript) {
   const auto script = printed({"completion", "fish"});
-  EXPECT_THAT(script, HasSubstr("'__perfbench_in report' -l format -x -a 'text markdown csv json'"));
+  EXPECT_THAT(script, HasSubstr("'__perfbench_in report' -l format -x -a 'text markdown csv json html svg'"));
   if (!is_installed("fish")) GTEST_SKIP() << "skipped: fish is not installed";
   expect_accepted("fish");
 }
@@ -192,7 +195,7 @@ TEST_F(Completion, FishIsOfferedCommandsOptionsValuesAndFiles) {
   EXPECT_THAT(offered_by_fish("perfbench re"), UnorderedElementsAre("report", "reproduce"));
   EXPECT_THAT(offered_by_fish("perfbench alerts re"), ElementsAre("reopen"));
   EXPECT_THAT(offered_by_fish("perfbench alerts list --ga"), ElementsAre("--gate"));
-  EXPECT_THAT(offered_by_fish("perfbench report --format "), UnorderedElementsAre("text", "markdown", "csv", "json"));
+  EXPECT_THAT(offered_by_fish("perfbench report --format "), UnorderedElementsAreArray(kReportFormats));
   EXPECT_THAT(offered_by_fish("perfbench history --metric peak"), ElementsAre("peak_memory_bytes"));
   EXPECT_THAT(offered_by_fish("perfbench sweep my"), ElementsAre("my matrix.yaml"));
 }
@@ -208,9 +211,9 @@ TEST_F(Completion, AManualPageHasTheCommandsOptionsExamplesAndExitCodes) {
   for (const auto* part :
        {".TH \"PERFBENCH\\-REPORT\" 1", ".SH \"NAME\"\nperfbench\\-report \\- The runs of a database",
         ".SH \"SYNOPSIS\"\n\\fBperfbench report\\fR [OPTIONS]",
-        "\n\\fB\\-\\-format\\fR \\fItext|markdown|csv|json\\fR\n", "Default: perf.db. Environment: PERFBENCH_DB.",
-        ".SH \"EXAMPLES\"\n.nf\n.RS\nperfbench report", ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input",
-        ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
+        "\n\\fB\\-\\-format\\fR \\fItext|markdown|csv|json|html|svg\\fR\n",
+        "Default: perf.db. Environment: PERFBENCH_DB.", ".SH \"EXAMPLES\"\n.nf\n.RS\nperfbench report",
+        ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input", ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
   EXPECT_THAT(printed({"man"}), HasSubstr("\\fBperfbench\\-sweep\\fR(1)\nRuns every cell"));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "harness/alerts/alert_ledger.h"
@@ -180,6 +181,52 @@ class HostileText : public testing::Test {
     return end;
   }
 };
+
+// Two script elements, the data and the page's own; nothing else than that script can make an element.
+void expect_page(const std::string& text, const std::string& where) {
+  static const std::regex kElement("<(/?)(script|img|iframe|object|embed|form)");
+  const auto count = std::distance(std::sregex_iterator(text.begin(), text.end(), kElement), std::sregex_iterator());
+  EXPECT_EQ(count, 4) << where;  // two that begin and two that end
+  const std::string begin = "id=\"document\">";
+  const auto at = text.find(begin) + begin.size();
+  EXPECT_TRUE(nlohmann::json::accept(text.substr(at, text.find("</script>", at) - at))) << where;
+}
+
+void expect_drawing(const std::string& text, const std::string& where) {
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(text.c_str())) << where;
+  static const std::set<std::string> kElements{"svg", "style", "title", "text", "rect", "line", "path", "circle"};
+  struct Walker : pugi::xml_tree_walker {
+    bool for_each(pugi::xml_node& node) override {
+      if (node.type() != pugi::node_element) return true;
+      EXPECT_TRUE(kElements.contains(node.name())) << node.name();
+      for (const auto& attribute : node.attributes()) {
+        EXPECT_EQ(std::string(attribute.name()).find("on"), std::string::npos) << attribute.name();
+        EXPECT_EQ(std::string(attribute.value()).find("zq"), std::string::npos) << attribute.value();
+      }
+      return true;
+    }
+  } walker;
+  document.traverse(walker);
+}
+
+TEST_F(HostileText, InPagesAndDrawings) {
+  shows({"ingest", folder_, "--db", "q.db"});
+  for (const auto& command : {std::vector<std::string>{"report", "--sweep", "all"},
+                              {"history"},
+                              {"list"},
+                              {"show", "latest"},
+                              {"compare", "--baseline", "s1"}}) {
+    auto arguments = command;
+    arguments.insert(arguments.end(), {"--db", "q.db", "--format", "html"});
+    expect_page(shows(arguments).output, command.front());
+  }
+  expect_drawing(shows({"history", "--db", "q.db", "--format", "svg"}).output, "history");
+  shows({"history", "--db", "q.db", "--format", "svg", "--chart", kHostile});
+  shows({"list", "--db", "q.db", "--format", "html", "-o", kHostile + "/zq"});
+  shows({"plan", "m.yaml", "--html", "plan.html"});
+  expect_page(harness::read_text(scratch_ / "plan.html"), "plan");
+}
 
 TEST_F(HostileText, InReportsAndComparisons) {
   shows({"ingest", folder_, "--db", "q.db"});

@@ -1,0 +1,77 @@
+// Of a page that a server shows: links to its other pages, what it has since, and what may be done about an alert.
+
+// By the key of a column: where its texts lead.
+const LINKS = {
+  run_id: (text) => "/run/" + text,
+  sweep_id: (text) => "/report?sweep=" + encodeURIComponent(text),
+  alert_id: (text) => "/alerts/" + encodeURIComponent(text),
+};
+
+const PERIOD_MS = 2000;
+
+// The server's token comes behind the "#" of the address that it printed; it is kept for this tab alone.
+function takeToken() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found !== null) {
+    sessionStorage.setItem("perfbench-token", found);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  return sessionStorage.getItem("perfbench-token");
+}
+
+// Puts what may be done before the content; returns what says anew which states may follow. What has been typed stays.
+function makeActions(token) {
+  const reason = make("input", { type: "text", required: true, "aria-label": "Reason", placeholder: "why" });
+  const said = make("span", { role: "status" });
+  const buttons = make("span");
+  const nameOf = (state) => state.replaceAll("_", " ");
+  const act = async (to) => {
+    if (!reason.reportValidity()) return;
+    const answer = await fetch(location.pathname, {
+      method: "POST",
+      headers: { "X-Perfbench-Token": token },
+      body: JSON.stringify({ to, reason: reason.value }),
+    });
+    said.textContent = answer.ok ? "It is " + nameOf(to) + " now." : await answer.text();
+  };
+  const button = (to) => {
+    const out = make("button", { type: "button" }, "Mark as " + nameOf(to));
+    out.addEventListener("click", () => act(to));
+    return out;
+  };
+  document.getElementById("content").before(
+    make("div", { class: "tools", id: "actions" }, make("label", {}, "Reason ", reason), buttons, said));
+  return (states) => buttons.replaceChildren(...states.map(button));
+}
+
+let offer = null;
+
+function showActions(states) {
+  if (offer === null && states.length > 0) {
+    const token = takeToken();
+    if (token !== null) offer = makeActions(token);
+  }
+  if (offer !== null) offer(states);
+}
+
+function startLive(views) {
+  takeToken();
+  let tag = null;
+  const address = new URL(location.href);
+  address.hash = "";
+  address.searchParams.set("data", "");
+  const ask = async () => {
+    try {
+      const answer = await fetch(address, { headers: tag === null ? {} : { "If-None-Match": tag } });
+      if (answer.status !== 304) {
+        tag = answer.headers.get("ETag");
+        views = show(await answer.json(), views);
+      }
+      document.documentElement.dataset.live = "yes";
+    } catch {
+      document.documentElement.dataset.live = "no"; // the server has ended; it may come back
+    }
+    setTimeout(ask, PERIOD_MS);
+  };
+  setTimeout(ask, PERIOD_MS);
+}

@@ -1,0 +1,48 @@
+// The blocks of the document, one after the other.
+
+function drawing(scene) {
+  const shapes = scene.shapes.map(({ tag, text, ...attributes }) => {
+    const shape = makeSvg(tag, attributes);
+    if (text !== undefined) shape.append(tag === "text" ? text : makeSvg("title", {}, text));
+    return shape;
+  });
+  return makeSvg("svg", { viewBox: `0 0 ${scene.width} ${scene.height}`, role: "img", "aria-label": scene.title },
+                 ...shapes);
+}
+
+const BLOCKS = {
+  heading: (block, i) => make("h" + Math.min(block.level, 6), { id: "section-" + i }, block.text),
+  paragraph: (block) => make("p", { class: block.tone ?? null }, block.text),
+  note: (block) => make("p", { class: "note" }, block.text),
+  list: (block) => make("ul", {}, ...block.items.map((item) => make("li", {}, item))),
+  chart: (block) => make("figure", { "data-key": block.key }, make("figcaption", {}, block.scene.title),
+                         drawing(block.scene)),
+  timeline: (block) => new TimelineView(block).element,
+  table: (block, i, views, links) => {
+    const view = new TableView({ ...block, number: i }, links);
+    views.set(block.key, view);
+    return view.element;
+  },
+};
+
+// Puts the document's blocks into the page, in place of those that were there; tables stay as they were sorted,
+// filtered and chosen. Returns them by their keys.
+function show({ title, blocks, places = [], actions = [] }, before = new Map()) {
+  document.title = title === "" ? "perfbench" : title + " - perfbench";
+  const views = new Map();
+  const links = places.length > 0 ? LINKS : {};
+  document.getElementById("content").replaceChildren(...blocks.map((block, i) => BLOCKS[block.kind](block, i, views, links)));
+  for (const [key, view] of views) if (before.has(key)) view.takeOver(before.get(key));
+  document.getElementById("places").replaceChildren(...places.map(({ text, path }) =>
+    make("a", { href: path, "aria-current": path === location.pathname ? "page" : null }, text)));
+  document.getElementById("sections").replaceChildren(...blocks.flatMap((block, i) =>
+    block.kind === "heading" && block.level <= 2 ? [make("a", { href: "#section-" + i }, block.text)] : []));
+  showActions(actions);
+  document.documentElement.dataset.shown = "yes";
+  return views;
+}
+
+startTheme(document.getElementById("theme"));
+const first = JSON.parse(document.getElementById("document").textContent);
+const shown = show(first);
+if (first.places !== undefined) startLive(shown);

@@ -1,0 +1,186 @@
+// A table of the document: sorted by a click on a column's title, filtered by words, with the columns that one wants.
+// Of a long one only the rows in sight are elements. Columns hold their different texts once:
+// {title, right, hidden, texts: [...], values: [...] or null, tones: {text number: tone}, of: [text number by row]}.
+
+const FEW_ROWS = 5;
+const LONG_ROWS = 200;
+const SHORT_TEXT = 30; // letters that stay on one line
+const ROWS_BESIDE = 20; // above and below those in sight
+
+function compareBy(column) {
+  if (column.values === null) {
+    const order = new Intl.Collator("en", { numeric: true });
+    const rank = [...column.texts.keys()].sort((a, b) => order.compare(column.texts[a], column.texts[b]));
+    const place = new Array(rank.length);
+    rank.forEach((text, i) => (place[text] = i));
+    return (a, b) => place[column.of[a]] - place[column.of[b]];
+  }
+  // What has no value comes last in either direction.
+  return (a, b, direction) => {
+    const x = column.values[column.of[a]];
+    const y = column.values[column.of[b]];
+    if (x === null || y === null) return x === y ? 0 : (x === null ? 1 : -1) * direction;
+    return x - y;
+  };
+}
+
+// Words that a row must have, in any of its columns.
+function matching(table, words) {
+  const rows = [...Array(table.rows).keys()];
+  if (words.length === 0) return rows;
+  const hits = table.columns.map((column) => column.texts.map((text) => {
+    const lower = text.toLowerCase();
+    return words.map((word) => lower.includes(word));
+  }));
+  return rows.filter((row) => words.every((_, w) => table.columns.some((column, c) => hits[c][column.of[row]][w])));
+}
+
+class TableView {
+  constructor(table, links) {
+    this.table = table;
+    this.links = links;
+    this.shown = table.columns.map((column) => !column.hidden);
+    this.sorted = null; // {column, direction}
+    this.rows = [...Array(table.rows).keys()];
+    this.long = table.rows > LONG_ROWS;
+    this.head = make("thead");
+    this.body = make("tbody");
+    this.scroll = make("div", { class: this.long ? "scroll long" : "scroll", tabindex: "0", role: "region",
+                                "aria-label": table.label },
+                       make("table", { "aria-rowcount": String(table.rows + 1) }, this.head, this.body));
+    this.count = make("span", { class: "count", role: "status" });
+    if (this.long) {
+      this.scroll.addEventListener("scroll", () => this.fillBody());
+      new ResizeObserver(() => this.fillBody()).observe(this.scroll); // when it first has a size, too
+    }
+    this.element = make("section", { class: "table", "data-key": table.key }, ...this.tools(), this.scroll,
+                        this.footnotes());
+    this.fillHead();
+    this.update("");
+    window.addEventListener("beforeprint", () => this.fillAll());
+    window.addEventListener("afterprint", () => this.fillBody());
+  }
+
+  // What a few rows need nobody wants to see.
+  tools() {
+    if (this.table.rows <= FEW_ROWS) return [];
+    const filter = this.filter = make("input", { type: "search", placeholder: "words a row must have", "aria-label": "Filter rows" });
+    filter.addEventListener("input", () => this.update(filter.value));
+    const choices = this.table.columns.map((column, i) => {
+      const box = make("input", { type: "checkbox", checked: this.shown[i] });
+      box.addEventListener("change", () => {
+        this.shown[i] = box.checked;
+        this.fillHead();
+        this.fillBody();
+      });
+      return make("label", {}, box, " " + column.title);
+    });
+    return [make("div", { class: "tools" }, filter, this.count,
+                 make("details", { class: "columns" }, make("summary", {}, "Columns"),
+                      make("fieldset", {}, make("legend", {}, "Shown"), ...choices)))];
+  }
+
+  footnotes() {
+    return make("ol", { class: "footnotes" },
+                ...this.table.notes.map((note, i) => make("li", { id: this.noteId(i) }, `[${i + 1}] ${note}`)));
+  }
+  noteId(i) {
+    return `note-${this.table.number}-${i + 1}`;
+  }
+
+  fillHead() {
+    const cells = this.table.columns.map((column, i) => {
+      if (!this.shown[i]) return null;
+      const direction = this.sorted?.column === i ? this.sorted.direction : 0;
+      const button = make("button", { type: "button" }, column.title + (direction > 0 ? " ▲" : direction < 0 ? " ▼" : ""));
+      button.addEventListener("click", () => this.sort(i));
+      return make("th", { scope: "col", class: column.right ? "right" : null, "data-key": column.key,
+                          "aria-sort": direction > 0 ? "ascending" : direction < 0 ? "descending" : "none" }, button);
+    });
+    this.head.replaceChildren(make("tr", {}, ...cells.filter((cell) => cell !== null)));
+  }
+
+  sort(column) {
+    const again = this.sorted?.column === column;
+    this.sorted = { column, direction: again ? -this.sorted.direction : 1 };
+    this.order();
+    this.fillHead();
+    this.head.querySelectorAll("th")[this.shown.slice(0, column).filter(Boolean).length].firstChild.focus();
+    this.fillBody();
+  }
+  order() {
+    if (this.sorted === null) return;
+    const { column, direction } = this.sorted;
+    const compare = compareBy(this.table.columns[column]);
+    this.rows.sort((a, b) => direction * compare(a, b, direction) || a - b);
+  }
+
+  update(text) {
+    this.rows = matching(this.table, text.toLowerCase().split(/\s+/).filter((word) => word !== ""));
+    this.order();
+    const of = this.table.rows;
+    this.count.textContent = this.rows.length === of ? `${of} rows` : `${this.rows.length} of ${of} rows`;
+    this.scroll.scrollTop = 0;
+    this.fillBody();
+  }
+
+  row(row, place) {
+    const cells = this.table.columns.map((column, i) => {
+      if (!this.shown[i]) return null;
+      const text = column.texts[column.of[row]];
+      const tone = column.tones[column.of[row]];
+      const classes = [column.right ? "right" : "", text.length <= SHORT_TEXT ? "short" : "", tone ?? ""].join(" ").trim();
+      const link = Object.hasOwn(this.links, column.key) && text !== "-" ? this.links[column.key](text) : null;
+      return make("td", { class: classes || null, title: this.long ? text : null },
+                  link === null ? text : make("a", { href: link }, text));
+    }).filter((cell) => cell !== null);
+    const notes = this.table.row_notes[row] ?? [];
+    for (const note of notes) {
+      cells.at(-1)?.append(" ", make("a", { class: "mark", href: "#" + this.noteId(note) }, `[${note + 1}]`));
+    }
+    return make("tr", { "aria-rowindex": String(place + 2) }, ...cells);
+  }
+
+  // Sorted, filtered, chosen and scrolled as that one is.
+  takeOver(before) {
+    this.shown = this.table.columns.map((column, i) => {
+      const there = before.table.columns.findIndex(({ key }) => key === column.key);
+      return there < 0 ? this.shown[i] : before.shown[there];
+    });
+    if (before.sorted !== null) {
+      const column = this.table.columns.findIndex(({ key }) => key === before.table.columns[before.sorted.column].key);
+      if (column >= 0) this.sorted = { column, direction: before.sorted.direction };
+    }
+    const words = before.filter?.value ?? "";
+    if (this.filter !== undefined) this.filter.value = words;
+    this.fillHead();
+    this.update(this.filter === undefined ? "" : words);
+    if (before.filter === document.activeElement) this.filter?.focus();
+    this.scroll.scrollTo(before.scroll.scrollLeft, before.scroll.scrollTop);
+  }
+
+  fillAll() {
+    this.body.replaceChildren(...this.rows.map((row, i) => this.row(row, i)));
+  }
+  fillBody() {
+    if (!this.long) return this.fillAll();
+    const height = this.rowHeight();
+    const first = Math.max(0, Math.floor(this.scroll.scrollTop / height) - ROWS_BESIDE);
+    const seen = Math.ceil(this.scroll.clientHeight / height) + 2 * ROWS_BESIDE;
+    const end = Math.min(this.rows.length, first + Math.max(seen, 2 * ROWS_BESIDE));
+    const gap = (rows) => make("tr", { class: "gap", "aria-hidden": "true" }, this.gapCell(rows * height));
+    this.body.replaceChildren(gap(first), ...this.rows.slice(first, end).map((row, i) => this.row(row, first + i)),
+                              gap(this.rows.length - end));
+  }
+  gapCell(height) {
+    const cell = make("td", { colspan: String(this.shown.filter(Boolean).length) });
+    cell.style.height = `${height}px`;
+    return cell;
+  }
+  rowHeight() {
+    const row = this.body.querySelector("tr:not(.gap)");
+    const found = row === null ? 0 : row.getBoundingClientRect().height;
+    if (found > 0) this.height = found;
+    return this.height ?? 29;
+  }
+}

@@ -1,0 +1,194 @@
+// Charts: where their axes have marks, what is drawn of them, and the file that is made of that.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <pugixml.hpp>
+#include <random>
+
+#include "reports/chart/scene.h"
+#include "reports/chart/svg.h"
+#include "reports/chart/ticks.h"
+#include "reports/scaling_charts.h"
+#include "tests/reports/golden_file.h"
+
+namespace perfbench::reports {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<const Shape*> shapes(const Scene& scene, const std::string& tag, const std::string& look = "") {
+  std::vector<const Shape*> out;
+  for (const auto& shape : scene.shapes) {
+    const bool looks = std::any_of(shape.attributes.begin(), shape.attributes.end(), [&](const auto& attribute) {
+      return attribute.first == "class" && attribute.second.starts_with(look);
+    });
+    if (shape.tag == tag && looks) out.push_back(&shape);
+  }
+  return out;
+}
+
+double number(const Shape& shape, const std::string& name) {
+  for (const auto& [key, value] : shape.attributes) {
+    if (key == name) return std::stod(value);
+  }
+  return std::nan("");
+}
+
+TEST(ChartTicks, AreRoundNumbersWithinTheRange) {
+  EXPECT_THAT(axis_ticks({}, {0, 10}, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(axis_ticks({}, {0.1, 0.4}, 4), ElementsAre(0.1, 0.2, testing::DoubleNear(0.3, 1e-15), 0.4));
+  const ChartAxis logarithmic{.title = "", .scale = Scale::logarithmic};
+  EXPECT_THAT(axis_ticks(logarithmic, {1, 8}, 10), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(axis_ticks(logarithmic, {0.009, 110}, 10), ElementsAre(0.01, 0.1, 1, 10, 100));
+  const ChartAxis named{.title = "", .categories = {"a", "b", "c", "d", "e"}};
+  EXPECT_THAT(axis_ticks(named, axis_range(named, {}), 3), ElementsAre(0, 2, 4));
+}
+
+TEST(ChartTicks, ARangeHoldsAllValuesWhateverTheyAre) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> exponent(-12, 12);
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<double> values;
+    for (int k = 0; k < 1 + i % 4; ++k) values.push_back(std::pow(10, exponent(random)) * (i % 3 == 0 ? -1 : 1));
+    ChartAxis axis{.title = "", .from_zero = i % 2 == 0};
+    if (i % 3 != 0 && i % 5 == 0) axis.scale = Scale::logarithmic;
+    const auto range = axis_range(axis, values);
+    const auto ticks = axis_ticks(axis, range, 6);
+    EXPECT_LT(range.low, range.high);
+    for (const double value : values) {
+      EXPECT_LE(range.low, value);
+      EXPECT_GE(range.high, value);
+    }
+    EXPECT_GE(ticks.size(), axis.scale == Scale::linear ? 2U : 0U);
+    EXPECT_LE(ticks.size(), 14U);
+    const double slack = 1e-9 * (range.high - range.low);
+    for (const double tick : ticks) EXPECT_TRUE(tick >= range.low - slack && tick <= range.high + slack) << tick;
+  }
+}
+
+Chart two_lines() {
+  return {.key = "k",
+          .title = "Step time",
+          .x = {.title = "devices", .scale = Scale::logarithmic},
+          .y = {.title = "s", .from_zero = true},
+          .series = {{.name = "a",
+                      .points = {{.x = 1, .y = 4, .low = 3.5, .high = 4.5}, {.x = 2, .y = 2}, {.x = 4, .y = 1}}},
+                     {.name = "perfect", .marks = Marks::ideal, .points = {{.x = 1, .y = 4}, {.x = 4, .y = 1}}}},
+          .spans = {{.name = "warm-up", .from = 1, .to = 2}}};
+}
+
+TEST(ChartScene, PutsPointsWhereTheirNumbersAre) {
+  const auto scene = draw(two_lines());
+  const auto dots = shapes(scene, "circle", "dot series-1");
+  ASSERT_EQ(dots.size(), 3U);
+  // Along a logarithmic axis equal factors are equal ways, along a linear one equal differences.
+  EXPECT_NEAR(number(*dots[1], "cx") - number(*dots[0], "cx"), number(*dots[2], "cx") - number(*dots[1], "cx"), 0.11);
+  EXPECT_NEAR(number(*dots[1], "cy") - number(*dots[0], "cy"), 2 * (number(*dots[2], "cy") - number(*dots[1], "cy")),
+              0.21);
+  EXPECT_EQ(dots[0]->text, "a, devices: 1.000, s: 4.000 (3.500 to 4.500)");
+  EXPECT_EQ(shapes(scene, "line", "interval").size(), 1U);
+  EXPECT_EQ(shapes(scene, "path", "ideal series-2").size(), 1U);
+  EXPECT_EQ(shapes(scene, "rect", "shade").at(0)->text, "warm-up");
+}
+
+TEST(ChartScene, OfVeryManyPointsItDrawsWhatCanBeToldApartAndSaysSo) {
+  Chart chart{
+      .key = "k", .title = "t", .x = {.title = "step"}, .y = {.title = "s"}, .series = {{.name = "", .points = {}}}};
+  auto& points = chart.series[0].points;
+  for (int i = 0; i < 1'000'000; ++i) points.push_back({.x = static_cast<double>(i), .y = std::sin(i * 0.37)});
+  points[654'321].y = 9;
+  points[123'456].y = -9;
+  const auto scene = draw(chart);
+  const auto path = shapes(scene, "path").at(0)->attributes[0].second;
+  EXPECT_LT(path.size(), 60'000U);
+  EXPECT_THAT(shapes(scene, "text", "tick").back()->text, HasSubstr(" of 1000000 points drawn"));
+  // The two that stand out are there: the top and the bottom of the drawing.
+  double top = 1e9;
+  double bottom = 0;
+  for (std::size_t at = 0; (at = path.find(' ', at)) != std::string::npos; ++at) {
+    if (path[at + 1] == 'L') continue;
+    const double y = std::stod(path.substr(at + 1));
+    top = std::min(top, y);
+    bottom = std::max(bottom, y);
+  }
+  Chart two = chart;
+  two.series[0].points = {{.x = 0, .y = 9}, {.x = 999'999, .y = -9}};
+  const auto drawn = draw(two);
+  const auto dots = shapes(drawn, "circle");
+  EXPECT_NEAR(top, number(*dots[0], "cy"), 0.11);
+  EXPECT_NEAR(bottom, number(*dots[1], "cy"), 0.11);
+}
+
+TEST(ChartScene, WithoutAPointHasItsAxes) {
+  const auto scene = draw({.key = "k", .title = "empty", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}});
+  EXPECT_TRUE(shapes(scene, "circle").empty());
+  EXPECT_EQ(shapes(scene, "text", "title").size(), 2U);
+}
+
+TEST(ChartSvg, IsTheFileItWas) {
+  expect_golden("chart.svg", svg({draw(two_lines())}));
+}
+
+// Names are text; elements and attributes are the drawing's own.
+TEST(ChartSvg, NamesThatWantToBeMarkupAreText) {
+  auto chart = two_lines();
+  const std::string hostile = "\"><script>alert(1)</script><image href='https://example.invalid/'/>\u202e&";
+  chart.title = chart.x.title = chart.y.title = chart.series[0].name = chart.spans[0].name = hostile;
+  chart.series[0].points[0].label = hostile;
+  chart.x.categories = {hostile, hostile, hostile, hostile, hostile};
+  chart.x.scale = Scale::linear;
+  const auto text = svg({draw(chart)});
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+  EXPECT_THAT(text, Not(HasSubstr("<image")));
+  EXPECT_THAT(text, Not(HasSubstr("\u202e")));
+  pugi::xml_document parsed;
+  ASSERT_TRUE(parsed.load_string(text.c_str()));
+  EXPECT_THAT(parsed.child("svg").child("text").text().as_string(), HasSubstr("<script>alert(1)</script>"));
+  EXPECT_THAT(text, Not(HasSubstr("var("))) << "a name of a colour that not every program knows";
+  EXPECT_THAT(text, Not(HasSubstr("light-dark")));
+}
+
+ReportRow row_of(std::int64_t devices, std::int64_t batch, double step_time) {
+  ReportRow row;
+  row.model = "m";
+  row.parameters = 1000;
+  row.seq_len = 64;
+  row.devices = devices;
+  row.global_batch = batch;
+  row.batch_per_device = static_cast<double>(batch) / static_cast<double>(devices);
+  row.step_time_s = step_time;
+  row.mfu_fraction = 0.5;
+  row.attention = "flash";
+  return row;
+}
+
+TEST(ScalingCharts, AreOfRowsThatDifferAlongTheirAxisAlone) {
+  auto other = row_of(2, 8, 3);
+  other.attention = "dot_product";
+  const auto charts = scaling_charts({row_of(4, 8, 1.2), row_of(1, 8, 4), row_of(2, 8, 2.2), other});
+  ASSERT_EQ(charts.size(), 2U);
+  EXPECT_EQ(charts[0].key, "scaling_step_time_by_devices");
+  ASSERT_EQ(charts[0].series.size(), 2U);
+  const auto ys = [](const ChartSeries& series) {
+    std::vector<double> out;
+    for (const auto& point : series.points) out.push_back(point.y);
+    return out;
+  };
+  EXPECT_THAT(ys(charts[0].series[0]), ElementsAre(4, 2.2, 1.2));
+  EXPECT_EQ(charts[0].series[1].marks, Marks::ideal);
+  EXPECT_THAT(ys(charts[0].series[1]), ElementsAre(4, 2, 1));
+  EXPECT_EQ(charts[1].key, "scaling_mfu_by_devices");
+  // The same work on each device takes the same time at best.
+  const auto weak = scaling_charts({row_of(1, 8, 4), row_of(2, 16, 4.5)});
+  ASSERT_EQ(weak.size(), 2U);
+  EXPECT_EQ(weak[0].key, "scaling_step_time_by_devices_per_batch");
+  EXPECT_THAT(ys(weak[0].series[1]), ElementsAre(4, 4));
+  EXPECT_TRUE(scaling_charts({row_of(1, 8, 4)}).empty());
+  EXPECT_TRUE(scaling_charts({row_of(1, 8, 4), other}).empty());
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -1,0 +1,142 @@
+// A document as a page: what is in the file. What it does in a browser: tests/browser.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/document/render.h"
+
+namespace perfbench::reports {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+Json data_of(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"document\">";
+  const auto at = page.find(begin) + begin.size();
+  return Json::parse(page.substr(at, page.find("</script>", at) - at));
+}
+
+Document small_document() {
+  Document out;
+  out.add(Heading{.level = 1, .text = "Night"});
+  out.add(Paragraph{.text = "worse", .tone = Tone::bad});
+  out.add(List{.items = {"a", "b"}});
+  out.add(Note{"a note"});
+  out.add(Series{.title = "trend", .unit = "s", .values = {1, 2, 3}});
+  Table table{.key = "rows",
+              .columns = {{.title = "Cell", .key = "cell"},
+                          {.title = "Time", .key = "time_s", .align = Align::right},
+                          {.title = "Id", .key = "id", .audience = Audience::programs}},
+              .rows = {}};
+  table.rows.push_back({.cells = {"x", Cell("1.50", 1.5, Tone::good), "p"}, .notes = {"why", "so"}});
+  table.rows.push_back({.cells = {"x", Cell("-", Value()), "q"}, .notes = {"so"}});
+  out.add(table);
+  return out;
+}
+
+TEST(Page, HasEveryBlockAndEveryColumn) {
+  const auto data = data_of(render_html(small_document()));
+  EXPECT_EQ(data["title"], "Night");
+  std::vector<std::string> kinds;
+  for (const auto& block : data["blocks"]) kinds.push_back(block["kind"]);
+  EXPECT_THAT(kinds, testing::ElementsAre("heading", "paragraph", "list", "note", "chart", "table"));
+  EXPECT_EQ(data["blocks"][1]["tone"], "bad");
+  const auto& table = data["blocks"][5];
+  EXPECT_EQ(table["label"], "Night");
+  EXPECT_EQ(table["rows"], 2);
+  EXPECT_EQ(table["columns"][0]["texts"], Json({"x"})) << "once";
+  EXPECT_EQ(table["columns"][0]["of"], Json({0, 0}));
+  EXPECT_TRUE(table["columns"][0]["values"].is_null()) << "sorted by text";
+  EXPECT_EQ(table["columns"][1]["values"], Json({1.5, nullptr}));
+  EXPECT_EQ(table["columns"][1]["tones"], Json({{"0", "good"}}));
+  EXPECT_EQ(table["columns"][1]["hidden"], false);
+  EXPECT_EQ(table["columns"][2]["hidden"], true) << "may be chosen";
+  EXPECT_EQ(table["notes"], Json({"why", "so"}));
+  EXPECT_EQ(table["row_notes"], Json({{"0", {0, 1}}, {"1", {1}}}));
+}
+
+TEST(Page, DataCannotEndItsElementOrTakeASlot) {
+  Document document;
+  const std::string hostile = "</script><!--<script>@SCRIPT@ @STYLE@ @DOCUMENT@\u202e";
+  document.add(Heading{.level = 1, .text = hostile});
+  const auto page = render_html(document);
+  const auto plain = render_html(Document{});
+  const auto count = [](const std::string& in, const std::string& what) {
+    int found = 0;
+    for (auto at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++found;
+    return found;
+  };
+  for (const char* markup : {"<script", "</script", "<!--"}) EXPECT_EQ(count(page, markup), count(plain, markup));
+  EXPECT_EQ(data_of(page)["title"], "</script><!--<script>@SCRIPT@ @STYLE@ @DOCUMENT@\\u202e");
+  EXPECT_EQ(plain.find("@STYLE@"), std::string::npos);
+}
+
+TEST(Page, AsksNobodyForAnything) {
+  const auto page = render_html(small_document());
+  for (const char* request : {"src=", "href=\"http", "url(", "@import", "XMLHttpRequest", "innerHTML", "connect-src"}) {
+    EXPECT_EQ(page.find(request), std::string::npos) << request;
+  }
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+TEST(Page, OfAServerLeadsToOthersAndAsksThatServerAlone) {
+  const Site site{.places = {{"Runs", "/runs"}}, .writable = true};
+  auto document = small_document();
+  document.actions = {"acknowledged", "wont_fix"};
+  const auto page = page_of(document, site);
+  EXPECT_THAT(page.policy, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page.policy, testing::EndsWith("connect-src 'self'"));
+  EXPECT_NE(page.html.find(page.policy), std::string::npos);
+  const auto data = data_of(page.html);
+  EXPECT_EQ(data, Json::parse(page_data(document, site)));
+  EXPECT_EQ(data["places"], Json({{{"text", "Runs"}, {"path", "/runs"}}}));
+  EXPECT_EQ(data["actions"], Json({"acknowledged", "wont_fix"}));
+  EXPECT_FALSE(data_of(page_of(document, {.places = site.places}).html).contains("actions"));
+  EXPECT_FALSE(data_of(render_html(document)).contains("actions"));
+  EXPECT_FALSE(data_of(render_html(document)).contains("places"));
+}
+
+TEST(Page, ATimelineSaysEachNameOnceAndPutsSpansWithinOneAnotherBelow) {
+  Document document;
+  document.add(Timeline{
+      .key = "t",
+      .title = "Step 3",
+      .lanes = {
+          {.name = "thread",
+           .spans = {{"step", "phase", 1000, 9000}, {"product", "op", 1000, 3000}, {"product", "op", 3000, 5000}}},
+          {.name = "stream", .spans = {{"copy", "copy", 8000, 12'500}}}}});
+  const auto block = data_of(render_html(document))["blocks"][0];
+  EXPECT_EQ(block["names"], Json({"step", "product", "copy"}));
+  EXPECT_EQ(block["lanes"][0]["rows"], 2);
+  EXPECT_EQ(block["lanes"][0]["spans"], Json({{0, 0, 0, 0.0, 8.0}, {1, 1, 1, 0.0, 2.0}, {1, 1, 1, 2.0, 2.0}}));
+  EXPECT_EQ(block["lanes"][1]["spans"], Json({{2, 2, 0, 7.0, 4.5}}));
+  EXPECT_EQ(block["length_us"], 11.5);
+}
+
+// As many as a database of a year has, with what reports say of each.
+TEST(Page, OfTenThousandRunsIsBelowFiveMegabytes) {
+  Table table{.key = "rows", .columns = {}, .rows = {}};
+  constexpr int kColumns = 22;  // of a report
+  for (int c = 0; c < kColumns; ++c) table.columns.push_back({.title = "Column", .key = "c" + std::to_string(c)});
+  for (int r = 0; r < 10'000; ++r) {
+    Row row;
+    for (int c = 0; c < kColumns; ++c) {
+      if (c < 6) {  // measured: all different
+        row.cells.emplace_back(std::to_string(r * 7 + c) + ".25", r * 7.0 + c + 0.25123);
+      } else if (c < 8) {  // names of cells and runs
+        row.cells.emplace_back("model=llama-110m attention=flash remat=minimal fsdp=" + std::to_string(r % 600));
+      } else {
+        row.cells.emplace_back("one of " + std::to_string(r % 12));
+      }
+    }
+    table.rows.push_back(std::move(row));
+  }
+  Document document;
+  document.add(table);
+  EXPECT_LT(render_html(document).size(), 5'000'000U);
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -42,5 +42,6 @@ void add_tag(CLI::App& app, CommandContext& context);
 void add_note(CLI::App& app, CommandContext& context);
 void add_prune(CLI::App& app, CommandContext& context);
 void add_weights(CLI::App& app, CommandContext& context);
+void add_serve(CLI::App& app, CommandContext& context);
 
 }  // namespace perfbench::harness

@@ -65,10 +65,10 @@ ExitCode say(const CLI::App& app, const CLI::ParseError& error) {
 
 void add_commands(CLI::App& app, CommandContext& context) {
   using namespace perfbench::harness;
-  for (const auto add : {add_sweep,     add_plan,   add_report,  add_compare, add_bisect,     add_nightly, add_baseline,
-                         add_reproduce, add_ingest, add_export,  add_import,  add_trace,      add_schema,  add_selftest,
-                         add_doctor,    add_data,   add_history, add_alerts,  add_list,       add_show,    add_diff,
-                         add_tag,       add_note,   add_prune,   add_weights, add_completion, add_man}) {
+  for (const auto add : {add_sweep,     add_plan,   add_report,  add_compare, add_bisect, add_nightly,    add_baseline,
+                         add_reproduce, add_ingest, add_export,  add_import,  add_trace,  add_schema,     add_selftest,
+                         add_doctor,    add_data,   add_history, add_alerts,  add_list,   add_show,       add_diff,
+                         add_tag,       add_note,   add_prune,   add_weights, add_serve,  add_completion, add_man}) {
     add(app, context);
   }
 }

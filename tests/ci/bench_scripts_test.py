@@ -36,7 +36,8 @@ RUN_BY = {"bench_engine.py": {"bench_engine.py", "peer_torch.py", "torch_models.
           "gpu_peers.py": {"gpu_peers.py", "peer_steps_torch.py", "peer_steps_jax.py", "torch_models.py", "cells.py",
                            "figures.py"},
           "gpu_overhead.py": {"gpu_overhead.py", "cells.py", "figures.py"},
-          "bench_detectors.py": {"bench_detectors.py"}}
+          "bench_detectors.py": {"bench_detectors.py"},
+          "bench_serve.py": {"bench_serve.py"}}
 
 
 class Scripts(unittest.TestCase):
@@ -67,6 +68,11 @@ class Scripts(unittest.TestCase):
         self.assertGreater(json.loads(self.run_script("bench_engine.py", *command, "--settings", within))["engine_s"], 0)
         with self.assertRaises(AssertionError):
             self.run_script("bench_engine.py", *command, "--settings", '{"optimizer": {"in_backwards": true}}')
+
+    def test_views_of_a_server_are_timed_over_many_runs(self):
+        output = self.run_script("bench_serve.py", "--perfbench", BUILD / "bin" / "perfbench", "--runs", 1000)
+        self.assertIn("1001 runs", output)
+        self.assertEqual(len([line for line in output.splitlines() if line.startswith("| `/")]), 8, output)
 
     def test_products_beside_the_peak_of_the_machine(self):
         done = subprocess.run([BUILD / "bin" / "product_benchmark", "1", "4"], capture_output=True, text=True)

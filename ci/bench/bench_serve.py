@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""How long the views of `perfbench serve` take over a database of very many runs.
+
+usage: bench_serve.py --perfbench build/cpu/bin/perfbench [--runs N] [--keep FILE]
+
+The database is made of one real run, copied with SQL: nights of 500 cells each, the newest last. Every view is asked for
+five times: first, which reads the database, then from what the server has kept since nobody wrote.
+"""
+import argparse
+import hashlib
+import http.client
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CELLS = 500
+METRICS = ("step_time_s", "tokens_per_s", "peak_memory_bytes", "resident_bytes", "startup_time_s", "final_loss")
+
+COPIES = """
+CREATE TEMP TABLE numbers AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :most) SELECT i FROM n;
+CREATE TEMP TABLE first AS SELECT * FROM attempts ORDER BY attempt_key LIMIT 1;
+CREATE TEMP TABLE named AS SELECT value, name_key, name FROM metrics JOIN names USING (name_key)
+  WHERE attempt_key = (SELECT attempt_key FROM first) AND name IN (:names);
+INSERT INTO run_fields SELECT 1000 + i, name_key, value FROM run_fields, numbers
+  WHERE run_key = (SELECT run_key FROM first) AND i <= :cells;
+INSERT INTO cells SELECT 1000 + i, matrix, 'number=' || i, 1000 + i FROM cells, numbers
+  WHERE cell_key = (SELECT cell_key FROM first) AND i <= :cells;
+INSERT INTO sweeps SELECT 1000 + i, 'night-' || i, matrix,
+  strftime('%Y-%m-%dT%H:%M:%SZ', '2026-11-24', '-' || (:nights - i) || ' days'), 'night'
+  FROM sweeps, numbers WHERE sweep_key = (SELECT sweep_key FROM first) AND i <= :nights;
+INSERT INTO attempts SELECT 1000 + (night.i - 1) * :cells + cell.i, 1000 + cell.i, 1000 + night.i, 1000 + cell.i,
+  environment_key, 1, state, reason, exit_code, signal,
+  strftime('%Y-%m-%dT%H:%M:%SZ', '2026-11-24', '-' || (:nights - night.i) || ' days', '+' || cell.i || ' seconds'),
+  wall_ns, perfbench_version, record_sha256, lost_step_lines, load_1m, memory_available_bytes, peak_flops_per_s
+  FROM first, numbers night, numbers cell WHERE night.i <= :nights AND cell.i <= :cells;
+INSERT INTO metrics SELECT attempt_key, name_key, value * (1 + 0.01 * (abs(random()) % 1000) / 1000.0)
+  FROM attempts, named WHERE attempt_key > 1000;
+"""
+
+
+def make_database(perfbench, db, runs):
+    subprocess.run([perfbench, "sweep", ROOT / "matrices/quickstart.yaml", "--db", db, "--only", "model=gpt-mini", "--only",
+                    "attention=flash", "--only", "remat=none"], check=True, stdout=subprocess.DEVNULL)
+    nights = max(1, runs // CELLS)
+    values = {"cells": CELLS, "nights": nights, "most": max(CELLS, nights),
+              "names": ", ".join(f"'{name}'" for name in METRICS)}
+    script = re.sub(r":([a-z]+)\b", lambda found: str(values[found.group(1)]) if found.group(1) in values else found.group(0),
+                    COPIES)
+    connection = sqlite3.connect(db)
+    # A run's id is the SHA-256 of its configuration, and whoever reads it looks: each has a seed of its own.
+    first = list(connection.execute("SELECT * FROM runs ORDER BY run_key LIMIT 1").fetchone())
+    for cell in range(1, CELLS + 1):
+        text = re.sub(r'"seed":\d+', f'"seed":{cell}', first[-1])
+        row = [1000 + cell, hashlib.sha256(text.encode()).hexdigest(), *first[2:-1], text]
+        connection.execute(f"INSERT INTO runs VALUES ({','.join('?' * len(row))})", row)
+    connection.commit()
+    connection.executescript("PRAGMA synchronous = OFF; BEGIN;" + script + "COMMIT; ANALYZE;")
+    name = connection.execute("SELECT run_id FROM runs WHERE run_key = 1001").fetchone()[0]
+    count = connection.execute("SELECT count(*) FROM attempts").fetchone()[0]
+    connection.close()
+    return name, count
+
+
+def timed(port, path):
+    times = []
+    for _ in range(5):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        begin = time.perf_counter()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        size = len(answer.read())
+        times.append(time.perf_counter() - begin)
+        if answer.status != 200:
+            sys.exit(f"{path}: {answer.status}")
+    return times[0], statistics.median(times[1:]), size
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--perfbench", required=True)
+    parser.add_argument("--runs", type=int, default=1_000_000)
+    parser.add_argument("--keep", type=Path, help="file of the database, taken as it is where it exists")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        db = arguments.keep or Path(folder) / "many.db"
+        name, count = None, None
+        if not db.exists():
+            name, count = make_database(arguments.perfbench, db, arguments.runs)
+        else:
+            connection = sqlite3.connect(db)
+            name = connection.execute("SELECT run_id FROM runs WHERE run_key = 1001").fetchone()[0]
+            count = connection.execute("SELECT count(*) FROM attempts").fetchone()[0]
+        print(f"{count} runs, {db.stat().st_size / 1e6:.0f} MB\n\n| view | first (ms) | again (ms) | bytes |\n| --- | ---: | ---: | ---: |")
+        server = subprocess.Popen([arguments.perfbench, "serve", "--db", db, "--port", "0"], stdout=subprocess.PIPE, text=True)
+        try:
+            port = int(re.search(r":(\d+)/", server.stdout.readline()).group(1))
+            for path in ("/", f"/report?sweep=night-{max(1, count // CELLS)}", "/runs", "/runs?where=cell%3Dnumber%3D7", f"/run/{name[:12]}", "/history",
+                         "/history?series=*%2Fnumber%3D7", "/alerts"):
+                first, again, size = timed(port, path)
+                print(f"| `{path}` | {first * 1e3:.1f} | {again * 1e3:.1f} | {size} |", flush=True)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()

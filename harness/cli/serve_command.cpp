@@ -1,0 +1,44 @@
+// perfbench serve: a database in a browser.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/checked_option.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/shared_options.h"
+#include "harness/run/interruption.h"
+#include "harness/serve/server.h"
+#include "reports/format/print.h"
+
+namespace perfbench::harness {
+
+void add_serve(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("serve", "A database in a browser, also while a sweep writes to it");
+  auto options = std::make_shared<ServerOptions>();
+  options->db = "perf.db";
+  add_db_option(*command, options->db, "database");
+  add_number(*command, "--port", options->port, Bounds<int>{0, 65'535}, "port to listen at; 0: one that is free")
+      ->capture_default_str();
+  command->add_option("--address", options->address, "address to listen at, by number: whoever reaches it may look")
+      ->capture_default_str();
+  command->add_flag("--write", options->write,
+                    "let alerts be acknowledged and closed, from the address that is printed, which has a token");
+  command->footer(
+      "Overview, report, runs, one run, two runs, history and alerts, as the commands of these names show them; what "
+      "a\n"
+      "sweep or a night adds appears without reloading. Nothing is written to the database but with --write.\n"
+      "Examples:\n"
+      "  perfbench serve --db perf.db\n"
+      "  perfbench serve --db nightly.db --port 8200 --write\n"
+      "  ssh -L 8123:127.0.0.1:8123 machine      then http://127.0.0.1:8123/ here shows that machine's\n"
+      "Exit codes: 0 ended by Ctrl-C; 3 no such database, or nothing can listen there.");
+  command->callback([options, &context] {
+    Interruption interruption;  // before any thread, so that all of them inherit its mask
+    serve(*options, context, interruption.fd(), [](const std::string& url) {
+      reports::print("serving {}\n", url);
+      std::fflush(stdout);
+    });
+    context.exit_code = ExitCode::fine;
+  });
+}
+
+}  // namespace perfbench::harness

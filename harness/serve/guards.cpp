@@ -1,0 +1,58 @@
+#include "harness/serve/guards.h"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <sys/random.h>
+
+#include <array>
+#include <system_error>
+
+namespace perfbench::harness {
+namespace {
+
+bool is_number(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  return ::inet_pton(AF_INET, text.c_str(), address.data()) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), address.data()) == 1;
+}
+
+// Without the port; of "[::1]:80" what is within the brackets.
+std::string host_alone(std::string_view host) {
+  if (host.starts_with('[')) {
+    const auto end = host.find(']');
+    return end == std::string_view::npos ? "" : std::string(host.substr(1, end - 1));
+  }
+  return std::string(host.substr(0, host.find(':')));
+}
+
+}  // namespace
+
+bool is_own_host(std::string_view host, std::string_view own_name) {
+  const auto name = host_alone(host);
+  return name == "localhost" || (!name.empty() && name == own_name) || is_number(name);
+}
+
+bool is_own_origin(std::string_view origin, std::string_view host) {
+  return !host.empty() && origin == "http://" + std::string(host);
+}
+
+bool same_token(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned different = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    different |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return different == 0;
+}
+
+std::string new_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  }
+  std::string out;
+  for (const auto byte : bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+}  // namespace perfbench::harness

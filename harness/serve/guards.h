@@ -1,0 +1,22 @@
+// Who may ask a server for what. Pure functions of a request's headers.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace perfbench::harness {
+
+// Whether a Host header names this machine as somebody would who means it: "localhost", an address by number, or
+// `own_name`; with or without a port. A name of another site that resolves here (DNS rebinding) is none of these.
+bool is_own_host(std::string_view host, std::string_view own_name);
+
+// Whether an Origin header is that of pages which `host` (the request's own Host header) serves.
+bool is_own_origin(std::string_view origin, std::string_view host);
+
+// In a time that does not depend on where they differ.
+bool same_token(std::string_view a, std::string_view b);
+
+// 32 hex digits from the system's random numbers.
+std::string new_token();
+
+}  // namespace perfbench::harness

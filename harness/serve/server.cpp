@@ -1,0 +1,211 @@
+#include "harness/serve/server.h"
+
+#include <fmt/core.h>
+#include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/app/author.h"
+#include "harness/evidence/utc.h"
+#include "harness/input_error.h"
+#include "harness/serve/guards.h"
+#include "harness/serve/views.h"
+#include "harness/store/database.h"
+#include "reports/document/render.h"
+
+namespace perfbench::harness {
+namespace {
+
+enum Status { kOk = 200, kNotModified = 304, kBad = 400, kForbidden = 403, kNotFound = 404, kFailed = 500 };
+
+constexpr std::size_t kLongestAction = 64 * 1024;  // bytes of a request's body
+constexpr std::size_t kAnswersKept = 64;           // while nobody writes
+constexpr auto kPatience = std::chrono::seconds(10);
+
+std::string own_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+class Pages {
+ public:
+  Pages(const ServerOptions& options, const Installation& installation)
+      : options_(options),
+        installation_(installation),
+        db_(open_database(options.db, {.mode = OpenMode::read_only})),
+        token_(options.write ? new_token() : "") {}
+
+  const std::string& token() const { return token_; }
+
+  void get(const httplib::Request& request, httplib::Response& response) {
+    const std::lock_guard lock(mutex_);
+    // As it was when a page was made: another process has written since, or not.
+    const auto now = version();
+    const auto tag = fmt::format("\"{}-{}\"", started_, now);
+    if (request.get_header_value("If-None-Match") == tag) {
+      response.status = kNotModified;
+      return;
+    }
+    if (now != answered_at_ || answers_.size() > kAnswersKept) answers_.clear();
+    answered_at_ = now;
+    auto found = answers_.find(request.target);
+    if (found == answers_.end()) found = answers_.emplace(request.target, answer(request)).first;
+    const auto& [status, type, policy, body] = found->second;
+    response.status = status;
+    response.set_header("ETag", tag);
+    response.set_header("Cache-Control", "no-cache");
+    response.set_header("Content-Security-Policy", policy + "; frame-ancestors 'none'");
+    response.set_content(body, type);
+  }
+
+  // {"to": a state that may follow, "reason": ...} for /alerts/ID.
+  void act(const httplib::Request& request, httplib::Response& response) {
+    const auto refuse = [&](int status, const std::string& why) {
+      response.status = status;
+      response.set_content(why + "\n", "text/plain; charset=utf-8");
+    };
+    if (!options_.write) return refuse(kForbidden, "this server is read-only; perfbench serve --write takes actions");
+    if (!is_own_origin(request.get_header_value("Origin"), request.get_header_value("Host"))) {
+      return refuse(kForbidden, "actions are taken from this server's own pages");
+    }
+    if (!same_token(request.get_header_value("X-Perfbench-Token"), token_)) {
+      return refuse(kForbidden, "the token is not this server's; open the address that it printed");
+    }
+    try {
+      const auto action = nlohmann::json::parse(request.body);
+      const auto to = spec::enum_value<AlertState>(action.at("to").get<std::string>());
+      const auto reason = action.at("reason").get<std::string>();
+      if (!to || reason.empty()) return refuse(kBad, "an action has a state to change to, and a reason");
+      const std::lock_guard lock(mutex_);
+      auto writer = open_database(options_.db);
+      change_alert(writer, request.path.substr(request.path.rfind('/') + 1), *to, author_or_current(""), reason,
+                   utc_now());
+    } catch (const nlohmann::json::exception& e) {
+      refuse(kBad, e.what());
+    } catch (const InputError& e) {
+      refuse(kBad, e.what());
+    }
+  }
+
+ private:
+  struct Answer {
+    int status = kOk;
+    std::string type;
+    std::string policy;
+    std::string body;
+  };
+
+  Answer answer(const httplib::Request& request) {
+    ViewRequest wanted{.path = request.path};
+    for (const auto& [name, value] : request.params) wanted.parameters[name] = value;
+    const bool data_alone = wanted.parameters.erase("data") > 0;
+    Answer out;
+    std::optional<reports::Document> document;
+    std::string missing = "There is no such page.";
+    try {
+      document = view(db_, wanted, installation_);
+    } catch (const InputError& e) {
+      missing = e.what();
+    }
+    if (!document) {
+      out.status = kNotFound;
+      document.emplace();
+      document->add(reports::Heading{.level = 1, .text = "Not found"});
+      document->add(reports::Paragraph{.text = missing, .tone = reports::Tone::doubtful});
+    }
+    for (const auto& left_out : db_.left_out()) document->add(reports::Note{left_out});
+    auto shown = site();
+    shown.writable = options_.write;
+    auto page = reports::page_of(*document, shown);
+    out.policy = std::move(page.policy);
+    out.type = data_alone ? "application/json" : "text/html; charset=utf-8";
+    out.body = data_alone ? reports::page_data(*document, shown) : std::move(page.html);
+    return out;
+  }
+
+  std::int64_t version() {
+    Statement version(db_, "PRAGMA data_version");
+    version.step();
+    return version.integer(0);
+  }
+
+  const ServerOptions& options_;
+  const Installation& installation_;
+  std::mutex mutex_;  // one view at a time
+  Connection db_;
+  std::string token_;
+  std::map<std::string, Answer> answers_;  // of the database as it was at
+  std::int64_t answered_at_ = 0;
+  std::string started_ = new_token();  // tags of another server are none of this one's
+};
+
+void guard(httplib::Server& server) {
+  server.set_socket_options([](int socket) {
+    // Not SO_REUSEPORT, which lets a second server take half of the requests.
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  server.set_payload_max_length(kLongestAction);
+  server.set_read_timeout(kPatience);
+  server.set_default_headers({{"X-Content-Type-Options", "nosniff"},
+                              {"Referrer-Policy", "no-referrer"},
+                              {"Cross-Origin-Resource-Policy", "same-origin"}});
+  server.set_pre_routing_handler([name = own_name()](const httplib::Request& request, httplib::Response& response) {
+    if (is_own_host(request.get_header_value("Host"), name)) return httplib::Server::HandlerResponse::Unhandled;
+    response.status = kForbidden;
+    response.set_content("this server is not called so\n", "text/plain; charset=utf-8");
+    return httplib::Server::HandlerResponse::Handled;
+  });
+  server.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr failure) {
+    response.status = kFailed;
+    try {
+      std::rethrow_exception(std::move(failure));
+    } catch (const std::exception& e) {
+      response.set_content(std::string(e.what()) + "\n", "text/plain; charset=utf-8");
+    }
+  });
+}
+
+}  // namespace
+
+void serve(const ServerOptions& options, const Installation& installation, int stop_fd,
+           const std::function<void(const std::string& url)>& ready) {
+  Pages pages(options, installation);
+  httplib::Server server;
+  guard(server);
+  server.Get(".*", [&](const httplib::Request& request, httplib::Response& response) { pages.get(request, response); });
+  server.Post("/alerts/[0-9a-f]+",
+              [&](const httplib::Request& request, httplib::Response& response) { pages.act(request, response); });
+  int port = options.port;
+  if (port == 0) port = server.bind_to_any_port(options.address);
+  if (port <= 0 || (options.port != 0 && !server.bind_to_port(options.address, port))) {
+    throw InputError(
+        fmt::format("[serve] cannot listen at {}:{}; another program may, or it is no address of this "
+                    "machine: choose another --port or --address",
+                    options.address, options.port));
+  }
+  // The listening thread takes requests; this one waits for the end.
+  std::thread listener([&] { server.listen_after_bind(); });
+  const bool needs_brackets = options.address.find(':') != std::string::npos;
+  const auto host = needs_brackets ? "[" + options.address + "]" : options.address;
+  ready(fmt::format("http://{}:{}/{}", host, port, options.write ? "#token=" + pages.token() : ""));
+  pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
+  while (::poll(&stop, 1, -1) < 0 && errno == EINTR) {
+  }
+  server.stop();
+  listener.join();
+}
+
+}  // namespace perfbench::harness

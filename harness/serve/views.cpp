@@ -1,0 +1,182 @@
+#include "harness/serve/views.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+
+#include "harness/alerts/alert_ledger.h"
+#include "harness/alerts/alert_rules.h"
+#include "harness/app/execution.h"
+#include "harness/app/run_name.h"
+#include "harness/app/run_view.h"
+#include "harness/app/stored_tables.h"
+#include "harness/history/history.h"
+#include "harness/input_error.h"
+#include "harness/store/query.h"
+#include "reports/alert_document.h"
+#include "reports/history_document.h"
+#include "reports/listing/list_document.h"
+#include "reports/listing/run_document.h"
+#include "reports/report_document.h"
+
+namespace perfbench::harness {
+namespace {
+
+using reports::Document;
+
+constexpr std::size_t kNewest = 20;   // of an overview
+constexpr std::size_t kListed = 500;  // of a list, unless ?limit=
+constexpr std::size_t kMost = 10'000;
+
+struct Asked {
+  const Connection& db;
+  const ViewRequest& request;
+  const Installation& installation;
+  std::string rest;  // of the path, behind the view's name and a slash
+
+  std::string parameter(const std::string& name, const std::string& otherwise) const {
+    const auto found = request.parameters.find(name);
+    return found == request.parameters.end() || found->second.empty() ? otherwise : found->second;
+  }
+  std::size_t limit() const {
+    const auto text = parameter("limit", std::to_string(kListed));
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > kMost) {
+      throw InputError("limit is a number from 1 to " + std::to_string(kMost) + ", found " + text);
+    }
+    return number;
+  }
+};
+
+void append(Document& out, Document&& more) {
+  for (auto& block : more.blocks) out.blocks.push_back(std::move(block));
+}
+
+bool has_attempts(const Connection& db) {
+  return Statement(db, "SELECT 1 FROM attempts LIMIT 1").step();
+}
+
+// A name of a run as pages have it. find_run() takes folders, too: what is on this machine's disk is nobody's business
+// who asks over a network.
+NamedRun run_of_address(const Asked& asked, const std::string& name) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '/'; };
+  if (!std::all_of(name.begin(), name.end(), is_digit)) throw InputError("no run is called " + name);
+  const auto prefix = name.find('/') == std::string::npos ? "run:" : "attempt:";
+  return find_run(asked.db, prefix + name, "serve");
+}
+
+RunView view_of(const Asked& asked, const std::string& name) {
+  return view_run(asked.db, run_of_address(asked, name), runs_folder({}, asked.db.path()), Fields::not_default);
+}
+
+Document overview(const Asked& asked) {
+  Document out;
+  out.add(reports::Heading{.level = 1, .text = asked.db.path().filename().string()});
+  const auto alerts = load_alerts(asked.db, AlertScope::live);
+  const auto open =
+      std::count_if(alerts.begin(), alerts.end(), [](const Alert& alert) { return alert.state() == AlertState::open; });
+  out.add(reports::Paragraph{.text = alerts.empty() ? "No alert is live."
+                                                    : std::to_string(alerts.size()) + " alerts are live, of which " +
+                                                          std::to_string(open) + " nobody has acknowledged.",
+                             .tone = alerts.empty() ? reports::Tone::good
+                                     : open > 0     ? reports::Tone::bad
+                                                    : reports::Tone::doubtful});
+  if (!alerts.empty()) append(out, reports::alerts_document(group_by_range(alerts)));
+  if (!has_attempts(asked.db)) {
+    out.add(reports::Note{"The database has no run yet; a sweep that writes to it shows up here."});
+    return out;
+  }
+  out.add(reports::Heading{.level = 2, .text = "Newest sweeps"});
+  append(out, reports::list_sweeps(asked.db, {.limit = kNewest}));
+  out.add(reports::Heading{.level = 2, .text = "Newest runs"});
+  append(out, reports::list_runs(asked.db, {.limit = kNewest}));
+  return out;
+}
+
+Document report(const Asked& asked) {
+  TableQuery query{.selection = asked.parameter("sweep", "latest")};
+  if (const auto matrix = asked.parameter("matrix", ""); !matrix.empty()) query.matrices = {matrix};
+  query.baseline = asked.parameter("baseline", "");
+  const auto style = asked.parameter("style", "table");
+  const auto known = spec::enum_value<reports::TableStyle>(style);
+  if (!known) throw InputError("no style is called " + style);
+  parse_selection(query.selection);  // throws for what is none
+  return reports::report_document(stored_tables(asked.db, query, asked.installation), *known);
+}
+
+Document runs(const Asked& asked) {
+  reports::ListQuery query{.limit = asked.limit()};
+  if (const auto where = asked.parameter("where", ""); !where.empty()) query.where = {where};
+  Document out;
+  out.add(reports::Heading{.level = 1, .text = "Runs"});
+  append(out, reports::list_runs(asked.db, query));
+  return out;
+}
+
+Document run(const Asked& asked) {
+  return reports::run_document(view_of(asked, asked.rest));
+}
+
+Document diff(const Asked& asked) {
+  return reports::difference_document(
+      hold_side_by_side(view_of(asked, asked.parameter("left", "")), view_of(asked, asked.parameter("right", ""))));
+}
+
+Document history(const Asked& asked) {
+  HistoryQuery query{.series = asked.parameter("series", "*"), .metric = asked.parameter("metric", "step_time_s")};
+  const auto result = look_at_history(asked.db, query);
+  if (!result.series.empty()) return reports::history_document(result);
+  Document out;
+  out.add(reports::Heading{.level = 1, .text = "History of " + query.metric});
+  out.add(reports::Note{"No night has it; `perfbench nightly` makes nights, a sweep by hand is none."});
+  return out;
+}
+
+Document alerts(const Asked& asked) {
+  if (!asked.rest.empty()) {
+    const auto alert = find_alert(asked.db, asked.rest);
+    auto out = reports::alert_document(alert);
+    for (const auto next : next_states(alert.state())) out.actions.emplace_back(spec::enum_name(next));
+    return out;
+  }
+  const auto scope = asked.parameter("state", "live") == "all" ? AlertScope::all : AlertScope::live;
+  Document out;
+  out.add(reports::Heading{.level = 1, .text = "Alerts"});
+  append(out, reports::alerts_document(group_by_range(load_alerts(asked.db, scope))));
+  return out;
+}
+
+struct Place {
+  std::string_view path;
+  Document (*show)(const Asked&);
+  bool has_rest = false;
+};
+constexpr std::array kPlaces{Place{"/", overview},          Place{"/report", report}, Place{"/runs", runs},
+                             Place{"/run", run, true},      Place{"/diff", diff},     Place{"/history", history},
+                             Place{"/alerts", alerts, true}};
+
+}  // namespace
+
+const reports::Site& site() {
+  static const reports::Site kSite{
+      .places = {
+          {"Overview", "/"}, {"Report", "/report"}, {"Runs", "/runs"}, {"History", "/history"}, {"Alerts", "/alerts"}}};
+  return kSite;
+}
+
+std::optional<Document> view(const Connection& db, const ViewRequest& request, const Installation& installation) {
+  for (const auto& place : kPlaces) {
+    const std::string beginning = std::string(place.path) + "/";
+    const bool has_rest = place.has_rest && request.path.starts_with(beginning);
+    if (request.path != place.path && !has_rest) continue;
+    return place.show({.db = db,
+                       .request = request,
+                       .installation = installation,
+                       .rest = has_rest ? request.path.substr(beginning.size()) : ""});
+  }
+  return std::nullopt;
+}
+
+}  // namespace perfbench::harness

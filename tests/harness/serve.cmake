@@ -1,0 +1,3 @@
+perfbench_test(serve_guards_test
+  SOURCES serve_guards_test.cpp
+  DEPENDS perfbench_serve)

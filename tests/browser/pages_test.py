@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Pages of real runs in headless Chromium: what is seen, clicked and typed there.
+
+usage: pages_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures
+"""
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import browser
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTILE = ("zq</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+           "\"'`${zq}&lt;\u202egnp.exe\x1b[31m=cmd()|zq javascript:zq")
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.db = Path(cls.folder.name) / "pages.db"
+        cls.perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", cls.db, "--only", "model=gpt-mini")
+        cls.perfbench("note", "latest", HOSTILE, "--author", HOSTILE, "--db", cls.db)
+        cls.driver = browser.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.driver.quit()
+        cls.folder.cleanup()
+
+    @classmethod
+    def perfbench(cls, *arguments, exits=(0,)):
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cls.folder.name)
+        if done.returncode not in exits:
+            raise AssertionError(f"perfbench {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def page(self, *command, name="page", driver=None):
+        file = Path(self.folder.name) / f"{name}.html"
+        self.perfbench(*command, "--db", self.db, "--format", "html", "-o", file)
+        return browser.Page(driver or self.driver, file)
+
+    def picture(self, page, name):
+        browser.picture(page.driver, SCREENSHOTS / f"{name}.png")
+
+    def column(self, page, key):
+        """The texts of a shown column, from the top."""
+        keys = page.run("return [...document.querySelectorAll('thead th')].map((h) => h.dataset.key)")
+        return page.texts(f"tbody tr:not(.gap) td:nth-child({keys.index(key) + 1})")
+
+    def test_every_command_has_a_page_that_does_no_wrong(self):
+        nights = Path(self.folder.name) / "nights.db"
+        files = {name: Path(self.folder.name) / f"{name}.html" for name in (
+            "plan", "explanation", "night", "history", "trace", "difference")}
+        quickstart = ROOT / "matrices/quickstart.yaml"
+        self.perfbench("plan", quickstart, "--format", "csv", "--html", files["plan"])
+        cell = next(csv.DictReader(io.StringIO(self.perfbench("plan", quickstart, "--format", "csv"))))["cell"]
+        self.perfbench("plan", quickstart, "--explain", cell, "--html", files["explanation"])
+        self.perfbench("nightly", quickstart, "--db", nights, "--history-from", "simulated", "--html", files["night"],
+                       exits=(1,))
+        self.perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
+        traced = Path(self.folder.name) / "traced.db"
+        self.perfbench("sweep", quickstart, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
+                       "trace_steps=2")
+        run, other = sorted(traced.with_suffix(".runs").iterdir())[:2]
+        self.perfbench("trace", run, "--html", files["trace"])
+        self.perfbench("trace", run, "--against", other, "--html", files["difference"])
+        for name in [*files, "report", "list", "show"]:
+            page = browser.Page(self.driver, files[name]) if name in files else self.page(
+                *{"report": ("report",), "list": ("list",), "show": ("show", "latest")}[name], name=name)
+            self.assertEqual(page.misdeeds(), [], name)
+            self.assertTrue(page.texts("h1, h2, h3, table"), name)
+            self.assertEqual(page.run(browser.NAMELESS), [], name)
+            self.picture(page, name)
+        charts = {"report": "figure[data-key^=scaling_]", "show": "figure[data-key=step_times]",
+                  "history": "figure[data-key^=series_]", "night": "figure[data-key^=series_]",
+                  "difference": "figure[data-key=waterfall]", "trace": "figure[data-key=timeline]"}
+        for name, selector in charts.items():
+            page = browser.Page(self.driver, Path(self.folder.name) / f"{name}.html")
+            self.assertTrue(page.texts(selector), name)
+
+    def test_a_timeline_is_zoomed_and_says_what_is_pointed_at(self):
+        traced = Path(self.folder.name) / "zoomed.db"
+        self.perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
+                       "remat=none", "--only", "attention=flash", "--set", "trace_steps=1")
+        file = Path(self.folder.name) / "timeline.html"
+        self.perfbench("trace", next(traced.with_suffix(".runs").iterdir()), "--html", file)
+        page = browser.Page(self.driver, file)
+        canvas = page.driver.find_element(By.TAG_NAME, "canvas")
+        pixels = "const c = document.querySelector('canvas'); return c.toDataURL();"
+        whole = page.run(pixels)
+        canvas.send_keys("+")
+        zoomed = page.run(pixels)
+        self.assertNotEqual(zoomed, whole)
+        canvas.send_keys(Keys.ARROW_RIGHT)
+        self.assertNotEqual(page.run(pixels), zoomed)
+        canvas.send_keys("0")
+        self.assertEqual(page.run(pixels), whole)
+        # Rows of 18 behind a scale of 18 and a lane's title of 20: the first one, in its middle.
+        page.run("""
+            const canvas = document.querySelector("canvas");
+            const box = canvas.getBoundingClientRect();
+            canvas.dispatchEvent(new PointerEvent("pointermove", {
+              clientX: box.left + box.width / 2, clientY: box.top + 47, bubbles: true }));
+        """)
+        self.assertRegex(page.texts("figure.timeline [role=status]")[0], r"^[a-z_ ]+ \([a-z_]+\): [0-9.]+ us, from ")
+        self.assertEqual(page.misdeeds(), [])
+
+    def test_the_page_says_what_the_table_says(self):
+        page = self.page("report")
+        rows = json.loads(self.perfbench("report", "--db", self.db, "--format", "json"))["rows"]
+        self.assertEqual(len(page.texts("tbody tr")), len(rows))
+        seen = {round(float(text), 6) for text in self.column(page, "step_time_s")}
+        for row in rows:
+            self.assertTrue(any(abs(one - row["step_time_s"]) <= 6e-4 * one for one in seen), row["step_time_s"])
+
+    def test_a_click_sorts_by_number_and_another_turns_it(self):
+        page = self.page("report")
+        button = page.driver.find_element(By.CSS_SELECTOR, "th[data-key=step_time_s] button")
+        button.click()
+        up = [float(text) for text in self.column(page, "step_time_s")]
+        self.assertEqual(up, sorted(up))
+        header = "th[data-key=step_time_s]"
+        self.assertEqual(page.driver.find_element(By.CSS_SELECTOR, header).get_attribute("aria-sort"), "ascending")
+        # By the keyboard alone: the button that was used has the focus still.
+        page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.assertEqual([float(text) for text in self.column(page, "step_time_s")], up[::-1])
+        self.assertEqual(page.driver.find_element(By.CSS_SELECTOR, header).get_attribute("aria-sort"), "descending")
+
+    def test_words_filter_and_columns_are_chosen(self):
+        page = self.page("report")
+        everything = len(page.texts("tbody tr"))
+        field = page.driver.find_element(By.CSS_SELECTOR, "input[type=search]")
+        field.send_keys("FLASH")
+        self.assertEqual(set(self.column(page, "attention")), {"flash"})
+        left = len(page.texts("tbody tr"))
+        self.assertLess(left, everything)
+        self.assertEqual(page.texts(".count")[0], f"{left} of {everything} rows")
+        field.send_keys(" no-such-word")
+        self.assertEqual(page.texts("tbody tr"), [])
+        field.clear()
+        field.send_keys(Keys.SPACE)
+        shown = page.texts("thead th")
+        page.driver.find_element(By.CSS_SELECTOR, "details.columns summary").click()
+        box = page.driver.find_element(By.CSS_SELECTOR, "details.columns input:checked")
+        box.click()
+        self.assertEqual(page.texts("thead th"), shown[1:])
+        page.driver.find_element(By.CSS_SELECTOR, "details.columns input:not(:checked)").click()
+        self.assertEqual(page.texts("thead th"), shown)
+
+    def test_text_has_contrast_in_light_and_dark(self):
+        for scheme in ("light", "dark"):
+            driver = browser.start(scheme=scheme)
+            try:
+                for command in (("report",), ("show", "latest")):
+                    page = self.page(*command, name=command[0], driver=driver)
+                    self.assertEqual(page.run(browser.CONTRAST), [], scheme)
+                    self.picture(page, f"{command[0]}-{scheme}")
+                paper = "return getComputedStyle(document.body).backgroundColor"
+                before = page.run(paper)
+                other = {"light": "dark", "dark": "light"}[scheme]
+                button = driver.find_element(By.ID, "theme")
+                while not button.text.endswith(other):
+                    button.click()
+                self.assertNotEqual(page.run(paper), before)
+                self.assertEqual(page.run(browser.CONTRAST), [], f"{scheme}, turned {other}")
+            finally:
+                driver.quit()
+
+    def test_a_phone_scrolls_tables_and_not_the_page(self):
+        driver = browser.start(width=360, height=700)
+        try:
+            for command in (("report",), ("show", "latest")):
+                page = self.page(*command, name=command[0], driver=driver)
+                widths = page.run("return [document.documentElement.scrollWidth, window.innerWidth]")
+                self.assertLessEqual(widths[0], widths[1], command)
+                self.picture(page, f"{command[0]}-phone")
+        finally:
+            driver.quit()
+
+    def test_names_that_want_to_be_markup_are_text(self):
+        page = self.page("show", "latest", name="hostile")
+        self.assertEqual(page.misdeeds(), [])
+        self.assertNotIn("taken", page.driver.title)
+        self.assertEqual(page.run("return document.querySelectorAll('img, iframe, object, script[src]').length"), 0)
+        self.assertEqual(page.run("return document.scripts.length"), 2)
+        text = page.run("return document.getElementById('content').textContent")
+        self.assertIn("</script><script>document.title='taken'</script>", text)
+        self.assertIn("\\u202egnp.exe\\x1b[31m", text)
+        self.assertNotIn("\u202e", text)
+
+    def test_the_policy_lets_nothing_else_run(self):
+        page = self.page("report")
+        page.run("""
+            const script = document.createElement("script");
+            script.textContent = "document.title = 'taken'";
+            document.body.append(script);
+            const image = document.createElement("img");
+            image.src = "https://example.invalid/a.png";
+            document.body.append(image);
+        """)
+        self.assertNotIn("taken", page.driver.title)
+        refused = " ".join(entry["message"] for entry in page.driver.get_log("browser"))
+        self.assertIn("Content Security Policy", refused)
+        self.assertNotIn("ERR_NAME_NOT_RESOLVED", refused)
+
+    def test_of_ten_thousand_rows_only_those_in_sight_are_elements(self):
+        file = Path(self.folder.name) / "report.html"
+        self.perfbench("report", "--db", self.db, "--format", "html", "-o", file)
+        text = file.read_text()
+        found = re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)
+        document = json.loads(found.group(1))
+        table = next(block for block in document["blocks"] if block["kind"] == "table")
+        few, table["rows"], table["row_notes"] = table["rows"], 10_000, {}
+        for column in table["columns"]:
+            column["of"] = [column["of"][row % few] for row in range(10_000)]
+            if column["key"] == "step_time_s":
+                column["values"] = [(7919 * row % 10_000) / 1000 for row in range(10_000)]
+                column["texts"] = [f"{value:.3f}" for value in column["values"]]
+                column["of"] = list(range(10_000))
+        long = Path(self.folder.name) / "long.html"
+        long.write_text(text[:found.start(1)] + json.dumps(document).replace("<", "\\u003c") + text[found.end(1):])
+        begin = time.monotonic()
+        page = browser.Page(self.driver, long)
+        rows = page.texts("tbody tr:not(.gap)")
+        print(f"10,000 rows of {long.stat().st_size / 1e6:.2f} MB opened in {time.monotonic() - begin:.2f} s",
+              file=sys.stderr)
+        self.assertEqual(page.misdeeds(), [])
+        self.assertLess(len(rows), 150)
+        page.driver.find_element(By.CSS_SELECTOR, "th[data-key=step_time_s] button").click()
+        self.assertEqual(self.column(page, "step_time_s")[0], "0.000")
+        page.run("const s = document.querySelector('.scroll'); s.scrollTop = s.scrollHeight;")
+        last = "return document.querySelector('tbody tr:nth-last-child(2)')?.getAttribute('aria-rowindex')"
+        page.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        self.assertEqual(page.run(last), "10001")
+        self.assertEqual(self.column(page, "step_time_s")[-1], "9.999")
+        self.picture(page, "long")
+
+
+if __name__ == "__main__":
+    PROGRAM, SCREENSHOTS = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -65,12 +65,12 @@ inline spec::RunSpec on_one_rank(spec::RunSpec run) {
   return run;
 }
 
-// A choice between experts that are almost equally good may turn over with what bf16 rounds; one that is dropped then
-// is another.
+// A choice between experts that are almost equally good may turn over with what bf16 rounds, of products or of
+// gradients; one that is dropped then is another.
 inline void expect_same_use_of_experts(const spec::RunSpec& run, const spec::StepRecord& real,
                                        const TrainedStep& expected, double tolerance, const std::string& what) {
   EXPECT_NEAR(real.balance_loss, expected.balance_loss, tolerance * expected.balance_loss) << what;
-  if (spec::computes_in_bf16(run.precision)) return;
+  if (spec::computes_in_bf16(run.precision) || run.optimizer.gradients == spec::StateType::bf16) return;
   EXPECT_EQ(real.dropped_choices, expected.dropped_choices) << what;
   // The same f32 numbers, in f64 sums of another order.
   EXPECT_NEAR(real.expert_load, expected.expert_load, 1e-12 * expected.expert_load) << what;

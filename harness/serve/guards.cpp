@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 
@@ -28,8 +29,14 @@ std::string host_alone(std::string_view host) {
 }  // namespace
 
 bool is_own_host(std::string_view host, std::string_view own_name) {
-  const auto name = host_alone(host);
-  return name == "localhost" || (!name.empty() && name == own_name) || is_number(name);
+  // A name is the same in any case, and browsers write it in lower.
+  const auto lower = [](std::string name) {
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return name;
+  };
+  const auto name = lower(host_alone(host));
+  return name == "localhost" || (!name.empty() && name == lower(std::string(own_name))) || is_number(name);
 }
 
 bool is_own_origin(std::string_view origin, std::string_view host) {

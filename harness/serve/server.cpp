@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -45,13 +47,17 @@ class Pages {
       : options_(options),
         installation_(installation),
         db_(open_database(options.db, {.mode = OpenMode::read_only})),
-        token_(options.write ? new_token() : "") {}
+        token_(options.write ? new_token() : "") {
+    std::error_code unknown;
+    written_ = std::filesystem::last_write_time(options.db, unknown);
+  }
 
   const std::string& token() const { return token_; }
 
   void get(const httplib::Request& request, httplib::Response& response) {
     const std::lock_guard lock(mutex_);
     // As it was when a page was made: another process has written since, or not.
+    follow_file();
     const auto now = version();
     const auto tag = fmt::format("\"{}-{}\"", started_, now);
     if (request.get_header_value("If-None-Match") == tag) {
@@ -112,6 +118,7 @@ class Pages {
     for (const auto& [name, value] : request.params) wanted.parameters[name] = value;
     const bool data_alone = wanted.parameters.erase("data") > 0;
     Answer out;
+    db_.forget_left_out();
     std::optional<reports::Document> document;
     std::string missing = "There is no such page.";
     try {
@@ -135,6 +142,17 @@ class Pages {
     return out;
   }
 
+  // A reader in a folder that it may not write to takes the file for one that nobody changes.
+  void follow_file() {
+    std::error_code unknown;
+    const auto written = std::filesystem::last_write_time(options_.db, unknown);
+    if (unknown || written == written_) return;
+    written_ = written;
+    db_ = open_database(options_.db, {.mode = OpenMode::read_only});
+    answers_.clear();
+    started_ = new_token();
+  }
+
   std::int64_t version() {
     Statement version(db_, "PRAGMA data_version");
     version.step();
@@ -148,6 +166,7 @@ class Pages {
   std::string token_;
   std::map<std::string, Answer> answers_;  // of the database as it was at
   std::int64_t answered_at_ = 0;
+  std::filesystem::file_time_type written_;
   std::string started_ = new_token();  // tags of another server are none of this one's
 };
 
@@ -197,7 +216,13 @@ void serve(const ServerOptions& options, const Installation& installation, int s
                     options.address, options.port));
   }
   // The listening thread takes requests; this one waits for the end.
-  std::thread listener([&] { server.listen_after_bind(); });
+  std::atomic<bool> ended{false};
+  std::thread listener([&] {
+    server.listen_after_bind();
+    ended = true;
+  });
+  // What stops it before it runs would stop nothing.
+  while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const bool needs_brackets = options.address.find(':') != std::string::npos;
   const auto host = needs_brackets ? "[" + options.address + "]" : options.address;
   ready(fmt::format("http://{}:{}/{}", host, port, options.write ? "#token=" + pages.token() : ""));

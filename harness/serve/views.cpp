@@ -102,6 +102,7 @@ Document report(const Asked& asked) {
   const auto style = asked.parameter("style", "table");
   const auto known = spec::enum_value<reports::TableStyle>(style);
   if (!known) throw InputError("no style is called " + style);
+  if (query.selection == "all") throw InputError("all sweeps are too many for a page; perfbench report --sweep all");
   parse_selection(query.selection);  // throws for what is none
   return reports::report_document(stored_tables(asked.db, query, asked.installation), *known);
 }

@@ -21,7 +21,7 @@ struct ViewRequest {
 const reports::Site& site();
 
 // Nothing for an address that is none. Throws InputError for what an address asks for and the store does not have.
-// Every view reads so many rows at most, whatever the store holds.
+// A report of all sweeps is refused: it would take minutes of a large store, in which nobody else gets an answer.
 std::optional<reports::Document> view(const Connection& db, const ViewRequest& request,
                                       const Installation& installation);
 

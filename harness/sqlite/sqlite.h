@@ -45,6 +45,7 @@ class Connection {
   // their results says so.
   void leave_out(const std::string& why) const { left_out_->insert(why); }
   const std::set<std::string>& left_out() const { return *left_out_; }
+  void forget_left_out() const { left_out_->clear(); }
   sqlite3* handle() const { return handle_.get(); }
   [[noreturn]] void fail(int code, std::string_view doing) const;  // throws StoreError with SQLite's own message
 

@@ -4,26 +4,11 @@
 #include <pugixml.hpp>
 #include <sstream>
 
-#include "reports/format/code_point.h"
 #include "reports/format/shown.h"
+#include "reports/format/xml_text.h"
 
 namespace perfbench::reports {
 namespace {
-
-// XML 1.0, production 2 (Char): of what shown_lines() leaves, these two are no characters.
-bool is_xml_char(char32_t c) {
-  return c != 0xFFFE && c != 0xFFFF;
-}
-
-std::string xml_text(const std::string& lines) {
-  std::string out;
-  for (std::size_t at = 0; at < lines.size();) {
-    const auto [c, bytes] = code_point_at(lines, at);
-    out += is_xml_char(c) ? std::string_view(lines).substr(at, bytes) : kReplacement;
-    at += bytes;
-  }
-  return out;
-}
 
 void set(pugi::xml_node& node, const char* name, const std::string& value) {
   node.append_attribute(name).set_value(xml_text(shown(value)).c_str());

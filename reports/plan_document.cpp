@@ -82,7 +82,10 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
   for (const auto& planned : plan) table.rows.push_back(row_of(planned, table.columns.size()));
   Document out;
   out.add(std::move(table));
-  if (auto chart = plan_chart(plan); chart.series.front().points.size() > 1) out.add(std::move(chart));
+  constexpr std::size_t kMostBars = 1000;  // that can be seen
+  auto chart = plan_chart(plan);
+  const auto bars = chart.series.front().points.size();
+  if (bars > 1 && bars <= kMostBars) out.add(std::move(chart));
   out.add(Note{summary(matrix, plan)});
   return out;
 }

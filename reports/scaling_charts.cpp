@@ -158,9 +158,9 @@ std::vector<Chart> scaling_charts(const std::vector<ReportRow>& rows) {
         ChartSeries series{.name = name_of(facts, lines), .points = {}};
         for (const auto* row : line) {
           const auto value = measure.value(*row);
-          if (!value) continue;
+          if (!value || (is_time && *value <= 0)) continue;  // has no logarithm
           ChartPoint point{.x = axis.value(*row), .y = *value, .label = row->cell};
-          if (is_time && row->step_time_min_s && row->step_time_max_s) {
+          if (is_time && row->step_time_min_s && row->step_time_max_s && *row->step_time_min_s > 0) {
             point.low = row->step_time_min_s;
             point.high = row->step_time_max_s;
           }

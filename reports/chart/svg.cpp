@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "reports/format/xml_text.h"
 #include "reports/page/assets.h"
 
 namespace perfbench::reports {
@@ -34,7 +35,7 @@ void append(pugi::xml_node parent, const Scene& scene, int y) {
   title.append_attribute("x") = 12;
   title.append_attribute("y") = y + kTitleHeight - 8;
   title.append_attribute("class") = "heading";
-  title.text() = scene.title.c_str();
+  title.text() = xml_text(scene.title).c_str();
   auto drawing = parent.append_child("svg");
   drawing.append_attribute("y") = y + kTitleHeight;
   drawing.append_attribute("width") = scene.width;
@@ -44,7 +45,7 @@ void append(pugi::xml_node parent, const Scene& scene, int y) {
     for (const auto& [name, value] : shape.attributes) element.append_attribute(name.c_str()) = value.c_str();
     if (shape.text.empty()) continue;
     auto holder = shape.tag == "text" ? element : element.append_child("title");
-    holder.text() = shape.text.c_str();
+    holder.text() = xml_text(shape.text).c_str();
   }
 }
 

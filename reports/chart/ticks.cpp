@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace perfbench::reports {
 namespace {
@@ -25,17 +26,26 @@ std::vector<double> powers(double base, const AxisRange& range) {
   return out;
 }
 
+// Of what has a place on it.
+AxisRange logarithmic_range(const std::vector<double>& values) {
+  constexpr double kMargin = 1.25;
+  std::optional<AxisRange> out;
+  for (const double value : values) {
+    if (!(value > 0)) continue;
+    if (!out) out = {value, value};
+    out = {std::min(out->low, value), std::max(out->high, value)};
+  }
+  return out ? AxisRange{out->low / kMargin, out->high * kMargin} : AxisRange{1, 10};
+}
+
 }  // namespace
 
 AxisRange axis_range(const ChartAxis& axis, const std::vector<double>& values) {
   if (!axis.categories.empty()) return {-0.5, static_cast<double>(axis.categories.size()) - 0.5};
+  if (axis.scale == Scale::logarithmic) return logarithmic_range(values);
   if (values.empty()) return {};
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   AxisRange out{*least, *most};
-  if (axis.scale == Scale::logarithmic) {
-    constexpr double kMargin = 1.25;
-    return {out.low / kMargin, out.high * kMargin};
-  }
   if (axis.from_zero) out = {std::min(out.low, 0.0), std::max(out.high, 0.0)};
   if (out.low == out.high) {
     const double around = out.low == 0 ? 1 : std::abs(out.low) * 0.1;

@@ -67,6 +67,7 @@ Json column_json(const Table& table, std::size_t index) {
            {"values", numbers ? Json::array() : Json()},
            {"tones", Json::object()},
            {"of", Json::array()}};
+  nlohmann::json tones = nlohmann::json::object();  // an ordered one looks through all its keys for each
   std::map<std::tuple<std::string, std::optional<double>, Tone>, std::size_t> known;
   for (const auto& row : table.rows) {
     const auto& cell = row.cells[index];
@@ -76,8 +77,9 @@ Json column_json(const Table& table, std::size_t index) {
     if (!is_new) continue;
     out["texts"].push_back(shown(cell.text));
     if (numbers) out["values"].push_back(number ? Json(*number) : Json());
-    if (cell.tone != Tone::plain) out["tones"][std::to_string(at->second)] = tone_name(cell.tone);
+    if (cell.tone != Tone::plain) tones[std::to_string(at->second)] = tone_name(cell.tone);
   }
+  out["tones"] = tones;
   return out;
 }
 
@@ -194,11 +196,13 @@ struct PageBlock {
              {"notes", Json::array()}};
     for (std::size_t i = 0; i < table.columns.size(); ++i) out["columns"].push_back(column_json(table, i));
     Footnotes footnotes;
+    nlohmann::json row_notes = nlohmann::json::object();
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       for (const auto& note : table.rows[i].notes) {
-        out["row_notes"][std::to_string(i)].push_back(footnotes.number(note) - 1);
+        row_notes[std::to_string(i)].push_back(footnotes.number(note) - 1);
       }
     }
+    out["row_notes"] = row_notes;
     for (const auto& note : footnotes.notes()) out["notes"].push_back(shown(note));
     return out;
   }

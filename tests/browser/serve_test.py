@@ -156,6 +156,23 @@ class Serve(unittest.TestCase):
         finally:
             server.end()
 
+    def test_who_types_goes_on_typing_where_the_page_changes(self):
+        server = Server(self.db)
+        try:
+            self.open(server.url + "runs")
+            self.driver.find_element(By.CSS_SELECTOR, "section[data-key=runs] td a[href^='/run/']").click()
+            field = "section[data-key=metrics] input[type=search]"
+            self.driver.find_element(By.CSS_SELECTOR, field).send_keys("step")
+            rows = self.texts("section[data-key=metrics] tbody tr")
+            perfbench("note", "latest", "seen while somebody types", "--db", self.db)
+            self.wait(lambda: "seen while somebody types" in self.texts("main")[0])
+            self.driver.switch_to.active_element.send_keys("_time")
+            self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, field).get_attribute("value"), "step_time")
+            self.assertLess(len(self.texts("section[data-key=metrics] tbody tr")), len(rows))
+            self.expect_harmless(server)
+        finally:
+            self.assertEqual(server.end(), 0)
+
     def test_alerts_are_acknowledged_from_the_page_that_has_the_token(self):
         nights = Path(self.folder.name) / "nights.db"
         perfbench("nightly", ROOT / "matrices/quickstart.yaml", "--db", nights, "--history-from", "simulated",

@@ -42,6 +42,8 @@ TEST(ChartTicks, AreRoundNumbersWithinTheRange) {
   EXPECT_THAT(axis_ticks({}, {0.1, 0.4}, 4), ElementsAre(0.1, 0.2, testing::DoubleNear(0.3, 1e-15), 0.4));
   const ChartAxis logarithmic{.title = "", .scale = Scale::logarithmic};
   EXPECT_THAT(axis_ticks(logarithmic, {1, 8}, 10), ElementsAre(1, 2, 4, 8));
+  EXPECT_EQ(axis_range(logarithmic, {0, -1, 4, 8}).low, 3.2);
+  EXPECT_EQ(axis_range(logarithmic, {0}).low, 1);
   EXPECT_THAT(axis_ticks(logarithmic, {0.009, 110}, 10), ElementsAre(0.01, 0.1, 1, 10, 100));
   const ChartAxis named{.title = "", .categories = {"a", "b", "c", "d", "e"}};
   EXPECT_THAT(axis_ticks(named, axis_range(named, {}), 3), ElementsAre(0, 2, 4));
@@ -135,7 +137,7 @@ TEST(ChartSvg, IsTheFileItWas) {
 // Names are text; elements and attributes are the drawing's own.
 TEST(ChartSvg, NamesThatWantToBeMarkupAreText) {
   auto chart = two_lines();
-  const std::string hostile = "\"><script>alert(1)</script><image href='https://example.invalid/'/>\u202e&";
+  const std::string hostile = "\"><script>alert(1)</script><image href='https://example.invalid/'/>\u202e\uffff&";
   chart.title = chart.x.title = chart.y.title = chart.series[0].name = chart.spans[0].name = hostile;
   chart.series[0].points[0].label = hostile;
   chart.x.categories = {hostile, hostile, hostile, hostile, hostile};
@@ -144,6 +146,7 @@ TEST(ChartSvg, NamesThatWantToBeMarkupAreText) {
   EXPECT_THAT(text, Not(HasSubstr("<script")));
   EXPECT_THAT(text, Not(HasSubstr("<image")));
   EXPECT_THAT(text, Not(HasSubstr("\u202e")));
+  EXPECT_THAT(text, Not(HasSubstr("\uffff"))) << "no character of XML";
   pugi::xml_document parsed;
   ASSERT_TRUE(parsed.load_string(text.c_str()));
   EXPECT_THAT(parsed.child("svg").child("text").text().as_string(), HasSubstr("<script>alert(1)</script>"));

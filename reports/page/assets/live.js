@@ -54,8 +54,9 @@ function showActions(states) {
   if (offer !== null) offer(states);
 }
 
-function startLive(views) {
+function startLive(first, views) {
   takeToken();
+  let known = JSON.stringify(first);
   let tag = null;
   const address = new URL(location.href);
   address.hash = "";
@@ -65,7 +66,10 @@ function startLive(views) {
       const answer = await fetch(address, { headers: tag === null ? {} : { "If-None-Match": tag } });
       if (answer.status !== 304) {
         tag = answer.headers.get("ETag");
-        views = show(await answer.json(), views);
+        const data = await answer.json();
+        const text = JSON.stringify(data);
+        if (text !== known) views = show(data, views);
+        known = text;
       }
       document.documentElement.dataset.live = "yes";
     } catch {

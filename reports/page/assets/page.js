@@ -30,19 +30,26 @@ const BLOCKS = {
 function show({ title, blocks, places = [], actions = [] }, before = new Map()) {
   document.title = title === "" ? "perfbench" : title + " - perfbench";
   const views = new Map();
+  const stood = new Map([...before].map(([key, view]) => [key, view.place()]));
   const links = places.length > 0 ? LINKS : {};
   document.getElementById("content").replaceChildren(...blocks.map((block, i) => BLOCKS[block.kind](block, i, views, links)));
-  for (const [key, view] of views) if (before.has(key)) view.takeOver(before.get(key));
+  for (const [key, view] of views) if (before.has(key)) view.takeOver(before.get(key), stood.get(key));
   document.getElementById("places").replaceChildren(...places.map(({ text, path }) =>
     make("a", { href: path, "aria-current": path === location.pathname ? "page" : null }, text)));
   document.getElementById("sections").replaceChildren(...blocks.flatMap((block, i) =>
     block.kind === "heading" && block.level <= 2 ? [make("a", { href: "#section-" + i }, block.text)] : []));
   showActions(actions);
   document.documentElement.dataset.shown = "yes";
+  current = views;
   return views;
 }
+
+// On paper a table has all its rows.
+let current = new Map();
+window.addEventListener("beforeprint", () => current.forEach((view) => view.fillAll()));
+window.addEventListener("afterprint", () => current.forEach((view) => view.fillBody()));
 
 startTheme(document.getElementById("theme"));
 const first = JSON.parse(document.getElementById("document").textContent);
 const shown = show(first);
-if (first.places !== undefined) startLive(shown);
+if (first.places !== undefined) startLive(first, shown);

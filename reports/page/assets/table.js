@@ -57,8 +57,6 @@ class TableView {
                         this.footnotes());
     this.fillHead();
     this.update("");
-    window.addEventListener("beforeprint", () => this.fillAll());
-    window.addEventListener("afterprint", () => this.fillBody());
   }
 
   // What a few rows need nobody wants to see.
@@ -141,8 +139,14 @@ class TableView {
     return make("tr", { "aria-rowindex": String(place + 2) }, ...cells);
   }
 
-  // Sorted, filtered, chosen and scrolled as that one is.
-  takeOver(before) {
+  // What of it is gone as soon as its elements leave the page.
+  place() {
+    return { focused: this.filter !== undefined && this.filter === document.activeElement, left: this.scroll.scrollLeft,
+             top: this.scroll.scrollTop };
+  }
+
+  // Sorted, filtered, chosen and scrolled as that one was at that place.
+  takeOver(before, place) {
     this.shown = this.table.columns.map((column, i) => {
       const there = before.table.columns.findIndex(({ key }) => key === column.key);
       return there < 0 ? this.shown[i] : before.shown[there];
@@ -155,8 +159,8 @@ class TableView {
     if (this.filter !== undefined) this.filter.value = words;
     this.fillHead();
     this.update(this.filter === undefined ? "" : words);
-    if (before.filter === document.activeElement) this.filter?.focus();
-    this.scroll.scrollTo(before.scroll.scrollLeft, before.scroll.scrollTop);
+    if (place.focused) this.filter?.focus();
+    this.scroll.scrollTo(place.left, place.top);
   }
 
   fillAll() {

@@ -44,15 +44,20 @@ class NamelessFile {
   // Space is taken here, where an error can be told: a write to a page that the disk has no place for is a SIGBUS.
   void grow(std::int64_t bytes) {
     if (bytes <= size_) return;
-    const std::int64_t size = std::max(bytes, size_ + kGrowth);
-    int why = EINTR;
-    while (why == EINTR) why = ::posix_fallocate(file_, size_, size - size_);
-    if (why != 0) refuse("it cannot grow to " + std::to_string(size) + " bytes", why);
-    size_ = size;
+    int why = take(std::max(bytes, size_ + kGrowth));
+    if (why != 0) why = take(bytes);
+    if (why != 0) refuse("it cannot grow to " + std::to_string(bytes) + " bytes", why);
   }
 
  private:
   static constexpr std::int64_t kGrowth = std::int64_t{64} << 20;
+
+  int take(std::int64_t size) {
+    int why = EINTR;
+    while (why == EINTR) why = ::posix_fallocate(file_, size_, size - size_);
+    if (why == 0) size_ = size;
+    return why;
+  }
 
   [[noreturn]] void refuse(const std::string& what, int why) const {
     throw OutOfMemory("offloaded values go to a file in " + folder_.string() + ": " + what + ": " + std::strerror(why));

@@ -6,6 +6,7 @@
 #include "harness/compare/comparability.h"
 #include "harness/stats/statistics.h"
 #include "harness/store/evidence_reader.h"
+#include "harness/store/stored_row.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
@@ -63,7 +64,12 @@ std::vector<spec::StepRecord> steps_of(const Connection& db, const std::vector<S
   const auto newest = std::find_if(attempts.rbegin(), attempts.rend(),
                                    [](const StoredAttempt& attempt) { return attempt.state == AttemptState::ok; });
   if (newest == attempts.rend()) return {};
-  return read_evidence(db, newest->key).evidence.steps;
+  try {
+    return read_evidence(db, newest->key).evidence.steps;
+  } catch (const UnreadableRow& e) {
+    db.leave_out(e.what());
+    return {};
+  }
 }
 
 // What is said of the run as a whole is said of all its attempts.

@@ -76,8 +76,8 @@ inline std::vector<std::vector<spec::ParameterSpec>> units_of(const spec::RunSpe
 }
 
 // Of precision fp8, by the names of parameters: f32 amax, scale and its inverse of inputs, weights and gradients of the
-// layers that read one input; with delayed scaling a history of each amax, that of gradients apart. Blocks of the
-// arena.
+// layers that read one input, the inverses 16 bytes apart; with delayed scaling a history of each amax, that of
+// gradients apart. Blocks of the arena.
 inline std::int64_t fp8_state_bytes(const spec::RunSpec& run,
                                     const std::vector<std::vector<spec::ParameterSpec>>& units) {
   if (run.precision != spec::Precision::fp8) return 0;
@@ -91,7 +91,7 @@ inline std::int64_t fp8_state_bytes(const spec::RunSpec& run,
     }
   }
   const auto block = [](std::int64_t floats) { return up(4 * floats, 256); };
-  const std::int64_t states = 3 * block(3 * inputs);
+  const std::int64_t states = 2 * block(3 * inputs) + block(4 * 3 * inputs);
   if (run.fp8_scaling == spec::Fp8Scaling::current) return states;
   return states + block(run.fp8_amax_history * 2 * inputs) + block(run.fp8_amax_history * inputs);
 }

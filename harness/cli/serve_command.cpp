@@ -23,9 +23,8 @@ void add_serve(CLI::App& app, CommandContext& context) {
   command->add_flag("--write", options->write,
                     "let alerts be acknowledged and closed, from the address that is printed, which has a token");
   command->footer(
-      "Overview, report, runs, one run, two runs, history and alerts, as the commands of these names show them; what "
-      "a\n"
-      "sweep or a night adds appears without reloading. Nothing is written to the database but with --write.\n"
+      "Overview, report, runs, one run, two runs, history and alerts, as the commands of these names show them;\n"
+      "what a sweep or a night adds appears without reloading. Nothing is written to the database but with --write.\n"
       "Examples:\n"
       "  perfbench serve --db perf.db\n"
       "  perfbench serve --db nightly.db --port 8200 --write\n"

@@ -213,11 +213,13 @@ struct PageBlock {
 Json page_json(const Document& document) {
   Json out{{"title", ""}, {"blocks", Json::array()}};
   PageBlock page;
+  std::string title;
   for (const auto& block : document.blocks) {
     auto json = std::visit(page, block);
     if (!json.is_null()) out["blocks"].push_back(std::move(json));
-    if (out["title"] == "") out["title"] = page.heading;
+    if (title.empty()) title = page.heading;
   }
+  out["title"] = title;
   return out;
 }
 

@@ -23,11 +23,12 @@ using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 // Options with words of their own kind: what they mean is looked up later, by tests beside the code that does.
-const std::set<std::string> kWords{
-    "--address", "--sweep",  "--matrix", "--baseline", "--metric",  "--metrics", "--margin", "--build-option",
-    "--series",  "--select", "--author", "--reason",   "--expires", "--details", "--device", "--model",
-    "--plant",   "--inject", "ALERT",    "NAME",       "GOOD",      "BAD",       "COMMAND",  "baseline set --from",
-    "TEXT"};
+const std::set<std::string> kWords{"--address", "--chart",   "--sweep",  "--matrix",       "--baseline",
+                                   "--metric",  "--metrics", "--margin", "--build-option", "--series",
+                                   "--select",  "--author",  "--reason", "--expires",      "--details",
+                                   "--device",  "--model",   "--plant",  "--inject",       "ALERT",
+                                   "NAME",      "GOOD",      "BAD",      "COMMAND",        "baseline set --from",
+                                   "TEXT"};
 
 struct ListedOption {
   Words command;     // "baseline", "set"

@@ -61,10 +61,7 @@ def make_database(perfbench, db, runs):
         connection.execute(f"INSERT INTO runs VALUES ({','.join('?' * len(row))})", row)
     connection.commit()
     connection.executescript("PRAGMA synchronous = OFF; BEGIN;" + script + "COMMIT; ANALYZE;")
-    name = connection.execute("SELECT run_id FROM runs WHERE run_key = 1001").fetchone()[0]
-    count = connection.execute("SELECT count(*) FROM attempts").fetchone()[0]
     connection.close()
-    return name, count
 
 
 def timed(port, path):
@@ -89,13 +86,12 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         db = arguments.keep or Path(folder) / "many.db"
-        name, count = None, None
         if not db.exists():
-            name, count = make_database(arguments.perfbench, db, arguments.runs)
-        else:
-            connection = sqlite3.connect(db)
-            name = connection.execute("SELECT run_id FROM runs WHERE run_key = 1001").fetchone()[0]
-            count = connection.execute("SELECT count(*) FROM attempts").fetchone()[0]
+            make_database(arguments.perfbench, db, arguments.runs)
+        connection = sqlite3.connect(db)
+        name = connection.execute("SELECT run_id FROM runs WHERE run_key = 1001").fetchone()[0]
+        count = connection.execute("SELECT count(*) FROM attempts").fetchone()[0]
+        connection.close()
         print(f"{count} runs, {db.stat().st_size / 1e6:.0f} MB\n\n| view | first (ms) | again (ms) | bytes |\n| --- | ---: | ---: | ---: |")
         server = subprocess.Popen([arguments.perfbench, "serve", "--db", db, "--port", "0"], stdout=subprocess.PIPE, text=True)
         try:

@@ -1,15 +1,16 @@
 # With CUDA where the toolkit is: programs and CUDA's own tests compile and link, for one architecture, with kernels that
-# are compiled fast, as none of them runs where there is no GPU; what is the same
-# without CUDA comes from ccache. Tests that need a GPU skip without one; what CUPTI delivers is tested by hand-made
-# records. (The kernels themselves run in 40-unit, emulated; there is all else that is tested, too.)
+# are compiled fast, as none of them runs where there is no GPU; what is the same without CUDA comes from ccache. Tests
+# that need a GPU skip without one; what CUPTI delivers is tested by hand-made records. (The kernels themselves run in
+# 40-unit, emulated; there is all else that is tested, too.)
 set -eu
-if ! command -v nvcc >/dev/null && [ ! -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
+nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+if [ ! -x "$nvcc" ]; then
   echo "skipped: no CUDA toolkit"
   exit 0
 fi
 # nvcc 12.9 and later know it.
 fast=--Ofast-compile=max
-"$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")" $fast --dryrun -x cu /dev/null -o /dev/null >/dev/null 2>&1 || fast=
+"$nvcc" $fast --dryrun -x cu /dev/null -o /dev/null >/dev/null 2>&1 || fast=
 cmake --preset ci-cuda -DPERFBENCH_CUDA_ARCHITECTURES=90a -DCMAKE_CUDA_FLAGS=$fast -DPERFBENCH_CUDNN_FRONTEND="$(ci/cudnn_frontend.sh)"
 ninja -C build/cuda perfbench perfbench-engine tests_cuda
 ctest --test-dir build/cuda --output-on-failure -j "$(nproc)" -R '^cuda\.'

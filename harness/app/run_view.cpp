@@ -60,18 +60,6 @@ std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<S
   return out;
 }
 
-std::vector<spec::StepRecord> steps_of(const Connection& db, const std::vector<StoredAttempt>& attempts) {
-  const auto newest = std::find_if(attempts.rbegin(), attempts.rend(),
-                                   [](const StoredAttempt& attempt) { return attempt.state == AttemptState::ok; });
-  if (newest == attempts.rend()) return {};
-  try {
-    return read_evidence(db, newest->key).evidence.steps;
-  } catch (const UnreadableRow& e) {
-    db.leave_out(e.what());
-    return {};
-  }
-}
-
 // What is said of the run as a whole is said of all its attempts.
 template <class Said>
 std::vector<Said> about(std::vector<Said> all, const std::vector<StoredAttempt>& attempts) {
@@ -98,10 +86,22 @@ RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fie
   out.environment = environment_of(attempts);
   out.attempts = attempts_of(db, attempts, runs);
   out.metrics = metrics_of(attempts);
-  out.steps = steps_of(db, attempts);
   out.tags = about(tags_of_run(db, out.named.run_id), attempts);
   out.notes = about(notes_of_run(db, out.named.run_id), attempts);
   return out;
+}
+
+std::vector<spec::StepRecord> steps_of(const Connection& db, const NamedRun& named) {
+  const auto& attempts = named.attempts;
+  const auto newest = std::find_if(attempts.rbegin(), attempts.rend(),
+                                   [](const StoredAttempt& attempt) { return attempt.state == AttemptState::ok; });
+  if (newest == attempts.rend()) return {};
+  try {
+    return read_evidence(db, newest->key).evidence.steps;
+  } catch (const UnreadableRow& e) {
+    db.leave_out(e.what());
+    return {};
+  }
 }
 
 RunDifference hold_side_by_side(RunView left, RunView right) {

@@ -37,13 +37,16 @@ struct RunView {
   std::map<std::string, std::string> environment;                  // facts, of the newest attempt that has any
   std::vector<ViewedAttempt> attempts;                             // as named.attempts
   std::vector<ViewedMetric> metrics;                               // in the order of the catalog
-  std::vector<spec::StepRecord> steps;                             // of the newest attempt that is ok, by rank, step
+  std::vector<spec::StepRecord> steps = {};                        // steps_of(), for whoever draws them
   std::vector<Tag> tags;                                           // of the run, and of its attempts that are named
   std::vector<Note> notes;                                         // the same, oldest first
   std::filesystem::path runs;                                      // where evidence was looked for
 };
 
 RunView view_run(const Connection& db, NamedRun named, const std::filesystem::path& runs, Fields fields);
+
+// Of the newest attempt that is ok, by rank, step; none where they cannot be read, which is left out as any such row.
+std::vector<spec::StepRecord> steps_of(const Connection& db, const NamedRun& named);
 
 struct MetricDifference {
   std::string name;

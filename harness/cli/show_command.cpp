@@ -26,8 +26,9 @@ struct ShowOptions {
 
 ExitCode show(const ShowOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
-                             options.full ? Fields::all : Fields::not_default);
+  auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
+                       options.full ? Fields::all : Fields::not_default);
+  view.steps = steps_of(db, view.named);
   print_document(reports::run_document(view), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);
 }

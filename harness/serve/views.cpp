@@ -117,7 +117,9 @@ Document runs(const Asked& asked) {
 }
 
 Document run(const Asked& asked) {
-  return reports::run_document(view_of(asked, asked.rest));
+  auto view = view_of(asked, asked.rest);
+  view.steps = steps_of(asked.db, view.named);
+  return reports::run_document(view);
 }
 
 Document diff(const Asked& asked) {

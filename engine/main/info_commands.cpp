@@ -1,4 +1,5 @@
 // dry, check, env and probe: what the engine knows without training.
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <sstream>
@@ -77,13 +78,25 @@ DryOptions parse_dry_options(const std::vector<std::string>& args) {
   return out;
 }
 
+// What is of use beside every tensor, and takes as long again.
+void list_more(const spec::RunSpec& run, spec::DryReport& report) {
+  constexpr std::size_t kGroupsOfAStage = 8;
+  report.course = memory_course(run, report.rank);
+  for (auto& stage : report.stages) {
+    stage.largest = spec::group_tensors(dry_walk(run, stage.rank).live_at_peak);
+    stage.largest.resize(std::min(stage.largest.size(), kGroupsOfAStage));
+  }
+}
+
 void print_walk(const std::string& text, const std::string& place, const DryOptions& options) {
   if (options.operations) {
     print_line(spec::to_json_line(walk_text(text, place, options.rank.value_or(0), count_operations)));
     return;
   }
   auto report = walk_text(text, place, options.rank.value_or(0), [&](const spec::RunSpec& run, std::int64_t rank) {
-    return options.rank ? dry_walk(run, rank) : dry_walk_of_worst(run);
+    auto found = options.rank ? dry_walk(run, rank) : dry_walk_of_worst(run);
+    if (!options.largest && found.peak.total_bytes > 0) list_more(run, found);
+    return found;
   });
   print_line(options.largest
                  ? spec::to_json_line(spec::summed_up(std::move(report), static_cast<std::size_t>(*options.largest)))

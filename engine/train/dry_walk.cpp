@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/train/assembly.h"
+#include "engine/train/memory_course.h"
 #include "engine/train/peak_witness.h"
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
@@ -128,6 +129,13 @@ spec::DryReport dry_walk_of_worst(const spec::RunSpec& run) {
   worst.bubble_fraction = equal_stages_bubble(shape);
   worst.stages = std::move(stages);
   return worst;
+}
+
+std::vector<spec::MemorySample> memory_course(const spec::RunSpec& run, std::int64_t rank) {
+  DryRun dry(run, rank);
+  const MemoryCourse course(dry.context());
+  dry.trainer().step(0);
+  return course.samples();
 }
 
 spec::DryOperations count_operations(const spec::RunSpec& run, std::int64_t rank) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/trace/trace_recorder.h"
 #include "workloads/spec/operation_work.h"
@@ -16,6 +17,9 @@ spec::DryReport dry_walk(const spec::RunSpec& run, std::int64_t rank);
 
 // The same of the rank that needs most, with what each stage of a pipeline needs. Infeasible if any rank is.
 spec::DryReport dry_walk_of_worst(const spec::RunSpec& run);
+
+// How much is alive over that step: of a rank of a run that dry_walk() walked.
+std::vector<spec::MemorySample> memory_course(const spec::RunSpec& run, std::int64_t rank);
 
 // What each operation of that step costs, feasible as above. The update of the parameters is one of them, their first
 // values are not.

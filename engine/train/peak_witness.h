@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/sharding/context.h"
+#include "engine/trace/open_spans.h"
 #include "workloads/spec/peak_report.h"
 
 namespace perfbench::engine {
@@ -45,26 +46,15 @@ class PeakWitness : public TraceSink {
   }
 
  private:
-  struct Open {
-    spec::TraceKind kind;
-    std::string_view name;
-  };
-
-  // Waiting for a collective is a phase within one that says more: the outermost counts.
   void look() {
     const auto peak = context_.memory.ledger().peak_bytes();
     if (peak == seen_bytes_) return;
     seen_bytes_ = peak;
-    moment_ = {};
-    for (const auto& [kind, name] : open_) {
-      if (kind == spec::TraceKind::phase && moment_.phase.empty()) moment_.phase = name;
-      if (kind == spec::TraceKind::range) moment_.range += (moment_.range.empty() ? "" : " ") + std::string(name);
-    }
-    if (moment_.phase.empty()) moment_.phase = spec::enum_name(spec::TracePhase::other);
+    moment_ = {.phase = std::string(phase_of(open_)), .range = range_of(open_), .tensor = {}};
   }
 
   Context& context_;
-  std::vector<Open> open_;
+  OpenSpans open_;
   std::int64_t seen_bytes_ = 0;
   spec::PeakMoment moment_;
 };

@@ -11,6 +11,7 @@
 #include "engine/train/dry_walk.h"
 #include "tests/engine/engine_program.h"
 #include "tests/engine/example_runs.h"
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/operation_work.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
@@ -20,6 +21,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -40,6 +42,33 @@ class DryCommand : public testing::Test {
   std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) / ("main_dry_command_test." + std::to_string(getpid()));
 };
+
+// With what is listed where every tensor is.
+std::string whole_line(const spec::RunSpec& run) {
+  auto report = dry_walk(run, 0);
+  report.course = memory_course(run, 0);
+  return to_json_line(report);
+}
+
+TEST_F(DryCommand, ListsTheLargestTensorsOfEachStage) {
+  auto run = gpt_tiny();
+  run.mesh.ici.pp = 2;
+  run.grad_accum = 2;
+  const auto file = file_of("run", run);
+  const auto whole = spec::parse_dry_counts(lines_of_program({PERFBENCH_ENGINE_FILE, "dry", file}).at(0));
+  ASSERT_THAT(whole.stages, SizeIs(2)) << whole.reason;
+  EXPECT_THAT(whole.course, Not(SizeIs(0)));
+  for (const auto& stage : whole.stages) {
+    const auto groups = spec::group_tensors(dry_walk(run, stage.rank).live_at_peak);
+    ASSERT_THAT(stage.largest, SizeIs(8));
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(stage.largest[i].name, groups[i].name);
+  }
+  const auto brief = lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--largest", "3", file});
+  const auto some = spec::parse_dry_counts(brief.at(0));
+  EXPECT_THAT(some.largest, SizeIs(3));
+  EXPECT_THAT(some.course, SizeIs(0)) << "a plan of many cells need not hold it";
+  EXPECT_THAT(some.stages.at(0).largest, SizeIs(0));
+}
 
 TEST_F(DryCommand, PrintsTheOperationsOfEachRun) {
   auto llama = llama_tiny();
@@ -62,9 +91,9 @@ TEST_F(DryCommand, TakesARunFromEachLineAndNamesTheLineThatIsNone) {
   const auto file = file_of("runs", spec::canonical_json(llama_tiny()) + "\n{\n" + spec::canonical_json(gpt_tiny()));
   const auto lines = lines_of_program({PERFBENCH_ENGINE_FILE, "dry", "--lines", file});
   ASSERT_THAT(lines, SizeIs(3));
-  EXPECT_EQ(lines[0], to_json_line(dry_walk(llama_tiny(), 0)));
+  EXPECT_EQ(lines[0], whole_line(llama_tiny()));
   EXPECT_THAT(lines[1], HasSubstr(file + ":2 : not JSON"));
-  EXPECT_EQ(lines[2], to_json_line(dry_walk(gpt_tiny(), 0)));
+  EXPECT_EQ(lines[2], whole_line(gpt_tiny()));
   EXPECT_THAT(lines_of_program({PERFBENCH_ENGINE_FILE, "dry", file}), ElementsAre(HasSubstr(file + " : not JSON")))
       << "one run without it";
 }

@@ -2,11 +2,14 @@
 // what goes to the host.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/train/dry_walk.h"
+#include "engine/train/memory_course.h"
 #include "engine/train/peak_witness.h"
 #include "engine/train/trainer.h"
 #include "tests/engine/example_runs.h"
@@ -104,6 +107,42 @@ TEST(PeakReport, SaysWhenThePeakIsBeforeTheStep) {
   EXPECT_EQ(dry_walk(run, 0).peak_at.phase, "setup");
   EXPECT_EQ(dry_walk(run, 0).peak_at.range, "");
   EXPECT_EQ(dry_walk(run, 0).peak_at.tensor, "initial_weights");
+}
+
+// The line of a step goes through its peak, where that is, and no higher.
+TEST(MemoryCourse, PeaksWhereTheStepDoes) {
+  for (auto run : {gpt_tiny(), llama_tiny()}) {
+    for (const auto* remat : {"none", "full", "qkv_proj_offloaded"}) {
+      run.remat = remat;
+      const auto report = dry_walk(run, 0);
+      const auto course = memory_course(run, 0);
+      ASSERT_FALSE(course.empty());
+      const auto highest = std::max_element(course.begin(), course.end(),
+                                            [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+      EXPECT_EQ(highest->bytes, report.peak.total_bytes) << remat;
+      EXPECT_EQ(highest->phase, report.peak_at.phase) << remat;
+      EXPECT_EQ(highest->range.substr(0, 8), report.peak_at.range.substr(0, 8)) << remat;
+    }
+  }
+}
+
+// Of more spans than it keeps: in order, from the first to the last of them, and still with the peak.
+TEST(MemoryCourse, OfALongStepKeepsTheLargest) {
+  auto run = llama_tiny();
+  run.model.layers = 24;
+  const auto course = memory_course(run, 0);
+  EXPECT_LE(course.size(), MemoryCourse::kMost);
+  EXPECT_GE(course.size(), MemoryCourse::kMost / 2);
+  for (std::size_t i = 1; i < course.size(); ++i) EXPECT_LT(course[i - 1].at, course[i].at);
+  EXPECT_GT(course.back().at, static_cast<std::int64_t>(MemoryCourse::kMost));
+  std::int64_t highest = 0;
+  std::set<std::string> phases;
+  for (const auto& sample : course) {
+    highest = std::max(highest, sample.bytes);
+    phases.insert(sample.phase);
+  }
+  for (const auto* phase : {"forward", "backward", "optimizer"}) EXPECT_TRUE(phases.contains(phase)) << phase;
+  EXPECT_EQ(highest, dry_walk(run, 0).peak.total_bytes);
 }
 
 // A witness by itself: what is waited for, and what follows the step.

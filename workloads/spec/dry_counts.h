@@ -15,26 +15,6 @@
 
 namespace perfbench::spec {
 
-// Tensors of one kind alive at the peak, over all layers: "layers.*.mlpwi_0".
-struct TensorGroup {
-  std::string name;
-  std::string scope;
-  std::string dtype;
-  std::string shape;  // of one
-  std::int64_t tensors = 0;
-  std::int64_t bytes = 0;
-
-  template <class Self, class F>
-  static void fields(Self& self, F&& f) {
-    f(Field{"name", "name, * for numbers"}, self.name);
-    f(Field{"scope", "what they are for"}, self.scope);
-    f(Field{"dtype", "element type"}, self.dtype);
-    f(Field{"shape", "local shape of one"}, self.shape);
-    f(Field{"tensors", "how many", 0}, self.tensors);
-    f(Field{"bytes", "allocated bytes of all", 0}, self.bytes);
-  }
-};
-
 struct DryCounts : DryReport {
   std::vector<TensorGroup> largest;  // at the peak, largest first
 

@@ -24,6 +24,42 @@ struct PeakMoment {
   }
 };
 
+// Tensors of one kind alive at the peak, over all layers: "layers.*.mlpwi_0".
+struct TensorGroup {
+  std::string name;
+  std::string scope;
+  std::string dtype;
+  std::string shape;  // of one
+  std::int64_t tensors = 0;
+  std::int64_t bytes = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"name", "name, * for numbers"}, self.name);
+    f(Field{"scope", "what they are for"}, self.scope);
+    f(Field{"dtype", "element type"}, self.dtype);
+    f(Field{"shape", "local shape of one"}, self.shape);
+    f(Field{"tensors", "how many", 0}, self.tensors);
+    f(Field{"bytes", "allocated bytes of all", 0}, self.bytes);
+  }
+};
+
+// Of the line that a step's memory makes.
+struct MemorySample {
+  std::int64_t at = 0;  // beginnings and ends of spans before it
+  std::string phase;    // as PeakMoment
+  std::string range;
+  std::int64_t bytes = 0;  // alive then, the host's apart
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"at", "beginnings and ends of spans before it", 0}, self.at);
+    f(Field{"phase", "phase of the step"}, self.phase);
+    f(Field{"range", "part of the model at work"}, self.range);
+    f(Field{"bytes", "alive then", 0}, self.bytes);
+  }
+};
+
 // Behind the name of an offloaded value: its copy in host memory, and what comes back of that.
 inline constexpr std::string_view kOnHost = ".host";
 inline constexpr std::string_view kFetched = ".fetched";

@@ -217,6 +217,7 @@ struct StageCounts {
   std::int64_t arena_bytes = 0;
   FlopCounts flops;
   std::vector<AxisTraffic> traffic;
+  std::vector<TensorGroup> largest;  // at its peak, where every tensor is listed
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -227,6 +228,7 @@ struct StageCounts {
     f(Field{"arena_bytes", "address range of the allocator", 0}, self.arena_bytes);
     f(Field{"flops", "floating point operations of a step"}, self.flops);
     f(Field{"traffic", "collectives and messages of a step"}, self.traffic);
+    f(Field{"largest", "tensors alive at its peak, by kind"}.omitted_at_default(), self.largest);
   }
 };
 
@@ -248,6 +250,7 @@ struct DryReport {
   std::vector<LiveTensor> host_at_peak;     // what is in host memory then, largest first
   std::vector<Intermediate> intermediates;  // of a run that trains, in the order of the forward pass
   std::int64_t offloaded_bytes = 0;         // sent to host memory in a step, and brought back
+  std::vector<MemorySample> course;         // of the step's memory, where every tensor is listed
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -270,6 +273,7 @@ struct DryReport {
     f(Field{"intermediates", "values of a layer for its backward pass, by kind"}.omitted_at_default(),
       self.intermediates);
     f(Field{"offloaded_bytes", "bytes sent to host memory in a step", 0}.omitted_at_default(), self.offloaded_bytes);
+    f(Field{"course", "memory over the step"}.omitted_at_default(), self.course);
   }
 };
 

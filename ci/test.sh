@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests everything: the stages of ci/stages in their order, or those named.
 # usage: ci/test.sh [--no-install] [STAGE ...]     a STAGE is the name of its script, with or without number and .sh
+#        ci/test.sh --approve                    rewrites the golden files in place of testing (ci/approve.sh)
 # Ends with "N passed, N failed, N skipped": tests, and one for a stage that runs no ctest.
 set -u
 
@@ -10,6 +11,7 @@ cd "$root" || exit 4
 # shellcheck source=ci/setup.sh
 . ci/setup.sh
 
+if [ "${1:-}" = --approve ]; then require_packages install run test && exec bash ci/approve.sh; fi
 packages=install
 if [ "${1:-}" = --no-install ]; then packages=report; shift; fi
 

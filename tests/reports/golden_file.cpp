@@ -16,9 +16,9 @@ void expect_golden(const std::string& name, const std::string& actual) {
     harness::write_text(file, actual);
     return;
   }
-  ASSERT_TRUE(std::filesystem::exists(file)) << file << " is missing; PERFBENCH_APPROVE=1 writes it";
+  ASSERT_TRUE(std::filesystem::exists(file)) << file << " is missing; ./ci/test.sh --approve writes it";
   EXPECT_EQ(actual, harness::read_text(file))
-      << "if this change of " << file << " is wanted, run with PERFBENCH_APPROVE=1";
+      << "if this change of " << file << " is wanted, run ./ci/test.sh --approve";
 }
 
 }  // namespace perfbench::reports

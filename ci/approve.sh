@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Rewrites every golden file as today's code gives it, and lists those that changed: ci/test.sh --approve. Whether a
+# change is wanted is for a person to see, in `git diff`.
+set -eu
+cd "$(dirname "$(readlink -f "$0")")/.."
+folders="tests/reports/golden tests/harness/bad_matrices"
+mkdir -p build/cpu
+exec 9>build/lock
+flock 9
+cmake --preset ci-cpu >/dev/null
+ninja -C build/cpu reports_test matrix_bad_files_test
+for test in reports/reports_test harness/matrix_bad_files_test; do
+  PERFBENCH_APPROVE=1 build/cpu/tests/$test --gtest_brief=1
+done
+# shellcheck disable=SC2086
+changed=$(git status --short -- $folders)
+printf '%s\n' "${changed:-no golden file changed}"

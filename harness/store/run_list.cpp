@@ -1,6 +1,7 @@
 #include "harness/store/run_list.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "harness/stats/statistics.h"
@@ -25,30 +26,67 @@ struct RunOfSweep {
   std::vector<double> step_times_s;
 };
 
+// Some of the cells of a store; without any, all.
+using CellKeys = std::optional<std::vector<std::int64_t>>;
+
+std::map<std::string, std::string> axes_of(Statement& axes, std::int64_t cell_key) {
+  std::map<std::string, std::string> out;
+  axes.with(cell_key);
+  while (axes.step()) out[axes.text(0)] = axes.text(1);
+  return out;
+}
+
+constexpr const char* kAxes = "SELECT axis, value FROM cell_axes WHERE cell_key = ?";
+// Of so many an index finds the attempts; more are nearly all, or are many rows, of which no more are wanted soon.
+constexpr std::size_t kFewCells = 64;
+
+CellKeys few_cells(const Connection& db, const CellFilter& wanted) {
+  if (!wanted) return std::nullopt;
+  Statement cells(db, "SELECT cell_key, run_id, matrix, label FROM cells JOIN runs USING (run_key)");
+  Statement axes(db, kAxes);
+  std::vector<std::int64_t> out;
+  while (cells.step()) {
+    const ListedCell cell{cells.text(1), cells.text(2), cells.text(3), axes_of(axes, cells.integer(0))};
+    if (!wanted(cell)) continue;
+    if (out.size() == kFewCells) return std::nullopt;
+    out.push_back(cells.integer(0));
+  }
+  return out;
+}
+
+std::set<std::int64_t> sweeps_of(const Connection& db, const std::vector<std::int64_t>& cells) {
+  Statement sweeps(db, "SELECT sweep_key FROM attempts WHERE cell_key = ?");
+  std::set<std::int64_t> out;
+  for (const auto cell : cells) {
+    sweeps.with(cell);
+    while (sweeps.step()) out.insert(sweeps.integer(0));
+  }
+  return out;
+}
+
 class RunLister {
  public:
-  explicit RunLister(const Connection& db)
+  RunLister(const Connection& db, CellKeys cells)
       : db_(db),
+        cell_keys_(std::move(cells)),
         attempts_(
             db,
             "SELECT a.attempt_key, a.cell_key, a.run_key, run_id, c.matrix, label, a.state, a.started_utc, "
             "a.environment_key, (SELECT value FROM metrics m WHERE m.attempt_key = a.attempt_key AND m.name_key = "
             "(SELECT name_key FROM names WHERE name = 'step_time_s')) FROM attempts a JOIN runs USING (run_key) "
-            "JOIN cells c USING (cell_key) WHERE a.sweep_key = ? ORDER BY a.started_utc, a.attempt_key"),
-        axes_(db, "SELECT axis, value FROM cell_axes WHERE cell_key = ?"),
+            "JOIN cells c USING (cell_key) WHERE a.sweep_key = ?" +
+                std::string(cell_keys_ ? " AND a.cell_key = ?" : "") + " ORDER BY a.started_utc, a.attempt_key"),
+        axes_(db, kAxes),
         tags_(db, "SELECT name, attempt_key FROM tags WHERE run_key = ? ORDER BY name"),
         environments_(db) {}
 
   // Newest first.
   std::vector<ListedRun> runs_of(const Statement& sweep) {
     cells_.clear();
-    attempts_.with(sweep.integer(0));
-    while (attempts_.step()) {
-      try {
-        take(attempts_);
-      } catch (const UnreadableRow& e) {
-        db_.leave_out(e.what());
-      }
+    if (cell_keys_) {
+      for (const auto cell : *cell_keys_) read(attempts_.with(sweep.integer(0), cell));
+    } else {
+      read(attempts_.with(sweep.integer(0)));
     }
     std::vector<ListedRun> out;
     for (auto& [cell_key, one] : cells_) {
@@ -63,6 +101,16 @@ class RunLister {
   }
 
  private:
+  void read(Statement& attempts) {
+    while (attempts.step()) {
+      try {
+        take(attempts);
+      } catch (const UnreadableRow& e) {
+        db_.leave_out(e.what());
+      }
+    }
+  }
+
   void take(const Statement& row) {
     const auto state = stored_enum<AttemptState>(db_, {"attempts", "attempt_key " + row.text(0)}, "state", row.text(6));
     auto& one = cells_[row.integer(1)];
@@ -87,8 +135,7 @@ class RunLister {
   }
 
   void complete(std::int64_t cell_key, RunOfSweep& one) {
-    axes_.with(cell_key);
-    while (axes_.step()) one.run.axes[axes_.text(0)] = axes_.text(1);
+    one.run.axes = axes_of(axes_, cell_key);
     tags_.with(one.run_key);
     while (tags_.step()) {
       const bool of_these = tags_.is_null(1) || std::find(one.attempt_keys.begin(), one.attempt_keys.end(),
@@ -99,6 +146,7 @@ class RunLister {
   }
 
   const Connection& db_;
+  CellKeys cell_keys_;
   Statement attempts_;
   Statement axes_;
   Statement tags_;
@@ -108,10 +156,13 @@ class RunLister {
 
 }  // namespace
 
-void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit) {
+void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit, const CellFilter& wanted) {
+  const auto cells = few_cells(db, wanted);
+  const auto with_these = cells ? sweeps_of(db, *cells) : std::set<std::int64_t>();
   Statement sweeps(db, kNewestSweeps);
-  RunLister lister(db);
+  RunLister lister(db, cells);
   while (sweeps.step()) {
+    if (cells && !with_these.contains(sweeps.integer(0))) continue;
     try {
       for (const auto& run : lister.runs_of(sweeps)) {
         if (visit(run) == Visit::stop) return;

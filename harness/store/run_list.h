@@ -33,9 +33,20 @@ struct ListedRun {
 
 enum class Visit { go_on, stop };
 
+// What a cell is, whatever ran of it.
+struct ListedCell {
+  std::string run_id;
+  std::string matrix;
+  std::string cell;
+  std::map<std::string, std::string> axes;
+};
+using CellFilter = std::function<bool(const ListedCell&)>;
+
 // Those of the newest sweep first, within it in the order of their newest attempts, newest first; no more sweeps are
-// read than are visited. Rows that cannot be read are left out (Connection::left_out).
-void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit);
+// read than are visited, and of a few wanted cells no attempts but theirs. `wanted`: empty wants all. Rows that cannot
+// be read are left out (Connection::left_out).
+void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit,
+                  const CellFilter& wanted = {});
 
 struct ListedSweep {
   std::string sweep_id;  // empty: of attempts outside a sweep

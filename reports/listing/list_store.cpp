@@ -1,5 +1,8 @@
 // Lists of what a database holds.
+#include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "harness/compare/baseline_findings.h"
 #include "harness/evidence/utc.h"
@@ -51,30 +54,47 @@ Cell state_cell(const harness::Connection& db, const harness::Baseline& entry, c
   }
 }
 
+std::vector<Column> listed_columns() {
+  return {{.title = "run", .key = "run_id"},
+          {.title = "attempts", .key = "attempts", .align = Align::right},
+          {.title = "matrix", .key = "matrix"},
+          {.title = "cell", .key = "cell"},
+          {.title = "state", .key = "state"},
+          {.title = "date", .key = "started_utc"},
+          {.title = "commit", .key = "git_commit"},
+          {.title = "machine", .key = "machine"},
+          {.title = "step time (s)", .key = "step_time_s", .align = Align::right},
+          {.title = "sweep", .key = "sweep_id"},
+          {.title = "kind", .key = "kind", .audience = Audience::programs},
+          {.title = "tags", .key = "tags"}};
+}
+
+// What a row of a run says of its cell, whatever ran. An axis with the name of a column says that of neither.
+std::multimap<std::string, std::string> known_of(const harness::ListedCell& cell, const std::vector<Column>& columns) {
+  std::multimap<std::string, std::string> out{{"run_id", cell.run_id}, {"run_id", id_cell(cell.run_id).text},
+                                              {"matrix", cell.matrix}, {"matrix", text_cell(cell.matrix).text},
+                                              {"cell", cell.cell},     {"cell", text_cell(cell.cell).text}};
+  for (const auto& [axis, value] : cell.axes) {
+    const bool is_column = std::ranges::find(columns, axis, &Column::key) != columns.end();
+    if (!is_column || out.contains(axis)) out.emplace(axis, value);
+  }
+  return out;
+}
+
 }  // namespace
 
 Document list_runs(const harness::Connection& db, const ListQuery& query) {
-  ListedTable out("runs",
-                  {{.title = "run", .key = "run_id"},
-                   {.title = "attempts", .key = "attempts", .align = Align::right},
-                   {.title = "matrix", .key = "matrix"},
-                   {.title = "cell", .key = "cell"},
-                   {.title = "state", .key = "state"},
-                   {.title = "date", .key = "started_utc"},
-                   {.title = "commit", .key = "git_commit"},
-                   {.title = "machine", .key = "machine"},
-                   {.title = "step time (s)", .key = "step_time_s", .align = Align::right},
-                   {.title = "sweep", .key = "sweep_id"},
-                   {.title = "kind", .key = "kind", .audience = Audience::programs},
-                   {.title = "tags", .key = "tags"}},
-                  query, harness::list_axes(db));
-  harness::for_each_run(db, [&](const harness::ListedRun& run) {
+  const auto columns = listed_columns();
+  ListedTable out("runs", columns, query, harness::list_axes(db));
+  const auto show = [&](const harness::ListedRun& run) {
     Row row{.cells = {id_cell(run.run_id), count_cell(run.attempts), text_cell(run.matrix), text_cell(run.cell),
                       state_cell(run), run.started_utc, id_cell(run.git_commit), id_cell(run.machine),
                       number_cell(run.step_time_s), text_cell(run.sweep_id), std::string(spec::enum_name(run.kind)),
                       tags_cell(run.tags)}};
     return out.add(std::move(row), run.axes) ? Visit::go_on : Visit::stop;
-  });
+  };
+  const auto wanted = [&](const harness::ListedCell& cell) { return !out.excludes(known_of(cell, columns)); };
+  harness::for_each_run(db, show, query.where.empty() ? harness::CellFilter() : wanted);
   return std::move(out).document();
 }
 

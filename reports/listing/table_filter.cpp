@@ -53,6 +53,15 @@ bool TableFilter::keeps(const Row& row, const std::map<std::string, std::string>
                      [&](const Condition& condition) { return holds(condition, row, more); });
 }
 
+bool TableFilter::excludes(const std::multimap<std::string, std::string>& known) const {
+  return std::any_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+    const auto [begin, end] = known.equal_range(condition.key);
+    return begin != end && std::none_of(begin, end, [&](const auto& value) {
+             return harness::glob_matches(condition.pattern, value.second);
+           });
+  });
+}
+
 bool TableFilter::holds(const Condition& condition, const Row& row,
                         const std::map<std::string, std::string>& more) const {
   const auto fits = [&](const std::string& text) { return harness::glob_matches(condition.pattern, text); };

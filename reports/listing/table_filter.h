@@ -21,6 +21,10 @@ class TableFilter {
   // of more_keys that the row has.
   bool keeps(const Row& row, const std::map<std::string, std::string>& more = {}) const;
 
+  // Whether no row with these values, by key, can be kept, whatever else it has: where it has several of one key, one
+  // of them is enough.
+  bool excludes(const std::multimap<std::string, std::string>& known) const;
+
  private:
   struct Condition {
     std::string key;

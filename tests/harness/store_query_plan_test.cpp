@@ -124,6 +124,17 @@ TEST_F(QueryPlan, OfAListOfRunsUsesAnIndex) {
                            for_each_run(db_, [&](const ListedRun&) { return ++runs, Visit::go_on; });
                            for_each_sweep(db_, [](const ListedSweep&) { return Visit::go_on; });
                            EXPECT_EQ(runs, 3);
+                           const auto of_cells = [&](const std::string& wanted) {
+                             int found = 0;
+                             const auto count = [&](const ListedRun& run) {
+                               EXPECT_EQ(run.cell, wanted);
+                               return ++found, Visit::go_on;
+                             };
+                             for_each_run(db_, count, [&](const ListedCell& cell) { return cell.cell == wanted; });
+                             return found;
+                           };
+                           EXPECT_EQ(of_cells("c"), 3);
+                           EXPECT_EQ(of_cells("of nobody"), 0);
                            EXPECT_TRUE(tags_of_run(db_, run_).empty());
                            EXPECT_TRUE(notes_of_run(db_, run_).empty());
                          }),

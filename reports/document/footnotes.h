@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace perfbench::reports {
@@ -15,6 +16,7 @@ class Footnotes {
 
  private:
   std::vector<std::string> notes_;
+  std::unordered_map<std::string, std::size_t> numbers_;  // a report has a note for each of thousands of rows
 };
 
 }  // namespace perfbench::reports

@@ -16,13 +16,19 @@ class TimelineView {
     this.canvas.style.height = `${this.height}px`;
     this.said = make("p", { class: "note", role: "status" }, "Point at a span; + and - or the wheel zoom, arrows move.");
     this.element = make("figure", { class: "timeline", "data-key": timeline.key },
-                        make("figcaption", {}, timeline.title), this.canvas, this.said);
+                        make("figcaption", {}, timeline.title), this.canvas, this.legend(), this.said);
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  }
+
+  legend() {
+    const kinds = this.timeline.kinds.map((kind, i) =>
+      make("li", {}, make("span", { class: `swatch series-${(i % COLOURS) + 1}`, "aria-hidden": "true" }), kind));
+    return make("ul", { class: "kinds" }, ...kinds);
   }
 
   show(from, to) {

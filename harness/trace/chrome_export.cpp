@@ -1,9 +1,12 @@
 #include "harness/trace/chrome_export.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "reports/format/json_text.h"
 
@@ -33,6 +36,25 @@ std::string shown_name(const TraceEvent& event) {
   return event.axis.empty() ? name : name + " " + event.axis;
 }
 
+// Perfetto makes nanoseconds of it by a product that it cuts off: 1.001 us would be 1000 ns, and overlap what ended
+// there.
+double microseconds(std::int64_t ns) {
+  const double us = static_cast<double>(ns) / 1e3;
+  return static_cast<std::int64_t>(us * 1e3) < ns ? std::nextafter(us, us + 1) : us;
+}
+
+bool starts_others(const TraceEvent& event) {
+  return event.kind == TraceKind::submit || event.kind == TraceKind::host_call;
+}
+
+// What it starts, or was started by: numbers of collectives are not those of a device.
+const char* arrow_category(const TraceEvent& event) {
+  return event.kind == TraceKind::submit || event.kind == TraceKind::collective ? "collective" : "device";
+}
+
+// By category and correlation, of those of which both ends are known.
+using Arrows = std::map<std::pair<std::string, std::int64_t>, std::int64_t>;
+
 class ChromeWriter {
  public:
   explicit ChromeWriter(std::int64_t origin_ns) : origin_ns_(origin_ns) {}
@@ -47,13 +69,40 @@ class ChromeWriter {
     for (const auto& [id, name] : threads) {
       write({{"ph", "M"}, {"name", "thread_name"}, {"pid", trace.rank}, {"tid", id}, {"args", {{"name", name}}}});
     }
-    for (const auto& event : trace.events) add(event);
+    std::vector<const TraceEvent*> order;
+    for (const auto& event : trace.events) order.push_back(&event);
+    std::stable_sort(order.begin(), order.end(), [](const auto* x, const auto* y) {
+      return std::pair(x->start_ns, -x->end_ns) < std::pair(y->start_ns, -y->end_ns);
+    });
+    auto arrows = arrows_of(trace);
+    std::set<std::int64_t> begun;
+    for (const auto* event : order) {
+      add(*event);
+      const auto arrow = arrows.find({arrow_category(*event), event->correlation});
+      if (event->correlation == 0 || arrow == arrows.end()) continue;
+      const bool starts = starts_others(*event);
+      if (starts ? begun.insert(arrow->second).second : begun.contains(arrow->second)) {
+        add_arrow(*event, arrow->second, starts);
+      }
+    }
   }
 
   std::string finish() && { return text_ + "\n],\"displayTimeUnit\":\"ns\"}\n"; }
 
  private:
-  double us(std::int64_t ns) const { return static_cast<double>(ns - origin_ns_) / 1e3; }
+  Arrows arrows_of(const RankTrace& trace) {
+    std::map<std::pair<std::string, std::int64_t>, std::pair<bool, bool>> ends;
+    for (const auto& event : trace.events) {
+      if (event.correlation == 0) continue;
+      auto& [starts, ended] = ends[{arrow_category(event), event.correlation}];
+      (starts_others(event) ? starts : ended) = true;
+    }
+    Arrows out;
+    for (const auto& [key, known] : ends) {
+      if (known.first && known.second) out[key] = ++last_arrow_;
+    }
+    return out;
+  }
 
   void add(const TraceEvent& event) {
     json args{{"step", event.step}};
@@ -64,19 +113,20 @@ class ChromeWriter {
            {"cat", spec::enum_name(event.kind)},
            {"pid", event.rank},
            {"tid", thread_of(event)},
-           {"ts", us(event.start_ns)},
-           {"dur", static_cast<double>(event.end_ns - event.start_ns) / 1e3},
+           {"ts", microseconds(event.start_ns - origin_ns_)},
+           {"dur", microseconds(event.end_ns - event.start_ns)},
            {"args", args}});
-    if (event.correlation == 0) return;
-    const bool starts = event.kind == TraceKind::submit || event.kind == TraceKind::host_call;
-    const bool ours = event.kind == TraceKind::submit || event.kind == TraceKind::collective;
+  }
+
+  // Within the event that was written last.
+  void add_arrow(const TraceEvent& event, std::int64_t number, bool starts) {
     json arrow{{"ph", starts ? "s" : "f"},
                {"name", "starts"},
-               {"cat", ours ? "collective" : "device"},
-               {"id", std::to_string(event.rank) + "." + std::to_string(event.correlation)},
+               {"cat", arrow_category(event)},
+               {"id", number},
                {"pid", event.rank},
                {"tid", thread_of(event)},
-               {"ts", us(event.start_ns)}};
+               {"ts", microseconds(event.start_ns - origin_ns_)}};
     if (!starts) arrow["bp"] = "e";
     write(arrow);
   }
@@ -88,6 +138,7 @@ class ChromeWriter {
   }
 
   std::int64_t origin_ns_;
+  std::int64_t last_arrow_ = 0;  // over all ranks
   bool first_ = true;
   std::string text_ = "{\"traceEvents\":[";
 };

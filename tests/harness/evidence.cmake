@@ -1,5 +1,5 @@
 perfbench_library(example_run SOURCES example_run.cpp DEPENDS perfbench_evidence)
-perfbench_library(made_up_trace SOURCES trace/made_up_trace.cpp DEPENDS perfbench_trace_summary example_run)
+perfbench_library(made_up_trace SOURCES trace/made_up_trace.cpp trace/trace_event_format.cpp DEPENDS perfbench_trace_summary example_run)
 
 perfbench_test(identity_test SOURCES identity_run_id_test.cpp DEPENDS perfbench_identity)
 perfbench_test(run_directory_test SOURCES evidence_run_directory_test.cpp DEPENDS perfbench_evidence)

@@ -10,6 +10,7 @@
 #include "harness/trace/trace_summary.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"
+#include "tests/harness/trace/trace_event_format.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {
@@ -129,9 +130,64 @@ TEST(ChromeExport, IsJsonWithEverySpanOnItsLane) {
   EXPECT_EQ(threads[spans["all_reduce fsdp"]["tid"]], "communication");
   EXPECT_EQ(spans["all_reduce fsdp"]["args"]["bytes"], 4096);
   EXPECT_EQ(spans["step"]["args"]["step"], 4);
-  std::map<std::string, std::string> ends;
-  for (const auto& arrow : arrows) ends[arrow["id"]] += arrow["ph"];
-  EXPECT_EQ(ends["1.55"], "sf");
+  ASSERT_THAT(arrows, SizeIs(2)) << "of the copies nobody knows the call";
+  EXPECT_EQ(arrows[0]["ph"], "s");
+  EXPECT_EQ(arrows[1]["ph"], "f");
+  EXPECT_EQ(arrows[0]["id"], arrows[1]["id"]);
+  EXPECT_EQ(threads[arrows[1]["tid"]], "device 0 stream 7");
+}
+
+TEST(ChromeExport, IsWhatPerfettoReads) {
+  EXPECT_THAT(trace_event_faults(chrome_json(gpu_traces())), ElementsAre());
+  EXPECT_THAT(trace_event_faults(chrome_json(example_traces())), ElementsAre());
+  EXPECT_THAT(trace_event_faults(chrome_json({})), ElementsAre());
+}
+
+// Recorded at their ends, so that the inner one comes first; one call that starts three kernels, as a graph's does;
+// two ranks with the same correlations; neighbours at times that are no whole numbers of any power of two.
+TEST(ChromeExport, IsWhatPerfettoReadsWhateverTheOrderAndTheTimes) {
+  std::vector<RankTrace> traces;
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    MadeUpTrace made(rank);
+    made.step(1, 1'000'000'001, 1'000'900'000).host(TraceKind::op, "matmul", 1'000'000'001, 1'000'000'101);
+    made.host(TraceKind::host_call, "cudaGraphLaunch", 1'000'000'001, 1'000'000'009, 7);
+    std::reverse(made.trace().events.begin(), made.trace().events.end());
+    std::int64_t at = 1'000'000'050;
+    for (int i = 0; i < 2000; ++i) {
+      made.device(TraceKind::kernel, "k", 3, at, at + 37, 7);
+      at += 37;
+    }
+    traces.push_back(made.trace());
+  }
+  EXPECT_THAT(trace_event_faults(chrome_json(traces)), ElementsAre());
+}
+
+// The rules themselves: each is broken once.
+TEST(TraceEventFormat, FindsWhatIsWrong) {
+  const auto faults = [](const std::string& events) {
+    return trace_event_faults(R"({"traceEvents":[)" + events + "]}");
+  };
+  const auto span = [](double ts, double dur) {
+    return R"({"ph":"X","name":"n","cat":"c","pid":0,"tid":0,"ts":)" + std::to_string(ts) + R"(,"dur":)" +
+           std::to_string(dur) + "}";
+  };
+  const auto arrow = [](const char* ph, const char* id, double ts) {
+    return std::string(R"({"ph":")") + ph + R"(","name":"n","cat":"c","pid":0,"tid":0,"id":)" + id + R"(,"ts":)" +
+           std::to_string(ts) + "}";
+  };
+  EXPECT_THAT(faults(span(1, 4) + "," + arrow("s", "1", 1) + "," + span(2, 1) + "," + arrow("f", "1", 2)), SizeIs(0));
+  EXPECT_THAT(faults(span(1, 4) + "," + span(3, 3)), ElementsAre("event 1: overlaps the span that is open"));
+  EXPECT_THAT(faults(span(1, 4) + "," + arrow("f", "1", 2)),
+              ElementsAre("event 1: an arrow that ends and never began"));
+  EXPECT_THAT(faults(arrow("s", "1", 2)), ElementsAre("event 0: an arrow without a span around it"));
+  EXPECT_THAT(faults(span(1, 4) + "," + arrow("s", R"("1.55")", 2)), ElementsAre("event 1: an arrow's id is \"1.55\""));
+  EXPECT_THAT(faults(R"({"ph":"X","name":"n","cat":"c","pid":0,"tid":0,"ts":1})"),
+              ElementsAre("event 0: a span without dur"));
+  EXPECT_THAT(faults(R"({"ph":"M","name":"thread_name","pid":0,"tid":0})"),
+              ElementsAre("event 0: metadata without args.name"));
+  EXPECT_THAT(faults(R"({"ph":"X","name":"n","cat":"c","pid":-1,"tid":0,"ts":1,"dur":1})"),
+              ElementsAre("event 0: pid is no whole number"));
+  EXPECT_THAT(trace_event_faults("[]"), ElementsAre("no object with an array traceEvents"));
 }
 
 TEST(ChromeExport, SurvivesNamesThatAreNotText) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/ab/git_history.h"
+#include "reports/ab_charts.h"
 #include "reports/attribution_document.h"
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
@@ -222,12 +223,17 @@ Json cell_json(const CellVerdict& cell) {
            {"pairs_used", cell.pairs_used},
            {"pairs_discarded", cell.pairs_discarded},
            {"discarded", Json::object()},
+           {"pairs", Json::array()},
            {"instructions_ratio", or_null(cell.instructions_ratio)},
            {"whole", cell.whole ? decision_json(*cell.whole) : Json()},
            {"metrics", Json::array()},
            {"attribution", cell.attribution ? Json::parse(attribution_json(*cell.attribution)) : Json()},
            {"notes", cell.notes}};
   for (const auto& [kind, pairs] : cell.discarded) out["discarded"][std::string(spec::enum_name(kind))] = pairs.count;
+  for (const auto& pair : cell.pairs_seen) {
+    out["pairs"].push_back(
+        {{"pair", pair.number}, {"step_ratio", or_null(pair.step_ratio)}, {"discarded", pair.discarded}});
+  }
   for (const auto& metric : cell.metrics) out["metrics"].push_back(metric_json(metric));
   return out;
 }
@@ -245,41 +251,6 @@ std::string ab_json(const harness::AbReport& report) {
   for (const auto& cell : report.cells) out["cells"].push_back(cell_json(cell));
   if (report.gate_refusals) out["gate"] = {{"outcome", gate_outcome(report)}, {"refusals", *report.gate_refusals}};
   return json_text(out, 2);
-}
-
-// Estimates with their intervals, and the margins below which a difference does not matter.
-Chart decisions_chart(const std::vector<CellVerdict>& cells) {
-  constexpr double kPercent = 100;
-  Chart out{.key = "decisions",
-            .title = "B against A, with 95 % intervals",
-            .x = {.title = "cell and metric"},
-            .y = {.title = "%", .from_zero = true},
-            .series = {}};
-  std::map<Verdict, ChartSeries> by_verdict;
-  ChartSeries margins{.name = "differences that would matter", .marks = Marks::points, .points = {}};
-  for (const auto& cell : cells) {
-    for (const auto& metric : cell.metrics) {
-      const auto& decision = metric.decided.decision;
-      if (!decision.ratio) continue;
-      const auto x = static_cast<double>(out.x.categories.size());
-      out.x.categories.push_back(cell.label + " " + metric.rule.metric);
-      ChartPoint point{.x = x, .y = (*decision.ratio - 1) * kPercent};
-      if (decision.ratio_95) {
-        point.low = (decision.ratio_95->low - 1) * kPercent;
-        point.high = (decision.ratio_95->high - 1) * kPercent;
-      }
-      auto& series = by_verdict[decision.verdict];
-      series.name = spec::enum_name(decision.verdict);
-      series.marks = Marks::points;
-      series.points.push_back(std::move(point));
-      for (const double sign : {-1.0, 1.0}) {
-        margins.points.push_back({.x = x, .y = sign * metric.rule.margin_fraction * kPercent});
-      }
-    }
-  }
-  for (auto& [verdict, series] : by_verdict) out.series.push_back(std::move(series));
-  if (!out.series.empty()) out.series.push_back(std::move(margins));
-  return out;
 }
 
 }  // namespace
@@ -303,7 +274,7 @@ Document ab_document(const harness::AbReport& report) {
     for (auto& word : words_about(cell)) words.push_back(std::move(word));
   }
   out.add(std::move(table));
-  if (auto chart = decisions_chart(report.cells); !chart.series.empty()) out.add(std::move(chart));
+  for (auto& chart : ab_charts(report.cells)) out.add(std::move(chart));
   add_list(out, std::move(words));
   add_discarded(out, report.cells);
   add_pairing(out, report.cells);

@@ -64,8 +64,20 @@ Table table_for_people(const Attribution& attribution, std::size_t most) {
   return table;
 }
 
-// From A's step to B's, one difference on the other: the last one ends where B is.
-Chart waterfall(const Attribution& attribution, const Table& shares) {
+}  // namespace
+
+std::vector<std::string> largest_differences(const Attribution& attribution, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const auto& share : attribution.shares) {
+    if (lines.size() == most || share.difference_s() == 0) break;
+    lines.push_back(fmt::format("{} ms {}, {} of the difference", signed_milliseconds(share.difference_s()), share.name,
+                                part_of_difference(share.difference_s(), attribution).text));
+  }
+  return lines;
+}
+
+Chart attribution_chart(const Attribution& attribution, std::size_t most) {
+  const auto shares = table_for_people(attribution, most);
   constexpr double kMilliseconds = 1e3;
   Chart out{.key = "waterfall",
             .title = "From A's step to B's",
@@ -92,18 +104,6 @@ Chart waterfall(const Attribution& attribution, const Table& shares) {
   return out;
 }
 
-}  // namespace
-
-std::vector<std::string> largest_differences(const Attribution& attribution, std::size_t most) {
-  std::vector<std::string> lines;
-  for (const auto& share : attribution.shares) {
-    if (lines.size() == most || share.difference_s() == 0) break;
-    lines.push_back(fmt::format("{} ms {}, {} of the difference", signed_milliseconds(share.difference_s()), share.name,
-                                part_of_difference(share.difference_s(), attribution).text));
-  }
-  return lines;
-}
-
 std::string attribution_json(const Attribution& attribution) {
   nlohmann::ordered_json out;
   out["a_s"] = attribution.a_s;
@@ -120,10 +120,8 @@ std::string attribution_json(const Attribution& attribution) {
 
 Document attribution_document(const Attribution& attribution, std::size_t most) {
   Document out;
-  auto shown = table_for_people(attribution, most);
-  auto chart = waterfall(attribution, shown);
-  out.add(std::move(shown));
-  out.add(std::move(chart));
+  out.add(table_for_people(attribution, most));
+  out.add(attribution_chart(attribution, most));
   auto all = share_table(Audience::programs);
   for (const auto& share : attribution.shares) all.rows.push_back(share_row(share, attribution));
   out.add(std::move(all));

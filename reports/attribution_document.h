@@ -14,6 +14,10 @@ namespace perfbench::reports {
 // Shares that did not change have none.
 std::vector<std::string> largest_differences(const harness::Attribution& attribution, std::size_t most);
 
+// From A's step to B's, one difference on the other: the `most` largest shares, the rest as one, the last one ends
+// where B is.
+Chart attribution_chart(const harness::Attribution& attribution, std::size_t most);
+
 // For people the `most` largest shares, the rest as one row, and the whole step; for programs every share.
 Document attribution_document(const harness::Attribution& attribution, std::size_t most);
 // Every share.

@@ -129,6 +129,14 @@ std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>
   return out;
 }
 
+PairSeen seen(const ExecutedPair& pair) {
+  PairSeen out{.number = pair.number, .discarded = pair.discarded};
+  const auto a = value_of(pair.a, "step_time_s");
+  const auto b = value_of(pair.b, "step_time_s");
+  if (a && b && *a > 0 && *b > 0) out.step_ratio = value_of_b(pair, "step_time_s", *a, *b) / *a;
+  return out;
+}
+
 void count_failures(const ExecutedPair& pair, CellVerdict& out) {
   for (const auto side : {Side::a, Side::b}) {
     const auto& run = pair.of(side);
@@ -146,6 +154,7 @@ void count_pairs(const std::vector<const ExecutedPair*>& pairs, const AbRule& ru
   std::vector<double> instructions;
   for (const auto* pair : pairs) {
     count_failures(*pair, out);
+    out.pairs_seen.push_back(seen(*pair));
     if (!pair->kept()) {
       ++out.pairs_discarded;
       auto& kind = out.discarded[pair->discard];

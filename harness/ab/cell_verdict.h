@@ -46,6 +46,13 @@ struct DiscardedPairs {
   std::string first;  // why, in words
 };
 
+// What a pair said of the step time, whether it counts or not.
+struct PairSeen {
+  std::size_t number = 1;            // ExecutedPair
+  std::optional<double> step_ratio;  // B / A; nothing where a run did not end well
+  std::string discarded;             // why it does not count; empty: it does
+};
+
 struct CellVerdict {
   std::string label;
   bool in_turns = false;               // AbCell
@@ -54,6 +61,7 @@ struct CellVerdict {
   std::optional<Decision> whole;       // about the cell itself: a side that fails, or cells that cannot be compared
   std::size_t pairs_used = 0;
   std::size_t pairs_discarded = 0;
+  std::vector<PairSeen> pairs_seen;  // in the order executed
   std::map<Discard, DiscardedPairs> discarded;
   std::map<Side, DiscardedPairs> spoiled_alone;  // of those, where circumstances spoiled the run of one side alone
   SideFailures a_failures;

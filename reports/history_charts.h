@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,19 @@
 
 namespace perfbench::reports {
 
-// Its nights, those whose machine was noisy apart, and shaded the nights since it shifted.
+// Its nights, those whose machine was noisy apart; dashed what the screen was given where that is less the control's
+// drift; shaded the nights since it shifted, and those on which the machine's facts changed.
 Chart series_chart(const harness::ScreenedSeries& series, const std::string& metric);
 
-// One for each series, what shifted first, at most so many.
+// What the screen found in its nights up to each: the score of the shift that fits best (harness/stats/screen.h), and
+// the threshold of the newest night where that was beyond it.
+Chart score_chart(const harness::ScreenedSeries& series);
+
+// The last point of that; nothing of too few nights.
+std::optional<double> shift_score(const harness::ScreenedSeries& series);
+
+// One for each series, what shifted first, at most so many; of those that shifted, and of a few series that did not,
+// the scores too.
 std::vector<Chart> history_charts(const harness::HistoryResult& result, std::size_t most);
 
 }  // namespace perfbench::reports

@@ -11,6 +11,7 @@
 #include "reports/format/number.h"
 #include "reports/format/sparkline.h"
 #include "reports/history_charts.h"
+#include "reports/or_null.h"
 
 namespace perfbench::reports {
 namespace {
@@ -27,7 +28,7 @@ constexpr std::size_t kChartsShown = 40;
 std::string result_text(const ScreenedSeries& series) {
   switch (series.state) {
     case ScreenState::too_few_nights:
-      return fmt::format("too few nights ({})", series.screened);
+      return fmt::format("too few nights ({})", series.screened.size());
     case ScreenState::shifted:
       return fmt::format("{} {} since {}", spec::enum_name(series.finding->kind), change_text(*series.finding),
                          series.finding->first_bad.started_utc.substr(0, 10));
@@ -70,6 +71,10 @@ Tone series_tone(const ScreenedSeries& series) {
   return Tone::plain;
 }
 
+Cell number_of(const std::optional<double>& value) {
+  return {format_number(value), value_of(value)};
+}
+
 Cell count_cell(std::size_t count) {
   return {std::to_string(count), static_cast<std::int64_t>(count)};
 }
@@ -85,6 +90,7 @@ Table series_table(const HistoryResult& result) {
                           {.title = "change", .key = "change_ratio", .align = Align::right},
                           {.title = "screened", .key = "screened_nights", .align = Align::right},
                           {.title = "control", .key = "control_subtracted"},
+                          {.title = "score", .key = "shift_score", .align = Align::right, .audience = Audience::pages},
                           {.title = "result", .key = "result"}},
               .rows = {}};
   for (const auto& series : result.series) {
@@ -97,8 +103,9 @@ Table series_table(const HistoryResult& result) {
                                     {sparkline(values_of(series.nights)), Value()},
                                     {format_number(last), last},
                                     {format_percent_change(series.change_ratio), series.change_ratio},
-                                    count_cell(series.screened),
+                                    count_cell(series.screened.size()),
                                     {series.control ? "subtracted" : "no", series.control},
+                                    number_of(shift_score(series)),
                                     {found, found, series_tone(series)}}});
   }
   return table;
@@ -145,7 +152,8 @@ std::string history_json(const HistoryResult& result) {
                {"run_id", one.series.run_id},
                {"machine_fingerprint", one.series.machine},
                {"change_ratio", one.change_ratio},
-               {"screened_nights", one.screened},
+               {"screened_nights", one.screened.size()},
+               {"shift_score", or_null(shift_score(one))},
                {"control_subtracted", one.control},
                {"shifted", one.state == ScreenState::shifted},
                {"enough_nights", one.state != ScreenState::too_few_nights}};

@@ -32,6 +32,12 @@ std::string library_changes(const std::map<std::string, std::string>& before,
 
 enum class ScreenState { steady, shifted, too_few_nights };
 
+// A night as the screen was given it.
+struct ScreenedNight {
+  std::size_t night = 0;  // index into the series' nights
+  double log = 0;         // of its value, less the control's drift where that was subtracted
+};
+
 // One series on one class of machine, up to the newest night. The segment is all nights on that class.
 struct ScreenedSeries {
   bool is_control = false;
@@ -39,8 +45,8 @@ struct ScreenedSeries {
   std::vector<NightPoint> nights;      // the segment, oldest first
   std::vector<MachineChange> changes;  // of the whole series, oldest first
   double change_ratio = 1;             // last night over the median of up to 40 nights before it
-  std::size_t screened = 0;            // nights that the screen was given
-  bool control = false;                // the control was subtracted from them
+  std::vector<ScreenedNight> screened;
+  bool control = false;  // the control was subtracted from them
   ScreenState state = ScreenState::steady;
   std::optional<ScreenFinding> shift;
   std::optional<Finding> finding;  // of the shift, not confirmed: without an interval

@@ -185,7 +185,7 @@ TEST(LibraryChanges, AreThoseThatBothNightsSay) {
 TEST(ScreenSeries, TooFewNightsAreSaid) {
   const auto screened = screen_series({example_series("c", 12)});
   EXPECT_EQ(screened[0].state, ScreenState::too_few_nights);
-  EXPECT_EQ(screened[0].screened, 12U);
+  EXPECT_EQ(screened[0].screened.size(), 12U);
   EXPECT_NE(screen_series({example_series("c", 13)})[0].state, ScreenState::too_few_nights);
 }
 
@@ -195,17 +195,17 @@ TEST(ScreenSeries, NoisyNightsAreLeftOutUnlessMostAre) {
     series.nights[i].noisy = true;
     series.nights[i].value *= 2;
   }
-  EXPECT_EQ(screen_series({series})[0].screened, 37U);
+  EXPECT_EQ(screen_series({series})[0].screened.size(), 37U);
   EXPECT_EQ(screen_series({series})[0].state, ScreenState::steady);
   for (auto& night : series.nights) night.noisy = true;
-  EXPECT_EQ(screen_series({series})[0].screened, 40U);
+  EXPECT_EQ(screen_series({series})[0].screened.size(), 40U);
 }
 
 TEST(ScreenSeries, TheNewestNightIsScreenedThoughItIsNoisy) {
   auto series = example_series("c", 40);
   series.nights.back().noisy = true;
   series.nights.back().value *= 2;
-  EXPECT_EQ(screen_series({series})[0].screened, 40U);
+  EXPECT_EQ(screen_series({series})[0].screened.size(), 40U);
   EXPECT_EQ(screen_series({series})[0].state, ScreenState::shifted);
 }
 

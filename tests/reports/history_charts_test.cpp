@@ -1,0 +1,83 @@
+// The nights of a series, drawn as they were measured and as the screen saw them.
+#include "reports/history_charts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace perfbench::reports {
+namespace {
+
+using harness::ScreenedSeries;
+using testing::SizeIs;
+
+// Nights of 1 s and 1.01 s in turn; from `first_bad` on a tenth more.
+ScreenedSeries series_of(std::size_t nights, std::size_t first_bad) {
+  ScreenedSeries out;
+  out.series = {"llama", "model=a", "id", "step_time_s", "machine"};
+  for (std::size_t i = 0; i < nights; ++i) {
+    harness::NightPoint night;
+    night.night = {
+        .sweep_id = "s" + std::to_string(i), .started_utc = "2026-01-01", .revision = "abc" + std::to_string(i)};
+    night.value = (i % 2 == 0 ? 1.0 : 1.01) * (i >= first_bad ? 1.1 : 1.0);
+    out.nights.push_back(night);
+    out.screened.push_back({i, std::log(night.value)});
+  }
+  return out;
+}
+
+TEST(HistoryCharts, NameTheCommitOfEachNight) {
+  const auto chart = series_chart(series_of(3, 9), "step_time_s");
+  EXPECT_EQ(chart.key, "series_step_time_s llama model=a machine");
+  EXPECT_EQ(chart.series[0].points[1].label, "2026-01-01, commit abc1");
+  EXPECT_THAT(chart.series, SizeIs(1));
+}
+
+TEST(HistoryCharts, DrawWhatTheScreenWasGivenLessTheControl) {
+  auto series = series_of(3, 9);
+  series.control = true;
+  series.screened = {{0, std::log(0.9)}, {2, std::log(0.8)}};
+  const auto chart = series_chart(series, "step_time_s");
+  ASSERT_THAT(chart.series, SizeIs(2));
+  EXPECT_EQ(chart.series[1].marks, Marks::ideal);
+  ASSERT_THAT(chart.series[1].points, SizeIs(2));
+  EXPECT_EQ(chart.series[1].points[1].x, 3);
+  EXPECT_NEAR(chart.series[1].points[1].y, 0.8, 1e-12);
+}
+
+TEST(HistoryCharts, ShadeTheNightsOnWhichTheMachineChanged) {
+  auto series = series_of(4, 9);
+  series.changes.push_back(
+      {.night = series.nights[2].night, .of = harness::ChangeOf::other_facts, .facts = {{"kernel", "6.1", "6.5"}}});
+  const auto chart = series_chart(series, "step_time_s");
+  ASSERT_THAT(chart.spans, SizeIs(1));
+  EXPECT_EQ(chart.spans[0].from, 2.5);
+  EXPECT_EQ(chart.spans[0].to, 3.5);
+  EXPECT_THAT(chart.spans[0].name, testing::HasSubstr("kernel 6.1 -> 6.5"));
+}
+
+// Twelve nights come before the first score (ScreenRule::fewest_before); a step that every night shows scores high.
+TEST(HistoryCharts, ScoreEachNightAsItWasThen) {
+  const auto quiet = score_chart(series_of(40, 99)).series[0].points;
+  ASSERT_THAT(quiet, SizeIs(28));
+  EXPECT_EQ(quiet.front().x, 13);
+  const auto shifted = score_chart(series_of(40, 36)).series[0].points;
+  for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(shifted[i].y, quiet[i].y) << "nights before it know nothing of it";
+  EXPECT_GT(shifted.back().y, 3 * quiet.back().y);
+  EXPECT_EQ(shift_score(series_of(40, 36)), shifted.back().y);
+  EXPECT_EQ(shift_score(series_of(12, 99)), std::nullopt);
+}
+
+TEST(HistoryCharts, DrawTheThresholdOfAShiftThatPassedIt) {
+  auto series = series_of(40, 36);
+  series.shift = harness::ScreenFinding{.score = *shift_score(series), .threshold = 4.5};
+  const auto chart = score_chart(series);
+  ASSERT_THAT(chart.series, SizeIs(2));
+  EXPECT_EQ(chart.series[1].points[0].y, 4.5);
+  series.shift->score = 99;  // of a night alone, in other units
+  EXPECT_THAT(score_chart(series).series, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -70,7 +70,7 @@ void publish(const NightlyOptions& options, const NightReport& report) {
   const auto checks = reports::night_checks(report);
   if (options.github) {
     reports::print_workflow_commands(reports::github_annotations(checks));
-    append_step_summary(reports::render_markdown(document));
+    append_step_summary(reports::render_markdown(document, reports::Pictures::mermaid));
   }
   if (!options.markdown.empty()) {
     write_atomically(fs::absolute(options.markdown), reports::render_markdown(document));

@@ -27,8 +27,12 @@ std::string render(const Document& document, DocumentFormat format, const TextLa
 // and is then narrowed by wrapping its cells, at last by a block of lines for each row. Nothing is left out.
 std::string render_text(const Document& document, const TextLayout& layout);
 
+// Whether Markdown has the charts too, those that Mermaid can draw (chart/mermaid.h): not everybody who shows Markdown
+// draws them.
+enum class Pictures { none, mermaid };
+
 // CommonMark with GitHub's tables.
-std::string render_markdown(const Document& document);
+std::string render_markdown(const Document& document, Pictures pictures = Pictures::none);
 
 // RFC 4180: the tables alone, each with a line of keys, an empty line between two.
 std::string render_csv(const Document& document);

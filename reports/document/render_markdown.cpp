@@ -1,5 +1,6 @@
 #include <string>
 
+#include "reports/chart/mermaid.h"
 #include "reports/document/audience.h"
 #include "reports/document/footnotes.h"
 #include "reports/document/render.h"
@@ -49,15 +50,22 @@ struct MarkdownBlock {
   }
 };
 
+// Without a line of its own that could end it.
+std::string fenced(const std::string& drawing) {
+  return drawing.empty() ? "" : "```mermaid\n" + drawing + "```\n";
+}
+
 }  // namespace
 
-std::string render_markdown(const Document& document) {
-  Markdown out;
+std::string render_markdown(const Document& document, Pictures pictures) {
+  std::string out;
   for (const auto& block : document.blocks) {
-    const auto text = std::visit(MarkdownBlock{}, block);
-    if (!text.empty()) out += (out.empty() ? Markdown() : Markdown::format("\n")) + text;
+    auto text = std::visit(MarkdownBlock{}, block).text();
+    const auto* chart = std::get_if<Chart>(&block);
+    if (chart != nullptr && pictures == Pictures::mermaid) text = fenced(mermaid(*chart));
+    if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
   }
-  return out.text();
+  return out;
 }
 
 }  // namespace perfbench::reports

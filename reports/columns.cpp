@@ -61,6 +61,7 @@ Cell difference(const ReportRow& row) {
   return {compared ? format_percent_change(*found.ratio) + " " + found.verdict : found.verdict, *found.ratio - 1, tone};
 }
 
+constexpr auto kModel = configuration("Model", "model", [](const ReportRow& r) { return Cell(r.model); });
 constexpr auto kSize = configuration("Size", "size", [](const ReportRow& r) {
   return Cell(r.parameters > 0 ? r.model + " (" + format_parameters(r.parameters) + ")" : r.model, r.model);
 });
@@ -140,13 +141,15 @@ constexpr std::array kTable{
     ReportColumn{"difference from baseline", "baseline_difference_fraction", difference},
 };
 
+constexpr std::size_t kOfMaxtext = 15;  // of these, up to the sequences per second
+
 constexpr std::array kPax{
     kSize, kProcessor, kPrecision, kDevices, kDp, kFsdp, kTp, kBatchPerDevice, kSequencesPerSecondOrState,
     kDays, kAccuracy,
 };
 
 constexpr std::array kPaxMoe{
-    configuration("Model", "model", [](const ReportRow& r) { return Cell(r.model); }),
+    kModel,
     configuration("Num. params", "parameters",
                   [](const ReportRow& r) { return Cell(format_parameters(r.parameters), r.parameters); }),
     kPrecision,
@@ -172,6 +175,42 @@ constexpr std::array kPaxTuning{
     kTotalSequences,
     kSequencesPerSecondOrState,
     kAccuracy,
+};
+
+constexpr std::array kAxlearn{
+    kModel,          configuration("Instance", "processor", kProcessor.cell),
+    kDevices,        kGlobalBatch,
+    kSequenceLength, kRemat,
+    kStepTime,       kMfu,
+};
+
+// "Scan, fsdp + tp, minimal_offloaded"
+std::string torchprime_notes(const ReportRow& row) {
+  std::string mesh;
+  for (const auto& [axis, size] : {std::pair{"dp", row.dp}, std::pair{"fsdp", row.fsdp}, std::pair{"tp", row.tp}}) {
+    if (size > 1) mesh += (mesh.empty() ? "" : " + ") + std::string(axis);
+  }
+  std::string out = row.scan.value_or(false) ? "Scan" : "";
+  for (const auto& word : {mesh, row.remat}) {
+    if (!word.empty()) out += (out.empty() ? "" : ", ") + word;
+  }
+  return out;
+}
+
+constexpr std::array kTorchprime{
+    configuration("device", "device",
+                  [](const ReportRow& r) {
+                    return Cell(r.devices > 0 ? fmt::format("{} x {}", r.processor, r.devices) : r.processor);
+                  }),
+    configuration("Model size", "model", kModel.cell),
+    configuration("Batch size", "global_batch", kGlobalBatch.cell, Align::right),
+    configuration("seq length", "seq_len", kSequenceLength.cell, Align::right),
+    number("step time", "step_time_s",
+           [](const ReportRow& r) {
+             return r.step_time_s ? Cell(format_number(r.step_time_s) + "s", *r.step_time_s) : kStepTime.cell(r);
+           }),
+    kMfu,
+    configuration("NOTEs", "how", [](const ReportRow& r) { return Cell(torchprime_notes(r)); }),
 };
 
 constexpr std::array kSeqax{
@@ -247,6 +286,12 @@ std::span<const ReportColumn> columns(TableStyle style) {
   switch (style) {
     case TableStyle::table:
       break;
+    case TableStyle::maxtext:
+      return std::span(kTable).first<kOfMaxtext>();
+    case TableStyle::axlearn:
+      return kAxlearn;
+    case TableStyle::torchprime:
+      return kTorchprime;
     case TableStyle::pax:
       return kPax;
     case TableStyle::pax_moe:

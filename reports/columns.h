@@ -22,9 +22,12 @@ struct ReportColumn {
   ColumnOf of = ColumnOf::result;
 };
 
-// table: the columns of the reference systems' tables, in MaxText's order. pax, pax_moe and pax_tuning: those of Pax's
-// tables of training, with the days that all of it takes, of experts, and of fine-tuning. seqax: Model Size | MFU.
-enum class TableStyle { table, pax, pax_moe, pax_tuning, seqax };
+// table: the columns of the reference systems' tables, in MaxText's order, with MFU and the difference from a baseline;
+// maxtext: those that MaxText's has. pax, pax_moe and pax_tuning: those of Pax's tables of training, with the days that
+// all of it takes, of experts, and of fine-tuning. axlearn: what AXLearn says of its models (step time and MFU of a
+// model on an instance, in comments). torchprime: device | Model size | Batch size | seq length | step time | MFU |
+// NOTEs. seqax: Model Size | MFU.
+enum class TableStyle { table, maxtext, pax, pax_moe, pax_tuning, axlearn, torchprime, seqax };
 
 std::span<const ReportColumn> columns(TableStyle style);
 
@@ -42,7 +45,12 @@ extern const ReportColumn kEstimatedDaysColumn;
 template <>
 struct perfbench::spec::EnumNames<perfbench::reports::TableStyle> {
   using S = perfbench::reports::TableStyle;
-  static constexpr std::array kNames{std::pair{S::table, "table"}, std::pair{S::pax, "pax"},
-                                     std::pair{S::pax_moe, "pax_moe"}, std::pair{S::pax_tuning, "pax_tuning"},
+  static constexpr std::array kNames{std::pair{S::table, "table"},
+                                     std::pair{S::maxtext, "maxtext"},
+                                     std::pair{S::pax, "pax"},
+                                     std::pair{S::pax_moe, "pax_moe"},
+                                     std::pair{S::pax_tuning, "pax_tuning"},
+                                     std::pair{S::axlearn, "axlearn"},
+                                     std::pair{S::torchprime, "torchprime"},
                                      std::pair{S::seqax, "seqax"}};
 };

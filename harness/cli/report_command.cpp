@@ -57,8 +57,10 @@ void add_report(CLI::App& app, CommandContext& context) {
       ->excludes(sweep);
   add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
                      "text (for a terminal), markdown, csv, json, html or svg");
-  add_enum_option(*command, "--style", options->style,
-                  "table, pax (with estimated days), pax_moe, pax_tuning or seqax (Model Size | MFU)");
+  add_enum_option(
+      *command, "--style", options->style,
+      "table, or a reference system's own columns: maxtext, pax (with estimated days), pax_moe, pax_tuning, axlearn, "
+      "torchprime or seqax (Model Size | MFU)");
   add_enum_option(*command, "--definition", options->query.definition, "FLOPs that MFU counts");
   command
       ->add_option("--baseline", options->query.baseline, "adds the difference from it: see `perfbench compare --help`")

@@ -105,7 +105,7 @@ TEST_F(CommandLine, AValueIsToldWithThoseThatThereAre) {
   expect_error({"report", "--format", "pdf"}, "[report] --format 'pdf': there is no such value",
                {"give text, markdown, csv, json, html or svg"});
   expect_error({"report", "--style", "paxx"},
-               "[report] --style 'paxx': ", {"did you mean 'pax'?", "pax_tuning or seqax"});
+               "[report] --style 'paxx': ", {"did you mean 'pax'?", "torchprime or seqax"});
   expect_error({"compare", "--definition", "x"}, "[compare] --definition 'x': ", {"causal, palm, six_n_total or"});
   expect_error({"sweep", "m.yaml", "--repeats", "0"}, "[sweep] --repeats '0': a whole number from 1 to 1000 is needed",
                {});

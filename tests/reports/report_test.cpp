@@ -107,6 +107,9 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
   expect_golden("pax.md", to_markdown(build_for_golden(), TableStyle::pax));
   expect_golden("pax_moe.md", to_markdown(build_for_golden(), TableStyle::pax_moe));
   expect_golden("pax_tuning.md", to_markdown(build_for_golden(), TableStyle::pax_tuning));
+  expect_golden("maxtext.md", to_markdown(build_for_golden(), TableStyle::maxtext));
+  expect_golden("axlearn.md", to_markdown(build_for_golden(), TableStyle::axlearn));
+  expect_golden("torchprime.md", to_markdown(build_for_golden(), TableStyle::torchprime));
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 

@@ -22,6 +22,7 @@ using harness::RankTrace;
 using harness::TraceSummary;
 
 constexpr std::string_view kUnit = "_ns";
+constexpr double kNsPerMs = 1e6;
 
 // "exposed_comm_ns" -> "Exposed comm"
 std::string title_of(std::string_view field) {
@@ -41,7 +42,6 @@ void for_each_part(const TraceSummary& summary, const F& visit) {
 }
 
 Table table_for_people(const std::vector<TraceSummary>& summaries) {
-  constexpr double kNsPerMs = 1e6;
   Table table{.key = "steps", .columns = {}, .rows = {}};
   const auto add = [&table](const std::string& title) {
     table.columns.push_back({.title = title, .key = title, .align = Align::right, .audience = Audience::people});
@@ -71,6 +71,29 @@ Table table_for_programs(const std::vector<TraceSummary>& summaries) {
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+// Of all ranks and steps alike; their bars sum to the step.
+Chart parts_chart(const std::vector<TraceSummary>& summaries) {
+  Chart out{.key = "parts",
+            .title = "Parts of a traced step, means",
+            .x = {.title = "part"},
+            .y = {.title = "ms", .from_zero = true},
+            .series = {{.name = "", .marks = Marks::bars, .points = {}}}};
+  std::map<std::string, double> sums;
+  for (const auto& summary : summaries) {
+    for_each_part(summary, [&](std::string_view name, std::int64_t ns) {
+      sums[title_of(name)] += static_cast<double>(ns) / kNsPerMs;
+    });
+  }
+  for_each_part({}, [&](std::string_view name, std::int64_t) {
+    const auto title = title_of(name);
+    if (sums[title] == 0 || name == "collective_ns") return;
+    out.series[0].points.push_back(
+        {.x = static_cast<double>(out.x.categories.size()), .y = sums[title] / static_cast<double>(summaries.size())});
+    out.x.categories.push_back(title);
+  });
+  return out;
 }
 
 // A trace says with every step how many records its rank dropped.
@@ -136,6 +159,7 @@ Document trace_document(const std::vector<RankTrace>& traces) {
   const auto summaries = harness::summarise(traces);
   Document out;
   out.add(table_for_people(summaries));
+  if (auto parts = parts_chart(summaries); !parts.x.categories.empty()) out.add(std::move(parts));
   if (auto timeline = first_step(traces); !timeline.lanes.empty()) out.add(std::move(timeline));
   out.add(table_for_programs(summaries));
   out.add(

@@ -30,7 +30,8 @@ void add_doctor(CLI::App& app, CommandContext& context) {
   auto* command =
       app.add_subcommand("doctor", "What on this machine would spoil a measurement, and what to do about it");
   auto options = std::make_shared<DoctorOptions>();
-  add_output_options(*command, options->format, TableFormat::text, options->layout, "text, markdown, csv or json");
+  add_output_options(*command, options->format, TableFormat::text, options->layout,
+                     "text, markdown, csv, json or html");
   command->footer(
       "Examples:\n  perfbench doctor\n  perfbench doctor --format json\n"
       "Exit codes: 0 everything can run (warnings included); 4 something cannot.");

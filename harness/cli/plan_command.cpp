@@ -1,7 +1,12 @@
 // perfbench plan: what every cell of a matrix would take, without running it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
+#include <system_error>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
@@ -10,11 +15,13 @@
 #include "harness/plan/explanation.h"
 #include "harness/plan/plan_export.h"
 #include "harness/plan/planner.h"
+#include "harness/transfer/temporary_file.h"
 #include "reports/explanation_document.h"
 #include "reports/format/print.h"
 #include "reports/plan_document.h"
 
 namespace perfbench::harness {
+namespace fs = std::filesystem;
 namespace {
 
 struct PlanOptions {
@@ -38,6 +45,16 @@ Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
   throw InputError(message);
 }
 
+// A plan of very many cells is never one text; the file is there once it is whole.
+void export_to(const fs::path& file, const std::function<void(const WritePlan&)>& write_to) {
+  const TemporaryFile part(file, "part");
+  std::ofstream out(part.path(), std::ios::binary);
+  write_to([&out](std::string_view text) { out << text; });
+  out.close();
+  if (!out) throw std::system_error(errno, std::generic_category(), "[plan] cannot write " + file.string());
+  fs::rename(part.path(), file);
+}
+
 void print_plan(const PlanOptions& options, const std::string& matrix, const std::vector<PlannedCell>& plan) {
   const bool is_export = options.format == TableFormat::json || options.format == TableFormat::csv;
   if (!is_export) {
@@ -45,9 +62,14 @@ void print_plan(const PlanOptions& options, const std::string& matrix, const std
     return print_document(document, document_format(options.format).value(), options.layout);
   }
   if (!options.layout.html.empty()) write_page(reports::plan_document(matrix, plan), options.layout);
-  const WritePlan write = [](std::string_view part) { reports::print_text(stdout, part); };
-  if (options.format == TableFormat::json) return write_plan_json(matrix, plan, write);
-  write_plan_csv(matrix, plan, write);
+  const auto write_to = [&](const WritePlan& write) {
+    if (options.format == TableFormat::json) return write_plan_json(matrix, plan, write);
+    write_plan_csv(matrix, plan, write);
+  };
+  if (options.layout.output.empty()) {
+    return write_to([](std::string_view part) { reports::print_text(stdout, part); });
+  }
+  export_to(options.layout.output, write_to);
 }
 
 ExitCode explain(const PlanOptions& options, const Cell& cell, const PlanRequest& request) {
@@ -74,7 +96,8 @@ void add_plan(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("plan", "Memory, FLOPs and traffic of every cell, without running it");
   auto options = std::make_shared<PlanOptions>();
   add_matrix_options(*command, options->matrix);
-  add_output_options(*command, options->format, TableFormat::text, options->layout, "text, markdown, csv or json");
+  add_output_options(*command, options->format, TableFormat::text, options->layout,
+                     "text, markdown, csv, json, html or svg");
   command->add_option("--explain,--details", options->explain,
                       "one cell, by label or run id: what its memory is made of, and what would fit instead");
   command->footer(
@@ -82,7 +105,8 @@ void add_plan(CLI::App& app, CommandContext& context) {
       "  perfbench plan matrices/llama.yaml\n"
       "  perfbench plan matrices/llama.yaml --only 'model=*405b'\n"
       "  perfbench plan matrices/quickstart.yaml --explain 'model=gpt-mini attention=flash remat=none'\n"
-      "  perfbench plan matrices/seqax.yaml --format csv > plan.csv\n"
+      "  perfbench plan matrices/seqax.yaml --format csv --output plan.csv\n"
+      "  perfbench plan matrices/quickstart.yaml --format svg --chart memory --output memory.svg\n"
       "Exit codes: 0, also with infeasible cells; 3 input error; 4 a cell could not be counted.");
   command->callback([options, &context] { context.exit_code = plan(*options, context); });
 }

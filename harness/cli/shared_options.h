@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "harness/app/ab_options.h"
@@ -21,7 +20,7 @@
 namespace perfbench::harness {
 
 // DocumentFormat, of commands whose text was once called table.
-enum class TableFormat { text, markdown, csv, json };
+enum class TableFormat { text, markdown, csv, json, html, svg };
 
 }  // namespace perfbench::harness
 
@@ -29,7 +28,9 @@ template <>
 struct perfbench::spec::EnumNames<perfbench::harness::TableFormat> {
   using F = perfbench::harness::TableFormat;
   static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::markdown, "markdown"},
-                                     std::pair{F::csv, "csv"}, std::pair{F::json, "json"}, std::pair{F::text, "table"}};
+                                     std::pair{F::csv, "csv"},   std::pair{F::json, "json"},
+                                     std::pair{F::html, "html"}, std::pair{F::svg, "svg"},
+                                     std::pair{F::text, "table"}};
 };
 
 namespace perfbench::harness {
@@ -71,7 +72,7 @@ void add_page_option(CLI::App& command, LayoutOptions& options);
 void add_file_option(CLI::App& command, LayoutOptions& options);
 
 // --format of a command whose output is a document, one of an enumeration that has `text`: text where standard output
-// is a terminal, else `piped`; with the options of its layout, --html and, of documents alone, --output.
+// is a terminal, else `piped`; with the options of its layout, --html and, of one that has `svg`, --output and --chart.
 template <class Format>
 void add_output_options(CLI::App& command, Format& format, Format piped, LayoutOptions& layout,
                         const std::string& help) {
@@ -81,7 +82,7 @@ void add_output_options(CLI::App& command, Format& format, Format piped, LayoutO
       ->default_str(fmt::format("text on a terminal, else {}", spec::enum_name(piped)));
   add_layout_options(command, layout);
   add_page_option(command, layout);
-  if constexpr (std::is_same_v<Format, reports::DocumentFormat>) add_file_option(command, layout);
+  if constexpr (requires { Format::svg; }) add_file_option(command, layout);
 }
 
 // The format of documents with the same name, if there is one.

@@ -16,14 +16,15 @@
 #include "harness/trace/attribution.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
-#include "reports/attribution_document.h"
+#include "harness/trace/step_alignment.h"
 #include "reports/format/print.h"
+#include "reports/trace_difference_document.h"
 #include "reports/trace_document.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 
-enum class TraceFormat { text, markdown, csv, json, chrome, sqlite };
+enum class TraceFormat { text, markdown, csv, json, html, svg, chrome, sqlite };
 
 }  // namespace perfbench::harness
 
@@ -32,6 +33,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::TraceFormat> {
   using F = perfbench::harness::TraceFormat;
   static constexpr std::array kNames{std::pair{F::text, "text"},     std::pair{F::markdown, "markdown"},
                                      std::pair{F::csv, "csv"},       std::pair{F::json, "json"},
+                                     std::pair{F::html, "html"},     std::pair{F::svg, "svg"},
                                      std::pair{F::chrome, "chrome"}, std::pair{F::sqlite, "sqlite"},
                                      std::pair{F::text, "table"}};  // as text was called
 };
@@ -45,7 +47,6 @@ struct TraceOptions {
   RunPlaces places{.db = "perf.db"};
   TraceFormat format = TraceFormat::text;
   LayoutOptions layout;
-  fs::path output;      // empty: standard output, for sqlite trace.sqlite in the folder
   std::string against;  // as run; empty: none
 };
 
@@ -91,16 +92,17 @@ std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {
 }
 
 reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
-  const auto found =
-      attribute({splits_of(traces_of(traced_folder(options.against, options.places)))}, {splits_of(traces)});
-  if (!found) throw InputError("[trace] a trace without a step tells no difference");
-  return reports::attribution_document(*found, kSharesShown);
+  const auto before = traces_of(traced_folder(options.against, options.places));
+  const auto parts = attribute({splits_of(before)}, {splits_of(traces)});
+  const auto operations = align_steps(before, traces);
+  if (!parts || !operations) throw InputError("[trace] a trace without a step tells no difference");
+  return reports::trace_difference_document(*parts, *operations, kSharesShown);
 }
 
 ExitCode trace(const TraceOptions& options) {
   const auto format = document_format(options.format);
   if (!format && !options.against.empty()) {
-    throw InputError(fmt::format("[trace] --against has the formats text, markdown, csv and json, not {}",
+    throw InputError(fmt::format("[trace] --against has the formats text, markdown, csv, json, html and svg, not {}",
                                  spec::enum_name(options.format)));
   }
   const auto folder = traced_folder(options.run, options.places);
@@ -108,26 +110,25 @@ ExitCode trace(const TraceOptions& options) {
   const auto document = [&] {
     return options.against.empty() ? reports::trace_document(traces) : difference(options, traces);
   };
-  const bool prints_document = format && options.output.empty();
-  if (!options.layout.html.empty() && !prints_document) write_page(document(), options.layout);
+  const auto& output = options.layout.output;
+  if (format) {
+    print_document(document(), *format, options.layout);
+    if (!output.empty()) reports::print("{}\n", output.string());
+    return ExitCode::fine;
+  }
+  if (!options.layout.html.empty()) write_page(document(), options.layout);
   if (options.format == TraceFormat::sqlite) {
-    const auto file = options.output.empty() ? folder / kTraceDatabaseFile : options.output;
+    const auto file = output.empty() ? folder / kTraceDatabaseFile : output;
     write_nsight_sqlite(file, traces);
     reports::print("{}\n", file.string());
     return ExitCode::fine;
   }
-  if (options.output.empty()) {
-    if (format) {
-      print_document(document(), *format, options.layout);
-    } else {
-      reports::print_text(stdout, chrome_json(traces));
-    }
+  if (output.empty()) {
+    reports::print_text(stdout, chrome_json(traces));
     return ExitCode::fine;
   }
-  constexpr reports::TextLayout kWhole{.width = 0};
-  write_atomically(fs::absolute(options.output),
-                   format ? reports::render(document(), *format, kWhole) : chrome_json(traces));
-  reports::print("{}\n", options.output.string());
+  write_atomically(fs::absolute(output), chrome_json(traces));
+  reports::print("{}\n", output.string());
   return ExitCode::fine;
 }
 
@@ -141,11 +142,10 @@ void add_trace(CLI::App& app, CommandContext& context) {
                    std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
       ->type_name(kRunNameType)
       ->required();
-  add_output_options(*command, options->format, TraceFormat::text, options->layout,
-                     "text, markdown, csv or json of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight Systems' "
-                     "tables");
-  add_path(*command, "--output", options->output, PathIs::file,
-           "file to write; standard output unless given, for sqlite trace.sqlite in the folder");
+  add_output_options(
+      *command, options->format, TraceFormat::text, options->layout,
+      "text, markdown, csv, json, html or svg of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight "
+      "Systems' tables, which without --output are trace.sqlite in the folder");
   command
       ->add_option("--against", options->against,
                    "another traced run: by how much each operation, collective and idle time differs from it")

@@ -18,6 +18,7 @@ struct Surroundings {
   std::optional<TracePart> part;  // of the innermost operation or collective
   std::string_view name;          // its name
   std::string_view phase;         // the innermost
+  std::string range;              // all, outermost first
 };
 
 bool on_host(const TraceEvent& event) {
@@ -28,6 +29,9 @@ void step_into(Surroundings& around, const TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::phase:
       around.phase = event.name;
+      break;
+    case TraceKind::range:
+      around.range += (around.range.empty() ? "" : " ") + event.name;
       break;
     case TraceKind::op:
     case TraceKind::copy:
@@ -93,6 +97,7 @@ class Sorter {
       out.push_back({.part = part(event, around),
                      .name = name(event, around),
                      .phase = std::string(phase(event, around)),
+                     .range = around.range,
                      .start_ns = event.start_ns,
                      .end_ns = event.end_ns,
                      .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns});

@@ -14,6 +14,7 @@ struct Activity {
   TracePart part = TracePart::other;
   std::string name;   // the engine's, of the operation or collective; the kernel's own where no span is known
   std::string phase;  // that it was computed in, or handed over in; empty outside of phases
+  std::string range;  // parts of the model, outermost first, that handed it over; of replayed work none is known
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t submitted_ns = 0;  // when the call that handed it over had returned; start_ns where none is known

@@ -8,11 +8,13 @@
 #include "harness/sqlite/sqlite.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"
+#include "tests/harness/trace/trace_event_format.h"
 
 namespace perfbench::harness {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class TraceCommand : public testing::Test {
  protected:
@@ -75,13 +77,33 @@ TEST_F(TraceCommand, WritesTheTraceForOtherPrograms) {
   const auto chrome = trace({"runs/0123456789abcdef", "--format", "chrome", "--output", "t.json"});
   EXPECT_EQ(chrome.exit_code, 0) << chrome.error_output;
   EXPECT_EQ(chrome.output, "t.json\n");
-  EXPECT_TRUE(nlohmann::json::parse(read_text(scratch_ / "t.json")).contains("traceEvents"));
+  EXPECT_THAT(trace_event_faults(read_text(scratch_ / "t.json")), IsEmpty());
   EXPECT_EQ(trace({"runs/0123456789abcdef", "--format", "sqlite"}).exit_code, 0);
   const Connection db(scratch_ / "runs/0123456789abcdef/001/trace.sqlite", OpenMode::read_only, 0);
   Statement spans(db, "SELECT count(*) FROM NVTX_EVENTS WHERE text = 'matmul'");
   ASSERT_TRUE(spans.step());
   EXPECT_EQ(spans.integer(0), 4);
   EXPECT_EQ(trace({"runs/0123456789abcdef", "--format", "csv", "--output", "no/such/folder.csv"}).exit_code, 4);
+}
+
+// What an engine writes, with the collectives that run beside the schedule, and its steps beside each other.
+TEST_F(TraceCommand, OfARealRunIsWhatPerfettoReadsAndMeetsItself) {
+  const auto matrix = std::string(PERFBENCH_SOURCE_DIR) + "/matrices/quickstart.yaml";
+  const auto sweep = run_process(
+      {.command = {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "sweep", matrix, "--db", "real.db", "--only",
+                   "model=gpt-mini", "--only", "attention=flash", "--only", "remat=full", "--set", "trace_steps=2"},
+       .working_dir = scratch_.path(),
+       .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR}}});
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.error_output;
+  ASSERT_EQ(trace({"latest", "--db", "real.db", "--format", "chrome", "--output", "t.json"}).exit_code, 0);
+  EXPECT_THAT(trace_event_faults(read_text(scratch_ / "t.json")), IsEmpty());
+  const auto same = trace({"latest", "--db", "real.db", "--against", "latest", "--format", "json"});
+  const auto json = nlohmann::json::parse(same.output);
+  ASSERT_GT(json["operations"].size(), 100U);
+  for (const auto& operation : json["operations"]) EXPECT_EQ(operation["a"], operation["b"]);
+  EXPECT_NE(same.output.find("layers.1 recompute"), std::string::npos) << "parts of the model";
+  const auto page = trace({"latest", "--db", "real.db", "--format", "svg"});
+  EXPECT_THAT(page.output, HasSubstr("Parts of a traced step"));
 }
 
 TEST_F(TraceCommand, SaysWhatIsWrongWithATraceAndHowToGetOne) {

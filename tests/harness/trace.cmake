@@ -3,6 +3,7 @@ perfbench_test(trace_test
     trace/attribution_test.cpp
     trace/classification_test.cpp
     trace/exports_test.cpp
+    trace/step_alignment_test.cpp
     trace/step_split_test.cpp
     trace/trace_summary_test.cpp
   DEPENDS perfbench_sqlite made_up_trace)

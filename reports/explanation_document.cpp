@@ -9,6 +9,7 @@
 
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
+#include "reports/peak_blocks.h"
 #include "reports/plan_charts.h"
 #include "reports/plan_phrases.h"
 
@@ -53,13 +54,6 @@ void add_section(Document& out, const char* title, Table table) {
   } else {
     out.add(std::move(table));
   }
-}
-
-// ": backward, layers.3 recompute, when layers.3.mlpwi was made"
-std::string moment_text(const spec::PeakMoment& moment) {
-  if (moment.phase.empty()) return "";  // an engine that does not say
-  return fmt::format(": {}{}{}, when {} was made", moment.phase, moment.range.empty() ? "" : ", ", moment.range,
-                     moment.tensor);
 }
 
 const spec::StageCounts* worst_stage(const spec::DryCounts& counts) {
@@ -169,19 +163,6 @@ Table intermediates_table(const spec::DryCounts& counts) {
     table.rows.push_back(
         {.cells = {kind.value, kind.tensor, place_text(kind.place), bytes_cell(kind.bytes), number_cell(kind.times),
                    number_cell(here.tensors), bytes_cell(here.bytes), bytes_cell(there.bytes)}});
-  }
-  return table;
-}
-
-Table tensors_table(const spec::DryCounts& counts) {
-  Table table{.key = "tensors",
-              .columns = {text_column("Scope", "scope"), text_column("Tensor", "tensor"), text_column("Dtype", "dtype"),
-                          text_column("Local shape", "shape"), number_column("Count", "tensors"),
-                          number_column("Bytes", "bytes"), number_column("Of the peak", "peak_fraction")},
-              .rows = {}};
-  for (const auto& group : counts.largest) {
-    table.rows.push_back({.cells = {group.scope, group.name, group.dtype, group.shape, number_cell(group.tensors),
-                                    bytes_cell(group.bytes), share_cell(group.bytes, counts.peak.total_bytes)}});
   }
   return table;
 }
@@ -297,6 +278,23 @@ Table stages_table(const spec::DryCounts& counts) {
   return table;
 }
 
+// What every stage's device is full of, in the order of the pipeline.
+Table stage_tensors_table(const spec::DryCounts& counts) {
+  Table table{.key = "stage_tensors",
+              .columns = {number_column("Stage", "stage"), number_column("Rank", "rank"), text_column("Scope", "scope"),
+                          text_column("Tensor", "tensor"), number_column("Count", "tensors"),
+                          number_column("Bytes", "bytes"), number_column("Of the stage's peak", "peak_fraction")},
+              .rows = {}};
+  for (const auto& stage : counts.stages) {
+    for (const auto& group : stage.largest) {
+      table.rows.push_back({.cells = {number_cell(stage.stage), number_cell(stage.rank), group.scope, group.name,
+                                      number_cell(group.tensors), bytes_cell(group.bytes),
+                                      share_cell(group.bytes, stage.peak.total_bytes)}});
+    }
+  }
+  return table;
+}
+
 std::string capacity_text(const PlannedCell& planned) {
   const auto available = planned.memory_available_bytes;
   const auto needed = planned.memory_needed_bytes;
@@ -332,6 +330,7 @@ Document explanation_document(const Explanation& explanation) {
   add_summary(out, planned);
   add_section(out, "Memory of that device at the peak", memory_table(planned));
   out.add(stages_chart(planned));
+  if (auto course = course_chart(counts); !course.series[0].points.empty()) out.add(std::move(course));
   add_alternatives(out, explanation);
   add_section(out, "Values that a layer's backward pass reads", intermediates_table(counts));
   add_section(out, "Tensors alive at the peak", tensors_table(counts));
@@ -340,6 +339,7 @@ Document explanation_document(const Explanation& explanation) {
     add_section(out, "Stages", stages_table(counts));
     out.add(
         Note{fmt::format("Were they equal, {:.1f} % of their time would be waiting.", 100 * counts.bubble_fraction)});
+    add_section(out, "Largest tensors at the peak of each stage", stage_tensors_table(counts));
   }
   add_section(out, "FLOP of one device and step", amounts("flops", "flops", counts.flops, count_cell));
   add_section(out, "Collectives of one device and step", collectives_table(counts.traffic));

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "harness/app/run_name.h"
+#include "harness/launch/engine_program.h"
 #include "harness/store/tag_ledger.h"
+#include "workloads/spec/dry_counts.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec_json.h"
 
@@ -31,22 +33,40 @@ struct ViewedMetric {
   std::int64_t count = 0;  // of those
 };
 
+// The environment of a baseline in force that has attempts of the run, against the run's.
+struct AgainstBaseline {
+  std::string name;
+  std::vector<spec::FieldDifference> environment;  // facts that differ: the baseline's, then the run's
+};
+
+// What the engine of today counts of the run: no run records every tensor.
+struct CountedMemory {
+  spec::DryCounts counts;
+  std::string failure = {};  // how it ended instead of counting
+};
+
 struct RunView {
   NamedRun named;
   std::vector<std::pair<std::string, std::string>> configuration;  // "mesh.ici.dp" -> JSON value
   std::map<std::string, std::string> environment;                  // facts, of the newest attempt that has any
   std::vector<ViewedAttempt> attempts;                             // as named.attempts
   std::vector<ViewedMetric> metrics;                               // in the order of the catalog
+  std::optional<AgainstBaseline> baseline;                         // the newest, if there is one
   std::vector<spec::StepRecord> steps = {};                        // steps_of(), for whoever draws them
+  std::optional<CountedMemory> memory = {};                        // memory_of(), for whoever shows it
   std::vector<Tag> tags;                                           // of the run, and of its attempts that are named
   std::vector<Note> notes;                                         // the same, oldest first
   std::filesystem::path runs;                                      // where evidence was looked for
+  std::filesystem::path db;                                        // that it is of
 };
 
 RunView view_run(const Connection& db, NamedRun named, const std::filesystem::path& runs, Fields fields);
 
 // Of the newest attempt that is ok, by rank, step; none where they cannot be read, which is left out as any such row.
 std::vector<spec::StepRecord> steps_of(const Connection& db, const NamedRun& named);
+
+// As long as that takes a few seconds, which is more than any run of a sane size needs.
+CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine);
 
 struct MetricDifference {
   std::string name;

@@ -6,24 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/format/shell_word.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
 namespace {
 
-constexpr std::size_t kCommitDigits = 12;
+using reports::shell_word;
 
-// As it is where a shell takes it so, else in quotes.
-std::string shell_word(const std::string& word) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_=.,:/@%+-").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
+constexpr std::size_t kCommitDigits = 12;
 
 std::string commit_of(const CellRuns& cell, const std::string& unknown) {
   const auto& facts = cell.environment();

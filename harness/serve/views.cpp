@@ -119,6 +119,7 @@ Document runs(const Asked& asked) {
 Document run(const Asked& asked) {
   auto view = view_of(asked, asked.rest);
   view.steps = steps_of(asked.db, view.named);
+  view.memory = memory_of(*view.named.attempts.front().run, {asked.installation.engine});
   return reports::run_document(view);
 }
 

@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "reports/format/number.h"
+#include "reports/format/quantity.h"
+#include "reports/format/shell_word.h"
 #include "reports/listing/listed_table.h"
 #include "reports/listing/run_charts.h"
+#include "reports/peak_blocks.h"
 
 namespace perfbench::reports {
 namespace {
@@ -133,15 +136,53 @@ void add_section(Document& out, const std::string& title, Table table) {
   out.add(std::move(table));
 }
 
-Table differences_table(const std::string& key, const std::string& name, const harness::RunDifference& difference,
+// Of two sides, by the names that a column has for people and for programs.
+Table differences_table(const std::string& key, const std::string& name, const Column& left, const Column& right,
                         const std::vector<spec::FieldDifference>& fields) {
-  Table out{.key = key,
-            .columns = {{.title = name, .key = name},
-                        {.title = name_of(difference.left), .key = "left"},
-                        {.title = name_of(difference.right), .key = "right"}},
-            .rows = {}};
+  Table out{.key = key, .columns = {{.title = name, .key = name}, left, right}, .rows = {}};
   for (const auto& field : fields) out.rows.push_back({.cells = {field.field, field.left, field.right}});
   return out;
+}
+
+void add_baseline(Document& out, const harness::AgainstBaseline& baseline) {
+  if (baseline.environment.empty()) {
+    out.add(Paragraph{"The environment is that of baseline " + baseline.name + "."});
+    return;
+  }
+  add_section(out, "Environment that differs from that of baseline " + baseline.name,
+              differences_table("baseline_environment", "fact", {.title = baseline.name, .key = "baseline"},
+                                {.title = "this run", .key = "run"}, baseline.environment));
+}
+
+// What the run took is on record by its sum and by scope; by tensor it is counted, and said where the counts differ.
+void add_memory(Document& out, const RunView& view) {
+  constexpr std::size_t kTensorsShown = 12;
+  const auto& [counts, failure] = *view.memory;
+  if (!failure.empty() || counts.peak.total_bytes == 0) {
+    const auto& why = failure.empty() ? counts.reason : failure;
+    out.add(Note{"Tensors at the peak of memory are not known, as the engine did not count them: " + why});
+    return;
+  }
+  if (auto course = course_chart(counts); !course.series[0].points.empty()) out.add(std::move(course));
+  out.add(Heading{.level = 2, .text = "Tensors alive at the peak of memory, as counted"});
+  out.add(tensors_table(counts, kTensorsShown));
+  out.add(Note{fmt::format("Of rank {}, {} in all{}.", counts.rank, human_bytes(counts.peak.total_bytes),
+                           moment_text(counts.peak_at))});
+  std::int64_t recorded = 0;
+  for (const auto& step : view.steps) {
+    if (step.rank == counts.rank) recorded = std::max(recorded, step.peak.total_bytes);
+  }
+  if (recorded > 0 && recorded != counts.peak.total_bytes) {
+    out.add(Paragraph{
+        .text = fmt::format("The run itself recorded {} at its peak, by an engine of another version or build.",
+                            human_bytes(recorded)),
+        .tone = Tone::doubtful});
+  }
+}
+
+// As a person would type it.
+std::string reproducing_command(const RunView& view) {
+  return "perfbench reproduce " + name_of(view) + " --db " + shell_word(view.db.string());
 }
 
 }  // namespace
@@ -153,10 +194,14 @@ Document run_document(const RunView& view) {
   add_section(out, "Attempts", attempts_table(view));
   add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
   for (auto& chart : run_charts(view.steps)) out.add(std::move(chart));
+  if (view.memory) add_memory(out, view);
   add_section(out, "Configuration", pairs_table("configuration", "field", view.configuration));
   add_section(out, "Environment", pairs_table("environment", "fact", view.environment));
+  if (view.baseline) add_baseline(out, *view.baseline);
   add_section(out, "Tags", tags_table(view));
   add_section(out, "Notes", notes_table(view));
+  out.add(Heading{.level = 2, .text = "To repeat it and hold it against what is recorded"});
+  out.add(Paragraph{reproducing_command(view)});
   return out;
 }
 
@@ -165,10 +210,12 @@ Document difference_document(const harness::RunDifference& difference) {
   out.add(Heading{.level = 1, .text = name_of(difference.left) + " beside " + name_of(difference.right)});
   out.add(
       Table{.key = "runs", .columns = run_columns(), .rows = {run_row(difference.left), run_row(difference.right)}});
+  const Column left{.title = name_of(difference.left), .key = "left"};
+  const Column right{.title = name_of(difference.right), .key = "right"};
   add_section(out, difference.configuration.empty() ? "The configuration is the same" : "Configuration that differs",
-              differences_table("configuration", "field", difference, difference.configuration));
+              differences_table("configuration", "field", left, right, difference.configuration));
   add_section(out, difference.environment.empty() ? "The environment is the same" : "Environment that differs",
-              differences_table("environment", "fact", difference, difference.environment));
+              differences_table("environment", "fact", left, right, difference.environment));
   Table numbers{.key = "metrics",
                 .columns = {{.title = "metric", .key = "metric"},
                             {.title = "unit", .key = "unit"},

@@ -6,7 +6,8 @@
 
 namespace perfbench::reports {
 
-// Tables run (one row), attempts, metrics, configuration, environment, tags and notes.
+// Tables run (one row), attempts, metrics, tensors at the peak of memory, configuration, environment and what of it
+// differs from a baseline's, tags and notes; and the command that repeats the run.
 Document run_document(const harness::RunView& view);
 
 // Tables runs (two rows), configuration, environment and metrics, of what differs; metrics all. No verdict.

@@ -6,6 +6,7 @@ usage: pages_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder 
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -39,8 +40,9 @@ class Pages(unittest.TestCase):
         cls.folder.cleanup()
 
     @classmethod
-    def perfbench(cls, *arguments, exits=(0,)):
-        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cls.folder.name)
+    def perfbench(cls, *arguments, exits=(0,), **environment):
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cls.folder.name,
+                              env={**os.environ, **environment})
         if done.returncode not in exits:
             raise AssertionError(f"perfbench {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -66,8 +68,10 @@ class Pages(unittest.TestCase):
         self.perfbench("plan", quickstart, "--format", "csv", "--html", files["plan"])
         cell = next(csv.DictReader(io.StringIO(self.perfbench("plan", quickstart, "--format", "csv"))))["cell"]
         self.perfbench("plan", quickstart, "--explain", cell, "--html", files["explanation"])
+        summary = Path(self.folder.name) / "summary.md"
         self.perfbench("nightly", quickstart, "--db", nights, "--history-from", "simulated", "--html", files["night"],
-                       exits=(1,))
+                       "--github", exits=(1,), GITHUB_STEP_SUMMARY=str(summary))
+        self.assertRegex(summary.read_text(), r"\n```mermaid\nxychart-beta\n  title \"quickstart model=[^\"`]*\"\n")
         self.perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
         traced = Path(self.folder.name) / "traced.db"
         self.perfbench("sweep", quickstart, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
@@ -82,12 +86,13 @@ class Pages(unittest.TestCase):
             self.assertTrue(page.texts("h1, h2, h3, table"), name)
             self.assertEqual(page.run(browser.NAMELESS), [], name)
             self.picture(page, name)
-        charts = {"report": "figure[data-key^=scaling_]", "show": "figure[data-key=step_times]",
-                  "history": "figure[data-key^=series_]", "night": "figure[data-key^=series_]",
-                  "difference": "figure[data-key=waterfall]", "trace": "figure[data-key=timeline]"}
-        for name, selector in charts.items():
+        charts = {"report": ["scaling_"], "show": ["step_times", "memory_course"], "history": ["series_", "score_"],
+                  "night": ["series_"], "difference": ["waterfall", "delay", "both"], "trace": ["parts", "timeline"],
+                  "explanation": ["stages", "memory_course"]}
+        for name, keys in charts.items():
             page = browser.Page(self.driver, Path(self.folder.name) / f"{name}.html")
-            self.assertTrue(page.texts(selector), name)
+            for key in keys:
+                self.assertTrue(page.texts(f"figure[data-key^={key}]"), f"{name} {key}")
 
     def test_a_timeline_is_zoomed_and_says_what_is_pointed_at(self):
         traced = Path(self.folder.name) / "zoomed.db"
@@ -96,6 +101,7 @@ class Pages(unittest.TestCase):
         file = Path(self.folder.name) / "timeline.html"
         self.perfbench("trace", next(traced.with_suffix(".runs").iterdir()), "--html", file)
         page = browser.Page(self.driver, file)
+        self.assertIn("op", page.texts("figure.timeline .kinds li"))
         canvas = page.driver.find_element(By.TAG_NAME, "canvas")
         pixels = "const c = document.querySelector('canvas'); return c.toDataURL();"
         whole = page.run(pixels)

@@ -100,7 +100,12 @@ class Serve(unittest.TestCase):
             name = run.text
             run.click()
             self.assertEqual(self.texts("h1"), [f"Run {name}"])
-            self.assertTrue(self.texts("figure[data-key=step_times]"))
+            for chart in ("step_times", "memory_course"):
+                self.assertTrue(self.texts(f"figure[data-key={chart}]"), chart)
+            self.assertTrue(self.texts("section[data-key=tensors] tbody tr"))
+            said = " ".join(self.texts("main p"))
+            self.assertIn(f"perfbench reproduce {name} --db ", said)
+            self.assertNotIn("another version or build", said)  # what was counted is what was recorded
             self.expect_harmless(server)
         finally:
             self.assertEqual(server.end(), 0)

@@ -124,6 +124,38 @@ TEST_F(RunNames, ThatMeanNothingOrTooMuchListTheNearest) {
 }
 
 // Two machines count their attempts from 1 each.
+// By the engine of today, of which the made-up runs are none: the peak that they record is another.
+TEST_F(RunNames, ShowWhatARunIsMadeOfAndHowToRepeatIt) {
+  const auto end = run({"show", a_.substr(0, 6), "--db", "q.db"});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("perfbench reproduce " + a_.substr(0, 12) + " --db q.db"));
+  EXPECT_THAT(end.output, HasSubstr("Tensors alive at the peak of memory, as counted"));
+  EXPECT_THAT(end.output, HasSubstr("The run itself recorded "));
+  const auto tensors = json({"show", a_.substr(0, 6)})["tensors"];
+  ASSERT_GT(tensors.size(), 3U);
+  EXPECT_GE(tensors[0]["bytes"], tensors[1]["bytes"]);
+  const auto svg = run({"show", a_.substr(0, 6), "--db", "q.db", "--format", "svg", "--chart", "memory_course"});
+  EXPECT_THAT(svg.output, AllOf(HasSubstr("backward"), HasSubstr("optimizer")));
+}
+
+TEST_F(RunNames, ShowWhereTheEnvironmentIsNotThatOfTheBaseline) {
+  EXPECT_THAT(run({"show", "latest", "--db", "q.db"}).output, Not(HasSubstr("baseline")));
+  ASSERT_EQ(run({"baseline", "set", "v1", "--from", "s1", "--reason", "first", "--db", "q.db"}).exit_code, 0);
+  EXPECT_THAT(run({"show", a_.substr(0, 6), "--db", "q.db"}).output,
+              HasSubstr("The environment is that of baseline v1."));
+  EXPECT_THAT(run({"show", "latest", "--db", "q.db"}).output, Not(HasSubstr("baseline"))) << "v1 has no attempt of it";
+  ExampleRun elsewhere{.attempt = example_attempt("model=a fsdp=1", 4)};
+  elsewhere.attempt.sweep_id = "s4";
+  elsewhere.attempt.started_utc = "2026-04-01T00:00:00Z";
+  elsewhere.environment.kernel = "7.0";
+  write_run_directory(folder_of(example_spec(), 4), elsewhere);
+  ASSERT_EQ(run({"ingest", "q.runs", "--db", "q.db"}).exit_code, 0);
+  const auto facts = json({"show", a_.substr(0, 6) + "/4"})["baseline_environment"];
+  ASSERT_EQ(facts.size(), 1U) << facts.dump();
+  EXPECT_EQ(facts[0]["fact"], "kernel");
+  EXPECT_EQ(facts[0]["run"], "7.0");
+}
+
 TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
   ExampleRun example{.attempt = example_attempt("model=a fsdp=1", 1)};
   example.attempt.sweep_id = "other";

@@ -152,6 +152,8 @@ TEST(ExplanationDocument, OfAPipelineHasEachStageAndMarksTheOneThatNeedsMost) {
     spec::StageCounts of{.stage = stage, .rank = stage, .layers = 3};
     of.arena_bytes = 82 * kMiB * (stage + 1);
     of.traffic = {{.axis = "pp", .collective = "send", .sent_bytes = 700}};
+    of.peak.total_bytes = 8 * kMiB;
+    of.largest = {{.name = "layers.*.qkv", .scope = "activations", .tensors = 3, .bytes = 2 * kMiB}};
     pipeline.stages.push_back(of);
   }
   const auto text = text_of({.cell = planned("pp=2", pipeline)});
@@ -159,6 +161,7 @@ TEST(ExplanationDocument, OfAPipelineHasEachStageAndMarksTheOneThatNeedsMost) {
   EXPECT_THAT(text, ContainsRegex("\n0 +0 +3 +82\\.0 MiB .*pp 700 B"));
   EXPECT_THAT(text, ContainsRegex("\n1 \\(most\\) +1 +3 +164 MiB .*pp 700 B"));
   EXPECT_THAT(text, HasSubstr("25.0 % of their time"));
+  EXPECT_THAT(text, ContainsRegex("\n +1 +1 +activations +layers\\.\\*\\.qkv +3 +2\\.00 MiB +25\\.0 %"));
 }
 
 }  // namespace

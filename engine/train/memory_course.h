@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/sharding/context.h"
@@ -48,9 +47,9 @@ class MemoryCourse : public TraceSink {
 
   void halve() {
     for (std::size_t i = 0; i < kMost / 2; ++i) {
-      auto& left = samples_[2 * i];
-      auto& right = samples_[2 * i + 1];
-      samples_[i] = std::move(left.bytes >= right.bytes ? left : right);
+      const auto& left = samples_[2 * i];
+      const auto& right = samples_[2 * i + 1];
+      samples_[i] = left.bytes >= right.bytes ? left : right;  // a copy: the first is itself
     }
     samples_.resize(kMost / 2);
     stride_ *= 2;  // which divides the next look's number, as kMost is even

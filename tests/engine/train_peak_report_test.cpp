@@ -140,6 +140,7 @@ TEST(MemoryCourse, OfALongStepKeepsTheLargest) {
   for (const auto& sample : course) {
     highest = std::max(highest, sample.bytes);
     phases.insert(sample.phase);
+    EXPECT_NE(sample.phase, "") << sample.at;
   }
   for (const auto* phase : {"forward", "backward", "optimizer"}) EXPECT_TRUE(phases.contains(phase)) << phase;
   EXPECT_EQ(highest, dry_walk(run, 0).peak.total_bytes);

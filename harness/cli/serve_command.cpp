@@ -22,6 +22,7 @@ void add_serve(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command->add_flag("--write", options->write,
                     "let alerts be acknowledged and closed, from the address that is printed, which has a token");
+  add_author_option(*command, options->author);
   command->footer(
       "Overview, report, runs, one run, two runs, history and alerts, as the commands of these names show them;\n"
       "what a sweep or a night adds appears without reloading. Nothing is written to the database but with --write.\n"

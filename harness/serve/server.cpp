@@ -46,7 +46,9 @@ class Pages {
   Pages(const ServerOptions& options, const Installation& installation)
       : options_(options),
         installation_(installation),
+        counts_({installation.engine}),
         db_(open_database(options.db, {.mode = OpenMode::read_only})),
+        author_(options.write ? author_or_current(options.author) : ""),
         token_(options.write ? new_token() : "") {
     std::error_code unknown;
     written_ = std::filesystem::last_write_time(options.db, unknown);
@@ -96,8 +98,7 @@ class Pages {
       if (!to || reason.empty()) return refuse(kBad, "an action has a state to change to, and a reason");
       const std::lock_guard lock(mutex_);
       auto writer = open_database(options_.db);
-      change_alert(writer, request.path.substr(request.path.rfind('/') + 1), *to, author_or_current(""), reason,
-                   utc_now());
+      change_alert(writer, request.path.substr(request.path.rfind('/') + 1), *to, author_, reason, utc_now());
     } catch (const nlohmann::json::exception& e) {
       refuse(kBad, e.what());
     } catch (const InputError& e) {
@@ -122,7 +123,7 @@ class Pages {
     std::optional<reports::Document> document;
     std::string missing = "There is no such page.";
     try {
-      document = view(db_, wanted, installation_);
+      document = view(db_, wanted, installation_, counts_);
     } catch (const InputError& e) {
       missing = e.what();
     }
@@ -161,8 +162,10 @@ class Pages {
 
   const ServerOptions& options_;
   const Installation& installation_;
+  MemoryCounts counts_;
   std::mutex mutex_;  // one view at a time
   Connection db_;
+  std::string author_;
   std::string token_;
   std::map<std::string, Answer> answers_;  // of the database as it was at
   std::int64_t answered_at_ = 0;

@@ -12,15 +12,17 @@ namespace perfbench::harness {
 struct ServerOptions {
   std::filesystem::path db;
   std::string address = "127.0.0.1";
-  int port = 8123;     // 0: one that is free
-  bool write = false;  // alerts may be acknowledged and closed, by who has the token
+  int port = 8123;          // 0: one that is free
+  bool write = false;       // alerts may be acknowledged and closed, by who has the token
+  std::string author = {};  // of what is done so; empty: author_or_current()
 };
 
 // Serves until `stop_fd` can be read. Calls `ready` once it listens, with the address to open: that of a server that
 // writes ends in its token, behind a "#", which browsers keep to themselves. The database is opened read-only, and is
 // written to by actions alone. Answers only requests whose Host is an address of this machine by number, "localhost" or
 // its own name, so that no other site's name leads here; takes actions only with the token, and from its own pages
-// (Origin). Throws InputError where it cannot listen, or for a database that is none.
+// (Origin). Throws InputError where it cannot listen, for a database that is none, and for a server that writes where
+// nobody knows who its author is.
 void serve(const ServerOptions& options, const Installation& installation, int stop_fd,
            const std::function<void(const std::string& url)>& ready);
 

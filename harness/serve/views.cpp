@@ -33,6 +33,7 @@ struct Asked {
   const Connection& db;
   const ViewRequest& request;
   const Installation& installation;
+  MemoryCounts& counts;
   std::string rest;  // of the path, behind the view's name and a slash
 
   std::string parameter(const std::string& name, const std::string& otherwise) const {
@@ -119,7 +120,8 @@ Document runs(const Asked& asked) {
 Document run(const Asked& asked) {
   auto view = view_of(asked, asked.rest);
   view.steps = steps_of(asked.db, view.named);
-  view.memory = memory_of(*view.named.attempts.front().run, {asked.installation.engine});
+  view.baseline = against_baseline(asked.db, view);
+  view.memory = asked.counts.of(view.named);
   return reports::run_document(view);
 }
 
@@ -170,7 +172,15 @@ const reports::Site& site() {
   return kSite;
 }
 
-std::optional<Document> view(const Connection& db, const ViewRequest& request, const Installation& installation) {
+const CountedMemory& MemoryCounts::of(const NamedRun& named) {
+  if (counts_.size() == kMost) counts_.clear();
+  const auto [found, is_new] = counts_.try_emplace(named.run_id);
+  if (is_new) found->second = memory_of(*named.attempts.front().run, engine_);
+  return found->second;
+}
+
+std::optional<Document> view(const Connection& db, const ViewRequest& request, const Installation& installation,
+                             MemoryCounts& counts) {
   for (const auto& place : kPlaces) {
     const std::string beginning = std::string(place.path) + "/";
     const bool has_rest = place.has_rest && request.path.starts_with(beginning);
@@ -178,6 +188,7 @@ std::optional<Document> view(const Connection& db, const ViewRequest& request, c
     return place.show({.db = db,
                        .request = request,
                        .installation = installation,
+                       .counts = counts,
                        .rest = has_rest ? request.path.substr(beginning.size()) : ""});
   }
   return std::nullopt;

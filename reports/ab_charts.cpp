@@ -57,14 +57,15 @@ const harness::MetricVerdict* step_time_of(const CellVerdict& cell) {
   return found == cell.metrics.end() ? nullptr : &*found;
 }
 
-// Each pair's own ratio; lines at the estimate and at the margin on both sides.
+// Each pair's own ratio, also of those behind the look that decided; lines at the estimate and at the margin on both
+// sides.
 Chart pairs_chart(const CellVerdict& cell) {
   Chart out{.key = "pairs_" + cell.label,
             .title = "Step time of B against A, pair by pair: " + cell.label,
             .x = {.title = "pair"},
             .y = {.title = "%", .from_zero = true},
             .series = {}};
-  ChartSeries kept{.name = "counts", .marks = Marks::points, .points = {}};
+  ChartSeries kept{.name = "kept", .marks = Marks::points, .points = {}};
   ChartSeries discarded{.name = "discarded", .marks = Marks::points, .points = {}};
   for (const auto& pair : cell.pairs_seen) {
     if (!pair.step_ratio) continue;

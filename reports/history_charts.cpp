@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -16,7 +17,7 @@ using harness::ScreenState;
 
 namespace {
 
-constexpr std::size_t kScoredSeries = 8;  // of those that did not shift: each night's score takes some microseconds
+constexpr std::size_t kScoredSeries = 8;  // the first, and all that shifted: each night's score takes microseconds
 
 std::string key_of(const char* what, const ScreenedSeries& series) {
   const auto& of = series.series;
@@ -33,26 +34,22 @@ double place(std::size_t night) {
 }
 
 void add_spans(Chart& out, const ScreenedSeries& series) {
-  for (std::size_t i = 0; i < series.nights.size(); ++i) {
-    const auto& id = series.nights[i].night.sweep_id;
-    const bool shifted = series.state == ScreenState::shifted && series.finding;
-    if (shifted && series.finding->first_bad.sweep_id == id) {
-      out.spans.push_back(
-          {.name = change_text(*series.finding), .from = place(i) - 0.5, .to = place(series.nights.size()) - 0.5});
-    }
-    for (const auto& change : series.changes) {
-      if (change.night.sweep_id != id) continue;
-      out.spans.push_back({.name = change_text(change), .from = place(i) - 0.5, .to = place(i) + 0.5});
-    }
-  }
+  std::map<std::string, double> places;  // by sweep
+  for (std::size_t i = 0; i < series.nights.size(); ++i) places[series.nights[i].night.sweep_id] = place(i);
+  const auto shade = [&](const harness::NightId& night, const std::string& name, bool to_the_end) {
+    const auto from = places.find(night.sweep_id);
+    if (from == places.end()) return;
+    const double to = to_the_end ? place(series.nights.size()) - 0.5 : from->second + 0.5;
+    out.spans.push_back({.name = name, .from = from->second - 0.5, .to = to});
+  };
+  const bool shifted = series.state == ScreenState::shifted && series.finding;
+  if (shifted) shade(series.finding->first_bad, change_text(*series.finding), true);
+  for (const auto& change : series.changes) shade(change.night, change_text(change), false);
 }
 
-// Of the nights that the screen was given up to one of them; it looks at so many (newest() of screen.cpp).
+// Of the nights that the screen was given up to one of them.
 std::optional<double> score_up_to(const std::vector<double>& logs, std::size_t end) {
-  const harness::ScreenRule rule;
-  const auto most = rule.most_recent + rule.most_reference;
-  const auto first = end > most ? end - most : 0;
-  const auto found = harness::largest_shift(std::span(logs).subspan(first, end - first), rule);
+  const auto found = harness::largest_shift(harness::nights_screened(std::span(logs).first(end)), {});
   if (!found) return std::nullopt;
   return found->score;
 }

@@ -22,8 +22,8 @@ Chart score_chart(const harness::ScreenedSeries& series);
 // The last point of that; nothing of too few nights.
 std::optional<double> shift_score(const harness::ScreenedSeries& series);
 
-// One for each series, what shifted first, at most so many; of those that shifted, and of a few series that did not,
-// the scores too.
+// One for each series, what shifted first, at most so many; of those that shifted, and of the first few, the scores
+// too.
 std::vector<Chart> history_charts(const harness::HistoryResult& result, std::size_t most);
 
 }  // namespace perfbench::reports

@@ -90,7 +90,7 @@ Table series_table(const HistoryResult& result) {
                           {.title = "change", .key = "change_ratio", .align = Align::right},
                           {.title = "screened", .key = "screened_nights", .align = Align::right},
                           {.title = "control", .key = "control_subtracted"},
-                          {.title = "score", .key = "shift_score", .align = Align::right, .audience = Audience::pages},
+                          {.title = "score", .key = "screen_score", .align = Align::right, .audience = Audience::pages},
                           {.title = "result", .key = "result"}},
               .rows = {}};
   for (const auto& series : result.series) {
@@ -153,7 +153,7 @@ std::string history_json(const HistoryResult& result) {
                {"machine_fingerprint", one.series.machine},
                {"change_ratio", one.change_ratio},
                {"screened_nights", one.screened.size()},
-               {"shift_score", or_null(shift_score(one))},
+               {"screen_score", or_null(shift_score(one))},
                {"control_subtracted", one.control},
                {"shifted", one.state == ScreenState::shifted},
                {"enough_nights", one.state != ScreenState::too_few_nights}};

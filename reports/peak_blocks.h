@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 
 #include "reports/document/document.h"
 #include "workloads/spec/dry_counts.h"
@@ -12,8 +11,10 @@ namespace perfbench::reports {
 // What is alive over a step, its phases shaded; without points where the engine does not say.
 Chart course_chart(const spec::DryCounts& counts);
 
-// Tensors alive at the peak, by kind, the `most` largest, with what the others come to.
-Table tensors_table(const spec::DryCounts& counts, std::size_t most = std::numeric_limits<std::size_t>::max());
+// Tensors alive at the peak, by kind: all.
+Table tensors_table(const spec::DryCounts& counts, Audience audience = Audience::everyone);
+// For people the `most` largest, with what the others come to.
+Table largest_tensors_table(const spec::DryCounts& counts, std::size_t most);
 
 // ": backward, layers.3 recompute, when layers.3.mlpwi was made"; empty where the engine does not say.
 std::string moment_text(const spec::PeakMoment& moment);

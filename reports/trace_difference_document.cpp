@@ -90,6 +90,8 @@ Chart delay_chart(const StepAlignment& alignment) {
                                         .y = milliseconds(operation.b->end_ns - operation.a->end_ns),
                                         .label = operation.phase + " " + operation.name});
   }
+  // Of what runs beside each other, what began first need not end first.
+  for (auto& series : out.series) std::ranges::stable_sort(series.points, {}, &ChartPoint::x);
   return out;
 }
 
@@ -100,6 +102,7 @@ std::string kind_of(const AlignedOperation& operation) {
   if (!operation.a) return "B alone";
   const auto a = static_cast<double>(operation.a->ns());
   const auto b = static_cast<double>(operation.b->ns());
+  if (a == b) return "as long";
   return b >= kDiffers * a ? "longer in B" : a >= kDiffers * b ? "shorter in B" : "as long";
 }
 

@@ -50,7 +50,7 @@ struct DiscardedPairs {
 struct PairSeen {
   std::size_t number = 1;            // ExecutedPair
   std::optional<double> step_ratio;  // B / A; nothing where a run did not end well
-  std::string discarded;             // why it does not count; empty: it does
+  std::string discarded;             // why it is left out; empty: it is not
 };
 
 struct CellVerdict {

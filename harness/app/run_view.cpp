@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 
 #include "harness/app/evidence_place.h"
 #include "harness/compare/comparability.h"
@@ -81,24 +82,6 @@ std::optional<double> value_of(const std::vector<ViewedMetric>& metrics, std::st
   return found->value;
 }
 
-// Rows that cannot be read are left out, as those of a list are.
-std::optional<AgainstBaseline> against_baseline(const Connection& db, const std::string& run_id,
-                                                const std::map<std::string, std::string>& environment) {
-  Statement is_of_run(db, "SELECT 1 FROM attempts JOIN runs USING (run_key) WHERE attempt_key = ? AND run_id = ?");
-  const auto entries = list_baselines(db);
-  const auto now = utc_now();
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    if (!entry->expires_utc.empty() && entry->expires_utc <= now) continue;
-    std::vector<std::int64_t> of_run;
-    for (const auto key : entry->attempt_keys) {
-      if (is_of_run.with(key, run_id).step()) of_run.push_back(key);
-    }
-    const auto facts = environment_of(load_attempts(db, of_run));
-    if (!facts.empty()) return AgainstBaseline{entry->name, environment_difference(facts, environment)};
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fields fields) {
@@ -106,7 +89,6 @@ RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fie
   const auto& attempts = out.named.attempts;
   out.configuration = configuration_of(*attempts.front().run, fields);
   out.environment = environment_of(attempts);
-  if (!out.environment.empty()) out.baseline = against_baseline(db, out.named.run_id, out.environment);
   out.attempts = attempts_of(db, attempts, runs);
   out.metrics = metrics_of(attempts);
   out.tags = about(tags_of_run(db, out.named.run_id), attempts);
@@ -127,13 +109,21 @@ std::vector<spec::StepRecord> steps_of(const Connection& db, const NamedRun& nam
   }
 }
 
+std::optional<AgainstBaseline> against_baseline(const Connection& db, const RunView& view) {
+  const auto baseline = baseline_of_run(db, view.named.run_id, utc_now());
+  if (!baseline || view.environment.empty()) return std::nullopt;
+  const auto facts = environment_of(load_attempts(db, baseline->attempt_keys));
+  if (facts.empty()) return std::nullopt;
+  return AgainstBaseline{baseline->name, environment_difference(facts, view.environment)};
+}
+
 CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine) {
   constexpr DryLimits kLimits{.time = std::chrono::seconds(5), .output_bytes = std::int64_t{64} << 20};
   CountedMemory out;
   const auto take = [&out](DryAnswer answer) { out = {std::move(answer.counts), std::move(answer.failure)}; };
   try {
     ask_dry_engine(engine, {&run}, std::nullopt, take, -1, kLimits);
-  } catch (const LaunchError& e) {
+  } catch (const std::runtime_error& e) {  // it cannot be started, or there is no room for what it answers
     out.failure = e.what();
   }
   return out;

@@ -51,7 +51,7 @@ struct RunView {
   std::map<std::string, std::string> environment;                  // facts, of the newest attempt that has any
   std::vector<ViewedAttempt> attempts;                             // as named.attempts
   std::vector<ViewedMetric> metrics;                               // in the order of the catalog
-  std::optional<AgainstBaseline> baseline;                         // the newest, if there is one
+  std::optional<AgainstBaseline> baseline = {};                    // against_baseline(), for whoever shows it
   std::vector<spec::StepRecord> steps = {};                        // steps_of(), for whoever draws them
   std::optional<CountedMemory> memory = {};                        // memory_of(), for whoever shows it
   std::vector<Tag> tags;                                           // of the run, and of its attempts that are named
@@ -64,6 +64,9 @@ RunView view_run(const Connection& db, NamedRun named, const std::filesystem::pa
 
 // Of the newest attempt that is ok, by rank, step; none where they cannot be read, which is left out as any such row.
 std::vector<spec::StepRecord> steps_of(const Connection& db, const NamedRun& named);
+
+// Of the newest baseline in force that has attempts of the run; nothing where none has, or says where it ran.
+std::optional<AgainstBaseline> against_baseline(const Connection& db, const RunView& view);
 
 // As long as that takes a few seconds, which is more than any run of a sane size needs.
 CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine);

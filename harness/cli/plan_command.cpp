@@ -1,27 +1,22 @@
 // perfbench plan: what every cell of a matrix would take, without running it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <memory>
-#include <system_error>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
+#include "harness/evidence/run_directory.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/explanation.h"
 #include "harness/plan/plan_export.h"
 #include "harness/plan/planner.h"
-#include "harness/transfer/temporary_file.h"
 #include "reports/explanation_document.h"
 #include "reports/format/print.h"
 #include "reports/plan_document.h"
 
 namespace perfbench::harness {
-namespace fs = std::filesystem;
 namespace {
 
 struct PlanOptions {
@@ -45,16 +40,6 @@ Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
   throw InputError(message);
 }
 
-// A plan of very many cells is never one text; the file is there once it is whole.
-void export_to(const fs::path& file, const std::function<void(const WritePlan&)>& write_to) {
-  const TemporaryFile part(file, "part");
-  std::ofstream out(part.path(), std::ios::binary);
-  write_to([&out](std::string_view text) { out << text; });
-  out.close();
-  if (!out) throw std::system_error(errno, std::generic_category(), "[plan] cannot write " + file.string());
-  fs::rename(part.path(), file);
-}
-
 void print_plan(const PlanOptions& options, const std::string& matrix, const std::vector<PlannedCell>& plan) {
   const bool is_export = options.format == TableFormat::json || options.format == TableFormat::csv;
   if (!is_export) {
@@ -69,7 +54,7 @@ void print_plan(const PlanOptions& options, const std::string& matrix, const std
   if (options.layout.output.empty()) {
     return write_to([](std::string_view part) { reports::print_text(stdout, part); });
   }
-  export_to(options.layout.output, write_to);
+  write_atomically(std::filesystem::absolute(options.layout.output), write_to);  // never one text
 }
 
 ExitCode explain(const PlanOptions& options, const Cell& cell, const PlanRequest& request) {

@@ -29,6 +29,7 @@ ExitCode show(const ShowOptions& options, const CommandContext& context) {
   auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
                        options.full ? Fields::all : Fields::not_default);
   view.steps = steps_of(db, view.named);
+  view.baseline = against_baseline(db, view);
   view.memory = memory_of(*view.named.attempts.front().run, {context.engine});
   print_document(reports::run_document(view), options.format, options.layout);
   return tell_left_out(db, ExitCode::fine);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
-#include <string_view>
 #include <vector>
 
 #include "reports/format/shell_word.h"

@@ -202,13 +202,6 @@ std::optional<double> threshold_below(double observed, const std::vector<double>
   return *at;
 }
 
-// All that a decision looks at: the same nights whatever came before.
-std::span<const double> newest(const std::vector<double>& logs, const ScreenRule& rule) {
-  const auto most = rule.most_recent + rule.most_reference;
-  const std::span<const double> all(logs);
-  return all.size() > most ? all.last(most) : all;
-}
-
 double shift_between(std::span<const double> logs, std::size_t first, std::size_t most_before) {
   const auto start = first > most_before ? first - most_before : 0;
   const auto at = [&](std::size_t i) { return logs.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -267,6 +260,11 @@ std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const
 
 }  // namespace
 
+std::span<const double> nights_screened(std::span<const double> logs, const ScreenRule& rule) {
+  const auto most = rule.most_recent + rule.most_reference;
+  return logs.size() > most ? logs.last(most) : logs;
+}
+
 std::optional<ShiftScore> largest_shift(std::span<const double> logs, const ScreenRule& rule) {
   if (logs.size() <= rule.fewest_before) return std::nullopt;
   Prepared prepared;
@@ -275,7 +273,7 @@ std::optional<ShiftScore> largest_shift(std::span<const double> logs, const Scre
 }
 
 std::optional<ScreenFinding> screen(const std::vector<double>& logs, const ScreenRule& rule) {
-  const auto nights = newest(logs, rule);
+  const auto nights = nights_screened(logs, rule);
   if (nights.size() <= rule.fewest_before) return std::nullopt;
   Prepared prepared;
   prepared.set(nights, rule);

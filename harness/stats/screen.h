@@ -47,6 +47,9 @@ struct ScreenRule {
   std::uint64_t seed = 20240229;       // of these: the same nights always give the same answer
 };
 
+// The newest of them, which are all that a decision looks at: the same nights whatever came before.
+std::span<const double> nights_screened(std::span<const double> logs, const ScreenRule& rule = {});
+
 // The shift that fits the end of a series best, whether or not it means anything.
 struct ShiftScore {
   std::size_t first = 0;  // index of the first shifted night

@@ -78,6 +78,26 @@ std::optional<Baseline> find_baseline(const Connection& db, const std::string& n
   return read_entry(db, row);
 }
 
+std::optional<BaselineOfRun> baseline_of_run(const Connection& db, const std::string& run_id,
+                                             const std::string& now_utc) {
+  Statement rows(db,
+                 "SELECT b.baseline_key, b.name, attempt_key FROM runs JOIN attempts USING (run_key) "
+                 "JOIN baseline_attempts USING (attempt_key) JOIN baselines b USING (baseline_key) WHERE run_id = ?1 "
+                 "AND b.baseline_key = (SELECT baseline_key FROM baselines n WHERE n.name = b.name AND "
+                 "(n.expires_utc IS NULL OR n.expires_utc > ?2) ORDER BY created_utc DESC, baseline_key DESC LIMIT 1) "
+                 "ORDER BY b.created_utc DESC, b.baseline_key DESC");
+  rows.with(run_id, now_utc);
+  std::optional<BaselineOfRun> out;
+  std::int64_t key = 0;
+  while (rows.step()) {
+    if (out && rows.integer(0) != key) break;
+    if (!out) out = BaselineOfRun{rows.text(1), {}};
+    key = rows.integer(0);
+    out->attempt_keys.push_back(rows.integer(2));
+  }
+  return out;
+}
+
 std::vector<Baseline> list_baselines(const Connection& db) {
   Statement rows(db, entries_sql("ORDER BY created_utc, baseline_key"));
   std::vector<Baseline> out;

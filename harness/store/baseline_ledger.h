@@ -64,6 +64,14 @@ void add_baseline(Connection& db, const Baseline& baseline);
 // In force at `now_utc`, nothing if there is none of that name. Throws UnreadableRow (stored_row.h).
 std::optional<Baseline> find_baseline(const Connection& db, const std::string& name, const std::string& now_utc);
 
+// Of the newest entry in force at `now_utc` that has attempts of a run, by its whole id: these.
+struct BaselineOfRun {
+  std::string name;
+  std::vector<std::int64_t> attempt_keys;
+};
+std::optional<BaselineOfRun> baseline_of_run(const Connection& db, const std::string& run_id,
+                                             const std::string& now_utc);
+
 // Every entry that can be read, oldest first.
 std::vector<Baseline> list_baselines(const Connection& db);
 

@@ -18,7 +18,7 @@ struct Surroundings {
   std::optional<TracePart> part;  // of the innermost operation or collective
   std::string_view name;          // its name
   std::string_view phase;         // the innermost
-  std::string range;              // all, outermost first
+  std::size_t range = 0;          // the innermost part of the model: one more than its event's index
 };
 
 bool on_host(const TraceEvent& event) {
@@ -29,9 +29,6 @@ void step_into(Surroundings& around, const TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::phase:
       around.phase = event.name;
-      break;
-    case TraceKind::range:
-      around.range += (around.range.empty() ? "" : " ") + event.name;
       break;
     case TraceKind::op:
     case TraceKind::copy:
@@ -48,7 +45,8 @@ void step_into(Surroundings& around, const TraceEvent& event) {
 
 // By index of event; of device events empty. Every lane's spans are gone through by their beginning, with a stack of
 // those that are open. Spans that overlap without nesting, which no engine writes, are taken as neighbours.
-std::vector<Surroundings> all_surroundings(const std::vector<TraceEvent>& events) {
+// `around`: of ranges the one around them, as Surroundings::range.
+std::vector<Surroundings> all_surroundings(const std::vector<TraceEvent>& events, std::vector<std::size_t>& around) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (on_host(events[i])) order.push_back(i);
@@ -70,6 +68,10 @@ std::vector<Surroundings> all_surroundings(const std::vector<TraceEvent>& events
     while (!open.empty() && !surrounds(events[open.back()])) open.pop_back();
     if (!open.empty()) out[i] = out[open.back()];
     step_into(out[i], event);
+    if (event.kind == TraceKind::range) {
+      around[i] = out[i].range;
+      out[i].range = i + 1;
+    }
     open.push_back(i);
   }
   return out;
@@ -77,7 +79,8 @@ std::vector<Surroundings> all_surroundings(const std::vector<TraceEvent>& events
 
 class Sorter {
  public:
-  explicit Sorter(const RankTrace& trace) : events_(trace.events), around_(all_surroundings(trace.events)) {
+  explicit Sorter(const RankTrace& trace)
+      : events_(trace.events), outer_(trace.events.size()), around_(all_surroundings(trace.events, outer_)) {
     for (std::size_t i = 0; i < events_.size(); ++i) {
       const auto& event = events_[i];
       on_device_ = on_device_ || !on_host(event);
@@ -97,7 +100,7 @@ class Sorter {
       out.push_back({.part = part(event, around),
                      .name = name(event, around),
                      .phase = std::string(phase(event, around)),
-                     .range = around.range,
+                     .range = range_text(around.range),
                      .start_ns = event.start_ns,
                      .end_ns = event.end_ns,
                      .submitted_ns = call ? std::min(events_[*call].end_ns, event.start_ns) : event.start_ns});
@@ -147,7 +150,18 @@ class Sorter {
     return in_optimizer && *found == TracePart::elementwise ? TracePart::optimizer : *found;
   }
 
+  // Outermost first, of the innermost few: an engine's are two deep.
+  std::string range_text(std::size_t range) const {
+    constexpr int kDeepest = 4;
+    std::string out;
+    for (int depth = 0; range != 0 && depth < kDeepest; ++depth, range = outer_[range - 1]) {
+      out = events_[range - 1].name + (out.empty() ? "" : " ") + out;
+    }
+    return out;
+  }
+
   const std::vector<TraceEvent>& events_;
+  std::vector<std::size_t> outer_;  // of ranges the one around them
   std::vector<Surroundings> around_;
   std::unordered_map<std::int64_t, std::size_t> calls_;        // host_call by correlation
   std::unordered_map<std::int64_t, std::size_t> submissions_;  // submit by correlation

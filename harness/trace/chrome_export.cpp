@@ -74,7 +74,7 @@ class ChromeWriter {
     std::stable_sort(order.begin(), order.end(), [](const auto* x, const auto* y) {
       return std::pair(x->start_ns, -x->end_ns) < std::pair(y->start_ns, -y->end_ns);
     });
-    auto arrows = arrows_of(trace);
+    const auto arrows = arrows_of(order);
     std::set<std::int64_t> begun;
     for (const auto* event : order) {
       add(*event);
@@ -90,16 +90,18 @@ class ChromeWriter {
   std::string finish() && { return text_ + "\n],\"displayTimeUnit\":\"ns\"}\n"; }
 
  private:
-  Arrows arrows_of(const RankTrace& trace) {
-    std::map<std::pair<std::string, std::int64_t>, std::pair<bool, bool>> ends;
-    for (const auto& event : trace.events) {
-      if (event.correlation == 0) continue;
-      auto& [starts, ended] = ends[{arrow_category(event), event.correlation}];
-      (starts_others(event) ? starts : ended) = true;
-    }
+  // Of those that end behind their beginning.
+  Arrows arrows_of(const std::vector<const TraceEvent*>& order) {
+    std::set<Arrows::key_type> begun;
     Arrows out;
-    for (const auto& [key, known] : ends) {
-      if (known.first && known.second) out[key] = ++last_arrow_;
+    for (const auto* event : order) {
+      if (event->correlation == 0) continue;
+      const Arrows::key_type key{arrow_category(*event), event->correlation};
+      if (starts_others(*event)) {
+        begun.insert(key);
+      } else if (begun.contains(key) && !out.contains(key)) {
+        out[key] = ++last_arrow_;
+      }
     }
     return out;
   }

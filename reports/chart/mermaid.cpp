@@ -19,12 +19,15 @@ std::string quoted(const std::string& text) {
   auto out = shown(text);
   std::ranges::replace_if(
       out, [](char c) { return std::string_view("\"`%{};#<>&\\\n").find(c) != std::string::npos; }, ' ');
-  return '"' + out + '"';
+  return '"' + (out.empty() ? " " : out) + '"';  // its grammar has no empty text
 }
 
-// Its grammar knows no exponents.
+// Six digits; its grammar knows no exponents.
 std::string number(double value) {
-  auto out = fmt::format("{:.9f}", value);
+  constexpr int kDigits = 6;
+  constexpr int kMostDecimals = 30;
+  const int before = value == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
+  auto out = fmt::format("{:.{}f}", value, std::clamp(kDigits - before, 1, kMostDecimals));
   out.erase(out.find_last_not_of('0') + 1);
   if (out.back() == '.') out.pop_back();
   return out;
@@ -71,7 +74,7 @@ std::string y_axis(const ChartAxis& axis, const std::vector<const Values*>& draw
       high = std::max(high, y);
     }
   }
-  if (high == low) return fmt::format("  y-axis {}\n", quoted(axis.title));
+  if (number(low) == number(high)) return fmt::format("  y-axis {}\n", quoted(axis.title));
   return fmt::format("  y-axis {} {} --> {}\n", quoted(axis.title), number(low), number(high));
 }
 

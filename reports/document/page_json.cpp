@@ -129,20 +129,20 @@ class TimelineJson {
     return std::round(static_cast<double>(ns - begin_.value_or(0)) / 100.0) / 10.0;
   }
 
-  // Each in the first row whose last span has ended, or in which it lies within the one above.
+  // Each in the first row whose last span has ended: what lies within another below it, and so what overlaps it.
   Json lane_json(const TimelineLane& lane) {
     Json spans = Json::array();
-    std::vector<std::int64_t> open;  // ends of those that this one may lie within
-    std::size_t rows = 0;
+    std::vector<std::int64_t> ends;  // by row
     for (const auto& span : lane.spans) {
-      while (!open.empty() && open.back() <= span.start_ns) open.pop_back();
+      const auto free = std::find_if(ends.begin(), ends.end(), [&](auto end) { return end <= span.start_ns; });
+      const auto row = free - ends.begin();
+      if (free == ends.end()) ends.emplace_back();
+      ends[static_cast<std::size_t>(row)] = span.end_ns;
       const double start = microseconds(span.start_ns);
-      spans.push_back({names_.number(span.name), kinds_.number(span.kind), open.size(), start,
+      spans.push_back({names_.number(span.name), kinds_.number(span.kind), row, start,
                        std::round((microseconds(span.end_ns) - start) * 10.0) / 10.0});
-      open.push_back(span.end_ns);
-      rows = std::max(rows, open.size());
     }
-    return {{"name", shown(lane.name)}, {"rows", rows}, {"spans", std::move(spans)}};
+    return {{"name", shown(lane.name)}, {"rows", ends.size()}, {"spans", std::move(spans)}};
   }
 
   std::optional<std::int64_t> begin_;

@@ -14,7 +14,7 @@ struct TimelineSpan {
   std::int64_t end_ns = 0;
 };
 
-// Spans of a lane that lie within one another are drawn below one another.
+// Spans of a lane that lie within one another, or overlap, are drawn below one another.
 struct TimelineLane {
   std::string name;
   std::vector<TimelineSpan> spans;  // by their beginning, the longer one first

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "harness/app/execution.h"
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
 #include "reports/format/shell_word.h"
@@ -165,7 +167,8 @@ void add_memory(Document& out, const RunView& view) {
   }
   if (auto course = course_chart(counts); !course.series[0].points.empty()) out.add(std::move(course));
   out.add(Heading{.level = 2, .text = "Tensors alive at the peak of memory, as counted"});
-  out.add(tensors_table(counts, kTensorsShown));
+  out.add(largest_tensors_table(counts, kTensorsShown));
+  out.add(tensors_table(counts, Audience::programs));
   out.add(Note{fmt::format("Of rank {}, {} in all{}.", counts.rank, human_bytes(counts.peak.total_bytes),
                            moment_text(counts.peak_at))});
   std::int64_t recorded = 0;
@@ -173,16 +176,23 @@ void add_memory(Document& out, const RunView& view) {
     if (step.rank == counts.rank) recorded = std::max(recorded, step.peak.total_bytes);
   }
   if (recorded > 0 && recorded != counts.peak.total_bytes) {
-    out.add(Paragraph{
-        .text = fmt::format("The run itself recorded {} at its peak, by an engine of another version or build.",
-                            human_bytes(recorded)),
-        .tone = Tone::doubtful});
+    out.add(
+        Paragraph{.text = fmt::format("The run itself recorded {} at its peak, which is not what this engine counts.",
+                                      human_bytes(recorded)),
+                  .tone = Tone::doubtful});
   }
 }
 
-// As a person would type it.
-std::string reproducing_command(const RunView& view) {
-  return "perfbench reproduce " + name_of(view) + " --db " + shell_word(view.db.string());
+// As a person would type it; nothing of a run that was never executed, or whose evidence is not here.
+std::optional<std::string> reproducing_command(const RunView& view) {
+  const auto can_be = std::find_if(view.attempts.rbegin(), view.attempts.rend(), [](const auto& one) {
+    const auto state = one.attempt.state;
+    return one.evidence && state != AttemptState::infeasible && state != AttemptState::excluded;
+  });
+  if (can_be == view.attempts.rend()) return std::nullopt;
+  const bool is_found = view.runs == harness::runs_folder({}, view.db);  // by its name
+  return "perfbench reproduce " + (is_found ? name_of(view) : shell_word(can_be->evidence->string())) + " --db " +
+         shell_word(view.db.string());
 }
 
 }  // namespace
@@ -200,8 +210,10 @@ Document run_document(const RunView& view) {
   if (view.baseline) add_baseline(out, *view.baseline);
   add_section(out, "Tags", tags_table(view));
   add_section(out, "Notes", notes_table(view));
-  out.add(Heading{.level = 2, .text = "To repeat it and hold it against what is recorded"});
-  out.add(Paragraph{reproducing_command(view)});
+  if (const auto command = reproducing_command(view)) {
+    out.add(Heading{.level = 2, .text = "To repeat it and hold it against what is recorded"});
+    out.add(Paragraph{*command});
+  }
   return out;
 }
 

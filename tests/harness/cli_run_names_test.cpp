@@ -123,9 +123,9 @@ TEST_F(RunNames, ThatMeanNothingOrTooMuchListTheNearest) {
   EXPECT_THAT(run({"show", "latest", "--db", "none.db"}).error_output, HasSubstr("none.db does not exist"));
 }
 
-// Two machines count their attempts from 1 each.
 // By the engine of today, of which the made-up runs are none: the peak that they record is another.
 TEST_F(RunNames, ShowWhatARunIsMadeOfAndHowToRepeatIt) {
+  if (!fs::exists(PERFBENCH_BINARY_DIR "/bin/perfbench-engine")) GTEST_SKIP() << "skipped: built without an engine";
   const auto end = run({"show", a_.substr(0, 6), "--db", "q.db"});
   EXPECT_EQ(end.exit_code, 0) << end.error_output;
   EXPECT_THAT(end.output, HasSubstr("perfbench reproduce " + a_.substr(0, 12) + " --db q.db"));
@@ -136,6 +136,42 @@ TEST_F(RunNames, ShowWhatARunIsMadeOfAndHowToRepeatIt) {
   EXPECT_GE(tensors[0]["bytes"], tensors[1]["bytes"]);
   const auto svg = run({"show", a_.substr(0, 6), "--db", "q.db", "--format", "svg", "--chart", "memory_course"});
   EXPECT_THAT(svg.output, AllOf(HasSubstr("backward"), HasSubstr("optimizer")));
+}
+
+TEST_F(RunNames, ShowARunThoughNobodyCanCountIt) {
+  const auto end = run_process({.command = {PERFBENCH_BINARY_DIR "/bin/perfbench", "show", "latest", "--db", "q.db"},
+                                .working_dir = scratch_.path(),
+                                .environment = {{"PERFBENCH_DATA_DIR", PERFBENCH_SOURCE_DIR},
+                                                {"TMPDIR", "/nonexistent"},
+                                                {"PERFBENCH_ENGINE", "/nonexistent"}}});
+  EXPECT_EQ(end.exit_code, 0) << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("Tensors at the peak of memory are not known"));
+}
+
+// Sought by what the cells are where those are few, and by every row where they are many or it is not of cells.
+TEST_F(RunNames, ListTheSameRunsHoweverTheyAreSought) {
+  for (std::int64_t i = 0; i < 70; ++i) {
+    auto spec = example_spec();
+    spec.seed = 100 + i;
+    ExampleRun example{.run = spec, .attempt = example_attempt("n=" + std::to_string(i), 1)};
+    example.attempt.axes = {{"n", std::to_string(i)}, {"state", i < 3 ? "few" : "many"}};
+    example.attempt.sweep_id = "many";
+    write_run_directory(scratch_ / "many" / std::to_string(i), example);
+  }
+  ASSERT_EQ(run({"ingest", "many", "--db", "q.db"}).exit_code, 0);
+  const auto count = [this](const std::string& where) {
+    return json({"list", "--where", where, "--limit", "1000"})["runs"].size();
+  };
+  const auto all = json({"list", "--limit", "1000"})["runs"].size();
+  EXPECT_EQ(count("n=7"), 1U);
+  EXPECT_EQ(count("n=1*"), 11U);
+  EXPECT_EQ(count("n=*"), 70U);
+  EXPECT_EQ(count("sweep_id=many"), 70U);
+  EXPECT_EQ(count("matrix=*"), all);
+  EXPECT_EQ(count("state=few"), 3U) << "an axis that is called as a column";
+  EXPECT_EQ(count("state=ok"), all) << "and the column";
+  EXPECT_EQ(count("cell=n=7"), 1U);
+  EXPECT_EQ(count("run_id=" + a_.substr(0, 12)), json({"list", "--where", "run_id=" + a_})["runs"].size());
 }
 
 TEST_F(RunNames, ShowWhereTheEnvironmentIsNotThatOfTheBaseline) {
@@ -154,8 +190,12 @@ TEST_F(RunNames, ShowWhereTheEnvironmentIsNotThatOfTheBaseline) {
   ASSERT_EQ(facts.size(), 1U) << facts.dump();
   EXPECT_EQ(facts[0]["fact"], "kernel");
   EXPECT_EQ(facts[0]["run"], "7.0");
+  ASSERT_EQ(run({"baseline", "set", "v1", "--from", "s3", "--reason", "again", "--db", "q.db"}).exit_code, 0);
+  EXPECT_THAT(run({"show", a_.substr(0, 6), "--db", "q.db"}).output, Not(HasSubstr("baseline")))
+      << "the entry that has it is in force no more";
 }
 
+// Two machines count their attempts from 1 each.
 TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
   ExampleRun example{.attempt = example_attempt("model=a fsdp=1", 1)};
   example.attempt.sweep_id = "other";

@@ -88,6 +88,9 @@ TEST_F(TraceCommand, WritesTheTraceForOtherPrograms) {
 
 // What an engine writes, with the collectives that run beside the schedule, and its steps beside each other.
 TEST_F(TraceCommand, OfARealRunIsWhatPerfettoReadsAndMeetsItself) {
+  if (!std::filesystem::exists(PERFBENCH_BINARY_DIR "/bin/perfbench-engine")) {
+    GTEST_SKIP() << "skipped: built without an engine";
+  }
   const auto matrix = std::string(PERFBENCH_SOURCE_DIR) + "/matrices/quickstart.yaml";
   const auto sweep = run_process(
       {.command = {std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "sweep", matrix, "--db", "real.db", "--only",

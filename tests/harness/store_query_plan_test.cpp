@@ -24,6 +24,7 @@ namespace {
 
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 // Tables (and their aliases in queries) that stay small: a row a night, a cell, a machine or an alert.
 const std::set<std::string> kSmall = {"sweeps", "nights", "cells",  "c", "environments", "e",       "names",
@@ -135,6 +136,9 @@ TEST_F(QueryPlan, OfAListOfRunsUsesAnIndex) {
                            };
                            EXPECT_EQ(of_cells("c"), 3);
                            EXPECT_EQ(of_cells("of nobody"), 0);
+                           const auto of_run = baseline_of_run(db_, run_, "2026-02-01T00:00:00Z");
+                           ASSERT_TRUE(of_run);
+                           EXPECT_THAT(of_run->attempt_keys, SizeIs(2));
                            EXPECT_TRUE(tags_of_run(db_, run_).empty());
                            EXPECT_TRUE(notes_of_run(db_, run_).empty());
                          }),

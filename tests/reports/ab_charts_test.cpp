@@ -43,7 +43,7 @@ TEST(AbCharts, DrawEachPairAndWhyOneDoesNotCount) {
   const auto charts = ab_charts({cell("a", Verdict::regressed)});
   const auto* pairs = find(charts, "pairs_a");
   ASSERT_NE(pairs, nullptr);
-  const auto* counts = find(*pairs, "counts");
+  const auto* counts = find(*pairs, "kept");
   ASSERT_NE(counts, nullptr);
   ASSERT_THAT(counts->points, SizeIs(2));
   EXPECT_EQ(counts->points[1].x, 4);

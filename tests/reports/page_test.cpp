@@ -98,6 +98,17 @@ TEST(Page, OfAServerLeadsToOthersAndAsksThatServerAlone) {
   EXPECT_FALSE(data_of(render_html(document)).contains("places"));
 }
 
+// Of two streams that are never idle together nothing lies within anything.
+TEST(Page, ATimelineHasAsManyRowsAsRunAtOnce) {
+  TimelineLane lane{.name = "both", .spans = {}};
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    lane.spans.push_back({.name = "a", .kind = "op", .start_ns = 5000 * i, .end_ns = 5000 * i + 9000});
+  }
+  Document document;
+  document.add(Timeline{.key = "t", .title = "t", .lanes = {lane}});
+  EXPECT_EQ(data_of(render_html(document))["blocks"][0]["lanes"][0]["rows"], 2);
+}
+
 TEST(Page, ATimelineSaysEachNameOnceAndPutsSpansWithinOneAnotherBelow) {
   Document document;
   document.add(Timeline{

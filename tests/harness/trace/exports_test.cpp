@@ -162,6 +162,19 @@ TEST(ChromeExport, IsWhatPerfettoReadsWhateverTheOrderAndTheTimes) {
   EXPECT_THAT(trace_event_faults(chrome_json(traces)), ElementsAre());
 }
 
+// A kernel that a clock sets before its call, and a collective that begins with its submission and is longer.
+TEST(ChromeExport, LeavesOutArrowsThatWouldGoBack) {
+  MadeUpTrace made(0);
+  made.step(1, 0, 1000)
+      .host(TraceKind::host_call, "cudaLaunchKernel", 100, 110, 5)
+      .device(TraceKind::kernel, "k", 3, 90, 200, 5)
+      .host(TraceKind::submit, "all_reduce", 300, 310, 6)
+      .collective("all_reduce", 300, 400, 6);
+  const auto text = chrome_json({made.trace()});
+  EXPECT_THAT(trace_event_faults(text), ElementsAre());
+  EXPECT_EQ(text.find("\"ph\":\"s\""), std::string::npos);
+}
+
 // The rules themselves: each is broken once.
 TEST(TraceEventFormat, FindsWhatIsWrong) {
   const auto faults = [](const std::string& events) {
@@ -179,8 +192,10 @@ TEST(TraceEventFormat, FindsWhatIsWrong) {
   EXPECT_THAT(faults(span(1, 4) + "," + span(3, 3)), ElementsAre("event 1: overlaps the span that is open"));
   EXPECT_THAT(faults(span(1, 4) + "," + arrow("f", "1", 2)),
               ElementsAre("event 1: an arrow that ends and never began"));
-  EXPECT_THAT(faults(arrow("s", "1", 2)), ElementsAre("event 0: an arrow without a span around it"));
-  EXPECT_THAT(faults(span(1, 4) + "," + arrow("s", R"("1.55")", 2)), ElementsAre("event 1: an arrow's id is \"1.55\""));
+  EXPECT_THAT(faults(arrow("s", "1", 2)),
+              ElementsAre("event 0: an arrow without a span around it", "the arrow 1 never ends"));
+  EXPECT_THAT(faults(span(1, 4) + "," + arrow("s", R"("1.55")", 2)),
+              testing::Contains("event 1: an arrow's id is \"1.55\""));
   EXPECT_THAT(faults(R"({"ph":"X","name":"n","cat":"c","pid":0,"tid":0,"ts":1})"),
               ElementsAre("event 0: a span without dur"));
   EXPECT_THAT(faults(R"({"ph":"M","name":"thread_name","pid":0,"tid":0})"),

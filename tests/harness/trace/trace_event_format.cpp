@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -38,6 +37,9 @@ class Reader {
     for (const auto& [at, number] : order) {
       number_ = number;
       if (at >= 0) take(trace["traceEvents"][number], at);
+    }
+    for (const auto& [flow, ended] : flows_) {
+      if (!ended) faults_.push_back("the arrow " + std::get<0>(flow) + " never ends");
     }
     return faults_;
   }
@@ -96,13 +98,19 @@ class Reader {
     }
     if (open.empty()) fault("an arrow without a span around it");
     const std::tuple<std::string, std::string, std::string> flow{event["id"].dump(), event["cat"], event["name"]};
-    if (event["ph"] == "s" && !flows_.insert(flow).second) fault("an arrow that begins twice");
-    if (event["ph"] == "f" && !flows_.contains(flow)) fault("an arrow that ends and never began");
+    if (event["ph"] == "s" && !flows_.emplace(flow, false).second) fault("an arrow that begins twice");
+    if (event["ph"] == "s") return;
+    const auto begun = flows_.find(flow);
+    if (begun == flows_.end()) {
+      fault("an arrow that ends and never began");
+    } else {
+      begun->second = true;
+    }
   }
 
   std::size_t number_ = 0;
   std::map<Thread, std::vector<Slice>> open_;
-  std::set<std::tuple<std::string, std::string, std::string>> flows_;
+  std::map<std::tuple<std::string, std::string, std::string>, bool> flows_;  // whether it has ended
   std::vector<std::string> faults_;
 };
 

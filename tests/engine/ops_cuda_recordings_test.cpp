@@ -57,6 +57,27 @@ TEST_F(CudaRecordingsTest, OfTheSameOperationsAreUpdatedAndOfOthersMadeAnew) {
   EXPECT_EQ(handles(), 1);
 }
 
+// The runtime would say that an update succeeded, and launch other kernels with the clusters of the first ones.
+TEST_F(CudaRecordingsTest, OfOtherKernelsAreMadeAnew) {
+  auto& answers = fake_cuda::answers();
+  answers.kernels = 2;
+  auto layer = record();
+  const auto made = [&] {
+    layer = record(std::move(layer));
+    return calls({"cudaGraphInstantiate"}).size();
+  };
+  EXPECT_EQ(made(), 1U);
+  answers.kernel = 2;
+  EXPECT_EQ(made(), 2U);
+  EXPECT_EQ(made(), 2U);
+  answers.cluster = 4;
+  EXPECT_EQ(made(), 3U);
+  answers.kernels = 3;
+  EXPECT_EQ(made(), 4U);
+  EXPECT_EQ(calls({"cudaGraphLaunch"}).size(), 6U);
+  EXPECT_EQ(handles(), 1);
+}
+
 TEST_F(CudaRecordingsTest, LeaveNothingBehind) {
   auto forward = record();
   const auto backward = record();

@@ -368,6 +368,7 @@ TEST_F(Training, KeptBf16WeightsGiveTheBitsOfCastOnes) {
     run.steps = 4;
     TrainingRun cast(run);
     const auto expected = cast.all_steps();
+    SCOPED_TRACE(run.model.name);
     run.bf16_weights = spec::Bf16Weights::kept;
     for (const bool scan : {false, true}) {
       run.scan = scan;

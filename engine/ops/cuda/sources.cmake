@@ -34,7 +34,8 @@ set(PERFBENCH_CUDA_HOST_SOURCES
   operations/attention.cpp
   operations/matmul.cpp
   operations/transfer.cpp)
-# On libraries of the toolkit; the emulation has twins of them.
+# On libraries of the toolkit and on the driver; the emulation has twins of them.
 set(PERFBENCH_CUDA_LIBRARY_SOURCES
+  host/kernel_nodes.cpp
   matmul/matmul_provider.cpp
   operations/sort_pairs.cu)

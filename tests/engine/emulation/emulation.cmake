@@ -49,6 +49,8 @@ perfbench_library(perfbench_emulated_ops_cuda
     ${emulated_sources}
     ${PERFBENCH_CUDA_OPS_FOLDER}/attention/no_cudnn.cpp
     ${PERFBENCH_CUDA_OPS_FOLDER}/matmul/product.cpp
+    ${PERFBENCH_CUDA_OPS_FOLDER}/matmul/vector_parts.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/twins/kernel_nodes.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/matmul_provider.cpp
     ${CMAKE_CURRENT_LIST_DIR}/twins/sort_pairs.cpp
   DEPENDS perfbench_ops perfbench_emulated_cuda)

@@ -16,6 +16,7 @@ perfbench_library(perfbench_fake_cuda
     ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_device.cpp
     ${PROJECT_SOURCE_DIR}/engine/cuda/cuda_memory.cpp
     ${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul/matmul_provider.cpp
+    ${PROJECT_SOURCE_DIR}/engine/ops/cuda/host/kernel_nodes.cpp
     ${PROJECT_SOURCE_DIR}/engine/ops/cuda/host/recordings.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/collectives.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/mesh.cpp

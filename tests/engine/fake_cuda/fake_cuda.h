@@ -30,6 +30,9 @@ struct Answers {
   std::atomic<bool> events_end = true;
   std::atomic<bool> graphs_update = true;
   std::atomic<bool> graphs_instantiate = true;
+  std::atomic<int> kernels = 0;  // of each graph that is recorded
+  std::atomic<int> kernel = 1;   // which of them all are
+  std::atomic<int> cluster = 0;  // blocks of theirs
   std::atomic<bool> memory_is_left = true;
   std::atomic<int> algorithms = 3;  // of every product: numbers from 1 on, in the order of the library's guess
   std::atomic<int> fastest = 2;     // of these

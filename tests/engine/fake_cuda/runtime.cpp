@@ -1,8 +1,12 @@
+#include <cuda.h>
+
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 
 #include "tests/engine/fake_cuda/fake_cuda.h"
 #include "tests/engine/fake_cuda/handles.h"
@@ -61,6 +65,9 @@ void begin() {
   answers().events_end = true;
   answers().graphs_update = true;
   answers().graphs_instantiate = true;
+  answers().kernels = 0;
+  answers().kernel = 1;
+  answers().cluster = 0;
   answers().memory_is_left = true;
   answers().algorithms = 3;
   answers().fastest = 2;
@@ -229,6 +236,35 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
   hold(executable->held, -1);
   executable->held = graph->held;
   hold(executable->held, 1);
+  return cudaSuccess;
+}
+// A graph's nodes are itself, so many times, behind one that is no kernel.
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
+  *count = static_cast<std::size_t>(answers().kernels) + 1;
+  if (nodes == nullptr) return cudaSuccess;
+  std::fill_n(nodes, *count, reinterpret_cast<cudaGraphNode_t>(graph));
+  nodes[0] = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  *type = node == nullptr ? cudaGraphNodeTypeMemset : cudaGraphNodeTypeKernel;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t, cudaLaunchAttributeID, cudaLaunchAttributeValue* value) {
+  const auto blocks = static_cast<unsigned>(answers().cluster);
+  value->clusterDim.x = blocks;
+  value->clusterDim.y = value->clusterDim.z = blocks == 0 ? 0 : 1;
+  return cudaSuccess;
+}
+static CUresult get_kernel_node_params(CUgraphNode, CUDA_KERNEL_NODE_PARAMS* params) {
+  params->func = reinterpret_cast<CUfunction>(static_cast<std::uintptr_t>(answers().kernel));
+  return CUDA_SUCCESS;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+  const bool is_known = std::string_view(symbol) == "cuGraphKernelNodeGetParams";
+  *found = is_known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointVersionNotSufficent;
+  *function = is_known ? reinterpret_cast<void*>(&get_kernel_node_params) : nullptr;
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {

@@ -1,6 +1,10 @@
 #include "engine/ops/cuda/host/recordings.h"
 
+#include <utility>
+#include <vector>
+
 #include "engine/cuda/cuda_error.h"
+#include "engine/ops/cuda/host/kernel_nodes.h"
 
 namespace perfbench::engine::cuda {
 namespace {
@@ -13,7 +17,7 @@ using RecordedGraph = std::unique_ptr<CUgraph_st, DestroyGraph>;
 
 class ExecutableGraph final : public Recording {
  public:
-  ExecutableGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+  ExecutableGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream), kernels_(kernel_nodes(graph)) {
     // By themselves all nodes would have the priority of the stream that the graph is launched on.
     cuda_check(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority),
                "cudaGraphInstantiate");
@@ -23,8 +27,9 @@ class ExecutableGraph final : public Recording {
   ExecutableGraph& operator=(const ExecutableGraph&) = delete;
 
   void replay() override { cuda_check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch"); }
-  // Whether it could be: its operations are those of `graph`.
+  // Whether it could be: its operations are those of `graph`, by the same kernels.
   bool update(cudaGraph_t graph) {
+    if (kernel_nodes(graph) != kernels_) return false;
     cudaGraphExecUpdateResultInfo info{};
     if (cudaGraphExecUpdate(executable_, graph, &info) == cudaSuccess) return true;
     cudaGetLastError();  // no error, a reason to begin anew
@@ -33,6 +38,7 @@ class ExecutableGraph final : public Recording {
 
  private:
   cudaStream_t stream_;
+  std::vector<KernelNode> kernels_;
   cudaGraphExec_t executable_ = nullptr;
 };
 

@@ -1,0 +1,22 @@
+// Which kernels a CUDA graph launches, and in clusters of which shape: what tells whether an executable graph may be
+// updated to it. cudaGraphExecUpdate takes a graph whose kernels differ, but leaves the clusters of blocks as they were
+// (found on an H200 with driver 580: gradients of cuBLASLt's kernels were wrong, without an error).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <vector>
+
+namespace perfbench::engine::cuda {
+
+struct KernelNode {
+  const void* function = nullptr;
+  std::array<unsigned, 3> cluster{};  // blocks; zeros: none, or those that the kernel was compiled for
+  auto operator<=>(const KernelNode&) const = default;
+};
+
+// In the order in which they were recorded. Throws EngineError.
+std::vector<KernelNode> kernel_nodes(cudaGraph_t graph);
+
+}  // namespace perfbench::engine::cuda

@@ -24,7 +24,7 @@ TensorView of_all_ranks(const LayerShared& shared, const Tensor& own, Tensor& al
 }
 
 // Losses, and the gradient in the logits' place.
-void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView targets_C, TensorView losses_C) {
+void cross_entropy(const LossHeadArgs& args, RowsView logits_CV, TensorView targets_C, TensorView losses_C) {
   const Context& context = args.shared.context;
   const auto& tp = args.shared.tensor_parallel;
   if (tp.ranks() == 1) {
@@ -49,35 +49,39 @@ void cross_entropy(const LossHeadArgs& args, TensorView logits_CV, TensorView ta
                                    .counted_targets = args.counted_targets});
 }
 
-// [C, V]
-Tensor logits_of(const Context& context, const spec::RunSpec& run, Shape chunk) {
-  return run.logits == spec::LogitsType::fp32 ? context.activation_f32("head.logits", chunk)
-                                              : context.activation("head.logits", chunk);
-}
+// Where rows of a vocabulary that is no multiple of this begin: products on tensor cores move 16 bytes at a time, and
+// are several times slower where rows begin elsewhere (ci/bench/README.md).
+constexpr std::int64_t kRowAlignment = 8;
 
 // Logits of a chunk, and what the products of the backward pass read as their gradient: the logits' own place, or one
 // in the type of those products.
 class Logits {
  public:
-  Logits(const Context& context, const spec::RunSpec& run, Shape chunk)
-      : context_(context), logits_(logits_of(context, run, chunk)) {
-    if (run.logits == spec::LogitsType::fp32) rounded_ = context.activation("head.dlogits", chunk);
+  enum class Use { training, scoring };
+  Logits(const Context& context, const spec::RunSpec& run, Use use, Shape chunk)
+      : context_(context), vocabulary_(chunk[1]) {
+    const Shape padded{chunk[0], (vocabulary_ + kRowAlignment - 1) / kRowAlignment * kRowAlignment};
+    const bool in_f32 = run.logits == spec::LogitsType::fp32;
+    logits_ = in_f32 ? context.activation_f32("head.logits", padded) : context.activation("head.logits", padded);
+    if (in_f32 && use == Use::training) rounded_ = context.activation("head.dlogits", padded);
   }
 
-  TensorView rows(std::int64_t count) const { return first_rows(logits_, count); }
+  RowsView rows(std::int64_t count) const { return of_vocabulary(first_rows(logits_, count)); }
   // Of the first rows, whose logits have become their gradient.
-  TensorView gradient(std::int64_t count) const {
+  RowsView gradient(std::int64_t count) const {
     if (!rounded_.defined()) return rows(count);
-    context_.ops.copy(first_rows(rounded_, count), rows(count));
-    return first_rows(rounded_, count);
+    context_.ops.copy(first_rows(rounded_, count), first_rows(logits_, count));
+    return of_vocabulary(first_rows(rounded_, count));
   }
 
  private:
   static TensorView first_rows(const TensorView& all, std::int64_t count) {
     return all.slice(0, Shape{count, all.shape[1]});
   }
+  RowsView of_vocabulary(const RowsView& padded) const { return padded.columns(0, vocabulary_); }
 
   const Context& context_;
+  std::int64_t vocabulary_;
   Tensor logits_;
   Tensor rounded_;
 };
@@ -91,14 +95,14 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
   const TensorView weight_VM = args.unembedding.weight(args.unembedding_VM);
   const std::int64_t vocabulary = weight_VM.shape[0];  // of this rank
   const TensorView dweight_VM = args.unembedding_gradients.gradient(args.unembedding_VM);
-  const Logits logits(context, args.shared.run, Shape{chunk, vocabulary});
+  const Logits logits(context, args.shared.run, Logits::Use::training, Shape{chunk, vocabulary});
   Tensor losses = context.activation_f32("head.losses", Shape{chunk});
   Write write = args.unembedding_gradients.first_write();
   Additions additions = args.unembedding_gradients.additions();
   if (write == Write::overwrite && n > chunk) additions = Additions::follow;
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t rows = std::min(chunk, n - first);
-    const TensorView logits_CV = logits.rows(rows);
+    const RowsView logits_CV = logits.rows(rows);
     const TensorView losses_C = losses.view().reshaped(Shape{rows});
     const TensorView normed_CM = normed_NM.slice(first * m, Shape{rows, m});
     context.ops.matmul(
@@ -106,7 +110,7 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
     cross_entropy(args, logits_CV, args.targets_N.slice(first, Shape{rows}), losses_C);
     context.ops.sum(args.loss_sum, losses_C, Write::accumulate);
     PhaseClock::Scope backward(context.clock, Phase::backward);
-    const TensorView dlogits_CV = logits.gradient(rows);
+    const RowsView dlogits_CV = logits.gradient(rows);
     if (dweight_VM.defined()) {
       context.ops.matmul({.a = dlogits_CV,
                           .b = normed_CM,
@@ -127,7 +131,7 @@ void unembed_and_back(const LossHeadArgs& args, TensorView normed_NM, TensorView
 }
 
 // Of the rows from `first` on.
-void score_chunk(const ScoreHeadArgs& args, TensorView logits_CV, std::int64_t first) {
+void score_chunk(const ScoreHeadArgs& args, RowsView logits_CV, std::int64_t first) {
   const Context& context = args.shared.context;
   const std::int64_t rows = logits_CV.shape[0];
   const TensorView targets_C = args.targets_N.slice(first, Shape{rows});
@@ -162,10 +166,10 @@ void score_head(const ScoreHeadArgs& args) {
   const std::int64_t vocabulary = weight_VM.shape[0];  // of this rank
   const std::int64_t n = normed_NM.shape[0];
   const std::int64_t chunk = std::min(args.shared.run.loss_chunk_tokens, n);
-  const Tensor logits = logits_of(context, args.shared.run, Shape{chunk, vocabulary});
+  const Logits logits(context, args.shared.run, Logits::Use::scoring, Shape{chunk, vocabulary});
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t rows = std::min(chunk, n - first);
-    const TensorView logits_CV = logits.view().reshaped(Shape{rows, vocabulary});
+    const RowsView logits_CV = logits.rows(rows);
     context.ops.matmul({.a = normed_NM.slice(first * model.d_model, Shape{rows, model.d_model}),
                         .b = weight_VM,
                         .c = logits_CV,

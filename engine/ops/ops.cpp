@@ -385,10 +385,11 @@ void Ops::one_hot(const OneHotArgs& args) {
 
 void Ops::cross_entropy(const CrossEntropyArgs& args) {
   const auto& logits = args.logits_NV;
-  require(
-      logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} && args.targets_N.dtype == DType::i32 &&
-          args.losses_N.shape == Shape{rows(logits)} && args.losses_N.dtype == DType::f32,
-      "cross_entropy", "logits are [N, V], targets i32 [N], losses f32 [N]", {logits, args.targets_N, args.losses_N});
+  require(logits.defined() && evenly_apart(logits) && args.targets_N.shape == Shape{rows(logits)} &&
+              args.targets_N.dtype == DType::i32 && args.losses_N.shape == Shape{rows(logits)} &&
+              args.losses_N.dtype == DType::f32,
+          "cross_entropy", "logits are [N, V], targets i32 [N], losses f32 [N]",
+          {logits, args.targets_N, args.losses_N});
   require_count("cross_entropy", args.counted_targets);
   const OpSpan span =
       begin(spec::TraceOp::cross_entropy, {.read_bytes = bytes_of(logits, args.targets_N, args.counted_targets),
@@ -398,7 +399,7 @@ void Ops::cross_entropy(const CrossEntropyArgs& args) {
 
 void Ops::cross_entropy_part(const CrossEntropyPartArgs& args) {
   const auto& logits = args.logits_NV;
-  require(logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} &&
+  require(logits.defined() && evenly_apart(logits) && args.targets_N.shape == Shape{rows(logits)} &&
               args.targets_N.dtype == DType::i32 && args.statistics_3N.dtype == DType::f32 &&
               args.statistics_3N.shape == Shape{kCrossEntropyStatistics, rows(logits)},
           "cross_entropy_part", "logits are [N, V], targets i32 [N], statistics f32 [3, N]",
@@ -433,7 +434,7 @@ void Ops::score(const ScoreArgs& args) {
 void Ops::cross_entropy_whole(const CrossEntropyWholeArgs& args) {
   const auto& logits = args.logits_NV;
   const auto& statistics = args.statistics_R3N;
-  require(logits.shape.rank() == 2 && args.targets_N.shape == Shape{rows(logits)} &&
+  require(logits.defined() && evenly_apart(logits) && args.targets_N.shape == Shape{rows(logits)} &&
               args.targets_N.dtype == DType::i32 && args.losses_N.shape == Shape{rows(logits)} &&
               args.losses_N.dtype == DType::f32 && statistics.dtype == DType::f32 && statistics.shape.rank() == 3 &&
               statistics.shape == Shape{statistics.shape[0], kCrossEntropyStatistics, rows(logits)},

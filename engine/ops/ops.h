@@ -266,7 +266,7 @@ struct OneHotArgs {
 // kNoTarget.
 struct CrossEntropyArgs {
   TensorView losses_N;   // f32
-  TensorView logits_NV;  // in and out
+  RowsView logits_NV;    // in and out
   TensorView targets_N;  // i32
   double gradient_scale = 1.0;
   // f64 [1], optional: how many targets a mean is over, where the device knows it and not the host.
@@ -279,7 +279,7 @@ struct CrossEntropyArgs {
 inline constexpr std::int64_t kCrossEntropyStatistics = 3;
 struct CrossEntropyPartArgs {
   TensorView statistics_3N;  // f32
-  TensorView logits_NV;
+  RowsView logits_NV;
   TensorView targets_N;      // i32
   TokenRange range;          // of the columns
   TensorView others_N = {};  // f32, optional: the greatest of the row's own columns but the target's, the lowest f32
@@ -287,7 +287,7 @@ struct CrossEntropyPartArgs {
 };
 struct CrossEntropyWholeArgs {
   TensorView losses_N;        // f32
-  TensorView logits_NV;       // in and out
+  RowsView logits_NV;         // in and out
   TensorView statistics_R3N;  // f32, of all ranks
   TensorView targets_N;       // i32
   TokenRange range;           // of the columns

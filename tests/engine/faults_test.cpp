@@ -158,7 +158,7 @@ TEST(Faults, AWrongGradientHasTheOppositeSignAndTheSameLoss) {
   Ops* ops[2] = {right.get(), wrong.get()};
   for (int i = 0; i < 2; ++i) {
     ops[i]->cross_entropy({.losses_N = {&losses[i], DType::f32, Shape{1}},
-                           .logits_NV = {logits[i], DType::f32, Shape{1, 3}},
+                           .logits_NV = TensorView{logits[i], DType::f32, Shape{1, 3}},
                            .targets_N = {&target, DType::i32, Shape{1}}});
   }
   EXPECT_EQ(losses[0], losses[1]);
@@ -212,7 +212,7 @@ TEST(Faults, TheLossThatFindsNoMemoryIsCounted) {
   std::int32_t target = 1;
   const auto compute = [&] {
     ops->cross_entropy({.losses_N = {&loss, DType::f32, Shape{1}},
-                        .logits_NV = {logits, DType::f32, Shape{1, 2}},
+                        .logits_NV = TensorView{logits, DType::f32, Shape{1, 2}},
                         .targets_N = {&target, DType::i32, Shape{1}}});
   };
   EXPECT_NO_THROW(compute());

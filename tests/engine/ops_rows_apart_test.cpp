@@ -189,6 +189,59 @@ TEST_F(RowsApart, ActivationsReadGateAndUpAndLeaveTheirGradients) {
   });
 }
 
+TEST_F(RowsApart, CrossEntropyReadsThemAndTheirGradientsTakeTheirPlace) {
+  constexpr std::int64_t kTokens = 5;
+  in_every_case([&](DType dtype, const Margins& margins) {
+    for (const std::int64_t width : {7, 48, 1203}) {
+      const auto logits = random_operand(dtype, {kTokens, width}, 1, 4.0);
+      const Operand targets(DType::i32, {kTokens}, {0, static_cast<double>(width - 1), -1, 3, 5});
+      const Apart apart(logits, margins);
+      const Operand losses(DType::f32, {kTokens}), losses_apart(DType::f32, {kTokens});
+      const auto compute = [&](const RowsView& rows, const Operand& losses_N) {
+        ops_->cross_entropy({.losses_N = losses_N, .logits_NV = rows, .targets_N = targets, .gradient_scale = 0.5});
+      };
+      compute(logits, losses);
+      compute(apart.rows(), losses_apart);
+      EXPECT_EQ(losses_apart.bytes(), losses.bytes());
+      apart.expect_values(logits.values(), "gradients");
+    }
+  });
+}
+
+// What one of two ranks has of a row.
+TEST_F(RowsApart, PartsOfACrossEntropyDoToo) {
+  constexpr std::int64_t kTokens = 4, kVocabulary = 59;
+  struct Results {
+    Operand statistics{DType::f32, {3, kTokens}}, others{DType::f32, {kTokens}}, losses{DType::f32, {kTokens}};
+  };
+  in_every_case([&](DType dtype, const Margins& margins) {
+    const auto logits = random_operand(dtype, {kTokens, kVocabulary}, 1, 4.0);
+    const Operand targets(DType::i32, {kTokens}, {kVocabulary, 2 * kVocabulary - 1, -1, 3});
+    const TokenRange second{.first = kVocabulary, .all = 2 * kVocabulary};
+    const Apart apart(logits, margins);
+    const Results of_dense, of_apart;
+    const auto compute = [&](const RowsView& rows, const Results& results) {
+      ops_->cross_entropy_part({.statistics_3N = results.statistics,
+                                .logits_NV = rows,
+                                .targets_N = targets,
+                                .range = second,
+                                .others_N = results.others});
+      ops_->cross_entropy_whole({.losses_N = results.losses,
+                                 .logits_NV = rows,
+                                 .statistics_R3N = results.statistics.view().reshaped(Shape{1, 3, kTokens}),
+                                 .targets_N = targets,
+                                 .range = second,
+                                 .gradient_scale = 0.5});
+    };
+    compute(logits, of_dense);
+    compute(apart.rows(), of_apart);
+    EXPECT_EQ(of_apart.statistics.bytes(), of_dense.statistics.bytes());
+    EXPECT_EQ(of_apart.others.bytes(), of_dense.others.bytes());
+    EXPECT_EQ(of_apart.losses.bytes(), of_dense.losses.bytes());
+    apart.expect_values(logits.values(), "gradients");
+  });
+}
+
 TEST_F(RowsApart, BiasGradientsSumThem) {
   in_every_case([&](DType dtype, const Margins& margins) {
     const auto dy = random_operand(dtype, {70, 40}, 1);
@@ -310,6 +363,51 @@ TEST_F(RowsApart, ProductsReadAndWriteThem) {
   });
 }
 
+// The products of a vocabulary of 2051, large enough for the cuda backend to divide them (vector_parts.h): some rows of
+// each against sums in f64. Bounds as above, with one more rounding of what is added to.
+TEST_F(RowsApart, ProductsOfNoWholeVectorsAreWhole) {
+  constexpr std::int64_t kTokens = 520, kVocabulary = 2051, kModel = 512;
+  const Margins behind{0, 5};
+  const auto x = random_operand(DType::bf16, {kTokens, kModel}, 1);
+  const auto weight = random_operand(DType::bf16, {kVocabulary, kModel}, 2);
+  const Apart logits(Operand(DType::bf16, {kTokens, kVocabulary}), behind);
+  const auto gradient = random_operand(DType::bf16, {kTokens, kVocabulary}, 3);
+  const Apart dlogits(gradient, behind);
+  const Operand dweight(DType::f32, {kVocabulary, kModel}), dx(DType::bf16, {kTokens, kModel});
+  ops_->matmul({.a = x, .b = weight, .c = logits.rows(), .transpose_b = Transpose::yes});
+  ops_->matmul({.a = dlogits.rows(), .b = x, .c = dweight, .transpose_a = Transpose::yes});
+  ops_->matmul({.a = dlogits.rows(), .b = weight, .c = dx});
+  const auto check = [](const Operand& found, std::int64_t row, std::int64_t terms, auto&& left, auto&& right) {
+    const Values values = found.values();
+    const std::int64_t columns = found.view().shape[1];
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t k = 0; k < terms; ++k) {
+        const double term = left(row, k) * right(k, j);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      const double of_sum = oracle::gamma(static_cast<double>(terms) + 1) * magnitude;
+      const double rounded = found.dtype() == DType::bf16 ? 2 * oracle::kUnitBf16 * (std::abs(sum) + of_sum) : 0.0;
+      ASSERT_NEAR(values[oracle::index(row * columns + j)], sum, of_sum + rounded) << row << ", " << j;
+    }
+  };
+  const auto at = [](const Operand& operand, std::int64_t columns) {
+    return [values = operand.values(), columns](std::int64_t i, std::int64_t j) {
+      return values[oracle::index(i * columns + j)];
+    };
+  };
+  const auto turned = [](auto of) { return [of](std::int64_t i, std::int64_t j) { return of(j, i); }; };
+  const auto xs = at(x, kModel), weights = at(weight, kModel), gradients = at(gradient, kVocabulary);
+  for (const std::int64_t row : {std::int64_t{0}, std::int64_t{257}, kTokens - 1}) {
+    check(logits.dense("logits"), row, kModel, xs, turned(weights));
+    check(dx, row, kVocabulary, gradients, weights);
+  }
+  for (const std::int64_t row : {std::int64_t{0}, kVocabulary - 4, kVocabulary - 1}) {
+    check(dweight, row, kTokens, turned(gradients), xs);
+  }
+}
+
 TEST_F(RowsApart, AreRefusedWhereAnOperationHasNoPlaceForThem) {
   const auto x = random_operand(DType::f32, {4, 8}, 1), table = random_operand(DType::f32, {2, 4}, 2);
   const Operand product(DType::f32, {4, 8}), preactivation(DType::f32, {4, 8}), weight(DType::f32, {8, 8});
@@ -325,6 +423,8 @@ TEST_F(RowsApart, AreRefusedWhereAnOperationHasNoPlaceForThem) {
   EXPECT_THROW(heads.dense(), LogicFault);
   EXPECT_THROW(ops_->rope({.x = heads, .cos_sin_TD = table, .head_dim = 4}), LogicFault);
   EXPECT_THROW(ops_->matmul({.a = heads, .b = weight, .c = product}), LogicFault);
+  const Operand losses(DType::f32, {8}), targets(DType::i32, {8});
+  EXPECT_THROW(ops_->cross_entropy({.losses_N = losses, .logits_NV = heads, .targets_N = targets}), LogicFault);
 }
 
 }  // namespace

@@ -21,11 +21,13 @@ using oracle::kUnitBf16;
 using oracle::rounded_to;
 using oracle::Values;
 
-Values values_of(const TensorView& t) {
+Values values_of(const RowsView& t) {
   Values out;
   cpu::with_element_type(t.dtype, [&]<class T>() {
-    const T* const values = t.as<const T>();
-    for (std::int64_t i = 0; i < t.elements(); ++i) out.push_back(static_cast<double>(cpu::to_f32(values[i])));
+    for (std::int64_t r = 0; r < t.shape[0]; ++r) {
+      const T* const row = row_of<const T>(t, r);
+      for (std::int64_t i = 0; i < t.shape[1]; ++i) out.push_back(static_cast<double>(cpu::to_f32(row[i])));
+    }
   });
   return out;
 }
@@ -35,6 +37,7 @@ class NotingHead : public cpu::CpuOps {
  public:
   struct Noted {
     DType type = DType::f32;
+    std::int64_t row_stride = 0;
     Values x, weight, logits;    // [N, M], [V, M], [N, V]
     Values gradient;             // as cross-entropy left it
     Values read_by_products[2];  // of weight and input
@@ -44,16 +47,17 @@ class NotingHead : public cpu::CpuOps {
  protected:
   void do_matmul(const MatmulArgs& args) override {
     const bool of_head = args.part == FlopPart::unembedding;
-    if (of_head && args.transpose_b == Transpose::yes) operands_ = {values_of(args.a.dense()), values_of(args.b)};
+    if (of_head && args.transpose_b == Transpose::yes) operands_ = {values_of(args.a), values_of(args.b)};
     const std::size_t which = args.transpose_a == Transpose::yes ? 0 : 1;
     const bool backward = of_head && args.transpose_b == Transpose::no;
-    if (backward && noted_.read_by_products[which].empty()) noted_.read_by_products[which] = values_of(args.a.dense());
+    if (backward && noted_.read_by_products[which].empty()) noted_.read_by_products[which] = values_of(args.a);
     CpuOps::do_matmul(args);
   }
   void do_cross_entropy(const CrossEntropyArgs& args) override {
     const bool first = noted_.logits.empty();
     if (first) {
       noted_.type = args.logits_NV.dtype;
+      noted_.row_stride = args.logits_NV.stride;
       std::tie(noted_.x, noted_.weight) = operands_;
       noted_.logits = values_of(args.logits_NV);
     }
@@ -92,6 +96,10 @@ TEST(Logits, AreTheSumsOrThoseRoundedToBf16) {
     ASSERT_EQ(noted.type, in_f32 ? DType::f32 : DType::bf16);
     const std::size_t v = noted.weight.size() / m;
     ASSERT_EQ(noted.logits.size(), 24 * v);
+    // Rows begin at 16 bytes, also in bf16, whatever the vocabulary: of this one, they lie further apart.
+    ASSERT_NE(v % 8, 0U);
+    EXPECT_EQ(noted.row_stride % 8, 0);
+    EXPECT_LT(noted.row_stride, static_cast<std::int64_t>(v) + 8);
     std::size_t rounded = 0;
     for (std::size_t i = 0; i < noted.logits.size(); ++i) {
       double sum = 0, magnitude = 0;

@@ -110,7 +110,7 @@ void clear_row(T* gradient, std::int64_t width, float& loss) {
 }
 
 // The whole vocabulary, of which the logits may be a part.
-std::int64_t vocabulary(const TokenRange& range, const TensorView& logits) {
+std::int64_t vocabulary(const TokenRange& range, const RowsView& logits) {
   return range.all > 0 ? range.all : logits.shape[1];
 }
 
@@ -157,7 +157,7 @@ void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
         [&](std::int64_t begin, std::int64_t end) {
           float* const maxima = scratch_.of_thread(omp_get_thread_num());
           for (std::int64_t r = begin; r < end; ++r) {
-            const T* const logits = args.logits_NV.as<const T>() + r * width;
+            const T* const logits = args.logits_NV.as<const T>() + r * args.logits_NV.stride;
             SoftmaxRow row{.exponentials = maxima + round_up(blocks, kLanes), .maxima = maxima, .maximum = 0, .sum = 0};
             exponentiate(logits, width, row);
             const std::int64_t target = targets[r] - args.range.first;
@@ -204,7 +204,7 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
         rows,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
-            T* const logits = args.logits_NV.as<T>() + r * width;
+            T* const logits = args.logits_NV.as<T>() + r * args.logits_NV.stride;
             if (targets[r] == kNoTarget) {
               clear_row(logits, width, args.losses_N.as<float>()[r]);
               continue;
@@ -245,7 +245,7 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
           float* const maxima = scratch_.of_thread(omp_get_thread_num());
           float* const converted = maxima + round_up(blocks, kLanes);
           for (std::int64_t r = begin; r < end; ++r) {
-            T* const logits = args.logits_NV.as<T>() + r * width;
+            T* const logits = args.logits_NV.as<T>() + r * args.logits_NV.stride;
             if (targets[r] == kNoTarget) {
               clear_row(logits, width, args.losses_N.as<float>()[r]);
               continue;

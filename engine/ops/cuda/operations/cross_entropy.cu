@@ -79,13 +79,14 @@ const double* count_of(const TensorView& counted_targets) {
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     cross_entropy_kernel(float* losses, T* logits, const std::int32_t* targets, BadToken* bad_token, std::int64_t rows,
-                         std::int64_t width, double scale_of_host, const double* counted_targets, Access access) {
+                         std::int64_t width, std::int64_t stride, double scale_of_host, const double* counted_targets,
+                         Access access) {
   constexpr int N = kVector<T>;
   const double gradient_scale = gradient_scale_of(scale_of_host, counted_targets);
   const std::int64_t mine = static_cast<std::int64_t>(threadIdx.x) * N;
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    T* const x = logits + row * width;
+    T* const x = logits + row * stride;
     const std::int32_t target = targets[row];
     if (target == kNoTarget) {
       clear_row(x, losses + row, width, access);
@@ -127,11 +128,11 @@ __global__ void __launch_bounds__(kMostThreads)
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     part_kernel(float* statistics, float* others, const T* logits, const std::int32_t* targets, Columns columns,
-                std::int64_t rows, std::int64_t width, Access access) {
+                std::int64_t rows, std::int64_t width, std::int64_t stride, Access access) {
   constexpr int N = kVector<T>;
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const T* const x = logits + row * width;
+    const T* const x = logits + row * stride;
     const std::int32_t target = targets[row];
     const std::int64_t here = target - columns.first;
     Softmax softmax;
@@ -183,13 +184,13 @@ __device__ WholeRow join(const float* parts, std::int64_t ranks, std::int64_t st
 template <class T>
 __global__ void __launch_bounds__(kMostThreads)
     whole_kernel(float* losses, T* logits, const float* statistics, std::int64_t ranks, const std::int32_t* targets,
-                 Columns columns, std::int64_t rows, std::int64_t width, double scale_of_host,
+                 Columns columns, std::int64_t rows, std::int64_t width, std::int64_t stride, double scale_of_host,
                  const double* counted_targets, Access access) {
   constexpr int N = kVector<T>;
   const double gradient_scale = gradient_scale_of(scale_of_host, counted_targets);
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    T* const x = logits + row * width;
+    T* const x = logits + row * stride;
     const std::int32_t target = targets[row];
     if (target == kNoTarget) {
       clear_row(x, losses + row, width, access);
@@ -267,39 +268,42 @@ void CudaOps::do_score(const ScoreArgs& args) {
 void CudaOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
   const std::int64_t rows = args.logits_NV.shape[0];
   const std::int64_t width = args.logits_NV.shape[1];
+  const std::int64_t stride = args.logits_NV.stride;
   const Columns columns = columns_of(args.range, width, mailbox_);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     launch("cross_entropy_part", part_kernel<T>,
            {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
            args.statistics_3N.as<float>(), args.others_N.defined() ? args.others_N.as<float>() : nullptr,
-           args.logits_NV.as<const T>(), args.targets_N.as<const std::int32_t>(), columns, rows, width,
-           access_of({args.logits_NV.data}, width, kVector<T>));
+           args.logits_NV.as<const T>(), args.targets_N.as<const std::int32_t>(), columns, rows, width, stride,
+           access_of({args.logits_NV.data}, stride, kVector<T>));
   });
 }
 
 void CudaOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
   const std::int64_t rows = args.logits_NV.shape[0];
   const std::int64_t width = args.logits_NV.shape[1];
+  const std::int64_t stride = args.logits_NV.stride;
   const Columns columns = columns_of(args.range, width, mailbox_);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     launch("cross_entropy_whole", whole_kernel<T>,
            {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
            args.losses_N.as<float>(), args.logits_NV.as<T>(), args.statistics_R3N.as<const float>(),
-           args.statistics_R3N.shape[0], args.targets_N.as<const std::int32_t>(), columns, rows, width,
-           args.gradient_scale, count_of(args.counted_targets), access_of({args.logits_NV.data}, width, kVector<T>));
+           args.statistics_R3N.shape[0], args.targets_N.as<const std::int32_t>(), columns, rows, width, stride,
+           args.gradient_scale, count_of(args.counted_targets), access_of({args.logits_NV.data}, stride, kVector<T>));
   });
 }
 
 void CudaOps::do_cross_entropy(const CrossEntropyArgs& args) {
   const std::int64_t rows = args.logits_NV.shape[0];
   const std::int64_t width = args.logits_NV.shape[1];
+  const std::int64_t stride = args.logits_NV.stride;
   BadToken* const bad_token = mailbox_.bad_token(HostMailbox::Reader::cross_entropy, width);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     launch("cross_entropy", cross_entropy_kernel<T>,
            {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
            args.losses_N.as<float>(), args.logits_NV.as<T>(), args.targets_N.as<const std::int32_t>(), bad_token, rows,
-           width, args.gradient_scale, count_of(args.counted_targets),
-           access_of({args.logits_NV.data}, width, kVector<T>));
+           width, stride, args.gradient_scale, count_of(args.counted_targets),
+           access_of({args.logits_NV.data}, stride, kVector<T>));
   });
 }
 

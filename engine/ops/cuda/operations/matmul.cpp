@@ -2,6 +2,7 @@
 #include "engine/core/float8.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/matmul/matmul_provider.h"
+#include "engine/ops/cuda/matmul/vector_parts.h"
 #include "engine/ops/cuda/operations/transpose_codes.h"
 #include "engine/ops/workspace.h"
 
@@ -10,6 +11,13 @@ namespace {
 
 Matrix matrix(const RowsView& view) {
   return {.data = view.data, .dtype = view.dtype, .row_stride = view.stride};
+}
+
+void run(MatmulProvider& provider, const Product& product, const ProductScratch& scratch) {
+  const auto parts = vector_parts(product);
+  if (!parts) return provider.run(product, scratch);
+  run(provider, parts->whole, scratch);
+  provider.run(parts->rest, scratch);
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ void CudaOps::multiply(const MatmulArgs& args, const ProductScratch& scratch) {
     product.epilogue = Epilogue::none;
     product.c = matrix(written);
   }
-  matmul_->run(product, scratch);
+  run(*matmul_, product, scratch);
   if (bias.defined() && !within) add_bias(written, bias);
   if (fused) return;
   if (before_gelu) {

@@ -260,13 +260,23 @@ static CUresult get_kernel_node_params(CUgraphNode, CUDA_KERNEL_NODE_PARAMS* par
   params->func = reinterpret_cast<CUfunction>(static_cast<std::uintptr_t>(answers().kernel));
   return CUDA_SUCCESS;
 }
-cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
-                                             cudaDriverEntryPointQueryResult* found) {
+static cudaError_t find_driver_function(const char* symbol, void** function, cudaDriverEntryPointQueryResult* found) {
   const bool is_known = std::string_view(symbol) == "cuGraphKernelNodeGetParams";
-  *found = is_known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointVersionNotSufficent;
+  *found = is_known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   *function = is_known ? reinterpret_cast<void*>(&get_kernel_node_params) : nullptr;
   return cudaSuccess;
 }
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+  return find_driver_function(symbol, function, found);
+}
+#else
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult* found) {
+  return find_driver_function(symbol, function, found);
+}
+#endif
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
   note("cudaGraphLaunch");
   return cudaSuccess;

@@ -11,12 +11,16 @@ using GetParams = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
 
 // The driver's own: the runtime's knows no kernels but those of this program, not those that libraries load.
 GetParams driver_get_params() {
-  constexpr unsigned kVersion = 12000;  // of the function, which is what CUDA_KERNEL_NODE_PARAMS means here
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  cuda_check(
-      cudaGetDriverEntryPointByVersion("cuGraphKernelNodeGetParams", &function, kVersion, cudaEnableDefault, &found),
-      "cudaGetDriverEntryPointByVersion");
+#if CUDART_VERSION >= 12050
+  constexpr unsigned kVersion = 12000;  // of the function, which is what CUDA_KERNEL_NODE_PARAMS means here
+  const cudaError_t code =
+      cudaGetDriverEntryPointByVersion("cuGraphKernelNodeGetParams", &function, kVersion, cudaEnableDefault, &found);
+#else
+  const cudaError_t code = cudaGetDriverEntryPoint("cuGraphKernelNodeGetParams", &function, cudaEnableDefault, &found);
+#endif
+  cuda_check(code, "cudaGetDriverEntryPoint");
   if (found != cudaDriverEntryPointSuccess || function == nullptr) {
     throw EngineError(EngineExit::failed, "the driver has no cuGraphKernelNodeGetParams; it is older than CUDA 12");
   }

@@ -41,6 +41,5 @@ include(${CMAKE_CURRENT_LIST_DIR}/emulation/emulation.cmake)
 find_package(nlohmann_json REQUIRED)
 perfbench_test(engine_cuda_choice_tests
   SOURCES ops_attention_parts_test.cpp ops_cuda_algorithm_cache_test.cpp ops_cuda_product_test.cpp
-          ops_cuda_vector_parts_test.cpp
-          ops_cuda_workspace_test.cpp
+          ops_cuda_vector_parts_test.cpp ops_cuda_workspace_test.cpp
   DEPENDS perfbench_algorithm_cache nlohmann_json::nlohmann_json)

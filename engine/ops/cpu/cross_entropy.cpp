@@ -157,7 +157,7 @@ void CpuOps::do_cross_entropy_part(const CrossEntropyPartArgs& args) {
         [&](std::int64_t begin, std::int64_t end) {
           float* const maxima = scratch_.of_thread(omp_get_thread_num());
           for (std::int64_t r = begin; r < end; ++r) {
-            const T* const logits = args.logits_NV.as<const T>() + r * args.logits_NV.stride;
+            const T* const logits = row_of<const T>(args.logits_NV, r);
             SoftmaxRow row{.exponentials = maxima + round_up(blocks, kLanes), .maxima = maxima, .maximum = 0, .sum = 0};
             exponentiate(logits, width, row);
             const std::int64_t target = targets[r] - args.range.first;
@@ -204,7 +204,7 @@ void CpuOps::do_cross_entropy_whole(const CrossEntropyWholeArgs& args) {
         rows,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
-            T* const logits = args.logits_NV.as<T>() + r * args.logits_NV.stride;
+            T* const logits = row_of<T>(args.logits_NV, r);
             if (targets[r] == kNoTarget) {
               clear_row(logits, width, args.losses_N.as<float>()[r]);
               continue;
@@ -245,7 +245,7 @@ void CpuOps::do_cross_entropy(const CrossEntropyArgs& args) {
           float* const maxima = scratch_.of_thread(omp_get_thread_num());
           float* const converted = maxima + round_up(blocks, kLanes);
           for (std::int64_t r = begin; r < end; ++r) {
-            T* const logits = args.logits_NV.as<T>() + r * args.logits_NV.stride;
+            T* const logits = row_of<T>(args.logits_NV, r);
             if (targets[r] == kNoTarget) {
               clear_row(logits, width, args.losses_N.as<float>()[r]);
               continue;

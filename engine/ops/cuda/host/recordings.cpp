@@ -17,7 +17,9 @@ using RecordedGraph = std::unique_ptr<CUgraph_st, DestroyGraph>;
 
 class ExecutableGraph final : public Recording {
  public:
-  ExecutableGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream), kernels_(kernel_nodes(graph)) {
+  // `kernels` are those of `graph`.
+  ExecutableGraph(cudaGraph_t graph, std::vector<KernelNode> kernels, cudaStream_t stream)
+      : stream_(stream), kernels_(std::move(kernels)) {
     // By themselves all nodes would have the priority of the stream that the graph is launched on.
     cuda_check(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority),
                "cudaGraphInstantiate");
@@ -28,8 +30,8 @@ class ExecutableGraph final : public Recording {
 
   void replay() override { cuda_check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch"); }
   // Whether it could be: its operations are those of `graph`, by the same kernels.
-  bool update(cudaGraph_t graph) {
-    if (kernel_nodes(graph) != kernels_) return false;
+  bool update(cudaGraph_t graph, const std::vector<KernelNode>& kernels) {
+    if (kernels != kernels_) return false;
     cudaGraphExecUpdateResultInfo info{};
     if (cudaGraphExecUpdate(executable_, graph, &info) == cudaSuccess) return true;
     cudaGetLastError();  // no error, a reason to begin anew
@@ -63,10 +65,11 @@ std::unique_ptr<Recording> GraphRecorder::end(std::unique_ptr<Recording> earlier
   const cudaError_t code = cudaStreamEndCapture(stream_, &ended);
   const RecordedGraph graph(ended);
   cuda_check(code, "cudaStreamEndCapture");
+  auto kernels = kernel_nodes(graph.get());
   auto* const known = dynamic_cast<ExecutableGraph*>(earlier.get());
-  if (known == nullptr || !known->update(graph.get())) {
+  if (known == nullptr || !known->update(graph.get(), kernels)) {
     earlier.reset();
-    earlier = std::make_unique<ExecutableGraph>(graph.get(), stream_);
+    earlier = std::make_unique<ExecutableGraph>(graph.get(), std::move(kernels), stream_);
   }
   earlier->replay();
   return earlier;

@@ -4,7 +4,8 @@
 usage: bench_serve.py --perfbench build/cpu/bin/perfbench [--runs N] [--keep FILE]
 
 The database is made of one real run, copied with SQL: nights of 500 cells each, the newest last. Every view is asked for
-five times: first, which reads the database, then from what the server has kept since nobody wrote.
+five times: first, then from what the server has kept since nobody wrote. Those that every page leads to it makes from the
+start on, and they are asked for last.
 """
 import argparse
 import hashlib
@@ -96,8 +97,8 @@ def main():
         server = subprocess.Popen([arguments.perfbench, "serve", "--db", db, "--port", "0"], stdout=subprocess.PIPE, text=True)
         try:
             port = int(re.search(r":(\d+)/", server.stdout.readline()).group(1))
-            for path in ("/", f"/report?sweep=night-{max(1, count // CELLS)}", "/runs", "/runs?where=cell%3Dnumber%3D7", f"/run/{name[:12]}", "/history",
-                         "/history?series=*%2Fnumber%3D7", "/alerts"):
+            for path in (f"/report?sweep=night-{max(1, count // CELLS)}", "/runs?where=cell%3Dnumber%3D7", f"/run/{name[:12]}",
+                         "/history?series=*%2Fnumber%3D7", "/", "/runs", "/alerts", "/history"):
                 first, again, size = timed(port, path)
                 print(f"| `{path}` | {first * 1e3:.1f} | {again * 1e3:.1f} | {size} |", flush=True)
         finally:

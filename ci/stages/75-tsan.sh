@@ -6,8 +6,8 @@ set -eu
 left_out='^(EveryRunOnEveryMesh|MemoryProperty|CpuWorkspace|CheckpointsOfMeshes|RowsApart|Storage/Determinism)\.'
 left_out+='|DryMemoryIsTheRealLedger|ProductsOfOddSizes|OfDocumentsInARow'
 cmake --preset tsan
-ninja -C build/tsan tests/engine/all plan_planner_test
+ninja -C build/tsan tests/engine/all plan_planner_test serve_kept_answers_test
 export OMP_NUM_THREADS=2
 export TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1"
 ctest --test-dir build/tsan/tests/engine --output-on-failure -j "$(nproc)" -E "$left_out"
-ctest --test-dir build/tsan/tests/harness --output-on-failure -R '^Plan\.'
+ctest --test-dir build/tsan/tests/harness --output-on-failure -R '^(Plan|KeptAnswersTest)\.'

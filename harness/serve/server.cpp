@@ -10,19 +10,21 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "harness/alerts/alert_ledger.h"
 #include "harness/app/author.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/serve/guards.h"
+#include "harness/serve/kept_answers.h"
 #include "harness/serve/views.h"
 #include "harness/store/database.h"
 #include "reports/document/render.h"
@@ -33,7 +35,7 @@ namespace {
 enum Status { kOk = 200, kNotModified = 304, kBad = 400, kForbidden = 403, kNotFound = 404, kFailed = 500 };
 
 constexpr std::size_t kLongestAction = 64 * 1024;  // bytes of a request's body
-constexpr std::size_t kAnswersKept = 64;           // while nobody writes
+constexpr std::size_t kMakers = 2;                 // one slow page leaves the others a thread
 constexpr auto kPatience = std::chrono::seconds(10);
 
 std::string own_name() {
@@ -41,41 +43,109 @@ std::string own_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+// The database as its file is now.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& db) : path_(db), db_(open()) {}
+
+  const Connection& db() const { return db_; }
+
+  // Whether it was opened anew: another file is there, or one that was written to in a folder that this process may not
+  // write to, where a reader takes the file for one that nobody changes.
+  bool follow_file() {
+    std::error_code unknown;
+    const auto written = std::filesystem::last_write_time(path_, unknown);
+    if (unknown || written == written_) return false;
+    db_ = open();
+    return true;
+  }
+
+ private:
+  Connection open() {
+    std::error_code unknown;
+    written_ = std::filesystem::last_write_time(path_, unknown);
+    return open_database(path_, {.mode = OpenMode::read_only});
+  }
+
+  std::filesystem::path path_;
+  std::filesystem::file_time_type written_;
+  Connection db_;
+};
+
+// Makes pages, for one thread.
+class PageMaker {
+ public:
+  PageMaker(const ServerOptions& options, const Installation& installation)
+      : installation_(installation), reader_(options.db), counts_({installation.engine}), site_(site()) {
+    site_.writable = options.write;
+  }
+
+  Answer make(const ViewRequest& wanted) {
+    reader_.follow_file();
+    const auto& db = reader_.db();
+    Answer out{.status = kOk};
+    db.forget_left_out();
+    std::optional<reports::Document> document;
+    std::string missing = "There is no such page.";
+    try {
+      document = view(db, wanted, installation_, counts_);
+    } catch (const InputError& e) {
+      missing = e.what();
+    }
+    if (!document) {
+      out.status = kNotFound;
+      document.emplace();
+      document->add(reports::Heading{.level = 1, .text = "Not found"});
+      document->add(reports::Paragraph{.text = missing, .tone = reports::Tone::doubtful});
+    }
+    for (const auto& left_out : db.left_out()) document->add(reports::Note{left_out});
+    auto page = reports::page_of(*document, site_);
+    out.policy = std::move(page.policy);
+    out.page = std::move(page.html);
+    out.data = reports::page_data(*document, site_);
+    return out;
+  }
+
+ private:
+  const Installation& installation_;
+  Reader reader_;
+  MemoryCounts counts_;
+  reports::Site site_;
+};
+
 class Pages {
  public:
   Pages(const ServerOptions& options, const Installation& installation)
       : options_(options),
-        installation_(installation),
-        counts_({installation.engine}),
-        db_(open_database(options.db, {.mode = OpenMode::read_only})),
+        reader_(options.db),
         author_(options.write ? author_or_current(options.author) : ""),
-        token_(options.write ? new_token() : "") {
-    std::error_code unknown;
-    written_ = std::filesystem::last_write_time(options.db, unknown);
+        token_(options.write ? new_token() : ""),
+        answers_(makers(options, installation), {}) {
+    // Those that every page leads to, so that nobody waits for them.
+    for (const auto& place : site().places) answers_.prepare({.path = place.path}, state());
   }
 
   const std::string& token() const { return token_; }
 
   void get(const httplib::Request& request, httplib::Response& response) {
-    const std::lock_guard lock(mutex_);
-    // As it was when a page was made: another process has written since, or not.
-    follow_file();
-    const auto now = version();
-    const auto tag = fmt::format("\"{}-{}\"", started_, now);
+    ViewRequest wanted{.path = request.path};
+    for (const auto& [name, value] : request.params) wanted.parameters[name] = value;
+    const bool data_alone = wanted.parameters.erase("data") > 0;
+    const auto [answer, state_of_answer] = answers_.get(wanted, state());
+    const auto tag = '"' + state_of_answer + '"';
     if (request.get_header_value("If-None-Match") == tag) {
       response.status = kNotModified;
       return;
     }
-    if (now != answered_at_ || answers_.size() > kAnswersKept) answers_.clear();
-    answered_at_ = now;
-    auto found = answers_.find(request.target);
-    if (found == answers_.end()) found = answers_.emplace(request.target, answer(request)).first;
-    const auto& [status, type, policy, body] = found->second;
-    response.status = status;
+    response.status = answer->status;
     response.set_header("ETag", tag);
     response.set_header("Cache-Control", "no-cache");
-    response.set_header("Content-Security-Policy", policy + "; frame-ancestors 'none'");
-    response.set_content(body, type);
+    response.set_header("Content-Security-Policy", answer->policy + "; frame-ancestors 'none'");
+    if (data_alone) {
+      response.set_content(answer->data, "application/json");
+    } else {
+      response.set_content(answer->page, "text/html; charset=utf-8");
+    }
   }
 
   // {"to": a state that may follow, "reason": ...} for /alerts/ID.
@@ -96,7 +166,7 @@ class Pages {
       const auto to = spec::enum_value<AlertState>(action.at("to").get<std::string>());
       const auto reason = action.at("reason").get<std::string>();
       if (!to || reason.empty()) return refuse(kBad, "an action has a state to change to, and a reason");
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(writing_);
       auto writer = open_database(options_.db);
       change_alert(writer, request.path.substr(request.path.rfind('/') + 1), *to, author_, reason, utc_now());
     } catch (const nlohmann::json::exception& e) {
@@ -107,70 +177,33 @@ class Pages {
   }
 
  private:
-  struct Answer {
-    int status = kOk;
-    std::string type;
-    std::string policy;
-    std::string body;
-  };
-
-  Answer answer(const httplib::Request& request) {
-    ViewRequest wanted{.path = request.path};
-    for (const auto& [name, value] : request.params) wanted.parameters[name] = value;
-    const bool data_alone = wanted.parameters.erase("data") > 0;
-    Answer out;
-    db_.forget_left_out();
-    std::optional<reports::Document> document;
-    std::string missing = "There is no such page.";
-    try {
-      document = view(db_, wanted, installation_, counts_);
-    } catch (const InputError& e) {
-      missing = e.what();
+  static std::vector<KeptAnswers::Maker> makers(const ServerOptions& options, const Installation& installation) {
+    std::vector<KeptAnswers::Maker> out;
+    for (std::size_t i = 0; i < kMakers; ++i) {
+      out.emplace_back([maker = std::make_shared<PageMaker>(options, installation)](const ViewRequest& wanted) {
+        return maker->make(wanted);
+      });
     }
-    if (!document) {
-      out.status = kNotFound;
-      document.emplace();
-      document->add(reports::Heading{.level = 1, .text = "Not found"});
-      document->add(reports::Paragraph{.text = missing, .tone = reports::Tone::doubtful});
-    }
-    for (const auto& left_out : db_.left_out()) document->add(reports::Note{left_out});
-    auto shown = site();
-    shown.writable = options_.write;
-    auto page = reports::page_of(*document, shown);
-    out.policy = std::move(page.policy);
-    out.type = data_alone ? "application/json" : "text/html; charset=utf-8";
-    out.body = data_alone ? reports::page_data(*document, shown) : std::move(page.html);
     return out;
   }
 
-  // A reader in a folder that it may not write to takes the file for one that nobody changes.
-  void follow_file() {
-    std::error_code unknown;
-    const auto written = std::filesystem::last_write_time(options_.db, unknown);
-    if (unknown || written == written_) return;
-    written_ = written;
-    db_ = open_database(options_.db, {.mode = OpenMode::read_only});
-    answers_.clear();
-    started_ = new_token();
-  }
-
-  std::int64_t version() {
-    Statement version(db_, "PRAGMA data_version");
+  // What the database is at this moment: another process has written since, or not.
+  std::string state() {
+    const std::lock_guard lock(looking_);
+    if (reader_.follow_file()) started_ = new_token();
+    Statement version(reader_.db(), "PRAGMA data_version");
     version.step();
-    return version.integer(0);
+    return fmt::format("{}-{}", started_, version.integer(0));
   }
 
   const ServerOptions& options_;
-  const Installation& installation_;
-  MemoryCounts counts_;
-  std::mutex mutex_;  // one view at a time
-  Connection db_;
+  std::mutex writing_;
+  std::mutex looking_;
+  Reader reader_;
+  std::string started_ = new_token();  // tags of another server are none of this one's
   std::string author_;
   std::string token_;
-  std::map<std::string, Answer> answers_;  // of the database as it was at
-  std::int64_t answered_at_ = 0;
-  std::filesystem::file_time_type written_;
-  std::string started_ = new_token();  // tags of another server are none of this one's
+  KeptAnswers answers_;
 };
 
 void guard(httplib::Server& server) {

@@ -8,16 +8,12 @@
 
 #include "harness/app/installation.h"
 #include "harness/app/run_view.h"
+#include "harness/serve/view_request.h"
 #include "harness/sqlite/sqlite.h"
 #include "reports/document/document.h"
 #include "reports/document/render.h"
 
 namespace perfbench::harness {
-
-struct ViewRequest {
-  std::string path;                                    // "/run/3f09ac12d4e5"
-  std::map<std::string, std::string> parameters = {};  // "?matrix=llama", decoded
-};
 
 // What an engine counted of runs is theirs whatever is written to the database: it is asked once, and not again every
 // time that a page looks whether a sweep has added something.

@@ -1,0 +1,101 @@
+#include "harness/serve/kept_answers.h"
+
+#include <utility>
+
+namespace perfbench::harness {
+
+KeptAnswers::KeptAnswers(std::vector<Maker> makers, const Limits& limits) : limits_(limits) {
+  for (auto& make : makers) workers_.emplace_back([this, make = std::move(make)] { work(make); });
+}
+
+KeptAnswers::~KeptAnswers() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  asked_.notify_all();
+  for (auto& worker : workers_) worker.join();
+}
+
+KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string& state) {
+  const auto until = std::chrono::steady_clock::now() + limits_.patience;
+  std::unique_lock lock(mutex_);
+  const auto kept = entry(wanted);
+  while (kept->found.answer == nullptr || kept->found.state != state) {
+    const auto job = making(*kept, wanted, state);
+    const auto is_done = [&] { return job->done; };
+    if (kept->found.answer == nullptr) {
+      made_.wait(lock, is_done);
+    } else if (!made_.wait_until(lock, until, is_done)) {
+      break;
+    }
+    if (job->failure != nullptr) std::rethrow_exception(job->failure);
+    // Of a database that changes faster than the page is made there is never one of its newest state.
+    if (std::chrono::steady_clock::now() >= until) break;
+  }
+  return kept->found;
+}
+
+void KeptAnswers::prepare(const ViewRequest& wanted, const std::string& state) {
+  const std::lock_guard lock(mutex_);
+  const auto kept = entry(wanted);
+  if (kept->found.answer == nullptr || kept->found.state != state) making(*kept, wanted, state);
+}
+
+std::shared_ptr<KeptAnswers::Entry> KeptAnswers::entry(const ViewRequest& wanted) {
+  if (!entries_.contains(wanted)) make_room();
+  auto& found = entries_[wanted];
+  if (found == nullptr) found = std::make_shared<Entry>();
+  found->used = ++uses_;
+  return found;
+}
+
+// What is under way, or begins now.
+std::shared_ptr<KeptAnswers::Job> KeptAnswers::making(Entry& entry, const ViewRequest& wanted,
+                                                      const std::string& state) {
+  if (entry.making == nullptr) {
+    entry.making = std::make_shared<Job>(Job{.wanted = wanted, .state = state});
+    jobs_.push_back(entry.making);
+    asked_.notify_one();
+  }
+  return entry.making;
+}
+
+void KeptAnswers::make_room() {
+  while (entries_.size() >= limits_.most) {
+    auto oldest = entries_.end();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (entry->second->making != nullptr) continue;
+      if (oldest == entries_.end() || entry->second->used < oldest->second->used) oldest = entry;
+    }
+    if (oldest == entries_.end()) return;
+    entries_.erase(oldest);
+  }
+}
+
+void KeptAnswers::work(const Maker& make) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    asked_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
+    if (ends_) return;
+    const auto job = jobs_.front();
+    jobs_.pop_front();
+    lock.unlock();
+    std::shared_ptr<const Answer> answer;
+    std::exception_ptr failure;
+    try {
+      answer = std::make_shared<const Answer>(make(job->wanted));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    job->done = true;
+    job->failure = failure;
+    const auto& made = entries_.at(job->wanted);  // nothing that is being made is dropped
+    made->making = nullptr;
+    if (answer != nullptr) made->found = {.answer = std::move(answer), .state = job->state};
+    made_.notify_all();
+  }
+}
+
+}  // namespace perfbench::harness

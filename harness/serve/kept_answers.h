@@ -1,0 +1,83 @@
+// Pages that are ready: what takes long to make of a large database is made beside the requests, once for each state of
+// it, and who asks gets what there is rather than wait.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/serve/view_request.h"
+
+namespace perfbench::harness {
+
+struct Answer {
+  int status = 200;
+  std::string policy;  // Content-Security-Policy
+  std::string page;
+  std::string data;  // that within it, for a page that looks whether it is still so
+};
+
+class KeptAnswers {
+ public:
+  // Each is called by a thread of its own.
+  using Maker = std::function<Answer(const ViewRequest& wanted)>;
+  struct Limits {
+    // How long who asks waits for a newer answer where an older one is there. Where there is none, as long as it takes.
+    std::chrono::milliseconds patience{150};
+    std::size_t most = 64;  // answers; of more, those that nobody has asked for for longest go
+  };
+  KeptAnswers(std::vector<Maker> makers, const Limits& limits);
+  // Waits for what is being made; nobody may ask any more.
+  ~KeptAnswers();
+  KeptAnswers(const KeptAnswers&) = delete;
+  KeptAnswers& operator=(const KeptAnswers&) = delete;
+
+  struct Found {
+    std::shared_ptr<const Answer> answer;
+    std::string state;  // that the answer is of, or of a newer one
+  };
+  // `state` names what the database is now. Throws what the maker threw; that is not kept.
+  Found get(const ViewRequest& wanted, const std::string& state);
+  // For who will ask.
+  void prepare(const ViewRequest& wanted, const std::string& state);
+
+ private:
+  struct Job {
+    ViewRequest wanted;
+    std::string state;
+    std::exception_ptr failure;
+    bool done = false;
+  };
+  struct Entry {
+    Found found;
+    std::shared_ptr<Job> making;
+    std::uint64_t used = 0;
+  };
+
+  std::shared_ptr<Entry> entry(const ViewRequest& wanted);
+  std::shared_ptr<Job> making(Entry& entry, const ViewRequest& wanted, const std::string& state);
+  void make_room();
+  void work(const Maker& make);
+
+  const Limits limits_;
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::condition_variable made_;
+  std::map<ViewRequest, std::shared_ptr<Entry>> entries_;
+  std::deque<std::shared_ptr<Job>> jobs_;
+  std::uint64_t uses_ = 0;
+  bool ends_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace perfbench::harness

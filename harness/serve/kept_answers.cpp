@@ -13,7 +13,7 @@ KeptAnswers::~KeptAnswers() {
     const std::lock_guard lock(mutex_);
     ends_ = true;
   }
-  asked_.notify_all();
+  queued_.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
@@ -22,7 +22,7 @@ KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string
   std::unique_lock lock(mutex_);
   const auto kept = entry(wanted);
   while (kept->found.answer == nullptr || kept->found.state != state) {
-    const auto job = making(*kept, wanted, state);
+    const auto job = making(*kept, wanted, state, asked_for_);
     const auto is_done = [&] { return job->done; };
     if (kept->found.answer == nullptr) {
       made_.wait(lock, is_done);
@@ -39,7 +39,7 @@ KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string
 void KeptAnswers::prepare(const ViewRequest& wanted, const std::string& state) {
   const std::lock_guard lock(mutex_);
   const auto kept = entry(wanted);
-  if (kept->found.answer == nullptr || kept->found.state != state) making(*kept, wanted, state);
+  if (kept->found.answer == nullptr || kept->found.state != state) making(*kept, wanted, state, to_prepare_);
 }
 
 std::shared_ptr<KeptAnswers::Entry> KeptAnswers::entry(const ViewRequest& wanted) {
@@ -51,14 +51,31 @@ std::shared_ptr<KeptAnswers::Entry> KeptAnswers::entry(const ViewRequest& wanted
 }
 
 // What is under way, or begins now.
-std::shared_ptr<KeptAnswers::Job> KeptAnswers::making(Entry& entry, const ViewRequest& wanted,
-                                                      const std::string& state) {
-  if (entry.making == nullptr) {
-    entry.making = std::make_shared<Job>(Job{.wanted = wanted, .state = state});
-    jobs_.push_back(entry.making);
-    asked_.notify_one();
+std::shared_ptr<KeptAnswers::Job> KeptAnswers::making(Entry& entry, const ViewRequest& wanted, const std::string& state,
+                                                      Queue& queue) {
+  if (entry.making == nullptr) entry.making = std::make_shared<Job>(Job{.wanted = wanted, .state = state});
+  if (!entry.making->begun) {
+    queue.push_back(entry.making);
+    queued_.notify_one();
   }
   return entry.making;
+}
+
+// nullptr: none that may begin.
+std::shared_ptr<KeptAnswers::Job> KeptAnswers::next_job() {
+  const auto take = [](Queue& queue) -> std::shared_ptr<Job> {
+    while (!queue.empty()) {
+      const auto job = queue.front();
+      queue.pop_front();
+      if (!std::exchange(job->begun, true)) return job;
+    }
+    return nullptr;
+  };
+  if (auto job = take(asked_for_)) return job;
+  if (preparing_ != nullptr) return nullptr;
+  auto job = take(to_prepare_);
+  preparing_ = job;
+  return job;
 }
 
 void KeptAnswers::make_room() {
@@ -76,10 +93,9 @@ void KeptAnswers::make_room() {
 void KeptAnswers::work(const Maker& make) {
   std::unique_lock lock(mutex_);
   while (true) {
-    asked_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
+    std::shared_ptr<Job> job;
+    queued_.wait(lock, [&] { return ends_ || (job = next_job()) != nullptr; });
     if (ends_) return;
-    const auto job = jobs_.front();
-    jobs_.pop_front();
     lock.unlock();
     std::shared_ptr<const Answer> answer;
     std::exception_ptr failure;
@@ -90,6 +106,7 @@ void KeptAnswers::work(const Maker& make) {
     }
     lock.lock();
     job->done = true;
+    if (preparing_ == job) preparing_ = nullptr;
     job->failure = failure;
     const auto& made = entries_.at(job->wanted);  // nothing that is being made is dropped
     made->making = nullptr;

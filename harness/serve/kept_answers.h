@@ -48,7 +48,7 @@ class KeptAnswers {
   };
   // `state` names what the database is now. Throws what the maker threw; that is not kept.
   Found get(const ViewRequest& wanted, const std::string& state);
-  // For who will ask.
+  // For who will ask: one at a time, when nobody waits for another.
   void prepare(const ViewRequest& wanted, const std::string& state);
 
  private:
@@ -56,6 +56,7 @@ class KeptAnswers {
     ViewRequest wanted;
     std::string state;
     std::exception_ptr failure;
+    bool begun = false;
     bool done = false;
   };
   struct Entry {
@@ -65,16 +66,20 @@ class KeptAnswers {
   };
 
   std::shared_ptr<Entry> entry(const ViewRequest& wanted);
-  std::shared_ptr<Job> making(Entry& entry, const ViewRequest& wanted, const std::string& state);
+  using Queue = std::deque<std::shared_ptr<Job>>;
+  std::shared_ptr<Job> making(Entry& entry, const ViewRequest& wanted, const std::string& state, Queue& queue);
+  std::shared_ptr<Job> next_job();
   void make_room();
   void work(const Maker& make);
 
   const Limits limits_;
   std::mutex mutex_;
-  std::condition_variable asked_;
+  std::condition_variable queued_;
   std::condition_variable made_;
   std::map<ViewRequest, std::shared_ptr<Entry>> entries_;
-  std::deque<std::shared_ptr<Job>> jobs_;
+  Queue asked_for_;  // those that have begun too: who asks for what is to be prepared does not wait for its turn
+  Queue to_prepare_;
+  std::shared_ptr<const Job> preparing_;
   std::uint64_t uses_ = 0;
   bool ends_ = false;
   std::vector<std::thread> workers_;

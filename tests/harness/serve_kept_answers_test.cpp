@@ -143,6 +143,20 @@ TEST_F(KeptAnswersTest, ArePreparedForWhoWillAsk) {
   EXPECT_EQ(body(kept, "/history", "1"), "/history 1");
 }
 
+TEST_F(KeptAnswersTest, ThatSomebodyAsksForAreMadeBeforeThoseToPrepare) {
+  auto kept = answers({.patience = kLong}, 2);
+  site_.hold("/history");
+  kept.prepare({.path = "/history"}, "1");
+  kept.prepare({.path = "/report"}, "1");
+  site_.wait_until_begun("/history", 1);
+  EXPECT_EQ(body(kept, "/runs", "1"), "/runs 1") << "one thread prepares";
+  EXPECT_EQ(site_.made("/report"), 0);
+  EXPECT_EQ(body(kept, "/report", "1"), "/report 1") << "asked for, it does not wait for its turn";
+  site_.let_go("/history");
+  EXPECT_EQ(body(kept, "/history", "1"), "/history 1");
+  EXPECT_EQ(body(kept, "/report", "1"), "/report 1");
+}
+
 TEST_F(KeptAnswersTest, ThatFailAreSaidAndTriedAgain) {
   auto kept = answers({.patience = kLong});
   site_.breaks("/runs");

@@ -282,7 +282,7 @@ Document ab_document(const harness::AbReport& report) {
   add_gate(out, report);
   const auto verdict = harness::overall(harness::verdicts_of(report.cells));
   out.add(Paragraph{.text = std::string(spec::enum_name(verdict)), .tone = tone_of(verdict)});
-  out.json = ab_json(report);
+  out.json = [=] { return ab_json(report); };
   return out;
 }
 

@@ -213,7 +213,7 @@ Document alerts_document(const std::vector<AlertGroup>& groups) {
   constexpr int kLevel = 2;
   Document out;
   add_alerts(out, groups, kLevel);
-  out.json = alerts_json(groups);
+  out.json = [=] { return alerts_json(groups); };
   return out;
 }
 
@@ -233,7 +233,7 @@ Document alert_document(const Alert& alert) {
   out.add(std::move(events));
   const auto groups = harness::group_by_range({alert});
   add_for_programs(out, groups);
-  out.json = alerts_json(groups);
+  out.json = [=] { return alerts_json(groups); };
   return out;
 }
 

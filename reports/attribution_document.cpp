@@ -131,7 +131,7 @@ Document attribution_document(const Attribution& attribution, std::size_t most) 
     out.add(Note{fmt::format("{} records of the traces found no room: shares are too small, idle time is too large.",
                              attribution.dropped_records)});
   }
-  out.json = attribution_json(attribution);
+  out.json = [=] { return attribution_json(attribution); };
   return out;
 }
 

@@ -116,7 +116,7 @@ Document comparison_document(const std::vector<CellComparison>& comparisons, con
   Table table{.key = "cells", .columns = comparison_columns(), .rows = {}};
   for (const auto& comparison : comparisons) table.rows.push_back(comparison_row(comparison));
   out.add(std::move(table));
-  out.json = comparison_json(comparisons, baseline);
+  out.json = [=] { return comparison_json(comparisons, baseline); };
   return out;
 }
 

@@ -46,7 +46,7 @@ Document doctor_document(const std::vector<Observation>& findings) {
   for (const auto& finding : findings) table.rows.push_back(row_of(finding));
   Document out;
   out.add(std::move(table));
-  out.json = json_text(spec::value_to_json(findings, spec::Written::whole), 1);
+  out.json = [=] { return json_text(spec::value_to_json(findings, spec::Written::whole), 1); };
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -178,7 +179,8 @@ std::string history_json(const HistoryResult& result) {
 
 }  // namespace
 
-Document history_document(const HistoryResult& result) {
+Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
+  const auto& result = *shown;
   Document out;
   out.add(Heading{.level = 2, .text = "History of " + result.metric});
   out.add(series_table(result));
@@ -196,7 +198,7 @@ Document history_document(const HistoryResult& result) {
     for (const auto& finding : findings) list.items.push_back(finding_text(finding));
     out.add(std::move(list));
   }
-  out.json = history_json(result);
+  out.json = [shown] { return history_json(*shown); };
   return out;
 }
 

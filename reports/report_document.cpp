@@ -123,9 +123,9 @@ Document report_document(const std::vector<Report>& reports, TableStyle style) {
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
   }
-  const auto all = merged(reports);
+  auto all = merged(reports);
   out.add(programs_table(all.rows, style));
-  out.json = report_json(all);
+  out.json = [all = std::move(all)] { return report_json(all); };
   return out;
 }
 

@@ -188,7 +188,7 @@ Document trace_difference_document(const harness::Attribution& attribution, cons
     out.add(Note{
         fmt::format("Of {} operations those that differ most; csv and json have all.", alignment.operations.size())});
   }
-  out.json = difference_json(attribution, alignment);
+  out.json = [=] { return difference_json(attribution, alignment); };
   return out;
 }
 

@@ -27,7 +27,8 @@ struct HistoryOptions {
 
 ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto result = look_at_history(db, options.query);
+  const auto shown = std::make_shared<const HistoryResult>(look_at_history(db, options.query));
+  const auto& result = *shown;
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
     throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
@@ -35,7 +36,7 @@ ExitCode history(const HistoryOptions& options) {
                      "' (MATRIX/CELL); `perfbench nightly` makes nights, a sweep by hand is none");
   }
   for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
-  print_document(reports::history_document(result), options.format, options.layout);
+  print_document(reports::history_document(shown), options.format, options.layout);
   const auto screened = result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
   return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <functional>
+#include <memory>
 
 #include "harness/alerts/alert_ledger.h"
 #include "harness/alerts/alert_rules.h"
@@ -132,8 +133,8 @@ Document diff(const Asked& asked) {
 
 Document history(const Asked& asked) {
   HistoryQuery query{.series = asked.parameter("series", "*"), .metric = asked.parameter("metric", "step_time_s")};
-  const auto result = look_at_history(asked.db, query);
-  if (!result.series.empty()) return reports::history_document(result);
+  const auto result = std::make_shared<const HistoryResult>(look_at_history(asked.db, query));
+  if (!result->series.empty()) return reports::history_document(result);
   Document out;
   out.add(reports::Heading{.level = 1, .text = "History of " + query.metric});
   out.add(reports::Note{"No night has it; `perfbench nightly` makes nights, a sweep by hand is none."});

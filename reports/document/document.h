@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -91,9 +92,10 @@ using Block = std::variant<Heading, Paragraph, List, Note, Series, Chart, Timeli
 
 struct Document {
   std::vector<Block> blocks;
-  // JSON of the same for programs, where that is more than the rows of the tables: made by json_text(). Empty: the
+  // Makes the JSON of the same for programs with json_text(), where that is more than the rows of the tables; it holds
+  // what it is made of. Only who renders JSON calls it: of a long history it takes as long as all the rest. Empty: the
   // tables are all there is to say.
-  std::string json = {};
+  std::function<std::string()> json = {};
   // What a server that may change things offers to do about what the document is of: names of the states that may
   // follow.
   std::vector<std::string> actions = {};

@@ -33,7 +33,7 @@ Json json_rows(const Table& table) {
 }
 
 std::string render_json(const Document& document) {
-  if (!document.json.empty()) return document.json;
+  if (document.json) return document.json();
   Json out = Json::object();
   for (const auto& block : document.blocks) {
     const auto* table = std::get_if<Table>(&block);

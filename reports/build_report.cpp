@@ -177,7 +177,8 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   const auto all = static_cast<std::ptrdiff_t>(finished.size());
   if (moved == all && moved > 0) {
     row.notes.push_back("noisy: the machine's speed moved during " + std::string(all == 1 ? "the run" : "every run") +
-                        " (noise probe spread above " + format_percent(harness::kProbeMovedFraction) +
+                        " (noise probe spread above " +
+                        format_percent(harness::most_probe_spread(finished.front()->run->device)) +
                         "); do not trust the step time");
   } else if (moved > 0) {
     row.notes.push_back(

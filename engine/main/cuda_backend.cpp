@@ -9,6 +9,7 @@
 #include "engine/main/backend.h"
 #include "engine/metrics/nvml.h"
 #include "engine/ops/cuda/cuda_ops.h"
+#include "engine/ops/cuda/noise_probe.h"
 #include "engine/parallel/cuda/nccl_collectives.h"
 #include "engine/parallel/cuda/own_gpus.h"
 #include "engine/train/dry_walk.h"
@@ -60,6 +61,7 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
                                                                      *processes, {.registered = registered});
   backend.timeline = make_cuda_timeline(*device);
   backend.telemetry = watch(*device, rank);
+  backend.noise_probe = [device, probe = std::make_shared<cuda::NoiseProbe>(*device)] { return probe->time_ns(); };
   if (run.traces()) backend.tracer = make_device_tracer();
   return backend;
 }

@@ -18,7 +18,6 @@
 #include "engine/main/machine_facts.h"
 #include "engine/main/turns.h"
 #include "engine/metrics/environment.h"
-#include "engine/metrics/noise_probe.h"
 #include "engine/metrics/record_files.h"
 #include "engine/trace/nvtx_ranges.h"
 #include "engine/train/traced_steps.h"
@@ -270,11 +269,10 @@ void take_steps(const Setup& setup, Assembly& assembly) {
   if (run.traces()) tracer.emplace(context, assembly.trainer(), run, assembly.tracer());
   Turns turns(setup.arguments.turns, setup.ranks.rank);
   const std::int64_t end = checkpoint.first_step + run.steps;
-  // A GPU's step waits for one thread of the host: what the others of a busy machine do is none of its noise.
-  const int probed_threads = run.device == spec::Device::cuda ? 1 : static_cast<int>(setup.threads);
   for (std::int64_t i = checkpoint.first_step; i < end; ++i) {
     turns.wait();
-    const std::int64_t probe_ns = own_clock != nullptr ? own_clock->probe_ns() : probe_noise(probed_threads);
+    const std::int64_t probe_ns =
+        own_clock != nullptr ? own_clock->probe_ns() : assembly.probe_noise(static_cast<int>(setup.threads));
     context.ops.reset_flops();
     context.collectives.reset_traffic();
     gpu.begin_step(i);

@@ -1,6 +1,7 @@
 // What one rank trains with, put together in the one order in which that can be done and taken apart in the reverse.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "engine/core/timeline.h"
 #include "engine/data/run_data.h"
 #include "engine/metrics/gpu_telemetry.h"
+#include "engine/metrics/noise_probe.h"
 #include "engine/ops/ops.h"
 #include "engine/parallel/collectives.h"
 #include "engine/trace/device_tracer.h"
@@ -26,8 +28,9 @@ struct Backend {
   std::unique_ptr<Collectives> collectives;
   std::unique_ptr<Timeline> timeline;  // absent: the host's clock tells the time
   std::unique_ptr<Ops> ops;
-  std::unique_ptr<GpuTelemetry> telemetry;  // absent: the device says nothing of itself
-  std::unique_ptr<DeviceTracer> tracer;     // absent: what runs is what the host runs, or CUPTI is missing
+  std::unique_ptr<GpuTelemetry> telemetry;    // absent: the device says nothing of itself
+  std::unique_ptr<DeviceTracer> tracer;       // absent: what runs is what the host runs, or CUPTI is missing
+  std::function<std::int64_t()> noise_probe;  // of the device, in nanoseconds; absent: the processor's (noise_probe.h)
 };
 
 class Assembly {
@@ -45,6 +48,10 @@ class Assembly {
 
   DeviceTracer* tracer() { return backend_.tracer.get(); }
   GpuTelemetry* telemetry() { return backend_.telemetry.get(); }
+  // Nanoseconds of the noise probe of what computes: the backend's, or that of so many threads of the processor.
+  std::int64_t probe_noise(int threads) {
+    return backend_.noise_probe ? backend_.noise_probe() : engine::probe_noise(threads);
+  }
   Memory& memory() { return memory_; }
   Context& context() { return context_; }
   Trainer& trainer() { return trainer_; }

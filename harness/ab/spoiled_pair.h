@@ -10,7 +10,7 @@
 namespace perfbench::harness {
 
 struct SpoilRule {
-  // Of the noise probe within a run. Far more than what makes a single run suspicious (kProbeMovedFraction): noise that
+  // Of the noise probe within a run. Far more than what makes a single run suspicious (most_probe_spread): noise that
   // both sides of a pair have widens the interval, and the random order keeps it from taking sides. A neighbour on the
   // other hyperthread doubles the probe.
   double most_probe_spread = 0.5;

@@ -74,7 +74,7 @@ std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts) {
 
 bool probe_moved(const StoredAttempt& attempt) {
   const auto spread = attempt.metrics.find("probe_spread_fraction");
-  return spread != attempt.metrics.end() && spread->second > kProbeMovedFraction;
+  return spread != attempt.metrics.end() && spread->second > most_probe_spread(attempt.run->device);
 }
 
 Sample sample_of(const CellRuns& cell, const std::string& metric) {

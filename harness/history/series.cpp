@@ -82,7 +82,7 @@ std::string glob_of(const std::string& pattern) {
 
 struct Run {
   double log = 0;
-  bool noisy = false;
+  double probe_spread = 0;
 };
 
 // What one query row tells about a night of a cell on a machine.
@@ -155,7 +155,7 @@ class HistoryReader {
       groups.push_back({.sweep_key = sweep_key, .environment_key = environment_key, .runs = {}});
       group = groups.rbegin();
     }
-    group->runs.push_back({std::log(row.real(3)), !row.is_null(4) && row.real(4) > kProbeMovedFraction});
+    group->runs.push_back({std::log(row.real(3)), row.is_null(4) ? 0 : row.real(4)});
     auto& sweep = sweeps_[sweep_key];
     if (!sweep.night.sweep_id.empty()) return;
     sweep = {.night = {.sweep_id = row.text(5), .started_utc = row.text(6), .revision = {}},
@@ -163,7 +163,7 @@ class HistoryReader {
              .only = row.text(8)};
   }
 
-  NightPoint point(const Group& group) {
+  NightPoint point(const Group& group, double most_spread) {
     const auto& sweep = sweeps_.at(group.sweep_key);
     const auto& environment = environments_.of(group.environment_key);
     NightPoint out{.night = sweep.night,
@@ -175,19 +175,20 @@ class HistoryReader {
     if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
       out.night.revision = commit->second;
     }
-    out.noisy = std::all_of(group.runs.begin(), group.runs.end(), [](const Run& run) { return run.noisy; });
+    const auto noisy = [most_spread](const Run& run) { return run.probe_spread > most_spread; };
+    out.noisy = std::all_of(group.runs.begin(), group.runs.end(), noisy);
     std::vector<double> logs;
     for (const auto& run : group.runs) {
-      if (out.noisy || !run.noisy) logs.push_back(run.log);
+      if (out.noisy || !noisy(run)) logs.push_back(run.log);
     }
     out.runs = logs.size();
     out.value = std::exp(median(std::move(logs)));
     return out;
   }
 
-  std::vector<NightPoint> nights_of(const std::vector<Group>& groups) {
+  std::vector<NightPoint> nights_of(const std::vector<Group>& groups, double most_spread) {
     std::vector<NightPoint> out;
-    for (const auto& group : groups) out.push_back(point(group));
+    for (const auto& group : groups) out.push_back(point(group, most_spread));
     std::stable_sort(out.begin(), out.end(), [](const NightPoint& a, const NightPoint& b) {
       return std::tie(a.started_s, a.sweep_key, a.machine) < std::tie(b.started_s, b.sweep_key, b.machine);
     });
@@ -196,9 +197,10 @@ class HistoryReader {
 
   std::vector<SeriesHistory> series(const std::string& metric) {
     std::vector<SeriesHistory> out;
-    Statement cells(db_,
-                    "SELECT cell_key, matrix, label, run_id FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
+    Statement cells(
+        db_, "SELECT cell_key, matrix, label, run_id, device FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
     while (cells.step()) {
+      const auto device = cells.text(4) == spec::enum_name(spec::Device::cuda) ? spec::Device::cuda : spec::Device::cpu;
       for (const bool is_control : {false, true}) {
         const auto found = cells_.find({cells.integer(0), is_control});
         if (found == cells_.end()) continue;
@@ -207,7 +209,7 @@ class HistoryReader {
                        .cell = cells.text(2),
                        .run_id = cells.text(3),
                        .metric = metric,
-                       .nights = nights_of(found->second)});
+                       .nights = nights_of(found->second, most_probe_spread(device))});
       }
     }
     return out;

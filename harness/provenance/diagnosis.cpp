@@ -41,7 +41,7 @@ Observation engine_finding(const MachineFacts& facts) {
 Observation noise_finding(const MachineFacts& facts) {
   const double spread = probe_spread_fraction(facts.probe_ns).value_or(0);
   const auto found = fmt::format("{} probes, spread {:.1f} %", facts.probe_ns.size(), spread * 100);
-  if (spread <= kProbeMovedFraction) return good("noise probe", found);
+  if (spread <= most_probe_spread(spec::Device::cpu)) return good("noise probe", found);
   return {"noise probe", ObservationState::warn, found,
           "step times will move by about as much without any change in the code",
           "stop other work on this machine; on a shared host compare in alternating pairs and repeat"};

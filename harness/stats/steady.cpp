@@ -24,6 +24,12 @@ SteadySteps find_steady_steps(const std::vector<double>& step_s) {
   return {.first = first, .count = n - first, .steadiness = used_up ? Steadiness::still_changing : Steadiness::steady};
 }
 
+double most_probe_spread(spec::Device device) {
+  constexpr double kOfProcessor = 0.10;
+  constexpr double kOfGpu = 0.25;
+  return device == spec::Device::cuda ? kOfGpu : kOfProcessor;
+}
+
 std::optional<double> probe_spread_fraction(const std::vector<double>& probe_s) {
   constexpr std::size_t kFewest = 3;
   if (probe_s.size() < kFewest) return std::nullopt;

@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "engine/core/error.h"
+#include "engine/data/run_data.h"
 #include "engine/main/backend.h"
 #include "tests/engine/example_runs.h"
 #include "tests/engine/one_of_several_ranks.h"
@@ -29,6 +33,18 @@ TEST(CpuBackend, IsRefusedWhereThereAreFewerRanksThanTheMeshHas) {
   OneOfSeveralRanks processes(0);
   EXPECT_THAT([&] { make_backend(run, &processes, testing::TempDir()); },
               testing::ThrowsMessage<LogicFault>(testing::HasSubstr("a mesh of 8 devices")));
+}
+
+TEST(Assembly, ProbesTheNoiseOfWhatComputes) {
+  const auto run = llama_tiny();
+  const auto assembled = [&run](Backend backend) {
+    return std::make_unique<Assembly>(run, std::move(backend), Assembly::Options{.data = make_run_data(run)});
+  };
+  constexpr std::int64_t kOfADevice = 42;
+  auto backend = make_backend(run, nullptr, testing::TempDir());
+  backend.noise_probe = [] { return kOfADevice; };
+  EXPECT_EQ(assembled(std::move(backend))->probe_noise(1), kOfADevice);
+  EXPECT_GT(assembled(make_backend(run, nullptr, testing::TempDir()))->probe_noise(1), kOfADevice);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/ops/cuda/device/launch_shapes.h"
 #include "engine/ops/cuda/host/upload_staging.h"
+#include "engine/ops/cuda/noise_probe.h"
 #include "tests/engine/ops_under_test.h"
 #include "tests/engine/oracle/operand.h"
 
@@ -115,6 +116,13 @@ TEST_F(CudaOpsTest, ARecordingOfExpertsFollowsTheLogits) {
               recording = ops_->end_recording(nullptr);
             }));
   EXPECT_EQ(other, with_logits(4, [&] { recording->replay(); }));
+}
+
+TEST_F(CudaOpsTest, TheNoiseProbeTakesTimeOfTheDevice) {
+  const CudaDevice device(0);
+  cuda::NoiseProbe probe(device);
+  EXPECT_GT(probe.time_ns(), 0);
+  EXPECT_GT(probe.time_ns(), 0);
 }
 
 TEST(CudaLaunchShapes, StayWithinTheLimitsOfAGridForAnyExtent) {

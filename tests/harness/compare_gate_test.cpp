@@ -204,6 +204,17 @@ TEST(SampleOf, TakesALossOfANoisyRun) {
   EXPECT_THAT(sample_of(cell, "step_time_s").noisy, SizeIs(6));
 }
 
+TEST(SampleOf, TakesATimeOfAGpuWhoseClockTurns) {
+  auto cell = runs("a", kBase, 1);
+  auto on_gpu = *cell.attempts.front().run;
+  on_gpu.device = spec::Device::cuda;
+  for (auto& attempt : cell.attempts) {
+    attempt.metrics["probe_spread_fraction"] = 0.15;
+    attempt.run = std::make_shared<const spec::RunSpec>(on_gpu);
+  }
+  EXPECT_THAT(sample_of(cell, "step_time_s").values, SizeIs(6));
+}
+
 Baseline entry(const std::string& name, const std::string& expires) {
   Baseline out;
   out.name = name;

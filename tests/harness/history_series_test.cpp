@@ -81,6 +81,21 @@ TEST_F(Nights, LeaveOutNoisyAndFailedRuns) {
   EXPECT_NEAR(nights[1].value, 6.0, 1e-9);
 }
 
+// A GPU at its power cap turns its clock.
+TEST_F(Nights, OfAGpuBearAProbeThatIsNoiseOnAProcessor) {
+  for (const auto device : {spec::Device::cpu, spec::Device::cuda}) {
+    auto turned = run(1, 0.5);
+    turned.run.device = device;
+    turned.attempt.cell = spec::enum_name(device);
+    turned.probe_s = {1.00e-3, 1.00e-3, 1.15e-3, 1.00e-3, 1.15e-3, 1.00e-3};
+    add(turned);
+  }
+  const auto series = load();  // by cell
+  ASSERT_THAT(series, SizeIs(2));
+  EXPECT_TRUE(series[0].nights[0].noisy);
+  EXPECT_FALSE(series[1].nights[0].noisy);
+}
+
 TEST_F(Nights, TwoMachinesOfOneNightAreTwoPoints) {
   add(run(1, 0.5));
   auto other = run(1, 0.8);

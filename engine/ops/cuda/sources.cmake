@@ -9,6 +9,7 @@ set(PERFBENCH_CUDA_KERNELS
   experts/expert_rows.cu
   experts/grouped_product.cu
   experts/routing.cu
+  noise_probe.cu
   operations/activation.cu
   operations/adamw.cu
   operations/column_sums.cu

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/compare/cell_mfu.h"
+#include "harness/compare/device_peak.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "reports/format/number.h"
@@ -48,6 +49,7 @@ std::string upper(std::string_view text) {
 }
 
 std::string processor(const CellRuns& cell, const harness::HardwareByName& hardware) {
+  if (auto other = harness::other_gpu(cell.run(), cell.environment(), hardware); !other.empty()) return other;
   const auto name = harness::hardware_name(cell.run(), cell.environment());
   const auto known = hardware.find(name);
   if (known != hardware.end()) return known->second.title;
@@ -203,6 +205,14 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   }
 }
 
+// The matrix names another kind of GPU, and what is known of that counts.
+void note_other_gpu(ReportRow& row, const CellRuns& cell, const harness::HardwareByName& hardware) {
+  const auto other = harness::other_gpu(cell.run(), cell.environment(), hardware);
+  if (other.empty()) return;
+  const auto& named = hardware.at(cell.run().hardware).title;
+  row.notes.push_back("ran on " + other + "; the matrix names " + named + ", whose peak is what MFU is of");
+}
+
 // The size in a table is the model's, as in those of the reference systems.
 void note_adapters(ReportRow& row, const CellRuns& cell) {
   const auto& lora = cell.run().lora;
@@ -299,6 +309,7 @@ Report build_report(const harness::StoredTable& table) {
     fill_state(row, cell, finished);
     fill_measurement(row, cell, table);
     note_trouble(row, finished);
+    note_other_gpu(row, cell, table.hardware);
     note_adapters(row, cell);
     note_padding(row, cell);
     note_experts(row);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/compare/cell_mfu.h"
+#include "harness/compare/device_peak.h"
 #include "harness/compare/missing_value.h"
 #include "harness/input_error.h"
 #include "harness/stats/statistics.h"
@@ -23,6 +24,7 @@ std::string kind_of(spec::Device device) {
 
 std::string device_of(const CellRuns& cell, const HardwareByName& hardware) {
   const auto& run = cell.run();
+  if (auto other = other_gpu(run, cell.environment(), hardware); !other.empty()) return other;
   const auto named = hardware.find(run.hardware);
   if (named != hardware.end()) return named->second.title;
   const auto model = cell.environment().find("cpu_model");
@@ -55,7 +57,8 @@ class Obstacles {
 
 void compare_devices(const CellRuns& cell, const PublishedEntry& entry, const HardwareByName& hardware,
                      Obstacles& out) {
-  if (!entry.row.hardware.empty() && cell.run().hardware == entry.row.hardware) return;
+  const bool named = !entry.row.hardware.empty() && cell.run().hardware == entry.row.hardware;
+  if (named && other_gpu(cell.run(), cell.environment(), hardware).empty()) return;
   const auto theirs = or_else(entry.row.device_name, or_else(entry.row.hardware, "an unknown device"));
   out.machine("device " + device_of(cell, hardware) + " vs " + theirs);
 }

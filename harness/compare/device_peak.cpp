@@ -1,11 +1,24 @@
 #include "harness/compare/device_peak.h"
 
+#include <algorithm>
+
 namespace perfbench::harness {
 
 std::string hardware_name(const spec::RunSpec& run, const std::map<std::string, std::string>& environment) {
   if (run.hardware != "host" || run.device != spec::Device::cuda) return run.hardware;
   const auto gpu = environment.find("gpu_model");
   return gpu == environment.end() || gpu->second.empty() ? run.hardware : gpu->second;
+}
+
+std::string other_gpu(const spec::RunSpec& run, const std::map<std::string, std::string>& environment,
+                      const HardwareByName& hardware) {
+  const auto named = hardware.find(run.hardware);
+  const auto gpu = environment.find("gpu_model");
+  if (run.device != spec::Device::cuda || named == hardware.end() || gpu == environment.end()) return {};
+  const auto& aliases = named->second.aliases;
+  const bool is_named =
+      gpu->second == named->second.title || std::find(aliases.begin(), aliases.end(), gpu->second) != aliases.end();
+  return is_named ? "" : gpu->second;
 }
 
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware) {

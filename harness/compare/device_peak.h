@@ -16,6 +16,11 @@ using HardwareByName = std::map<std::string, spec::HardwareSpec>;
 // environment, and an alias in workloads/hardware), "host" where that is not known.
 std::string hardware_name(const spec::RunSpec& run, const std::map<std::string, std::string>& environment);
 
+// What the driver calls the GPU that a run ran on, where that is none of the names of the hardware that the run names
+// (`hardware: h100` on an H200). Empty where it is one, on a CPU, and where either is not known.
+std::string other_gpu(const spec::RunSpec& run, const std::map<std::string, std::string>& environment,
+                      const HardwareByName& hardware);
+
 // Of one device: of the hardware by hardware_name, or for the CPU of the "host" the fp32 rate that the engine measured
 // when the attempt began (of a rank's threads: there a rank is a device). Nothing if it is not known.
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware);

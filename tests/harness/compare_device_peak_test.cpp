@@ -39,5 +39,22 @@ TEST(DevicePeak, OfAGpuIsThatOfItsKindAndNeverTheCpus) {
   EXPECT_EQ(peak("host", ""), std::nullopt);
 }
 
+TEST(OtherGpu, IsOneWhoseNameTheNamedHardwareDoesNotHave) {
+  auto hardware = known();
+  hardware.at("h100").title = "NVIDIA H100 SXM5 80GB";
+  hardware.at("h100").aliases = {"H100 SXM", "NVIDIA H100 80GB HBM3"};
+  const auto other = [&](spec::Device device, const std::string& named, const std::string& gpu) {
+    const auto attempt = attempt_on(device, named, gpu);
+    return other_gpu(*attempt.run, attempt.environment->facts, hardware);
+  };
+  EXPECT_EQ(other(spec::Device::cuda, "h100", "NVIDIA H200"), "NVIDIA H200");
+  EXPECT_EQ(other(spec::Device::cuda, "h100", "NVIDIA H100 80GB HBM3 MIG 1g.10gb"),
+            "NVIDIA H100 80GB HBM3 MIG 1g.10gb");
+  EXPECT_EQ(other(spec::Device::cuda, "h100", "NVIDIA H100 80GB HBM3"), "");
+  EXPECT_EQ(other(spec::Device::cuda, "h100", ""), "") << "no run has met it";
+  EXPECT_EQ(other(spec::Device::cuda, "gone", "NVIDIA H200"), "") << "its file is gone";
+  EXPECT_EQ(other(spec::Device::cpu, "h100", "NVIDIA H200"), "") << "it was not used";
+}
+
 }  // namespace
 }  // namespace perfbench::harness

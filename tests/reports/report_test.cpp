@@ -21,6 +21,7 @@ namespace {
 using harness::AttemptState;
 using harness::ExampleRun;
 using testing::Contains;
+using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -422,6 +423,24 @@ TEST_F(Report, TakesTheMedianOfQuietRunsAndNamesTheRest) {
   EXPECT_DOUBLE_EQ(*rows[0].step_time_max_s, 0.52);
   EXPECT_THAT(rows[0].notes, Contains(HasSubstr("1 of 4 runs, which are left out")));
   EXPECT_THAT(rows[0].notes, Contains("attempt 5 crashed: signal 9"));
+}
+
+TEST_F(Report, NamesTheGpuThatARunRanOnWhereTheMatrixNamesAnother) {
+  ExampleRun gpu{.attempt = {}};
+  gpu.run.device = spec::Device::cuda;
+  gpu.run.hardware = "h100";
+  gpu.environment.gpus = 1;
+  gpu.environment.gpu_model = "NVIDIA H200";
+  add(gpu, "c");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto row = build().rows.at(0);
+  EXPECT_EQ(row.processor, "NVIDIA H200");
+  EXPECT_THAT(row.notes, Contains("ran on NVIDIA H200; the matrix names NVIDIA H100, whose peak is what MFU is of"));
+  harness::PublishedEntry entry;
+  entry.row.hardware = "h100";
+  entry.row.device_name = "H100";
+  EXPECT_THAT(harness::obstacles(cells().at(0), entry, table().hardware),
+              Contains(Field(&harness::Obstacle::text, "device NVIDIA H200 vs H100")));
 }
 
 // The column of the report and the note of `compare --baseline published:...` speak of the same attempts.

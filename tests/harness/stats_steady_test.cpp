@@ -127,6 +127,18 @@ TEST(RunMetrics, AStepTakesAsLongAsItsSlowestRank) {
   EXPECT_DOUBLE_EQ(value_of(metrics, "probe_spread_fraction"), 0.0) << "ranks are not pooled";
 }
 
+// The clock of a GPU at its power cap is what the steps make of it; before them it is the machine's alone.
+TEST(RunMetrics, TheMachinesSpeedIsTheMedianProbeAndOfAGpuTheLeast) {
+  auto steps = steps_of(0, {900, 100, 100, 100, 100, 100});
+  const auto second = steps_of(1, {900, 100, 100, 100, 100, 100});  // with the slower machine
+  steps.insert(steps.end(), second.begin(), second.end());
+  for (auto& step : steps) step.probe_ns += step.step == 0 ? 50'000 : 200'000 + 10'000 * step.step;
+  spec::RunSpec run;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "probe_time_s"), 0.00223);
+  run.device = spec::Device::cuda;
+  EXPECT_DOUBLE_EQ(value_of(run_metrics(run, steps, std::nullopt), "probe_time_s"), 0.00205);
+}
+
 // Steps 4 to 6, of which two were traced and one was recorded anew for them.
 TEST(RunMetrics, OfAProfiledRunAreThoseOfItsOtherSteps) {
   const std::vector<std::int64_t> others{900, 140, 130, 110, 100, 120, 110, 105};

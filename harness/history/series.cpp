@@ -200,7 +200,7 @@ class HistoryReader {
     Statement cells(
         db_, "SELECT cell_key, matrix, label, run_id, device FROM cells JOIN runs USING (run_key) ORDER BY 2, 3, 4");
     while (cells.step()) {
-      const auto device = cells.text(4) == spec::enum_name(spec::Device::cuda) ? spec::Device::cuda : spec::Device::cpu;
+      const auto device = spec::enum_value<spec::Device>(cells.text(4)).value_or(spec::Device::cpu);
       for (const bool is_control : {false, true}) {
         const auto found = cells_.find({cells.integer(0), is_control});
         if (found == cells_.end()) continue;

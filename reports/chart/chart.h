@@ -14,6 +14,7 @@ struct ChartAxis {
   Scale scale = Scale::linear;
   std::vector<std::string> categories = {};  // where they are not empty, category i is at i
   bool from_zero = false;                    // of a linear one
+  std::optional<double> end = {};            // of a linear y axis: what is far above is an arrow there, with its number
 };
 
 struct ChartPoint {

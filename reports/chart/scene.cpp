@@ -46,6 +46,9 @@ class Drawing {
       }
     }
     x_ = axis_range(chart.x, xs);
+    if (chart.y.end) {
+      for (auto& y : ys) y = std::min(y, *chart.y.end);
+    }
     y_ = axis_range(chart.y, ys);
     const std::size_t named = chart.series.size() > 1 ? chart.series.size() : 0;
     scene_ = {.title = shown(chart.title),
@@ -86,7 +89,7 @@ class Drawing {
     return (value - range.low) / (range.high - range.low);
   }
   double across(double x) const { return kLeft + (kRight - kLeft) * share(chart_.x, x_, x); }
-  double down(double y) const { return kBottom - (kBottom - kTop) * share(chart_.y, y_, y); }
+  double down(double y) const { return kBottom - (kBottom - kTop) * share(chart_.y, y_, std::min(y, y_.high)); }
 
   // Of a name as much as there is room for; all of it is in what a point says.
   static std::string tick_text(const ChartAxis& axis, double value, std::size_t marks) {
@@ -217,8 +220,11 @@ class Drawing {
     if (points.size() < series.points.size()) {
       text(kRight, kTop + 4, "end", "tick", fmt::format("{} of {} points drawn", points.size(), series.points.size()));
     }
-    if (series.marks == Marks::ideal || (series.marks == Marks::connected && points.size() > kMarkedPoints)) return;
+    const bool marked = series.marks == Marks::points || points.size() <= kMarkedPoints;
     for (const auto& point : points) {
+      if (series.marks == Marks::ideal) return;
+      if (point.y > y_.high) above(series, point, number);
+      if (point.y > y_.high || !marked) continue;
       if (point.low && point.high) {
         stroke(across(point.x), down(*point.low), across(point.x), down(*point.high), look("interval", number));
       }
@@ -229,6 +235,17 @@ class Drawing {
            {"class", look("dot", number)}},
           point_text(series, point));
     }
+  }
+
+  // Of a point beyond the axis.
+  void above(const ChartSeries& series, const ChartPoint& point, std::size_t number) {
+    const double x = across(point.x);
+    add("path",
+        {{"d", fmt::format("M{} {} L{} {} L{} {} Z", coordinate(x - 5), coordinate(kTop + 8), coordinate(x),
+                           coordinate(kTop), coordinate(x + 5), coordinate(kTop + 8))},
+         {"class", look("dot", number)}},
+        point_text(series, point));
+    text(x + 9, kTop + 9, "start", "tick", format_number(point.y));
   }
 
   void legend() {

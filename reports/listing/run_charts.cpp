@@ -41,6 +41,11 @@ Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
         {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kMillisecond});
   }
   if (warm_up > 0 && warm_up < steps.size()) {
+    // A first step on a GPU takes as long as fifty: the others would be a line along the bottom.
+    double most = 0;
+    for (std::size_t i = warm_up; i < steps.size(); ++i) most = std::max(most, out.series[0].points[i].y);
+    constexpr double kFar = 2;
+    out.y.end = kFar * most;
     const auto last = static_cast<double>(steps[warm_up - 1].step);
     out.spans.push_back({.name = "warm-up", .from = static_cast<double>(steps.front().step) - 0.5, .to = last + 0.5});
   }

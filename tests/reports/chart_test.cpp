@@ -124,6 +124,25 @@ TEST(ChartScene, OfVeryManyPointsItDrawsWhatCanBeToldApartAndSaysSo) {
   EXPECT_NEAR(bottom, number(*dots[1], "cy"), 0.11);
 }
 
+TEST(ChartScene, BeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
+  Chart chart{.key = "k",
+              .title = "t",
+              .x = {.title = "step"},
+              .y = {.title = "ms", .from_zero = true, .end = 140},
+              .series = {{.name = "", .points = {{.x = 0, .y = 4284}, {.x = 1, .y = 70}, {.x = 2, .y = 140}}}}};
+  const auto far = draw(chart);
+  const auto dots = shapes(far, "circle");
+  ASSERT_EQ(dots.size(), 2U);
+  const auto arrows = shapes(far, "path", "dot series-1");
+  ASSERT_EQ(arrows.size(), 1U);
+  EXPECT_EQ(arrows[0]->text, "step: 0, ms: 4284");
+  EXPECT_EQ(shapes(far, "text", "tick").back()->text, "4284");
+  chart.series[0].points[0].y = 140;
+  const auto near = draw(chart);
+  EXPECT_EQ(shapes(near, "path", "dot series-1").size(), 0U);
+  EXPECT_EQ(number(*shapes(near, "circle").at(1), "cy"), number(*dots[0], "cy")) << "the others stay where they were";
+}
+
 TEST(ChartScene, WithoutAPointHasItsAxes) {
   const auto scene = draw({.key = "k", .title = "empty", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}});
   EXPECT_TRUE(shapes(scene, "circle").empty());

@@ -163,9 +163,10 @@ class Pruning {
 
   std::vector<fs::path> evidence(PruneResult& out) {
     std::vector<fs::path> folders;
+    EvidencePlaces places(db_, request_.runs);
     Statement rows(db_, "SELECT attempt_key FROM temp.gone");
     while (rows.step()) {
-      const auto folder = evidence_place(db_, rows.integer(0), request_.runs);
+      const auto folder = places.of(rows.integer(0));
       if (!folder || is_link(*folder) || is_link(folder->parent_path())) continue;
       ++out.evidence_folders;
       out.evidence_bytes += bytes_of(*folder);

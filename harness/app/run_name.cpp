@@ -270,8 +270,9 @@ fs::path find_run_folder(const RunPlaces& places, const std::string& name, const
   const auto db = open_database(places.db, {.mode = OpenMode::read_only});
   const auto named = find_run(db, name, command);
   const auto runs = runs_folder(places.runs, places.db);
+  EvidencePlaces evidence(db, runs);
   for (auto attempt = named.attempts.rbegin(); attempt != named.attempts.rend(); ++attempt) {
-    if (const auto folder = evidence_place(db, attempt->key, runs)) return fs::absolute(*folder).lexically_normal();
+    if (const auto folder = evidence.of(attempt->key)) return fs::absolute(*folder).lexically_normal();
   }
   throw InputError(
       fmt::format("[{}] '{}' is run {} of {}, whose run directory is not there any more, or is another "

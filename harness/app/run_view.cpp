@@ -55,12 +55,13 @@ std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<S
                                        const fs::path& runs) {
   Statement engine(db, "SELECT name FROM attempt_settings JOIN names ON name_key = engine_key WHERE attempt_key = ?");
   Statement kind(db, "SELECT kind FROM sweeps WHERE sweep_id = ?");
+  EvidencePlaces places(db, runs);
   std::vector<ViewedAttempt> out;
   for (const auto& attempt : attempts) {
     out.push_back({.attempt = attempt,
                    .sweep_kind = kind.with(attempt.sweep_id).step() ? kind.text(0) : "",
                    .engine_sha256 = engine.with(attempt.key).step() ? engine.text(0) : "",
-                   .evidence = evidence_place(db, attempt.key, runs)});
+                   .evidence = places.of(attempt.key)});
   }
   return out;
 }

@@ -172,9 +172,7 @@ class HistoryReader {
                    .only = sweep.only,
                    .machine = environment->machine_fingerprint,
                    .facts = {environment, &environment->facts}};
-    if (const auto commit = out.facts->find("git_commit"); commit != out.facts->end()) {
-      out.night.revision = commit->second;
-    }
+    out.night.revision = environment->git_commit();
     const auto noisy = [most_spread](const Run& run) { return run.probe_spread > most_spread; };
     out.noisy = std::all_of(group.runs.begin(), group.runs.end(), noisy);
     std::vector<double> logs;

@@ -14,6 +14,8 @@ namespace perfbench::harness {
 struct StoredEnvironment {
   std::string machine_fingerprint;           // machine_class of the facts
   std::map<std::string, std::string> facts;  // "cpu_model" -> ...
+
+  std::string git_commit() const;  // empty: not known
 };
 
 // Each is read once.
@@ -24,7 +26,11 @@ class EnvironmentReader {
   const std::shared_ptr<const StoredEnvironment>& of(std::int64_t environment_key);
 
  private:
+  const std::string& name_of(std::int64_t name_key);
+
   Statement facts_;
+  Statement name_;
+  std::unordered_map<std::int64_t, std::string> names_;
   std::unordered_map<std::int64_t, std::shared_ptr<const StoredEnvironment>> known_;
 };
 

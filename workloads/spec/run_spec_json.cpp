@@ -1,5 +1,8 @@
 #include "workloads/spec/run_spec_json.h"
 
+#include <map>
+#include <utility>
+
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/validate.h"
@@ -7,12 +10,48 @@
 namespace perfbench::spec {
 namespace {
 
+std::string within(const std::string& prefix, const std::string& key) {
+  return prefix.empty() ? key : prefix + "." + key;
+}
+
 void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& out) {
   if (!json.is_object() || (json.empty() && !prefix.empty())) {
     out.emplace_back(prefix, json_line(json));
     return;
   }
-  for (const auto& [key, value] : json.items()) flatten(value, prefix.empty() ? key : prefix + "." + key, out);
+  for (const auto& [key, value] : json.items()) flatten(value, within(prefix, key), out);
+}
+
+using Differences = std::map<std::string, FieldDifference>;
+
+void take(const Json& json, const std::string& prefix, std::string FieldDifference::*side, Differences& out) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  flatten(json, prefix, fields);
+  for (auto& [field, value] : fields) {
+    out[field].field = field;
+    out[field].*side = std::move(value);
+  }
+}
+
+// What is equal on both sides, which is nearly all, is compared as values and never becomes text.
+void compare(const Json& left, const Json& right, const std::string& prefix, Differences& out) {
+  if (left == right) return;
+  if (!left.is_object() || !right.is_object() || left.empty() || right.empty()) {
+    take(left, prefix, &FieldDifference::left, out);
+    take(right, prefix, &FieldDifference::right, out);
+    return;
+  }
+  for (const auto& [key, value] : left.items()) {
+    const auto other = right.find(key);
+    if (other == right.end()) {
+      take(value, within(prefix, key), &FieldDifference::left, out);
+    } else {
+      compare(value, *other, within(prefix, key), out);
+    }
+  }
+  for (const auto& [key, value] : right.items()) {
+    if (!left.contains(key)) take(value, within(prefix, key), &FieldDifference::right, out);
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> flat(const RunSpec& spec, Written written) {
@@ -49,12 +88,8 @@ std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec
 
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
   if (&left == &right) return {};  // attempts of one cell share theirs
-  std::map<std::string, FieldDifference> all;
-  for (const auto& [field, value] : flat(left, Written::whole)) all[field] = {field, value, ""};
-  for (const auto& [field, value] : flat(right, Written::whole)) {
-    all[field].field = field;
-    all[field].right = value;
-  }
+  Differences all;
+  compare(fields_to_json(left, Written::whole), fields_to_json(right, Written::whole), "", all);
   std::vector<FieldDifference> out;
   for (const auto& [field, entry] : all) {
     if (entry.left != entry.right) out.push_back(entry);

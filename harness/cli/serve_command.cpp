@@ -20,6 +20,10 @@ void add_serve(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command->add_option("--address", options->address, "address to listen at, by number: whoever reaches it may look")
       ->capture_default_str();
+  add_number(
+      *command, "--patience", options->patience_ms, Bounds<int>{0, 600'000},
+      "how long who asks for a page waits for it, in ms; then it is the one before it, or one that says that it comes")
+      ->capture_default_str();
   command->add_flag("--write", options->write,
                     "let alerts be acknowledged and closed, from the address that is printed, which has a token");
   add_author_option(*command, options->author);

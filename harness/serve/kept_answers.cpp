@@ -17,14 +17,14 @@ KeptAnswers::~KeptAnswers() {
   for (auto& worker : workers_) worker.join();
 }
 
-KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string& state) {
+KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string& state, IfNone if_none) {
   const auto until = std::chrono::steady_clock::now() + limits_.patience;
   std::unique_lock lock(mutex_);
   const auto kept = entry(wanted);
   while (kept->found.answer == nullptr || kept->found.state != state) {
     const auto job = making(*kept, wanted, state, asked_for_);
     const auto is_done = [&] { return job->done; };
-    if (kept->found.answer == nullptr) {
+    if (kept->found.answer == nullptr && if_none == IfNone::wait) {
       made_.wait(lock, is_done);
     } else if (!made_.wait_until(lock, until, is_done)) {
       break;

@@ -32,9 +32,8 @@ class KeptAnswers {
   // Each is called by a thread of its own.
   using Maker = std::function<Answer(const ViewRequest& wanted)>;
   struct Limits {
-    // How long who asks waits for a newer answer where an older one is there. Where there is none, as long as it takes.
-    std::chrono::milliseconds patience{150};
-    std::size_t most = 64;  // answers; of more, those that nobody has asked for for longest go
+    std::chrono::milliseconds patience{150};  // of who asks: after that, the older answer will do, where there is one
+    std::size_t most = 64;                    // answers; of more, those that nobody has asked for for longest go
   };
   KeptAnswers(std::vector<Maker> makers, const Limits& limits);
   // Waits for what is being made; nobody may ask any more.
@@ -46,8 +45,12 @@ class KeptAnswers {
     std::shared_ptr<const Answer> answer;
     std::string state;  // that the answer is of, or of a newer one
   };
-  // `state` names what the database is now. Throws what the maker threw; that is not kept.
-  Found get(const ViewRequest& wanted, const std::string& state);
+  // What to do about an answer that there never was, and that takes longer than patience does: wait for it, or go
+  // without, while it is made for who comes later.
+  enum class IfNone { wait, go };
+  // `state` names what the database is now. No answer: there is none yet, and who asks goes. Throws what the maker
+  // threw; that is not kept.
+  Found get(const ViewRequest& wanted, const std::string& state, IfNone if_none = IfNone::wait);
   // For who will ask: one at a time, when nobody waits for another.
   void prepare(const ViewRequest& wanted, const std::string& state);
 

@@ -25,6 +25,7 @@
 #include "harness/input_error.h"
 #include "harness/serve/guards.h"
 #include "harness/serve/kept_answers.h"
+#include "harness/serve/view_request.h"
 #include "harness/serve/views.h"
 #include "harness/store/database.h"
 #include "reports/document/render.h"
@@ -32,7 +33,15 @@
 namespace perfbench::harness {
 namespace {
 
-enum Status { kOk = 200, kNotModified = 304, kBad = 400, kForbidden = 403, kNotFound = 404, kFailed = 500 };
+enum Status {
+  kOk = 200,
+  kAccepted = 202,
+  kNotModified = 304,
+  kBad = 400,
+  kForbidden = 403,
+  kNotFound = 404,
+  kFailed = 500
+};
 
 constexpr std::size_t kLongestAction = 64 * 1024;  // bytes of a request's body
 constexpr std::size_t kMakers = 2;                 // one slow page leaves the others a thread
@@ -88,6 +97,7 @@ class PageMaker {
     std::optional<reports::Document> document;
     std::string missing = "There is no such page.";
     try {
+      const Snapshot snapshot(db);
       document = view(db, wanted, installation_, counts_);
     } catch (const InputError& e) {
       missing = e.what();
@@ -120,7 +130,8 @@ class Pages {
         reader_(options.db),
         author_(options.write ? author_or_current(options.author) : ""),
         token_(options.write ? new_token() : ""),
-        answers_(makers(options, installation), {}) {
+        to_come_(page_to_come()),
+        answers_(makers(options, installation), {.patience = std::chrono::milliseconds(options.patience_ms)}) {
     // Those that every page leads to, so that nobody waits for them.
     for (const auto& place : site().places) answers_.prepare({.path = place.path}, state());
   }
@@ -128,10 +139,16 @@ class Pages {
   const std::string& token() const { return token_; }
 
   void get(const httplib::Request& request, httplib::Response& response) {
-    ViewRequest wanted{.path = request.path};
-    for (const auto& [name, value] : request.params) wanted.parameters[name] = value;
+    auto wanted = view_request(request.target);
     const bool data_alone = wanted.parameters.erase("data") > 0;
-    const auto [answer, state_of_answer] = answers_.get(wanted, state());
+    // Who asks for data can wait: a page does that shows something meanwhile.
+    const auto if_none = data_alone ? KeptAnswers::IfNone::wait : KeptAnswers::IfNone::go;
+    const auto [answer, state_of_answer] = answers_.get(wanted, state(), if_none);
+    if (answer == nullptr) {
+      response.status = kAccepted;
+      response.set_header("Cache-Control", "no-store");
+      return send_page(to_come_.policy, to_come_.html, response);
+    }
     const auto tag = '"' + state_of_answer + '"';
     if (request.get_header_value("If-None-Match") == tag) {
       response.status = kNotModified;
@@ -140,12 +157,8 @@ class Pages {
     response.status = answer->status;
     response.set_header("ETag", tag);
     response.set_header("Cache-Control", "no-cache");
-    response.set_header("Content-Security-Policy", answer->policy + "; frame-ancestors 'none'");
-    if (data_alone) {
-      response.set_content(answer->data, "application/json");
-    } else {
-      response.set_content(answer->page, "text/html; charset=utf-8");
-    }
+    if (!data_alone) return send_page(answer->policy, answer->page, response);
+    response.set_content(answer->data, "application/json");
   }
 
   // {"to": a state that may follow, "reason": ...} for /alerts/ID.
@@ -187,6 +200,18 @@ class Pages {
     return out;
   }
 
+  static reports::Page page_to_come() {
+    reports::Document out{.to_come = true};
+    out.add(
+        reports::Paragraph{.text = "This page takes long to make; it shows up here.", .tone = reports::Tone::doubtful});
+    return reports::page_of(out, site());
+  }
+
+  static void send_page(const std::string& policy, const std::string& html, httplib::Response& response) {
+    response.set_header("Content-Security-Policy", policy + "; frame-ancestors 'none'");
+    response.set_content(html, "text/html; charset=utf-8");
+  }
+
   // What the database is at this moment: another process has written since, or not.
   std::string state() {
     const std::lock_guard lock(looking_);
@@ -203,6 +228,7 @@ class Pages {
   std::string started_ = new_token();  // tags of another server are none of this one's
   std::string author_;
   std::string token_;
+  const reports::Page to_come_;
   KeptAnswers answers_;
 };
 

@@ -15,6 +15,7 @@ struct ServerOptions {
   int port = 8123;          // 0: one that is free
   bool write = false;       // alerts may be acknowledged and closed, by who has the token
   std::string author = {};  // of what is done so; empty: author_or_current()
+  int patience_ms = 150;  // how long who asks for a page waits, and then gets the one before it, or word that it comes
 };
 
 // Serves until `stop_fd` can be read. Calls `ready` once it listens, with the address to open: that of a server that

@@ -13,4 +13,9 @@ struct ViewRequest {
   auto operator<=>(const ViewRequest&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 
+// Of a request for `target`, a path and perhaps a query, percent-encoded: "/runs?where=state%3Dok". A name is what
+// comes before the first "=", so that people may write the ones in a value as they are: "/runs?where=state=ok". Of a
+// name that is there twice the last value counts.
+ViewRequest view_request(const std::string& target);
+
 }  // namespace perfbench::harness

@@ -217,6 +217,13 @@ std::string Statement::column_name(int column) const {
   return sqlite3_column_name(statement_.get(), column);
 }
 
+Snapshot::Snapshot(const Connection& connection) : connection_(connection) {
+  Statement(connection, "BEGIN").step();
+}
+Snapshot::~Snapshot() {
+  sqlite3_exec(connection_.handle(), "COMMIT", nullptr, nullptr, nullptr);  // nothing was written that could fail
+}
+
 Transaction::Transaction(Connection& connection)
     : connection_(&connection), is_inner_(sqlite3_get_autocommit(connection.handle()) == 0) {
   connection.execute(is_inner_ ? "SAVEPOINT inner_transaction" : "BEGIN IMMEDIATE");

@@ -113,6 +113,19 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
 };
 
+// All that is read while it lives is of one state of the database, whoever writes meanwhile; and one lock serves for
+// all. For a connection without a transaction.
+class Snapshot {
+ public:
+  explicit Snapshot(const Connection& connection);
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  const Connection& connection_;
+};
+
 // Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.
 // Within another one of the same connection it is a part of that one, and is committed with it.
 class Transaction {

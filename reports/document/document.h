@@ -99,6 +99,8 @@ struct Document {
   // What a server that may change things offers to do about what the document is of: names of the states that may
   // follow.
   std::vector<std::string> actions = {};
+  // Of a server's page in whose place there is another once it is made: it asks for that at once.
+  bool to_come = false;
 
   template <class T>
   T& add(T block) {

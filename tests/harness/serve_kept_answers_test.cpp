@@ -125,6 +125,17 @@ TEST_F(KeptAnswersTest, ThatNeverWereAreWaitedFor) {
   EXPECT_EQ(first.get(), "/report 1");
 }
 
+TEST_F(KeptAnswersTest, ThatNeverWereAreMadeForWhoComesLater) {
+  auto kept = answers({.patience = std::chrono::milliseconds(0)});
+  site_.hold("/report");
+  EXPECT_EQ(kept.get({.path = "/report"}, "1", KeptAnswers::IfNone::go).answer, nullptr);
+  site_.wait_until_begun("/report", 1);
+  EXPECT_EQ(kept.get({.path = "/report"}, "1", KeptAnswers::IfNone::go).answer, nullptr);
+  site_.let_go("/report");
+  EXPECT_EQ(body(kept, "/report", "1"), "/report 1");
+  EXPECT_EQ(kept.get({.path = "/report"}, "1", KeptAnswers::IfNone::go).answer->page, "/report 1");
+}
+
 TEST_F(KeptAnswersTest, OfOtherPagesDoNotWaitForASlowOne) {
   auto kept = answers({.patience = kLong}, 2);
   site_.hold("/history");

@@ -113,6 +113,26 @@ TEST(Database, HeldByAnotherWriterIsBusyAfterTheGivenTime) {
   }
 }
 
+TEST(Snapshot, IsOfOneStateWhoeverWrites) {
+  ScratchFolder scratch;
+  auto writer = open_database(scratch / "a.db");
+  const auto reader = open_database(scratch / "a.db", {.mode = OpenMode::read_only});
+  const auto names = [&] {
+    Statement rows(reader, "SELECT count(*) FROM names");
+    rows.step();
+    return rows.integer(0);
+  };
+  {
+    const Snapshot snapshot(reader);
+    const auto before = names();
+    writer.execute("INSERT INTO names (name) VALUES ('x')");
+    EXPECT_EQ(names(), before);
+  }
+  const auto after = names();
+  writer.execute("INSERT INTO names (name) VALUES ('y')");
+  EXPECT_EQ(names(), after + 1) << "it outlived itself";
+}
+
 TEST(Statement, StartsFreshWhereverItWasLeft) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");

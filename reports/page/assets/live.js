@@ -77,5 +77,5 @@ function startLive(first, views) {
     }
     setTimeout(ask, PERIOD_MS);
   };
-  setTimeout(ask, PERIOD_MS);
+  setTimeout(ask, first.to_come ? 0 : PERIOD_MS);
 }

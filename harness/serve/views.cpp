@@ -29,6 +29,7 @@ using reports::Document;
 constexpr std::size_t kNewest = 20;   // of an overview
 constexpr std::size_t kListed = 500;  // of a list, unless ?limit=
 constexpr std::size_t kMost = 10'000;
+constexpr std::size_t kLookedAt = 20'000;  // of a list of what fits, unless ?look=all
 
 struct Asked {
   const Connection& db;
@@ -112,6 +113,7 @@ Document report(const Asked& asked) {
 Document runs(const Asked& asked) {
   reports::ListQuery query{.limit = asked.limit()};
   if (const auto where = asked.parameter("where", ""); !where.empty()) query.where = {where};
+  if (asked.parameter("look", "") != "all") query.most_looked_at = kLookedAt;
   Document out;
   out.add(reports::Heading{.level = 1, .text = "Runs"});
   append(out, reports::list_runs(asked.db, query));

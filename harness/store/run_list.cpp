@@ -1,11 +1,12 @@
 #include "harness/store/run_list.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "harness/stats/statistics.h"
+#include "harness/store/cell_reader.h"
 #include "harness/store/environment_reader.h"
+#include "harness/store/run_narrowing.h"
 #include "harness/store/stored_row.h"
 
 namespace perfbench::harness {
@@ -21,76 +22,38 @@ SweepKind kind_of(const Connection& db, const Statement& sweep) {
 // One cell of a sweep while its attempts are read.
 struct RunOfSweep {
   ListedRun run;
-  std::int64_t run_key = 0;
   std::vector<std::int64_t> attempt_keys;
   std::vector<double> step_times_s;
 };
 
-// Some of the cells of a store; without any, all.
-using CellKeys = std::optional<std::vector<std::int64_t>>;
-
-std::map<std::string, std::string> axes_of(Statement& axes, std::int64_t cell_key) {
-  std::map<std::string, std::string> out;
-  axes.with(cell_key);
-  while (axes.step()) out[axes.text(0)] = axes.text(1);
-  return out;
-}
-
-constexpr const char* kAxes = "SELECT axis, value FROM cell_axes WHERE cell_key = ?";
-// Of so many an index finds the attempts; more are nearly all, or are many rows, of which no more are wanted soon.
-constexpr std::size_t kFewCells = 64;
-
-CellKeys few_cells(const Connection& db, const CellFilter& wanted) {
-  if (!wanted) return std::nullopt;
-  Statement cells(db, "SELECT cell_key, run_id, matrix, label FROM cells JOIN runs USING (run_key)");
-  Statement axes(db, kAxes);
-  std::vector<std::int64_t> out;
-  while (cells.step()) {
-    const ListedCell cell{cells.text(1), cells.text(2), cells.text(3), axes_of(axes, cells.integer(0))};
-    if (!wanted(cell)) continue;
-    if (out.size() == kFewCells) return std::nullopt;
-    out.push_back(cells.integer(0));
-  }
-  return out;
-}
-
-std::set<std::int64_t> sweeps_of(const Connection& db, const std::vector<std::int64_t>& cells) {
-  Statement sweeps(db, "SELECT sweep_key FROM attempts WHERE cell_key = ?");
-  std::set<std::int64_t> out;
-  for (const auto cell : cells) {
-    sweeps.with(cell);
-    while (sweeps.step()) out.insert(sweeps.integer(0));
-  }
-  return out;
-}
-
 class RunLister {
  public:
-  RunLister(const Connection& db, CellKeys cells)
+  // `cells`: of no others; without them, of all.
+  RunLister(const Connection& db, std::optional<std::vector<std::int64_t>> cells)
       : db_(db),
         cell_keys_(std::move(cells)),
         attempts_(
             db,
-            "SELECT a.attempt_key, a.cell_key, a.run_key, run_id, c.matrix, label, a.state, a.started_utc, "
-            "a.environment_key, (SELECT value FROM metrics m WHERE m.attempt_key = a.attempt_key AND m.name_key = "
-            "(SELECT name_key FROM names WHERE name = 'step_time_s')) FROM attempts a JOIN runs USING (run_key) "
-            "JOIN cells c USING (cell_key) WHERE a.sweep_key = ?" +
+            "SELECT a.attempt_key, a.cell_key, a.state, a.started_utc, a.environment_key, (SELECT value FROM metrics m "
+            "WHERE m.attempt_key = a.attempt_key AND m.name_key = (SELECT name_key FROM names WHERE name = "
+            "'step_time_s')) FROM attempts a WHERE a.sweep_key = ?" +
                 std::string(cell_keys_ ? " AND a.cell_key = ?" : "") + " ORDER BY a.started_utc, a.attempt_key"),
-        axes_(db, kAxes),
+        cells_(db),
         tags_(db, "SELECT name, attempt_key FROM tags WHERE run_key = ? ORDER BY name"),
+        has_tags_(Statement(db, "SELECT 1 FROM tags LIMIT 1").step()),
         environments_(db) {}
 
   // Newest first.
   std::vector<ListedRun> runs_of(const Statement& sweep) {
-    cells_.clear();
+    runs_.clear();
     if (cell_keys_) {
       for (const auto cell : *cell_keys_) read(attempts_.with(sweep.integer(0), cell));
     } else {
       read(attempts_.with(sweep.integer(0)));
     }
     std::vector<ListedRun> out;
-    for (auto& [cell_key, one] : cells_) {
-      complete(cell_key, one);
+    for (auto& [cell_key, one] : runs_) {
+      complete(cells_.of(cell_key), one);
       one.run.sweep_id = sweep.text(1);
       one.run.kind = kind_of(db_, sweep);
       out.push_back(std::move(one.run));
@@ -112,32 +75,30 @@ class RunLister {
   }
 
   void take(const Statement& row) {
-    const auto state = stored_enum<AttemptState>(db_, {"attempts", "attempt_key " + row.text(0)}, "state", row.text(6));
-    auto& one = cells_[row.integer(1)];
+    const auto state = stored_enum<AttemptState>(db_, {"attempts", "attempt_key " + row.text(0)}, "state", row.text(2));
+    auto& one = runs_[row.integer(1)];
     auto& run = one.run;
-    one.run_key = row.integer(2);
     one.attempt_keys.push_back(row.integer(0));
-    run.run_id = row.text(3);
-    run.matrix = row.text(4);
-    run.cell = row.text(5);
-    run.started_utc = row.text(7);
+    run.started_utc = row.text(3);
     run.state = run.finished > 0 ? AttemptState::ok : state;
     ++run.attempts;
-    if (!row.is_null(8)) {
-      const auto& environment = environments_.of(row.integer(8));
-      const auto commit = environment->facts.find("git_commit");
-      run.git_commit = commit == environment->facts.end() ? "" : commit->second;
-      run.machine = environment->machine_fingerprint;
+    if (!row.is_null(4)) {
+      const auto& environment = *environments_.of(row.integer(4));
+      run.git_commit = environment.git_commit();
+      run.machine = environment.machine_fingerprint;
     }
     if (state != AttemptState::ok) return;
     ++run.finished;
-    if (!row.is_null(9)) one.step_times_s.push_back(row.real(9));
+    if (!row.is_null(5)) one.step_times_s.push_back(row.real(5));
   }
 
-  void complete(std::int64_t cell_key, RunOfSweep& one) {
-    one.run.axes = axes_of(axes_, cell_key);
-    tags_.with(one.run_key);
-    while (tags_.step()) {
+  void complete(const StoredCell& cell, RunOfSweep& one) {
+    one.run.run_id = cell.run_id;
+    one.run.matrix = cell.matrix;
+    one.run.cell = cell.label;
+    one.run.axes = cell.axes;
+    if (has_tags_) tags_.with(cell.run_key);
+    while (has_tags_ && tags_.step()) {
       const bool of_these = tags_.is_null(1) || std::find(one.attempt_keys.begin(), one.attempt_keys.end(),
                                                           tags_.integer(1)) != one.attempt_keys.end();
       if (of_these) one.run.tags.push_back(tags_.text(0));
@@ -146,24 +107,26 @@ class RunLister {
   }
 
   const Connection& db_;
-  CellKeys cell_keys_;
+  std::optional<std::vector<std::int64_t>> cell_keys_;
   Statement attempts_;
-  Statement axes_;
+  CellReader cells_;
   Statement tags_;
+  bool has_tags_;
   EnvironmentReader environments_;
-  std::map<std::int64_t, RunOfSweep> cells_;  // by cell_key
+  std::map<std::int64_t, RunOfSweep> runs_;  // by cell_key
 };
 
 }  // namespace
 
-void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit, const CellFilter& wanted) {
-  const auto cells = few_cells(db, wanted);
-  const auto with_these = cells ? sweeps_of(db, *cells) : std::set<std::int64_t>();
+void for_each_run(const Connection& db, const std::function<Visit(const ListedRun&)>& visit, const RunFilter& wanted) {
+  auto [cells, places] = places_of(db, wanted);
   Statement sweeps(db, kNewestSweeps);
-  RunLister lister(db, cells);
+  RunLister lister(db, std::move(cells));
   while (sweeps.step()) {
-    if (cells && !with_these.contains(sweeps.integer(0))) continue;
+    if (places && !places->contains(sweeps.integer(0))) continue;
     try {
+      const ListedRun of_it{.started_utc = sweeps.text(4), .sweep_id = sweeps.text(1), .kind = kind_of(db, sweeps)};
+      if (wanted.sweep && !wanted.sweep(of_it)) continue;
       for (const auto& run : lister.runs_of(sweeps)) {
         if (visit(run) == Visit::stop) return;
       }

@@ -119,7 +119,8 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_by_cell ON attempts (cell_key, started_utc);
 CREATE INDEX attempts_by_run ON attempts (run_key, started_utc);
 CREATE INDEX attempts_by_sweep ON attempts (sweep_key, cell_key);
-CREATE INDEX attempts_by_environment ON attempts (environment_key);
+CREATE INDEX attempts_by_environment ON attempts (environment_key, sweep_key);
+CREATE INDEX attempts_not_ok ON attempts (sweep_key, state) WHERE state <> 'ok';
 
 -- What was executed, one argument a row.
 CREATE TABLE attempt_arguments (

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace perfbench::reports {
 struct ListQuery {
   std::vector<std::string> where = {};  // conditions of table_filter.h, all of which hold
   std::size_t limit = 50;               // rows
+  // Of a page, which is to be there at once: of that many runs, the newest, it is looked whether they fit. It says so.
+  std::size_t most_looked_at = std::numeric_limits<std::size_t>::max();
 };
 
 // Each has a table whose key is that of the kind, and a note where there were more rows than the limit. All throw

@@ -1,6 +1,8 @@
 // Lists of what a database holds.
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -69,33 +71,64 @@ std::vector<Column> listed_columns() {
           {.title = "tags", .key = "tags"}};
 }
 
-// What a row of a run says of its cell, whatever ran. An axis with the name of a column says that of neither.
-std::multimap<std::string, std::string> known_of(const harness::ListedCell& cell, const std::vector<Column>& columns) {
-  std::multimap<std::string, std::string> out{{"run_id", cell.run_id}, {"run_id", id_cell(cell.run_id).text},
-                                              {"matrix", cell.matrix}, {"matrix", text_cell(cell.matrix).text},
-                                              {"cell", cell.cell},     {"cell", text_cell(cell.cell).text}};
-  for (const auto& [axis, value] : cell.axes) {
-    const bool is_column = std::ranges::find(columns, axis, &Column::key) != columns.end();
-    if (!is_column || out.contains(axis)) out.emplace(axis, value);
+Row row_of(const harness::ListedRun& run) {
+  return {.cells = {id_cell(run.run_id), count_cell(run.attempts), text_cell(run.matrix), text_cell(run.cell),
+                    state_cell(run), run.started_utc, id_cell(run.git_commit), id_cell(run.machine),
+                    number_cell(run.step_time_s), text_cell(run.sweep_id), std::string(spec::enum_name(run.kind)),
+                    tags_cell(run.tags)}};
+}
+
+// What rows of runs are asked for, for who looks for the runs. An axis may have the name of a column, and a condition
+// is then of either.
+harness::RunFilter filter_of(const TableFilter& filter, const std::vector<std::string>& axes) {
+  std::set<std::string> of_cell{"run_id", "matrix", "cell"};
+  const auto columns = listed_columns();
+  for (const auto& axis : axes) {
+    if (std::ranges::find(columns, axis, &Column::key) == columns.end()) of_cell.insert(axis);
   }
+  const auto by = [&filter](const std::set<std::string>& keys) -> harness::RunFilter::MayBe {
+    if (!filter.asks_of(keys)) return {};
+    return [&filter, keys](const harness::ListedRun& run) { return filter.may_keep(row_of(run), keys, run.axes); };
+  };
+  const auto by_no_axis = [&](std::set<std::string> keys) {
+    for (const auto& axis : axes) keys.erase(axis);
+    return by(keys);
+  };
+  harness::RunFilter out{.cell = by(of_cell),
+                         .sweep = by_no_axis({"sweep_id", "kind"}),
+                         .environment = by_no_axis({"git_commit", "machine"}),
+                         .all_ok = by_no_axis({"state"}),
+                         .untagged = by_no_axis({"tags"})};
+  const std::string start = "started_utc";
+  if (!filter.asks_of({start}) || std::ranges::find(axes, start) != axes.end()) return out;
+  out.sweep = [&filter, start, of_sweep = std::move(out.sweep)](const harness::ListedRun& run) {
+    return filter.may_keep_from(start, run.started_utc) && (!of_sweep || of_sweep(run));
+  };
   return out;
 }
 
 }  // namespace
 
 Document list_runs(const harness::Connection& db, const ListQuery& query) {
-  const auto columns = listed_columns();
-  ListedTable out("runs", columns, query, harness::list_axes(db));
+  const auto axes = harness::list_axes(db);
+  ListedTable out("runs", listed_columns(), query, axes);
+  std::size_t looked_at = 0;
+  std::string oldest;
+  bool was_stopped = false;
   const auto show = [&](const harness::ListedRun& run) {
-    Row row{.cells = {id_cell(run.run_id), count_cell(run.attempts), text_cell(run.matrix), text_cell(run.cell),
-                      state_cell(run), run.started_utc, id_cell(run.git_commit), id_cell(run.machine),
-                      number_cell(run.step_time_s), text_cell(run.sweep_id), std::string(spec::enum_name(run.kind)),
-                      tags_cell(run.tags)}};
-    return out.add(std::move(row), run.axes) ? Visit::go_on : Visit::stop;
+    was_stopped = looked_at == query.most_looked_at;
+    if (was_stopped) return Visit::stop;
+    ++looked_at;
+    oldest = run.started_utc;
+    return out.add(row_of(run), run.axes) ? Visit::go_on : Visit::stop;
   };
-  const auto wanted = [&](const harness::ListedCell& cell) { return !out.excludes(known_of(cell, columns)); };
-  harness::for_each_run(db, show, query.where.empty() ? harness::CellFilter() : wanted);
-  return std::move(out).document();
+  harness::for_each_run(db, show, filter_of(out.filter(), axes));
+  auto document = std::move(out).document();
+  if (was_stopped) {
+    document.add(Note{fmt::format(
+        "{} runs were looked at, the newest, back to {}; with look=all in the address, all are.", looked_at, oldest)});
+  }
+  return document;
 }
 
 Document list_sweeps(const harness::Connection& db, const ListQuery& query) {

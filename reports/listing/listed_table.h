@@ -22,8 +22,7 @@ class ListedTable {
   // Whether rows are still wanted after this one, which may have been left out. `more` as of TableFilter::keeps.
   bool add(Row row, const std::map<std::string, std::string>& more = {});
 
-  // As TableFilter::excludes.
-  bool excludes(const std::multimap<std::string, std::string>& known) const { return filter_.excludes(known); }
+  const TableFilter& filter() const { return filter_; }
 
   // With a note where there was more, or nothing.
   Document document() &&;

@@ -53,12 +53,22 @@ bool TableFilter::keeps(const Row& row, const std::map<std::string, std::string>
                      [&](const Condition& condition) { return holds(condition, row, more); });
 }
 
-bool TableFilter::excludes(const std::multimap<std::string, std::string>& known) const {
-  return std::any_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
-    const auto [begin, end] = known.equal_range(condition.key);
-    return begin != end && std::none_of(begin, end, [&](const auto& value) {
-             return harness::glob_matches(condition.pattern, value.second);
-           });
+bool TableFilter::asks_of(const std::set<std::string>& keys) const {
+  return std::any_of(conditions_.begin(), conditions_.end(),
+                     [&](const Condition& condition) { return keys.contains(condition.key); });
+}
+
+bool TableFilter::may_keep(const Row& row, const std::set<std::string>& keys,
+                           const std::map<std::string, std::string>& more) const {
+  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+    return !keys.contains(condition.key) || holds(condition, row, more);
+  });
+}
+
+bool TableFilter::may_keep_from(const std::string& key, const std::string& least) const {
+  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+    const auto beginning = condition.pattern.substr(0, condition.pattern.find('*'));
+    return condition.key != key || least.substr(0, beginning.size()) <= beginning;
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ class TableFilter {
   // of more_keys that the row has.
   bool keeps(const Row& row, const std::map<std::string, std::string>& more = {}) const;
 
-  // Whether no row with these values, by key, can be kept, whatever else it has: where it has several of one key, one
-  // of them is enough.
-  bool excludes(const std::multimap<std::string, std::string>& known) const;
+  // Of a row that has no more yet than the values of `keys`: whether there is a condition on one of them,
+  bool asks_of(const std::set<std::string>& keys) const;
+  // whether every such condition holds,
+  bool may_keep(const Row& row, const std::set<std::string>& keys,
+                const std::map<std::string, std::string>& more = {}) const;
+  // and whether the conditions on `key` hold for some text that is not below `least`.
+  bool may_keep_from(const std::string& key, const std::string& least) const;
 
  private:
   struct Condition {

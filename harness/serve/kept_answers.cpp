@@ -17,21 +17,22 @@ KeptAnswers::~KeptAnswers() {
   for (auto& worker : workers_) worker.join();
 }
 
-KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string& state, IfNone if_none) {
-  const auto until = std::chrono::steady_clock::now() + limits_.patience;
+KeptAnswers::Found KeptAnswers::get(const ViewRequest& wanted, const std::string& state,
+                                    std::chrono::milliseconds longest) {
+  const auto begin = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   const auto kept = entry(wanted);
   while (kept->found.answer == nullptr || kept->found.state != state) {
     const auto job = making(*kept, wanted, state, asked_for_);
-    const auto is_done = [&] { return job->done; };
-    if (kept->found.answer == nullptr && if_none == IfNone::wait) {
-      made_.wait(lock, is_done);
-    } else if (!made_.wait_until(lock, until, is_done)) {
-      break;
-    }
+    const auto until = begin + (kept->found.answer == nullptr ? longest : limits_.patience);
+    ++job->waiting;
+    const bool is_done = made_.wait_until(lock, until, [&] { return job->done; });
+    --job->waiting;
+    job->wanted_until = std::chrono::steady_clock::now() + limits_.interest;
+    if (!is_done) break;
     if (job->failure != nullptr) std::rethrow_exception(job->failure);
     // Of a database that changes faster than the page is made there is never one of its newest state.
-    if (std::chrono::steady_clock::now() >= until) break;
+    if (std::chrono::steady_clock::now() >= begin + limits_.patience) break;
   }
   return kept->found;
 }
@@ -63,26 +64,40 @@ std::shared_ptr<KeptAnswers::Job> KeptAnswers::making(Entry& entry, const ViewRe
 
 // nullptr: none that may begin.
 std::shared_ptr<KeptAnswers::Job> KeptAnswers::next_job() {
-  const auto take = [](Queue& queue) -> std::shared_ptr<Job> {
-    while (!queue.empty()) {
-      const auto job = queue.front();
-      queue.pop_front();
-      if (!std::exchange(job->begun, true)) return job;
-    }
-    return nullptr;
+  const auto take = [](Queue& queue) {
+    auto job = queue.front();
+    queue.pop_front();
+    return job;
   };
-  if (auto job = take(asked_for_)) return job;
-  if (preparing_ != nullptr) return nullptr;
-  auto job = take(to_prepare_);
-  preparing_ = job;
-  return job;
+  while (!asked_for_.empty()) {
+    auto job = take(asked_for_);
+    if (job->begun) continue;
+    if (job->waiting > 0 || std::chrono::steady_clock::now() < job->wanted_until) {
+      job->begun = true;
+      return job;
+    }
+    forget(*job);
+  }
+  while (preparing_ == nullptr && !to_prepare_.empty()) {
+    auto job = take(to_prepare_);
+    if (std::exchange(job->begun, true)) continue;
+    preparing_ = job;
+    return job;
+  }
+  return nullptr;
+}
+
+// Who asks again begins another.
+void KeptAnswers::forget(const Job& job) {
+  const auto entry = entries_.find(job.wanted);
+  if (entry != entries_.end() && entry->second->making.get() == &job) entry->second->making = nullptr;
 }
 
 void KeptAnswers::make_room() {
   while (entries_.size() >= limits_.most) {
     auto oldest = entries_.end();
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (entry->second->making != nullptr) continue;
+      if (entry->second->making != nullptr || entry->second.use_count() > 1) continue;  // somebody waits for it
       if (oldest == entries_.end() || entry->second->used < oldest->second->used) oldest = entry;
     }
     if (oldest == entries_.end()) return;
@@ -108,9 +123,11 @@ void KeptAnswers::work(const Maker& make) {
     job->done = true;
     if (preparing_ == job) preparing_ = nullptr;
     job->failure = failure;
-    const auto& made = entries_.at(job->wanted);  // nothing that is being made is dropped
-    made->making = nullptr;
-    if (answer != nullptr) made->found = {.answer = std::move(answer), .state = job->state};
+    forget(*job);
+    const auto made = entries_.find(job->wanted);
+    if (answer != nullptr && made != entries_.end()) {
+      made->second->found = {.answer = std::move(answer), .state = job->state};
+    }
     made_.notify_all();
   }
 }

@@ -32,8 +32,11 @@ class KeptAnswers {
   // Each is called by a thread of its own.
   using Maker = std::function<Answer(const ViewRequest& wanted)>;
   struct Limits {
-    std::chrono::milliseconds patience{150};  // of who asks: after that, the older answer will do, where there is one
-    std::size_t most = 64;                    // answers; of more, those that nobody has asked for for longest go
+    // Of who asks where an older answer is there: that one will do then.
+    std::chrono::milliseconds patience{};
+    // How long an answer that nobody waits for any more is still to be made.
+    std::chrono::milliseconds interest{10'000};
+    std::size_t most = 64;  // answers; of more, those that nobody has asked for for longest go
   };
   KeptAnswers(std::vector<Maker> makers, const Limits& limits);
   // Waits for what is being made; nobody may ask any more.
@@ -45,12 +48,9 @@ class KeptAnswers {
     std::shared_ptr<const Answer> answer;
     std::string state;  // that the answer is of, or of a newer one
   };
-  // What to do about an answer that there never was, and that takes longer than patience does: wait for it, or go
-  // without, while it is made for who comes later.
-  enum class IfNone { wait, go };
-  // `state` names what the database is now. No answer: there is none yet, and who asks goes. Throws what the maker
-  // threw; that is not kept.
-  Found get(const ViewRequest& wanted, const std::string& state, IfNone if_none = IfNone::wait);
+  // `state` names what the database is now. Where there never was an answer it is waited for as long as `longest`; none
+  // then, which is still made for who comes soon. Throws what the maker threw; that is not kept.
+  Found get(const ViewRequest& wanted, const std::string& state, std::chrono::milliseconds longest);
   // For who will ask: one at a time, when nobody waits for another.
   void prepare(const ViewRequest& wanted, const std::string& state);
 
@@ -61,6 +61,8 @@ class KeptAnswers {
     std::exception_ptr failure;
     bool begun = false;
     bool done = false;
+    int waiting = 0;                                          // how many do
+    std::chrono::steady_clock::time_point wanted_until = {};  // where none does
   };
   struct Entry {
     Found found;
@@ -72,6 +74,7 @@ class KeptAnswers {
   using Queue = std::deque<std::shared_ptr<Job>>;
   std::shared_ptr<Job> making(Entry& entry, const ViewRequest& wanted, const std::string& state, Queue& queue);
   std::shared_ptr<Job> next_job();
+  void forget(const Job& job);
   void make_room();
   void work(const Maker& make);
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -46,6 +47,8 @@ enum Status {
 constexpr std::size_t kLongestAction = 64 * 1024;  // bytes of a request's body
 constexpr std::size_t kMakers = 2;                 // one slow page leaves the others a thread
 constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kLongestWait = std::chrono::seconds(10);  // of who asks for the data of a page that is to come
+constexpr std::size_t kThreads = 32;                     // of requests: those who wait leave some for the others
 
 std::string own_name() {
   std::array<char, 256> name{};
@@ -81,6 +84,14 @@ class Reader {
   Connection db_;
 };
 
+Answer answer_of(int status, const reports::Document& document, const reports::Site& site) {
+  auto page = reports::page_of(document, site);
+  return {.status = status,
+          .policy = std::move(page.policy),
+          .page = std::move(page.html),
+          .data = reports::page_data(document, site)};
+}
+
 // Makes pages, for one thread.
 class PageMaker {
  public:
@@ -92,7 +103,7 @@ class PageMaker {
   Answer make(const ViewRequest& wanted) {
     reader_.follow_file();
     const auto& db = reader_.db();
-    Answer out{.status = kOk};
+    int status = kOk;
     db.forget_left_out();
     std::optional<reports::Document> document;
     std::string missing = "There is no such page.";
@@ -103,17 +114,13 @@ class PageMaker {
       missing = e.what();
     }
     if (!document) {
-      out.status = kNotFound;
+      status = kNotFound;
       document.emplace();
       document->add(reports::Heading{.level = 1, .text = "Not found"});
       document->add(reports::Paragraph{.text = missing, .tone = reports::Tone::doubtful});
     }
     for (const auto& left_out : db.left_out()) document->add(reports::Note{left_out});
-    auto page = reports::page_of(*document, site_);
-    out.policy = std::move(page.policy);
-    out.page = std::move(page.html);
-    out.data = reports::page_data(*document, site_);
-    return out;
+    return answer_of(status, *document, site_);
   }
 
  private:
@@ -142,12 +149,13 @@ class Pages {
     auto wanted = view_request(request.target);
     const bool data_alone = wanted.parameters.erase("data") > 0;
     // Who asks for data can wait: a page does that shows something meanwhile.
-    const auto if_none = data_alone ? KeptAnswers::IfNone::wait : KeptAnswers::IfNone::go;
-    const auto [answer, state_of_answer] = answers_.get(wanted, state(), if_none);
+    const std::chrono::milliseconds patience(options_.patience_ms);
+    const auto longest = data_alone ? std::max<std::chrono::milliseconds>(kLongestWait, patience) : patience;
+    const auto [answer, state_of_answer] = answers_.get(wanted, state(), longest);
     if (answer == nullptr) {
       response.status = kAccepted;
       response.set_header("Cache-Control", "no-store");
-      return send_page(to_come_.policy, to_come_.html, response);
+      return send(to_come_, data_alone, response);
     }
     const auto tag = '"' + state_of_answer + '"';
     if (request.get_header_value("If-None-Match") == tag) {
@@ -157,8 +165,7 @@ class Pages {
     response.status = answer->status;
     response.set_header("ETag", tag);
     response.set_header("Cache-Control", "no-cache");
-    if (!data_alone) return send_page(answer->policy, answer->page, response);
-    response.set_content(answer->data, "application/json");
+    send(*answer, data_alone, response);
   }
 
   // {"to": a state that may follow, "reason": ...} for /alerts/ID.
@@ -200,16 +207,17 @@ class Pages {
     return out;
   }
 
-  static reports::Page page_to_come() {
+  static Answer page_to_come() {
     reports::Document out{.to_come = true};
     out.add(
         reports::Paragraph{.text = "This page takes long to make; it shows up here.", .tone = reports::Tone::doubtful});
-    return reports::page_of(out, site());
+    return answer_of(kAccepted, out, site());
   }
 
-  static void send_page(const std::string& policy, const std::string& html, httplib::Response& response) {
-    response.set_header("Content-Security-Policy", policy + "; frame-ancestors 'none'");
-    response.set_content(html, "text/html; charset=utf-8");
+  static void send(const Answer& answer, bool data_alone, httplib::Response& response) {
+    response.set_header("Content-Security-Policy", answer.policy + "; frame-ancestors 'none'");
+    response.set_content(data_alone ? answer.data : answer.page,
+                         data_alone ? "application/json" : "text/html; charset=utf-8");
   }
 
   // What the database is at this moment: another process has written since, or not.
@@ -228,7 +236,7 @@ class Pages {
   std::string started_ = new_token();  // tags of another server are none of this one's
   std::string author_;
   std::string token_;
-  const reports::Page to_come_;
+  const Answer to_come_;
   KeptAnswers answers_;
 };
 
@@ -238,6 +246,7 @@ void guard(httplib::Server& server) {
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
+  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   server.set_payload_max_length(kLongestAction);
   server.set_read_timeout(kPatience);
   server.set_default_headers({{"X-Content-Type-Options", "nosniff"},

@@ -9,8 +9,7 @@
 namespace perfbench::harness {
 namespace {
 
-std::string decoded(std::string text) {
-  std::replace(text.begin(), text.end(), '+', ' ');
+std::string decoded(const std::string& text) {
   int size = 0;
   const std::unique_ptr<char, decltype(&curl_free)> out(
       curl_easy_unescape(nullptr, text.c_str(), static_cast<int>(text.size()), &size), &curl_free);
@@ -23,7 +22,9 @@ ViewRequest view_request(const std::string& target) {
   const auto mark = target.find('?');
   ViewRequest out{.path = decoded(target.substr(0, mark))};
   if (mark == std::string::npos) return out;
-  std::istringstream query(target.substr(mark + 1));
+  auto text = target.substr(mark + 1);
+  std::replace(text.begin(), text.end(), '+', ' ');
+  std::istringstream query(text);
   for (std::string pair; std::getline(query, pair, '&');) {
     const auto equals = pair.find('=');
     const auto value = equals == std::string::npos ? "" : decoded(pair.substr(equals + 1));

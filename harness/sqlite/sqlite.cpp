@@ -217,11 +217,16 @@ std::string Statement::column_name(int column) const {
   return sqlite3_column_name(statement_.get(), column);
 }
 
-Snapshot::Snapshot(const Connection& connection) : connection_(connection) {
+Snapshot::Snapshot(const Connection& connection) {
+  Statement mode(connection, "PRAGMA journal_mode");
+  if (!mode.step() || mode.text(0) != "wal") return;
+  mode.reset();
   Statement(connection, "BEGIN").step();
+  connection_ = &connection;
 }
 Snapshot::~Snapshot() {
-  sqlite3_exec(connection_.handle(), "COMMIT", nullptr, nullptr, nullptr);  // nothing was written that could fail
+  if (connection_ == nullptr) return;
+  sqlite3_exec(connection_->handle(), "COMMIT", nullptr, nullptr, nullptr);  // nothing was written that could fail
 }
 
 Transaction::Transaction(Connection& connection)

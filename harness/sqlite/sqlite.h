@@ -114,7 +114,7 @@ class Statement {
 };
 
 // All that is read while it lives is of one state of the database, whoever writes meanwhile; and one lock serves for
-// all. For a connection without a transaction.
+// all. Nothing where there is no write-ahead log: a writer would have to wait. For a connection without a transaction.
 class Snapshot {
  public:
   explicit Snapshot(const Connection& connection);
@@ -123,7 +123,7 @@ class Snapshot {
   Snapshot& operator=(const Snapshot&) = delete;
 
  private:
-  const Connection& connection_;
+  const Connection* connection_ = nullptr;
 };
 
 // Takes the write lock at once, so that a transaction never fails half-way for want of it. Rolls back unless committed.

@@ -16,7 +16,8 @@ namespace perfbench::reports {
 struct ListQuery {
   std::vector<std::string> where = {};  // conditions of table_filter.h, all of which hold
   std::size_t limit = 50;               // rows
-  // Of a page, which is to be there at once: of that many runs, the newest, it is looked whether they fit. It says so.
+  // Of a page, which is to be there at once: of that many runs, of the newest sweeps, it is looked whether they fit. It
+  // says so.
   std::size_t most_looked_at = std::numeric_limits<std::size_t>::max();
 };
 

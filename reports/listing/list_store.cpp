@@ -113,20 +113,18 @@ Document list_runs(const harness::Connection& db, const ListQuery& query) {
   const auto axes = harness::list_axes(db);
   ListedTable out("runs", listed_columns(), query, axes);
   std::size_t looked_at = 0;
-  std::string oldest;
   bool was_stopped = false;
   const auto show = [&](const harness::ListedRun& run) {
     was_stopped = looked_at == query.most_looked_at;
     if (was_stopped) return Visit::stop;
     ++looked_at;
-    oldest = run.started_utc;
     return out.add(row_of(run), run.axes) ? Visit::go_on : Visit::stop;
   };
   harness::for_each_run(db, show, filter_of(out.filter(), axes));
   auto document = std::move(out).document();
   if (was_stopped) {
     document.add(Note{fmt::format(
-        "{} runs were looked at, the newest, back to {}; with look=all in the address, all are.", looked_at, oldest)});
+        "{} runs were looked at, those of the newest sweeps; with look=all in the address, all are.", looked_at)});
   }
   return document;
 }

@@ -18,6 +18,7 @@ namespace perfbench::harness {
 namespace {
 
 constexpr auto kLong = std::chrono::hours(1);
+constexpr auto kAtOnce = std::chrono::milliseconds(0);
 
 // A database whose pages say how often they were made, and are held back by name.
 class Site {
@@ -74,7 +75,7 @@ class KeptAnswersTest : public testing::Test {
     return KeptAnswers(std::vector<KeptAnswers::Maker>(static_cast<std::size_t>(makers), site_.maker()), limits);
   }
   static std::string body(KeptAnswers& kept, const std::string& path, const std::string& state) {
-    return kept.get({.path = path}, state).answer->page;
+    return kept.get({.path = path}, state, kLong).answer->page;
   }
 
   Site site_;
@@ -85,9 +86,9 @@ TEST_F(KeptAnswersTest, AreMadeOnceForEachState) {
   EXPECT_EQ(body(kept, "/runs", "1"), "/runs 1");
   EXPECT_EQ(body(kept, "/runs", "1"), "/runs 1");
   EXPECT_EQ(body(kept, "/runs", "2"), "/runs 2");
-  EXPECT_EQ(kept.get({.path = "/runs"}, "2").state, "2");
+  EXPECT_EQ(kept.get({.path = "/runs"}, "2", kLong).state, "2");
   EXPECT_EQ(body(kept, "/report", "2"), "/report 1");
-  EXPECT_EQ(kept.get({.path = "/runs", .parameters = {{"limit", "3"}}}, "2").answer->page, "/runs 3");
+  EXPECT_EQ(kept.get({.path = "/runs", .parameters = {{"limit", "3"}}}, "2", kLong).answer->page, "/runs 3");
 }
 
 TEST_F(KeptAnswersTest, AreMadeOnceForAllWhoWait) {
@@ -106,13 +107,13 @@ TEST_F(KeptAnswersTest, OfAnOlderStateAreGivenToWhoHasNoMorePatience) {
   auto kept = answers({.patience = std::chrono::milliseconds(0)});
   EXPECT_EQ(body(kept, "/history", "1"), "/history 1");
   site_.hold("/history");
-  const auto older = kept.get({.path = "/history"}, "2");
+  const auto older = kept.get({.path = "/history"}, "2", kLong);
   EXPECT_EQ(older.answer->page, "/history 1");
   EXPECT_EQ(older.state, "1") << "or the page would be taken for the newest one";
   site_.wait_until_begun("/history", 2);
   EXPECT_EQ(body(kept, "/history", "3"), "/history 1");
   site_.let_go("/history");
-  while (kept.get({.path = "/history"}, "3").state == "1") std::this_thread::yield();
+  while (kept.get({.path = "/history"}, "3", kLong).state == "1") std::this_thread::yield();
   EXPECT_LE(site_.made("/history"), 3) << "each state once at most";
 }
 
@@ -128,12 +129,27 @@ TEST_F(KeptAnswersTest, ThatNeverWereAreWaitedFor) {
 TEST_F(KeptAnswersTest, ThatNeverWereAreMadeForWhoComesLater) {
   auto kept = answers({.patience = std::chrono::milliseconds(0)});
   site_.hold("/report");
-  EXPECT_EQ(kept.get({.path = "/report"}, "1", KeptAnswers::IfNone::go).answer, nullptr);
+  EXPECT_EQ(kept.get({.path = "/report"}, "1", kAtOnce).answer, nullptr);
   site_.wait_until_begun("/report", 1);
-  EXPECT_EQ(kept.get({.path = "/report"}, "1", KeptAnswers::IfNone::go).answer, nullptr);
+  EXPECT_EQ(kept.get({.path = "/report"}, "1", kAtOnce).answer, nullptr);
   site_.let_go("/report");
   EXPECT_EQ(body(kept, "/report", "1"), "/report 1");
-  EXPECT_EQ(kept.get({.path = "/report"}, "1", KeptAnswers::IfNone::go).answer->page, "/report 1");
+  EXPECT_EQ(kept.get({.path = "/report"}, "1", kAtOnce).answer->page, "/report 1");
+}
+
+TEST_F(KeptAnswersTest, ThatNobodyWaitsForAnyMoreAreNotMade) {
+  auto kept = answers({.patience = kAtOnce, .interest = kAtOnce});
+  site_.hold("/a");
+  auto slow = std::async(std::launch::async, [&] { return body(kept, "/a", "1"); });
+  site_.wait_until_begun("/a", 1);
+  EXPECT_EQ(kept.get({.path = "/left"}, "1", kAtOnce).answer, nullptr);
+  EXPECT_EQ(kept.get({.path = "/asked again"}, "1", kAtOnce).answer, nullptr);
+  auto again = std::async(std::launch::async, [&] { return body(kept, "/asked again", "1"); });
+  site_.let_go("/a");
+  EXPECT_EQ(slow.get(), "/a 1");
+  EXPECT_EQ(again.get(), "/asked again 1");
+  EXPECT_EQ(body(kept, "/b", "1"), "/b 1");
+  EXPECT_EQ(site_.made("/left"), 0);
 }
 
 TEST_F(KeptAnswersTest, OfOtherPagesDoNotWaitForASlowOne) {

@@ -15,8 +15,8 @@ TEST(ViewRequest, HasWhatPeopleAndBrowsersWriteInAnAddress) {
   EXPECT_EQ(view_request("/runs?"), (ViewRequest{.path = "/runs"}));
   EXPECT_EQ(view_request("/runs?data&limit=3&limit=4"),
             (ViewRequest{.path = "/runs", .parameters = {{"data", ""}, {"limit", "4"}}}));
-  EXPECT_EQ(view_request("/a%20b?x+y=1%2B1+%26&=v"),
-            (ViewRequest{.path = "/a b", .parameters = {{"x y", "1+1 &"}, {"", "v"}}}));
+  EXPECT_EQ(view_request("/a%20b+c?x+y=1%2B1+%26&=v"),
+            (ViewRequest{.path = "/a b+c", .parameters = {{"x y", "1+1 &"}, {"", "v"}}}));
 }
 
 TEST(ViewRequest, OfBrokenEncodingIsAsItStands) {

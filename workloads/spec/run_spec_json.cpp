@@ -33,9 +33,9 @@ void take(const Json& json, const std::string& prefix, std::string FieldDifferen
   }
 }
 
-// What is equal on both sides, which is nearly all, is compared as values and never becomes text.
+// What is equal on both sides, which is nearly all, never becomes text. Numbers do: 0.0 and -0.0 are equal.
 void compare(const Json& left, const Json& right, const std::string& prefix, Differences& out) {
-  if (left == right) return;
+  if (left == right && left.is_primitive() && !left.is_number_float()) return;
   if (!left.is_object() || !right.is_object() || left.empty() || right.empty()) {
     take(left, prefix, &FieldDifference::left, out);
     take(right, prefix, &FieldDifference::right, out);

@@ -57,25 +57,33 @@ function showActions(states) {
 function startLive(first, views) {
   takeToken();
   let known = JSON.stringify(first);
+  let toCome = first.to_come === true;
   let tag = null;
   const address = new URL(location.href);
   address.hash = "";
   address.searchParams.set("data", "");
   const ask = async () => {
+    let pause = PERIOD_MS;
     try {
       const answer = await fetch(address, { headers: tag === null ? {} : { "If-None-Match": tag } });
       if (answer.status !== 304) {
         tag = answer.headers.get("ETag");
-        const data = await answer.json();
+        // Why there is no page that was to come; in place of one that is there it says nothing.
+        const failed = toCome && answer.status === 500;
+        const data = failed
+          ? { ...first, to_come: false, blocks: [{ kind: "paragraph", text: await answer.text(), tone: "bad" }] }
+          : await answer.json();
         const text = JSON.stringify(data);
         if (text !== known) views = show(data, views);
         known = text;
+        toCome = data.to_come === true;
+        if (toCome) pause = 0; // the server took its time
       }
       document.documentElement.dataset.live = "yes";
     } catch {
       document.documentElement.dataset.live = "no"; // the server has ended; it may come back
     }
-    setTimeout(ask, PERIOD_MS);
+    setTimeout(ask, pause);
   };
-  setTimeout(ask, first.to_come ? 0 : PERIOD_MS);
+  setTimeout(ask, toCome ? 0 : PERIOD_MS);
 }

@@ -78,8 +78,8 @@ void narrow(std::optional<Keys>& all, Keys to) {
 
 }  // namespace
 
-RunPlaces places_of(const Connection& db, const RunFilter& wanted) {
-  RunPlaces out{.cells = few_cells(db, wanted), .sweeps = {}};
+RunNarrowing places_of(const Connection& db, const RunFilter& wanted) {
+  RunNarrowing out{.cells = few_cells(db, wanted), .sweeps = {}};
   if (out.cells) out.sweeps = sweeps_of_cells(db, *out.cells);
   if (wanted.environment) {
     if (auto sweeps = sweeps_of_environments(db, wanted.environment)) narrow(out.sweeps, std::move(*sweeps));

@@ -11,12 +11,12 @@
 
 namespace perfbench::harness {
 
-struct RunPlaces {
+struct RunNarrowing {
   std::optional<std::vector<std::int64_t>> cells;  // cell_key; nothing: too many to look for one by one
   std::optional<std::set<std::int64_t>> sweeps;    // sweep_key; nothing: all
 };
 
 // No run that the filter's cell, environment, all_ok and untagged want is elsewhere.
-RunPlaces places_of(const Connection& db, const RunFilter& wanted);
+RunNarrowing places_of(const Connection& db, const RunFilter& wanted);
 
 }  // namespace perfbench::harness

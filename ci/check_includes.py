@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the sources to ci/include_rules.txt, forbids circles between files, keeps files short and printing in one place,
-finds names that a `using` brings in vain, and keeps Python's own names from its scripts.
+finds names that a `using` brings in vain, types that have one name, and keeps Python's own names from its scripts.
 
 usage: check_includes.py [ROOT]     prints one line per violation; exit code 1 when there is any
 """
@@ -21,6 +21,8 @@ PRINTING = re.compile(
 PRINTING_FOLDERS = ("harness/", "reports/")
 PRINTING_FILE = "reports/format/print.cpp"
 USING_DECLARATION = re.compile(r"^\s*using\s+[\w:]*::(\w+)\s*;")
+NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
+TYPE = re.compile(r"(?:struct|class|enum class|enum|union) (\w+)(?: final)?(?: :[^:].*)? ?\{")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
@@ -113,6 +115,30 @@ def check_usings(root, file):
             yield f"{file}:{number}: nothing here uses {found.group(1)}"
 
 
+def types_of(root, file):
+    """Names, with their namespaces, of the types that a file defines for all: not within another, nor unnamed ones."""
+    within = []
+    for number, line in enumerate((root / file).read_text().splitlines(), 1):
+        if found := NAMESPACE.match(line):
+            within.append(found.group(1))
+        elif line.startswith("}  // namespace") and within:
+            within.pop()
+        elif (found := TYPE.match(line)) and None not in within:
+            yield number, "::".join([*within, found.group(1)])
+
+
+def check_types(root, files):
+    """Of two types with one name, whose members a program takes is the linker's choice. A test is a program of its own."""
+    defined = {}
+    for file in files:
+        if file.startswith("tests/"):
+            continue
+        for number, name in types_of(root, file):
+            if name in defined:
+                yield f"{file}:{number}: {name} is defined in {defined[name]} too"
+            defined.setdefault(name, f"{file}:{number}")
+
+
 def component(file):
     """A header and its source are one thing: a circle between two such pairs is a circle."""
     return file.rpartition(".")[0]
@@ -166,6 +192,7 @@ def check(root):
             yield from check_own(rules, files, file, number, own)
             if own in files and component(own) != component(file):
                 graph.setdefault(component(file), set()).add(component(own))
+    yield from check_types(root, sorted(files))
     circle = find_circle(graph)
     if circle:
         yield f"a circle of includes: {' -> '.join(circle)}"

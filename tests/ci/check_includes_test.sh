@@ -96,6 +96,14 @@ echo '#include "engine/core/tensor.h"' >"$work/tree/engine/novel/idea.h"
 expect 'a folder without a rule is refused' 1 'no rule for the folder of engine/novel/idea.h'
 
 fresh_tree
+printf 'namespace a::b {\nstruct Places {\n  int x;\n};\n}  // namespace a::b\n' >"$work/tree/workloads/spec/model.h"
+printf 'namespace a::b {\nstruct Places;\nnamespace {\nclass Places final : Base {};\n}  // namespace\n}  // namespace a::b\n' \
+  >"$work/tree/harness/store/ingest.cpp"
+expect 'a type may be declared anywhere, and another be called so where nobody else sees it' 0 ''
+printf 'namespace a::b {\nclass Places final : Base {};\n}  // namespace a::b\n' >"$work/tree/harness/store/ingest.cpp"
+expect 'two types have two names' 1 'workloads/spec/model.h:2: a::b::Places is defined in harness/store/ingest.cpp:2 too'
+
+fresh_tree
 yes '//' | head -601 >"$work/tree/engine/core/long.h"
 expect 'a long file is refused' 1 'engine/core/long.h: 601 lines'
 

@@ -6,8 +6,8 @@ usage: bench_serve.py --perfbench build/cpu/bin/perfbench [--runs N] [--keep FIL
 The database is made of one real run, copied with SQL: nights of 500 cells each, the newest last, each with a commit of its
 own; ten runs timed out. Every view is asked for five times: first, then from what the server has kept since nobody wrote.
 Those that every page leads to it makes from the start on, and they are asked for last. All are waited for, which a browser
-does not (--patience of the server). Of lists, most are of what few runs
-or none have, which is where a reader of all runs would take longest.
+does not (--patience of the server). Of lists, most are of what few runs or none have, which is where a reader of all runs
+would take longest.
 """
 import argparse
 import hashlib

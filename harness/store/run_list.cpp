@@ -97,13 +97,19 @@ class RunLister {
     one.run.matrix = cell.matrix;
     one.run.cell = cell.label;
     one.run.axes = cell.axes;
-    if (has_tags_) tags_.with(cell.run_key);
-    while (has_tags_ && tags_.step()) {
-      const bool of_these = tags_.is_null(1) || std::find(one.attempt_keys.begin(), one.attempt_keys.end(),
-                                                          tags_.integer(1)) != one.attempt_keys.end();
-      if (of_these) one.run.tags.push_back(tags_.text(0));
-    }
+    if (has_tags_) one.run.tags = tags_of(cell.run_key, one.attempt_keys);
     if (!one.step_times_s.empty()) one.run.step_time_s = median(std::move(one.step_times_s));
+  }
+
+  std::vector<std::string> tags_of(std::int64_t run_key, const std::vector<std::int64_t>& attempt_keys) {
+    std::vector<std::string> out;
+    tags_.with(run_key);
+    while (tags_.step()) {
+      const bool of_these = tags_.is_null(1) ||
+                            std::find(attempt_keys.begin(), attempt_keys.end(), tags_.integer(1)) != attempt_keys.end();
+      if (of_these) out.push_back(tags_.text(0));
+    }
+    return out;
   }
 
   const Connection& db_;

@@ -100,7 +100,7 @@ harness::RunFilter filter_of(const TableFilter& filter, const std::vector<std::s
                          .all_ok = by_no_axis({"state"}),
                          .untagged = by_no_axis({"tags"})};
   const std::string start = "started_utc";
-  if (!filter.asks_of({start}) || std::ranges::find(axes, start) != axes.end()) return out;
+  if (!by_no_axis({start})) return out;
   out.sweep = [&filter, start, of_sweep = std::move(out.sweep)](const harness::ListedRun& run) {
     return filter.may_keep_from(start, run.started_utc) && (!of_sweep || of_sweep(run));
   };

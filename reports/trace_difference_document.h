@@ -9,9 +9,11 @@
 
 namespace perfbench::reports {
 
+inline constexpr std::size_t kOperationsShown = 12;
+
 // The attribution (attribution_document.h), then a step of each: by how much B is behind A whenever an operation ends,
 // both as lanes of one timeline, and the operations, for people the `most` that differ most.
 Document trace_difference_document(const harness::Attribution& attribution, const harness::StepAlignment& alignment,
-                                   std::size_t most);
+                                   std::size_t most = kOperationsShown);
 
 }  // namespace perfbench::reports

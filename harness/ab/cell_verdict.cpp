@@ -150,29 +150,6 @@ void count_failures(const ExecutedPair& pair, CellVerdict& out) {
   }
 }
 
-void count_pairs(const std::vector<const ExecutedPair*>& pairs, const AbRule& rule, CellVerdict& out) {
-  std::vector<double> instructions;
-  for (const auto* pair : pairs) {
-    count_failures(*pair, out);
-    out.pairs_seen.push_back(seen(*pair));
-    if (!pair->kept()) {
-      ++out.pairs_discarded;
-      auto& kind = out.discarded[pair->discard];
-      if (kind.count++ == 0) kind.first = pair->discarded;
-      if (const auto side = spoiled_alone(*pair, rule.spoil)) {
-        auto& alone = out.spoiled_alone[*side];
-        if (alone.count++ == 0) alone.first = pair->discarded;
-      }
-      continue;
-    }
-    ++out.pairs_used;
-    if (pair->a.instructions && pair->b.instructions && *pair->a.instructions > 0) {
-      instructions.push_back(static_cast<double>(*pair->b.instructions) / static_cast<double>(*pair->a.instructions));
-    }
-  }
-  if (!instructions.empty()) out.instructions_ratio = median(instructions);
-}
-
 // Runs fail by chance as well: B's failures are news where Fisher's test tells them from A's. It is asked after every
 // pair, at half the level: of sides that fail equally often, at any rate, it then finds at most 1.0 % in up to 32 pairs
 // (SciPy, 4000 comparisons at each of 7 rates), and a B that always fails where A never does in 6. Where A fails as
@@ -256,10 +233,35 @@ std::vector<std::size_t> looks_up_to(std::size_t pairs) {
   return looks;
 }
 
+CellVerdict count_pairs(const std::string& label, const std::vector<const ExecutedPair*>& pairs,
+                        const SpoilRule& spoil) {
+  CellVerdict out{.label = label};
+  std::vector<double> instructions;
+  for (const auto* pair : pairs) {
+    count_failures(*pair, out);
+    out.pairs_seen.push_back(seen(*pair));
+    if (!pair->kept()) {
+      ++out.pairs_discarded;
+      auto& kind = out.discarded[pair->discard];
+      if (kind.count++ == 0) kind.first = pair->discarded;
+      if (const auto side = spoiled_alone(*pair, spoil)) {
+        auto& alone = out.spoiled_alone[*side];
+        if (alone.count++ == 0) alone.first = pair->discarded;
+      }
+      continue;
+    }
+    ++out.pairs_used;
+    if (pair->a.instructions && pair->b.instructions && *pair->a.instructions > 0) {
+      instructions.push_back(static_cast<double>(*pair->b.instructions) / static_cast<double>(*pair->a.instructions));
+    }
+  }
+  if (!instructions.empty()) out.instructions_ratio = median(instructions);
+  return out;
+}
+
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,
                        const WantedPairs& wanted) {
-  CellVerdict out{.label = label};
-  count_pairs(pairs, rule, out);
+  auto out = count_pairs(label, pairs, rule.spoil);
   out.whole = failed_side(out, rule);
   for (const auto& metric : rule.metrics) {
     const auto found = wanted.find(metric.metric);

@@ -76,7 +76,12 @@ struct CellVerdict {
 
 using WantedPairs = std::map<std::string, std::size_t>;  // by metric
 
-// `pairs` are those of one cell, in the order executed. Before the first look nothing is decided. A metric keeps what
+// What is known of a cell before any verdict: its pairs, those discarded, failures of its sides. `pairs` are those of
+// one cell, in the order executed.
+CellVerdict count_pairs(const std::string& label, const std::vector<const ExecutedPair*>& pairs,
+                        const SpoilRule& spoil);
+
+// The same with its verdicts. Before the first look nothing is decided. A metric keeps what
 // the first look came to that decided it, though the cell goes on for another: a later look would be one more chance to
 // be wrong. Of the metrics in `wanted` nothing is decided, and the cell is not final, before there are so many pairs.
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,

@@ -146,6 +146,11 @@ void add_pair(Connection& db, std::int64_t comparison_key, const std::string& la
   transaction.commit();
 }
 
+std::int64_t comparison_key(const Connection& db, const std::string& comparison_id) {
+  Statement row(db, "SELECT comparison_key FROM ab_comparisons WHERE comparison_id = ?");
+  return row.with(comparison_id).step() ? row.integer(0) : 0;
+}
+
 std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key) {
   Statement rows(db,
                  "SELECT cell_index, pair, first_side, discarded, a_attempt_key, b_attempt_key, a_instructions, "

@@ -41,6 +41,9 @@ std::string last_comparison_utc(const Connection& db, const std::string& matrix,
 // In one transaction, as soon as it is complete: what a kill leaves is whole pairs.
 void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair);
 
+// Of the comparison with that id; 0 where there is none, of which there are no pairs.
+std::int64_t comparison_key(const Connection& db, const std::string& comparison_id);
+
 // In the order of cells and pairs.
 std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key);
 

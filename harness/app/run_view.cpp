@@ -57,11 +57,13 @@ std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<S
   Statement kind(db, "SELECT kind FROM sweeps WHERE sweep_id = ?");
   EvidencePlaces places(db, runs);
   std::vector<ViewedAttempt> out;
+  std::error_code none;
   for (const auto& attempt : attempts) {
-    out.push_back({.attempt = attempt,
-                   .sweep_kind = kind.with(attempt.sweep_id).step() ? kind.text(0) : "",
-                   .engine_sha256 = engine.with(attempt.key).step() ? engine.text(0) : "",
-                   .evidence = places.of(attempt.key)});
+    auto& one = out.emplace_back(ViewedAttempt{.attempt = attempt,
+                                               .sweep_kind = kind.with(attempt.sweep_id).step() ? kind.text(0) : "",
+                                               .engine_sha256 = engine.with(attempt.key).step() ? engine.text(0) : "",
+                                               .evidence = places.of(attempt.key)});
+    one.traced = one.evidence && fs::exists(*one.evidence / trace_file(0), none);
   }
   return out;
 }

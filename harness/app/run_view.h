@@ -24,6 +24,7 @@ struct ViewedAttempt {
   std::string sweep_kind;                         // of SweepKind
   std::string engine_sha256;                      // empty: not known
   std::optional<std::filesystem::path> evidence;  // its run directory; nothing: not where it was looked for
+  bool traced = false;                            // whether that holds traced steps
 };
 
 struct ViewedMetric {

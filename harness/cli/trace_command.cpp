@@ -6,21 +6,17 @@
 #include <optional>
 
 #include "harness/app/run_name.h"
+#include "harness/app/traced_run.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
-#include "harness/evidence/evidence_file.h"
 #include "harness/evidence/run_directory.h"
-#include "harness/evidence/run_evidence.h"
 #include "harness/input_error.h"
-#include "harness/trace/attribution.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
-#include "harness/trace/step_alignment.h"
 #include "reports/format/print.h"
 #include "reports/trace_difference_document.h"
 #include "reports/trace_document.h"
-#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 
@@ -50,53 +46,16 @@ struct TraceOptions {
   std::string against;  // as run; empty: none
 };
 
-constexpr std::size_t kSharesShown = 12;
-
 // A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
 fs::path traced_folder(const std::string& named, const RunPlaces& places) {
   std::error_code none;
   return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
 }
 
-// Of the run, where its run.json is there.
-std::optional<std::int64_t> ranks_of(const fs::path& folder) {
-  try {
-    const auto run = read_document(folder / kRunFile, parse_recorded_run);
-    if (!run) return std::nullopt;
-    return run->mesh.devices();
-  } catch (const DamagedFile& e) {
-    throw InputError(fmt::format("[trace] {}/{}", folder.string(), e.what()));
-  } catch (const spec::SpecError& e) {
-    throw InputError(fmt::format("[trace] {} {}: {}", (folder / kRunFile).string(), e.pointer(), e.what()));
-  }
-}
-
-std::vector<RankTrace> traces_of(const fs::path& folder) {
-  auto traces = read_traces(folder, ranks_of(folder));
-  if (traces.empty()) {
-    throw InputError(
-        fmt::format("[trace] {} holds no {}: its run traced no steps; set trace_steps or profile in the matrix, or "
-                    "run `perfbench sweep FILE --set trace_steps=2`",
-                    folder.string(), trace_file(0)));
-  }
-  return traces;
-}
-
-std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {
-  std::vector<StepSplit> out;
-  for (const auto& trace : traces) {
-    const auto of_rank = split_steps(trace);
-    out.insert(out.end(), of_rank.begin(), of_rank.end());
-  }
-  return out;
-}
-
 reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
   const auto before = traces_of(traced_folder(options.against, options.places));
-  const auto parts = attribute({splits_of(before)}, {splits_of(traces)});
-  const auto operations = align_steps(before, traces);
-  if (!parts || !operations) throw InputError("[trace] a trace without a step tells no difference");
-  return reports::trace_difference_document(*parts, *operations, kSharesShown);
+  const auto found = hold_traces_side_by_side(before, traces);
+  return reports::trace_difference_document(found.parts, found.operations);
 }
 
 ExitCode trace(const TraceOptions& options) {

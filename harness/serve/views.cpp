@@ -11,15 +11,20 @@
 #include "harness/app/execution.h"
 #include "harness/app/run_name.h"
 #include "harness/app/run_view.h"
+#include "harness/app/stored_ab_report.h"
 #include "harness/app/stored_tables.h"
+#include "harness/app/traced_run.h"
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/store/query.h"
+#include "reports/ab_report.h"
 #include "reports/alert_document.h"
 #include "reports/history_document.h"
 #include "reports/listing/list_document.h"
 #include "reports/listing/run_document.h"
 #include "reports/report_document.h"
+#include "reports/trace_difference_document.h"
+#include "reports/trace_document.h"
 
 namespace perfbench::harness {
 namespace {
@@ -98,6 +103,21 @@ Document overview(const Asked& asked) {
   return out;
 }
 
+// Of pairs, where the sweep is theirs, for what stands above their runs.
+Document comparison(const Asked& asked, const std::string& sweep) {
+  Document out;
+  const auto found = stored_ab_report(asked.db, sweep);
+  if (!found) return out;
+  out.add(reports::Heading{.level = 1, .text = "Comparison " + sweep});
+  if (!found->finished) {
+    out.add(reports::Paragraph{.text = "It is under way, or was cut off: there are pairs and no verdicts yet.",
+                               .tone = reports::Tone::doubtful});
+  }
+  append(out, reports::ab_document(found->report));
+  out.add(reports::Heading{.level = 2, .text = "Its runs"});
+  return out;
+}
+
 Document report(const Asked& asked) {
   TableQuery query{.selection = asked.parameter("sweep", "latest")};
   if (const auto matrix = asked.parameter("matrix", ""); !matrix.empty()) query.matrices = {matrix};
@@ -107,7 +127,9 @@ Document report(const Asked& asked) {
   if (!known) throw InputError("no style is called " + style);
   if (query.selection == "all") throw InputError("all sweeps are too many for a page; perfbench report --sweep all");
   parse_selection(query.selection);  // throws for what is none
-  return reports::report_document(stored_tables(asked.db, query, asked.installation), *known);
+  auto out = comparison(asked, query.selection);
+  append(out, reports::report_document(stored_tables(asked.db, query, asked.installation), *known));
+  return out;
 }
 
 Document runs(const Asked& asked) {
@@ -126,6 +148,25 @@ Document run(const Asked& asked) {
   view.baseline = against_baseline(asked.db, view);
   view.memory = asked.counts.of(view.named);
   return reports::run_document(view);
+}
+
+Document trace(const Asked& asked) {
+  const auto traces = [&asked](const NamedRun& named) {
+    return traces_of(folder_of_run(asked.db, named, runs_folder({}, asked.db.path()), "serve"));
+  };
+  const auto named = run_of_address(asked, asked.rest);
+  const auto against = asked.parameter("against", "");
+  Document out;
+  if (against.empty()) {
+    out.add(reports::Heading{.level = 1, .text = "Traced steps of " + named.text()});
+    append(out, reports::trace_document(traces(named)));
+    return out;
+  }
+  const auto before = run_of_address(asked, against);
+  const auto found = hold_traces_side_by_side(traces(before), traces(named));
+  out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
+  append(out, reports::trace_difference_document(found.parts, found.operations));
+  return out;
 }
 
 Document diff(const Asked& asked) {
@@ -162,9 +203,9 @@ struct Place {
   Document (*show)(const Asked&);
   bool has_rest = false;
 };
-constexpr std::array kPlaces{Place{"/", overview},          Place{"/report", report}, Place{"/runs", runs},
-                             Place{"/run", run, true},      Place{"/diff", diff},     Place{"/history", history},
-                             Place{"/alerts", alerts, true}};
+constexpr std::array kPlaces{Place{"/", overview},       Place{"/report", report},      Place{"/runs", runs},
+                             Place{"/run", run, true},   Place{"/diff", diff},          Place{"/trace", trace, true},
+                             Place{"/history", history}, Place{"/alerts", alerts, true}};
 
 }  // namespace
 

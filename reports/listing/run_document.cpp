@@ -20,6 +20,7 @@ namespace {
 
 using harness::AttemptState;
 using harness::RunView;
+using harness::ViewedAttempt;
 
 std::string short_id(const RunView& view) {
   return view.named.run_id.substr(0, 12);
@@ -39,6 +40,18 @@ std::string commit_of(const RunView& view) {
 std::int64_t finished(const RunView& view) {
   return std::count_if(view.attempts.begin(), view.attempts.end(),
                        [](const auto& one) { return one.attempt.state == AttemptState::ok; });
+}
+
+// By which `perfbench trace` knows it.
+Cell trace_cell(const RunView& view, const ViewedAttempt& one) {
+  if (!one.traced) return {kNothing, Value()};
+  return short_id(view) + "/" + std::to_string(one.attempt.attempt);
+}
+
+Cell newest_trace(const RunView& view) {
+  const auto found =
+      std::find_if(view.attempts.rbegin(), view.attempts.rend(), [](const auto& one) { return one.traced; });
+  return found == view.attempts.rend() ? Cell(kNothing, Value()) : trace_cell(view, *found);
 }
 
 std::vector<Column> run_columns() {
@@ -67,15 +80,17 @@ Table attempts_table(const RunView& view) {
                         {.title = "sweep", .key = "sweep_id"},
                         {.title = "kind", .key = "kind"},
                         {.title = "engine", .key = "engine_sha256"},
+                        {.title = "trace", .key = "trace"},
                         {.title = "evidence", .key = "evidence"}},
             .rows = {}};
-  for (const auto& [attempt, kind, engine, evidence] : view.attempts) {
+  for (const auto& one : view.attempts) {
+    const auto& attempt = one.attempt;
     const auto tone = attempt.state == AttemptState::ok ? Tone::plain : Tone::bad;
     const std::string state(spec::enum_name(attempt.state));
     out.rows.push_back(
         {.cells = {count_cell(attempt.attempt), attempt.started_utc, Cell(state, Value(state), tone), attempt.reason,
-                   attempt.sweep_id, kind, id_cell(engine),
-                   evidence ? Cell(evidence->string()) : Cell("not in " + view.runs.string(), Value())}});
+                   attempt.sweep_id, one.sweep_kind, id_cell(one.engine_sha256), trace_cell(view, one),
+                   one.evidence ? Cell(one.evidence->string()) : Cell("not in " + view.runs.string(), Value())}});
   }
   return out;
 }
@@ -220,8 +235,13 @@ Document run_document(const RunView& view) {
 Document difference_document(const harness::RunDifference& difference) {
   Document out;
   out.add(Heading{.level = 1, .text = name_of(difference.left) + " beside " + name_of(difference.right)});
-  out.add(
-      Table{.key = "runs", .columns = run_columns(), .rows = {run_row(difference.left), run_row(difference.right)}});
+  Table runs{.key = "runs", .columns = run_columns(), .rows = {}};
+  runs.columns.push_back({.title = "trace", .key = "trace"});
+  for (const auto* view : {&difference.left, &difference.right}) {
+    runs.rows.push_back(run_row(*view));
+    runs.rows.back().cells.push_back(newest_trace(*view));
+  }
+  out.add(std::move(runs));
   const Column left{.title = name_of(difference.left), .key = "left"};
   const Column right{.title = name_of(difference.right), .key = "right"};
   add_section(out, difference.configuration.empty() ? "The configuration is the same" : "Configuration that differs",

@@ -3,59 +3,23 @@
 
 usage: serve_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures
 """
-import http.client
 import json
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 import browser
-
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 120  # of a machine that does something else, too
-
-
-class Server:
-    """perfbench serve at a port that is free; on a slow machine, too, it answers with what was asked for."""
-
-    def __init__(self, db, *options, patience_s=PATIENCE_S):
-        self.process = subprocess.Popen([PROGRAM, "serve", "--db", str(db), "--port", "0", "--patience",
-                                         str(1000 * patience_s), *options],
-                                        stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        found = re.fullmatch(r"serving (http://127\.0\.0\.1:(\d+)/)(?:#token=([0-9a-f]{32}))?\n", line)
-        if found is None:
-            self.process.kill()
-            raise AssertionError(f"said: {line!r}")
-        self.url, self.port, self.token = found.group(1), int(found.group(2)), found.group(3)
-
-    def ask(self, method, path, headers=None, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        connection.request(method, path, body, headers or {})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, text, answer
-
-    def end(self):
-        self.process.terminate()
-        return self.process.wait(PATIENCE_S)
-
-
-def perfbench(*arguments, exits=(0,), cwd=None):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
-    if done.returncode not in exits:
-        raise AssertionError(f"perfbench {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+import program
+from program import PATIENCE_S, ROOT, Server, perfbench
 
 
 class Serve(unittest.TestCase):
@@ -94,7 +58,7 @@ class Serve(unittest.TestCase):
         try:
             self.open(server.url)
             self.assertEqual(self.texts("#places a"), ["Overview", "Report", "Runs", "History", "Alerts"])
-            browser.picture(self.driver, SCREENSHOTS / "overview.png")
+            browser.picture(self.driver, program.SCREENSHOTS / "overview.png")
             for place in ("Report", "Runs", "History", "Alerts", "Overview"):
                 self.driver.find_element(By.LINK_TEXT, place).click()
                 self.assertEqual(self.texts("#places a[aria-current=page]"), [place])
@@ -128,6 +92,85 @@ class Serve(unittest.TestCase):
             self.assertTrue(self.driver.execute_script("return window.untouched === true"), "it was loaded again")
             element = self.driver.find_element(By.CSS_SELECTOR, header)
             self.assertEqual(element.get_attribute("aria-sort"), "ascending")
+            self.expect_harmless(server)
+        finally:
+            self.assertEqual(server.end(), 0)
+
+    def test_two_runs_are_picked_and_held_side_by_side_and_so_are_their_traces(self):
+        traced = Path(self.folder.name) / "traced.db"
+        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
+                  "remat=full", "--set", "trace_steps=2")
+        server = Server(traced)
+        picks = "td.pick input"
+        try:
+            self.open(server.url + "runs")
+            names = self.texts("section[data-key=runs] td a[href^='/run/']")
+            sweep = self.texts("section[data-key=runs] td a[href^='/report?']")[0]
+            boxes = self.driver.find_elements(By.CSS_SELECTOR, picks)
+            self.assertEqual([box.accessible_name for box in boxes], ["Pick " + name for name in names])
+            boxes[0].click()
+            self.assertEqual(self.texts(".picks"), ["One is picked; another one to hold it against?"])
+            boxes[2].send_keys(Keys.SPACE)
+            boxes[1].send_keys(Keys.SPACE)  # the two last ones count
+            self.assertEqual([box.is_selected() for box in boxes], [False, True, True])
+            perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
+                      "remat=none", "--only", "attention=flash")
+            # By scripts from here on: elements that are asked one by one may be others' by then.
+            self.wait(lambda: len(self.texts(picks)) > len(names))
+            ask = self.driver.execute_script
+            self.assertEqual(ask("return document.activeElement.ariaLabel"), "Pick " + names[1])
+            ask("document.querySelector('section[data-key=runs] th[data-key=cell] button').click()")
+            self.assertEqual(ask("return document.activeElement.textContent"), "cell ▲")
+            picked = ask("return [...document.querySelectorAll(arguments[0])].map((e) => e.ariaLabel)", picks + ":checked")
+            self.assertCountEqual(picked, ["Pick " + names[1], "Pick " + names[2]])
+            browser.picture(self.driver, program.SCREENSHOTS / "picked.png")
+            ask("document.querySelector('.picks a').click()")
+            self.wait(lambda: self.texts("h1") == [f"{names[2]} beside {names[1]}"])
+            self.assertEqual(self.driver.execute_script(browser.CONTRAST), [])
+            for box in self.driver.find_elements(By.CSS_SELECTOR, picks):
+                box.click()
+            self.driver.find_element(By.LINK_TEXT, "Hold the two side by side").click()
+            (title,) = self.texts("h1")
+            self.assertRegex(title, f"^B, attempt 1 of run {names[1]} .*, against A, attempt 1 of run {names[2]} ")
+            for chart in ("waterfall", "delay", "both"):
+                self.assertTrue(self.texts(f"figure[data-key={chart}]"), chart)
+            browser.picture(self.driver, program.SCREENSHOTS / "traces.png")
+            self.open(server.url + "run/" + names[0])
+            self.driver.find_element(By.CSS_SELECTOR, "section[data-key=attempts] td a[href^='/trace/']").click()
+            self.assertRegex(self.texts("h1")[0], f"^Traced steps of attempt 1 of run {names[0]} ")
+            self.assertTrue(self.texts("figure.timeline"))
+            self.assertEqual(self.driver.execute_script(browser.NAMELESS), [])
+            self.expect_harmless(server)
+            self.assertEqual(server.ask("GET", "/trace/" + self.folder.name)[0], 404)
+            self.open(server.url + "report?sweep=" + sweep)
+            rows = "section[data-key=table] tbody tr"
+            self.assertCountEqual(self.texts(rows + " a[href^='/run/']"), names)
+            self.assertEqual(len(self.texts(f"{rows} {picks}")), len(names))
+            self.open(server.url + "run/" + names[0])
+            self.assertFalse(self.driver.find_elements(By.CSS_SELECTOR, picks), "one attempt, nothing to hold it against")
+        finally:
+            self.assertEqual(server.end(), 0)
+
+    def test_pairs_are_shown_as_the_command_shows_them(self):
+        pairs, page = Path(self.folder.name) / "pairs.db", Path(self.folder.name) / "pairs.html"
+        perfbench("compare", "--ab", "current", "set:attention=dot_product", ROOT / "matrices/quickstart.yaml", "--only",
+                  "model=gpt-mini", "--only", "remat=none", "--only", "attention=flash", "--pairs", "4", "--db", pairs,
+                  "--html", page, exits=(0, 1, 2))
+        said = browser.Page(self.driver, page)
+        self.assertEqual(said.misdeeds(), [])
+        shown = {"rows": "section[data-key=cells] tbody tr", "charts": "figure figcaption"}
+        said = {name: self.texts(selector) for name, selector in shown.items()}
+        self.assertTrue(said["rows"])
+        self.assertEqual(len(said["charts"]), 2, "estimates with their intervals, and pair by pair")
+        server = Server(pairs)
+        try:
+            self.open(server.url)
+            self.driver.find_element(By.CSS_SELECTOR, "section[data-key=sweeps] td a").click()
+            self.assertTrue(self.texts("h1")[0].startswith("Comparison "))
+            browser.picture(self.driver, program.SCREENSHOTS / "comparison.png")
+            self.assertEqual(self.texts(shown["rows"]), said["rows"])
+            self.assertLessEqual(set(said["charts"]), set(self.texts(shown["charts"])))
+            self.assertEqual(self.driver.execute_script(browser.CONTRAST), [])
             self.expect_harmless(server)
         finally:
             self.assertEqual(server.end(), 0)
@@ -193,7 +236,7 @@ class Serve(unittest.TestCase):
             self.assertIn("default-src 'none'", answer.getheader("Content-Security-Policy"))
             self.assertIn("frame-ancestors 'none'", answer.getheader("Content-Security-Policy"))
             self.assertEqual(answer.getheader("X-Content-Type-Options"), "nosniff")
-            second = subprocess.run([PROGRAM, "serve", "--db", str(self.db), "--port", str(server.port)],
+            second = subprocess.run([program.PATH, "serve", "--db", str(self.db), "--port", str(server.port)],
                                     capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(second.returncode, 3)
             self.assertIn("cannot listen at 127.0.0.1", second.stderr)
@@ -221,7 +264,7 @@ class Serve(unittest.TestCase):
         # As in a container: neither git nor the environment knows who it is.
         bare = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "GIT_CONFIG_NOSYSTEM": "1",
                 "PERFBENCH_DATA_DIR": str(ROOT)}
-        done = subprocess.run([PROGRAM, "serve", "--db", str(self.db), "--port", "0", "--write"], capture_output=True,
+        done = subprocess.run([program.PATH, "serve", "--db", str(self.db), "--port", "0", "--write"], capture_output=True,
                               text=True, cwd=self.folder.name, env=bare, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 3)
         self.assertIn("who is the author? give --author", done.stderr)
@@ -250,7 +293,7 @@ class Serve(unittest.TestCase):
             self.wait(lambda: self.texts("#actions [role=status]") == ["It is acknowledged now."])
             self.wait(lambda: "a </script> reason" in self.texts("main")[0])
             self.wait(lambda: self.texts("#actions button")[:2] == ["Mark as open", "Mark as fixed"])
-            browser.picture(self.driver, SCREENSHOTS / "alert.png")
+            browser.picture(self.driver, program.SCREENSHOTS / "alert.png")
             said = perfbench("alerts", "show", name, "--db", nights, "--format", "json")
             self.assertIn("acknowledged", said)
             self.assertIn("who serves", said)
@@ -260,6 +303,4 @@ class Serve(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, SCREENSHOTS = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    program.main()

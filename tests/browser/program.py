@@ -1,0 +1,57 @@
+"""The program under test: its commands, its server, and how a test file here is called."""
+import http.client
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 120  # of a machine that does something else, too
+
+# Set by main().
+PATH = ""
+SCREENSHOTS = Path()
+
+
+def main():
+    """usage: x_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures"""
+    global PATH, SCREENSHOTS
+    PATH, SCREENSHOTS = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+
+
+def perfbench(*arguments, exits=(0,), **options):
+    """What it prints; options of subprocess.run()."""
+    done = subprocess.run([PATH, *map(str, arguments)], capture_output=True, text=True, **options)
+    if done.returncode not in exits:
+        raise AssertionError(f"perfbench {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Server:
+    """perfbench serve at a port that is free; on a slow machine, too, it answers with what was asked for."""
+
+    def __init__(self, db, *options, patience_s=PATIENCE_S):
+        self.process = subprocess.Popen([PATH, "serve", "--db", str(db), "--port", "0", "--patience",
+                                         str(1000 * patience_s), *options],
+                                        stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"serving (http://127\.0\.0\.1:(\d+)/)(?:#token=([0-9a-f]{32}))?\n", line)
+        if found is None:
+            self.process.kill()
+            raise AssertionError(f"said: {line!r}")
+        self.url, self.port, self.token = found.group(1), int(found.group(2)), found.group(3)
+
+    def ask(self, method, path, headers=None, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text, answer
+
+    def end(self):
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)

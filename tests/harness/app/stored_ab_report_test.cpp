@@ -1,0 +1,120 @@
+#include "harness/app/stored_ab_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/ab/comparison_ledger.h"
+#include "harness/store/database.h"
+#include "harness/store/ingest.h"
+#include "harness/store/query.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class StoredAbReportTest : public testing::Test {
+ protected:
+  StoredAbReportTest() {
+    comparison_.a.asked = "HEAD~1";
+    comparison_.a.kind = SideKind::revision;
+    comparison_.a.commit = std::string(40, 'c');
+    comparison_.b.asked = "current";
+    begin_comparison(db_, comparison_);
+  }
+
+  // Attempt N of the example's run.
+  SideRun side_run(std::int64_t number, double step_s) {
+    ExampleRun example{.attempt = example_attempt("cell", number)};
+    example.attempt.sweep_kind = SweepKind::comparison;
+    example.step_s = {0.9, step_s, step_s, step_s, step_s, step_s};
+    const auto folder = scratch_ / std::to_string(number);
+    write_run_directory(folder, example);
+    const auto record = read_attempt(folder);
+    return store_side_run(db_, folder, *record);
+  }
+
+  ScratchFolder scratch_;
+  Connection db_ = open_database(scratch_ / "a.db");
+  ComparisonRecord comparison_{.comparison_id = "ab", .matrix = "m", .settings = "s", .seed = ~std::uint64_t{0}};
+};
+
+TEST_F(StoredAbReportTest, OfOneUnderWayHasThePairsSoFar) {
+  ExecutedPair kept{.cell = 1, .a = side_run(1, 0.5), .b = side_run(2, 0.6)};
+  ExecutedPair discarded{.cell = 1, .number = 2, .a = side_run(3, 0.5), .b = side_run(4, 0.5)};
+  discarded.discard = Discard::steal;
+  discarded.discarded = "A was robbed";
+  for (const auto& pair : {kept, discarded}) add_pair(db_, comparison_.key, "second", pair);
+  add_pair(db_, comparison_.key, "first", {.cell = 0, .a = kept.a, .b = kept.b});
+  const auto found = stored_ab_report(db_, "ab");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->finished);
+  const auto& cells = found->report.cells;
+  ASSERT_THAT(cells, SizeIs(2));
+  EXPECT_EQ(cells[0].label, "first");
+  EXPECT_EQ(cells[1].label, "second");
+  EXPECT_EQ(cells[1].pairs_used, 1U);
+  ASSERT_THAT(cells[1].pairs_seen, SizeIs(2));
+  EXPECT_NEAR(cells[1].pairs_seen[0].step_ratio.value(), 1.2, 1e-12);
+  EXPECT_EQ(cells[1].discarded.at(Discard::steal).first, "A was robbed");
+  EXPECT_THAT(cells[1].metrics, IsEmpty());
+}
+
+TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
+  MetricVerdict time{.rule = metric_rule("step_time_s"), .a_median = 0.5, .b_median = 0.6, .pairs = 4};
+  time.rule.margin_fraction = 0.03;
+  time.decided.pairs_needed = 9;
+  time.decided.decision = {.verdict = Verdict::inconclusive,
+                           .reason = VerdictReason::too_few_runs,
+                           .detail = "four pairs",
+                           .ratio = 1.2,
+                           .ratio_95 = Interval{.low = 1.1, .high = 1.3},
+                           .p = 0.25,
+                           .detectable_fraction = 0.04};
+  MetricVerdict loss{.rule = metric_rule("final_loss"), .pairs = 4};
+  loss.decided.decision.verdict = Verdict::same;
+  CellVerdict cell{.label = "cell", .metrics = {loss, time}};
+  CellVerdict failed{.label = "failed", .whole = Decision{.verdict = Verdict::regressed, .detail = "B fails"}};
+  finish_comparison(db_, comparison_.key, {cell, failed});
+
+  const auto found = stored_ab_report(db_, "ab");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(found->finished);
+  const auto& [comparison, cells, instructions, refusals] = found->report;
+  EXPECT_EQ(comparison.seed, comparison_.seed);
+  EXPECT_EQ(comparison.a.asked, "HEAD~1");
+  EXPECT_EQ(comparison.a.kind, SideKind::revision);
+  EXPECT_EQ(comparison.a.commit, comparison_.a.commit);
+  EXPECT_EQ(comparison.b.asked, "current");
+  ASSERT_THAT(cells, SizeIs(2));
+  ASSERT_THAT(cells[0].metrics, SizeIs(2));
+  const auto& step = cells[0].metrics[0];
+  EXPECT_EQ(step.rule.metric, "step_time_s") << "in the order of the catalog";
+  EXPECT_EQ(step.rule.margin_fraction, 0.03);
+  EXPECT_EQ(step.a_median, 0.5);
+  EXPECT_EQ(step.b_median, 0.6);
+  EXPECT_EQ(step.pairs, 4U);
+  EXPECT_EQ(step.decided.pairs_needed, 9U);
+  const auto& decision = step.decided.decision;
+  EXPECT_EQ(decision.verdict, Verdict::inconclusive);
+  EXPECT_EQ(decision.reason, VerdictReason::too_few_runs);
+  EXPECT_EQ(decision.detail, "four pairs");
+  EXPECT_EQ(decision.ratio, 1.2);
+  EXPECT_EQ(decision.ratio_95->low, 1.1);
+  EXPECT_EQ(decision.ratio_95->high, 1.3);
+  EXPECT_EQ(decision.p, 0.25);
+  EXPECT_EQ(decision.detectable_fraction, 0.04);
+  EXPECT_EQ(cells[0].metrics[1].decided.decision.verdict, Verdict::same);
+  EXPECT_FALSE(cells[0].whole.has_value());
+  EXPECT_EQ(cells[1].whole->verdict, Verdict::regressed);
+  EXPECT_EQ(cells[1].whole->detail, "B fails");
+}
+
+TEST_F(StoredAbReportTest, OfNoneIsNothing) {
+  EXPECT_FALSE(stored_ab_report(db_, "another").has_value());
+}
+
+}  // namespace
+}  // namespace perfbench::harness

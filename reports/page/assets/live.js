@@ -5,7 +5,15 @@ const LINKS = {
   run_id: (text) => "/run/" + text,
   sweep_id: (text) => "/report?sweep=" + encodeURIComponent(text),
   alert_id: (text) => "/alerts/" + encodeURIComponent(text),
+  trace: (text) => "/trace/" + text,
 };
+
+const RUNS = { column: "run_id", address: (left, right) => "/diff?" + new URLSearchParams({ left, right }) };
+const TRACES = { column: "trace", address: (left, right) => `/trace/${right}?` + new URLSearchParams({ against: left }) };
+
+// By the key of a table: what tells its rows apart, and the page of two of them side by side. That of two runs leads on
+// to their traces.
+const SIDES = { runs: location.pathname === "/diff" ? TRACES : RUNS, table: RUNS, attempts: TRACES };
 
 const PERIOD_MS = 2000;
 

@@ -18,9 +18,11 @@ const BLOCKS = {
   chart: (block) => make("figure", { "data-key": block.key }, make("figcaption", {}, block.scene.title),
                          drawing(block.scene)),
   timeline: (block) => new TimelineView(block).element,
-  table: (block, i, views, links) => {
-    const view = new TableView({ ...block, number: i }, links);
-    views.set(block.key, view);
+  table: (block, i, views, { links, sides }) => {
+    const view = new TableView({ ...block, number: i }, links, sides[block.key]);
+    let key = block.key;
+    while (views.has(key)) key += "+"; // a report has a table for each matrix
+    views.set(key, view);
     return view.element;
   },
 };
@@ -31,8 +33,8 @@ function show({ title, blocks, places = [], actions = [] }, before = new Map()) 
   document.title = title === "" ? "perfbench" : title + " - perfbench";
   const views = new Map();
   const stood = new Map([...before].map(([key, view]) => [key, view.place()]));
-  const links = places.length > 0 ? LINKS : {};
-  document.getElementById("content").replaceChildren(...blocks.map((block, i) => BLOCKS[block.kind](block, i, views, links)));
+  const site = places.length > 0 ? { links: LINKS, sides: SIDES } : { links: {}, sides: {} };
+  document.getElementById("content").replaceChildren(...blocks.map((block, i) => BLOCKS[block.kind](block, i, views, site)));
   for (const [key, view] of views) if (before.has(key)) view.takeOver(before.get(key), stood.get(key));
   document.getElementById("places").replaceChildren(...places.map(({ text, path }) =>
     make("a", { href: path, "aria-current": path === location.pathname ? "page" : null }, text)));

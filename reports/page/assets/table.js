@@ -36,10 +36,15 @@ function matching(table, words) {
 }
 
 class TableView {
-  constructor(table, links) {
+  // Links by a column's key, from a text to an address. Sides: the column that tells rows apart, and the address of two
+  // of its texts; or nothing.
+  constructor(table, links, sides) {
     this.table = table;
     this.links = links;
-    this.shown = table.columns.map((column) => !column.hidden);
+    const told = table.rows > 1 ? table.columns.find(({ key }) => key === sides?.column) : undefined;
+    this.picks = told === undefined ? null : new RowPicks(told, sides.address);
+    const leads = ({ key, texts }) => Object.hasOwn(links, key) && texts.some((text) => text !== "");
+    this.shown = table.columns.map((column) => !column.hidden || leads(column));
     this.sorted = null; // {column, direction}
     this.rows = [...Array(table.rows).keys()];
     this.long = table.rows > LONG_ROWS;
@@ -61,7 +66,8 @@ class TableView {
 
   // What a few rows need nobody wants to see.
   tools() {
-    if (this.table.rows <= FEW_ROWS) return [];
+    const picks = this.picks === null ? [] : [this.picks.element];
+    if (this.table.rows <= FEW_ROWS) return picks.map((element) => make("div", { class: "tools" }, element));
     const filter = this.filter = make("input", { type: "search", placeholder: "words a row must have", "aria-label": "Filter rows" });
     filter.addEventListener("input", () => this.update(filter.value));
     const choices = this.table.columns.map((column, i) => {
@@ -75,7 +81,7 @@ class TableView {
     });
     return [make("div", { class: "tools" }, filter, this.count,
                  make("details", { class: "columns" }, make("summary", {}, "Columns"),
-                      make("fieldset", {}, make("legend", {}, "Shown"), ...choices)))];
+                      make("fieldset", {}, make("legend", {}, "Shown"), ...choices)), ...picks)];
   }
 
   footnotes() {
@@ -95,7 +101,8 @@ class TableView {
       return make("th", { scope: "col", class: column.right ? "right" : null, "data-key": column.key,
                           "aria-sort": direction > 0 ? "ascending" : direction < 0 ? "descending" : "none" }, button);
     });
-    this.head.replaceChildren(make("tr", {}, ...cells.filter((cell) => cell !== null)));
+    const picks = this.picks === null ? [] : [this.picks.heading()];
+    this.head.replaceChildren(make("tr", {}, ...picks, ...cells.filter((cell) => cell !== null)));
   }
 
   sort(column) {
@@ -103,7 +110,7 @@ class TableView {
     this.sorted = { column, direction: again ? -this.sorted.direction : 1 };
     this.order();
     this.fillHead();
-    this.head.querySelectorAll("th")[this.shown.slice(0, column).filter(Boolean).length].firstChild.focus();
+    this.head.querySelectorAll("th > button")[this.shown.slice(0, column).filter(Boolean).length].focus();
     this.fillBody();
   }
   order() {
@@ -136,12 +143,14 @@ class TableView {
     for (const note of notes) {
       cells.at(-1)?.append(" ", make("a", { class: "mark", href: "#" + this.noteId(note) }, `[${note + 1}]`));
     }
+    if (this.picks !== null) cells.unshift(this.picks.cell(row));
     return make("tr", { "aria-rowindex": String(place + 2) }, ...cells);
   }
 
   // What of it is gone as soon as its elements leave the page.
   place() {
-    return { focused: this.filter !== undefined && this.filter === document.activeElement, left: this.scroll.scrollLeft,
+    return { focused: this.filter !== undefined && this.filter === document.activeElement,
+             picking: this.picks?.boxes.get(document.activeElement), left: this.scroll.scrollLeft,
              top: this.scroll.scrollTop };
   }
 
@@ -155,12 +164,14 @@ class TableView {
       const column = this.table.columns.findIndex(({ key }) => key === before.table.columns[before.sorted.column].key);
       if (column >= 0) this.sorted = { column, direction: before.sorted.direction };
     }
+    if (before.picks !== null) this.picks?.takeOver(before.picks);
     const words = before.filter?.value ?? "";
     if (this.filter !== undefined) this.filter.value = words;
     this.fillHead();
     this.update(this.filter === undefined ? "" : words);
     if (place.focused) this.filter?.focus();
     this.scroll.scrollTo(place.left, place.top);
+    if (place.picking !== undefined) this.picks?.focus(place.picking);
   }
 
   fillAll() {
@@ -177,7 +188,7 @@ class TableView {
                               gap(this.rows.length - end));
   }
   gapCell(height) {
-    const cell = make("td", { colspan: String(this.shown.filter(Boolean).length) });
+    const cell = make("td", { colspan: String(this.shown.filter(Boolean).length + (this.picks === null ? 0 : 1)) });
     cell.style.height = `${height}px`;
     return cell;
   }

@@ -1,0 +1,49 @@
+// Two rows of a table to be held side by side: a box before each row, and a link once two are picked. Of three the two
+// last ones count.
+
+class RowPicks {
+  // address(left, right): of the page that shows both, by the column's texts.
+  constructor(column, address) {
+    this.column = column;
+    this.address = address;
+    this.picked = []; // texts, in the order picked
+    this.boxes = new Map(); // those that were made, with their texts
+    this.element = make("span", { class: "picks", role: "status" });
+  }
+
+  heading() {
+    return make("th", { scope: "col", class: "pick" }, "Pick");
+  }
+
+  cell(row) {
+    const text = this.column.texts[this.column.of[row]];
+    if (text === "-") return make("td", { class: "pick" });
+    const box = make("input", { type: "checkbox", "aria-label": "Pick " + text });
+    box.checked = this.picked.includes(text);
+    box.addEventListener("change", () => {
+      this.set(box.checked ? [...this.picked, text].slice(-2) : this.picked.filter((one) => one !== text));
+    });
+    this.boxes.set(box, text);
+    return make("td", { class: "pick" }, box);
+  }
+
+  set(picked) {
+    this.picked = picked;
+    for (const [box, text] of this.boxes) {
+      if (box.isConnected) box.checked = picked.includes(text);
+      else this.boxes.delete(box);
+    }
+    this.element.replaceChildren(
+      picked.length === 2 ? make("a", { href: this.address(...picked) }, "Hold the two side by side")
+      : picked.length === 1 ? "One is picked; another one to hold it against?" : "");
+  }
+
+  // What is gone from the table is not picked any more.
+  takeOver(before) {
+    this.set(before.picked.filter((text) => this.column.texts.includes(text)));
+  }
+
+  focus(text) {
+    for (const [box, one] of this.boxes) if (one === text && box.isConnected) box.focus();
+  }
+}

@@ -83,9 +83,9 @@ Chart attribution_chart(const Attribution& attribution, std::size_t most) {
             .title = "From A's step to B's",
             .x = {.title = "share of a traced step"},
             .y = {.title = "ms", .from_zero = true},
-            .series = {{.name = "step", .marks = Marks::bars, .points = {}},
-                       {.name = "longer", .marks = Marks::bars, .points = {}},
-                       {.name = "shorter", .marks = Marks::bars, .points = {}}}};
+            .series = {{.name = "step", .marks = Marks::bars, .points = {}, .colour = Colour::plain},
+                       {.name = "longer", .marks = Marks::bars, .points = {}, .colour = Colour::bad},
+                       {.name = "shorter", .marks = Marks::bars, .points = {}, .colour = Colour::good}}};
   const auto add = [&](ChartSeries& series, const std::string& name, double from, double to) {
     const auto x = static_cast<double>(out.x.categories.size());
     out.x.categories.push_back(name);

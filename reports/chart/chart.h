@@ -29,10 +29,14 @@ struct ChartPoint {
 // perfect scaling would be. bars: from 0, or where a point has an interval over that.
 enum class Marks { connected, points, ideal, bars };
 
+// by_place: unlike the series before it. limit: what others are held against.
+enum class Colour { by_place, plain, good, bad, doubtful, limit };
+
 struct ChartSeries {
   std::string name;
   Marks marks = Marks::connected;
   std::vector<ChartPoint> points;  // finite numbers; in the order of the line
+  Colour colour = Colour::by_place;
 };
 
 // A part of the x axis that is shaded.

@@ -21,6 +21,25 @@ constexpr double kTop = 16;
 constexpr double kBottom = kHeight - 56.0;
 constexpr double kLegendLine = 18;
 constexpr std::size_t kColours = 6;
+
+// Number of a colour in chart.css, where 2, 3 and 5 are those of what is bad, good and doubtful elsewhere.
+std::size_t colour_number(Colour colour, std::size_t place) {
+  switch (colour) {
+    case Colour::plain:
+      return 1;
+    case Colour::bad:
+      return 2;
+    case Colour::good:
+      return 3;
+    case Colour::limit:
+      return 4;
+    case Colour::doubtful:
+      return 5;
+    case Colour::by_place:
+      break;
+  }
+  return place % kColours + 1;
+}
 constexpr std::size_t kMarkedPoints = 100;  // more are a line without marks
 
 // A tenth of a unit is less than can be seen.
@@ -153,8 +172,8 @@ class Drawing {
         shown(chart_.y.title));
   }
 
-  static std::string look(const char* what, std::size_t series) {
-    return fmt::format("{} series-{}", what, series % kColours + 1);
+  std::string look(const char* what, std::size_t series) const {
+    return fmt::format("{} series-{}", what, colour_number(chart_.series[series].colour, series));
   }
 
   std::string point_text(const ChartSeries& series, const ChartPoint& point) const {
@@ -258,6 +277,9 @@ class Drawing {
                      {"width", "24"},
                      {"height", "8"},
                      {"class", look("bar", i)}});
+      } else if (series.marks == Marks::points) {
+        add("circle",
+            {{"cx", coordinate(kLeft + 12)}, {"cy", coordinate(y - 4)}, {"r", "3.5"}, {"class", look("dot", i)}});
       } else {
         stroke(kLeft, y - 4, kLeft + 24, y - 4, look(series.marks == Marks::ideal ? "ideal" : "line", i));
       }

@@ -58,6 +58,18 @@ TEST(AbCharts, DrawEachPairAndWhyOneDoesNotCount) {
   EXPECT_NEAR(find(*pairs, "would matter, faster")->points[1].y, -2, 1e-9);
 }
 
+TEST(AbCharts, AreInTheColoursOfVerdicts) {
+  const auto charts = ab_charts({cell("a", Verdict::inconclusive), cell("b", Verdict::regressed)});
+  const auto* all = find(charts, "decisions");
+  ASSERT_NE(all, nullptr);
+  EXPECT_THAT(all->x.categories, testing::ElementsAre("step_time_s, a", "step_time_s, b"));
+  EXPECT_EQ(find(*all, "REGRESSED")->colour, Colour::bad);
+  EXPECT_EQ(find(*all, "INCONCLUSIVE")->colour, Colour::doubtful);
+  const auto of_one = ab_charts({cell("a", Verdict::same)});
+  EXPECT_THAT(find(of_one, "decisions")->x.categories, testing::ElementsAre("step_time_s"));
+  EXPECT_EQ(find(*find(of_one, "decisions"), "SAME")->colour, Colour::plain);
+}
+
 TEST(AbCharts, HaveTheWaterfallOfACellWhosePartsAreKnown) {
   auto known = cell("a", Verdict::regressed);
   known.attribution = harness::Attribution{

@@ -143,6 +143,20 @@ TEST(ChartScene, BeyondTheEndOfAnAxisIsAnArrowWithItsNumber) {
   EXPECT_EQ(number(*shapes(near, "circle").at(1), "cy"), number(*dots[0], "cy")) << "the others stay where they were";
 }
 
+// 2, 3 and 5 are what is bad, good and doubtful in a page's text, too (colours.css).
+TEST(ChartScene, ASeriesHasTheColourOfWhatItMeansWhereverItStands) {
+  Chart chart{.key = "c", .title = "c", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}};
+  for (const auto colour : {Colour::doubtful, Colour::by_place, Colour::good, Colour::bad}) {
+    chart.series.push_back({.name = "", .marks = Marks::points, .points = {{.x = 1, .y = 1}}, .colour = colour});
+  }
+  const auto scene = draw(chart);
+  std::vector<std::string> looks;
+  for (const auto* dot : shapes(scene, "circle")) looks.push_back(dot->attributes.back().second);
+  // Each twice: where its point is, then before its name.
+  EXPECT_THAT(looks, ElementsAre("dot series-5", "dot series-2", "dot series-3", "dot series-2", "dot series-5",
+                                 "dot series-2", "dot series-3", "dot series-2"));
+}
+
 TEST(ChartScene, WithoutAPointHasItsAxes) {
   const auto scene = draw({.key = "k", .title = "empty", .x = {.title = "x"}, .y = {.title = "y"}, .series = {}});
   EXPECT_TRUE(shapes(scene, "circle").empty());

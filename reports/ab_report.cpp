@@ -273,11 +273,16 @@ Document ab_document(const harness::AbReport& report) {
     for (const auto& metric : cell.metrics) table.rows.push_back(row(cell, metric));
     for (auto& word : words_about(cell)) words.push_back(std::move(word));
   }
-  out.add(std::move(table));
+  if (report.finished) out.add(std::move(table));
   for (auto& chart : ab_charts(report.cells)) out.add(std::move(chart));
   add_list(out, std::move(words));
   add_discarded(out, report.cells);
   add_pairing(out, report.cells);
+  if (!report.finished) {
+    out.add(Paragraph{.text = "It is under way, or was cut off: these are the pairs so far, and no verdict is given.",
+                      .tone = Tone::doubtful});
+    return out;
+  }
   add_instructions(out, report);
   add_gate(out, report);
   const auto verdict = harness::overall(harness::verdicts_of(report.cells));

@@ -274,12 +274,16 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
     out.notes.push_back(fmt::format("{} of {} pairs were discarded; the first look needs {} good ones",
                                     out.pairs_discarded, pairs.size(), rule.looks.front()));
   }
-  for (const auto& [side, failures] : {std::pair{"A", &out.a_failures}, std::pair{"B", &out.b_failures}}) {
-    if (failures->count > 0 && !out.whole) {
-      out.notes.push_back(fmt::format("{} failed {} times: {}", side, failures->count, failures->first));
-    }
-  }
+  note_failures(out);
   return out;
+}
+
+void note_failures(CellVerdict& cell) {
+  if (cell.whole) return;
+  for (const auto& [side, failures] : {std::pair{"A", &cell.a_failures}, std::pair{"B", &cell.b_failures}}) {
+    if (failures->count == 0) continue;
+    cell.notes.push_back(fmt::format("{} failed {} times: {}", side, failures->count, failures->first));
+  }
 }
 
 void control_cells(std::vector<CellVerdict>& cells, double alpha) {

@@ -81,7 +81,10 @@ using WantedPairs = std::map<std::string, std::size_t>;  // by metric
 CellVerdict count_pairs(const std::string& label, const std::vector<const ExecutedPair*>& pairs,
                         const SpoilRule& spoil);
 
-// The same with its verdicts. Before the first look nothing is decided. A metric keeps what
+// How often a side failed, where that is no verdict about the cell as a whole: to its notes.
+void note_failures(CellVerdict& cell);
+
+// What count_pairs() gives, with verdicts. Before the first look nothing is decided. A metric keeps what
 // the first look came to that decided it, though the cell goes on for another: a later look would be one more chance to
 // be wrong. Of the metrics in `wanted` nothing is decided, and the cell is not final, before there are so many pairs.
 CellVerdict judge_cell(const std::string& label, const std::vector<const ExecutedPair*>& pairs, const AbRule& rule,

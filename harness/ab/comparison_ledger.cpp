@@ -43,13 +43,26 @@ SideRun side_run(StoredAttempt attempt) {
           .metrics = std::move(attempt.metrics)};
 }
 
-SideRun load_side_run(const Connection& db, std::int64_t key) {
-  auto attempts = load_attempts(db, std::vector{key});
-  if (attempts.size() != 1) {
+// By key.
+std::map<std::int64_t, SideRun> load_side_runs(const Connection& db, const std::vector<std::int64_t>& keys) {
+  std::map<std::int64_t, SideRun> out;
+  for (auto& attempt : load_attempts(db, keys)) out[attempt.key] = side_run(std::move(attempt));
+  for (const auto key : keys) {
+    if (out.contains(key)) continue;
     refuse_row(db, {"ab_pairs", "attempt_key " + std::to_string(key)},
                db.left_out().empty() ? "there is no such attempt" : *db.left_out().begin());
   }
-  return side_run(std::move(attempts.front()));
+  return out;
+}
+
+std::vector<std::int64_t> attempts_of(const Connection& db, std::int64_t comparison_key) {
+  Statement rows(db,
+                 "SELECT a_attempt_key FROM ab_pairs WHERE comparison_key = ?1 UNION "
+                 "SELECT b_attempt_key FROM ab_pairs WHERE comparison_key = ?1");
+  rows.with(comparison_key);
+  std::vector<std::int64_t> out;
+  while (rows.step()) out.push_back(rows.integer(0));
+  return out;
 }
 
 StoredVerdict verdict_row(std::int64_t index, const CellVerdict& cell, const MetricVerdict* metric,
@@ -151,6 +164,16 @@ std::int64_t comparison_key(const Connection& db, const std::string& comparison_
   return row.with(comparison_id).step() ? row.integer(0) : 0;
 }
 
+std::map<std::int64_t, std::string> cell_labels(const Connection& db, std::int64_t comparison_key) {
+  Statement rows(db,
+                 "SELECT cell_index, cell FROM ab_pairs WHERE comparison_key = ?1 UNION "
+                 "SELECT cell_index, cell FROM ab_verdicts WHERE comparison_key = ?1");
+  rows.with(comparison_key);
+  std::map<std::int64_t, std::string> out;
+  while (rows.step()) out[rows.integer(0)] = rows.text(1);
+  return out;
+}
+
 std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key) {
   Statement rows(db,
                  "SELECT cell_index, pair, first_side, discarded, a_attempt_key, b_attempt_key, a_instructions, "
@@ -158,6 +181,7 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
                  "t.pair IS NOT NULL, t.step_log_ratio "
                  "FROM ab_pairs LEFT JOIN ab_turns t USING (comparison_key, cell_index, pair) WHERE comparison_key = ? "
                  "ORDER BY cell_index, pair");
+  const auto runs = load_side_runs(db, attempts_of(db, comparison_key));
   rows.with(comparison_key);
   std::vector<ExecutedPair> out;
   while (rows.step()) {
@@ -168,8 +192,8 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
                       .first = stored_enum<Side>(db, name, "first_side", rows.text(2)),
                       .in_turns = rows.integer(13) != 0,
                       .step_log_ratio = optional_real(rows, 14),
-                      .a = load_side_run(db, rows.integer(4)),
-                      .b = load_side_run(db, rows.integer(5)),
+                      .a = runs.at(rows.integer(4)),
+                      .b = runs.at(rows.integer(5)),
                       .discard = stored_enum<Discard>(db, name, "discard", rows.text(12)),
                       .discarded = rows.text(3)};
     pair.a.instructions = optional_integer(rows, 6);
@@ -213,7 +237,7 @@ SideRun store_side_run(Connection& db, const std::filesystem::path& attempt_dir,
   ingest_run_directory(db, attempt_dir);
   const auto key = find_attempt(db, name_of(record));
   if (!key) throw std::runtime_error("[store] " + attempt_dir.string() + " was taken in and is not there");
-  auto run = load_side_run(db, *key);
+  auto run = load_side_runs(db, {*key}).at(*key);
   run.wall_ns = record.wall_ns;
   return run;
 }

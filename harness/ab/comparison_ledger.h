@@ -44,6 +44,9 @@ void add_pair(Connection& db, std::int64_t comparison_key, const std::string& la
 // Of the comparison with that id; 0 where there is none, of which there are no pairs.
 std::int64_t comparison_key(const Connection& db, const std::string& comparison_id);
 
+// Of the cells that have a pair or a verdict, by their number.
+std::map<std::int64_t, std::string> cell_labels(const Connection& db, std::int64_t comparison_key);
+
 // In the order of cells and pairs.
 std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparison_key);
 

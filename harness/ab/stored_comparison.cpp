@@ -33,7 +33,8 @@ std::vector<std::string> finished_comparisons(const Connection& db) {
   return out;
 }
 
-std::optional<StoredComparison> find_comparison(const Connection& db, const std::string& comparison_id) {
+std::optional<StoredComparison> find_comparison(const Connection& db, const std::string& comparison_id,
+                                                ComparisonParts parts) {
   Statement row(db, select_sql<StoredComparison>("ab_comparisons", "WHERE comparison_id = ?", ", comparison_key"));
   if (!row.with(comparison_id).step()) return std::nullopt;
   StoredComparison out;
@@ -42,8 +43,10 @@ std::optional<StoredComparison> find_comparison(const Connection& db, const std:
   try {
     read_columns(row, 0, out);
     out.sides = read_rows<StoredSide>(db, "ab_sides", owner, "side");
-    out.pairs = read_pairs(db, key);
-    out.turns = read_rows<StoredTurns>(db, "ab_turns", owner, "cell_index, pair");
+    if (parts == ComparisonParts::all) {
+      out.pairs = read_pairs(db, key);
+      out.turns = read_rows<StoredTurns>(db, "ab_turns", owner, "cell_index, pair");
+    }
     out.verdicts = read_rows<StoredVerdict>(db, "ab_verdicts", owner, "cell_index, metric");
   } catch (const spec::SpecError& e) {
     refuse_row(db, {"ab_comparisons", "comparison_id " + comparison_id}, e.what());

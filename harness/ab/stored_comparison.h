@@ -182,8 +182,11 @@ struct StoredComparison {
 // Ids of those that were finished, oldest first.
 std::vector<std::string> finished_comparisons(const Connection& db);
 
+enum class ComparisonParts { all, without_pairs };  // and without turns
+
 // Nothing where there is none. Throws UnreadableRow (harness/store/stored_row.h).
-std::optional<StoredComparison> find_comparison(const Connection& db, const std::string& comparison_id);
+std::optional<StoredComparison> find_comparison(const Connection& db, const std::string& comparison_id,
+                                                ComparisonParts parts = ComparisonParts::all);
 
 // One that another database has, as it is there; its id is new here. Throws InputError where an attempt of it is not in
 // the database.

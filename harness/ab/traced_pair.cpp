@@ -23,15 +23,6 @@ Cell with_traced_steps(Cell cell) {
   return cell;
 }
 
-std::vector<StepSplit> splits_of(const std::filesystem::path& directory, std::int64_t ranks) {
-  std::vector<StepSplit> out;
-  for (const auto& trace : read_traces(directory, ranks)) {
-    auto splits = split_steps(trace);
-    std::move(splits.begin(), splits.end(), std::back_inserter(out));
-  }
-  return out;
-}
-
 }  // namespace
 
 TracedPair trace_pair(const SideExecution& execution, const AbCell& cell) {
@@ -48,7 +39,7 @@ TracedPair trace_pair(const SideExecution& execution, const AbCell& cell) {
       return out;
     }
     try {
-      splits.push_back(splits_of(directory, traced.of(side).run.mesh.devices()));
+      splits.push_back(split_steps(read_traces(directory, traced.of(side).run.mesh.devices())));
     } catch (const std::exception& e) {
       out.problem = e.what();
       return out;

@@ -30,6 +30,7 @@ AbSide ready_revision(const std::string& commit, const GitHistory& history, cons
 struct AbReport {
   ComparisonRecord comparison;
   std::vector<CellVerdict> cells;
+  bool finished = true;                  // else cells have pairs and no verdicts
   std::string instructions_unavailable;  // why there are none; empty where they were counted
   std::optional<std::vector<std::string>>
       gate_refusals;  // of a gate: why it cannot pass; absent: no gate was asked for

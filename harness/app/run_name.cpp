@@ -256,15 +256,12 @@ std::string NamedRun::text() const {
   return means == NameMeans::run ? run : fmt::format("attempt {} of {}", attempts.front().attempt, run);
 }
 
-fs::path folder_of_run(const Connection& db, const NamedRun& named, const fs::path& runs, const std::string& command) {
+std::optional<fs::path> folder_of_run(const Connection& db, const NamedRun& named, const fs::path& runs) {
   EvidencePlaces evidence(db, runs);
   for (auto attempt = named.attempts.rbegin(); attempt != named.attempts.rend(); ++attempt) {
     if (const auto folder = evidence.of(attempt->key)) return fs::absolute(*folder).lexically_normal();
   }
-  throw InputError(
-      fmt::format("[{}] the run directory of {} of {} is not there any more, or is another attempt's: it was looked "
-                  "for as {}; name its folder",
-                  command, named.text(), db.path().string(), (run_folder(runs, named.run_id) / "NNN").string()));
+  return std::nullopt;
 }
 
 fs::path find_run_folder(const RunPlaces& places, const std::string& name, const std::string& command) {
@@ -279,7 +276,14 @@ fs::path find_run_folder(const RunPlaces& places, const std::string& name, const
                     command, name, kAttemptFile, places.db.string()));
   }
   const auto db = open_database(places.db, {.mode = OpenMode::read_only});
-  return folder_of_run(db, find_run(db, name, command), runs_folder(places.runs, places.db), command);
+  const auto named = find_run(db, name, command);
+  const auto runs = runs_folder(places.runs, places.db);
+  if (auto folder = folder_of_run(db, named, runs)) return *folder;
+  throw InputError(
+      fmt::format("[{}] '{}' is run {} of {}, whose run directory is not there any more, or is another "
+                  "attempt's: it was looked for as {}; name its folder",
+                  command, name, named.run_id.substr(0, kShownDigits), places.db.string(),
+                  (run_folder(runs, named.run_id) / "NNN").string()));
 }
 
 }  // namespace perfbench::harness

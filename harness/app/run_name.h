@@ -46,9 +46,9 @@ struct RunPlaces {
   std::filesystem::path runs = {};  // of the database's run directories; empty: beside it
 };
 
-// Of an attempt of the run, the newest whose folder is there. Throws InputError, as `command`, where none is.
-std::filesystem::path folder_of_run(const Connection& db, const NamedRun& named, const std::filesystem::path& runs,
-                                    const std::string& command);
+// Of an attempt of the run, the newest whose folder is there; nothing where none is.
+std::optional<std::filesystem::path> folder_of_run(const Connection& db, const NamedRun& named,
+                                                   const std::filesystem::path& runs);
 
 // The folder of the attempt that is named, a run by its newest attempt whose folder is there; folders need no database.
 // Throws InputError as find_run, and where no folder in `places` is of that very attempt.

@@ -54,35 +54,27 @@ std::size_t place_of(const std::string& metric) {
   return static_cast<std::size_t>(found - spec::kMetricCatalog.begin());
 }
 
-// By its number in the comparison.
-std::map<std::int64_t, std::string> labels_of(const StoredComparison& comparison) {
-  std::map<std::int64_t, std::string> out;
-  for (const auto& pair : comparison.pairs) out[pair.row.cell_index] = pair.row.cell;
-  for (const auto& verdict : comparison.verdicts) out[verdict.cell_index] = verdict.cell;
-  return out;
-}
-
 }  // namespace
 
-std::optional<StoredAbReport> stored_ab_report(const Connection& db, const std::string& comparison_id) {
-  const auto stored = find_comparison(db, comparison_id);
+std::optional<AbReport> stored_ab_report(const Connection& db, const std::string& comparison_id) {
+  const auto stored = find_comparison(db, comparison_id, ComparisonParts::without_pairs);
   if (!stored) return std::nullopt;
   const RowName name{"ab_verdicts", "comparison_id " + comparison_id};
-  const auto pairs = load_pairs(db, comparison_key(db, comparison_id));
-  StoredAbReport out{.report = {.comparison = {.comparison_id = comparison_id,
-                                               .purpose = stored->purpose,
-                                               .matrix = stored->matrix,
-                                               .settings = stored->settings,
-                                               .seed = static_cast<std::uint64_t>(stored->seed),
-                                               .a = side_of(*stored, Side::a),
-                                               .b = side_of(*stored, Side::b)},
-                                .instructions_unavailable = "no run counted them"},
-                     .finished = !stored->finished_utc.empty()};
-  for (const auto& [index, label] : labels_of(*stored)) {
-    std::vector<const ExecutedPair*> of_cell;
-    for (const auto& pair : pairs) {
-      if (pair.cell == static_cast<std::size_t>(index)) of_cell.push_back(&pair);
-    }
+  AbReport out{.comparison = {.key = comparison_key(db, comparison_id),
+                              .comparison_id = comparison_id,
+                              .purpose = stored->purpose,
+                              .matrix = stored->matrix,
+                              .settings = stored->settings,
+                              .seed = static_cast<std::uint64_t>(stored->seed),
+                              .a = side_of(*stored, Side::a),
+                              .b = side_of(*stored, Side::b)},
+               .finished = !stored->finished_utc.empty(),
+               .instructions_unavailable = "no run counted them"};
+  std::map<std::int64_t, std::vector<const ExecutedPair*>> by_cell;
+  const auto pairs = load_pairs(db, out.comparison.key);
+  for (const auto& pair : pairs) by_cell[static_cast<std::int64_t>(pair.cell)].push_back(&pair);
+  for (const auto& [index, label] : cell_labels(db, out.comparison.key)) {
+    const auto& of_cell = by_cell[index];
     auto cell = count_pairs(label, of_cell, {});
     cell.in_turns = !of_cell.empty() && of_cell.front()->in_turns;
     for (const auto& row : stored->verdicts) {
@@ -90,8 +82,9 @@ std::optional<StoredAbReport> stored_ab_report(const Connection& db, const std::
     }
     std::stable_sort(cell.metrics.begin(), cell.metrics.end(),
                      [](const auto& x, const auto& y) { return place_of(x.rule.metric) < place_of(y.rule.metric); });
-    if (cell.instructions_ratio) out.report.instructions_unavailable.clear();
-    out.report.cells.push_back(std::move(cell));
+    note_failures(cell);
+    if (cell.instructions_ratio) out.instructions_unavailable.clear();
+    out.cells.push_back(std::move(cell));
   }
   return out;
 }

@@ -8,13 +8,9 @@
 
 namespace perfbench::harness {
 
-struct StoredAbReport {
-  AbReport report;
-  bool finished = false;  // else its cells have pairs and no verdicts
-};
-
-// Its verdicts are those that were recorded; where in a step a difference lies is not on record, nor why pairs did not
-// take turns. Nothing where no comparison has that id. Throws UnreadableRow (harness/store/stored_row.h).
-std::optional<StoredAbReport> stored_ab_report(const Connection& db, const std::string& comparison_id);
+// Its verdicts are those that were recorded. Not on record are which traced runs tell where a difference lies, why
+// pairs did not take turns, why instructions were not counted, and that too few pairs counted for a first look. Nothing
+// where no comparison has that id. Throws UnreadableRow (harness/store/stored_row.h).
+std::optional<AbReport> stored_ab_report(const Connection& db, const std::string& comparison_id);
 
 }  // namespace perfbench::harness

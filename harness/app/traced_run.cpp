@@ -29,15 +29,6 @@ std::optional<std::int64_t> ranks_of(const fs::path& folder) {
   }
 }
 
-std::vector<StepSplit> splits_of(const std::vector<RankTrace>& traces) {
-  std::vector<StepSplit> out;
-  for (const auto& trace : traces) {
-    const auto of_rank = split_steps(trace);
-    out.insert(out.end(), of_rank.begin(), of_rank.end());
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<RankTrace> traces_of(const fs::path& folder) {
@@ -52,7 +43,7 @@ std::vector<RankTrace> traces_of(const fs::path& folder) {
 }
 
 TraceDifference hold_traces_side_by_side(const std::vector<RankTrace>& before, const std::vector<RankTrace>& after) {
-  auto parts = attribute({splits_of(before)}, {splits_of(after)});
+  auto parts = attribute({split_steps(before)}, {split_steps(after)});
   auto operations = align_steps(before, after);
   if (!parts || !operations) throw InputError("[trace] a trace without a step tells no difference");
   return {.parts = std::move(*parts), .operations = std::move(*operations)};

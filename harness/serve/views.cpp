@@ -17,6 +17,7 @@
 #include "harness/history/history.h"
 #include "harness/input_error.h"
 #include "harness/store/query.h"
+#include "harness/store/stored_row.h"
 #include "reports/ab_report.h"
 #include "reports/alert_document.h"
 #include "reports/history_document.h"
@@ -103,19 +104,14 @@ Document overview(const Asked& asked) {
   return out;
 }
 
-// Of pairs, where the sweep is theirs, for what stands above their runs.
-Document comparison(const Asked& asked, const std::string& sweep) {
-  Document out;
-  const auto found = stored_ab_report(asked.db, sweep);
-  if (!found) return out;
-  out.add(reports::Heading{.level = 1, .text = "Comparison " + sweep});
-  if (!found->finished) {
-    out.add(reports::Paragraph{.text = "It is under way, or was cut off: there are pairs and no verdicts yet.",
-                               .tone = reports::Tone::doubtful});
+// Of the pairs whose sweep it is; nothing where it is no comparison's, or a row of that cannot be read.
+std::optional<AbReport> comparison(const Asked& asked, const std::string& sweep) {
+  try {
+    return stored_ab_report(asked.db, sweep);
+  } catch (const UnreadableRow& e) {
+    asked.db.leave_out(e.what());
+    return std::nullopt;
   }
-  append(out, reports::ab_document(found->report));
-  out.add(reports::Heading{.level = 2, .text = "Its runs"});
-  return out;
 }
 
 Document report(const Asked& asked) {
@@ -127,7 +123,15 @@ Document report(const Asked& asked) {
   if (!known) throw InputError("no style is called " + style);
   if (query.selection == "all") throw InputError("all sweeps are too many for a page; perfbench report --sweep all");
   parse_selection(query.selection);  // throws for what is none
-  auto out = comparison(asked, query.selection);
+  Document out;
+  if (const auto pairs = comparison(asked, query.selection)) {
+    out.add(reports::Heading{.level = 1, .text = "Comparison " + query.selection});
+    append(out, reports::ab_document(*pairs));
+    const bool none = std::all_of(pairs->cells.begin(), pairs->cells.end(),
+                                  [](const CellVerdict& cell) { return cell.pairs_seen.empty(); });
+    if (none) return out;
+    out.add(reports::Heading{.level = 2, .text = "Its runs"});
+  }
   append(out, reports::report_document(stored_tables(asked.db, query, asked.installation), *known));
   return out;
 }
@@ -150,20 +154,23 @@ Document run(const Asked& asked) {
   return reports::run_document(view);
 }
 
+std::vector<RankTrace> traces(const Asked& asked, const NamedRun& named) {
+  const auto folder = folder_of_run(asked.db, named, runs_folder({}, asked.db.path()));
+  if (!folder) throw InputError("the run directory of " + named.text() + " is not there any more");
+  return traces_of(*folder);
+}
+
 Document trace(const Asked& asked) {
-  const auto traces = [&asked](const NamedRun& named) {
-    return traces_of(folder_of_run(asked.db, named, runs_folder({}, asked.db.path()), "serve"));
-  };
   const auto named = run_of_address(asked, asked.rest);
   const auto against = asked.parameter("against", "");
-  Document out;
+  Document out{.lasting = true};
   if (against.empty()) {
     out.add(reports::Heading{.level = 1, .text = "Traced steps of " + named.text()});
-    append(out, reports::trace_document(traces(named)));
+    append(out, reports::trace_document(traces(asked, named)));
     return out;
   }
   const auto before = run_of_address(asked, against);
-  const auto found = hold_traces_side_by_side(traces(before), traces(named));
+  const auto found = hold_traces_side_by_side(traces(asked, before), traces(asked, named));
   out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
   append(out, reports::trace_difference_document(found.parts, found.operations));
   return out;

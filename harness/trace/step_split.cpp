@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "harness/trace/activities.h"
 
@@ -117,6 +119,15 @@ std::vector<StepSplit> split_steps(const RankTrace& trace) {
                     .dropped_records = trace.end.dropped_records};
     running.take(split);
     out.push_back(std::move(split));
+  }
+  return out;
+}
+
+std::vector<StepSplit> split_steps(const std::vector<RankTrace>& traces) {
+  std::vector<StepSplit> out;
+  for (const auto& trace : traces) {
+    auto splits = split_steps(trace);
+    std::move(splits.begin(), splits.end(), std::back_inserter(out));
   }
   return out;
 }

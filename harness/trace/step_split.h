@@ -29,5 +29,7 @@ struct StepSplit {
 // By step. Where several run at once, a moment counts to the first part of trace_part.h, and within it to what began
 // first.
 std::vector<StepSplit> split_steps(const RankTrace& trace);
+// Of every rank, one behind the other.
+std::vector<StepSplit> split_steps(const std::vector<RankTrace>& traces);
 
 }  // namespace perfbench::harness

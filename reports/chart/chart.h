@@ -29,7 +29,7 @@ struct ChartPoint {
 // perfect scaling would be. bars: from 0, or where a point has an interval over that.
 enum class Marks { connected, points, ideal, bars };
 
-// by_place: unlike the series before it. limit: what others are held against.
+// by_place: by its number in the chart, where all series are so. limit: what others are held against.
 enum class Colour { by_place, plain, good, bad, doubtful, limit };
 
 struct ChartSeries {

@@ -101,6 +101,8 @@ struct Document {
   std::vector<std::string> actions = {};
   // Of a server's page in whose place there is another once it is made: it asks for that at once.
   bool to_come = false;
+  // Of what does not change: such a page is not asked for again.
+  bool lasting = false;
 
   template <class T>
   T& add(T block) {

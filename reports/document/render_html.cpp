@@ -48,6 +48,7 @@ std::string page_data(const Document& document, const Site& site) {
   if (!site.places.empty()) {
     if (site.writable) data["actions"] = document.actions;
     if (document.to_come) data["to_come"] = true;
+    if (document.lasting) data["lasting"] = true;
     data["places"] = nlohmann::ordered_json::array();
     for (const auto& place : site.places) data["places"].push_back({{"text", place.text}, {"path", place.path}});
   }

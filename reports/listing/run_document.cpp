@@ -42,9 +42,12 @@ std::int64_t finished(const RunView& view) {
                        [](const auto& one) { return one.attempt.state == AttemptState::ok; });
 }
 
-// By which `perfbench trace` knows it.
+// By which `perfbench trace` knows it; nothing where attempts of several machines have its number.
 Cell trace_cell(const RunView& view, const ViewedAttempt& one) {
-  if (!one.traced) return {kNothing, Value()};
+  const auto namesakes = std::count_if(view.attempts.begin(), view.attempts.end(), [&one](const auto& other) {
+    return other.attempt.attempt == one.attempt.attempt;
+  });
+  if (!one.traced || namesakes > 1) return {kNothing, Value()};
   return short_id(view) + "/" + std::to_string(one.attempt.attempt);
 }
 

@@ -15,10 +15,7 @@ from selenium.webdriver.common.by import By
 
 import browser
 import program
-from program import ROOT, Server, perfbench
-
-HOSTILE = ("zq</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-           "\"'`${zq}&lt;\u202egnp.exe\x1b[31m=cmd()|zq javascript:document.title='taken'")
+from program import HOSTILE, ROOT, Server, perfbench
 
 # What people, engines and other machines name or say; what is left as it is has a grammar of its own.
 SAID = {

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,10 +18,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import browser
-
-ROOT = Path(__file__).resolve().parents[2]
-HOSTILE = ("zq</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-           "\"'`${zq}&lt;\u202egnp.exe\x1b[31m=cmd()|zq javascript:zq")
+import program
+from program import HOSTILE, ROOT, perfbench
 
 
 class Pages(unittest.TestCase):
@@ -30,8 +27,8 @@ class Pages(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.db = Path(cls.folder.name) / "pages.db"
-        cls.perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", cls.db, "--only", "model=gpt-mini")
-        cls.perfbench("note", "latest", HOSTILE, "--author", HOSTILE, "--db", cls.db)
+        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", cls.db, "--only", "model=gpt-mini")
+        perfbench("note", "latest", HOSTILE, "--author", HOSTILE, "--db", cls.db)
         cls.driver = browser.start()
 
     @classmethod
@@ -39,21 +36,13 @@ class Pages(unittest.TestCase):
         cls.driver.quit()
         cls.folder.cleanup()
 
-    @classmethod
-    def perfbench(cls, *arguments, exits=(0,), **environment):
-        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, cwd=cls.folder.name,
-                              env={**os.environ, **environment})
-        if done.returncode not in exits:
-            raise AssertionError(f"perfbench {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
-
     def page(self, *command, name="page", driver=None):
         file = Path(self.folder.name) / f"{name}.html"
-        self.perfbench(*command, "--db", self.db, "--format", "html", "-o", file)
+        perfbench(*command, "--db", self.db, "--format", "html", "-o", file)
         return browser.Page(driver or self.driver, file)
 
     def picture(self, page, name):
-        browser.picture(page.driver, SCREENSHOTS / f"{name}.png")
+        browser.picture(page.driver, program.SCREENSHOTS / f"{name}.png")
 
     def column(self, page, key):
         """The texts of a shown column, from the top."""
@@ -65,20 +54,20 @@ class Pages(unittest.TestCase):
         files = {name: Path(self.folder.name) / f"{name}.html" for name in (
             "plan", "explanation", "night", "history", "trace", "difference")}
         quickstart = ROOT / "matrices/quickstart.yaml"
-        self.perfbench("plan", quickstart, "--format", "csv", "--html", files["plan"])
-        cell = next(csv.DictReader(io.StringIO(self.perfbench("plan", quickstart, "--format", "csv"))))["cell"]
-        self.perfbench("plan", quickstart, "--explain", cell, "--html", files["explanation"])
+        perfbench("plan", quickstart, "--format", "csv", "--html", files["plan"])
+        cell = next(csv.DictReader(io.StringIO(perfbench("plan", quickstart, "--format", "csv"))))["cell"]
+        perfbench("plan", quickstart, "--explain", cell, "--html", files["explanation"])
         summary = Path(self.folder.name) / "summary.md"
-        self.perfbench("nightly", quickstart, "--db", nights, "--history-from", "simulated", "--html", files["night"],
-                       "--github", exits=(1,), GITHUB_STEP_SUMMARY=str(summary))
+        perfbench("nightly", quickstart, "--db", nights, "--history-from", "simulated", "--html", files["night"],
+                       "--github", exits=(1,), env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
         self.assertRegex(summary.read_text(), r"\n```mermaid\nxychart-beta\n  title \"quickstart model=[^\"`]*\"\n")
-        self.perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
+        perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
         traced = Path(self.folder.name) / "traced.db"
-        self.perfbench("sweep", quickstart, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
+        perfbench("sweep", quickstart, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
                        "trace_steps=2")
         run, other = sorted(traced.with_suffix(".runs").iterdir())[:2]
-        self.perfbench("trace", run, "--html", files["trace"])
-        self.perfbench("trace", run, "--against", other, "--html", files["difference"])
+        perfbench("trace", run, "--html", files["trace"])
+        perfbench("trace", run, "--against", other, "--html", files["difference"])
         for name in [*files, "report", "list", "show"]:
             page = browser.Page(self.driver, files[name]) if name in files else self.page(
                 *{"report": ("report",), "list": ("list",), "show": ("show", "latest")}[name], name=name)
@@ -96,10 +85,10 @@ class Pages(unittest.TestCase):
 
     def test_a_timeline_is_zoomed_and_says_what_is_pointed_at(self):
         traced = Path(self.folder.name) / "zoomed.db"
-        self.perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
+        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
                        "remat=none", "--only", "attention=flash", "--set", "trace_steps=1")
         file = Path(self.folder.name) / "timeline.html"
-        self.perfbench("trace", next(traced.with_suffix(".runs").iterdir()), "--html", file)
+        perfbench("trace", next(traced.with_suffix(".runs").iterdir()), "--html", file)
         page = browser.Page(self.driver, file)
         self.assertIn("op", page.texts("figure.timeline .kinds li"))
         canvas = page.driver.find_element(By.TAG_NAME, "canvas")
@@ -124,7 +113,7 @@ class Pages(unittest.TestCase):
 
     def test_the_page_says_what_the_table_says(self):
         page = self.page("report")
-        rows = json.loads(self.perfbench("report", "--db", self.db, "--format", "json"))["rows"]
+        rows = json.loads(perfbench("report", "--db", self.db, "--format", "json"))["rows"]
         self.assertEqual(len(page.texts("tbody tr")), len(rows))
         seen = {round(float(text), 6) for text in self.column(page, "step_time_s")}
         for row in rows:
@@ -222,7 +211,7 @@ class Pages(unittest.TestCase):
 
     def test_of_ten_thousand_rows_only_those_in_sight_are_elements(self):
         file = Path(self.folder.name) / "report.html"
-        self.perfbench("report", "--db", self.db, "--format", "html", "-o", file)
+        perfbench("report", "--db", self.db, "--format", "html", "-o", file)
         text = file.read_text()
         found = re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)
         document = json.loads(found.group(1))
@@ -254,6 +243,4 @@ class Pages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, SCREENSHOTS = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    program.main()

@@ -9,6 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 120  # of a machine that does something else, too
 
+# Text that wants to be markup, script, colours, another direction, a formula.
+HOSTILE = ("zq</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+           "\"'`${zq}&lt;\u202egnp.exe\x1b[31m=cmd()|zq javascript:document.title='taken'")
+
 # Set by main().
 PATH = ""
 SCREENSHOTS = Path()

@@ -48,6 +48,10 @@ class Serve(unittest.TestCase):
         return self.driver.execute_script(
             "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)", selector)
 
+    def runs_of(self, db):
+        rows = perfbench("list", "--db", db, "--format", "csv").splitlines()[1:]
+        return [row.split(",")[0][:12] for row in rows]
+
     def expect_harmless(self, server):
         self.assertEqual([entry["message"] for entry in self.driver.get_log("browser")], [])
         for url in browser.requests_since(self.driver):
@@ -141,13 +145,19 @@ class Serve(unittest.TestCase):
             self.assertTrue(self.texts("figure.timeline"))
             self.assertEqual(self.driver.execute_script(browser.NAMELESS), [])
             self.expect_harmless(server)
+            self.assertTrue(json.loads(server.ask("GET", f"/trace/{names[0]}/1?data")[1])["lasting"], "asked for once")
+            self.assertNotIn("lasting", json.loads(server.ask("GET", f"/run/{names[0]}?data")[1]))
             self.assertEqual(server.ask("GET", "/trace/" + self.folder.name)[0], 404)
             self.open(server.url + "report?sweep=" + sweep)
             rows = "section[data-key=table] tbody tr"
             self.assertCountEqual(self.texts(rows + " a[href^='/run/']"), names)
             self.assertEqual(len(self.texts(f"{rows} {picks}")), len(names))
             self.open(server.url + "run/" + names[0])
-            self.assertFalse(self.driver.find_elements(By.CSS_SELECTOR, picks), "one attempt, nothing to hold it against")
+            self.assertFalse(self.texts(picks), "one attempt, nothing to hold it against")
+            (plain,) = set(self.runs_of(traced)) - set(names)
+            self.open(f"{server.url}diff?left={names[0]}&right={plain}")
+            self.assertEqual(len(self.texts("section[data-key=runs] tbody tr")), 2)
+            self.assertFalse(self.texts(picks), "one of them was not traced")
         finally:
             self.assertEqual(server.end(), 0)
 
@@ -171,6 +181,17 @@ class Serve(unittest.TestCase):
             self.assertEqual(self.texts(shown["rows"]), said["rows"])
             self.assertLessEqual(set(said["charts"]), set(self.texts(shown["charts"])))
             self.assertEqual(self.driver.execute_script(browser.CONTRAST), [])
+            # As a later version may leave it, and as it is while it runs.
+            connection = sqlite3.connect(pairs)
+            connection.executescript("UPDATE ab_verdicts SET verdict = 'SOMEWHAT';")
+            self.wait(lambda: "cannot be read" in self.texts("main")[0])
+            self.assertEqual(len(self.texts("section[data-key=table] tbody tr")), 2, "its runs are there all the same")
+            connection.executescript("DELETE FROM ab_verdicts; UPDATE ab_comparisons SET finished_utc = NULL;")
+            self.wait(lambda: "It is under way, or was cut off" in self.texts("main")[0])
+            self.assertFalse(self.texts(shown["rows"]))
+            self.assertNotIn("INCONCLUSIVE", self.texts("main")[0])
+            self.assertEqual(len(self.texts("figure[data-key^=pairs_]")), 1, "the pairs so far")
+            connection.close()
             self.expect_harmless(server)
         finally:
             self.assertEqual(server.end(), 0)

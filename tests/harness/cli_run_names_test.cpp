@@ -204,6 +204,10 @@ TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
   EXPECT_THAT(refusal({"show", a_.substr(0, 6) + "/1"}),
               AllOf(HasSubstr("several attempts have that number"), HasSubstr("sweep 'other'")));
   EXPECT_EQ(shown((scratch_ / "elsewhere/1").string()), Words{a_.substr(0, 6) + "/1"});
+  for (const int attempt : {1, 2}) write_traces(folder_of(example_spec(), attempt), example_traces());
+  for (const auto& attempt : json({"show", a_})["attempts"]) {
+    EXPECT_EQ(attempt["trace"].is_null(), attempt["attempt"] != 2) << attempt << " no name tells the first ones apart";
+  }
 }
 
 TEST_F(RunNames, OfAFolderThatWasNotTakenInSayHowToTakeIt) {
@@ -220,6 +224,12 @@ TEST_F(RunNames, LeadTraceToTheRunDirectory) {
   EXPECT_EQ(by_name.exit_code, 0) << by_name.error_output;
   EXPECT_EQ(by_name.output, run({"trace", folder_of(shorter(), 2).string(), "--format", "csv"}).output);
   EXPECT_EQ(run({"trace", "latest", "--against", "s3", "--db", "q.db"}).exit_code, 0);
+  const auto attempts = json({"show", b_})["attempts"];
+  EXPECT_TRUE(attempts[0]["trace"].is_null());
+  const auto name = attempts[1]["trace"].get<std::string>();
+  EXPECT_EQ(name, b_.substr(0, 12) + "/2");
+  EXPECT_EQ(run({"trace", name, "--db", "q.db", "--format", "csv"}).output, by_name.output);
+  EXPECT_EQ(json({"diff", b_, b_})["runs"][0]["trace"], name);
   fs::rename(scratch_ / "q.runs", scratch_ / "moved");
   EXPECT_THAT(refusal({"trace", "latest"}), HasSubstr("it was looked for as q.runs/" + b_.substr(0, 16) + "/NNN"));
   EXPECT_EQ(run({"trace", "latest", "--db", "q.db", "--runs", "moved", "--format", "csv"}).output, by_name.output);

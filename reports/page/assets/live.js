@@ -66,6 +66,7 @@ function startLive(first, views) {
   takeToken();
   let known = JSON.stringify(first);
   let toCome = first.to_come === true;
+  let lasting = first.lasting === true;
   let tag = null;
   const address = new URL(location.href);
   address.hash = "";
@@ -85,13 +86,14 @@ function startLive(first, views) {
         if (text !== known) views = show(data, views);
         known = text;
         toCome = data.to_come === true;
+        lasting = data.lasting === true;
         if (toCome) pause = 0; // the server took its time
       }
       document.documentElement.dataset.live = "yes";
     } catch {
       document.documentElement.dataset.live = "no"; // the server has ended; it may come back
     }
-    setTimeout(ask, pause);
+    if (!lasting) setTimeout(ask, pause);
   };
-  setTimeout(ask, toCome ? 0 : PERIOD_MS);
+  if (!lasting) setTimeout(ask, toCome ? 0 : PERIOD_MS);
 }

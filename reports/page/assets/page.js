@@ -20,8 +20,8 @@ const BLOCKS = {
   timeline: (block) => new TimelineView(block).element,
   table: (block, i, views, { links, sides }) => {
     const view = new TableView({ ...block, number: i }, links, sides[block.key]);
-    let key = block.key;
-    while (views.has(key)) key += "+"; // a report has a table for each matrix
+    let key = block.key + " " + block.label; // a report has a table for each matrix
+    while (views.has(key)) key += "+";
     views.set(key, view);
     return view.element;
   },

@@ -7,7 +7,7 @@ class RowPicks {
     this.column = column;
     this.address = address;
     this.picked = []; // texts, in the order picked
-    this.boxes = new Map(); // those that were made, with their texts
+    this.boxes = new Map(); // those that are there, with their texts
     this.element = make("span", { class: "picks", role: "status" });
   }
 
@@ -29,10 +29,7 @@ class RowPicks {
 
   set(picked) {
     this.picked = picked;
-    for (const [box, text] of this.boxes) {
-      if (box.isConnected) box.checked = picked.includes(text);
-      else this.boxes.delete(box);
-    }
+    for (const [box, text] of this.boxes) box.checked = picked.includes(text);
     this.element.replaceChildren(
       picked.length === 2 ? make("a", { href: this.address(...picked) }, "Hold the two side by side")
       : picked.length === 1 ? "One is picked; another one to hold it against?" : "");
@@ -44,6 +41,6 @@ class RowPicks {
   }
 
   focus(text) {
-    for (const [box, one] of this.boxes) if (one === text && box.isConnected) box.focus();
+    for (const [box, one] of this.boxes) if (one === text) box.focus();
   }
 }

@@ -41,7 +41,7 @@ class TableView {
   constructor(table, links, sides) {
     this.table = table;
     this.links = links;
-    const told = table.rows > 1 ? table.columns.find(({ key }) => key === sides?.column) : undefined;
+    const told = table.columns.find(({ key, texts }) => key === sides?.column && texts.filter((text) => text !== "-").length > 1);
     this.picks = told === undefined ? null : new RowPicks(told, sides.address);
     const leads = ({ key, texts }) => Object.hasOwn(links, key) && texts.some((text) => text !== "");
     this.shown = table.columns.map((column) => !column.hidden || leads(column));
@@ -174,8 +174,15 @@ class TableView {
     if (place.picking !== undefined) this.picks?.focus(place.picking);
   }
 
+  // Puts rows in place of those that were there; who picks goes on picking.
+  fillWith(rows) {
+    const picking = this.picks?.boxes.get(document.activeElement);
+    this.picks?.boxes.clear();
+    this.body.replaceChildren(...rows());
+    if (picking !== undefined) this.picks.focus(picking);
+  }
   fillAll() {
-    this.body.replaceChildren(...this.rows.map((row, i) => this.row(row, i)));
+    this.fillWith(() => this.rows.map((row, i) => this.row(row, i)));
   }
   fillBody() {
     if (!this.long) return this.fillAll();
@@ -184,8 +191,8 @@ class TableView {
     const seen = Math.ceil(this.scroll.clientHeight / height) + 2 * ROWS_BESIDE;
     const end = Math.min(this.rows.length, first + Math.max(seen, 2 * ROWS_BESIDE));
     const gap = (rows) => make("tr", { class: "gap", "aria-hidden": "true" }, this.gapCell(rows * height));
-    this.body.replaceChildren(gap(first), ...this.rows.slice(first, end).map((row, i) => this.row(row, first + i)),
-                              gap(this.rows.length - end));
+    this.fillWith(() => [gap(first), ...this.rows.slice(first, end).map((row, i) => this.row(row, first + i)),
+                         gap(this.rows.length - end)]);
   }
   gapCell(height) {
     const cell = make("td", { colspan: String(this.shown.filter(Boolean).length + (this.picks === null ? 0 : 1)) });

@@ -7,11 +7,14 @@
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
+#include "harness/store/stored_row.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
 
+using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -26,9 +29,10 @@ class StoredAbReportTest : public testing::Test {
   }
 
   // Attempt N of the example's run.
-  SideRun side_run(std::int64_t number, double step_s) {
+  SideRun side_run(std::int64_t number, double step_s, AttemptState state = AttemptState::ok) {
     ExampleRun example{.attempt = example_attempt("cell", number)};
     example.attempt.sweep_kind = SweepKind::comparison;
+    example.attempt.state = state;
     example.step_s = {0.9, step_s, step_s, step_s, step_s, step_s};
     const auto folder = scratch_ / std::to_string(number);
     write_run_directory(folder, example);
@@ -46,20 +50,24 @@ TEST_F(StoredAbReportTest, OfOneUnderWayHasThePairsSoFar) {
   ExecutedPair discarded{.cell = 1, .number = 2, .a = side_run(3, 0.5), .b = side_run(4, 0.5)};
   discarded.discard = Discard::steal;
   discarded.discarded = "A was robbed";
-  for (const auto& pair : {kept, discarded}) add_pair(db_, comparison_.key, "second", pair);
+  ExecutedPair failed{.cell = 1, .number = 3, .a = kept.a, .b = side_run(5, 0.5, AttemptState::crashed)};
+  failed.discard = Discard::failed;
+  failed.discarded = "B crashed";
+  for (const auto& pair : {kept, discarded, failed}) add_pair(db_, comparison_.key, "second", pair);
   add_pair(db_, comparison_.key, "first", {.cell = 0, .a = kept.a, .b = kept.b});
   const auto found = stored_ab_report(db_, "ab");
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->finished);
-  const auto& cells = found->report.cells;
+  const auto& cells = found->cells;
   ASSERT_THAT(cells, SizeIs(2));
   EXPECT_EQ(cells[0].label, "first");
   EXPECT_EQ(cells[1].label, "second");
   EXPECT_EQ(cells[1].pairs_used, 1U);
-  ASSERT_THAT(cells[1].pairs_seen, SizeIs(2));
+  ASSERT_THAT(cells[1].pairs_seen, SizeIs(3));
   EXPECT_NEAR(cells[1].pairs_seen[0].step_ratio.value(), 1.2, 1e-12);
   EXPECT_EQ(cells[1].discarded.at(Discard::steal).first, "A was robbed");
   EXPECT_THAT(cells[1].metrics, IsEmpty());
+  EXPECT_THAT(cells[1].notes, ElementsAre(HasSubstr("B failed 1 times: crashed")));
 }
 
 TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
@@ -82,7 +90,8 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
   const auto found = stored_ab_report(db_, "ab");
   ASSERT_TRUE(found.has_value());
   EXPECT_TRUE(found->finished);
-  const auto& [comparison, cells, instructions, refusals] = found->report;
+  const auto& comparison = found->comparison;
+  const auto& cells = found->cells;
   EXPECT_EQ(comparison.seed, comparison_.seed);
   EXPECT_EQ(comparison.a.asked, "HEAD~1");
   EXPECT_EQ(comparison.a.kind, SideKind::revision);
@@ -110,6 +119,12 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
   EXPECT_FALSE(cells[0].whole.has_value());
   EXPECT_EQ(cells[1].whole->verdict, Verdict::regressed);
   EXPECT_EQ(cells[1].whole->detail, "B fails");
+}
+
+TEST_F(StoredAbReportTest, OfAnotherVersionIsNotGuessed) {
+  finish_comparison(db_, comparison_.key, {{.label = "cell", .whole = Decision{}}});
+  db_.execute("UPDATE ab_verdicts SET verdict = 'SOMEWHAT'");
+  EXPECT_THROW(stored_ab_report(db_, "ab"), UnreadableRow);
 }
 
 TEST_F(StoredAbReportTest, OfNoneIsNothing) {

@@ -46,7 +46,10 @@ SideRun side_run(StoredAttempt attempt) {
 // By key.
 std::map<std::int64_t, SideRun> load_side_runs(const Connection& db, const std::vector<std::int64_t>& keys) {
   std::map<std::int64_t, SideRun> out;
-  for (auto& attempt : load_attempts(db, keys)) out[attempt.key] = side_run(std::move(attempt));
+  for (auto& attempt : load_attempts(db, keys)) {
+    const auto key = attempt.key;
+    out[key] = side_run(std::move(attempt));
+  }
   for (const auto key : keys) {
     if (out.contains(key)) continue;
     refuse_row(db, {"ab_pairs", "attempt_key " + std::to_string(key)},

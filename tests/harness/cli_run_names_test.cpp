@@ -205,7 +205,8 @@ TEST_F(RunNames, OfAnAttemptThatTwoMachinesHaveAreRefused) {
               AllOf(HasSubstr("several attempts have that number"), HasSubstr("sweep 'other'")));
   EXPECT_EQ(shown((scratch_ / "elsewhere/1").string()), Words{a_.substr(0, 6) + "/1"});
   for (const int attempt : {1, 2}) write_traces(folder_of(example_spec(), attempt), example_traces());
-  for (const auto& attempt : json({"show", a_})["attempts"]) {
+  const auto found = json({"show", a_});
+  for (const auto& attempt : found["attempts"]) {
     EXPECT_EQ(attempt["trace"].is_null(), attempt["attempt"] != 2) << attempt << " no name tells the first ones apart";
   }
 }

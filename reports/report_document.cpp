@@ -12,6 +12,7 @@
 #include "reports/document/json_rows.h"
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
+#include "reports/id_cell.h"
 #include "reports/scaling_charts.h"
 #include "workloads/spec/fields.h"
 
@@ -62,13 +63,6 @@ Table empty_table(const char* key, const std::vector<ReportRow>& rows) {
   return table;
 }
 
-// As commands take it; what others published is no run.
-Cell run_cell(const ReportRow& row) {
-  constexpr std::size_t kDigits = 12;
-  if (row.is_published) return {kNothing, Value()};
-  return {row.run_id.substr(0, kDigits), row.run_id};
-}
-
 Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
   auto table = empty_table("table", rows);
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].notes = rows[i].notes;
@@ -89,7 +83,7 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
     if (key == "sequences_per_s" && has_days) add_column(table, rows, kEstimatedDaysColumn, Audience::people);
   }
   table.columns.push_back({.title = "Run", .key = "run_id", .audience = Audience::pages});
-  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(run_cell(rows[i]));
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(id_cell(rows[i].run_id));
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include "harness/store/stored_row.h"
 #include "harness/store/tag_ledger.h"
 #include "reports/format/number.h"
+#include "reports/id_cell.h"
 #include "reports/listing/list_document.h"
 #include "reports/listing/listed_table.h"
 

@@ -50,10 +50,4 @@ Cell bytes_cell(std::int64_t bytes) {
   return {human_bytes(bytes), Value(bytes)};
 }
 
-Cell id_cell(const std::string& id) {
-  constexpr std::size_t kDigits = 12;
-  if (id.empty()) return {kNothing, Value()};
-  return {id.substr(0, kDigits), Value(id)};
-}
-
 }  // namespace perfbench::reports

@@ -38,7 +38,5 @@ class ListedTable {
 Cell count_cell(std::int64_t value);
 Cell number_cell(const std::optional<double>& value);  // four digits; empty without one
 Cell bytes_cell(std::int64_t bytes);                   // empty for 0
-// The first digits of an id or a digest; all of it for programs. Empty: not known.
-Cell id_cell(const std::string& id);
 
 }  // namespace perfbench::reports

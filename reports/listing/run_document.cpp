@@ -11,6 +11,7 @@
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
 #include "reports/format/shell_word.h"
+#include "reports/id_cell.h"
 #include "reports/listing/listed_table.h"
 #include "reports/listing/run_charts.h"
 #include "reports/peak_blocks.h"
@@ -44,10 +45,11 @@ std::int64_t finished(const RunView& view) {
 
 // By which `perfbench trace` knows it; nothing where attempts of several machines have its number.
 Cell trace_cell(const RunView& view, const ViewedAttempt& one) {
+  if (!one.traced) return {kNothing, Value()};
   const auto namesakes = std::count_if(view.attempts.begin(), view.attempts.end(), [&one](const auto& other) {
     return other.attempt.attempt == one.attempt.attempt;
   });
-  if (!one.traced || namesakes > 1) return {kNothing, Value()};
+  if (namesakes > 1) return {kNothing, Value()};
   return short_id(view) + "/" + std::to_string(one.attempt.attempt);
 }
 

@@ -162,11 +162,6 @@ void add_pair(Connection& db, std::int64_t comparison_key, const std::string& la
   transaction.commit();
 }
 
-std::int64_t comparison_key(const Connection& db, const std::string& comparison_id) {
-  Statement row(db, "SELECT comparison_key FROM ab_comparisons WHERE comparison_id = ?");
-  return row.with(comparison_id).step() ? row.integer(0) : 0;
-}
-
 std::map<std::int64_t, std::string> cell_labels(const Connection& db, std::int64_t comparison_key) {
   Statement rows(db,
                  "SELECT cell_index, cell FROM ab_pairs WHERE comparison_key = ?1 UNION "

@@ -41,9 +41,6 @@ std::string last_comparison_utc(const Connection& db, const std::string& matrix,
 // In one transaction, as soon as it is complete: what a kill leaves is whole pairs.
 void add_pair(Connection& db, std::int64_t comparison_key, const std::string& label, const ExecutedPair& pair);
 
-// Of the comparison with that id; 0 where there is none, of which there are no pairs.
-std::int64_t comparison_key(const Connection& db, const std::string& comparison_id);
-
 // Of the cells that have a pair or a verdict, by their number.
 std::map<std::int64_t, std::string> cell_labels(const Connection& db, std::int64_t comparison_key);
 

@@ -38,13 +38,13 @@ std::optional<StoredComparison> find_comparison(const Connection& db, const std:
   Statement row(db, select_sql<StoredComparison>("ab_comparisons", "WHERE comparison_id = ?", ", comparison_key"));
   if (!row.with(comparison_id).step()) return std::nullopt;
   StoredComparison out;
-  const auto key = row.integer(row.columns() - 1);
-  const std::pair<std::string, std::int64_t> owner{"comparison_key", key};
+  out.key = row.integer(row.columns() - 1);
+  const std::pair<std::string, std::int64_t> owner{"comparison_key", out.key};
   try {
     read_columns(row, 0, out);
     out.sides = read_rows<StoredSide>(db, "ab_sides", owner, "side");
     if (parts == ComparisonParts::all) {
-      out.pairs = read_pairs(db, key);
+      out.pairs = read_pairs(db, out.key);
       out.turns = read_rows<StoredTurns>(db, "ab_turns", owner, "cell_index, pair");
     }
     out.verdicts = read_rows<StoredVerdict>(db, "ab_verdicts", owner, "cell_index, metric");

@@ -161,6 +161,7 @@ struct StoredComparison {
   std::vector<PairOfAttempts> pairs = {};
   std::vector<StoredTurns> turns = {};
   std::vector<StoredVerdict> verdicts = {};
+  std::int64_t key = 0;  // in the store that it was read from: no part of it
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {

@@ -60,7 +60,7 @@ std::optional<AbReport> stored_ab_report(const Connection& db, const std::string
   const auto stored = find_comparison(db, comparison_id, ComparisonParts::without_pairs);
   if (!stored) return std::nullopt;
   const RowName name{"ab_verdicts", "comparison_id " + comparison_id};
-  AbReport out{.comparison = {.key = comparison_key(db, comparison_id),
+  AbReport out{.comparison = {.key = stored->key,
                               .comparison_id = comparison_id,
                               .purpose = stored->purpose,
                               .matrix = stored->matrix,

@@ -21,6 +21,7 @@ constexpr double kTop = 16;
 constexpr double kBottom = kHeight - 56.0;
 constexpr double kLegendLine = 18;
 constexpr std::size_t kColours = 6;
+constexpr std::size_t kMarkedPoints = 100;  // more are a line without marks
 
 // Number of a colour in chart.css, where 2, 3 and 5 are those of what is bad, good and doubtful elsewhere.
 std::size_t colour_number(Colour colour, std::size_t place) {
@@ -40,7 +41,6 @@ std::size_t colour_number(Colour colour, std::size_t place) {
   }
   return place % kColours + 1;
 }
-constexpr std::size_t kMarkedPoints = 100;  // more are a line without marks
 
 // A tenth of a unit is less than can be seen.
 std::string coordinate(double value) {

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/ab/comparison_ledger.h"
+#include "harness/evidence/run_evidence.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
 #include "harness/store/stored_row.h"
 #include "tests/harness/example_run.h"
 

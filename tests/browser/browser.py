@@ -79,15 +79,30 @@ def requests_since(driver):
     return out
 
 
+def open_address(driver, address):
+    """What is asked for and said from here on is that page's."""
+    requests_since(driver)
+    driver.get_log("browser")
+    driver.get(address)
+
+
+def errors_since(driver):
+    """What the browser has complained of since the last call."""
+    return [entry["message"] for entry in driver.get_log("browser")]
+
+
+def asked_of_others(driver, own):
+    """Addresses asked for since the last call that do not begin as the page's own ones do."""
+    return [url for url in requests_since(driver) if not url.startswith(own) and url != "data:,"]
+
+
 class Page:
     """A page from disk, opened."""
 
     def __init__(self, driver, file):
         self.driver = driver
         self.address = Path(file).resolve().as_uri()
-        requests_since(driver)
-        driver.get_log("browser")
-        driver.get(self.address)
+        open_address(driver, self.address)
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
@@ -97,7 +112,7 @@ class Page:
 
     def misdeeds(self):
         """What no page may do: errors, requests to anybody, scripts of somebody's text."""
-        out = [entry["message"] for entry in self.driver.get_log("browser")]
+        out = errors_since(self.driver)
         out += [url for url in requests_since(self.driver) if url != self.address]
         if self.run("return document.documentElement.dataset.shown") != "yes":
             out.append("the document was not shown")

@@ -101,15 +101,12 @@ class Hostile(unittest.TestCase):
 
     def visit(self, server, path):
         """Opens the page, which may do nothing that it should not; its status, and where its links lead."""
-        browser.requests_since(self.driver)
-        self.driver.get_log("browser")
-        self.driver.get(server.url + path.lstrip("/"))
+        browser.open_address(self.driver, server.url + path.lstrip("/"))
         self.assertEqual(self.driver.execute_script(TAKEN), [], path)
-        for url in browser.requests_since(self.driver):
-            self.assertTrue(url.startswith(server.url) or url == "data:,", url)
+        self.assertEqual(browser.asked_of_others(self.driver, server.url), [], path)
         status = self.driver.execute_script("return performance.getEntriesByType('navigation')[0].responseStatus")
         if status == 200:  # of another the browser itself says so
-            self.assertEqual([entry["message"] for entry in self.driver.get_log("browser")], [], path)
+            self.assertEqual(browser.errors_since(self.driver), [], path)
         links = self.driver.find_elements(By.CSS_SELECTOR, 'main a[href^="/"], #places a')
         return status, [link.get_dom_attribute("href") for link in links]
 

@@ -59,12 +59,12 @@ class Pages(unittest.TestCase):
         perfbench("plan", quickstart, "--explain", cell, "--html", files["explanation"])
         summary = Path(self.folder.name) / "summary.md"
         perfbench("nightly", quickstart, "--db", nights, "--history-from", "simulated", "--html", files["night"],
-                       "--github", exits=(1,), env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
+                  "--github", exits=(1,), env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
         self.assertRegex(summary.read_text(), r"\n```mermaid\nxychart-beta\n  title \"quickstart model=[^\"`]*\"\n")
         perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
         traced = Path(self.folder.name) / "traced.db"
         perfbench("sweep", quickstart, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
-                       "trace_steps=2")
+                  "trace_steps=2")
         run, other = sorted(traced.with_suffix(".runs").iterdir())[:2]
         perfbench("trace", run, "--html", files["trace"])
         perfbench("trace", run, "--against", other, "--html", files["difference"])
@@ -86,7 +86,7 @@ class Pages(unittest.TestCase):
     def test_a_timeline_is_zoomed_and_says_what_is_pointed_at(self):
         traced = Path(self.folder.name) / "zoomed.db"
         perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
-                       "remat=none", "--only", "attention=flash", "--set", "trace_steps=1")
+                  "remat=none", "--only", "attention=flash", "--set", "trace_steps=1")
         file = Path(self.folder.name) / "timeline.html"
         perfbench("trace", next(traced.with_suffix(".runs").iterdir()), "--html", file)
         page = browser.Page(self.driver, file)

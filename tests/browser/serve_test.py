@@ -37,9 +37,7 @@ class Serve(unittest.TestCase):
         cls.folder.cleanup()
 
     def open(self, address):
-        browser.requests_since(self.driver)
-        self.driver.get_log("browser")
-        self.driver.get(address)
+        browser.open_address(self.driver, address)
 
     def wait(self, condition):
         WebDriverWait(self.driver, PATIENCE_S).until(lambda driver: condition())
@@ -53,9 +51,8 @@ class Serve(unittest.TestCase):
         return [row.split(",")[0][:12] for row in rows]
 
     def expect_harmless(self, server):
-        self.assertEqual([entry["message"] for entry in self.driver.get_log("browser")], [])
-        for url in browser.requests_since(self.driver):
-            self.assertTrue(url.startswith(server.url) or url == "data:,", url)
+        self.assertEqual(browser.errors_since(self.driver), [])
+        self.assertEqual(browser.asked_of_others(self.driver, server.url), [])
 
     def test_pages_lead_to_each_other(self):
         server = Server(self.db)

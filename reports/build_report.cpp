@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "harness/compare/cell_mfu.h"
 #include "harness/compare/device_peak.h"
@@ -279,19 +278,13 @@ void fill_difference(ReportRow& row, const CellRuns& cell, const harness::Stored
   }
 }
 
-// As a matrix has it: text without quotes.
-std::string as_written(const std::string& json) {
-  const auto value = nlohmann::json::parse(json, nullptr, false);
-  return value.is_string() ? value.get<std::string>() : json;
-}
-
 // All rows have the same fields: those in which any differs from the first.
 void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
   std::map<std::string, std::string> of_first;
   for (std::size_t i = 1; i < cells.size(); ++i) {
     for (const auto& field : spec::difference(cells.front().run(), cells[i].run())) {
-      of_first[field.field] = as_written(field.left);
-      rows[i].varied[field.field] = as_written(field.right);
+      of_first[field.field] = spec::without_quotes(field.left);
+      rows[i].varied[field.field] = spec::without_quotes(field.right);
     }
   }
   for (auto& row : rows) row.varied.insert(of_first.begin(), of_first.end());

@@ -5,6 +5,7 @@
 #include "harness/evidence/utc.h"
 #include "harness/store/columns.h"
 #include "harness/store/stored_row.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "harness/store/columns.h"
 #include "harness/store/stored_row.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {

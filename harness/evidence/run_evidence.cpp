@@ -15,6 +15,7 @@
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
 #include "workloads/spec/step_line.h"
 
 namespace perfbench::harness {

@@ -7,6 +7,8 @@
 #include "harness/input_path.h"
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::harness {

@@ -1,53 +1,46 @@
 #include "harness/matrix/run_keys.h"
 
 #include <charconv>
-#include <type_traits>
 #include <utility>
 
 #include "harness/matrix/reference_names.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 namespace {
 
 constexpr std::string_view kPlacesPrefix = "remat_custom.";
 
-// Walks a field list and lists every field by its dotted name.
-struct KeyLister {
-  std::vector<RunKey>& out;
-  std::string prefix;
-
-  template <class T>
-  void operator()(const spec::Field& field, T&) {
-    const std::string name = prefix + std::string(field.name);
-    out.push_back({name, kind_of<T>(name), std::string(field.help)});
-    if constexpr (spec::HasFields<T>) {
-      T inner{};
-      T::fields(inner, KeyLister{out, name + "."});
-    }
-  }
-
-  template <class T>
-  static KeyKind kind_of(const std::string& name) {
-    if constexpr (std::is_same_v<T, bool>) {
+KeyKind kind_of(const std::string& name, const spec::MemberType& type) {
+  switch (type.kind) {
+    case spec::MemberKind::boolean:
       return KeyKind::boolean;
-    } else if constexpr (std::is_integral_v<T>) {
+    case spec::MemberKind::integer:
       return KeyKind::integer;
-    } else if constexpr (std::is_floating_point_v<T>) {
+    case spec::MemberKind::number:
       return KeyKind::number;
-    } else if constexpr (std::is_same_v<T, std::string> || std::is_enum_v<T>) {
+    case spec::MemberKind::text:
+    case spec::MemberKind::word:
       return KeyKind::text;
-    } else {
+    default:
       return name == "model" ? KeyKind::model : KeyKind::group;
-    }
   }
-};
+}
+
+// Lists every field by its dotted name.
+void list_fields(const spec::FieldTable& table, const std::string& prefix, std::vector<RunKey>& out) {
+  for (const auto& [field, offset, type] : table.fields) {
+    const auto name = prefix + std::string(field.name);
+    out.push_back({name, kind_of(name, *type), std::string(field.help)});
+    if (type->kind == spec::MemberKind::record) list_fields(type->fields(), name + ".", out);
+  }
+}
 
 std::vector<RunKey> list_keys() {
   std::vector<RunKey> keys;
-  spec::RunSpec run;
-  spec::RunSpec::fields(run, KeyLister{keys, ""});
+  list_fields(spec::field_table<spec::RunSpec>(), "", keys);
   keys.push_back({"batch_per_device", KeyKind::per_share, "sequences of a step over devices, a number or a fraction"});
   keys.push_back({"batch_per_shard", KeyKind::per_share, "sequences of a step over data shards (dp x fsdp x ep)"});
   keys.push_back({"repeats", KeyKind::repeats, "how often the cell is executed"});

@@ -11,7 +11,7 @@ namespace perfbench::harness {
 using spec::Json;
 
 std::string child(const std::string& pointer, std::string_view key) {
-  return pointer + "/" + spec::detail::pointer_token(key);
+  return pointer + "/" + spec::pointer_token(key);
 }
 std::string child(const std::string& pointer, std::size_t index) {
   return pointer + "/" + std::to_string(index);

@@ -41,7 +41,7 @@ void YamlBuilder::OnDocumentStart(const YAML::Mark& mark) {
 void YamlBuilder::take_key(const YAML::Mark& mark, const std::string& key) {
   Open& mapping = open_.back();
   if (key == "<<") fail(mark, "merge keys ('<<') are not understood: write the keys out");
-  const std::string pointer = mapping.pointer + "/" + spec::detail::pointer_token(key);
+  const std::string pointer = mapping.pointer + "/" + spec::pointer_token(key);
   if (mapping.value.contains(key)) {
     const auto first = tree_.positions.at(pointer);
     fail(mark, "the key '" + key + "' appears a second time; it first stands in line " + std::to_string(first.line));
@@ -55,7 +55,7 @@ void YamlBuilder::take_key(const YAML::Mark& mark, const std::string& key) {
 std::string YamlBuilder::next_pointer() const {
   if (open_.empty()) return "";
   const Open& parent = open_.back();
-  if (parent.value.is_object()) return parent.pointer + "/" + spec::detail::pointer_token(parent.key);
+  if (parent.value.is_object()) return parent.pointer + "/" + spec::pointer_token(parent.key);
   return parent.pointer + "/" + std::to_string(parent.value.size());
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {

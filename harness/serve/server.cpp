@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -30,9 +29,23 @@
 #include "harness/serve/views.h"
 #include "harness/store/database.h"
 #include "reports/document/render.h"
+#include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {
+
+// The body of a request that changes an alert.
+struct AlertAction {
+  AlertState to = AlertState::open;
+  std::string reason;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(spec::Field{"to", "the new state"}, self.to);
+    f(spec::Field{"reason", "why"}, self.reason);
+  }
+};
 
 enum Status {
   kOk = 200,
@@ -182,14 +195,13 @@ class Pages {
       return refuse(kForbidden, "the token is not this server's; open the address that it printed");
     }
     try {
-      const auto action = nlohmann::json::parse(request.body);
-      const auto to = spec::enum_value<AlertState>(action.at("to").get<std::string>());
-      const auto reason = action.at("reason").get<std::string>();
-      if (!to || reason.empty()) return refuse(kBad, "an action has a state to change to, and a reason");
+      const auto action = spec::fields_from_json<AlertAction>(spec::parse_json(request.body), spec::Missing::is_error);
+      if (action.reason.empty()) return refuse(kBad, "the action has no reason");
       const std::lock_guard lock(writing_);
       auto writer = open_database(options_.db);
-      change_alert(writer, request.path.substr(request.path.rfind('/') + 1), *to, author_, reason, utc_now());
-    } catch (const nlohmann::json::exception& e) {
+      change_alert(writer, request.path.substr(request.path.rfind('/') + 1), action.to, author_, action.reason,
+                   utc_now());
+    } catch (const spec::SpecError& e) {
       refuse(kBad, e.what());
     } catch (const InputError& e) {
       refuse(kBad, e.what());

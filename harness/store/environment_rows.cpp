@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <stdexcept>
 #include <string_view>
-#include <type_traits>
 
 #include "harness/identity/run_id.h"
 #include "workloads/spec/fields_json.h"
@@ -24,26 +25,41 @@ bool contains(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-template <class T>
-std::string as_text(const T& value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return value ? "true" : "false";
-  } else if constexpr (std::is_arithmetic_v<T>) {
-    return std::to_string(value);
-  } else {
-    return value;
+std::string as_text(const spec::MemberType& type, const void* value) {
+  switch (type.kind) {
+    case spec::MemberKind::boolean:
+      return *static_cast<const bool*>(value) ? "true" : "false";
+    case spec::MemberKind::integer:
+      return std::to_string(*static_cast<const std::int64_t*>(value));
+    case spec::MemberKind::number:
+      return std::to_string(*static_cast<const double*>(value));
+    case spec::MemberKind::text:
+      return *static_cast<const std::string*>(value);
+    default:
+      throw std::logic_error("a fact of an environment is a scalar");
   }
 }
 
-// A text that names no value leaves it as it is: environment_of holds what it made to the facts.
-template <class T>
-void from_text(const std::string& text, T& value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    value = text == "true";
-  } else if constexpr (std::is_arithmetic_v<T>) {
-    std::from_chars(text.data(), text.data() + text.size(), value);
-  } else {
-    value = text;
+template <class Number>
+void from_text(const std::string& text, void* value) {
+  std::from_chars(text.data(), text.data() + text.size(), *static_cast<Number*>(value));
+}
+
+// A text that names no value leaves it as it is: environment_of compares what it made with the facts.
+void from_text(const std::string& text, const spec::MemberType& type, void* value) {
+  switch (type.kind) {
+    case spec::MemberKind::boolean:
+      *static_cast<bool*>(value) = text == "true";
+      return;
+    case spec::MemberKind::integer:
+      return from_text<std::int64_t>(text, value);
+    case spec::MemberKind::number:
+      return from_text<double>(text, value);
+    case spec::MemberKind::text:
+      *static_cast<std::string*>(value) = text;
+      return;
+    default:
+      throw std::logic_error("a fact of an environment is a scalar");
   }
 }
 
@@ -64,35 +80,38 @@ EnvironmentRows environment_rows(const spec::EnvironmentRecord& environment) {
     all += name + "=" + value + "\n";
     out.facts.emplace_back(name, value);
   };
-  auto visit = [&](const spec::Field& field, const auto& member) {
-    if (contains(kReadings, field.name)) return;
+  const auto& table = spec::field_table<spec::EnvironmentRecord>();
+  for (const auto& entry : table.fields) {
+    const std::string name(entry.field.name);
+    if (contains(kReadings, name)) continue;
     // As if the field had not been added: an older record keeps its fingerprint.
-    if (spec::is_omitted<spec::EnvironmentRecord>(field, member, spec::Written::canonical)) return;
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
-      for (const auto& [key, value] : member) add(std::string(field.name) + "." + key, value);
+    if (spec::is_omitted(table, entry, &environment, spec::Written::canonical)) continue;
+    if (entry.type->kind == spec::MemberKind::mapping) {
+      for (const auto& [key, value] : entry.type->values(entry.in(&environment))) {
+        add(name + "." + std::string(key), as_text(*entry.type->held, value));
+      }
     } else {
-      add(std::string(field.name), as_text(member));
+      add(name, as_text(*entry.type, entry.in(&environment)));
     }
-  };
-  spec::EnvironmentRecord::fields(environment, visit);
+  }
   out.fingerprint = sha256_hex(all);
   return out;
 }
 
 std::optional<spec::EnvironmentRecord> environment_of(const std::map<std::string, std::string>& facts) {
   spec::EnvironmentRecord out;
-  auto visit = [&](const spec::Field& field, auto& member) {
-    const std::string name(field.name);
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, std::map<std::string, std::string>>) {
+  for (const auto& entry : spec::field_table<spec::EnvironmentRecord>().fields) {
+    const std::string name(entry.field.name);
+    void* const member = entry.in(&out);
+    if (entry.type->kind == spec::MemberKind::mapping) {
       const auto prefix = name + ".";
       for (auto at = facts.lower_bound(prefix); at != facts.end() && at->first.starts_with(prefix); ++at) {
-        member[at->first.substr(prefix.size())] = at->second;
+        from_text(at->second, *entry.type->held, entry.type->add(member, at->first.substr(prefix.size())));
       }
     } else if (const auto fact = facts.find(name); fact != facts.end()) {
-      from_text(fact->second, member);
+      from_text(fact->second, *entry.type, member);
     }
-  };
-  spec::EnvironmentRecord::fields(out, visit);
+  }
   const auto rows = environment_rows(out).facts;
   if (std::map<std::string, std::string>(rows.begin(), rows.end()) != facts) return std::nullopt;
   return out;

@@ -8,6 +8,7 @@
 #include "harness/store/environment_rows.h"
 #include "harness/store/stored_row.h"
 #include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {

@@ -1,6 +1,5 @@
 #include "harness/store/evidence_writer.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/metrics/run_metrics.h"
@@ -12,12 +11,6 @@
 
 namespace perfbench::harness {
 namespace {
-
-// A value of flat_fields as a query wants it: text without its JSON quotes.
-std::string plain(const std::string& json_value) {
-  if (json_value.empty() || json_value.front() != '"') return json_value;
-  return nlohmann::json::parse(json_value).get<std::string>();
-}
 
 std::int64_t run_key(Connection& db, const RunEvidence& evidence) {
   const auto& run = evidence.run;
@@ -34,7 +27,8 @@ std::int64_t run_key(Connection& db, const RunEvidence& evidence) {
            run.mesh.tp(), run.mesh.ep(), run.mesh.pp(), evidence.run_json);
   const auto key = db.last_insert_key();
   Statement insert(db, "INSERT INTO run_fields (run_key, name_key, value) VALUES (?, ?, ?)");
-  for (const auto& [field, value] : spec::flat_fields(run)) insert.run(key, name_key(db, field), plain(value));
+  for (const auto& [field, value] : spec::flat_fields(run))
+    insert.run(key, name_key(db, field), spec::without_quotes(value));
   return key;
 }
 

@@ -36,10 +36,10 @@ Selection parse_attempt_selection(const std::string& text, const std::string& re
 constexpr int kFirstFlopColumn = 14;
 
 std::string flop_columns() {
-  spec::FlopCounts flops;
-  std::vector<std::string> names;
-  append_column_names(flops, "m.flops_", names);
-  return fmt::to_string(fmt::join(names, ", "));
+  std::string names;
+  for (const auto& column : columns_of<spec::FlopCounts>())
+    names += (names.empty() ? "m.flops_" : ", m.flops_") + column.name;
+  return names;
 }
 
 std::optional<spec::FlopCounts> flops_of(const Statement& rows) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 
@@ -29,12 +30,10 @@ double stored_number(const Connection& db, const RowName& row, std::string_view 
 
 spec::RunSpec stored_run(const Connection& db, const RowName& row, const std::string& run_json) {
   try {
-    // Half of the time of a query: the text is our own and was checked when it was taken in, so not by parse_json().
-    return spec::fields_from_json<spec::RunSpec>(spec::Json::parse(run_json), spec::Missing::is_error);
+    // Reading it takes half of the time of a query. The text is our own and was checked when it was stored.
+    return spec::fields_from_json<spec::RunSpec>(spec::parse_own_json(run_json), spec::Missing::is_error);
   } catch (const spec::SpecError& e) {
     refuse_row(db, row, "run_json" + (e.pointer().empty() ? "" : " at " + e.pointer()) + ": " + e.what());
-  } catch (const spec::Json::exception& e) {
-    refuse_row(db, row, std::string("run_json is no JSON: ") + e.what());
   }
 }
 

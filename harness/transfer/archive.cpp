@@ -13,6 +13,7 @@
 #include "harness/transfer/zstd_stream.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/regular_file.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

@@ -9,6 +9,7 @@
 #include "harness/identity/sha256.h"
 #include "harness/transfer/record_line.h"
 #include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
 #include "workloads/spec/step_line.h"
 
 namespace perfbench::harness {

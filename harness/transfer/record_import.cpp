@@ -16,6 +16,7 @@
 #include "harness/transfer/evidence_lines.h"
 #include "harness/transfer/record_line.h"
 #include "harness/transfer/record_writer.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {
@@ -42,8 +43,8 @@ std::string comparable(Alert alert) {
 
 // "attempt/record/reason is x in the file, y in the database; ..."
 std::string differences(const std::string& in_file, const std::string& in_database) {
-  const auto theirs = spec::Json::parse(in_file).flatten();
-  const auto ours = spec::Json::parse(in_database).flatten();
+  const auto theirs = spec::parse_own_json(in_file).flatten();
+  const auto ours = spec::parse_own_json(in_database).flatten();
   std::string out;
   const auto add = [&](const std::string& field) {
     const auto shown = [&](const spec::Json& of) {

@@ -4,12 +4,7 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
-#include "harness/evidence/utc.h"
-#include "harness/input_error.h"
-#include "workloads/spec/fields.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/regular_file.h"
@@ -45,36 +40,15 @@ std::string record_text(const T& record) {
   return spec::json_line(spec::fields_to_json(record));
 }
 
-// Fields named ..._utc are times. Empty is "never", or "unknown".
-template <class T>
-void check_times(const T& record) {
-  auto visit = [](const spec::Field& field, const auto& member) {
-    using Member = std::remove_cvref_t<decltype(member)>;
-    if constexpr (spec::HasFields<Member>) {
-      check_times(member);
-    } else if constexpr (requires { requires spec::HasFields<typename Member::value_type>; }) {
-      for (const auto& one : member) check_times(one);
-    } else if constexpr (std::is_same_v<Member, std::string>) {
-      if (!field.name.ends_with("_utc") || member.empty()) return;
-      const auto refuse = [&] {
-        throw spec::SpecError(
-            "", std::string(field.name) + " is '" + member + "', which is no time such as 2026-01-31T12:00:00Z");
-      };
-      try {
-        if (parse_utc(member) != member) refuse();
-      } catch (const InputError&) {
-        refuse();
-      }
-    }
-  };
-  T::fields(record, visit);
-}
+// Fields named ..._utc are times; an empty one is "never" or "unknown". Throws SpecError for another text there,
+// however deep the field is nested.
+void check_times(const spec::MemberType& type, const void* value);
 
 // Throws SpecError for anything that record_text() does not write.
 template <class T>
 T parse_record(std::string_view text) {
   auto out = spec::fields_from_json<T>(spec::parse_json(text), spec::Missing::is_error);
-  check_times(out);
+  check_times(spec::member_type<T>(), &out);
   return out;
 }
 

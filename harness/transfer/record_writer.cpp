@@ -13,6 +13,7 @@
 #include "harness/store/stored_row.h"
 #include "harness/transfer/evidence_lines.h"
 #include "harness/transfer/record_line.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
 namespace {

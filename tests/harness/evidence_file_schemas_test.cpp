@@ -18,6 +18,7 @@
 #include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/spec_error.h"
 #include "workloads/spec/trace_record.h"
 
 namespace perfbench::harness {

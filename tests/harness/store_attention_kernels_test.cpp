@@ -72,7 +72,7 @@ TEST_F(RunWithAttention, HasAColumnForEveryField) {
                  "SELECT name FROM pragma_table_info('attempt_attention') WHERE name <> 'attempt_key' ORDER BY cid");
   std::vector<std::string> columns;
   while (info.step()) columns.push_back(info.text(0));
-  EXPECT_EQ(columns, column_names<AttentionKernel>());
+  EXPECT_EQ(columns, column_names(columns_of<AttentionKernel>()));
 }
 
 // Version 6 lacked nothing but the table; what later versions have is there already.

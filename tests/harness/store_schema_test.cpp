@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<std::string> columns_of(const Connection& db, const std::string& table) {
+std::vector<std::string> columns_in(const Connection& db, const std::string& table) {
   Statement info(db, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'attempt_key' ORDER BY cid");
   std::vector<std::string> out;
   while (info.step()) out.push_back(info.text(0));
@@ -26,10 +26,10 @@ std::vector<std::string> columns_of(const Connection& db, const std::string& tab
 TEST(Schema, HasAColumnForEveryFieldOfARecord) {
   ScratchFolder scratch;
   auto db = open_database(scratch / "a.db");
-  EXPECT_EQ(columns_of(db, "steps"), column_names<spec::StepRecord>());
-  EXPECT_EQ(columns_of(db, "attempt_summaries"), column_names<spec::RunSummary>());
-  EXPECT_EQ(columns_of(db, "attempt_traffic"), column_names<spec::AxisTraffic>());
-  EXPECT_EQ(columns_of(db, "gpu_samples"), column_names<spec::GpuSample>());
+  EXPECT_EQ(columns_in(db, "steps"), column_names(columns_of<spec::StepRecord>()));
+  EXPECT_EQ(columns_in(db, "attempt_summaries"), column_names(columns_of<spec::RunSummary>()));
+  EXPECT_EQ(columns_in(db, "attempt_traffic"), column_names(columns_of<spec::AxisTraffic>()));
+  EXPECT_EQ(columns_in(db, "gpu_samples"), column_names(columns_of<spec::GpuSample>()));
 }
 
 TEST(Schema, HasOnlyStrictTables) {
@@ -187,7 +187,7 @@ TEST(Migration, BringsAnOldDatabaseToTheShapeOfANewOne) {
   const Schema schema{.sql = kSecond, .migrations = kToSecond};
   auto old = open_database(scratch / "old.db", {.schema = schema});
   auto fresh = open_database(scratch / "new.db", {.schema = schema});
-  EXPECT_EQ(columns_of(old, "names"), columns_of(fresh, "names"));
+  EXPECT_EQ(columns_in(old, "names"), columns_in(fresh, "names"));
   Statement kept(old, "SELECT name FROM names");
   ASSERT_TRUE(kept.step());
   EXPECT_EQ(kept.text(0), "kept");
@@ -202,7 +202,7 @@ TEST(Migration, ThatFailsChangesNothing) {
   constexpr Migration broken[] = {{2, "ALTER TABLE names ADD COLUMN language TEXT; ALTER TABLE nowhere ADD x TEXT;"}};
   EXPECT_THROW(open_database(scratch / "a.db", {.schema = {.sql = kSecond, .migrations = broken}}), StoreError);
   auto db = open_database(scratch / "a.db", {.schema = {.sql = kFirst, .migrations = {}}});
-  EXPECT_EQ(columns_of(db, "names").size(), 1U);
+  EXPECT_EQ(columns_in(db, "names").size(), 1U);
 }
 
 TEST(Migration, ToAnOlderPerfbenchIsRefused) {

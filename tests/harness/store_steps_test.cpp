@@ -15,7 +15,7 @@ namespace {
 
 spec::StepRecord stored_step(const Connection& db) {
   std::string columns;
-  for (const auto& name : column_names<spec::StepRecord>()) columns += (columns.empty() ? "" : ", ") + name;
+  for (const auto& name : column_names(columns_of<spec::StepRecord>())) columns += (columns.empty() ? "" : ", ") + name;
   Statement row(db, "SELECT " + columns + " FROM steps WHERE step = 3");
   EXPECT_TRUE(row.step());
   spec::StepRecord out;

@@ -98,7 +98,7 @@ TEST_F(TracedRun, HasAColumnForEveryFieldOfTheSummary) {
   Statement info(db_, "SELECT name FROM pragma_table_info('traced_steps') WHERE name <> 'attempt_key' ORDER BY cid");
   std::vector<std::string> columns;
   while (info.step()) columns.push_back(info.text(0));
-  EXPECT_EQ(columns, column_names<TraceSummary>());
+  EXPECT_EQ(columns, column_names(columns_of<TraceSummary>()));
 }
 
 std::vector<std::string> schema_of(const Connection& db) {

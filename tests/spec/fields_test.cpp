@@ -8,10 +8,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::spec {
 
@@ -281,6 +284,39 @@ TEST(Suggestion, OrdersAListByHowNearEachIs) {
   const std::vector<std::string> words{"global_batch", "seq_len", "steps", "step"};
   EXPECT_EQ(nearest_first("step", words), (std::vector<std::string>{"step", "steps", "seq_len", "global_batch"}));
   EXPECT_EQ(nearest_first(std::string(1000, 'x'), words), words);
+}
+
+// Containers that are added are compared with their default entry by entry.
+struct Crate {
+  std::vector<std::int64_t> weights{1, 2};
+  std::map<std::string, double> prices{{"apple", 0.0}};
+  std::optional<std::string> label = "fresh";
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"weights", "of each, kg"}.omitted_at_default(), self.weights);
+    f(Field{"prices", "by fruit"}.omitted_at_default(), self.prices);
+    f(Field{"label", "what it says"}.omitted_at_default(), self.label);
+  }
+};
+
+TEST(AddedField, ThatIsAContainerIsOmittedOnlyWhereEveryEntryIsAtItsDefault) {
+  EXPECT_EQ(fields_to_json(Crate{}).dump(), "{}");
+  const auto read_now = fields_from_json<Crate>(Json::object(), Missing::is_error);
+  EXPECT_EQ(read_now.weights, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(read_now.label, "fresh");
+  const Crate other{.weights = {1, 2, 3}, .prices = {{"apple", -0.0}}, .label = std::nullopt};
+  const auto text = fields_to_json(other).dump();
+  EXPECT_EQ(text, R"({"label":null,"prices":{"apple":-0.0},"weights":[1,2,3]})");
+  EXPECT_EQ(rewritten<Crate>(text), text);
+  EXPECT_EQ(fields_to_json(Crate{.weights = {2, 1}}).dump(), R"({"weights":[2,1]})");
+  EXPECT_EQ(fields_to_json(Crate{.prices = {{"pear", 0.0}}}).dump(), R"({"prices":{"pear":0.0}})");
+}
+
+TEST(FieldTable, RefusesTwoFieldsOfOneName) {
+  FieldTable table;
+  for (int i = 0; i < 2; ++i) table.fields.push_back({Field{"size", "twice"}, 0, &member_type<std::int64_t>()});
+  EXPECT_THROW(finish_table(table), std::logic_error);
 }
 
 struct Limit {

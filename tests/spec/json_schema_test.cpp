@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Table {
   Leg leg;
   std::vector<Leg> more_legs;
   std::map<std::string, std::int64_t> screws;
+  std::optional<double> varnish;
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -50,6 +52,7 @@ struct Table {
     f(Field{"leg", "the first"}.omitted_at_default(), self.leg);
     f(Field{"more_legs", "the others"}, self.more_legs);
     f(Field{"screws", "by size", 0, 99}, self.screws);
+    f(Field{"varnish", "layers of it; null: unknown", 0.0}, self.varnish);
   }
 };
 
@@ -70,7 +73,8 @@ TEST(JsonSchema, OfATypeHasEveryFieldWithItsHelpAndTakesNoOtherKey) {
 
 TEST(JsonSchema, RequiresWhatIsNotOmittedAtItsDefaultAndSaysTheDefaultOfTheRest) {
   const auto schema = fields_schema<Table>();
-  EXPECT_EQ(schema.at("required"), Json({"name", "seats", "slope", "loss", "weight_kg", "more_legs", "screws"}));
+  EXPECT_EQ(schema.at("required"),
+            Json({"name", "seats", "slope", "loss", "weight_kg", "more_legs", "screws", "varnish"}));
   EXPECT_EQ(property("folds"), Json({{"type", "boolean"}, {"default", true}}));
   EXPECT_EQ(property("leg").at("default"), Json({{"length_mm", 700}}));
   EXPECT_FALSE(property("seats").contains("default"));
@@ -98,6 +102,11 @@ TEST(JsonSchema, EntriesOfListsAndMappingsAreDescribedAsMembersAre) {
   EXPECT_EQ(property("more_legs"), Json({{"type", "array"}, {"items", fields_schema<Leg>()}}));
   const Json entry{{"type", "integer"}, {"minimum", 0}, {"maximum", 99}};
   EXPECT_EQ(property("screws"), Json({{"type", "object"}, {"additionalProperties", entry}}));
+}
+
+TEST(JsonSchema, AnOptionalValueMayBeNull) {
+  const Json value{{"type", "number"}, {"minimum", 0.0}};
+  EXPECT_EQ(property("varnish"), Json({{"anyOf", Json::array({value, {{"type", "null"}}})}}));
 }
 
 }  // namespace

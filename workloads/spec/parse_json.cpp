@@ -36,6 +36,11 @@ std::string plain_message(const Json::parse_error& error) {
   return "not JSON: " + (tag_end == std::string::npos ? text : text.substr(tag_end + 2));
 }
 
+[[noreturn]] void throw_not_json(const Json::exception& error) {
+  const auto* syntax = dynamic_cast<const Json::parse_error*>(&error);
+  throw NotJson("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + error.what());
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text) {
@@ -44,8 +49,15 @@ Json parse_json(std::string_view text) {
     return Json::parse(text,
                        [&watcher](int depth, Event event, Json& parsed) { return watcher(depth, event, parsed); });
   } catch (const Json::exception& e) {
-    const auto* syntax = dynamic_cast<const Json::parse_error*>(&e);
-    throw NotJson("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + e.what());
+    throw_not_json(e);
+  }
+}
+
+Json parse_own_json(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& e) {
+    throw_not_json(e);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/parse_json.h"
+#include "workloads/spec/spec_error.h"
 
 namespace perfbench::spec {
 namespace {

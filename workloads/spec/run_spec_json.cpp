@@ -86,6 +86,11 @@ std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec
   return flat(spec, Written::canonical);
 }
 
+std::string without_quotes(const std::string& json_value) {
+  if (!json_value.starts_with('"')) return json_value;
+  return parse_own_json(json_value).get<std::string>();
+}
+
 std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& right) {
   if (&left == &right) return {};  // attempts of one cell share theirs
   Differences all;

@@ -41,4 +41,7 @@ std::vector<FieldDifference> difference(const RunSpec& left, const RunSpec& righ
 // Every field of the canonical JSON as "dotted.name", JSON value.
 std::vector<std::pair<std::string, std::string>> flat_fields(const RunSpec& spec);
 
+// A JSON value of flat_fields or difference as people write it: text without its quotes.
+std::string without_quotes(const std::string& json_value);
+
 }  // namespace perfbench::spec

@@ -36,6 +36,29 @@ const char* read_number(const char* begin, const char* end, double minimum, doub
   return number >= minimum && number <= maximum ? next : nullptr;
 }
 
+void collect_places(const FieldTable& table, void* record, const std::vector<std::string>& prefix, Written written,
+                    std::vector<LinePlace>& out) {
+  for (const auto& entry : table.fields) {
+    if (written == Written::canonical && entry.field.presence == Presence::omitted_at_default) continue;
+    auto path = prefix;
+    path.emplace_back(entry.field.name);
+    void* const member = entry.in(record);
+    switch (entry.type->kind) {
+      case MemberKind::record:
+        collect_places(entry.type->fields(), member, path, written, out);
+        break;
+      case MemberKind::integer:
+        out.push_back({path, entry.field, static_cast<std::int64_t*>(member)});
+        break;
+      case MemberKind::number:
+        out.push_back({path, entry.field, static_cast<double*>(member)});
+        break;
+      default:
+        throw std::logic_error("a record of a line has a field that is not a number");
+    }
+  }
+}
+
 }  // namespace
 
 LineLayout::LineLayout(std::vector<LinePlace> places, std::string_view example) {
@@ -60,6 +83,22 @@ bool LineLayout::read(std::string_view line) const {
     if (at == nullptr) return false;
   }
   return std::string_view(at, static_cast<std::size_t>(end - at)) == after_;
+}
+
+// Two layouts: with every field, and without those that are omitted at their default. They are one where no field is
+// ever omitted.
+std::vector<LineLayout> line_layouts(const FieldTable& table, void* record) {
+  std::vector<LineLayout> layouts;
+  std::string last_example;
+  for (const auto written : {Written::whole, Written::canonical}) {
+    const auto example = json_line(record_to_json(table, table.defaults, written));
+    if (example == last_example) continue;
+    last_example = example;
+    std::vector<LinePlace> places;
+    collect_places(table, record, {}, written, places);
+    layouts.emplace_back(std::move(places), example);
+  }
+  return layouts;
 }
 
 }  // namespace perfbench::spec

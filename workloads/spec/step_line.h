@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,15 +41,14 @@ class LineLayout {
   std::string after_;  // text behind the last number
 };
 
+// The layouts of a record whose fields are numbers, and where in `record` these go.
+std::vector<LineLayout> line_layouts(const FieldTable& table, void* record);
+
 // Record: numbers only, with fields().
 template <class Record>
 class RecordLineReader {
  public:
-  // Two layouts: with every field, and without those that are omitted at their default.
-  RecordLineReader() {
-    add_layout(Written::whole);
-    add_layout(Written::canonical);
-  }
+  RecordLineReader() : layouts_(line_layouts(field_table<Record>(), &record_)) {}
   RecordLineReader(const RecordLineReader&) = delete;  // layouts_ point into record_
   RecordLineReader& operator=(const RecordLineReader&) = delete;
 
@@ -66,32 +63,7 @@ class RecordLineReader {
   }
 
  private:
-  void add_layout(Written written) {
-    const auto example = json_line(fields_to_json(Record{}, written));
-    if (example == last_example_) return;  // no field is ever omitted
-    last_example_ = example;
-    std::vector<LinePlace> places;
-    collect(record_, {}, written, places);
-    layouts_.emplace_back(std::move(places), example);
-  }
-
-  template <class T>
-  static void collect(T& value, const std::vector<std::string>& prefix, Written written, std::vector<LinePlace>& out) {
-    auto visit = [&](const Field& field, auto& member) {
-      if (written == Written::canonical && field.presence == Presence::omitted_at_default) return;
-      auto path = prefix;
-      path.emplace_back(field.name);
-      if constexpr (HasFields<std::remove_reference_t<decltype(member)>>) {
-        collect(member, path, written, out);
-      } else {
-        out.push_back({path, field, &member});
-      }
-    };
-    T::fields(value, visit);
-  }
-
   Record record_;
-  std::string last_example_;
   std::vector<LineLayout> layouts_;
 };
 

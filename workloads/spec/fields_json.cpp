@@ -1,0 +1,291 @@
+#include "workloads/spec/fields_json.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::spec {
+
+std::string shown(const Json& value) {
+  std::string text = json_line(value);
+  constexpr std::size_t kLongest = 60;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+std::string pointer_token(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+template <class T>
+const T& as(const void* value) {
+  return *static_cast<const T*>(value);
+}
+template <class T>
+T& as(void* value) {
+  return *static_cast<T*>(value);
+}
+
+Json number_to_json(double value) {
+  for (const auto& [number, word] : kNotFinite) {
+    if (value == number || (std::isnan(value) && std::isnan(number))) return Json(word);
+  }
+  return Json(value);
+}
+
+Json held_to_json(const MemberType& type, const void* value, Written written) {
+  const auto held = type.values(value);
+  if (type.kind == MemberKind::optional) {
+    return held.empty() ? Json() : value_to_json(*type.held, held.front().value, written);
+  }
+  Json out = type.kind == MemberKind::list ? Json::array() : Json::object();
+  for (const auto& [key, one] : held) {
+    auto json = value_to_json(*type.held, one, written);
+    if (type.kind == MemberKind::list) {
+      out.push_back(std::move(json));
+    } else {
+      out[std::string(key)] = std::move(json);
+    }
+  }
+  return out;
+}
+
+// Whether both are written as the same JSON.
+bool is_same(const MemberType& type, const void* a, const void* b, Written written) {
+  switch (type.kind) {
+    case MemberKind::boolean:
+      return as<bool>(a) == as<bool>(b);
+    case MemberKind::integer:
+      return as<std::int64_t>(a) == as<std::int64_t>(b);
+    case MemberKind::number: {
+      const auto x = as<double>(a);
+      const auto y = as<double>(b);
+      return (std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+    }
+    case MemberKind::text:
+      return as<std::string>(a) == as<std::string>(b);
+    case MemberKind::word:
+      return type.word_value(a) == type.word_value(b);
+    case MemberKind::record:
+      return std::ranges::all_of(type.fields().fields, [&](const TableField& entry) {
+        return (written == Written::counted && !entry.field.counted) ||
+               is_same(*entry.type, entry.in(a), entry.in(b), written);
+      });
+    case MemberKind::list:
+    case MemberKind::mapping:
+    case MemberKind::optional:
+      break;
+  }
+  return std::ranges::equal(type.values(a), type.values(b), [&](const HeldValue& x, const HeldValue& y) {
+    return x.key == y.key && is_same(*type.held, x.value, y.value, written);
+  });
+}
+
+// Where a value stands. Its JSON pointer is made for an error only: a run has a hundred fields, read many thousand
+// times.
+struct Place {
+  const Place* parent = nullptr;  // null: `key` is the pointer of the whole
+  std::string_view key;
+
+  std::string text() const { return parent == nullptr ? std::string(key) : parent->text() + "/" + pointer_token(key); }
+};
+
+class Reader {
+ public:
+  explicit Reader(Missing missing) : missing_(missing) {}
+
+  void record(const FieldTable& table, void* record, const Json& json, const Place& place) const {
+    if (!json.is_object()) throw SpecError(place.text(), "found " + shown(json) + " where a mapping of keys is needed");
+    const auto& given = json.get_ref<const Json::object_t&>();
+    for (const auto& [key, value] : given) {
+      if (!std::ranges::binary_search(table.sorted_names, std::string_view(key))) unknown_key(table, key, place);
+    }
+    for (const auto& entry : table.fields) {
+      const auto& field = entry.field;
+      const auto found = given.find(field.name);
+      if (found != given.end()) {
+        value(entry, *entry.type, entry.in(record), found->second, {&place, field.name});
+      } else if (field.presence == Presence::omitted_at_default) {
+        entry.type->assign(entry.in(record), table.default_of(entry));
+      } else if (missing_ == Missing::is_error || field.presence == Presence::required) {
+        throw SpecError(place.text(),
+                        "the key '" + std::string(field.name) + "' (" + std::string(field.help) + ") is missing");
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] static void unknown_key(const FieldTable& table, const std::string& key, const Place& place) {
+    std::vector<std::string> names;
+    for (const auto& entry : table.fields) names.emplace_back(entry.field.name);
+    throw SpecError(Place{&place, key}.text(), "unknown key '" + key + "'" + suggestion(key, names));
+  }
+
+  [[noreturn]] static void wrong_type(const TableField& entry, const Json& json, const Place& place,
+                                      const std::string& wanted) {
+    throw SpecError(place.text(),
+                    "'" + std::string(entry.field.name) + "' is " + shown(json) + ", it must be " + wanted);
+  }
+
+  static void check_range(const Field& field, double number, const Place& place) {
+    if (number >= field.minimum && number <= field.maximum) return;
+    std::string wanted;
+    if (std::isfinite(field.minimum)) wanted += "at least " + shown(Json(field.minimum));
+    if (std::isfinite(field.maximum)) {
+      wanted += (wanted.empty() ? "" : " and ") + std::string("at most ") + shown(Json(field.maximum));
+    }
+    throw SpecError(place.text(),
+                    "'" + std::string(field.name) + "' is " + shown(Json(number)) + ", it must be " + wanted);
+  }
+
+  void value(const TableField& entry, const MemberType& type, void* out, const Json& json, const Place& place) const {
+    switch (type.kind) {
+      case MemberKind::boolean:
+        if (!json.is_boolean()) wrong_type(entry, json, place, "true or false");
+        as<bool>(out) = json.get<bool>();
+        return;
+      case MemberKind::integer:
+        return integer(entry, as<std::int64_t>(out), json, place);
+      case MemberKind::number:
+        return number(entry, as<double>(out), json, place);
+      case MemberKind::text:
+        if (!json.is_string()) wrong_type(entry, json, place, "text");
+        as<std::string>(out) = json.get_ref<const std::string&>();
+        return;
+      case MemberKind::word:
+        return word(entry, type, out, json, place);
+      case MemberKind::record:
+        return record(type.fields(), out, json, place);
+      case MemberKind::list:
+        return list(entry, type, out, json, place);
+      case MemberKind::mapping:
+        if (!json.is_object()) wrong_type(entry, json, place, "a mapping");
+        type.clear(out);
+        for (const auto& [key, held] : json.get_ref<const Json::object_t&>()) {
+          value(entry, *type.held, type.add(out, key), held, {&place, key});
+        }
+        return;
+      case MemberKind::optional:
+        // null is no value here, and no number that is not finite.
+        type.clear(out);
+        if (!json.is_null()) value(entry, *type.held, type.add(out, ""), json, place);
+        return;
+    }
+  }
+
+  static void integer(const TableField& entry, std::int64_t& out, const Json& json, const Place& place) {
+    if (!json.is_number_integer()) wrong_type(entry, json, place, "a whole number");
+    if (json.is_number_unsigned() && json.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+      wrong_type(entry, json, place, "below 2^63");
+    }
+    const auto number = json.get<std::int64_t>();
+    check_range(entry.field, static_cast<double>(number), place);
+    out = number;
+  }
+
+  // Only a field without bounds, such as a loss that diverged, may hold a number that is not finite. null was written
+  // for all of these before the words.
+  static void number(const TableField& entry, double& out, const Json& json, const Place& place) {
+    if (!std::isfinite(entry.field.minimum) && !std::isfinite(entry.field.maximum)) {
+      if (json.is_null()) {
+        out = std::numeric_limits<double>::quiet_NaN();
+        return;
+      }
+      for (const auto& [not_finite, word] : kNotFinite) {
+        if (!json.is_string() || json.get_ref<const std::string&>() != word) continue;
+        out = not_finite;
+        return;
+      }
+    }
+    if (!json.is_number()) wrong_type(entry, json, place, "a number");
+    const auto number = json.get<double>();
+    if (!std::isfinite(number)) wrong_type(entry, json, place, "a finite number");
+    check_range(entry.field, number, place);
+    out = number;
+  }
+
+  static void word(const TableField& entry, const MemberType& type, void* out, const Json& json, const Place& place) {
+    if (json.is_string() && set_by_word(type, out, json.get_ref<const std::string&>())) return;
+    std::vector<std::string> names;
+    for (const auto& known : type.words) names.emplace_back(known.name);
+    if (!json.is_string()) wrong_type(entry, json, place, "a word" + suggestion("", names));
+    const auto& given = json.get_ref<const std::string&>();
+    throw SpecError(place.text(), "'" + std::string(entry.field.name) + "' is '" + given + "', which it does not know" +
+                                      suggestion(given, names));
+  }
+
+  void list(const TableField& entry, const MemberType& type, void* out, const Json& json, const Place& place) const {
+    if (!json.is_array()) wrong_type(entry, json, place, "a list");
+    type.clear(out);
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      const auto index = std::to_string(i);
+      value(entry, *type.held, type.add(out, ""), json[i], {&place, index});
+    }
+  }
+
+  Missing missing_;
+};
+
+}  // namespace
+
+Json value_to_json(const MemberType& type, const void* value, Written written) {
+  switch (type.kind) {
+    case MemberKind::boolean:
+      return Json(as<bool>(value));
+    case MemberKind::integer:
+      return Json(as<std::int64_t>(value));
+    case MemberKind::number:
+      return number_to_json(as<double>(value));
+    case MemberKind::text:
+      return Json(as<std::string>(value));
+    case MemberKind::word:
+      return Json(word_of(type, value));
+    case MemberKind::record:
+      return record_to_json(type.fields(), value, written);
+    case MemberKind::list:
+    case MemberKind::mapping:
+    case MemberKind::optional:
+      break;
+  }
+  return held_to_json(type, value, written);
+}
+
+Json record_to_json(const FieldTable& table, const void* record, Written written) {
+  Json out = Json::object();
+  auto& members = out.get_ref<Json::object_t&>();
+  for (const auto& entry : table.fields) {
+    if (written == Written::counted && !entry.field.counted) continue;
+    if (written != Written::whole && is_omitted(table, entry, record, written)) continue;
+    members.emplace(entry.field.name, value_to_json(*entry.type, entry.in(record), written));
+  }
+  return out;
+}
+
+bool is_omitted(const FieldTable& table, const TableField& field, const void* record, Written written) {
+  return field.field.presence == Presence::omitted_at_default &&
+         is_same(*field.type, field.in(record), table.default_of(field), written);
+}
+
+void read_fields(const FieldTable& table, void* record, const Json& json, Missing missing, std::string_view pointer) {
+  Reader(missing).record(table, record, json, {nullptr, pointer});
+}
+
+}  // namespace perfbench::spec

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct WeightsArguments {
   std::string what;  // import or export
   fs::path from;
   fs::path out;
@@ -31,11 +31,11 @@ WeightType named_type(const std::string& name) {
   throw UsageError("weights: --dtype is f32 or bf16, found '" + name + "'");
 }
 
-Arguments parse_arguments(const std::vector<std::string>& args) {
+WeightsArguments parse_weights_arguments(const std::vector<std::string>& args) {
   if (args.size() < 2 || (args[0] != "import" && args[0] != "export")) {
     throw UsageError("weights needs import or export, and what to take");
   }
-  Arguments out{.what = args[0], .from = args[1], .out = {}, .model = {}};
+  WeightsArguments out{.what = args[0], .from = args[1], .out = {}, .model = {}};
   for (std::size_t i = 2; i < args.size(); i += 2) {
     if (i + 1 == args.size()) throw UsageError("weights: " + args[i] + " needs a value");
     if (args[i] == "--out") {
@@ -64,7 +64,7 @@ spec::ModelSpec read_model(const fs::path& file) {
 }  // namespace
 
 EngineExit weights_command(const std::vector<std::string>& args) {
-  const auto arguments = parse_arguments(args);
+  const auto arguments = parse_weights_arguments(args);
   const auto done = arguments.what == "import"
                         ? import_weights(arguments.from, read_model(arguments.model), arguments.out)
                         : export_weights(arguments.from, arguments.out, arguments.type);

@@ -3,12 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/students_t.hpp>
-#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 
 #include "harness/selftest/replicate.h"
+#include "harness/stats/log_difference.h"
+#include "harness/stats/proportion.h"
 #include "harness/stats/statistics.h"
 
 namespace perfbench::harness {
@@ -29,16 +28,14 @@ YearCount count_year(const std::vector<std::size_t>& nights) {
 
 // Mean of independent series with Student's interval, cut at 0.
 SelftestResult mean_row(NoiseKind kind, std::string measure, const std::vector<double>& counts) {
-  const double mean = boost::math::statistics::mean(counts);
-  const auto n = static_cast<double>(counts.size());
-  const double error = std::sqrt(boost::math::statistics::sample_variance(counts) / n);
-  const double half = boost::math::quantile(boost::math::students_t(n - 1), 0.975) * error;
+  const auto mean = mean_difference(counts);
+  const auto [low, high] = mean.interval(0.95);
   return {.kind = SelftestKind::false_alarms,
           .noise = std::string(spec::enum_name(kind)),
           .measure = std::move(measure),
-          .value = mean,
-          .low = std::max(0.0, mean - half),
-          .high = mean + half};
+          .value = mean.mean,
+          .low = std::max(0.0, low),
+          .high = high};
 }
 
 // Both ends multiplied: a little wider than 95 %. Pairs confirm a shift that they find in the direction of the screen:
@@ -61,8 +58,7 @@ double delay_of(const SeriesPlan& plan, std::uint64_t seed, std::uint64_t index)
 SelftestResult delay_row(NoiseKind kind, double sigma, std::vector<double> nights) {
   std::sort(nights.begin(), nights.end());
   const auto n = nights.size();
-  const boost::math::binomial below(static_cast<double>(n), 0.5);
-  const auto rank = static_cast<std::size_t>(std::max(0.0, std::floor(boost::math::quantile(below, 0.025))));
+  const auto rank = median_bound(n);
   return {.kind = SelftestKind::delay,
           .noise = std::string(spec::enum_name(kind)),
           .measure = fmt::format("median nights to find {} sigma", sigma),

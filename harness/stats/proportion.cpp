@@ -46,4 +46,9 @@ double sign_test_p(std::uint64_t a, std::uint64_t b) {
   return std::min(1.0, 2 * boost::math::cdf(halves, static_cast<double>(std::min(a, b))));
 }
 
+std::size_t median_bound(std::size_t values) {
+  const boost::math::binomial below(static_cast<double>(values), 0.5);
+  return static_cast<std::size_t>(std::max(0.0, std::floor(boost::math::quantile(below, 0.025))));
+}
+
 }  // namespace perfbench::harness

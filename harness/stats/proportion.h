@@ -1,6 +1,7 @@
 // A rate seen in trials.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace perfbench::harness {
@@ -22,5 +23,9 @@ double fisher_exact_p(std::uint64_t a_successes, std::uint64_t a_trials, std::ui
 
 // Whether two counts of one kind differ from chance: the exact two-sided sign test. 1 where both are 0.
 double sign_test_p(std::uint64_t a, std::uint64_t b);
+
+// The rank, from 0, of the sorted value that bounds the median of `values` values from below with 97.5 %, whatever
+// their distribution: a binomial quantile. The same rank from the top bounds it from above.
+std::size_t median_bound(std::size_t values);
 
 }  // namespace perfbench::harness

@@ -46,6 +46,14 @@ TEST(SignTest, IsTwiceTheTailOfFairCoins) {
   EXPECT_EQ(sign_test_p(0, 0), 1);
 }
 
+// Cumulated binomial coefficients: of 2^10 are 1 + 10 below 2.5 % and 1 + 10 + 45 above it; of 2^6 is 1 below.
+TEST(MedianBound, IsTheRankThatBoundsTheMedianWithoutADistribution) {
+  EXPECT_EQ(median_bound(10), 1U);
+  EXPECT_EQ(median_bound(6), 0U);
+  EXPECT_EQ(median_bound(20), 5U);
+  EXPECT_EQ(median_bound(3), 0U) << "three values bound nothing with 97.5 %: the lowest is the best there is";
+}
+
 // By SciPy (scipy.stats.fisher_exact).
 TEST(FisherExact, IsThatOfAnotherProgram) {
   EXPECT_NEAR(fisher_exact_p(0, 6, 6, 6), 0.0021645021645021645, 1e-12);

@@ -33,9 +33,6 @@ if(PERFBENCH_SANITIZE)
   endif()
   target_link_options(perfbench_settings INTERFACE -fsanitize=${PERFBENCH_SANITIZE})
 endif()
-# For the folders that the fuzzers link, which are guided by what of them was reached; their own link adds the driver.
-set(PERFBENCH_FUZZED_OPTIONS $<$<BOOL:${PERFBENCH_FUZZ}>:-fsanitize=fuzzer-no-link>)
-
 # How much a Release build optimises a folder: add_compile_options() with one of these before its targets. Kernels,
 # statistics and simulations have -O3, CMake's own. -O2 is for what computes between kernels and for readers of files,
 # and takes two thirds of the compile time of -O3. -Og is for what waits for SQLite, engines and people, and takes half.
@@ -80,13 +77,15 @@ endfunction()
 
 # perfbench_test(name SOURCES ... DEPENDS ... [PREFIX text]): one GoogleTest executable, its cases registered one by one,
 # with PREFIX before their names where the same cases are linked several times: target tests_cuda builds all of "cuda.".
+# A case has the name of its executable as label: ctest -L "^store_test$".
 function(perfbench_test name)
   cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock GTest::gtest_main ${ARG_DEPENDS})
   target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE ${PERFBENCH_TEST_OPTIONS})
-  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 300 LABELS ${name})
   if(ARG_PREFIX)
     string(REPLACE "." "" group "tests_${ARG_PREFIX}")
     if(NOT TARGET ${group})

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
-# Builds and tests everything: the stages of ci/stages in their order, or those named.
-# usage: ci/test.sh [--no-install] [STAGE ...]     a STAGE is the name of its script, with or without number and .sh
-#        ci/test.sh --approve                    rewrites the golden files in place of testing (ci/approve.sh)
-# Ends with "N passed, N failed, N skipped": tests, and one for a stage that runs no ctest.
+# Builds and tests: the stages of ci/stages in their order, or those named.
+# usage: ci/test.sh [--no-install] [--full] [--resume] [--shard I/N] [STAGE ...]
+#          a STAGE is the name of its script, with or without number and .sh
+#          --full       every test; otherwise the fast tier, which guards a change (ci/README.md)
+#          --resume     leaves out the stages that passed for the same sources in the same tier
+#          --shard I/N  the I-th of N parts of the stages, which together are all of them
+#        ci/test.sh --approve      rewrites the golden files in place of testing (ci/approve.sh)
+# Prints "N passed, N failed, N skipped" (tests, and one for a stage that runs no ctest), then what the fast tier left
+# to the full one, then the seconds of each stage.
 set -u
 
 root=$(readlink -f "${BASH_SOURCE[0]}")
@@ -12,8 +17,26 @@ cd "$root" || exit 4
 . ci/setup.sh
 
 if [ "${1:-}" = --approve ]; then require_packages install run test && exec bash ci/approve.sh; fi
+usage_error() { echo "ci/test.sh: $1; see the head of ci/test.sh" >&2; exit 3; }
+
 packages=install
-if [ "${1:-}" = --no-install ]; then packages=report; shift; fi
+export PERFBENCH_TIER=fast # stages read it
+resume=no
+shard=1/1
+while [ $# -gt 0 ] && [[ $1 == -* ]]; do
+  case $1 in
+    --no-install) packages=report ;;
+    --full) PERFBENCH_TIER=full ;;
+    --resume) resume=yes ;;
+    --shard) shift; shard=${1:-} ;;
+    *) usage_error "unknown option '$1'" ;;
+  esac
+  shift
+done
+[[ $shard =~ ^([1-9][0-9]?)/([1-9][0-9]?)$ ]] && [ "${BASH_REMATCH[1]}" -le "${BASH_REMATCH[2]}" ] ||
+  usage_error "--shard takes I/N with 1 <= I <= N, found '$shard'"
+shard_index=${BASH_REMATCH[1]}
+shard_count=${BASH_REMATCH[2]}
 
 # selected SCRIPT NAME...: whether the script is one of the names; no name selects all.
 selected() {
@@ -27,10 +50,20 @@ selected() {
   return 1
 }
 
+# sources_digest: one word for the commit and for what differs from it.
+sources_digest() {
+  { git rev-parse HEAD; git diff HEAD; git ls-files -o --exclude-standard -z | xargs -0 -r sha256sum; } | sha256sum | cut -c1-64
+}
+
 run_stage() {
   local script=$1 name log begin seconds result passed failed skipped
   name=${script##*/}; name=${name%.sh}
   log=build/ci/$name.log
+  if [ "$resume" = yes ] && [ "$(cat "build/ci/$name.passed" 2>/dev/null)" = "$PERFBENCH_TIER $digest" ]; then
+    printf '%-16s passed before, for the same sources\n' "$name"
+    return
+  fi
+  rm -f "build/ci/$name.passed"
   begin=$SECONDS
   if bash "$script" >"$log" 2>&1; then result=ok; else result=FAILED; fi
   seconds=$((SECONDS - begin))
@@ -42,7 +75,10 @@ run_stage() {
   [ "$result" = ok ] || [ "$failed" -gt 0 ] || failed=1
   [ "$failed" -eq 0 ] || result=FAILED
   [ "$result" = ok ] || tail -n 150 "$log"
-  printf '%-14s %-6s %4d s   %d passed, %d failed, %d skipped\n' "$name" "$result" "$seconds" "$passed" "$failed" "$skipped"
+  printf '%-16s %-6s %4d s   %d passed, %d failed, %d skipped\n' "$name" "$result" "$seconds" "$passed" "$failed" "$skipped"
+  [ "$result" != ok ] || echo "$PERFBENCH_TIER $digest" >"build/ci/$name.passed"
+  table+=$(printf '%-16s %6d' "$name" "$seconds")$'\n'
+  left_out+=$(sed -n "s/^left to the full tier: /  $name: /p" "$log")$'\n'
   total_passed=$((total_passed + passed))
   total_failed=$((total_failed + failed))
   total_skipped=$((total_skipped + skipped))
@@ -53,8 +89,26 @@ mkdir -p build/ci
 total_passed=0
 total_failed=0
 total_skipped=0
+table=
+left_out=
+digest=$(sources_digest)
+# Other stages need what these make.
+always="30-build"
+number=0
 for script in ci/stages/*.sh; do
-  if selected "$script" "$@"; then run_stage "$script"; fi
+  selected "$script" "$@" || continue
+  number=$((number + 1))
+  name=${script##*/}; name=${name%.sh}
+  [ $(((number - 1) % shard_count + 1)) -eq "$shard_index" ] || [[ " $always " == *" $name "* ]] || continue
+  run_stage "$script"
 done
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
-[ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]
+left_out=$(sed '/^$/d' <<<"$left_out")
+[ -z "$left_out" ] || printf 'left to the full tier (ci/test.sh --full):\n%s\n' "$left_out"
+printf '\n%-16s %6s   (%s tier, %s cores, %s)\n%s' stage seconds "$PERFBENCH_TIER" "$(nproc)" "$(git rev-parse --short HEAD)" "$table"
+[ "$total_failed" -eq 0 ] && { [ "$total_passed" -gt 0 ] || [ "$resume" = yes ]; } || exit 1
+# From here on the fast tier tests what differs from this commit.
+if [ "$PERFBENCH_TIER $shard $#" = "full 1/1 0" ] && [ -z "$(git status --porcelain)" ]; then
+  git log -1 --format='%H %cs' >ci/full_tier_passed
+  echo "every test passed: ci/full_tier_passed names this commit now"
+fi

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy with .clang-tidy's checks over the sources of a build tree, leaving out what it found clean before.
 
-usage: tidy.py BUILD_TREE FOLDER ...     the tree must be built: what a source includes is read from ninja's log
+usage: tidy.py BUILD_TREE [--only FILE] FOLDER ...     the tree must be built: what a source includes is read from
+                                                       ninja's log. FILE names the sources to check, one on a line.
 
 Where the tree compiles several files at once they are checked at once, in a third of the time: a check reports on
 whatever of these folders a source includes. misc-unused-using-decls does not; check_includes.py looks for those.
@@ -71,10 +72,17 @@ def main():
     tree = Path(sys.argv[1]).resolve()
     if not (tree / ".ninja_deps").exists():
         sys.exit(f"clang-tidy: {tree} is not built; ci/test.sh build builds it")
-    folders = tuple(f"{place / folder}{os.sep}" for folder in sys.argv[2:] for place in (root, tree))
+    arguments = sys.argv[2:]
+    only = None
+    if arguments[:1] == ["--only"]:
+        only = set(Path(arguments[1]).read_text().splitlines())
+        arguments = arguments[2:]
+    folders = tuple(f"{place / folder}{os.sep}" for folder in arguments for place in (root, tree))
     entries = [e for e in json.loads((tree / "compile_commands.json").read_text()) if e["file"].startswith(folders)]
     if not entries:
-        sys.exit(f"clang-tidy: {tree} compiles nothing of {', '.join(sys.argv[2:])}")
+        sys.exit(f"clang-tidy: {tree} compiles nothing of {', '.join(arguments)}")
+    if only is not None:
+        entries = [e for e in entries if e["file"] in only]
     # As ccache does: outside of the tree, so that a fresh clone knows it too.
     clean = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfbench-tidy"
     clean.mkdir(parents=True, exist_ok=True)

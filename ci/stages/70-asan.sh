@@ -26,8 +26,17 @@ if grep -E '^(PERFBENCH_CUDA_INCLUDE|PERFBENCH_NVCC).*=/' "$tree/CMakeCache.txt"
   echo "a CUDA toolkit was found where none should be"
   exit 1
 fi
-as_user ninja -C "$tree" all header_check
-as_user env OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" -LE mpi -E "$left_out"
+run_tests() { as_user env OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" "$@"; }
+if [ "${PERFBENCH_TIER:-full}" = fast ]; then
+  affected=$(ci/affected.py "$tree")
+  mapfile -t targets < <(awk NF <<<"$affected")
+  echo "left to the full tier: that headers compile alone, fuzzing, sanitized tests that the change cannot affect"
+  as_user ninja -C "$tree" perfbench ${targets[@]+"${targets[@]}"}
+  [ ${#targets[@]} -eq 0 ] || run_tests -L "^($(IFS='|'; echo "${targets[*]}"))\$" -LE '^mpi$' -E "$left_out|_NOT_BUILT\$"
+else
+  as_user ninja -C "$tree" all header_check
+  run_tests -LE '^mpi$' -E "$left_out"
+  # The readers of what people write, for a bounded time.
+  as_user ci/fuzz.sh 12
+fi
 as_user "$tree/bin/perfbench" plan matrices/quickstart.yaml
-# The readers of what people write, for a bounded time.
-as_user ci/fuzz.sh 12

@@ -1,3 +1,9 @@
 # The checks of .clang-tidy on what is shipped and the headers it includes. Tests are held to the compiler's warnings.
 set -eu
-ci/tidy.py build/cpu engine harness reports workloads
+only=()
+if [ "${PERFBENCH_TIER:-full}" = fast ]; then
+  ci/affected.py build/cpu --sources >build/ci/affected_sources
+  only=(--only build/ci/affected_sources)
+  echo "left to the full tier: sources that the change cannot affect"
+fi
+ci/tidy.py build/cpu ${only[@]+"${only[@]}"} engine harness reports workloads

@@ -1,0 +1,62 @@
+# ci/test.sh over stages made for this test: tiers, shards, what is run again, the table, and the commit that passed.
+# usage: test_script_test.sh REPOSITORY
+set -u
+repository=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+cd "$work" || exit 1
+
+git init -q .
+git config user.name nobody
+git config user.email nobody@example.org
+mkdir -p ci/stages
+cp "$repository/ci/test.sh" "$repository/ci/count_tests.awk" ci/
+echo 'require_packages() { :; }' >ci/setup.sh
+echo 'build/' >.gitignore
+echo 'true' >ci/stages/10-first.sh
+echo 'true' >ci/stages/30-build.sh
+echo 'echo "left to the full tier: what $PERFBENCH_TIER leaves out"' >ci/stages/50-slow.sh
+echo 'true' >ci/stages/70-last.sh
+git add -A
+git commit -qm 'all of it'
+
+run() { output=$(bash ci/test.sh "$@" 2>&1); code=$?; }
+expect() { # expect CODE PATTERN WHAT
+  [ "$code" = "$1" ] && grep -qE -- "$2" <<<"$output" && return
+  printf '%s: expected exit code %s and "%s", found %s and\n%s\n' "$3" "$1" "$2" "$code" "$output"
+  failures=$((failures + 1))
+}
+
+run
+expect 0 '^4 passed, 0 failed, 0 skipped$' 'all stages'
+expect 0 '^  50-slow: what fast leaves out$' 'what the fast tier leaves out'
+expect 0 '^stage +seconds +\(fast tier' 'a table of the seconds'
+expect 0 '^30-build +[0-9]+$' 'a row of it'
+[ ! -e ci/full_tier_passed ] || { echo 'the fast tier passed for the full one'; failures=$((failures + 1)); }
+run --resume
+expect 0 '^0 passed, 0 failed' 'nothing is run again for the same sources'
+run --resume --full
+expect 0 '^4 passed, 0 failed' 'the full tier is another'
+[ "$(cut -d' ' -f1 ci/full_tier_passed)" = "$(git rev-parse HEAD)" ] ||
+  { echo 'ci/full_tier_passed does not name the commit that passed'; failures=$((failures + 1)); }
+git add -A && git commit -qm 'passed'
+run --shard 1/2
+expect 0 '^3 passed, 0 failed' 'the first half, with the build that it needs'
+run --shard 2/2
+expect 0 '^2 passed, 0 failed' 'the other half'
+stages=$( (bash ci/test.sh --shard 1/2; bash ci/test.sh --shard 2/2) 2>&1 | awk '/ ok /{print $1}' | sort -u | xargs)
+[ "$stages" = '10-first 30-build 50-slow 70-last' ] || { echo "shards together run '$stages'"; failures=$((failures + 1)); }
+run --shard 3/2
+expect 3 '1 <= I <= N' 'a shard that there is not'
+run --fulll
+expect 3 "unknown option '--fulll'" 'an unknown option'
+echo 'false' >ci/stages/50-slow.sh
+run --full
+expect 1 '^50-slow +FAILED' 'a stage that fails'
+run --resume --full
+expect 1 '^0 passed, 1 failed' 'only what failed is run again'
+echo 'true' >ci/stages/50-slow.sh
+run --resume --full
+expect 0 '^4 passed' 'other sources'
+exit $((failures > 0))

@@ -89,17 +89,6 @@ AttemptDirectory create_attempt(const fs::path& runs, const std::string& run_id)
   }
 }
 
-std::vector<fs::path> list_complete(const fs::path& runs) {
-  std::vector<fs::path> complete;
-  for (const auto& run : folders_below(runs)) {
-    for (const auto& attempt : folders_below(run)) {
-      std::error_code none;
-      if (attempt_number(attempt) && fs::exists(attempt / kAttemptFile, none)) complete.push_back(attempt);
-    }
-  }
-  return complete;
-}
-
 std::optional<std::string> read_file(const fs::path& file) {
   try {
     return spec::read_regular_file(file, spec::kLargestRecordsBytes);

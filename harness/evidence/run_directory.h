@@ -35,9 +35,6 @@ AttemptDirectory create_attempt(const std::filesystem::path& runs, const std::st
 // All attempts of a run, complete or not, by number.
 std::vector<AttemptDirectory> list_attempts(const std::filesystem::path& runs, const std::string& run_id);
 
-// The complete attempts of all runs below `runs`, by path.
-std::vector<std::filesystem::path> list_complete(const std::filesystem::path& runs);
-
 // The whole of a regular file; nothing when there is none. Throws RunDirectoryError, also for anything else in its
 // place.
 std::optional<std::string> read_file(const std::filesystem::path& file);

@@ -213,9 +213,6 @@ bool Statement::is_null(int column) const {
 int Statement::columns() const {
   return sqlite3_column_count(statement_.get());
 }
-std::string Statement::column_name(int column) const {
-  return sqlite3_column_name(statement_.get(), column);
-}
 
 Snapshot::Snapshot(const Connection& connection) {
   Statement mode(connection, "PRAGMA journal_mode");

@@ -85,7 +85,6 @@ class Statement {
   std::string text(int column) const;
   bool is_null(int column) const;
   int columns() const;
-  std::string column_name(int column) const;
 
   // Starts again with these parameters.
   template <class... T>

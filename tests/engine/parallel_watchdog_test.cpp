@@ -4,8 +4,8 @@
 #include <array>
 #include <atomic>
 #include <future>
-#include <memory>
-#include <thread>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/parallel/watchdog.h"
@@ -46,19 +46,22 @@ TEST(Watchdog, ReportsWhatTheLibrarySays) {
 
 // What waits on one stream, and may, hides nothing that hangs on another.
 TEST(Watchdog, TimesEachQueueByItself) {
-  std::array<char, 2> queues{};
-  std::atomic<int> asked = 0;
+  struct Queue {
+    std::promise<void> asked;
+    bool was_asked = false;
+  };
+  std::array<Queue, 2> queues;
   Watch watch(1h);
   for (auto& queue : queues) {
     watch.watchdog.watch({.ended =
-                              [&asked, once = std::make_shared<bool>(false)] {
-                                if (!std::exchange(*once, true)) ++asked;
+                              [&queue] {
+                                if (!std::exchange(queue.was_asked, true)) queue.asked.set_value();
                                 return false;
                               },
                           .name = "receive",
                           .queue = &queue});
   }
-  while (asked < 2) std::this_thread::yield();
+  for (auto& queue : queues) EXPECT_EQ(queue.asked.get_future().wait_for(60s), std::future_status::ready);
 }
 
 TEST(Watchdog, ForgetsWhatHasEndedAndNamesTheFirstThatHasNot) {

@@ -45,7 +45,5 @@ struct DryOperations {
 };
 
 std::string to_json_line(const DryOperations& report);
-// Throws SpecError.
-DryOperations parse_dry_operations(std::string_view line);
 
 }  // namespace perfbench::spec

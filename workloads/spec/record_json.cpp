@@ -45,9 +45,6 @@ std::string to_json_line(const CheckpointManifest& manifest) {
 StepRecord parse_step_record(std::string_view line) {
   return parse_record<StepRecord>(line);
 }
-DryReport parse_dry_report(std::string_view line) {
-  return parse_record<DryReport>(line);
-}
 RunSummary parse_run_summary(std::string_view text) {
   return parse_record<RunSummary>(text);
 }

@@ -139,8 +139,10 @@ TEST_F(Turns, TheOthersTimeIsCountedAsWaitingAndItsOwnIsNot) {
   }};
   const Player b{.play = [&](const Seat& seat) {
     const auto before = waited_a();  // it waits while this one starts
-    while (waited_a() == before) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (waited_a() == before && std::chrono::steady_clock::now() < deadline) {
     }
+    EXPECT_GT(waited_a(), before);
     EXPECT_EQ(seat.waited().count(), 0);
     MadeUpRank me(seat, 0);
     me.wait();

@@ -35,8 +35,8 @@ if(PERFBENCH_SANITIZE)
 endif()
 # How much a Release build optimises a folder: add_compile_options() with one of these before its targets. Kernels,
 # statistics and simulations have -O3, CMake's own. -O2 is for what computes between kernels and for readers of files,
-# and takes two thirds of the compile time of -O3. -Og is for what waits for SQLite, engines and people, and takes half. nvcc keeps
-# CMake's -O3: it warns of a second one.
+# and takes two thirds of the compile time of -O3. -Og is for what waits for SQLite, engines and people, and takes half.
+# nvcc keeps CMake's -O3, as it warns of a second one.
 set(PERFBENCH_OPTIMISED_FULLY "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>")
 set(PERFBENCH_OPTIMISED_WELL "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>")
 set(PERFBENCH_OPTIMISED_LITTLE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>")

@@ -50,7 +50,7 @@ selected() {
   return 1
 }
 
-# sources_digest: one word for the commit and for what differs from it.
+# sources_digest: a hash of the commit and of the uncommitted changes.
 sources_digest() {
   { git rev-parse HEAD; git diff HEAD; git ls-files -o --exclude-standard -z | xargs -0 -r sha256sum; } | sha256sum | cut -c1-64
 }
@@ -107,7 +107,7 @@ left_out=$(sed '/^$/d' <<<"$left_out")
 [ -z "$left_out" ] || printf 'left to the full tier (ci/test.sh --full):\n%s\n' "$left_out"
 printf '\n%-16s %6s   (%s tier, %s cores, %s)\n%s' stage seconds "$PERFBENCH_TIER" "$(nproc)" "$(git rev-parse --short HEAD)" "$table"
 [ "$total_failed" -eq 0 ] && { [ "$total_passed" -gt 0 ] || [ "$resume" = yes ]; } || exit 1
-# From here on the fast tier tests what differs from this commit.
+# The fast tier compares later sources with this commit.
 if [ "$PERFBENCH_TIER $shard $#" = "full 1/1 0" ] && [ -z "$(git status --porcelain)" ]; then
   git log -1 --format='%H %cs' >ci/full_tier_passed
   echo "every test passed: ci/full_tier_passed names this commit now"

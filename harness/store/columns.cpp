@@ -107,6 +107,12 @@ std::vector<std::string> column_names(const Columns& columns) {
   return names;
 }
 
+std::string column_list(const Columns& columns, const std::string& prefix) {
+  std::string list;
+  for (const auto& column : columns) list += (list.empty() ? "" : ", ") + prefix + column.name;
+  return list;
+}
+
 void insert_rows(Connection& db, const std::string& table, const KeyColumns& keys, const Columns& columns,
                  const void* first_row, std::size_t count, std::size_t row_size) {
   Statement insert(db, insert_sql(table, keys, columns));
@@ -131,9 +137,7 @@ void read_columns(const Statement& statement, int first, const Columns& columns,
 
 std::string select_sql(const Columns& columns, const std::string& table, const std::string& rest,
                        const std::string& more_columns) {
-  std::string names;
-  for (const auto& column : columns) names += (names.empty() ? "" : ", ") + column.name;
-  return "SELECT " + names + more_columns + " FROM " + table + " " + rest;
+  return "SELECT " + column_list(columns) + more_columns + " FROM " + table + " " + rest;
 }
 
 }  // namespace perfbench::harness

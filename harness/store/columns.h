@@ -31,6 +31,9 @@ const Columns& columns_of() {
 
 std::vector<std::string> column_names(const Columns& columns);
 
+// "version, rank, step": the names for a SELECT, each after `prefix`.
+std::string column_list(const Columns& columns, const std::string& prefix = "");
+
 // Columns of a table that are no fields of its rows: keys of other rows.
 using KeyColumns = std::vector<std::pair<std::string, std::int64_t>>;
 

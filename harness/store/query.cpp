@@ -36,10 +36,7 @@ Selection parse_attempt_selection(const std::string& text, const std::string& re
 constexpr int kFirstFlopColumn = 14;
 
 std::string flop_columns() {
-  std::string names;
-  for (const auto& column : columns_of<spec::FlopCounts>())
-    names += (names.empty() ? "m.flops_" : ", m.flops_") + column.name;
-  return names;
+  return column_list(columns_of<spec::FlopCounts>(), "m.flops_");
 }
 
 std::optional<spec::FlopCounts> flops_of(const Statement& rows) {

@@ -32,13 +32,6 @@ double metric(const Connection& db, const std::string& name) {
   return statement.step() ? statement.real(0) : std::nan("");
 }
 
-template <class Row>
-std::string columns_text() {
-  std::string out;
-  for (const auto& name : column_names(columns_of<Row>())) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 // Everything that run directories say, by names and not by keys, so that the order of ingestion does not show.
 std::vector<std::string> dump(const Connection& db) {
   const std::string attempt =
@@ -59,11 +52,11 @@ std::vector<std::string> dump(const Connection& db) {
                ", state, reason, signal, wall_ns, record_sha256, lost_step_lines, load_1m, "
                "peak_flops_per_s, label, fingerprint FROM attempts t JOIN cells USING (cell_key) "
                "LEFT JOIN environments USING (environment_key) ORDER BY 1",
-           "SELECT " + attempt + " AS who, " + columns_text<spec::StepRecord>() +
+           "SELECT " + attempt + " AS who, " + column_list(columns_of<spec::StepRecord>()) +
                " FROM steps t ORDER BY who, rank, step",
-           "SELECT " + attempt + " AS who, " + columns_text<spec::RunSummary>() +
+           "SELECT " + attempt + " AS who, " + column_list(columns_of<spec::RunSummary>()) +
                " FROM attempt_summaries t ORDER BY who",
-           "SELECT " + attempt + " AS who, " + columns_text<spec::AxisTraffic>() +
+           "SELECT " + attempt + " AS who, " + column_list(columns_of<spec::AxisTraffic>()) +
                " FROM attempt_traffic t ORDER BY who, axis, collective",
            "SELECT " + attempt + " AS who, metric, value FROM metric_values t ORDER BY who, metric",
        }) {

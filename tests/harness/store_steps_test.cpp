@@ -14,8 +14,7 @@ namespace perfbench::harness {
 namespace {
 
 spec::StepRecord stored_step(const Connection& db) {
-  std::string columns;
-  for (const auto& name : column_names(columns_of<spec::StepRecord>())) columns += (columns.empty() ? "" : ", ") + name;
+  const auto columns = column_list(columns_of<spec::StepRecord>());
   Statement row(db, "SELECT " + columns + " FROM steps WHERE step = 3");
   EXPECT_TRUE(row.step());
   spec::StepRecord out;

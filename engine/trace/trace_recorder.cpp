@@ -28,6 +28,8 @@ void TraceRecorder::begin(TraceLane which, const TraceSpan& span, std::int64_t a
 
 void TraceRecorder::end(TraceLane which, std::int64_t at_ns) {
   Lane& to = lane(which);
+  // A recorder that is set while a span is open sees the end of the span alone.
+  if (to.open.empty()) return;
   const std::size_t index = to.open.back();
   to.open.pop_back();
   if (index < to.capacity) to.records[index].end_ns = at_ns;

@@ -53,6 +53,17 @@ TEST(TraceRecorder, CountsWhatFindsNoRoomAndKeepsTheRest) {
   EXPECT_EQ(events[0].end_ns, 4);
 }
 
+TEST(TraceRecorder, LeavesOutTheEndOfASpanThatBeganBeforeIt) {
+  TraceRecorder recorder({2, 0});
+  recorder.end(kSchedule, 5);
+  recorder.begin(kSchedule, {.name = "add"}, 10);
+  recorder.end(kSchedule, 20);
+  recorder.end(kSchedule, 30);
+  const auto events = recorder.take(0, 1);
+  ASSERT_EQ(events.size(), 1);
+  EXPECT_EQ(events[0].end_ns, 20);
+}
+
 TEST(TraceRecorder, UsesItsMemoryAgainAfterItWasTaken) {
   TraceRecorder recorder({1, 1});
   for (int step = 0; step < 3; ++step) {

@@ -8,8 +8,8 @@ mkdir -p build/cpu
 exec 9>build/lock
 flock 9
 cmake --preset ci-cpu >/dev/null
-ninja -C build/cpu reports_test matrix_bad_files_test
-for test in reports/reports_test harness/matrix_bad_files_test; do
+ninja -C build/cpu reports_test matrix_test
+for test in reports/reports_test harness/matrix_test; do
   PERFBENCH_APPROVE=1 build/cpu/tests/$test --gtest_brief=1
 done
 # shellcheck disable=SC2086

@@ -34,7 +34,7 @@ class EvaluationRun : public testing::Test {
     EXPECT_THAT(end.output, HasSubstr("task eval, data.kind instruction, data.split validation"));
   }
 
-  // What has learnt these lines knows what kWords asks.
+  // What has learnt these lines knows what kTrainingWords asks.
   void prepare_lines_to_learn() const {
     std::string lines;
     for (const auto* line :
@@ -64,7 +64,7 @@ class EvaluationRun : public testing::Test {
   ScratchFolder scratch_;
 };
 
-constexpr const char* kWords =
+constexpr const char* kTrainingWords =
     "{\"text\": \"a cat is an animal\"}\n{\"text\": \"ice is cold\"}\n{\"text\": \"fire is hot and ice is not\"}\n";
 constexpr const char* kQuestions =
     "{\"passage\": \"Ice is cold.\", \"question\": \"is ice warm\", \"answer\": false}\n"
@@ -72,7 +72,7 @@ constexpr const char* kQuestions =
 
 // Two rows a step, whatever the matrix says of steps. What has learnt nothing takes " no", the shorter answer.
 TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
-  prepare("lambada", kWords);
+  prepare("lambada", kTrainingWords);
   prepare("boolq", kQuestions);
   write_text(scratch_ / "e.yaml",
              "name: e\n"
@@ -104,7 +104,7 @@ TEST_F(EvaluationRun, AnswersWhatItsDataSetsAsk) {
 
 // Trained on what is asked it knows the answers, and each step is timed without the evaluation.
 TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
-  prepare("lambada", kWords);
+  prepare("lambada", kTrainingWords);
   prepare_lines_to_learn();
   write_text(scratch_ / "t.yaml",
              "name: t\n"
@@ -123,7 +123,7 @@ TEST_F(EvaluationRun, AfterTrainingSaysWhatWasLearnt) {
 // The trainings are the same bit for bit, and what they have learnt is in the adapters of one and the weights of the
 // other.
 TEST_F(EvaluationRun, MergedAdaptersAnswerAsAdaptersDo) {
-  prepare("lambada", kWords);
+  prepare("lambada", kTrainingWords);
   prepare_lines_to_learn();
   write_text(scratch_ / "m.yaml",
              "name: m\n"
@@ -153,7 +153,7 @@ TEST_F(EvaluationRun, WithoutADataSetThereIsNothingToRun) {
   const auto plan = perfbench({"plan", "a.yaml"});
   EXPECT_THAT(plan.output + plan.error_output, HasSubstr("a.yaml:3:"));
   EXPECT_THAT(plan.output + plan.error_output, HasSubstr("nowhere/.zgroup: No such file"));
-  prepare("lambada", kWords);
+  prepare("lambada", kTrainingWords);
   write_text(scratch_ / "b.yaml",
              "name: b\ndefaults: {model: gpt-mini, seq_len: 48, global_batch: 2, task: eval,\n"
              "           data: {kind: instruction, path: lambada, split: train}}\n");

@@ -6,7 +6,8 @@ perfbench_test(faults_test
 target_compile_definitions(faults_test PRIVATE PERFBENCH_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")
 add_dependencies(faults_test perfbench fake_engine)
 if(TARGET perfbench-engine-inject AND NOT PERFBENCH_SANITIZE)  # too slow so
-  perfbench_test(mutation_test SOURCES faults/diverging_run_test.cpp faults/failing_stage_test.cpp faults/mutation_test.cpp
-                         faults/profiled_run_test.cpp DEPENDS perfbench_launch perfbench_run_metrics perfbench_matrix example_run)
-  add_dependencies(mutation_test perfbench perfbench-engine perfbench-engine-inject)
+  target_sources(faults_test PRIVATE faults/diverging_run_test.cpp faults/failing_stage_test.cpp faults/mutation_test.cpp
+                                     faults/profiled_run_test.cpp)
+  target_link_libraries(faults_test PRIVATE perfbench_run_metrics perfbench_matrix)
+  add_dependencies(faults_test perfbench-engine perfbench-engine-inject)
 endif()

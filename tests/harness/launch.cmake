@@ -1,9 +1,3 @@
-perfbench_test(launch_process_test
-  SOURCES launch/process_test.cpp
-  DEPENDS perfbench_launch)
-perfbench_test(launch_classify_test
-  SOURCES launch/classify_test.cpp
-  DEPENDS perfbench_launch)
-perfbench_test(launch_launcher_test
-  SOURCES launch/launcher_test.cpp
+perfbench_test(launch_test
+  SOURCES launch/classify_test.cpp launch/launcher_test.cpp launch/process_test.cpp
   DEPENDS perfbench_launch)

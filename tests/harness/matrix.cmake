@@ -1,9 +1,5 @@
-perfbench_test(matrix_yaml_document_test SOURCES matrix_yaml_document_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_model_catalog_test SOURCES matrix_model_catalog_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_constraint_test SOURCES matrix_constraint_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_expand_test SOURCES matrix_expand_test.cpp DEPENDS perfbench_matrix example_run)
-perfbench_test(matrix_files_test SOURCES matrix_files_test.cpp matrix_facts_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_readme_test SOURCES matrix_readme_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_bad_files_test SOURCES matrix_bad_files_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_reference_names_test SOURCES matrix_reference_names_test.cpp DEPENDS perfbench_matrix)
-perfbench_test(matrix_fuzz_test SOURCES matrix_fuzz_test.cpp DEPENDS perfbench_matrix)
+perfbench_test(matrix_test
+  SOURCES matrix_bad_files_test.cpp matrix_constraint_test.cpp matrix_expand_test.cpp matrix_facts_test.cpp
+          matrix_files_test.cpp matrix_fuzz_test.cpp matrix_model_catalog_test.cpp matrix_readme_test.cpp
+          matrix_reference_names_test.cpp matrix_yaml_document_test.cpp
+  DEPENDS perfbench_matrix example_run)

@@ -4,8 +4,6 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <set>
 
@@ -13,6 +11,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "tests/harness/text_file.h"
 
 namespace perfbench::harness {
 namespace {
@@ -21,18 +20,13 @@ namespace fs = std::filesystem;
 
 constexpr int kInputs = 2000;
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::vector<std::string> matrices_of(const std::string& folder) {
   std::set<fs::path> files;  // sorted: the order of a folder is not fixed
   for (const auto& entry : fs::directory_iterator(fs::path(PERFBENCH_SOURCE_DIR) / folder)) {
     if (entry.path().extension() == ".yaml") files.insert(entry.path());
   }
   std::vector<std::string> out;
-  for (const auto& file : files) out.push_back(read(file));
+  for (const auto& file : files) out.push_back(text_of_file(file));
   return out;
 }
 

@@ -22,7 +22,7 @@ const ModelCatalog& catalog() {
   return kCatalog;
 }
 
-std::string error_of(const std::string& name) {
+std::string model_error(const std::string& name) {
   try {
     catalog().model(name);
   } catch (const spec::SpecError& e) {
@@ -78,21 +78,21 @@ TEST(ModelCatalog, HoldsTheModelsOfTheReferenceSystemsAndATinyMemberOfEachFamily
 }
 
 TEST(ModelCatalog, SuggestsTheNearestNameForAnUnknownModel) {
-  EXPECT_THAT(error_of("lama-tiny"), HasSubstr("unknown model 'lama-tiny' (did you mean 'llama-tiny'?)"));
-  EXPECT_THAT(error_of("../etc/passwd"), HasSubstr("there is no model file"));
+  EXPECT_THAT(model_error("lama-tiny"), HasSubstr("unknown model 'lama-tiny' (did you mean 'llama-tiny'?)"));
+  EXPECT_THAT(model_error("../etc/passwd"), HasSubstr("there is no model file"));
 }
 
 TEST(ModelCatalog, LoadsAModelByItsPathAndPointsIntoItWhenItIsBroken) {
   const std::filesystem::path folder = ::testing::TempDir();
   const auto file = folder / "broken_model.yaml";
   std::ofstream(file) << "model:\n  name: broken\n  layers: 2\n  d_modle: 64\nsource: [a test]\n";
-  EXPECT_THAT(error_of(file.string()),
+  EXPECT_THAT(model_error(file.string()),
               HasSubstr("broken_model.yaml:4:3 unknown key 'd_modle' (did you mean 'd_model'?)"));
   std::ofstream(file) << "model:\n  name: broken\n  layers: 2\nsource: [a test]\n";
-  EXPECT_THAT(error_of(file.string()), HasSubstr("broken_model.yaml:1:1 the key 'd_model'"));
+  EXPECT_THAT(model_error(file.string()), HasSubstr("broken_model.yaml:1:1 the key 'd_model'"));
   std::ofstream(file) << "model: {name: b, layers: 1, d_model: 8, n_heads: 3, n_kv_heads: 2, head_dim: 4, d_ff: 8,\n"
                          "        vocab_size: 9, max_seq_len: 8}\nsource: [a test]\n";
-  EXPECT_THAT(error_of(file.string()), HasSubstr("broken_model.yaml:1:53 n_heads 3 is not a multiple"));
+  EXPECT_THAT(model_error(file.string()), HasSubstr("broken_model.yaml:1:53 n_heads 3 is not a multiple"));
   std::filesystem::remove(file);
 }
 

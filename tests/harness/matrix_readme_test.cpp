@@ -2,20 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "tests/harness/text_file.h"
 
 namespace perfbench::harness {
 namespace {
-
-std::string read(const std::string& path) {
-  std::ifstream in(std::string(PERFBENCH_SOURCE_DIR) + "/" + path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // The blocks between "```yaml" and "```".
 std::vector<std::string> yaml_blocks(const std::string& text) {
@@ -48,7 +42,7 @@ void PrintTo(const Counts& counts, std::ostream* out) {
 
 TEST(MatrixReadme, EveryExampleExpandsToTheCellsItDescribes) {
   std::vector<Counts> found;
-  for (const auto& block : yaml_blocks(read("matrices/README.md"))) {
+  for (const auto& block : yaml_blocks(text_of_file(PERFBENCH_SOURCE_DIR "/matrices/README.md"))) {
     const auto expansion = expand_example(block);
     Counts counts{expansion.name, expansion.cells.size()};
     for (const auto& cell : expansion.cells) {

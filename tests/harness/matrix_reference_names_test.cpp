@@ -38,7 +38,7 @@ TEST(ReferenceNames, OfNobodyAreNone) {
   }
 }
 
-std::string message_of(const std::string& defaults) {
+std::string defaults_error(const std::string& defaults) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
   try {
     expand(YamlDocument::parse("name: m\ndefaults: {model: gpt-tiny, global_batch: 2, " + defaults + "}\n", "matrix",
@@ -51,18 +51,18 @@ std::string message_of(const std::string& defaults) {
 }
 
 TEST(ReferenceNames, InAMatrixAreRefusedWithTheNameHereOrTheReason) {
-  EXPECT_THAT(message_of("use_iota_embed: true"),
+  EXPECT_THAT(defaults_error("use_iota_embed: true"),
               HasSubstr("unknown key 'use_iota_embed': MaxText's name for embedding, one_hot for true"));
-  EXPECT_THAT(message_of("profile_duration: 20000"),
+  EXPECT_THAT(defaults_error("profile_duration: 20000"),
               HasSubstr("'profile_duration': torchprime's name for profile.steps, in steps and not in milliseconds"));
-  EXPECT_THAT(message_of("fdl.PERCORE_BATCH_SIZE: 4"), HasSubstr("Pax's name for batch_per_device"));
-  EXPECT_THAT(message_of("attention_dropout: 0.1"),
+  EXPECT_THAT(defaults_error("fdl.PERCORE_BATCH_SIZE: 4"), HasSubstr("Pax's name for batch_per_device"));
+  EXPECT_THAT(defaults_error("attention_dropout: 0.1"),
               HasSubstr("torchprime's; flash attention never holds the probabilities that it would drop"));
-  EXPECT_THAT(message_of("resid_pdrop: 0.1"), HasSubstr("'resid_pdrop': Hugging Face's name for dropout.residual"));
-  EXPECT_THAT(message_of("ENABLE_TE: 1"), HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
-  EXPECT_THAT(message_of("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
-  EXPECT_THAT(message_of("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));
-  EXPECT_THAT(message_of("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine has no XLA"));
+  EXPECT_THAT(defaults_error("resid_pdrop: 0.1"), HasSubstr("'resid_pdrop': Hugging Face's name for dropout.residual"));
+  EXPECT_THAT(defaults_error("ENABLE_TE: 1"), HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
+  EXPECT_THAT(defaults_error("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
+  EXPECT_THAT(defaults_error("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));
+  EXPECT_THAT(defaults_error("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine has no XLA"));
 }
 
 }  // namespace

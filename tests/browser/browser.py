@@ -81,6 +81,8 @@ def requests_since(driver):
 
 def open_address(driver, address):
     """What is asked for and said from here on is that page's."""
+    # The page before may still ask a server that has ended.
+    driver.get("about:blank")
     requests_since(driver)
     driver.get_log("browser")
     driver.get(address)

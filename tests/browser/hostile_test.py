@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
-"""A store whose every name and sentence wants to be markup, script, colours or a formula, in headless Chromium.
-
-usage: hostile_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures
-"""
+"""A store whose every name and sentence wants to be markup, script, colours or a formula, in headless Chromium."""
 import collections
 import json
 import sqlite3
@@ -15,7 +11,8 @@ from selenium.webdriver.common.by import By
 
 import browser
 import program
-from program import HOSTILE, ROOT, Server, perfbench
+import program
+from program import HOSTILE, ONE_CELL, QUICKSTART, Server, perfbench
 
 # What people, engines and other machines name or say; what is left as it is has a grammar of its own.
 SAID = {
@@ -62,13 +59,11 @@ class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.db = Path(cls.folder.name) / "hostile.db"
-        quickstart = ROOT / "matrices/quickstart.yaml"
-        one = ("--only", "model=gpt-mini", "--only", "remat=none", "--only", "attention=flash", "--db", cls.db)
-        perfbench("nightly", quickstart, "--db", cls.db, "--history-from", "simulated", exits=(1,))
-        perfbench("compare", "--ab", "current", "set:attention=dot_product", quickstart, *one, "--pairs", "4",
+        cls.db = program.demonstration(Path(cls.folder.name) / "demonstration")
+        one = (*ONE_CELL, "--db", cls.db)
+        perfbench("compare", "--ab", "current", "set:attention=dot_product", QUICKSTART, *one, "--pairs", "4",
                   exits=(0, 1, 2))
-        perfbench("sweep", quickstart, *one, "--set", "trace_steps=1")
+        perfbench("sweep", QUICKSTART, *one, "--set", "trace_steps=1")
         perfbench("baseline", "set", "base", "--from", "latest", "--reason", "why", "--author", "me", "--db", cls.db)
         perfbench("tag", "latest", "best", "--author", "me", "--db", cls.db)
         perfbench("note", "latest", "a note", "--author", "me", "--db", cls.db)
@@ -164,7 +159,3 @@ class Hostile(unittest.TestCase):
             self.assertEqual(page.run(TAKEN), [], command)
             self.assertIn("zq</script>", page.run("return document.body.textContent"), command)
             file.unlink()
-
-
-if __name__ == "__main__":
-    program.main()

@@ -1,12 +1,7 @@
-#!/usr/bin/env python3
-"""Pages of real runs in headless Chromium: what is seen, clicked and typed there.
-
-usage: pages_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures
-"""
+"""Pages of real runs in headless Chromium: what is seen, clicked and typed there."""
 import csv
 import io
 import json
-import os
 import re
 import sys
 import tempfile
@@ -19,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 
 import browser
 import program
-from program import HOSTILE, ROOT, perfbench
+from program import HOSTILE, QUICKSTART, perfbench
 
 
 class Pages(unittest.TestCase):
@@ -27,7 +22,7 @@ class Pages(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.db = Path(cls.folder.name) / "pages.db"
-        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", cls.db, "--only", "model=gpt-mini")
+        perfbench("sweep", QUICKSTART, "--db", cls.db, "--only", "model=gpt-mini")
         perfbench("note", "latest", HOSTILE, "--author", HOSTILE, "--db", cls.db)
         cls.driver = browser.start()
 
@@ -50,20 +45,18 @@ class Pages(unittest.TestCase):
         return page.texts(f"tbody tr:not(.gap) td:nth-child({keys.index(key) + 1})")
 
     def test_every_command_has_a_page_that_does_no_wrong(self):
-        nights = Path(self.folder.name) / "nights.db"
+        nights = program.demonstration(Path(self.folder.name) / "demonstration")
         files = {name: Path(self.folder.name) / f"{name}.html" for name in (
-            "plan", "explanation", "night", "history", "trace", "difference")}
-        quickstart = ROOT / "matrices/quickstart.yaml"
-        perfbench("plan", quickstart, "--format", "csv", "--html", files["plan"])
-        cell = next(csv.DictReader(io.StringIO(perfbench("plan", quickstart, "--format", "csv"))))["cell"]
-        perfbench("plan", quickstart, "--explain", cell, "--html", files["explanation"])
-        summary = Path(self.folder.name) / "summary.md"
-        perfbench("nightly", quickstart, "--db", nights, "--history-from", "simulated", "--html", files["night"],
-                  "--github", exits=(1,), env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
-        self.assertRegex(summary.read_text(), r"\n```mermaid\nxychart-beta\n  title \"quickstart model=[^\"`]*\"\n")
+            "plan", "explanation", "history", "trace", "difference")}
+        files["night"] = nights.parent / "night.html"
+        perfbench("plan", QUICKSTART, "--format", "csv", "--html", files["plan"])
+        cell = next(csv.DictReader(io.StringIO(perfbench("plan", QUICKSTART, "--format", "csv"))))["cell"]
+        perfbench("plan", QUICKSTART, "--explain", cell, "--html", files["explanation"])
+        self.assertRegex((nights.parent / "summary.md").read_text(),
+                         r"\n```mermaid\nxychart-beta\n  title \"quickstart model=[^\"`]*\"\n")
         perfbench("history", "--db", nights, "--html", files["history"], exits=(0, 2))
         traced = Path(self.folder.name) / "traced.db"
-        perfbench("sweep", quickstart, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
+        perfbench("sweep", QUICKSTART, "--db", traced, "--only", "model=gpt-mini", "--only", "remat=full", "--set",
                   "trace_steps=2")
         run, other = sorted(traced.with_suffix(".runs").iterdir())[:2]
         perfbench("trace", run, "--html", files["trace"])
@@ -79,13 +72,13 @@ class Pages(unittest.TestCase):
                   "night": ["series_"], "difference": ["waterfall", "delay", "both"], "trace": ["parts", "timeline"],
                   "explanation": ["stages", "memory_course"]}
         for name, keys in charts.items():
-            page = browser.Page(self.driver, Path(self.folder.name) / f"{name}.html")
+            page = browser.Page(self.driver, files.get(name, Path(self.folder.name) / f"{name}.html"))
             for key in keys:
                 self.assertTrue(page.texts(f"figure[data-key^={key}]"), f"{name} {key}")
 
     def test_a_timeline_is_zoomed_and_says_what_is_pointed_at(self):
         traced = Path(self.folder.name) / "zoomed.db"
-        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
+        perfbench("sweep", QUICKSTART, "--db", traced, "--only", "model=gpt-mini", "--only",
                   "remat=none", "--only", "attention=flash", "--set", "trace_steps=1")
         file = Path(self.folder.name) / "timeline.html"
         perfbench("trace", next(traced.with_suffix(".runs").iterdir()), "--html", file)
@@ -240,7 +233,3 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.run(last), "10001")
         self.assertEqual(self.column(page, "step_time_s")[-1], "9.999")
         self.picture(page, "long")
-
-
-if __name__ == "__main__":
-    program.main()

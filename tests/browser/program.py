@@ -1,9 +1,11 @@
-"""The program under test: its commands, its server, and how a test file here is called."""
+"""The program under test: its commands, its server, and a database that several tests begin with."""
+import functools
 import http.client
+import os
 import re
+import shutil
 import subprocess
-import sys
-import unittest
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -13,17 +15,13 @@ PATIENCE_S = 120  # of a machine that does something else, too
 HOSTILE = ("zq</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
            "\"'`${zq}&lt;\u202egnp.exe\x1b[31m=cmd()|zq javascript:document.title='taken'")
 
-# Set by main().
+QUICKSTART = ROOT / "matrices/quickstart.yaml"
+# The quickstart's cell that takes least time.
+ONE_CELL = ("--only", "model=gpt-mini", "--only", "remat=none", "--only", "attention=flash")
+
+# Set by __main__.py.
 PATH = ""
 SCREENSHOTS = Path()
-
-
-def main():
-    """usage: x_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures"""
-    global PATH, SCREENSHOTS
-    PATH, SCREENSHOTS = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
 
 
 def perfbench(*arguments, exits=(0,), **options):
@@ -32,6 +30,24 @@ def perfbench(*arguments, exits=(0,), **options):
     if done.returncode not in exits:
         raise AssertionError(f"perfbench {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+@functools.cache
+def _demonstration():
+    folder = tempfile.TemporaryDirectory()
+    perfbench("nightly", QUICKSTART, *ONE_CELL, "--db", Path(folder.name) / "nights.db", "--history-from", "simulated",
+              "--html", Path(folder.name) / "night.html", "--github", exits=(1,),
+              env={**os.environ, "GITHUB_STEP_SUMMARY": str(Path(folder.name) / "summary.md")})
+    return folder
+
+
+def demonstration(folder):
+    """A database of made-up nights with a confirmed alert; beside it night.html and summary.md, which GitHub shows.
+
+    They are made once, and copied to `folder`, which the test may change.
+    """
+    shutil.copytree(_demonstration().name, folder)
+    return Path(folder) / "nights.db"
 
 
 class Server:

@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
-"""A server's pages in headless Chromium, while a sweep writes to its database; and what it refuses.
-
-usage: serve_test.py PERFBENCH SCREENSHOTS [TEST ...]     the program, a folder for pictures
-"""
+"""A server's pages in headless Chromium, while a sweep writes to its database; and what it refuses."""
 import json
 import os
 import re
@@ -19,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import browser
 import program
-from program import PATIENCE_S, ROOT, Server, perfbench
+from program import ONE_CELL, PATIENCE_S, QUICKSTART, ROOT, Server, perfbench
 
 
 class Serve(unittest.TestCase):
@@ -27,8 +23,7 @@ class Serve(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.db = Path(cls.folder.name) / "served.db"
-        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", cls.db, "--only", "model=gpt-mini", "--only",
-                  "attention=flash", "--only", "remat=none")
+        perfbench("sweep", QUICKSTART, *ONE_CELL, "--db", cls.db)
         cls.driver = browser.start()
 
     @classmethod
@@ -87,7 +82,7 @@ class Serve(unittest.TestCase):
             header = "section[data-key=runs] th[data-key=cell]"
             self.driver.find_element(By.CSS_SELECTOR, header + " button").click()
             self.driver.execute_script("window.untouched = true")
-            perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", self.db, "--only", "model=gpt-mini", "--only",
+            perfbench("sweep", QUICKSTART, "--db", self.db, "--only", "model=gpt-mini", "--only",
                       "attention=dot_product", "--only", "remat=none")
             self.wait(lambda: len(self.texts("section[data-key=runs] tbody tr")) > rows)
             self.assertTrue(self.driver.execute_script("return window.untouched === true"), "it was loaded again")
@@ -99,7 +94,7 @@ class Serve(unittest.TestCase):
 
     def test_two_runs_are_picked_and_held_side_by_side_and_so_are_their_traces(self):
         traced = Path(self.folder.name) / "traced.db"
-        perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
+        perfbench("sweep", QUICKSTART, "--db", traced, "--only", "model=gpt-mini", "--only",
                   "remat=full", "--set", "trace_steps=2")
         server = Server(traced)
         picks = "td.pick input"
@@ -114,8 +109,7 @@ class Serve(unittest.TestCase):
             boxes[2].send_keys(Keys.SPACE)
             boxes[1].send_keys(Keys.SPACE)  # the two last ones count
             self.assertEqual([box.is_selected() for box in boxes], [False, True, True])
-            perfbench("sweep", ROOT / "matrices/quickstart.yaml", "--db", traced, "--only", "model=gpt-mini", "--only",
-                      "remat=none", "--only", "attention=flash")
+            perfbench("sweep", QUICKSTART, *ONE_CELL, "--db", traced)
             # By scripts from here on: elements that are asked one by one may be others' by then.
             self.wait(lambda: len(self.texts(picks)) > len(names))
             ask = self.driver.execute_script
@@ -160,9 +154,8 @@ class Serve(unittest.TestCase):
 
     def test_pairs_are_shown_as_the_command_shows_them(self):
         pairs, page = Path(self.folder.name) / "pairs.db", Path(self.folder.name) / "pairs.html"
-        perfbench("compare", "--ab", "current", "set:attention=dot_product", ROOT / "matrices/quickstart.yaml", "--only",
-                  "model=gpt-mini", "--only", "remat=none", "--only", "attention=flash", "--pairs", "4", "--db", pairs,
-                  "--html", page, exits=(0, 1, 2))
+        perfbench("compare", "--ab", "current", "set:attention=dot_product", QUICKSTART, *ONE_CELL,
+                  "--pairs", "4", "--db", pairs, "--html", page, exits=(0, 1, 2))
         said = browser.Page(self.driver, page)
         self.assertEqual(said.misdeeds(), [])
         shown = {"rows": "section[data-key=cells] tbody tr", "charts": "figure figcaption"}
@@ -288,9 +281,7 @@ class Serve(unittest.TestCase):
         self.assertIn("who is the author? give --author", done.stderr)
 
     def test_alerts_are_acknowledged_from_the_page_that_has_the_token(self):
-        nights = Path(self.folder.name) / "nights.db"
-        perfbench("nightly", ROOT / "matrices/quickstart.yaml", "--db", nights, "--history-from", "simulated",
-                  exits=(1,))
+        nights = program.demonstration(Path(self.folder.name) / "demonstration")
         alert = json.loads(perfbench("alerts", "list", "--db", nights, "--format", "json", exits=(0, 1)))
         name = re.search(r'"alert_id":\s*"([0-9a-f]+)"', json.dumps(alert)).group(1)
         server = Server(nights, "--write", "--author", "who serves")
@@ -318,7 +309,3 @@ class Serve(unittest.TestCase):
             self.expect_harmless(server)
         finally:
             self.assertEqual(server.end(), 0)
-
-
-if __name__ == "__main__":
-    program.main()

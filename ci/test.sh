@@ -5,6 +5,7 @@
 #          --full       every test; otherwise the fast tier, which guards a change (ci/README.md)
 #          --resume     leaves out the stages that passed for the same sources in the same tier
 #          --shard I/N  the I-th of N parts of the stages, which together are all of them
+#        ci/test.sh --changed [COMMIT]  the tests that the changes since COMMIT (HEAD) can affect, alone (ci/changed.sh)
 #        ci/test.sh --approve      rewrites the golden files in place of testing (ci/approve.sh)
 # Prints "N passed, N failed, N skipped" (tests, and one for a stage that runs no ctest), then what the fast tier left
 # to the full one, then the seconds of each stage.
@@ -17,6 +18,7 @@ cd "$root" || exit 4
 . ci/setup.sh
 
 if [ "${1:-}" = --approve ]; then require_packages install run test && exec bash ci/approve.sh; fi
+if [ "${1:-}" = --changed ]; then require_packages install run test && exec bash ci/changed.sh "${@:2}"; fi
 usage_error() { echo "ci/test.sh: $1; see the head of ci/test.sh" >&2; exit 3; }
 
 packages=install

@@ -44,21 +44,66 @@ set(PERFBENCH_OPTIMISED_LITTLE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX
 find_program(PERFBENCH_CCACHE ccache)
 if(PERFBENCH_CCACHE)
   # Paths below the checkout are hashed without it: what one work tree or revision has compiled, another need not.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PERFBENCH_CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  if(PERFBENCH_PRECOMPILED)
+    # Without these, ccache keeps nothing that was compiled with a precompiled header.
+    list(APPEND launcher CCACHE_SLOPPINESS=pch_defines,time_macros)
+  endif()
+  list(APPEND launcher ${PERFBENCH_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
+
+# perfbench_precompile(target LIBRARIES...): gives the target the precompiled headers below, if PERFBENCH_PRECOMPILED is on.
+# Without optimisation, clang then takes half as long. LIBRARIES are those that the target links: GTest is for tests.
+# Precompiled headers need equal compiler options, so the engine and targets with OpenMP have none.
+if(PERFBENCH_PRECOMPILED)
+  find_package(fmt REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  set(standard_headers <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <filesystem> <fstream> <functional> <map>
+      <memory> <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+  set(test_more <gtest/gtest.h> <gmock/gmock.h>)
+  foreach(kind "" test_)
+    set(headers perfbench_${kind}headers)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${headers}.cpp CONTENT "")  # a library needs a source
+    add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/${headers}.cpp)
+    target_link_libraries(${headers} PRIVATE perfbench_settings fmt::fmt nlohmann_json::nlohmann_json)
+    target_precompile_headers(${headers} PRIVATE ${standard_headers} <fmt/format.h> <nlohmann/json.hpp> ${${kind}more})
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      # The same headers give the same file, for ccache.
+      target_compile_options(${headers} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
+  endforeach()
+  if(PERFBENCH_TESTS)
+    find_package(GTest REQUIRED)
+    target_link_libraries(perfbench_test_headers PRIVATE GTest::gtest)
+  endif()
+endif()
+
+function(perfbench_precompile target)
+  string(FIND "${CMAKE_CURRENT_SOURCE_DIR}/" "${PROJECT_SOURCE_DIR}/engine/" in_engine)
+  if(PERFBENCH_PRECOMPILED AND in_engine EQUAL -1 AND NOT "${ARGN}" MATCHES OpenMP)
+    set(kind "")
+    if("${ARGN}" MATCHES GTest)
+      set(kind test_)
+    endif()
+    target_link_libraries(${target} PRIVATE fmt::fmt)
+    target_precompile_headers(${target} REUSE_FROM perfbench_${kind}headers)
+  endif()
+endfunction()
 
 function(perfbench_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC perfbench_settings ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  perfbench_precompile(${name} ${ARG_DEPENDS} ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
 function(perfbench_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE perfbench_settings ${ARG_DEPENDS})
+  perfbench_precompile(${name} ${ARG_DEPENDS})
   # Side by side, as installed: perfbench finds perfbench-engine beside itself.
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
@@ -74,6 +119,7 @@ function(perfbench_test_objects name)
   target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock ${ARG_DEPENDS})
   target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE ${PERFBENCH_TEST_OPTIONS})
+  perfbench_precompile(${name} GTest ${ARG_DEPENDS})
 endfunction()
 
 # perfbench_test(name SOURCES ... DEPENDS ... [PREFIX text]): one GoogleTest executable, its cases registered one by one,
@@ -85,6 +131,7 @@ function(perfbench_test name)
   target_link_libraries(${name} PRIVATE perfbench_settings GTest::gtest GTest::gmock GTest::gtest_main ${ARG_DEPENDS})
   target_compile_definitions(${name} PRIVATE PERFBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE ${PERFBENCH_TEST_OPTIONS})
+  perfbench_precompile(${name} GTest ${ARG_DEPENDS})
   gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300 LABELS ${name})
   if(ARG_PREFIX)

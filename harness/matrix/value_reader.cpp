@@ -5,6 +5,7 @@
 
 #include "harness/input_error.h"
 #include "harness/matrix/yaml_document.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 

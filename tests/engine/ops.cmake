@@ -10,6 +10,7 @@ perfbench_test_objects(engine_product_test_objects
   DEPENDS perfbench_ops)
 # Their oracles compute for longer than it takes to compile them well.
 target_compile_options(engine_product_test_objects PRIVATE -O2)
+set_target_properties(engine_product_test_objects PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 set(ops_tests $<TARGET_OBJECTS:engine_row_test_objects> $<TARGET_OBJECTS:engine_product_test_objects>)
 perfbench_test(engine_ops_tests
   SOURCES

@@ -59,11 +59,12 @@ set_target_properties(perfbench_emulated_ops_cuda PROPERTIES UNITY_BUILD OFF)
 # Kernels say fmaf, which is a call of libm where the processor's own is not asked for: a third of a step's time.
 target_compile_options(perfbench_emulated_ops_cuda PRIVATE -march=${PERFBENCH_MARCH} -ffp-contract=off)
 
+set_target_properties(perfbench_emulated_cuda perfbench_emulated_ops_cuda PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 set(emulated_tests ${ops_tests} ${cuda_ops_tests})
-if(PERFBENCH_SANITIZE)
-  # As engine/CMakeLists.txt. Products and attention are too slow all the same.
+if(PERFBENCH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")  # as engine/CMakeLists.txt
   target_compile_options(perfbench_emulated_cuda PRIVATE -O1)
   target_compile_options(perfbench_emulated_ops_cuda PRIVATE -O1)
+  # Products and attention are too slow all the same.
   set(emulated_tests $<TARGET_OBJECTS:engine_row_test_objects> ops_cuda_test.cpp)
 endif()
 perfbench_test(engine_emulated_ops_tests

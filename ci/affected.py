@@ -8,6 +8,8 @@ starts was changed. Changed are the files that differ from COMMIT, committed or 
 first word of ci/full_tier_passed, the last commit that passed every test. Everything is affected with --since all, if
 that commit is unknown here, if a build file of the whole tree was changed, or data that tests read.
 
+Executables come in the order of the part of their sources that is affected, the largest first.
+
 With --sources, prints the sources of the tree's compile_commands.json that a change can affect, one on a line.
 """
 import argparse
@@ -82,9 +84,10 @@ def test_executables(tree):
     return [(match.group(1), match.group(2)) for match in matches if match]
 
 
-def is_target_affected(tree, path, sources):
-    inputs = output_of("ninja", "-C", tree, "-t", "inputs", path)
-    return any(sources.are_affected((Path(tree) / one).resolve()) for one in inputs if Path(one).suffix in {*CODE, ".cxx"})
+def affected_share(tree, path, sources):
+    """The part of a target's sources that are affected."""
+    inputs = [one for one in output_of("ninja", "-C", tree, "-t", "inputs", path) if Path(one).suffix in {*CODE, ".cxx"}]
+    return sum(sources.are_affected((Path(tree) / one).resolve()) for one in inputs) / max(1, len(inputs))
 
 
 def main():
@@ -102,7 +105,8 @@ def main():
         files = [entry["file"] for entry in json.loads((Path(tree) / "compile_commands.json").read_text())]
         found = [file for file in files if everything or sources.are_affected(file)]
     else:
-        found = [name for path, name in test_executables(tree) if everything or is_target_affected(tree, path, sources)]
+        shares = {name: 1 if everything else affected_share(tree, path, sources) for path, name in test_executables(tree)}
+        found = sorted((name for name in shares if shares[name] > 0), key=shares.get, reverse=True)
     if everything and arguments.since != "all":
         why = "the commit is unknown" if changed is None else "build files or data of tests were changed"
         print(f"affected: everything, because {why}", file=sys.stderr)

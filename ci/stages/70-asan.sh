@@ -26,18 +26,16 @@ if grep -E '^(PERFBENCH_CUDA_INCLUDE|PERFBENCH_NVCC).*=/' "$tree/CMakeCache.txt"
   echo "a CUDA toolkit was found where none should be"
   exit 1
 fi
-run_tests() { as_user env OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" "$@"; }
 if [ "${PERFBENCH_TIER:-full}" = fast ]; then
+  . ci/sanitized_tests.sh
+  echo "left to the full tier: that headers compile alone, fuzzing, sanitized tests that the change cannot affect or that repeat a training"
   affected=$(ci/affected.py "$tree")
   mapfile -t targets < <(awk NF <<<"$affected")
-  echo "left to the full tier: that headers compile alone, fuzzing, sanitized tests that the change cannot affect"
-  as_user ninja -C "$tree" perfbench ${targets[@]+"${targets[@]}"}
-  selected=(-L "^($(IFS='|'; echo "${targets[*]}"))\$" -LE '^mpi$' -E "$left_out|_NOT_BUILT\$")
-  # All tests of what is affected may be among those left out.
-  if [[ $(ctest --test-dir "$tree" -N "${selected[@]}") == *"Test "*"#"* ]]; then run_tests "${selected[@]}"; fi
+  as_user ninja -C "$tree" perfbench
+  sanitized_tests "$tree" "${PERFBENCH_ASAN_SECONDS:-240}" "$left_out|$repeated_trainings" ${targets[@]+"${targets[@]}"}
 else
   as_user ninja -C "$tree" all header_check
-  run_tests -LE '^mpi$' -E "$left_out"
+  as_user env OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" -LE '^mpi$' -E "$left_out"
   # The readers of what people write, for a bounded time.
   as_user ci/fuzz.sh 12
 fi

@@ -4,21 +4,21 @@
 set -euo pipefail
 # Left out: what runs on one thread, or does for very many shapes and meshes what other tests do for a few.
 left_out='^(EveryRunOnEveryMesh|MemoryProperty|CpuWorkspace|CheckpointsOfMeshes|RowsApart|Storage/Determinism)\.'
-left_out+='|DryMemoryIsTheRealLedger|ProductsOfOddSizes|OfDocumentsInARow'
+left_out+='|DryMemoryIsTheRealLedger|ProductsOfOddSizes|OfDocumentsInARow|^MatrixStatements\.'
+tree=build/tsan
+in_threads='^(engine_.*|parallel_test|plan_test|serve_kept_answers_test)$'
 cmake --preset tsan
-since=()
-if [ "${PERFBENCH_TIER:-full}" = full ]; then
-  since=(--since all)
-else
-  echo "left to the full tier: tests under ThreadSanitizer that the change cannot affect"
-fi
-affected=$(ci/affected.py build/tsan ${since[@]+"${since[@]}"})
-mapfile -t targets < <(awk '/^(engine_.*|parallel_test|plan_planner_test|serve_kept_answers_test)$/' <<<"$affected")
-[ ${#targets[@]} -gt 0 ] || exit 0
-ninja -C build/tsan "${targets[@]}"
-export OMP_NUM_THREADS=2
 export TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1"
-selected=(-L "^($(IFS='|'; echo "${targets[*]}"))\$" -E "$left_out|_NOT_BUILT\$")
-# All tests of what is affected may be among those left out.
-[[ $(ctest --test-dir build/tsan -N "${selected[@]}") == *"Test "*"#"* ]] || exit 0
-ctest --test-dir build/tsan --output-on-failure -j "$(nproc)" "${selected[@]}"
+if [ "${PERFBENCH_TIER:-full}" = fast ]; then
+  . ci/sanitized_tests.sh
+  echo "left to the full tier: tests under ThreadSanitizer that the change cannot affect or that repeat a training"
+  as_user() { "$@"; }
+  affected=$(ci/affected.py "$tree")
+  mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")
+  sanitized_tests "$tree" "${PERFBENCH_TSAN_SECONDS:-120}" "$left_out|$repeated_trainings" ${targets[@]+"${targets[@]}"}
+else
+  affected=$(ci/affected.py "$tree" --since all)
+  mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")
+  ninja -C "$tree" "${targets[@]}"
+  OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" -L "$in_threads" -E "$left_out|_NOT_BUILT\$"
+fi

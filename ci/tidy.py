@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs clang-tidy with .clang-tidy's checks over the sources of a build tree, leaving out what it found clean before.
 
-usage: tidy.py BUILD_TREE [--only FILE] FOLDER ...     the tree must be built: what a source includes is read from
-                                                       ninja's log. FILE names the sources to check, one on a line.
+The tree must be built: what a source includes is read from ninja's log.
 
 Where the tree compiles several files at once they are checked at once, in a third of the time: a check reports on
 whatever of these folders a source includes. misc-unused-using-decls does not; check_includes.py looks for those.
 """
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TOOL = "clang-tidy-14"
@@ -60,7 +61,10 @@ class Fingerprints:
         return digest.hexdigest()
 
 
-def check(tree, file):
+def check(tree, file, end):
+    """The exit code of clang-tidy and its findings; no code where the time is over."""
+    if time.monotonic() > end:
+        return None, ""
     # The flags may be g++'s; one that clang does not know is no finding.
     command = [TOOL, "--quiet", "-p", str(tree), "--extra-arg=-Wno-unknown-warning-option", file]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -68,20 +72,23 @@ def check(tree, file):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("folders", nargs="+", metavar="folder")
+    parser.add_argument("--only", type=Path, metavar="FILE", help="names the sources to check, one on a line")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no source after this time")
+    arguments = parser.parse_args()
+    end = time.monotonic() + arguments.seconds
     root = Path(__file__).resolve().parent.parent
-    tree = Path(sys.argv[1]).resolve()
+    tree = arguments.tree.resolve()
     if not (tree / ".ninja_deps").exists():
         sys.exit(f"clang-tidy: {tree} is not built; ci/test.sh build builds it")
-    arguments = sys.argv[2:]
-    only = None
-    if arguments[:1] == ["--only"]:
-        only = set(Path(arguments[1]).read_text().splitlines())
-        arguments = arguments[2:]
-    folders = tuple(f"{place / folder}{os.sep}" for folder in arguments for place in (root, tree))
+    folders = tuple(f"{place / folder}{os.sep}" for folder in arguments.folders for place in (root, tree))
     entries = [e for e in json.loads((tree / "compile_commands.json").read_text()) if e["file"].startswith(folders)]
     if not entries:
-        sys.exit(f"clang-tidy: {tree} compiles nothing of {', '.join(arguments)}")
-    if only is not None:
+        sys.exit(f"clang-tidy: {tree} compiles nothing of {', '.join(arguments.folders)}")
+    if arguments.only is not None:
+        only = set(arguments.only.read_text().splitlines())
         entries = [e for e in entries if e["file"] in only]
     # As ccache does: outside of the tree, so that a fresh clone knows it too.
     clean = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perfbench-tidy"
@@ -89,15 +96,19 @@ def main():
     fingerprints = Fingerprints(root, tree)
     stamps = {entry["file"]: clean / fingerprints.of(entry) for entry in entries}
     todo = [file for file, stamp in stamps.items() if not stamp.exists()]
-    failed = 0
+    failed = left = 0
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for file, (code, output) in zip(todo, pool.map(lambda file: check(tree, file), todo)):
-            if code == 0:
+        for file, (code, output) in zip(todo, pool.map(lambda file: check(tree, file, end), todo)):
+            if code is None:
+                left += 1
+            elif code == 0:
                 stamps[file].touch()
             else:
                 failed += 1
                 print(output)
     print(f"clang-tidy: {len(stamps)} sources, {len(stamps) - len(todo)} known to be clean, {failed} with findings")
+    if left:
+        print(f"left to the full tier: after {arguments.seconds:.0f} s, {left} sources")
     return 1 if failed else 0
 
 

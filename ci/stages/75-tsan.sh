@@ -15,7 +15,7 @@ if [ "${PERFBENCH_TIER:-full}" = fast ]; then
   as_user() { "$@"; }
   affected=$(ci/affected.py "$tree")
   mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")
-  sanitized_tests "$tree" "${PERFBENCH_TSAN_SECONDS:-120}" "$left_out|$repeated_trainings" ${targets[@]+"${targets[@]}"}
+  sanitized_tests "$tree" "${PERFBENCH_TSAN_SECONDS:-90}" "$left_out|$repeated_trainings" ${targets[@]+"${targets[@]}"}
 else
   affected=$(ci/affected.py "$tree" --since all)
   mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")

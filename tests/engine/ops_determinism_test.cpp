@@ -29,7 +29,7 @@ Bytes joined(std::initializer_list<const Operand*> operands) {
   return all;
 }
 
-// `run` makes its operands anew, computes, and returns the outputs.
+// `run` makes what it writes anew, computes, and returns the outputs.
 void expect_same_bits(Ops& ops, const std::function<Bytes(Ops&)>& run) {
   std::optional<Bytes> first;
   in_every_circumstance([&](const std::string& circumstance) {
@@ -62,12 +62,14 @@ INSTANTIATE_TEST_SUITE_P(Storage, Determinism, testing::Values(DType::f32, DType
 TEST_P(Determinism, MatmulOfEveryTransposition) {
   for (const auto ta : {Transpose::no, Transpose::yes}) {
     for (const auto tb : {Transpose::no, Transpose::yes}) {
-      for (const std::int64_t k : {64, 300, 1500}) {
+      // A long sum could be divided among threads; a short one is not.
+      for (const std::int64_t k : {64, 1500}) {
         SCOPED_TRACE(testing::Message() << static_cast<int>(ta) << static_cast<int>(tb) << " k=" << k);
+        constexpr std::int64_t kColumns = 200;
+        const auto a = random(ta == Transpose::yes ? Shape{k, kRows} : Shape{kRows, k}, 1);
+        const auto b = random(tb == Transpose::yes ? Shape{kColumns, k} : Shape{k, kColumns}, 2);
         expect_same_bits_of_products(*ops_, [&](Ops& ops) {
-          const auto a = random(ta == Transpose::yes ? Shape{k, kRows} : Shape{kRows, k}, 1);
-          const auto b = random(tb == Transpose::yes ? Shape{kWidth, k} : Shape{k, kWidth}, 2);
-          const auto c = random_operand(DType::f32, Shape{kRows, kWidth}, 3);
+          const auto c = random_operand(DType::f32, Shape{kRows, kColumns}, 3);
           ops.matmul({.a = a, .b = b, .c = c, .transpose_a = ta, .transpose_b = tb, .write = Write::accumulate});
           return joined({&c});
         });

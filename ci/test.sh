@@ -4,11 +4,12 @@
 #          a STAGE is the name of its script, with or without number and .sh
 #          --full       every test; otherwise the fast tier, which guards a change (ci/README.md)
 #          --resume     leaves out the stages that passed for the same sources in the same tier
+#          --record     a clean run of all stages adds their seconds to ci/stage_seconds.csv; --full does so, too
 #          --shard I/N  the I-th of N parts of the stages, which together are all of them
 #        ci/test.sh --changed [COMMIT]  the tests that the changes since COMMIT (HEAD) can affect, alone (ci/changed.sh)
 #        ci/test.sh --approve      rewrites the golden files in place of testing (ci/approve.sh)
 # Prints "N passed, N failed, N skipped" (tests, and one for a stage that runs no ctest), then what the fast tier left
-# to the full one, then the seconds of each stage.
+# to the full one, then the seconds of each stage, beside those last recorded on as many cores.
 set -u
 
 root=$(readlink -f "${BASH_SOURCE[0]}")
@@ -24,11 +25,13 @@ usage_error() { echo "ci/test.sh: $1; see the head of ci/test.sh" >&2; exit 3; }
 packages=install
 export PERFBENCH_TIER=fast # stages read it
 resume=no
+record=no
 shard=1/1
 while [ $# -gt 0 ] && [[ $1 == -* ]]; do
   case $1 in
     --no-install) packages=report ;;
-    --full) PERFBENCH_TIER=full ;;
+    --full) PERFBENCH_TIER=full record=yes ;;
+    --record) record=yes ;;
     --resume) resume=yes ;;
     --shard) shift; shard=${1:-} ;;
     *) usage_error "unknown option '$1'" ;;
@@ -57,6 +60,11 @@ sources_digest() {
   { git rev-parse HEAD; git diff HEAD; git ls-files -o --exclude-standard -z | xargs -0 -r sha256sum; } | sha256sum | cut -c1-64
 }
 
+# last_seconds STAGE: what ci/stage_seconds.csv has last of this tier and number of cores.
+last_seconds() {
+  awk -F, -v key="$PERFBENCH_TIER,$(nproc),$1" '$3 "," $4 "," $5 == key { last = $6 } END { print last }' ci/stage_seconds.csv
+}
+
 run_stage() {
   local script=$1 name log begin seconds result passed failed skipped
   name=${script##*/}; name=${name%.sh}
@@ -79,7 +87,8 @@ run_stage() {
   [ "$result" = ok ] || tail -n 150 "$log"
   printf '%-16s %-6s %4d s   %d passed, %d failed, %d skipped\n' "$name" "$result" "$seconds" "$passed" "$failed" "$skipped"
   [ "$result" != ok ] || echo "$PERFBENCH_TIER $digest" >"build/ci/$name.passed"
-  table+=$(printf '%-16s %6d' "$name" "$seconds")$'\n'
+  table+=$(printf '%-16s %6d %8s' "$name" "$seconds" "$(last_seconds "$name")")$'\n'
+  measured+="$name,$seconds"$'\n'
   left_out+=$(sed -n "s/^left to the full tier: /  $name: /p" "$log")$'\n'
   total_passed=$((total_passed + passed))
   total_failed=$((total_failed + failed))
@@ -92,6 +101,7 @@ total_passed=0
 total_failed=0
 total_skipped=0
 table=
+measured=
 left_out=
 digest=$(sources_digest)
 # Other stages need what these make.
@@ -107,10 +117,13 @@ done
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 left_out=$(sed '/^$/d' <<<"$left_out")
 [ -z "$left_out" ] || printf 'left to the full tier (ci/test.sh --full):\n%s\n' "$left_out"
-printf '\n%-16s %6s   (%s tier, %s cores, %s)\n%s' stage seconds "$PERFBENCH_TIER" "$(nproc)" "$(git rev-parse --short HEAD)" "$table"
+printf '\n%-16s %6s %8s   (%s tier, %s cores, %s)\n%s' stage seconds recorded "$PERFBENCH_TIER" "$(nproc)" "$(git rev-parse --short HEAD)" "$table"
 [ "$total_failed" -eq 0 ] && { [ "$total_passed" -gt 0 ] || [ "$resume" = yes ]; } || exit 1
-# The fast tier compares later sources with this commit.
-if [ "$PERFBENCH_TIER $shard $#" = "full 1/1 0" ] && [ -z "$(git status --porcelain)" ]; then
-  git log -1 --format='%H %cs' >ci/full_tier_passed
-  echo "every test passed: ci/full_tier_passed names this commit now"
+if [ "$record $shard $#" = "yes 1/1 0" ] && [ -z "$(git status --porcelain)" ]; then
+  if [ "$PERFBENCH_TIER" = full ]; then
+    # The fast tier compares later sources with this commit.
+    git log -1 --format='%H %cs' >ci/full_tier_passed
+    echo "every test passed: ci/full_tier_passed names this commit now"
+  fi
+  sed '/^$/d' <<<"$measured" | sed "s/^/$(git log -1 --format='%cs,%h'),$PERFBENCH_TIER,$(nproc),/" >>ci/stage_seconds.csv
 fi

@@ -138,10 +138,4 @@ UnitLayout unit_layout(const spec::ModelSpec& model, const Mesh& mesh, const spe
   return of_model;
 }
 
-std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora) {
-  std::vector<UnitLayout> units;
-  for (std::size_t i = 0; i < unit_count(model, lora); ++i) units.push_back(unit_layout(model, mesh, lora, i));
-  return units;
-}
-
 }  // namespace perfbench::engine

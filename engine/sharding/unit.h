@@ -71,6 +71,5 @@ struct UnitLayout {
 // same size, with the same offsets, on every rank. One by one, for a stage that has a few of them.
 std::size_t unit_count(const spec::ModelSpec& model, const spec::LoraSpec& lora);
 UnitLayout unit_layout(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora, std::size_t index);
-std::vector<UnitLayout> unit_layouts(const spec::ModelSpec& model, const Mesh& mesh, const spec::LoraSpec& lora = {});
 
 }  // namespace perfbench::engine

@@ -1,6 +1,5 @@
 #include "harness/store/machine_class.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -28,10 +27,6 @@ std::int64_t memory_class_bytes(std::int64_t bytes) {
     size *= 2;
   }
   return size;
-}
-
-bool is_class_fact(std::string_view fact) {
-  return std::find(kClassFacts.begin(), kClassFacts.end(), fact) != kClassFacts.end();
 }
 
 std::string machine_class_text(const std::map<std::string, std::string>& facts) {

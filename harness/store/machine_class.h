@@ -12,16 +12,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 
 namespace perfbench::harness {
 
 // The smallest 2^n or 3 * 2^n not below `bytes`; 0 for 0. Kernels and hypervisors keep some per cent of the memory that
 // a machine is sold with, so that what is left lies below such a size and not around it: 7.7 GiB is of the class 8 GiB.
 std::int64_t memory_class_bytes(std::int64_t bytes);
-
-// Whether another value of that fact makes another class; of a memory, another class of it.
-bool is_class_fact(std::string_view fact);
 
 // The facts of the class, of all facts of an environment by name: a line for each that is known. The view v_machines
 // (schema.sql) has the same text in one line, with "; " between.

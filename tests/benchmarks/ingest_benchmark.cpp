@@ -6,6 +6,7 @@
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
 #include "tests/harness/example_run.h"
+#include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/step_line.h"
 

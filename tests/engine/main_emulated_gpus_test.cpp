@@ -14,6 +14,7 @@
 #include "tests/engine/engine_program.h"
 #include "tests/engine/example_runs.h"
 #include "tests/engine/training.h"
+#include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 

@@ -9,6 +9,7 @@
 #include "engine/parallel/collectives.h"
 #include "engine/sharding/parameter_store.h"
 #include "tests/engine/example_runs.h"
+#include "tests/engine/unit_layouts.h"
 
 namespace perfbench::engine {
 namespace {

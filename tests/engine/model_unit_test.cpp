@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/sharding/unit.h"
 #include "tests/engine/example_runs.h"
+#include "tests/engine/unit_layouts.h"
 
 namespace perfbench::engine {
 namespace {

@@ -10,6 +10,7 @@
 #include "engine/sharding/unit.h"
 #include "engine/train/dry_walk.h"
 #include "tests/engine/example_runs.h"
+#include "tests/engine/unit_layouts.h"
 #include "workloads/spec/operation_work.h"
 #include "workloads/spec/parameter_table.h"
 

@@ -59,7 +59,8 @@ TEST(ReferenceNames, InAMatrixAreRefusedWithTheNameHereOrTheReason) {
   EXPECT_THAT(defaults_error("attention_dropout: 0.1"),
               HasSubstr("torchprime's; flash attention never holds the probabilities that it would drop"));
   EXPECT_THAT(defaults_error("resid_pdrop: 0.1"), HasSubstr("'resid_pdrop': Hugging Face's name for dropout.residual"));
-  EXPECT_THAT(defaults_error("ENABLE_TE: 1"), HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
+  EXPECT_THAT(defaults_error("ENABLE_TE: 1"),
+              HasSubstr("'ENABLE_TE': Pax's; Transformer Engine is not in this engine"));
   EXPECT_THAT(defaults_error("mesh: {d: 8}"), HasSubstr("seqax's name for mesh.ici.fsdp"));
   EXPECT_THAT(defaults_error("'--xla_gpu_graph_level': 0"), HasSubstr("XLA's name for device_graphs, false for 0"));
   EXPECT_THAT(defaults_error("xla_gpu_enable_triton_gemm: false"), HasSubstr("XLA's; this engine has no XLA"));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/step_line.h"

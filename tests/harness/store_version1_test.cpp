@@ -8,6 +8,7 @@
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
+#include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 

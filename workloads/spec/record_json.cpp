@@ -42,9 +42,6 @@ std::string to_json_line(const CheckpointManifest& manifest) {
   return json_line(fields_to_json(manifest));
 }
 
-StepRecord parse_step_record(std::string_view line) {
-  return parse_record<StepRecord>(line);
-}
 RunSummary parse_run_summary(std::string_view text) {
   return parse_record<RunSummary>(text);
 }

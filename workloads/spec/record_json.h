@@ -24,7 +24,6 @@ std::string to_json_line(const CheckpointShard& shard);
 std::string to_json_line(const CheckpointManifest& manifest);
 
 // Throw SpecError.
-StepRecord parse_step_record(std::string_view line);
 RunSummary parse_run_summary(std::string_view text);
 GpuSample parse_gpu_sample(std::string_view line);
 EnvironmentRecord parse_environment(std::string_view text);

@@ -11,6 +11,7 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/metrics/run_metrics.h"
 #include "tests/harness/example_run.h"
+#include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 

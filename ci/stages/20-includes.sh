@@ -1,3 +1,4 @@
-# Who includes whom follows ci/include_rules.txt; no circles; no long files.
+# Who includes whom follows ci/include_rules.txt; no circles; no long files; no test without an assertion.
 set -eu
 python3 ci/check_includes.py
+python3 ci/check_tests.py

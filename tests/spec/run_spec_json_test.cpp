@@ -135,6 +135,7 @@ TEST(RunJson, EndsInARunOrASpecErrorForMutatedFiles) {
   const std::string alphabet = "{}[]:,\"\\0123456789eE.-+ntfa \n";
   std::mt19937 random(11);
   const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  int read = 0, refused = 0;
   for (int round = 0; round < 3000; ++round) {
     std::string text = seed;
     for (std::size_t edits = 1 + below(4); edits > 0; --edits) {
@@ -153,9 +154,13 @@ TEST(RunJson, EndsInARunOrASpecErrorForMutatedFiles) {
     }
     try {
       parse_run_json(text);
+      ++read;
     } catch (const SpecError&) {
+      ++refused;
     }
   }
+  EXPECT_GT(read, 100) << "a changed digit is still a run";
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

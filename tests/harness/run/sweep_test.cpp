@@ -51,6 +51,16 @@ struct FakeStore {
   }
 };
 
+// A script's job in the background ignores SIGINT, and so would the sweep: a test would wait for an engine that hangs.
+class HeededSigint {
+ public:
+  HeededSigint() : before_(std::signal(SIGINT, SIG_DFL)) {}
+  ~HeededSigint() { std::signal(SIGINT, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
 class SweepOverFakeEngine : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -77,6 +87,7 @@ class SweepOverFakeEngine : public ::testing::Test {
   }
 
   ScratchFolder scratch_;
+  HeededSigint heeded_;
   Interruption interruption_;
   SweepOptions options_;
   FakeStore store_;

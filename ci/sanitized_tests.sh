@@ -8,7 +8,7 @@ repeated_trainings+='|^(Training|Lora|PackedTraining|DropoutTraining|Ends)\.(.*B
 # expression LEFT_OUT fits, three targets at a time in the order given. Begins no more of them after SECONDS.
 # Commands run through as_user, which the stage defines.
 sanitized_tests() {
-  local tree=$1 end=$((SECONDS + $2)) left_out=$3 labels selected failed=0
+  local tree=$1 seconds=$2 end=$((SECONDS + $2)) left_out=$3 labels selected failed=0
   shift 3
   while [ $# -gt 0 ] && [ "$SECONDS" -lt "$end" ]; do
     labels=$(IFS='|'; echo "${*:1:3}")
@@ -20,6 +20,6 @@ sanitized_tests() {
     fi
     shift $(($# < 3 ? $# : 3))
   done
-  [ $# -eq 0 ] || echo "left to the full tier: after $2 s, sanitized tests of $*"
+  [ $# -eq 0 ] || echo "left to the full tier: after $seconds s, sanitized tests of $*"
   return "$failed"
 }

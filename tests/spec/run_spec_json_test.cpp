@@ -159,7 +159,7 @@ TEST(RunJson, EndsInARunOrASpecErrorForMutatedFiles) {
       ++refused;
     }
   }
-  EXPECT_GT(read, 100) << "a changed digit is still a run";
+  EXPECT_GT(read, 10) << "a changed digit can still be a run";
   EXPECT_GT(refused, 1000);
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds and runs exactly the tests that a change can affect, in the tree of preset dev: ci/test.sh --changed [COMMIT].
-# The change is what differs from COMMIT, committed or not; without one, what is not committed yet.
+# The change holds all differences from COMMIT, also those that are not committed. COMMIT is HEAD unless given.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 tree=build/dev
-commit=$(git rev-parse --verify --quiet "${1:-HEAD}^{commit}") || { echo "ci/test.sh --changed: no commit '$1'" >&2; exit 3; }
+commit=$(git rev-parse --verify --quiet "${1:-HEAD}^{commit}") || { echo "ci/test.sh --changed: no commit '${1:-HEAD}'" >&2; exit 3; }
 begin=$SECONDS
 mkdir -p "$tree" build/ci
 cmake --preset dev >build/ci/changed.log

@@ -12,7 +12,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
-#include "tests/harness/text_file.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -30,7 +30,7 @@ std::string without_source_folder(std::string text) {
 std::string message_of(const fs::path& path) {
   const ModelCatalog catalog(PERFBENCH_SOURCE_DIR "/tests/harness/matrix_data");
   try {
-    expand(YamlDocument::parse(text_of_file(path), "matrix", path.filename()), catalog, {});
+    expand(YamlDocument::parse(read_text(path), "matrix", path.filename()), catalog, {});
   } catch (const InputError& e) {
     return without_source_folder(e.what());
   }
@@ -45,11 +45,11 @@ TEST(BadMatrices, EachGivesItsMessage) {
   std::string found;
   for (const auto& file : files) found += message_of(file) + "\n";
   if (std::getenv("PERFBENCH_APPROVE") != nullptr) std::ofstream(kFolder / "expected.txt") << found;
-  EXPECT_EQ(found, text_of_file(kFolder / "expected.txt"));
+  EXPECT_EQ(found, read_text(kFolder / "expected.txt"));
 }
 
 TEST(BadMatrices, EveryMessageNamesItsFileAndAPosition) {
-  std::istringstream lines(text_of_file(kFolder / "expected.txt"));
+  std::istringstream lines(read_text(kFolder / "expected.txt"));
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     EXPECT_TRUE(line.starts_with("[matrix] ")) << line;

@@ -11,7 +11,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
-#include "tests/harness/text_file.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -26,7 +26,7 @@ std::vector<std::string> matrices_of(const std::string& folder) {
     if (entry.path().extension() == ".yaml") files.insert(entry.path());
   }
   std::vector<std::string> out;
-  for (const auto& file : files) out.push_back(text_of_file(file));
+  for (const auto& file : files) out.push_back(read_text(file));
   return out;
 }
 

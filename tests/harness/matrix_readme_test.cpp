@@ -5,7 +5,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
-#include "tests/harness/text_file.h"
+#include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
 namespace {
@@ -41,7 +41,7 @@ void PrintTo(const Counts& counts, std::ostream* out) {
 
 TEST(MatrixReadme, EveryExampleExpandsToTheCellsItDescribes) {
   std::vector<Counts> found;
-  for (const auto& block : yaml_blocks(text_of_file(PERFBENCH_SOURCE_DIR "/matrices/README.md"))) {
+  for (const auto& block : yaml_blocks(read_text(PERFBENCH_SOURCE_DIR "/matrices/README.md"))) {
     const auto expansion = expand_example(block);
     Counts counts{expansion.name, expansion.cells.size()};
     for (const auto& cell : expansion.cells) {

@@ -12,6 +12,7 @@
 #include "harness/stats/steady.h"
 #include "reports/format/number.h"
 #include "workloads/spec/parameter_table.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::reports {

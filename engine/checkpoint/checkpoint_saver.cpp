@@ -9,6 +9,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/monotonic_clock.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

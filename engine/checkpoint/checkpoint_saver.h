@@ -16,7 +16,10 @@
 #include "engine/checkpoint/state_parts.h"
 #include "engine/layers/fp8_scales.h"
 #include "workloads/spec/checkpoint_record.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

@@ -10,6 +10,7 @@
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/state_parts.h"
 #include "engine/core/error.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::engine {

@@ -5,7 +5,10 @@
 
 #include "engine/layers/fp8_scales.h"
 #include "engine/sharding/parameter_store.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

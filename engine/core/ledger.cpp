@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core/error.h"
+#include "workloads/spec/memory_record.h"
 
 namespace perfbench::engine {
 namespace {

@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/dtype.h"
 #include "engine/core/shape.h"
-#include "workloads/spec/record.h"
+
+namespace perfbench::spec {
+struct LiveTensor;
+struct MemoryPeaks;
+}  // namespace perfbench::spec
 
 namespace perfbench::engine {
 

@@ -2,6 +2,7 @@
 
 #include "engine/core/error.h"
 #include "engine/core/reserved_range.h"
+#include "workloads/spec/memory_record.h"
 
 namespace perfbench::engine {
 namespace {

@@ -7,6 +7,7 @@
 #include "engine/data/document_row.h"
 #include "engine/data/synthetic_documents.h"
 #include "workloads/spec/divide_up.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

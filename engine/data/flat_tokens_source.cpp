@@ -14,6 +14,7 @@
 #include "engine/data/token_source.h"
 #include "engine/data/window_order.h"
 #include "workloads/datasets/flat_tokens.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

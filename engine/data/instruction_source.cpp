@@ -11,6 +11,7 @@
 #include "engine/data/token_source.h"
 #include "engine/data/window_order.h"
 #include "workloads/datasets/instruction_tokens.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

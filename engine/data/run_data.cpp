@@ -4,6 +4,7 @@
 
 #include "engine/core/error.h"
 #include "engine/data/synthetic_documents.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 

@@ -5,6 +5,7 @@
 
 #include "engine/core/no_target.h"
 #include "engine/core/rng.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

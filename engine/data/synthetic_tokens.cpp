@@ -1,5 +1,6 @@
 #include "engine/core/rng.h"
 #include "engine/data/token_source.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

@@ -6,7 +6,9 @@
 #include <memory>
 #include <span>
 
-#include "workloads/spec/run_spec.h"
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

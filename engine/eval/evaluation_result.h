@@ -6,7 +6,7 @@
 #include <span>
 
 #include "workloads/datasets/instruction_tokens.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/run_summary.h"
 
 namespace perfbench::engine {
 

@@ -28,7 +28,7 @@
 #include "engine/faults/run_clock.h"
 #include "engine/ops/ops.h"
 #include "engine/trace/trace_sink.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::engine {
 

@@ -6,6 +6,7 @@
 
 #include "engine/layers/dropout.h"
 #include "engine/ops/attention_parts.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

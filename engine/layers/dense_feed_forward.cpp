@@ -4,6 +4,7 @@
 
 #include "engine/core/error.h"
 #include "engine/layers/dropout.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

@@ -1,5 +1,7 @@
 #include "engine/layers/dropout.h"
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::engine {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::engine {
 namespace {
 
@@ -60,6 +62,10 @@ Fp8Scales::Fp8Scales(const Context& context, const spec::RunSpec& run, const std
   for (std::int64_t i = 0; i < count; ++i) {
     linears_[static_cast<std::size_t>(i)].states = {state(2 * i), state(2 * i + 1), state(2 * count + i)};
   }
+}
+
+bool Fp8Scales::look_back(const spec::RunSpec& run) {
+  return run.precision == spec::Precision::fp8 && run.fp8_scaling == spec::Fp8Scaling::delayed;
 }
 
 const Fp8Linear* Fp8Scales::find(const UnitLayout& layer, std::string_view linear) const {

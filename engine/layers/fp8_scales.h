@@ -18,7 +18,11 @@
 
 #include "engine/sharding/context.h"
 #include "engine/sharding/unit.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 
@@ -43,9 +47,7 @@ class Fp8Scales {
   Fp8Scales& operator=(const Fp8Scales&) = delete;
 
   // Whether the scales of a step come from the steps before it.
-  static bool look_back(const spec::RunSpec& run) {
-    return run.precision == spec::Precision::fp8 && run.fp8_scaling == spec::Fp8Scaling::delayed;
-  }
+  static bool look_back(const spec::RunSpec& run);
   // Of the linear layer of that name ("query") in the unit; null where its products read what they are given.
   const Fp8Linear* find(const UnitLayout& layer, std::string_view linear) const;
   // At the end of a step, where they look back: the largest magnitude that any rank of the layers has met is the amax

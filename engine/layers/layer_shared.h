@@ -5,7 +5,10 @@
 #include "engine/layers/recompute_pass.h"
 #include "engine/layers/tensor_parallel.h"
 #include "workloads/spec/remat_policy.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

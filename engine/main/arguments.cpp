@@ -5,6 +5,7 @@
 #include "engine/core/error.h"
 #include "engine/main/commands.h"
 #include "engine/metrics/record_files.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/validate.h"

@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <string>
 
-#include "workloads/spec/run_spec.h"
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

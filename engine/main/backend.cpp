@@ -1,5 +1,7 @@
 #include "engine/main/backend.h"
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::engine {
 namespace {
 

@@ -13,6 +13,7 @@
 #include "engine/parallel/cuda/nccl_collectives.h"
 #include "engine/parallel/cuda/own_gpus.h"
 #include "engine/train/dry_walk.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

@@ -16,6 +16,7 @@
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/operation_work.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 

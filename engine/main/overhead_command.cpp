@@ -10,6 +10,7 @@
 #include "engine/main/commands.h"
 #include "engine/main/machine_facts.h"
 #include "engine/train/watched_steps.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

@@ -25,6 +25,7 @@
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace fs = std::filesystem;

@@ -9,6 +9,7 @@
 #include "engine/layers/one_hot_embedding.h"
 #include "engine/model/distance_buckets.h"
 #include "engine/model/rope_table.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {
@@ -181,6 +182,14 @@ Tensor Decoder::backward(std::size_t index, const Microbatch& batch, Tensor dy_R
   if (!chunk.part.embeds) return dx_RM;
   if (store_.unit(store_.embedding()).layout.trains) embed_backward(batch, dx_RM);
   return {};
+}
+
+bool Decoder::records_layers() const {
+  return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda;
+}
+
+bool Decoder::prefetches() const {
+  return run_.fsdp_prefetch > 0 && context_.collectives.mesh().size(Axis::fsdp) > 1;
 }
 
 void Decoder::run_layer(RecordedWork& recording, const std::function<void()>& body) {

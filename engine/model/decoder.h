@@ -138,9 +138,9 @@ class Decoder {
   RangeSpan range_of(std::size_t unit) { return {context_.trace, store_.unit(unit).layout.name}; }
   // scan on a device that records: one recording serves all layers of a kind in a chunk. What runs beside a layer then
   // begins and ends within it or outside of it.
-  bool records_layers() const { return run_.scan && run_.device_graphs && run_.device == spec::Device::cuda; }
+  bool records_layers() const;
   void run_layer(RecordedWork& recording, const std::function<void()>& body);
-  bool prefetches() const { return run_.fsdp_prefetch > 0 && context_.collectives.mesh().size(Axis::fsdp) > 1; }
+  bool prefetches() const;
 
   Context& context_;
   const spec::RunSpec& run_;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "workloads/spec/divide_up.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {
@@ -34,6 +35,21 @@ std::string text(std::int64_t number) {
 }
 
 }  // namespace
+
+Summation summation_of(const spec::RunSpec& run) {
+  return run.deterministic ? Summation::same_bits : Summation::any_order;
+}
+
+AttentionDims attention_of_rank(const spec::RunSpec& run) {
+  const auto& model = run.model;
+  AttentionDims dims{.batch = run.microbatch(),
+                     .seq_len = run.seq_len,
+                     .n_heads = model.n_heads / run.mesh.tp(),
+                     .n_kv_heads = std::max<std::int64_t>(1, model.n_kv_heads / run.mesh.tp()),
+                     .head_dim = model.head_dim};
+  if (model.attention_scale != 0.0) dims.score_factor = static_cast<float>(model.attention_scale);
+  return dims;
+}
 
 AttentionSplit split_attention_backward(const AttentionDims& d, Summation summation) {
   const std::int64_t group = d.n_heads / d.n_kv_heads;

@@ -5,34 +5,26 @@
 // (cuda/operations/attention.cpp).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/ops/ops.h"
 
+namespace perfbench::spec {
+struct RunSpec;
+}
+
 namespace perfbench::engine {
 
 // Of libraries. same_bits: results depend on the operands alone. any_order: gradients may be added up in the order of
 // their arrival.
 enum class Summation { same_bits, any_order };
-constexpr Summation summation_of(const spec::RunSpec& run) {
-  return run.deterministic ? Summation::same_bits : Summation::any_order;
-}
+Summation summation_of(const spec::RunSpec& run);
 
 // A microbatch's attention on one rank. Where the ranks along tp have more than one rank for a key/value head, each of
 // them has that head.
-inline AttentionDims attention_of_rank(const spec::RunSpec& run) {
-  const auto& model = run.model;
-  AttentionDims dims{.batch = run.microbatch(),
-                     .seq_len = run.seq_len,
-                     .n_heads = model.n_heads / run.mesh.tp(),
-                     .n_kv_heads = std::max<std::int64_t>(1, model.n_kv_heads / run.mesh.tp()),
-                     .head_dim = model.head_dim};
-  if (model.attention_scale != 0.0) dims.score_factor = static_cast<float>(model.attention_scale);
-  return dims;
-}
+AttentionDims attention_of_rank(const spec::RunSpec& run);
 
 // Of the rows that have query, key and value side by side.
 constexpr std::int64_t qkv_width(const AttentionDims& dims) {

@@ -12,7 +12,10 @@
 #include "engine/core/dtype.h"
 #include "engine/ops/carver.h"
 #include "workloads/spec/divide_up.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine::workspace::cpu {
 

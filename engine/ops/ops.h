@@ -30,8 +30,8 @@
 #include "engine/trace/trace_sink.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/operation_work.h"
-#include "workloads/spec/record.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
+#include "workloads/spec/work_record.h"
 
 namespace perfbench::engine {
 

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "engine/optim/schedule.h"
+#include "workloads/spec/optimizer_spec.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 

@@ -5,7 +5,11 @@
 #include <vector>
 
 #include "engine/sharding/parameter_store.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct OptimizerSpec;
+struct RunSpec;
+}  // namespace perfbench::spec
 
 namespace perfbench::engine {
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "workloads/spec/optimizer_spec.h"
+
 namespace perfbench::engine {
 
 double learning_rate(const spec::OptimizerSpec& optimizer, std::int64_t step) {

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-#include "workloads/spec/run_spec.h"
+namespace perfbench::spec {
+struct OptimizerSpec;
+}
 
 namespace perfbench::engine {
 

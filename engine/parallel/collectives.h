@@ -28,7 +28,7 @@
 #include "engine/parallel/layout_change.h"
 #include "engine/parallel/mesh.h"
 #include "engine/trace/trace_sink.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/work_record.h"
 
 namespace perfbench::engine {
 

@@ -4,6 +4,7 @@
 
 #include "engine/core/error.h"
 #include "engine/sharding/parameter_slice.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "engine/parallel/mesh.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

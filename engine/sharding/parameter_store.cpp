@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/error.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

@@ -10,7 +10,10 @@
 #include "engine/sharding/context.h"
 #include "engine/sharding/model_stage.h"
 #include "engine/sharding/unit.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

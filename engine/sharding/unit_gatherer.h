@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/sharding/parameter_store.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::engine {
 

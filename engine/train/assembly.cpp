@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::engine {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "engine/train/peak_witness.h"
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/parameter_table.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::engine {

@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "engine/trace/trace_recorder.h"
+#include "workloads/spec/dry_report.h"
 #include "workloads/spec/operation_work.h"
-#include "workloads/spec/record.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::engine {
 

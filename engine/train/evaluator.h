@@ -10,7 +10,9 @@
 #include "engine/model/decoder.h"
 #include "engine/sharding/recorded_work.h"
 #include "engine/train/pipeline.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::engine {
 

@@ -11,6 +11,7 @@
 #include "engine/train/dry_walk.h"
 #include "engine/train/tracing.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

@@ -13,7 +13,8 @@
 #include "engine/sharding/recorded_work.h"
 #include "engine/train/evaluator.h"
 #include "engine/train/pipeline.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/run_spec.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::engine {
 

@@ -8,8 +8,8 @@
 #include "engine/core/error.h"
 #include "engine/sharding/context.h"
 #include "workloads/spec/expert_rows.h"
-#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::engine {
 

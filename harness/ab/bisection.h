@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

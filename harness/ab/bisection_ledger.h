@@ -7,6 +7,7 @@
 
 #include "harness/ab/bisection.h"
 #include "harness/sqlite/sqlite.h"
+#include "workloads/spec/fields.h"
 
 namespace perfbench::harness {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/sqlite/sqlite.h"
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

@@ -13,7 +13,7 @@
 
 #include "harness/ab/cell_verdict.h"
 #include "harness/history/finding.h"
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

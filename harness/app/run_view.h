@@ -12,8 +12,8 @@
 #include "harness/launch/engine_program.h"
 #include "harness/store/tag_ledger.h"
 #include "workloads/spec/dry_counts.h"
-#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::harness {
 

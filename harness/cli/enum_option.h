@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/cli/listed_values.h"
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

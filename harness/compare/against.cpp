@@ -9,6 +9,7 @@
 #include "harness/input_error.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/verdict/metric_rule.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 

@@ -6,6 +6,7 @@
 
 #include "harness/stats/steady.h"
 #include "workloads/spec/metric_catalog.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::harness {
 namespace {
 

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "harness/stats/decision.h"
-#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

@@ -11,7 +11,9 @@
 #include "harness/stats/statistics.h"
 #include "harness/verdict/metric_rule.h"
 #include "reports/format/number.h"
+#include "workloads/spec/mesh_spec.h"
 #include "workloads/spec/remat_policy.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/suggest.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::harness {
 
 std::string hardware_name(const spec::RunSpec& run, const std::map<std::string, std::string>& environment) {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

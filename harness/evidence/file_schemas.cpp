@@ -7,8 +7,9 @@
 #include "workloads/spec/environment.h"
 #include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/json_schema.h"
-#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
 #include "workloads/spec/trace_record.h"
 
 namespace perfbench::harness {

@@ -10,8 +10,9 @@
 #include "harness/evidence/attempt.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/gpu_sample.h"
-#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::harness {
 

@@ -4,7 +4,10 @@
 #include <string>
 
 #include "harness/identity/sha256.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

@@ -10,7 +10,7 @@
 #include "harness/launch/process.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/finiteness.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/run_summary.h"
 
 namespace perfbench::harness {
 

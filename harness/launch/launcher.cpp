@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/evidence/attempt.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

@@ -9,7 +9,10 @@
 
 #include "harness/launch/engine_program.h"
 #include "harness/launch/process.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

@@ -1,5 +1,7 @@
 #include "harness/metrics/mfu.h"
 
+#include "workloads/spec/run_spec.h"
+
 namespace perfbench::harness {
 namespace {
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "workloads/spec/flops.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

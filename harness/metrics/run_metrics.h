@@ -5,8 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "workloads/spec/record.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

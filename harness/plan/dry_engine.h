@@ -10,7 +10,10 @@
 
 #include "harness/launch/engine_program.h"
 #include "workloads/spec/dry_counts.h"
-#include "workloads/spec/run_spec.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

@@ -9,6 +9,7 @@
 
 #include "harness/selftest/result.h"
 #include "harness/sqlite/sqlite.h"
+#include "workloads/spec/fields.h"
 
 namespace perfbench::harness {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

@@ -16,6 +16,7 @@
 #include "harness/stats/false_discovery.h"
 #include "harness/stats/statistics.h"
 #include "reports/format/number.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace {

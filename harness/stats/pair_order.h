@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::harness {
 

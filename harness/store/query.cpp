@@ -10,6 +10,7 @@
 #include "harness/store/columns.h"
 #include "harness/store/stored_row.h"
 #include "harness/store/sweep_kinds.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {

@@ -11,8 +11,11 @@
 #include "harness/evidence/attempt.h"
 #include "harness/sqlite/sqlite.h"
 #include "harness/store/environment_reader.h"
-#include "workloads/spec/record.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/work_record.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {

@@ -7,8 +7,11 @@
 
 #include "harness/input_error.h"
 #include "harness/sqlite/sqlite.h"
-#include "workloads/spec/fields.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/enum_names.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
 
 namespace perfbench::harness {
 

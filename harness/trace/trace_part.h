@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 #include "workloads/spec/trace_record.h"
 
 namespace perfbench::harness {

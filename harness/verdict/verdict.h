@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {

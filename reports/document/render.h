@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/document/document.h"
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::reports {
 

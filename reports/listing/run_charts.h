@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "reports/chart/chart.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::reports {
 

@@ -8,6 +8,7 @@
 #include "engine/core/ledger.h"
 #include "engine/core/memory.h"
 #include "engine/core/tensor.h"
+#include "workloads/spec/memory_record.h"
 
 namespace perfbench::engine {
 namespace {

@@ -10,6 +10,7 @@
 #include "engine/data/document_row.h"
 #include "engine/data/run_data.h"
 #include "engine/data/synthetic_documents.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 

@@ -11,6 +11,7 @@
 #include "engine/faults/slow_spans.h"
 #include "engine/faults/work_clock.h"
 #include "engine/trace/trace_recorder.h"
+#include "workloads/spec/memory_record.h"
 
 namespace perfbench::engine {
 namespace {

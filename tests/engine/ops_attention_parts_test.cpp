@@ -4,6 +4,7 @@
 
 #include "engine/ops/attention_parts.h"
 #include "engine/ops/workspace.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 namespace {

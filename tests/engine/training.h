@@ -12,6 +12,7 @@
 
 #include "tests/engine/evaluated_rows.h"
 #include "tests/engine/training_backend.h"
+#include "workloads/spec/dry_report.h"
 
 namespace perfbench::engine {
 

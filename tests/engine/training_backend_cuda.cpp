@@ -7,6 +7,7 @@
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/train/dry_walk.h"
 #include "tests/engine/cuda_training.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine {
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/compare/device_peak.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace {

@@ -7,6 +7,7 @@
 #include "harness/input_error.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/verdict/metric_rule.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace {

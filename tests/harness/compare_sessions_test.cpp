@@ -8,6 +8,7 @@
 #include "harness/compare/compare.h"
 #include "harness/compare/pairs_command.h"
 #include "harness/stats/false_discovery.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace {

@@ -16,9 +16,10 @@
 #include "workloads/spec/environment.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/gpu_sample.h"
-#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_summary.h"
 #include "workloads/spec/spec_error.h"
+#include "workloads/spec/step_record.h"
 #include "workloads/spec/trace_record.h"
 
 namespace perfbench::harness {

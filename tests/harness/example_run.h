@@ -8,8 +8,10 @@
 
 #include "harness/evidence/attempt.h"
 #include "workloads/spec/environment.h"
-#include "workloads/spec/record.h"
 #include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
+#include "workloads/spec/work_record.h"
 
 namespace perfbench::harness {
 

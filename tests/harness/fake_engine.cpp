@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/turn_files.h"
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/identity/run_id.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {

@@ -11,6 +11,7 @@
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "workloads/spec/metric_catalog.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace {

@@ -9,7 +9,9 @@
 #include "harness/store/database.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/gpu_sample.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
+#include "workloads/spec/work_record.h"
 
 namespace perfbench::harness {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::spec {

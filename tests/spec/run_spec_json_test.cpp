@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::spec {

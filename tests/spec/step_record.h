@@ -5,7 +5,7 @@
 
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/parse_json.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::spec {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/spec/dry_report.h"
 #include "workloads/spec/fields.h"
-#include "workloads/spec/record.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/memory_record.h"
 
 namespace perfbench::spec {
 

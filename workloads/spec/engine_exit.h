@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::spec {
 

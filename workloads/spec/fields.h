@@ -8,11 +8,10 @@
 // (fields_json.h). There is no second list to keep in step.
 #pragma once
 
-#include <array>
 #include <limits>
-#include <optional>
 #include <string_view>
-#include <utility>
+
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::spec {
 
@@ -28,7 +27,7 @@ struct Field {
   double minimum = -std::numeric_limits<double>::infinity();  // inclusive, numbers only
   double maximum = std::numeric_limits<double>::infinity();   // inclusive, numbers only
   Presence presence = Presence::optional;
-  bool counted = true;          // of a run: the counts of a dry walk (record.h, DryReport) may depend on it
+  bool counted = true;          // of a run: the counts of a dry walk (dry_report.h) may depend on it
   bool absent_is_null = false;  // of a number of a record: in a table (harness/store/columns.h) 0 is NULL
 
   // `f(Field{"window", "...", 0}.omitted_at_default(), self.window);`
@@ -52,27 +51,6 @@ struct Field {
     return changed;
   }
 };
-
-// Specialised for each enumeration that appears in a file: `static constexpr std::array kNames{pair{value, name},
-// ...}`.
-template <class E>
-struct EnumNames;
-
-template <class E>
-constexpr std::string_view enum_name(E value) {
-  for (const auto& [v, name] : EnumNames<E>::kNames) {
-    if (v == value) return name;
-  }
-  return "?";
-}
-
-template <class E>
-constexpr std::optional<E> enum_value(std::string_view name) {
-  for (const auto& [v, n] : EnumNames<E>::kNames) {
-    if (n == name) return v;
-  }
-  return std::nullopt;
-}
 
 struct NoVisitor {
   template <class T>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "workloads/spec/record.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::spec {
 

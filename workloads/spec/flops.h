@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 #include "workloads/spec/lora_spec.h"
 #include "workloads/spec/model_spec.h"
 
@@ -39,7 +39,7 @@ double flops_per_token(FlopDefinition definition, const ModelSpec& model, std::i
                        const LoraSpec& lora = {});
 
 // Model FLOP/s over the peak, a fraction. Above 1 something is wrong with one of the three numbers. The utilisation
-// that also counts recomputation (HFU) takes its FLOPs from the schedule: FlopCounts::executed_flops of record.h.
+// that also counts recomputation (HFU) takes its FLOPs from the schedule: FlopCounts::executed_flops (work_record.h).
 constexpr double utilisation(double tokens_per_s_per_device, double flops_per_token, double peak_flops_per_s) {
   return tokens_per_s_per_device * flops_per_token / peak_flops_per_s;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "workloads/spec/fields.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::spec {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "workloads/spec/fields.h"
+#include "workloads/spec/enum_names.h"
 
 namespace perfbench::spec {
 

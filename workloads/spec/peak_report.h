@@ -1,4 +1,4 @@
-// What a dry walk says of where a step's memory goes, beside its amounts (record.h).
+// Where the memory of a step goes, as a dry walk reports it beside the amounts (memory_record.h).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "workloads/spec/fields.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::spec {
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "workloads/spec/dropout_spec.h"
 #include "workloads/spec/fields.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/lora_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::spec {
 

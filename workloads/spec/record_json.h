@@ -6,9 +6,11 @@
 #include <variant>
 
 #include "workloads/spec/checkpoint_record.h"
+#include "workloads/spec/dry_report.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/gpu_sample.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/run_summary.h"
+#include "workloads/spec/step_record.h"
 #include "workloads/spec/trace_record.h"
 
 namespace perfbench::spec {

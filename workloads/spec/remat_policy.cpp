@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 

@@ -27,9 +27,11 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::spec {
+
+struct RunSpec;
 
 enum class Saved {
   layer_input,

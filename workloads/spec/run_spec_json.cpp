@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "workloads/spec/fields_json.h"
+#include "workloads/spec/model_spec.h"
 #include "workloads/spec/parse_json.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::spec {

@@ -3,11 +3,15 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/fields.h"
 
 namespace perfbench::spec {
+
+struct ModelSpec;
+struct RunSpec;
 
 // Keys sorted, no white space, shortest decimal of each double, without the fields that are omitted at their default
 // (fields.h): equal specs give equal bytes, and the bytes of a spec do not change when a field is added.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "workloads/spec/fields_json.h"
-#include "workloads/spec/record.h"
+#include "workloads/spec/step_record.h"
 
 namespace perfbench::spec {
 

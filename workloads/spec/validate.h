@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "workloads/spec/run_spec.h"
-
 namespace perfbench::spec {
+
+struct MeshSpec;
+struct ModelSpec;
+struct RunSpec;
 
 // Ranks are counted in 64 bits everywhere; a larger product of axes is a mistake.
 inline constexpr std::int64_t kMostDevices = 10'000'000;

@@ -7,6 +7,7 @@
 
 #include "harness/launch/log_tail.h"
 #include "harness/launch/node_limits.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 namespace {

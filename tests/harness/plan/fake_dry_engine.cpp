@@ -22,6 +22,7 @@
 
 #include "workloads/spec/dry_counts.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "engine/cuda/cuda_device.h"
 #include "engine/ops/cuda/attention/attention_layout.h"
-#include "workloads/spec/run_spec.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::engine::cuda {
 

@@ -14,14 +14,10 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
-Cell bytes_cell(std::int64_t bytes) {
-  return {human_bytes(bytes), bytes};
-}
-
 Row tensors_row(const spec::TensorGroup& group, std::int64_t peak_bytes) {
   const double share = peak_bytes == 0 ? 0 : static_cast<double>(group.bytes) / static_cast<double>(peak_bytes);
   return {.cells = {group.scope, group.name, group.dtype, group.shape,
-                    Cell(std::to_string(group.tensors), group.tensors), bytes_cell(group.bytes),
+                    Cell(std::to_string(group.tensors), group.tensors), Cell(human_bytes(group.bytes), group.bytes),
                     peak_bytes == 0 ? Cell(kNothing, Value()) : Cell(format_percent(share), share)}};
 }
 

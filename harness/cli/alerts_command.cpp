@@ -48,7 +48,7 @@ struct OutputOptions {
   LayoutOptions layout;
 };
 
-struct ListOptions {
+struct AlertListOptions {
   std::filesystem::path db = "perf.db";
   AlertScope state = AlertScope::live;
   OutputOptions output;
@@ -82,7 +82,7 @@ void add_alert_output(CLI::App& command, OutputOptions& output) {
                      "text (for a terminal), markdown, csv, json, junit or github (annotations)");
 }
 
-ExitCode list(const ListOptions& options) {
+ExitCode list(const AlertListOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto alerts = load_alerts(db, options.state);
   publish(alerts, reports::alerts_document(group_by_range(alerts)), options.output);
@@ -130,7 +130,7 @@ std::shared_ptr<ChangeOptions> add_change(CLI::App& command, AlertState to) {
 
 void add_alert_list(CLI::App& parent, CommandContext& context) {
   auto* command = parent.add_subcommand("list", "Alerts by commit range");
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<AlertListOptions>();
   add_db_option(*command, options->db, "database");
   add_enum_option(*command, "--state", options->state, "live (open and acknowledged) or all");
   add_alert_output(*command, options->output);

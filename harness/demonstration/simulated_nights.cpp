@@ -37,9 +37,9 @@ void write(const fs::path& file, const std::string& text) {
   if (!out) throw RunDirectoryError("[nightly] cannot write " + file.string());
 }
 
-class Noise {
+class SeededNoise {
  public:
-  explicit Noise(std::uint64_t seed) : random_(seed) {}
+  explicit SeededNoise(std::uint64_t seed) : random_(seed) {}
   double factor(double sd) { return std::exp(sd * normal_(random_)); }
 
  private:
@@ -48,7 +48,7 @@ class Noise {
 };
 
 fs::path write_night(const RunEvidence& base, const fs::path& runs, const SimulatedNights& how, int days,
-                     Noise& noise) {
+                     SeededNoise& noise) {
   const auto made = create_attempt(runs, base.attempt.run_id);
   write(made.path / kRunFile, base.run_json);
   write(made.path / kEnvironmentFile, spec::to_json_line(*base.environment) + "\n");
@@ -87,7 +87,7 @@ std::vector<fs::path> write_simulated_nights(const std::vector<fs::path>& base, 
     }
     finished.push_back(std::move(*evidence));
   }
-  Noise noise(how.seed);
+  SeededNoise noise(how.seed);
   std::vector<fs::path> out;
   for (int days = how.nights; days > 0; --days) {
     for (const auto& evidence : finished) out.push_back(write_night(evidence, runs, how, days, noise));

@@ -1,8 +1,10 @@
 #include "harness/launch/log_tail.h"
 
 #include <algorithm>
-#include <regex>
+#include <charconv>
+#include <cstdint>
 #include <sstream>
+#include <string_view>
 
 #include "workloads/spec/regular_file.h"
 
@@ -29,6 +31,20 @@ std::string end_of(const std::filesystem::path& log) {
   }
 }
 
+// mpirun writes "process rank 1 with PID 42 on node n1 exited on signal 9 (Killed)".
+constexpr std::string_view kRank = "process rank ";
+constexpr std::string_view kSignal = " exited on signal ";
+
+// The number that follows `words`, which stand at `at` of the line.
+std::optional<std::int64_t> number_after(std::string_view line, std::size_t at, std::string_view words) {
+  if (at == std::string_view::npos) return std::nullopt;
+  std::int32_t number = 0;
+  const auto text = line.substr(at + words.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t count) {
@@ -42,10 +58,10 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
 }
 
 std::optional<RankSignal> reported_signal(const std::vector<std::string>& lines) {
-  static const std::regex kReport(R"(process rank (\d+) .*exited on signal (\d+))");
-  std::smatch match;
   for (const auto& line : lines) {
-    if (std::regex_search(line, match, kReport)) return RankSignal{std::stoll(match[1]), std::stoi(match[2])};
+    const auto rank = number_after(line, line.find(kRank), kRank);
+    const auto signal = number_after(line, line.rfind(kSignal), kSignal);
+    if (rank && signal) return RankSignal{*rank, static_cast<int>(*signal)};
   }
   return std::nullopt;
 }

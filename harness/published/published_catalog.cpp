@@ -19,7 +19,7 @@ namespace {
 using spec::Json;
 using spec::SpecError;
 
-constexpr const char* kExtension = ".yaml";
+constexpr const char* kTableExtension = ".yaml";
 constexpr std::string_view kPrefix = "published:";
 
 // A file: {system, title, tables: [{source, shared: {...}, rows: [{...}, ...]}, ...]}. `shared` holds what is equal in
@@ -150,7 +150,7 @@ std::vector<std::string> PublishedCatalog::systems() const {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    if (entry.path().extension() == kExtension) names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == kTableExtension) names.push_back(entry.path().stem().string());
   }
   if (error) throw InputError("[published] " + folder_.string() + ": cannot be listed: " + error.message());
   std::sort(names.begin(), names.end());
@@ -163,7 +163,7 @@ std::vector<PublishedEntry> PublishedCatalog::rows(const std::string& system) co
     throw SpecError("", fmt::format("no rows are published by a system named '{}'{}; there are:\n  {}", system,
                                     near_name(system, known), fmt::join(known, ", ")));
   }
-  const auto document = YamlDocument::load(folder_ / (system + kExtension), "published");
+  const auto document = YamlDocument::load(folder_ / (system + kTableExtension), "published");
   try {
     return FileReader(models_, document.root()).read();
   } catch (const SpecError& e) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <pugixml.hpp>
-#include <regex>
 #include <sstream>
 
 #include "reports/format/xml_text.h"
@@ -13,16 +12,19 @@
 namespace perfbench::reports {
 namespace {
 
-// What the page's style says of charts, with the light one of each pair of colours in the place of its name: not every
-// program that shows SVG knows names.
+// The charts' part of the page's style, with each colour's name replaced by its light value: not every program that
+// shows SVG knows names of colours. The page has lines "--NAME: light-dark(LIGHT, DARK);".
 std::string style_of_light_page() {
-  static const std::regex kColour(R"(--([a-z0-9-]+): light-dark\(([^,]+), [^)]+\);)");
+  constexpr std::string_view kPair = ": light-dark(";
   std::string style(chart_style());
-  const std::string colours(colour_style());
-  for (std::sregex_iterator found(colours.begin(), colours.end(), kColour), end; found != end; ++found) {
-    const std::string name = "var(--" + (*found)[1].str() + ")";
-    for (auto at = style.find(name); at != std::string::npos; at = style.find(name, at)) {
-      style.replace(at, name.size(), (*found)[2].str());
+  const std::string_view colours = colour_style();
+  for (auto at = colours.find(kPair); at != std::string_view::npos; at = colours.find(kPair, at + 1)) {
+    const auto begin = colours.rfind("--", at);
+    const auto light = at + kPair.size();
+    const std::string name = "var(" + std::string(colours.substr(begin, at - begin)) + ")";
+    const std::string value(colours.substr(light, colours.find(',', light) - light));
+    for (auto found = style.find(name); found != std::string::npos; found = style.find(name, found)) {
+      style.replace(found, name.size(), value);
     }
   }
   return style;

@@ -7,7 +7,7 @@ perfbench_test(engine_checkpoint_tests
   DEPENDS perfbench_train perfbench_ops_cpu)
 perfbench_test(engine_weights_tests
   SOURCES weights_test.cpp training_backend_cpu.cpp
-  DEPENDS perfbench_train perfbench_weights perfbench_ops_cpu)
+  DEPENDS perfbench_train perfbench_checkpoint perfbench_ops_cpu)
 # Data sets are made by the program that users make them with; where threads are watched, all of that would be built for
 # this one test.
 if(TARGET perfbench AND NOT PERFBENCH_SANITIZE MATCHES "thread")

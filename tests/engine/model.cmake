@@ -1,3 +1,3 @@
 perfbench_test(engine_model_tests
   SOURCES model_additions_test.cpp model_distance_buckets_test.cpp model_recorded_work_test.cpp model_rope_table_test.cpp model_schedule_test.cpp model_slices_test.cpp model_unit_test.cpp
-  DEPENDS perfbench_model perfbench_optim perfbench_data perfbench_ops_cpu)
+  DEPENDS perfbench_model perfbench_train perfbench_ops_cpu)

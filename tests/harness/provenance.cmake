@@ -1,3 +1,3 @@
 perfbench_test(provenance_diagnosis_test
   SOURCES provenance_diagnosis_test.cpp
-  DEPENDS perfbench_provenance)
+  DEPENDS perfbench_execute)

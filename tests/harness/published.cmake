@@ -1,3 +1,3 @@
 perfbench_test(published_test
   SOURCES published_catalog_test.cpp published_test.cpp
-  DEPENDS perfbench_compare perfbench_published perfbench_matrix)
+  DEPENDS perfbench_judge perfbench_matrix)

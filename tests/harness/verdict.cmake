@@ -1,1 +1,1 @@
-perfbench_test(verdict_test SOURCES verdict_guide_test.cpp DEPENDS perfbench_verdict)
+perfbench_test(verdict_test SOURCES verdict_guide_test.cpp DEPENDS perfbench_stats)

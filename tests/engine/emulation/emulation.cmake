@@ -94,6 +94,6 @@ if(TARGET perfbench_emulated_nccl AND TARGET perfbench-engine)
     $<TARGET_OBJECTS:perfbench_engine_main>
     ${PROJECT_SOURCE_DIR}/engine/main/cuda_backend.cpp
     ${PROJECT_SOURCE_DIR}/engine/trace/no_cupti.cpp)
-  target_link_libraries(perfbench-engine-emulated PRIVATE perfbench_settings perfbench_no_faults perfbench_train perfbench_weights
+  target_link_libraries(perfbench-engine-emulated PRIVATE perfbench_settings perfbench_no_faults perfbench_train perfbench_checkpoint
     perfbench_ops_cpu perfbench_emulated_ops_cuda perfbench_emulated_nccl perfbench_build_info)
 endif()

@@ -141,6 +141,16 @@ TEST(Classify, FindsTheRankThatMpirunReports) {
   EXPECT_THAT(outcome.reason, HasSubstr("rank 1"));
 }
 
+TEST(Classify, TakesNoRankFromALineOfAnotherForm) {
+  auto evidence = exited_with(139);
+  evidence.ranks = 2;
+  evidence.log_lines = {"process rank 99999999999999999999 with PID 0 exited on signal 6",
+                        "process rank two exited on signal 6", "process rank 1 exited on signal"};
+  const auto outcome = classify(evidence);
+  EXPECT_EQ(outcome.state, AttemptState::crashed);
+  EXPECT_EQ(outcome.signal, SIGSEGV);  // by the exit code
+}
+
 TEST(Classify, ReadsALaunchersExitCodeAsASignalWhereItSaysNothing) {
   auto evidence = exited_with(128 + SIGABRT);
   evidence.ranks = 2;

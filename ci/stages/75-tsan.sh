@@ -9,16 +9,16 @@ tree=build/tsan
 in_threads='^(engine_.*|parallel_test|plan_test|serve_kept_answers_test)$'
 cmake --preset tsan
 export TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1"
+since=(--since all)
+[ "${PERFBENCH_TIER:-full}" != fast ] || since=()
+affected=$(ci/affected.py "$tree" "${since[@]}")
+mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")
 if [ "${PERFBENCH_TIER:-full}" = fast ]; then
   . ci/sanitized_tests.sh
   echo "left to the full tier: tests under ThreadSanitizer that the change cannot affect or that repeat a training"
   as_user() { "$@"; }
-  affected=$(ci/affected.py "$tree")
-  mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")
   sanitized_tests "$tree" "${PERFBENCH_TSAN_SECONDS:-90}" "$left_out|$repeated_trainings" ${targets[@]+"${targets[@]}"}
 else
-  affected=$(ci/affected.py "$tree" --since all)
-  mapfile -t targets < <(grep -E "$in_threads" <<<"$affected")
   ninja -C "$tree" "${targets[@]}"
   OMP_NUM_THREADS=2 ctest --test-dir "$tree" --output-on-failure -j "$(nproc)" -L "$in_threads" -E "$left_out|_NOT_BUILT\$"
 fi

@@ -48,7 +48,7 @@ struct MemberType {
 
   const FieldTable& (*fields)() = nullptr;  // of a record
 
-  // Of a list, a mapping or an optional.
+  // These are set for a list, a mapping or an optional.
   const MemberType* held = nullptr;
   std::vector<HeldValue> (*values)(const void*) = nullptr;  // valid until the container changes
   void (*clear)(void*) = nullptr;

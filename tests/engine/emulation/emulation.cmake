@@ -61,7 +61,7 @@ target_compile_options(perfbench_emulated_ops_cuda PRIVATE -march=${PERFBENCH_MA
 
 set_target_properties(perfbench_emulated_cuda perfbench_emulated_ops_cuda PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 set(emulated_tests ${ops_tests} ${cuda_ops_tests})
-if(PERFBENCH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")  # as engine/CMakeLists.txt
+if(PERFBENCH_UNOPTIMISED)
   target_compile_options(perfbench_emulated_cuda PRIVATE -O1)
   target_compile_options(perfbench_emulated_ops_cuda PRIVATE -O1)
   # Products and attention are too slow all the same.

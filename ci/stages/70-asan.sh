@@ -5,7 +5,7 @@ set -eu
 # (arithmetic that other tests run once); and what takes minutes here because it starts very many processes, or does
 # for very many inputs what other tests do for a few.
 left_out='Simulation\.|^ci\.|^(SessionRates|PairRates|SimulatedNights|MatrixFuzz|MemoryProperty|EveryRunOnEveryMesh|Options'
-left_out+='|NightlyCommand|Storage/Determinism|CheckpointsOfMeshes|CpuWorkspace|CommandLine|Completion|AbCommand)\.|FiftyKills'
+left_out+='|NightlyCommand|Storage/Determinism|CheckpointsOfMeshes|CpuWorkspace|CommandLine|Completion|AbCommand)\.|KillsOfTheHarness'
 left_out+='|DryMemoryIsTheRealLedgerByteForByte|ProductsOfOddSizes'
 tree=build/asan
 as_user() { ci/user_view.py "$@"; }

@@ -11,6 +11,7 @@
 #include "tests/engine/cuda_attention.h"
 #include "tests/engine/oracle/expect_within.h"
 #include "tests/engine/oracle/products.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::engine::cuda {
 namespace {

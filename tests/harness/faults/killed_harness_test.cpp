@@ -59,10 +59,10 @@ class KillableSweep {
   std::FILE* lines_ = nullptr;
 };
 
-TEST_F(Faults, FiftyKillsOfTheHarnessLoseNoFinishedCellAndRepeatNone) {
-  constexpr int kKills = 50;
+TEST_F(Faults, KillsOfTheHarnessLoseNoFinishedCellAndRepeatNone) {
+  constexpr int kKills = 20;
   std::vector<std::int64_t> seeds;
-  for (std::int64_t i = 0; i < 120; ++i) seeds.push_back(static_cast<std::int64_t>(fake::FakeBehaviour::first_ok) + i);
+  for (std::int64_t i = 0; i < 60; ++i) seeds.push_back(static_cast<std::int64_t>(fake::FakeBehaviour::first_ok) + i);
   write_matrix(seeds);
   std::mt19937 random(20261121);
   int killed = 0;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 

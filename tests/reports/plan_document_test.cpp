@@ -17,15 +17,16 @@ using harness::PlanState;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMebibyte = 1 << 20;
 
 // 1,760 MiB alive at the peak, in an arena of twice that.
-PlannedCell planned(const std::string& label, PlanState state = PlanState::feasible, const std::string& reason = "") {
+PlannedCell cell_in_plan(const std::string& label, PlanState state = PlanState::feasible,
+                         const std::string& reason = "") {
   spec::DryCounts counts;
   counts.parameters = 44'000;
-  counts.arena_bytes = 3520 * kMiB;
-  counts.peak.total_bytes = 1760 * kMiB;
-  counts.peak.weights_bytes = 44 * kMiB;
+  counts.arena_bytes = 3520 * kMebibyte;
+  counts.peak.total_bytes = 1760 * kMebibyte;
+  counts.peak.weights_bytes = 44 * kMebibyte;
   counts.flops.feed_forward_flops = 1'234'000'000;
   counts.traffic = {
       {.axis = "fsdp", .collective = "all_gather", .messages = 3, .payload_bytes = 900, .sent_bytes = 500},
@@ -35,13 +36,13 @@ PlannedCell planned(const std::string& label, PlanState state = PlanState::feasi
                      .dtype = "fp32",
                      .shape = "[2, 3]",
                      .tensors = 2,
-                     .bytes = 80 * kMiB}};
+                     .bytes = 80 * kMebibyte}};
   PlannedCell out{.cell = {}, .state = state, .reason = reason};
   out.cell.label = label;
   out.cell.run_id = "0123456789abcdef";
   out.cell.run.device = spec::Device::cuda;
   out.counts = std::make_shared<const spec::DryCounts>(counts);
-  out.memory_available_bytes = 2048 * kMiB;
+  out.memory_available_bytes = 2048 * kMebibyte;
   return out;
 }
 
@@ -53,10 +54,10 @@ std::size_t widest_line(const std::string& text) {
 }
 
 TEST(PlanDocument, HasARowForEachCellWithReadableUnits) {
-  auto unknown = planned("fsdp=3", PlanState::failed, "the engine ended with signal 11");
+  auto unknown = cell_in_plan("fsdp=3", PlanState::failed, "the engine ended with signal 11");
   unknown.counts = nullptr;
   const auto document =
-      plan_document("m", {planned("fsdp=1"), planned("fsdp=2", PlanState::infeasible, "too large"), unknown});
+      plan_document("m", {cell_in_plan("fsdp=1"), cell_in_plan("fsdp=2", PlanState::infeasible, "too large"), unknown});
   const auto text = render_text(document, {.width = 0});
   EXPECT_THAT(text, ContainsRegex("fsdp=1 +feasible +1 +44.0 k +3.44 GiB +44.0 MiB .* 1.23 G .*fsdp 512 B"));
   EXPECT_THAT(text, ContainsRegex("fsdp=2 +infeasible .*\\[1\\]\n"));
@@ -66,7 +67,8 @@ TEST(PlanDocument, HasARowForEachCellWithReadableUnits) {
 }
 
 TEST(PlanDocument, FitsATerminal) {
-  const auto document = plan_document("m", {planned("attention=flash fsdp=1"), planned("attention=flash fsdp=2")});
+  const auto document =
+      plan_document("m", {cell_in_plan("attention=flash fsdp=1"), cell_in_plan("attention=flash fsdp=2")});
   EXPECT_LE(widest_line(render_text(document, {.width = 80})), 80U);
   EXPECT_GT(widest_line(render_text(document, {.width = 0})), 80U) << "otherwise the line above says nothing";
 }

@@ -212,8 +212,7 @@ TEST(FalseDiscoveries, TakeBackWhatDoesNotSurviveAmongAll) {
 }
 
 // The whole procedure, over all looks, on pairs without a difference. At a true rate of 0.01, 1500 trials give at most
-// 15 + 3.1 * sqrt(15) = 27 wrong verdicts in 99.9 % of cases. Without a share of the error rate for each look they give
-// about 45.
+// 15 + 3.1 * sqrt(15) = 27 wrong verdicts in 99.9 % of cases. With the whole error rate for each look, these give 37.
 TEST(PairedDecisionSimulation, KeepsItsErrorRateOverAllLooks) {
   std::mt19937_64 engine(11);
   int wrong = 0;

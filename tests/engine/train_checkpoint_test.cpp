@@ -35,6 +35,7 @@ class Checkpoints : public testing::Test {
 };
 
 spec::RunSpec saving(spec::RunSpec run, bool asynchronous = true) {
+  run = sized_for_device(run);
   run.steps = 6;
   run.checkpoint = {.every_steps = 3, .asynchronous = asynchronous};
   return run;

@@ -26,6 +26,12 @@ struct TrainedStep {
   std::int64_t padding_tokens = 0;
 };
 
+// A step takes seconds on an emulated device, so that it has half the sequences there.
+inline spec::RunSpec sized_for_device(spec::RunSpec run) {
+  if (is_slow()) run.global_batch /= 2;
+  return run;
+}
+
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }

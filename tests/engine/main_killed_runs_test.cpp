@@ -1,4 +1,4 @@
-// A run of perfbench-engine that saves and is killed, fifty times: it goes on from the last whole checkpoint.
+// A run of perfbench-engine that saves and is killed, twenty times: it goes on from the last whole checkpoint.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,7 +32,7 @@ bool may_trace() {
 
 TEST_F(KilledRuns, AtAnyMomentGoOnFromTheLastWholeOne) {
   if (!may_trace()) GTEST_SKIP() << "skipped: strace, which kills at a system call, cannot run here";
-  constexpr int kKills = 50;
+  constexpr int kKills = 20;
   auto run = gpt_tiny();
   run.steps = 400;
   run.threads_per_rank = 1;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kInputs = 2000;
+constexpr int kInputs = 800;
 
 std::vector<std::string> matrices_of(const std::string& folder) {
   std::set<fs::path> files;  // sorted: the order of a folder is not fixed

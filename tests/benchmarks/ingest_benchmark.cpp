@@ -7,6 +7,7 @@
 #include "harness/store/query.h"
 #include "tests/harness/example_run.h"
 #include "tests/spec/step_record.h"
+#include "workloads/spec/parse_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/step_line.h"
 
@@ -66,6 +67,17 @@ void parse_a_step_line_by_the_general_parser(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(spec::parse_step_record(line).step);
 }
 BENCHMARK(parse_a_step_line_by_the_general_parser);
+
+// An array of range(0) objects, which others may have written: time in proportion to their number.
+void parse_many_objects(benchmark::State& state) {
+  std::string text = "[{\"a\":1}";
+  for (std::int64_t i = 1; i < state.range(0); ++i) text += ",{\"a\":1}";
+  text += "]";
+  for (auto _ : state) benchmark::DoNotOptimize(spec::parse_json(text).size());
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(parse_many_objects)->RangeMultiplier(10)->Range(1000, 1'000'000)->Complexity()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace perfbench::harness

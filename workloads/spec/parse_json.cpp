@@ -1,33 +1,15 @@
 #include "workloads/spec/parse_json.h"
 
-#include <set>
+#include <cstdint>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::spec {
 namespace {
-
-using Event = Json::parse_event_t;
-
-class Watcher {
- public:
-  bool operator()(int depth, Event event, const Json& parsed) {
-    if (depth >= kJsonMaxDepth) {
-      throw SpecError("", "nested deeper than " + std::to_string(kJsonMaxDepth) + " levels");
-    }
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event != Event::key) return true;
-    const auto& key = parsed.get_ref<const std::string&>();
-    if (!keys_.back().insert(key).second) throw SpecError("", "the key '" + key + "' is given twice in one object");
-    return true;
-  }
-
- private:
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open
-};
 
 // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." without the library's own tag.
 std::string plain_message(const Json::parse_error& error) {
@@ -41,16 +23,74 @@ std::string plain_message(const Json::parse_error& error) {
   throw NotJson("", syntax != nullptr ? plain_message(*syntax) : std::string("not JSON: ") + error.what());
 }
 
+// Builds the tree from the parser's events. The library's own parser with a callback looks through all siblings of a
+// value when it ends, so that n objects in an array would take n * n steps.
+class TreeBuilder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit TreeBuilder(Json& root) : root_(root) {}
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t& value) override { return add(std::move(value)); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    const auto [member, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
+    if (!is_new) throw SpecError("", "the key '" + name + "' is given twice in one object");
+    member_ = &member->second;
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override { throw_not_json(error); }
+
+ private:
+  bool add(Json value) {
+    place() = std::move(value);
+    return true;
+  }
+
+  bool open(Json container) {
+    if (std::ssize(open_) >= kJsonMaxDepth) {
+      throw SpecError("", "nested deeper than " + std::to_string(kJsonMaxDepth) + " levels");
+    }
+    Json& at = place();
+    at = std::move(container);
+    open_.push_back(&at);
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  // Where the next value belongs.
+  Json& place() {
+    if (++values_ > kJsonMaxValues) throw SpecError("", "more than " + std::to_string(kJsonMaxValues) + " values");
+    if (open_.empty()) return root_;
+    return open_.back()->is_array() ? open_.back()->emplace_back() : *member_;
+  }
+
+  Json& root_;
+  std::vector<Json*> open_;  // the containers around the next value; none of them moves before it is closed
+  Json* member_ = nullptr;   // of the innermost object, whose key was read last
+  std::int64_t values_ = 0;
+};
+
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  Watcher watcher;
-  try {
-    return Json::parse(text,
-                       [&watcher](int depth, Event event, Json& parsed) { return watcher(depth, event, parsed); });
-  } catch (const Json::exception& e) {
-    throw_not_json(e);
-  }
+  Json root;
+  TreeBuilder builder(root);
+  Json::sax_parse(text, &builder);
+  return root;
 }
 
 Json parse_own_json(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "harness/evidence/output_file.h"
 #include "harness/file_descriptor.h"
 #include "harness/input_error.h"
 #include "workloads/spec/process_token.h"
@@ -33,13 +34,13 @@ void require_file_in(const fs::path& folder, const std::string& what, const fs::
 }  // namespace
 
 void require_writable_file(const std::string& what, const fs::path& file) {
-  const auto folder = fs::absolute(file).parent_path();
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) refuse(what, file, fmt::format("there is no folder {}", folder.string()));
-  // Replaced by a rename, which would put a file in the place of a device or a pipe.
-  const auto found = fs::status(file, error).type();
-  if (found != fs::file_type::not_found && found != fs::file_type::regular) refuse(what, file, "it is no regular file");
-  require_file_in(folder, what, file);
+  try {
+    const auto place = output_place(file);
+    if (!place.in_place) return require_file_in(place.file.parent_path(), what, file);
+    if (access(place.file.c_str(), W_OK) != 0) refuse(what, file, std::strerror(errno));
+  } catch (const OutputError& e) {
+    refuse(what, file, e.what());
+  }
 }
 
 void require_writable_folder(const std::string& what, const fs::path& folder) {

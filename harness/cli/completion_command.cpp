@@ -11,7 +11,7 @@
 #include "harness/cli/completion.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/man_page.h"
-#include "harness/evidence/run_directory.h"
+#include "harness/evidence/output_file.h"
 #include "harness/input_error.h"
 #include "reports/format/print.h"
 #include "workloads/build_info/build_info.h"
@@ -52,7 +52,7 @@ const CLI::App& named_command(const CLI::App& root, const std::vector<std::strin
 void write_pages(const CLI::App& root, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   for (const auto* command : whole_tree(root)) {
-    write_atomically(std::filesystem::absolute(folder) / (man_page_name(*command) + ".1"), page_of(*command));
+    write_output(folder / (man_page_name(*command) + ".1"), page_of(*command));
   }
 }
 

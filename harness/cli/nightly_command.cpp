@@ -15,7 +15,7 @@
 #include "harness/cli/left_out.h"
 #include "harness/cli/shared_options.h"
 #include "harness/demonstration/demonstration_night.h"
-#include "harness/evidence/run_directory.h"
+#include "harness/evidence/output_file.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/matrix/run_keys.h"
@@ -73,9 +73,9 @@ void publish(const NightlyOptions& options, const NightReport& report) {
     append_step_summary(reports::render_markdown(document, reports::Pictures::mermaid));
   }
   if (!options.markdown.empty()) {
-    write_atomically(fs::absolute(options.markdown), reports::render_markdown(document));
+    write_output(options.markdown, reports::render_markdown(document));
   }
-  if (!options.junit.empty()) write_atomically(fs::absolute(options.junit), reports::to_junit(checks));
+  if (!options.junit.empty()) write_output(options.junit, reports::to_junit(checks));
 }
 
 // What would otherwise be found out in the morning.

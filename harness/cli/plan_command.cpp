@@ -6,7 +6,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
-#include "harness/evidence/run_directory.h"
+#include "harness/evidence/output_file.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/explanation.h"
@@ -54,7 +54,7 @@ void print_plan(const PlanOptions& options, const std::string& matrix, const std
   if (options.layout.output.empty()) {
     return write_to([](std::string_view part) { reports::print_text(stdout, part); });
   }
-  write_atomically(std::filesystem::absolute(options.layout.output), write_to);  // never one text
+  write_output(options.layout.output, write_to);  // never one text
 }
 
 ExitCode explain(const PlanOptions& options, const Cell& cell, const PlanRequest& request) {

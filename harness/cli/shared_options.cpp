@@ -8,7 +8,7 @@
 #include "harness/cli/checked_option.h"
 #include "harness/cli/enum_option.h"
 #include "harness/cli/value_checks.h"
-#include "harness/evidence/run_directory.h"
+#include "harness/evidence/output_file.h"
 #include "harness/input_error.h"
 #include "reports/document/print_document.h"
 #include "reports/format/print.h"
@@ -147,7 +147,7 @@ void add_file_option(CLI::App& command, LayoutOptions& options) {
 }
 
 void write_page(const reports::Document& document, const LayoutOptions& layout) {
-  if (!layout.html.empty()) write_atomically(std::filesystem::absolute(layout.html), reports::render_html(document));
+  if (!layout.html.empty()) write_output(layout.html, reports::render_html(document));
 }
 
 namespace {
@@ -171,7 +171,7 @@ void print_document(const reports::Document& document, reports::DocumentFormat f
     constexpr reports::TextLayout kWhole{.width = 0};
     const auto text = is_drawing ? rendered_svg(document, layout.chart) : reports::render(document, format, kWhole);
     if (layout.output.empty()) return reports::print_text(stdout, text);
-    write_atomically(std::filesystem::absolute(layout.output), text);
+    write_output(layout.output, text);
     return;
   }
   const auto width = layout.full && !layout.width ? std::optional<std::size_t>(0) : layout.width;

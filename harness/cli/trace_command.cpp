@@ -10,7 +10,7 @@
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/shared_options.h"
-#include "harness/evidence/run_directory.h"
+#include "harness/evidence/output_file.h"
 #include "harness/input_error.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
@@ -86,7 +86,7 @@ ExitCode trace(const TraceOptions& options) {
     reports::print_text(stdout, chrome_json(traces));
     return ExitCode::fine;
   }
-  write_atomically(fs::absolute(output), chrome_json(traces));
+  write_output(output, chrome_json(traces));
   reports::print("{}\n", output.string());
   return ExitCode::fine;
 }

@@ -98,18 +98,13 @@ std::optional<std::string> read_file(const fs::path& file) {
 }
 
 void write_atomically(const fs::path& file, std::string_view text, FileMode mode) {
-  write_atomically(
-      file, [text](const WriteText& write) { write(text); }, mode);
-}
-
-void write_atomically(const fs::path& file, const std::function<void(const WriteText&)>& parts, FileMode mode) {
   auto temporary = file;
   temporary += fmt::format(".{}.tmp", spec::process_token());
   try {
     FileDescriptor fd(
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode == FileMode::executable ? 0777 : 0666));
     if (!fd.is_open()) fail("create", temporary);
-    parts([&](std::string_view text) { write_all(fd.get(), text, temporary); });
+    write_all(fd.get(), text, temporary);
     if (fsync(fd.get()) != 0) fail("flush", temporary);
     if (rename(temporary.c_str(), file.c_str()) != 0) fail("rename to", file);
   } catch (...) {

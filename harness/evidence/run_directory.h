@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -41,11 +40,8 @@ std::optional<std::string> read_file(const std::filesystem::path& file);
 
 enum class FileMode { data, executable };
 
-// Temporary file, flush, rename, flush of the folder. Throws RunDirectoryError, for example on a full disk.
+// Temporary file, flush, rename, flush of the folder. Throws RunDirectoryError, for example on a full disk. For files
+// of perfbench's own; output_file.h writes those that a user names.
 void write_atomically(const std::filesystem::path& file, std::string_view text, FileMode mode = FileMode::data);
-// The same of a text that `parts` gives bit by bit, and that is never whole in memory.
-using WriteText = std::function<void(std::string_view)>;
-void write_atomically(const std::filesystem::path& file, const std::function<void(const WriteText&)>& parts,
-                      FileMode mode = FileMode::data);
 
 }  // namespace perfbench::harness

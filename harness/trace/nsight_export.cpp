@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "harness/evidence/output_file.h"
 #include "harness/sqlite/sqlite.h"
-#include "workloads/spec/process_token.h"
+#include "harness/temporary_file.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -171,10 +172,10 @@ class NsightWriter {
 }  // namespace
 
 void write_nsight_sqlite(const fs::path& file, const std::vector<RankTrace>& traces) {
-  const fs::path beside = file.string() + ".partial." + spec::process_token();
-  fs::remove(beside);
+  const auto place = output_place(file);
+  const TemporaryFile beside(place.unfinished_stem(), "partial");
   {
-    Connection db(beside, OpenMode::read_write, 0);
+    Connection db(beside.path(), OpenMode::read_write, 0);
     // Written in one piece and renamed: a journal on disk would guard nothing.
     db.execute("PRAGMA journal_mode = MEMORY");
     Transaction transaction(db);
@@ -184,7 +185,7 @@ void write_nsight_sqlite(const fs::path& file, const std::vector<RankTrace>& tra
     for (const auto& trace : traces) writer.add(trace);
     transaction.commit();
   }
-  fs::rename(beside, file);
+  move_to_output(beside.path(), place);
 }
 
 }  // namespace perfbench::harness

@@ -7,9 +7,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "harness/evidence/output_file.h"
 #include "harness/identity/sha256.h"
 #include "harness/input_error.h"
-#include "harness/transfer/temporary_file.h"
+#include "harness/temporary_file.h"
 #include "harness/transfer/zstd_stream.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/regular_file.h"
@@ -171,7 +172,8 @@ bool is_archive(const fs::path& file) {
 }
 
 void write_archive(const ArchiveHeader& header, const fs::path& payload, const fs::path& file) {
-  const TemporaryFile part(file, "part");
+  const auto place = output_place(file);
+  const TemporaryFile part(place.unfinished_stem(), "part");
   FileSink out(part.path());
   Sha256 sum;
   const auto write = [&](std::string_view bytes) {
@@ -183,7 +185,7 @@ void write_archive(const ArchiveHeader& header, const fs::path& payload, const f
   zstd_compress([&](std::string& bytes) { contents.next(bytes); }, write);
   out.write(std::string(kSumLabel) + sum.hex() + "\n");
   out.close();
-  fs::rename(part.path(), file);
+  move_to_output(part.path(), place);
 }
 
 ArchiveHeader read_archive(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes) {

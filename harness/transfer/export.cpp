@@ -7,9 +7,9 @@
 
 #include "harness/input_error.h"
 #include "harness/store/database.h"
+#include "harness/temporary_file.h"
 #include "harness/transfer/archive.h"
 #include "harness/transfer/record_writer.h"
-#include "harness/transfer/temporary_file.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

@@ -6,8 +6,8 @@
 
 #include "harness/input_error.h"
 #include "harness/store/database.h"
+#include "harness/temporary_file.h"
 #include "harness/transfer/archive.h"
-#include "harness/transfer/temporary_file.h"
 #include "harness/transfer/version1_payload.h"
 #include "workloads/spec/regular_file.h"
 

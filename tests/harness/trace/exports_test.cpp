@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/evidence/output_file.h"
 #include "harness/sqlite/sqlite.h"
 #include "harness/trace/chrome_export.h"
 #include "harness/trace/nsight_export.h"
@@ -105,7 +106,7 @@ TEST(NsightExport, ReplacesAnOlderFileAndHoldsEveryEvent) {
   EXPECT_THAT(rows(file, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), ElementsAre("0"));
   EXPECT_THAT(rows(file, "SELECT count(*) FROM ThreadNames"), ElementsAre("4"));
   EXPECT_FALSE(std::filesystem::exists(scratch / "trace.sqlite.partial"));
-  EXPECT_THROW(write_nsight_sqlite(scratch / "no/folder/trace.sqlite", gpu_traces()), StoreError);
+  EXPECT_THROW(write_nsight_sqlite(scratch / "no/folder/trace.sqlite", gpu_traces()), OutputError);
 }
 
 TEST(ChromeExport, IsJsonWithEverySpanOnItsLane) {

@@ -104,8 +104,9 @@ int main(int argc, char** argv) {
     complain("perfbench failed: ", e.what());
     return code(ExitCode::failure);
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    complain("perfbench failed: standard output could not be written: ", std::strerror(errno));
+  // A reader that has left, such as `head`, has what it wanted.
+  if (const int error = perfbench::reports::standard_output_error(); error != 0 && error != EPIPE) {
+    complain("perfbench failed: standard output could not be written: ", std::strerror(error));
     return code(ExitCode::failure);
   }
   return code(context.exit_code);

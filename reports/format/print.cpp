@@ -1,15 +1,22 @@
 #include "reports/format/print.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 
 #include "reports/format/colour.h"
 
 namespace perfbench::reports {
 namespace {
 
+std::atomic<int> first_stdout_error{0};
+
 void write(std::FILE* out, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), out);
-  std::fflush(out);
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
+  if (written || out != stdout) return;
+  int none = 0;
+  first_stdout_error.compare_exchange_strong(none, errno != 0 ? errno : EIO);
 }
 
 // The one that begins the text, or nothing.
@@ -21,6 +28,10 @@ std::string_view colour_at(std::string_view text) {
 }
 
 }  // namespace
+
+int standard_output_error() {
+  return first_stdout_error;
+}
 
 void print_text(std::FILE* out, std::string_view lines) {
   write(out, shown_lines(lines));

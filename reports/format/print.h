@@ -3,8 +3,7 @@
 // name, a reason or a log; ci/check_includes.py keeps other ways of printing out of harness/ and reports/.
 //
 // Whether anybody reads must not matter to the work: what cannot be written (a full disk, a pager that was quit, a
-// closed stream) is dropped and not thrown. The stream remembers it (std::ferror), and main looks at that of standard
-// output.
+// closed stream) is dropped and not thrown. main asks standard_output_error() at the end.
 #pragma once
 
 #include <cstdio>
@@ -13,6 +12,9 @@
 #include "reports/format/escaped_text.h"
 
 namespace perfbench::reports {
+
+// The errno of the first write to standard output that failed, 0 if none did.
+int standard_output_error();
 
 // Lines that a renderer has made, in any format: shown_lines().
 void print_text(std::FILE* out, std::string_view lines);

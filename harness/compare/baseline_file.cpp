@@ -1,10 +1,13 @@
 #include "harness/compare/baseline_file.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 
 #include "harness/input_error.h"
 #include "harness/matrix/yaml_document.h"
@@ -109,6 +112,8 @@ double csv_number(const std::string& text) {
   return value;
 }
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets begin a file of UTF-8 with it
+
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& file) : file_(file) {}
@@ -119,6 +124,7 @@ class CsvReader {
     std::string line;
     while (std::getline(in, line)) {
       ++line_;
+      if (line_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (line.empty()) continue;
       titles_.empty() ? read_titles(split_csv(line)) : read_row(split_csv(line));
@@ -176,7 +182,10 @@ class CsvReader {
 }  // namespace
 
 std::vector<BaselineValue> read_baseline_file(const std::filesystem::path& file) {
-  return file.extension() == ".csv" ? CsvReader(file).read() : read_document(file);
+  auto extension = file.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return extension == ".csv" ? CsvReader(file).read() : read_document(file);
 }
 
 }  // namespace perfbench::harness

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <clocale>
+#include <cwchar>
 
+#include "reports/format/code_point.h"
 #include "reports/format/shown.h"
 
 namespace perfbench::reports {
@@ -59,8 +62,22 @@ std::string line_text(std::string_view data) {
 }
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80U; })) {
+    return text.size();
+  }
+  // wcwidth() answers for the locale of the thread, and that of the user may know no such characters.
+  static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t previous = unicode == nullptr ? nullptr : uselocale(unicode);
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto character = code_point_at(text, at);
+    const int columns =
+        character.bytes == 0 || previous == nullptr ? 1 : wcwidth(static_cast<wchar_t>(character.value));
+    width += static_cast<std::size_t>(std::max(columns, 0));
+    at += std::max<std::size_t>(character.bytes, 1);
+  }
+  if (previous != nullptr) uselocale(previous);
+  return width;
 }
 
 std::size_t longest_word(const std::string& text) {

@@ -11,7 +11,8 @@ namespace perfbench::reports {
 // As shown() shows it; no word of it becomes a command of a CI runner where a line happens to begin with it.
 std::string line_text(std::string_view data);
 
-// Columns that the text takes: code points, which is what most scripts need.
+// Columns of a terminal that the text takes: two for a wide character (Chinese, Japanese, Korean, emoji), none for a
+// combining one.
 std::size_t width_of(std::string_view text);
 
 // The longest part that wrapped() does not break.

@@ -285,7 +285,10 @@ TEST(BaselineFile, IsReadFromYamlJsonAndCsvAlike) {
                      R"({"run": "abc", "metric": "tokens_per_s", "value": 100}]})");
   const auto csv =
       read("b.csv", "metric,cell,value\r\nstep_time_s,\"model=a, x\",0.5\r\nstep_time_s,\"model=a, x\",0.6\r\n");
-  for (const auto& values : {yaml, json, csv}) {
+  // As a spreadsheet writes it.
+  const auto exported = read(
+      "B.CSV", "\xEF\xBB\xBFmetric,cell,value\r\nstep_time_s,\"model=a, x\",0.5\r\nstep_time_s,\"model=a, x\",0.6\r\n");
+  for (const auto& values : {yaml, json, csv, exported}) {
     ASSERT_GE(values.size(), 2U);
     EXPECT_EQ(values[0].subject, "model=a, x");
     EXPECT_EQ(values[0].metric, "step_time_s");

@@ -11,6 +11,7 @@
 
 #include "reports/document/render.h"
 #include "reports/document/terminal.h"
+#include "reports/document/text_lines.h"
 #include "reports/format/print.h"
 
 namespace perfbench::reports {
@@ -189,6 +190,16 @@ TEST(DocumentMarkdown, AHeadingHasItsLevelAndItsTextIsNoMarkup) {
   Document document;
   document.add(Heading{.level = 2, .text = "# a *b*"});
   EXPECT_EQ(render_markdown(document), "## \\# a \\*b\\*\n");
+}
+
+// The terminal of a user shows these characters in so many columns, whatever the locale is.
+TEST(DocumentText, CountsTheColumnsThatCharactersTake) {
+  EXPECT_EQ(width_of("plain"), 5U);
+  EXPECT_EQ(width_of("größe"), 5U);
+  EXPECT_EQ(width_of("日本語"), 6U);
+  EXPECT_EQ(width_of("😀"), 2U);
+  EXPECT_EQ(width_of("e\u0301"), 1U) << "an accent that combines";
+  EXPECT_EQ(width_of("a\xFF"), 2U) << "a byte that is no UTF-8 is shown as U+FFFD";
 }
 
 TEST(DocumentTable, WithoutRowsSaysSo) {

@@ -48,7 +48,7 @@ Table share_table(Audience audience) {
   return table;
 }
 
-Table table_for_people(const Attribution& attribution, std::size_t most) {
+Table attribution_table(const Attribution& attribution, std::size_t most) {
   auto table = share_table(Audience::people);
   const auto shown = std::min(most, attribution.shares.size());
   for (std::size_t i = 0; i < shown; ++i) table.rows.push_back(share_row(attribution.shares[i], attribution));
@@ -77,7 +77,7 @@ std::vector<std::string> largest_differences(const Attribution& attribution, std
 }
 
 Chart attribution_chart(const Attribution& attribution, std::size_t most) {
-  const auto shares = table_for_people(attribution, most);
+  const auto shares = attribution_table(attribution, most);
   constexpr double kMilliseconds = 1e3;
   Chart out{.key = "waterfall",
             .title = "From A's step to B's",
@@ -120,7 +120,7 @@ std::string attribution_json(const Attribution& attribution) {
 
 Document attribution_document(const Attribution& attribution, std::size_t most) {
   Document out;
-  out.add(table_for_people(attribution, most));
+  out.add(attribution_table(attribution, most));
   out.add(attribution_chart(attribution, most));
   auto all = share_table(Audience::programs);
   for (const auto& share : attribution.shares) all.rows.push_back(share_row(share, attribution));

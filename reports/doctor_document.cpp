@@ -23,7 +23,7 @@ Tone state_tone(ObservationState state) {
   return Tone::bad;
 }
 
-Row row_of(const Observation& finding) {
+Row check_row(const Observation& finding) {
   const std::string state(spec::enum_name(finding.state));
   Row row{.cells = {
               {state, state, state_tone(finding.state)}, finding.subject, finding.found, finding.spoils, finding.fix}};
@@ -43,7 +43,7 @@ Document doctor_document(const std::vector<Observation>& findings) {
                           {.title = "Spoils", .key = "spoils", .audience = Audience::programs},
                           {.title = "Fix", .key = "fix", .audience = Audience::programs}},
               .rows = {}};
-  for (const auto& finding : findings) table.rows.push_back(row_of(finding));
+  for (const auto& finding : findings) table.rows.push_back(check_row(finding));
   Document out;
   out.add(std::move(table));
   out.json = [=] { return json_text(spec::value_to_json(findings, spec::Written::whole), 1); };

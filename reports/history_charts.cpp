@@ -24,7 +24,7 @@ std::string key_of(const char* what, const ScreenedSeries& series) {
   return std::string(what) + "_" + of.metric + " " + of.matrix + " " + of.cell + " " + of.machine;
 }
 
-std::string title_of(const ScreenedSeries& series) {
+std::string series_title(const ScreenedSeries& series) {
   return series.series.matrix + " " + series.series.cell + (series.is_control ? " (the control)" : "");
 }
 
@@ -67,7 +67,7 @@ Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
   const bool is_bytes = known && known->unit == "bytes";
   const double unit = is_bytes ? 1024.0 * 1024.0 : 1;
   Chart out{.key = key_of("series", series),
-            .title = title_of(series),
+            .title = series_title(series),
             .x = {.title = "night"},
             .y = {.title = metric + (known ? " (" + (is_bytes ? "MiB" : std::string(known->unit)) + ")" : "")},
             .series = {{.name = "quiet", .points = {}}}};
@@ -92,7 +92,7 @@ Chart series_chart(const ScreenedSeries& series, const std::string& metric) {
 
 Chart score_chart(const ScreenedSeries& series) {
   Chart out{.key = key_of("score", series),
-            .title = "Screen of " + title_of(series),
+            .title = "Screen of " + series_title(series),
             .x = {.title = "night"},
             .y = {.title = "largest shift (standard errors)", .from_zero = true},
             .series = {{.name = "score", .points = {}}}};

@@ -54,7 +54,7 @@ std::vector<std::string> change_lines(const HistoryResult& result) {
   return out;
 }
 
-std::vector<double> values_of(const std::vector<NightPoint>& nights) {
+std::vector<double> night_values(const std::vector<NightPoint>& nights) {
   std::vector<double> out;
   for (const auto& night : nights) out.push_back(night.value);
   return out;
@@ -76,7 +76,7 @@ Cell number_of(const std::optional<double>& value) {
   return {format_number(value), value_of(value)};
 }
 
-Cell count_cell(std::size_t count) {
+Cell nights_cell(std::size_t count) {
   return {std::to_string(count), static_cast<std::int64_t>(count)};
 }
 
@@ -100,11 +100,11 @@ Table series_table(const HistoryResult& result) {
     table.rows.push_back({.cells = {series.series.matrix,
                                     series.series.cell,
                                     {series.series.machine.substr(0, kShownDigits), series.series.machine},
-                                    count_cell(series.nights.size()),
-                                    {sparkline(values_of(series.nights)), Value()},
+                                    nights_cell(series.nights.size()),
+                                    {sparkline(night_values(series.nights)), Value()},
                                     {format_number(last), last},
                                     {format_percent_change(series.change_ratio), series.change_ratio},
-                                    count_cell(series.screened.size()),
+                                    nights_cell(series.screened.size()),
                                     {series.control ? "subtracted" : "no", series.control},
                                     number_of(shift_score(series)),
                                     {found, found, series_tone(series)}}});
@@ -112,7 +112,7 @@ Table series_table(const HistoryResult& result) {
   return table;
 }
 
-Json night_json(const NightPoint& night) {
+Json history_night_json(const NightPoint& night) {
   return {{"sweep_id", night.night.sweep_id},
           {"started_utc", night.night.started_utc},
           {"revision", night.night.revision},
@@ -169,7 +169,7 @@ std::string history_json(const HistoryResult& result) {
                                   {"facts", std::move(facts)}});
     }
     entry["nights"] = Json::array();
-    for (const auto& night : one.nights) entry["nights"].push_back(night_json(night));
+    for (const auto& night : one.nights) entry["nights"].push_back(history_night_json(night));
     out["series"].push_back(std::move(entry));
   }
   out["findings"] = Json::array();

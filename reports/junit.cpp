@@ -14,16 +14,16 @@ void set(pugi::xml_node& node, const char* name, const std::string& value) {
   node.append_attribute(name).set_value(xml_text(shown(value)).c_str());
 }
 
-std::string count(const std::vector<const Check*>& checks, CheckOutcome outcome) {
+std::string count_attribute(const std::vector<const Check*>& checks, CheckOutcome outcome) {
   return std::to_string(
       std::count_if(checks.begin(), checks.end(), [&](const Check* check) { return check->outcome == outcome; }));
 }
 
 void add_counts(pugi::xml_node& node, const std::vector<const Check*>& checks) {
   set(node, "tests", std::to_string(checks.size()));
-  set(node, "failures", count(checks, CheckOutcome::failed));
+  set(node, "failures", count_attribute(checks, CheckOutcome::failed));
   set(node, "errors", "0");
-  set(node, "skipped", count(checks, CheckOutcome::undecided));
+  set(node, "skipped", count_attribute(checks, CheckOutcome::undecided));
 }
 
 void add_check(pugi::xml_node& suite, const Check& check) {

@@ -21,7 +21,7 @@ Row tensors_row(const spec::TensorGroup& group, std::int64_t peak_bytes) {
                     peak_bytes == 0 ? Cell(kNothing, Value()) : Cell(format_percent(share), share)}};
 }
 
-Table empty_table(Audience audience) {
+Table empty_tensors_table(Audience audience) {
   Table table{.key = "tensors",
               .columns = {{.title = "Scope", .key = "scope"},
                           {.title = "Tensor", .key = "tensor"},
@@ -61,13 +61,13 @@ Chart course_chart(const spec::DryCounts& counts) {
 }
 
 Table tensors_table(const spec::DryCounts& counts, Audience audience) {
-  auto table = empty_table(audience);
+  auto table = empty_tensors_table(audience);
   for (const auto& group : counts.largest) table.rows.push_back(tensors_row(group, counts.peak.total_bytes));
   return table;
 }
 
 Table largest_tensors_table(const spec::DryCounts& counts, std::size_t most) {
-  auto table = empty_table(Audience::people);
+  auto table = empty_tensors_table(Audience::people);
   const auto shown = std::min(most, counts.largest.size());
   for (std::size_t i = 0; i < shown; ++i) {
     table.rows.push_back(tensors_row(counts.largest[i], counts.peak.total_bytes));

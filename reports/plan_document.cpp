@@ -17,18 +17,12 @@ namespace {
 using harness::PlannedCell;
 using harness::PlanState;
 
-Column text_column(const char* title) {
-  return {.title = title, .key = title, .audience = Audience::people};
-}
-Column number_column(const char* title) {
-  return {.title = title, .key = title, .align = Align::right, .audience = Audience::people};
-}
-
 // Those from `first_number` on are numbers.
 Table table_of(const char* key, std::initializer_list<const char*> titles, std::size_t first_number) {
   Table table{.key = key, .columns = {}, .rows = {}};
   for (const auto* title : titles) {
-    table.columns.push_back(table.columns.size() < first_number ? text_column(title) : number_column(title));
+    const auto align = table.columns.size() < first_number ? Align::left : Align::right;
+    table.columns.push_back({.title = title, .key = title, .align = align, .audience = Audience::people});
   }
   return table;
 }
@@ -77,7 +71,7 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
                         {"Cell", "State", "Devices", "Parameters", "Memory/device", "Weights", "Gradients", "Optimizer",
                          "Activations", "Gathered", "Workspace", "FLOP/step", "Recomputed"},
                         2);
-  table.columns.push_back(text_column("Sent/step"));
+  table.columns.push_back({.title = "Sent/step", .key = "Sent/step", .audience = Audience::people});
   table.rows.reserve(plan.size());
   for (const auto& planned : plan) table.rows.push_back(row_of(planned, table.columns.size()));
   Document out;

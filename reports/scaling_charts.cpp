@@ -17,7 +17,7 @@ namespace {
 // others.
 using Facts = std::map<std::string, std::string>;
 
-Facts facts_of(const ReportRow& row) {
+Facts chart_facts(const ReportRow& row) {
   Facts out{{"", row.is_published ? "published" : ""},
             {"processor", row.processor},
             {"precision", row.precision},
@@ -95,7 +95,7 @@ std::map<Facts, std::vector<const ReportRow*>> lines_along(const Axis& axis, con
   std::map<Facts, std::vector<const ReportRow*>> out;
   for (const auto& row : rows) {
     if (!row.step_time_s || axis.value(row) <= 0) continue;
-    auto facts = facts_of(row);
+    auto facts = chart_facts(row);
     for (const auto& [name, value] : axis.kept) facts[name] = format_ratio(value(row));
     // Models of one size are told apart where size is not what the chart is about.
     if (axis.value != size) facts["model"] = row.model;

@@ -13,7 +13,7 @@ using harness::GoalRule;
 using harness::SelftestKind;
 using harness::SelftestResult;
 
-const char* title_of(SelftestKind kind) {
+const char* section_title(SelftestKind kind) {
   switch (kind) {
     case SelftestKind::aa:
       return "Paired decision and stored baselines: false verdicts when nothing changed (level 0.01)";
@@ -47,7 +47,7 @@ std::string met_text(const SelftestResult& result) {
   return !met ? "" : *met ? "yes" : "no";
 }
 
-Cell number_cell(double value) {
+Cell rate_cell(double value) {
   return {format_number(value), value};
 }
 
@@ -75,7 +75,7 @@ Row row_for_people(const SelftestResult& r) {
   const auto tone = !met ? Tone::plain : *met ? Tone::good : Tone::bad;
   return {.cells = {r.noise,
                     r.measure,
-                    number_cell(r.value),
+                    rate_cell(r.value),
                     format_number(r.low) + " to " + format_number(r.high),
                     goal_text(r),
                     {met_text(r), Value(), tone}}};
@@ -86,10 +86,10 @@ Row row_for_programs(const SelftestResult& r) {
   Cell goal;
   if (r.goal) {
     rule = std::string(spec::enum_name(r.goal->rule));
-    goal = number_cell(r.goal->limit);
+    goal = rate_cell(r.goal->limit);
   }
-  return {.cells = {std::string(spec::enum_name(r.kind)), r.noise, r.measure, number_cell(r.value), number_cell(r.low),
-                    number_cell(r.high), rule, goal, met_text(r)}};
+  return {.cells = {std::string(spec::enum_name(r.kind)), r.noise, r.measure, rate_cell(r.value), rate_cell(r.low),
+                    rate_cell(r.high), rule, goal, met_text(r)}};
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ Document selftest_document(const std::string& title, const std::vector<SelftestR
       if (r.kind == kind) table.rows.push_back(row_for_people(r));
     }
     if (table.rows.empty()) continue;
-    out.add(Heading{.level = kLevel, .text = title_of(kind)});
+    out.add(Heading{.level = kLevel, .text = section_title(kind)});
     out.add(std::move(table));
   }
   auto all = result_table(Audience::programs);

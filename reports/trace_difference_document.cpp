@@ -25,24 +25,24 @@ constexpr double kNsOfMs = 1e6;
 constexpr std::size_t kOperationsDrawn = 20'000;
 constexpr std::size_t kRanksDrawn = 8;
 
-double milliseconds(std::int64_t ns) {
+double difference_milliseconds(std::int64_t ns) {
   return static_cast<double>(ns) / kNsOfMs;
 }
 
-std::string signed_milliseconds(std::int64_t ns) {
-  return (ns > 0 ? "+" : "") + format_number(milliseconds(ns));
+std::string signed_difference(std::int64_t ns) {
+  return (ns > 0 ? "+" : "") + format_number(difference_milliseconds(ns));
 }
 
 Cell time_cell(const std::optional<harness::OperationTime>& time) {
   if (!time) return {kNothing, Value()};
-  return {format_number(milliseconds(time->ns())), time->ns()};
+  return {format_number(difference_milliseconds(time->ns())), time->ns()};
 }
 
-Row row_of(const AlignedOperation& operation) {
+Row operation_row(const AlignedOperation& operation) {
   const auto difference = operation.difference_ns();
   return {.cells = {Cell(std::to_string(operation.rank), operation.rank), operation.name, operation.phase,
                     operation.range, time_cell(operation.a), time_cell(operation.b),
-                    Cell(signed_milliseconds(difference), difference)}};
+                    Cell(signed_difference(difference), difference)}};
 }
 
 Table operations_table(const Operations& operations, Audience audience) {
@@ -56,7 +56,7 @@ Table operations_table(const Operations& operations, Audience audience) {
                         {.title = "B - A (ms)", .key = "difference_ns", .align = Align::right}},
             .rows = {}};
   for (auto& column : out.columns) column.audience = audience;
-  for (const auto* operation : operations) out.rows.push_back(row_of(*operation));
+  for (const auto* operation : operations) out.rows.push_back(operation_row(*operation));
   return out;
 }
 
@@ -86,8 +86,8 @@ Chart delay_chart(const StepAlignment& alignment) {
       out.series.push_back({.name = fmt::format("rank {}", operation.rank), .points = {}});
       rank = operation.rank;
     }
-    out.series.back().points.push_back({.x = milliseconds(operation.a->end_ns),
-                                        .y = milliseconds(operation.b->end_ns - operation.a->end_ns),
+    out.series.back().points.push_back({.x = difference_milliseconds(operation.a->end_ns),
+                                        .y = difference_milliseconds(operation.b->end_ns - operation.a->end_ns),
                                         .label = operation.phase + " " + operation.name});
   }
   // Of what runs beside each other, what began first need not end first.
@@ -106,10 +106,10 @@ std::string kind_of(const AlignedOperation& operation) {
   return b >= kDiffers * a ? "longer in B" : a >= kDiffers * b ? "shorter in B" : "as long";
 }
 
-std::string span_name(const AlignedOperation& operation) {
+std::string aligned_span_name(const AlignedOperation& operation) {
   auto out = operation.phase + " " + operation.name;
   if (!operation.range.empty()) out += " of " + operation.range;
-  return out + ", " + signed_milliseconds(operation.difference_ns()) + " ms in B";
+  return out + ", " + signed_difference(operation.difference_ns()) + " ms in B";
 }
 
 // Each rank's two steps below each other; of very many operations the longest.
@@ -129,7 +129,7 @@ Timeline both_steps(const StepAlignment& alignment) {
     auto& [a, b] = lanes[operation->rank];
     for (const auto& [lane, time] : {std::pair{&a, &operation->a}, std::pair{&b, &operation->b}}) {
       if (!*time) continue;
-      lane->spans.push_back({.name = span_name(*operation),
+      lane->spans.push_back({.name = aligned_span_name(*operation),
                              .kind = kind_of(*operation),
                              .start_ns = (*time)->start_ns,
                              .end_ns = (*time)->end_ns});
@@ -178,8 +178,8 @@ Document trace_difference_document(const harness::Attribution& attribution, cons
   out.add(Heading{.level = 2, .text = "Operation by operation"});
   out.add(
       Note{fmt::format("Step {} of A, {} ms, and step {} of B, {} ms: of each run the traced step of middle length.",
-                       alignment.a_step, format_number(milliseconds(alignment.a_wall_ns)), alignment.b_step,
-                       format_number(milliseconds(alignment.b_wall_ns)))});
+                       alignment.a_step, format_number(difference_milliseconds(alignment.a_wall_ns)), alignment.b_step,
+                       format_number(difference_milliseconds(alignment.b_wall_ns)))});
   if (auto delay = delay_chart(alignment); !delay.series.empty()) out.add(std::move(delay));
   if (!alignment.operations.empty()) out.add(both_steps(alignment));
   out.add(operations_table(largest(alignment, most), Audience::people));

@@ -20,7 +20,7 @@ constexpr std::array<Rounding, 7> kRounded{{{"query", "qkv"},
                                             {"up", "gate_up"},
                                             {"down", "down"}}};
 
-std::string joined(std::string_view unit, std::string_view name) {
+std::string joined_name(std::string_view unit, std::string_view name) {
   return std::string(unit) + "." + std::string(name);
 }
 
@@ -35,7 +35,7 @@ Fp8Scales::Fp8Scales(const Context& context, const spec::RunSpec& run, const std
   for (const auto* layer : layers) {
     for (const auto& [linear, name] : kRounded) {
       if (!layer->place_if_any(std::string(linear) + ".weight")) continue;
-      const auto full_name = joined(layer->name, name);
+      const auto full_name = joined_name(layer->name, name);
       if (!linears_.empty() && linears_.back().name == full_name) continue;
       linears_.push_back({.name = full_name, .states = {}, .scaling = run.fp8_scaling});
     }
@@ -71,7 +71,7 @@ bool Fp8Scales::look_back(const spec::RunSpec& run) {
 const Fp8Linear* Fp8Scales::find(const UnitLayout& layer, std::string_view linear) const {
   const auto of_linear = std::ranges::find(kRounded, linear, &Rounding::linear);
   if (of_linear == kRounded.end()) return nullptr;
-  const auto found = std::ranges::find(linears_, joined(layer.name, of_linear->name), &Fp8Linear::name);
+  const auto found = std::ranges::find(linears_, joined_name(layer.name, of_linear->name), &Fp8Linear::name);
   return found == linears_.end() ? nullptr : &*found;
 }
 

@@ -55,7 +55,7 @@ std::vector<char> read_bytes(const fs::path& file, std::int64_t offset, std::int
   }
 }
 
-spec::Json parse(const fs::path& file, std::string_view text) {
+spec::Json parse_header(const fs::path& file, std::string_view text) {
   try {
     return spec::parse_json(text);
   } catch (const spec::SpecError& e) {
@@ -142,7 +142,7 @@ Safetensors::Safetensors(const fs::path& path) : path_(path) {
     add_file(fs::is_directory(path) ? path / kOneFile : path);
     return;
   }
-  const auto index = parse(path / kIndex, read_whole_file(path / kIndex));
+  const auto index = parse_header(path / kIndex, read_whole_file(path / kIndex));
   try {
     std::map<std::string, int> files;
     for (const auto& [name, file] : index.at("weight_map").items()) ++files[file.get<std::string>()];
@@ -162,7 +162,7 @@ void Safetensors::add_file(const fs::path& file) {
     refuse(file, "begins with a header of " + std::to_string(length) + " bytes: it is no file of safetensors");
   }
   const auto text = read_bytes(file, sizeof length, static_cast<std::int64_t>(length));
-  const auto header = parse(file, {text.data(), text.size()});
+  const auto header = parse_header(file, {text.data(), text.size()});
   const std::int64_t begin = static_cast<std::int64_t>(sizeof length + length);
   try {
     for (const auto& [name, json] : header.items()) {

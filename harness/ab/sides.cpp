@@ -20,7 +20,7 @@ constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
 constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
 
-std::vector<std::string> settings_of(const std::string& text) {
+std::vector<std::string> side_settings(const std::string& text) {
   std::vector<std::string> out;
   for (std::size_t start = kSetPrefix.size(); start <= text.size();) {
     const auto comma = std::min(text.find(',', start), text.size());
@@ -94,7 +94,7 @@ AbSide parse_side(const std::string& text, const fs::path& current_engine,
                   const std::function<std::string(const std::string&)>& commit_of) {
   if (text == "current") return {.asked = text, .kind = SideKind::current, .engine = {current_engine}};
   if (text.starts_with(kSetPrefix)) {
-    return {.asked = text, .kind = SideKind::settings, .engine = {current_engine}, .set = settings_of(text)};
+    return {.asked = text, .kind = SideKind::settings, .engine = {current_engine}, .set = side_settings(text)};
   }
   if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
   if (const auto engine = engine_at(text); !engine.empty()) {

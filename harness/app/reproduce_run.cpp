@@ -36,7 +36,7 @@ void refuse_unexecuted(const fs::path& folder, const AttemptRecord& attempt) {
                                spec::enum_name(attempt.state), attempt.reason));
 }
 
-SweepHooks hooks_for(const fs::path& db) {
+SweepHooks reproduction_hooks(const fs::path& db) {
   const auto store = [db](const fs::path& attempt) {
     if (db.empty()) return std::string();
     auto connection = open_database(db);
@@ -61,7 +61,8 @@ ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installati
   if (recorded.environment) {  // other sums give other bits
     settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
   }
-  const auto summary = run_sweep({cell_of(recorded)}, {.execution = settings}, hooks_for(request.db), interruption);
+  const auto summary =
+      run_sweep({cell_of(recorded)}, {.execution = settings}, reproduction_hooks(request.db), interruption);
   out.cancelled = summary.cancelled || summary.attempts.empty();
   if (out.cancelled) return out;
   out.repeated = summary.attempts.front().directory;

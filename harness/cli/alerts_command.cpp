@@ -63,7 +63,7 @@ struct ChangeOptions {
   AlertState to = AlertState::acknowledged;
 };
 
-void publish(const std::vector<Alert>& alerts, const reports::Document& document, const OutputOptions& output) {
+void publish_alerts(const std::vector<Alert>& alerts, const reports::Document& document, const OutputOptions& output) {
   std::vector<reports::Check> checks;
   for (const auto& alert : alerts) checks.push_back(reports::check_of(alert));
   if (!document_format(output.format)) write_page(document, output.layout);
@@ -85,16 +85,16 @@ void add_alert_output(CLI::App& command, OutputOptions& output) {
 ExitCode list(const AlertListOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto alerts = load_alerts(db, options.state);
-  publish(alerts, reports::alerts_document(group_by_range(alerts)), options.output);
+  publish_alerts(alerts, reports::alerts_document(group_by_range(alerts)), options.output);
   const bool bad = std::any_of(alerts.begin(), alerts.end(), [](const Alert& alert) {
     return alert.state() == AlertState::open && is_bad(alert.finding.kind);
   });
   return tell_left_out(db, options.gate && bad ? ExitCode::regression : ExitCode::fine);
 }
 
-void show(const std::filesystem::path& path, const std::string& id, const OutputOptions& output) {
+void show_alert(const std::filesystem::path& path, const std::string& id, const OutputOptions& output) {
   const auto alert = find_alert(open_database(path, {.mode = OpenMode::read_only}), id);
-  publish({alert}, reports::alert_document(alert), output);
+  publish_alerts({alert}, reports::alert_document(alert), output);
 }
 
 void change(const ChangeOptions& options) {
@@ -174,7 +174,7 @@ void add_alert_show(CLI::App& parent) {
   command->footer(
       "Examples:\n  perfbench alerts show 1a2b3c --db perf.db\n"
       "Exit codes: 0 shown; 3 unknown alert, or one that cannot be read.");
-  command->callback([options] { show(options->db, options->id, options->output); });
+  command->callback([options] { show_alert(options->db, options->id, options->output); });
 }
 
 }  // namespace

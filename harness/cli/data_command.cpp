@@ -82,7 +82,7 @@ ExitCode prepare(PrepareOptions options) {
   return ExitCode::fine;
 }
 
-ExitCode show(const std::filesystem::path& dataset) {
+ExitCode show_prepared(const std::filesystem::path& dataset) {
   try {
     for (const auto split : {spec::kTrainSplit, spec::kValidationSplit}) {
       const spec::FlatTokens data(dataset, split);
@@ -133,7 +133,7 @@ void add_data_show(CLI::App& data, CommandContext& context) {
   command->footer(
       "Examples:\n  perfbench data show text\n"
       "Exit codes: 0 shown; 3 there is no data set, or a damaged one.");
-  command->callback([dataset, &context] { context.exit_code = show(*dataset); });
+  command->callback([dataset, &context] { context.exit_code = show_prepared(*dataset); });
 }
 
 }  // namespace

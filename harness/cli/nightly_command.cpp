@@ -64,7 +64,7 @@ void append_step_summary(const std::string& markdown) {
   if (!out.flush()) reports::print(stderr, "warning: GITHUB_STEP_SUMMARY {}: it cannot be written to\n", file);
 }
 
-void publish(const NightlyOptions& options, const NightReport& report) {
+void publish_night(const NightlyOptions& options, const NightReport& report) {
   const auto document = reports::night_document(report);
   print_document(document, options.format, options.layout);
   const auto checks = reports::night_checks(report);
@@ -126,7 +126,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
     return ExitCode::failure;
   }
   night.raise_alerts(reports::webhook_body);
-  publish(options, night.report());
+  publish_night(options, night.report());
   const auto sent = deliver_alerts(night.db());
   if (target) reports::print(stderr, "{}\n", reports::delivery_text(sent));
   const auto& report = night.report();

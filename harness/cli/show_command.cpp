@@ -24,7 +24,7 @@ struct ShowOptions {
   LayoutOptions layout;
 };
 
-ExitCode show(const ShowOptions& options, const CommandContext& context) {
+ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
                        options.full ? Fields::all : Fields::not_default);
@@ -55,7 +55,7 @@ void add_show(CLI::App& app, CommandContext& context) {
       "  perfbench show 1f6c0d2ab3e9\n"
       "  perfbench show 1f6c0d2ab3e9/2 --full --format json\n"
       "Exit codes: 0 printed; 3 no such run, or printed without a row that cannot be read, which is named.");
-  command->callback([options, &context] { context.exit_code = show(*options, context); });
+  command->callback([options, &context] { context.exit_code = show_run(*options, context); });
 }
 
 }  // namespace perfbench::harness

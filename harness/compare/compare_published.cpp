@@ -20,7 +20,7 @@
 namespace perfbench::harness {
 namespace {
 
-std::string kind_of(spec::Device device) {
+std::string device_kind(spec::Device device) {
   return device == spec::Device::cpu ? "CPU" : "GPU";
 }
 
@@ -31,7 +31,7 @@ std::string device_of(const CellRuns& cell, const HardwareByName& hardware) {
   if (named != hardware.end()) return named->second.title;
   const auto model = cell.environment().find("cpu_model");
   const bool known = run.device == spec::Device::cpu && model != cell.environment().end() && !model->second.empty();
-  return kind_of(run.device) + (known ? " " + model->second : " of this machine");
+  return device_kind(run.device) + (known ? " " + model->second : " of this machine");
 }
 
 bool same_architecture(spec::ModelSpec a, spec::ModelSpec b) {

@@ -13,7 +13,7 @@ constexpr const char* kText = "text";
 constexpr const char* kPrompt = "prompt";
 constexpr const char* kCompletion = "completion";
 
-const spec::Json& value_of(const spec::Json& line, const char* key) {
+const spec::Json& document_value(const spec::Json& line, const char* key) {
   const auto found = line.find(key);
   if (found == line.end()) {
     throw spec::SpecError(
@@ -36,7 +36,7 @@ std::vector<std::int32_t> ids_of(const spec::Json& list, const std::string& poin
 }
 
 std::vector<std::int32_t> part_of(const spec::Json& line, const char* key, const Tokenizer& tokenizer) {
-  const auto& value = value_of(line, key);
+  const auto& value = document_value(line, key);
   const std::string pointer = std::string("/") + key;
   if (!value.is_string() && !value.is_array()) {
     throw spec::SpecError(pointer, "found " + spec::shown(value) + " where a text or a list of ids is expected");

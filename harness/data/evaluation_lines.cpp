@@ -10,14 +10,17 @@
 namespace perfbench::harness {
 namespace {
 
-const spec::Json& value_of(const spec::Json& line, const std::string& key) {
+constexpr const char* kLambadaLine = "a line of lambada has 'text'";
+constexpr const char* kBoolqLine = "a line of boolq has 'question', 'passage' and 'answer'";
+
+const spec::Json& answer_value(const spec::Json& line, const std::string& key, const char* what_lines_have) {
   const auto found = line.find(key);
-  if (found == line.end()) throw spec::SpecError("", "the key '" + key + "' is missing");
+  if (found == line.end()) throw spec::SpecError("", "the key '" + key + "' is missing; " + what_lines_have);
   return *found;
 }
 
-std::string text_of(const spec::Json& line, const std::string& key) {
-  const auto& value = value_of(line, key);
+std::string text_of(const spec::Json& line, const std::string& key, const char* what_lines_have) {
+  const auto& value = answer_value(line, key, what_lines_have);
   if (!value.is_string()) {
     throw spec::SpecError("/" + key, "found " + spec::shown(value) + " where a text is expected");
   }
@@ -48,7 +51,7 @@ EvaluationItem item_of(const Tokenizer& tokenizer, const std::string& prompt,
 }  // namespace
 
 EvaluationItem lambada_item(const spec::Json& line, const Tokenizer& tokenizer) {
-  auto text = text_of(line, "text");
+  auto text = text_of(line, "text", kLambadaLine);
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   const auto space = text.rfind(' ');
   if (space == std::string::npos || text.find_first_not_of(' ') > space) {
@@ -58,11 +61,12 @@ EvaluationItem lambada_item(const spec::Json& line, const Tokenizer& tokenizer) 
 }
 
 EvaluationItem boolq_item(const spec::Json& line, const Tokenizer& tokenizer) {
-  const auto& answer = value_of(line, "answer");
+  const auto& answer = answer_value(line, "answer", kBoolqLine);
   if (!answer.is_boolean()) {
     throw spec::SpecError("/answer", "found " + spec::shown(answer) + " where true or false is expected");
   }
-  const auto prompt = text_of(line, "passage") + "\nQuestion: " + text_of(line, "question") + "?\nAnswer:";
+  const auto prompt =
+      text_of(line, "passage", kBoolqLine) + "\nQuestion: " + text_of(line, "question", kBoolqLine) + "?\nAnswer:";
   return item_of(tokenizer, prompt, {" no", " yes"}, answer.get<bool>() ? 1 : 0);
 }
 

@@ -85,7 +85,7 @@ bool is_equivalent(const Look& look, double margin_fraction) {
   return inner.low > -margin && inner.high < margin;
 }
 
-void judge(Decision& out, const Look& look, const PairedRule& rule) {
+void judge_look(Decision& out, const Look& look, const PairedRule& rule) {
   if (is_equivalent(look, rule.margin_fraction)) {
     return conclude(out, Verdict::same, VerdictReason::equivalent,
                     fmt::format("the {:.0f} % interval of the ratio lies within +-{}",
@@ -133,7 +133,7 @@ PairedDecision decide_look(Logs logs, const LookLevel& level, const PairedRule& 
     out.pairs_needed = values_needed(deviation, std::log1p(rule.margin_fraction), alpha, fewest_pairs(rule.alpha),
                                      look.pooled ? 2 : 1);
   }
-  judge(out.decision, look, rule);
+  judge_look(out.decision, look, rule);
   append_need(out);
   return out;
 }

@@ -13,7 +13,7 @@ namespace perfbench::engine {
 namespace {
 
 // Of 13 documents, so that a step of eight rows ends in the middle of an epoch.
-void write_documents(const spec::DatasetFolder& folder, spec::Prompts prompts) {
+void write_resumed_documents(const spec::DatasetFolder& folder, spec::Prompts prompts) {
   spec::FlatTokensWriter writer({.dataset = folder.path(), .max_token_id = 90, .prompts = prompts});
   const RngStream draws(1, "documents");
   for (std::uint64_t i = 0; i < 13; ++i) {
@@ -83,7 +83,7 @@ TEST(Resuming, RowsOfADataSetGoOnWhereTheyWere) {
   for (const auto kind : {spec::DataKind::flat_tokens, spec::DataKind::instruction}) {
     const bool instruction = kind == spec::DataKind::instruction;
     const spec::DatasetFolder folder(instruction ? "resume-instruction" : "resume-flat");
-    write_documents(folder, instruction ? spec::Prompts::counted : spec::Prompts::none);
+    write_resumed_documents(folder, instruction ? spec::Prompts::counted : spec::Prompts::none);
     for (const auto packing : {spec::Packing::none, spec::Packing::documents}) {
       auto run = gpt_tiny();
       run.task = instruction ? spec::Task::sft : spec::Task::pretrain;

@@ -15,7 +15,7 @@ constexpr std::int64_t kStride = 40;
 // What is 16 bits wide is a number here: which elements meet is all that the parts decide.
 using Numbers = std::vector<std::uint16_t>;
 
-Numbers counted(std::uint16_t most) {
+Numbers counted_parts(std::uint16_t most) {
   Numbers values(static_cast<std::size_t>(kStride * kStride));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(1 + i % most);
   return values;
@@ -64,7 +64,7 @@ class VectorPartsTest : public testing::Test {
             .c = {c_.data(), DType::bf16, kStride}};
   }
 
-  Numbers a_ = counted(5), b_ = counted(7);
+  Numbers a_ = counted_parts(5), b_ = counted_parts(7);
   Numbers c_ = Numbers(static_cast<std::size_t>(kStride * kStride), 3);
 };
 

@@ -111,7 +111,7 @@ struct ProductOperands {
 
 // A sum of products in any order errs by gamma of their number times the sum of their magnitudes; what was there is one
 // more term. A sum of no term is 0, or what was there.
-void check_product(Ops& ops, const ProductCase& c, DType dtype, Kind kind, Write write) {
+void check_expert_product(Ops& ops, const ProductCase& c, DType dtype, Kind kind, Write write) {
   SCOPED_TRACE(testing::Message() << c.name << ", kind " << static_cast<int>(kind)
                                   << (write == Write::accumulate ? ", added" : ""));
   ProductOperands o(c, dtype, kind);
@@ -138,7 +138,8 @@ void check_product(Ops& ops, const ProductCase& c, DType dtype, Kind kind, Write
 TEST_P(ExpertProducts, EqualTheOracle) {
   for (const auto& c : kProducts) {
     for (const auto kind : kKinds) {
-      for (const auto write : {Write::overwrite, Write::accumulate}) check_product(*ops_, c, GetParam(), kind, write);
+      for (const auto write : {Write::overwrite, Write::accumulate})
+        check_expert_product(*ops_, c, GetParam(), kind, write);
     }
   }
 }

@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-std::shared_ptr<const StoredEnvironment> machine(const std::string& name) {
+std::shared_ptr<const StoredEnvironment> gate_machine(const std::string& name) {
   StoredEnvironment out;
   out.machine_fingerprint = name;
   out.facts = {{"cpu_model", name}};
@@ -33,7 +33,7 @@ CellRuns runs(const std::string& run_id, const std::vector<double>& step_s, std:
     attempt.matrix = "m";
     attempt.cell = run_id;
     attempt.run = std::make_shared<const spec::RunSpec>();
-    attempt.environment = machine(on);
+    attempt.environment = gate_machine(on);
     attempt.metrics = {{"step_time_s", value}, {"final_loss", 2.5}, {"probe_spread_fraction", 0.0}};
     out.attempts.push_back(attempt);
   }

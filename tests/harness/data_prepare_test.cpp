@@ -111,12 +111,14 @@ TEST(PrepareEvaluation, ErrorsNameTheLine) {
   EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": \"  word \"}"), HasSubstr("a last word follows others"));
   EXPECT_THAT(complaint(DataFormat::lambada, "{\"text\": 3}"), HasSubstr("a.jsonl:2: /text: found 3"));
   EXPECT_THAT(complaint(DataFormat::lambada, "[]"), HasSubstr("a.jsonl:2: found [] where an object"));
-  EXPECT_THAT(complaint(DataFormat::boolq, "{\"question\": \"q\", \"passage\": \"p\"}"),
-              HasSubstr("a.jsonl:2: the key 'answer' is missing"));
+  EXPECT_THAT(
+      complaint(DataFormat::boolq, "{\"question\": \"q\", \"passage\": \"p\"}"),
+      HasSubstr("a.jsonl:2: the key 'answer' is missing; a line of boolq has 'question', 'passage' and 'answer'"));
   EXPECT_THAT(complaint(DataFormat::boolq, "{\"question\": \"q\", \"passage\": \"p\", \"answer\": \"yes\"}"),
               HasSubstr("a.jsonl:2: /answer: found \"yes\" where true or false"));
   EXPECT_THAT(complaint(DataFormat::boolq, "{\"passage\": \"p\", \"answer\": true}"),
-              HasSubstr("the key 'question' is missing"));
+              HasSubstr("the key 'question' is missing; a line of boolq has"));
+  EXPECT_THAT(complaint(DataFormat::lambada, "{}"), HasSubstr("the key 'text' is missing; a line of lambada has"));
 }
 
 TEST(PrepareText, ValidationFilesAreSpreadEvenly) {

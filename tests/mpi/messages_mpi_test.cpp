@@ -18,7 +18,7 @@ std::unique_ptr<Collectives> messengers_of(const spec::MeshSpec& mesh) {
 // Eager messages, and ones that MPI moves only when both sides are there; more than a part by messages.
 constexpr std::array<std::int64_t, 3> kMessageSizes{3, 20'000, 1'000'000};
 
-TensorView view(std::vector<std::int32_t>& values) {
+TensorView message_view(std::vector<std::int32_t>& values) {
   return {values.data(), DType::i32, Shape{static_cast<std::int64_t>(values.size())}};
 }
 std::vector<std::int32_t> values_of(std::int64_t rank, std::int64_t number, std::int64_t size) {
@@ -43,14 +43,14 @@ TEST(MpiMessages, PassEachOtherAndKeepTheirOrder) {
     for (std::int64_t k = 0; k < kEach; ++k) {
       for (const auto heading : {Heading::onward, Heading::back}) {
         auto& values = buffers.emplace_back(values_of(rank, 2 * k + static_cast<std::int64_t>(heading), size));
-        sent.push_back(collectives->send(Axis::pp, heading, view(values)));
+        sent.push_back(collectives->send(Axis::pp, heading, message_view(values)));
       }
     }
     for (const auto heading : {Heading::back, Heading::onward}) {
       const auto from = heading == Heading::onward ? (rank + n - 1) % n : (rank + 1) % n;
       for (std::int64_t k = 0; k < kEach; ++k) {
         std::vector<std::int32_t> received(static_cast<std::size_t>(size));
-        collectives->receive(Axis::pp, heading, view(received)).wait();
+        collectives->receive(Axis::pp, heading, message_view(received)).wait();
         ASSERT_EQ(received, values_of(from, 2 * k + static_cast<std::int64_t>(heading), size));
       }
     }
@@ -70,8 +70,8 @@ TEST(MpiMessages, AreMovedWhileTheirSenderSleeps) {
   std::array<float, 1> one{1};
   const TensorView sum{one.data(), DType::f32, Shape{1}};
   Pending sent;
-  if (first_stage == first_replica) sent = collectives->send(Axis::pp, Heading::onward, view(out));
-  if (first_stage != first_replica) collectives->receive(Axis::pp, Heading::onward, view(in)).wait();
+  if (first_stage == first_replica) sent = collectives->send(Axis::pp, Heading::onward, message_view(out));
+  if (first_stage != first_replica) collectives->receive(Axis::pp, Heading::onward, message_view(in)).wait();
   collectives->all_reduce(Axis::dp, sum, Lane::in_line).wait();
   sent.wait();
   EXPECT_EQ(one[0], 2);

@@ -72,31 +72,31 @@ Explanation too_large() {
   return out;
 }
 
-std::string text_of(const Explanation& explanation) {
+std::string explanation_text(const Explanation& explanation) {
   return render_text(explanation_document(explanation), {.width = 0});
 }
 
 TEST(ExplanationDocument, HoldsWhatIsNeededAgainstTheDevice) {
-  const auto text = text_of({.cell = planned("")});
+  const auto text = explanation_text({.cell = planned("")});
   EXPECT_THAT(text, HasSubstr("(defaults)\n"));
   EXPECT_THAT(text, HasSubstr("rank 0 needs most: 1.17 GiB per device, 1.95 GiB available, 800 MiB to spare"));
   EXPECT_THAT(text, ContainsRegex("weights +300 MiB +15\\.0 %"));
   EXPECT_THAT(text, ContainsRegex("activations +700 MiB +35\\.0 %"));
   EXPECT_THAT(text, ContainsRegex("gaps +200 MiB +10\\.0 %"));
   EXPECT_THAT(text, ContainsRegex("needed +1\\.17 GiB +60\\.0 %"));
-  EXPECT_THAT(text_of(too_large()), HasSubstr("2.93 GiB per device, 1.95 GiB available, 1000 MiB too little"));
+  EXPECT_THAT(explanation_text(too_large()), HasSubstr("2.93 GiB per device, 1.95 GiB available, 1000 MiB too little"));
 }
 
 TEST(ExplanationDocument, SaysWhenThePeakIs) {
-  EXPECT_THAT(text_of({.cell = planned("a=1")}),
+  EXPECT_THAT(explanation_text({.cell = planned("a=1")}),
               HasSubstr("Peak: 1000 MiB alive: backward, layers.3 recompute, when layers.3.mlpwi_0 was made"));
   auto silent = counts();
   silent.peak_at = {};
-  EXPECT_THAT(text_of({.cell = planned("a=1", silent)}), HasSubstr("Peak: 1000 MiB alive\n"));
+  EXPECT_THAT(explanation_text({.cell = planned("a=1", silent)}), HasSubstr("Peak: 1000 MiB alive\n"));
 }
 
 TEST(ExplanationDocument, SaysOfEachValueWhereItWaitsAndWhatItTakes) {
-  const auto text = text_of({.cell = planned("a=1")});
+  const auto text = explanation_text({.cell = planned("a=1")});
   EXPECT_THAT(text, ContainsRegex("query_proj +query_proj +offloaded +50\\.0 MiB +16 +1 +100 MiB +100 MiB"));
   EXPECT_THAT(text, ContainsRegex("mlpwi_0 +mlpwi_0 +saved +80\\.0 MiB +16 +7 +600 MiB +0 B"));
   EXPECT_THAT(text, ContainsRegex("context +context +recomputed +20\\.0 MiB +16 +0 +0 B +0 B"));
@@ -118,7 +118,7 @@ TEST(ExplanationDocument, ListsWhatIsAliveAtThePeakToTheByte) {
 }
 
 TEST(ExplanationDocument, HasWhatFitsBesideTheCellItself) {
-  const auto text = text_of(too_large());
+  const auto text = explanation_text(too_large());
   EXPECT_THAT(text, HasSubstr("Nearest cells that fit"));
   EXPECT_THAT(text, ContainsRegex("\\(as it is\\) +2\\.93 GiB +0 B +25\\.0 % +1 +512 B +0 B +1 +8\n"));
   EXPECT_THAT(text, ContainsRegex("remat=full +1\\.17 GiB +800 MiB +25\\.0 % +1 +512 B +70\\.0 MiB +1 +8\n"));
@@ -130,7 +130,7 @@ TEST(ExplanationDocument, SaysWhatWasTriedWhereNothingFits) {
   auto nothing = too_large();
   nothing.alternatives.clear();
   nothing.smallest = harness::Alternative{{0, 1}, planned("remat=full fsdp_prefetch=0")};
-  const auto text = text_of(nothing);
+  const auto text = explanation_text(nothing);
   EXPECT_THAT(text, HasSubstr("None of 9 cells fits"));
   EXPECT_THAT(text, ContainsRegex("remat=full fsdp_prefetch=0 +1\\.17 GiB"));
 }
@@ -139,7 +139,7 @@ TEST(ExplanationDocument, OfACellThatWasNotCountedIsTheReason) {
   PlannedCell unknown;
   unknown.state = PlanState::excluded;
   unknown.reason = "known";
-  const auto text = text_of({.cell = unknown});
+  const auto text = explanation_text({.cell = unknown});
   EXPECT_THAT(text, HasSubstr("excluded: known"));
   EXPECT_THAT(text, Not(HasSubstr("Peak")));
 }
@@ -156,7 +156,7 @@ TEST(ExplanationDocument, OfAPipelineHasEachStageAndMarksTheOneThatNeedsMost) {
     of.largest = {{.name = "layers.*.qkv", .scope = "activations", .tensors = 3, .bytes = 2 * kMiB}};
     pipeline.stages.push_back(of);
   }
-  const auto text = text_of({.cell = planned("pp=2", pipeline)});
+  const auto text = explanation_text({.cell = planned("pp=2", pipeline)});
   EXPECT_THAT(text, HasSubstr("rank 1, of stage 1, needs most"));
   EXPECT_THAT(text, ContainsRegex("\n0 +0 +3 +82\\.0 MiB .*pp 700 B"));
   EXPECT_THAT(text, ContainsRegex("\n1 \\(most\\) +1 +3 +164 MiB .*pp 700 B"));

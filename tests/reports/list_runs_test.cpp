@@ -51,7 +51,7 @@ std::string line_of(const Row& row) {
   return out;
 }
 
-std::vector<std::string> lines_of(const Document& document) {
+std::vector<std::string> listed_lines(const Document& document) {
   std::vector<std::string> out;
   for (const auto& row : table_of(document).rows) out.push_back(line_of(row));
   return out;
@@ -158,7 +158,7 @@ class ListOfRuns : public testing::Test {
   }
 
   std::vector<std::string> listed(const std::vector<std::string>& where) const {
-    return lines_of(list_runs(db_, {.where = where, .limit = kAll}));
+    return listed_lines(list_runs(db_, {.where = where, .limit = kAll}));
   }
 
   harness::ScratchFolder scratch_;
@@ -197,12 +197,12 @@ TEST_F(ListOfRuns, OfAPageSaysHowFarItWasLookedFor) {
   const auto some = look("attempts=7", 7);
   EXPECT_TRUE(table_of(some).rows.empty());
   EXPECT_THAT(notes_of(some), HasSubstr("7 runs were looked at, those of the newest sweeps; with look=all"));
-  auto first = lines_of(all_);
+  auto first = listed_lines(all_);
   first.resize(7);
-  EXPECT_EQ(lines_of(look("attempts=*", 7)), first);
+  EXPECT_EQ(listed_lines(look("attempts=*", 7)), first);
   EXPECT_THAT(notes_of(look("attempts=7", kSweeps * kCells)), testing::Not(HasSubstr("looked at")));
   // Looked for is only where something can fit.
-  EXPECT_EQ(lines_of(look("git_commit=c0ffee0", kCells)).size(), std::size_t{kCells});
+  EXPECT_EQ(listed_lines(look("git_commit=c0ffee0", kCells)).size(), std::size_t{kCells});
 }
 
 }  // namespace

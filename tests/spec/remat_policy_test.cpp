@@ -84,7 +84,7 @@ TEST(RematPolicy, EveryListedNameResolves) {
   EXPECT_EQ(remat_policy_names().back(), "custom");
 }
 
-std::string mistake(const std::string& policy, std::map<std::string, SavePlace> custom = {}) {
+std::string policy_mistake(const std::string& policy, std::map<std::string, SavePlace> custom = {}) {
   try {
     plan(policy, std::move(custom));
   } catch (const SpecError& e) {
@@ -94,10 +94,10 @@ std::string mistake(const std::string& policy, std::map<std::string, SavePlace> 
 }
 
 TEST(RematPolicy, AnUnknownNameIsAnErrorWithASuggestion) {
-  EXPECT_THAT(mistake("minimal_flsh"), HasSubstr("/remat: "));
-  EXPECT_THAT(mistake("minimal_flsh"), HasSubstr("did you mean 'minimal_flash'?"));
-  EXPECT_THAT(mistake("custom", {{"contxt", SavePlace::device}}), HasSubstr("/remat_custom/contxt: "));
-  EXPECT_THAT(mistake("custom", {{"layer_input", SavePlace::remat}}), HasSubstr("must be kept"));
+  EXPECT_THAT(policy_mistake("minimal_flsh"), HasSubstr("/remat: "));
+  EXPECT_THAT(policy_mistake("minimal_flsh"), HasSubstr("did you mean 'minimal_flash'?"));
+  EXPECT_THAT(policy_mistake("custom", {{"contxt", SavePlace::device}}), HasSubstr("/remat_custom/contxt: "));
+  EXPECT_THAT(policy_mistake("custom", {{"layer_input", SavePlace::remat}}), HasSubstr("must be kept"));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct GeluErf {
 };
 
 template <class Kind, class T>
-void forward(T* product, const T* gate, const T* up, std::int64_t n) {
+void activate_values(T* product, const T* gate, const T* up, std::int64_t n) {
   for_vectors(
       n,
       [&](std::int64_t i) {
@@ -70,7 +70,7 @@ void forward(T* product, const T* gate, const T* up, std::int64_t n) {
 }
 
 template <class Kind, class T>
-void backward(T* gate, T* up, const T* dproduct, std::int64_t n) {
+void activate_gradients(T* gate, T* up, const T* dproduct, std::int64_t n) {
   const auto step = [&](std::int64_t i, std::int64_t count) {
     const Vec d = load_up_to(dproduct + i, count);
     if (gate == nullptr) {
@@ -136,16 +136,18 @@ void for_dense_pieces(const TensorView& product, const RowsView& gate, const Row
 
 void CpuOps::do_activation_forward(const ActivationForwardArgs& args) {
   with_element_type(args.up_NF.dtype, [&]<class T>() {
-    with_kind(args.kind,
-              [&]<class Kind>() { for_dense_pieces<T>(args.product_NF, args.gate_NF, args.up_NF, forward<Kind, T>); });
+    with_kind(args.kind, [&]<class Kind>() {
+      for_dense_pieces<T>(args.product_NF, args.gate_NF, args.up_NF, activate_values<Kind, T>);
+    });
   });
 }
 
 void CpuOps::do_activation_backward(const ActivationBackwardArgs& args) {
   with_element_type(args.up_NF.dtype, [&]<class T>() {
     with_kind(args.kind, [&]<class Kind>() {
-      for_dense_pieces<T>(args.dproduct_NF, args.gate_NF, args.up_NF,
-                          [](const T* d, T* gate, T* up, std::int64_t n) { backward<Kind, T>(gate, up, d, n); });
+      for_dense_pieces<T>(args.dproduct_NF, args.gate_NF, args.up_NF, [](const T* d, T* gate, T* up, std::int64_t n) {
+        activate_gradients<Kind, T>(gate, up, d, n);
+      });
     });
   });
 }

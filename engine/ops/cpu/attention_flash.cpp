@@ -397,7 +397,7 @@ class FlashBackward {
 };
 
 template <class T>
-void backward(const AttentionBackwardArgs& args, Scratch& scratch) {
+void flash_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
   auto division = divide_units(args.dims);
   if (args.dbias_BHT.defined()) division.parts = 1;
   scratch.prepare(division.threads, FlashBackward<T>::floats(args));
@@ -426,7 +426,7 @@ void flash_forward(const AttentionForwardArgs& args, Scratch& scratch) {
 }
 
 void flash_backward(const AttentionBackwardArgs& args, Scratch& scratch) {
-  with_element_type(args.query.dtype, [&]<class T>() { backward<T>(args, scratch); });
+  with_element_type(args.query.dtype, [&]<class T>() { flash_backward<T>(args, scratch); });
 }
 
 }  // namespace perfbench::engine::cpu

@@ -58,7 +58,8 @@ RowStatistics statistics_of(const T* x, std::int64_t width, spec::NormKind kind,
 
 enum class Statistics { compute, given };
 
-void forward(const NormForwardArgs& args, Statistics statistics, const workspace::cpu::NormForwardParts& converted) {
+void normalise_rows(const NormForwardArgs& args, Statistics statistics,
+                    const workspace::cpu::NormForwardParts& converted) {
   const std::int64_t rows = args.x_NM.shape[0];
   const std::int64_t width = args.x_NM.shape[1];
   const float* const weight = as_floats(args.weight_M, converted.weight_M);
@@ -147,13 +148,13 @@ void sum_blocks(float* out, const float* partial, std::int64_t blocks, std::int6
 }  // namespace
 
 void CpuOps::do_norm_forward(const NormForwardArgs& args) {
-  forward(args, Statistics::compute,
-          place<workspace::cpu::NormForwardParts>("norm_forward", args.x_NM.shape[1], type_of_parameters(args)));
+  normalise_rows(args, Statistics::compute,
+                 place<workspace::cpu::NormForwardParts>("norm_forward", args.x_NM.shape[1], type_of_parameters(args)));
 }
 
 void CpuOps::do_norm_apply(const NormForwardArgs& args) {
-  forward(args, Statistics::given,
-          place<workspace::cpu::NormForwardParts>("norm_apply", args.x_NM.shape[1], type_of_parameters(args)));
+  normalise_rows(args, Statistics::given,
+                 place<workspace::cpu::NormForwardParts>("norm_apply", args.x_NM.shape[1], type_of_parameters(args)));
 }
 
 void CpuOps::do_norm_backward(const NormBackwardArgs& args) {

@@ -57,6 +57,10 @@ void check_files(const Safetensors& files, const WeightLayout& layout, const fs:
     const auto name = name_in(files, tensor.name);
     const auto found = files.entries().find(name);
     if (found == files.entries().end()) throw BadInput("weights: " + path.string() + " has no tensor " + tensor.name);
+    if (!found->second.type) {
+      throw BadInput("weights: " + path.string() + " has " + name + " as " + found->second.dtype +
+                     "; weights are F32, BF16 or F16");
+    }
     if (found->second.shape != tensor.shape) {
       throw BadInput("weights: " + path.string() + " has " + name + " " + shape_text(found->second.shape) +
                      ", the model's is " + shape_text(tensor.shape));

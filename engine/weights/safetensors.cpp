@@ -90,11 +90,10 @@ float value_of(const char* at, WeightType type) {
 // The entry of a header, with its place from the first byte behind it. Throws nlohmann's errors for another shape.
 Safetensors::Entry parse_entry(const fs::path& file, const std::string& name, const spec::Json& json) {
   Safetensors::Entry entry{.file = file};
-  const auto type = json.at("dtype").get<std::string>();
+  entry.dtype = json.at("dtype").get<std::string>();
   const auto* const known =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& each) { return type == each.name; });
-  if (known == kTypes.end()) refuse(file, "has " + name + " as " + type + "; weights are F32, BF16 or F16");
-  entry.type = known->type;
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& each) { return entry.dtype == each.name; });
+  if (known != kTypes.end()) entry.type = known->type;
   std::int64_t elements = 1;
   for (const auto& dim : json.at("shape")) {
     const auto size = dim.get<std::int64_t>();
@@ -107,7 +106,7 @@ Safetensors::Entry parse_entry(const fs::path& file, const std::string& name, co
   const auto& places = json.at("data_offsets");
   entry.offset = places.at(0).get<std::int64_t>();
   const auto end = places.at(1).get<std::int64_t>();
-  if (entry.offset < 0 || end - entry.offset != elements * known->bytes) {
+  if (entry.offset < 0 || (entry.type && end - entry.offset != elements * known->bytes)) {
     refuse(file, "has " + name + " in other bytes than its shape takes");
   }
   return entry;
@@ -180,11 +179,12 @@ std::vector<float> Safetensors::read(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) refuse(path_, "has no tensor " + name);
   const auto& entry = found->second;
-  const std::int64_t size = type_name(entry.type).bytes;
+  if (!entry.type) refuse(entry.file, "has " + name + " as " + entry.dtype + "; weights are F32, BF16 or F16");
+  const std::int64_t size = type_name(*entry.type).bytes;
   const auto bytes = read_bytes(entry.file, entry.offset, entry.elements() * size);
   std::vector<float> values(static_cast<std::size_t>(entry.elements()));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = value_of(bytes.data() + i * static_cast<std::size_t>(size), entry.type);
+    values[i] = value_of(bytes.data() + i * static_cast<std::size_t>(size), *entry.type);
   }
   return values;
 }

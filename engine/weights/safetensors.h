@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,19 +20,21 @@ enum class WeightType { f32, bf16, f16 };
 class Safetensors {
  public:
   // A file, or a folder that has model.safetensors or an index of several. Throws BadInput naming the file and what is
-  // wrong with it: places that overlap, leave the file, or do not fit their shape, a type that is no weight's.
+  // wrong with it: places that overlap, leave the file, or do not fit their shape.
   explicit Safetensors(const std::filesystem::path& path);
 
   struct Entry {
     std::filesystem::path file;
-    WeightType type = WeightType::f32;
+    std::string dtype;  // as the file names it: "BF16"
+    std::optional<WeightType>
+        type;  // nothing: no type of a weight, as that of a mask, so that the tensor cannot be read
     std::vector<std::int64_t> shape;
     std::int64_t offset = 0;  // in the file, bytes
 
     std::int64_t elements() const;
   };
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  // Values of one tensor, f32 whatever their type. Throws BadInput for one that is not there.
+  // Values of one tensor, f32 whatever their type. Throws BadInput for one that is not there or of no type of a weight.
   std::vector<float> read(const std::string& name) const;
 
  private:

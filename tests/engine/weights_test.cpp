@@ -301,6 +301,13 @@ TEST_F(Weights, MayBeDividedAmongFilesAndHaveNoPrefix) {
   EXPECT_NEAR(loss(llama(), imported(llama(), scratch_.path())), 4.376924562, 4.4 * kSumsInOtherOrder);
 }
 
+// Masks and buffers, which are no weights, have types that weights have not.
+TEST_F(Weights, MayHaveIgnoredTensorsOfAnyTypeBesideThem) {
+  auto tensors = tensors_of(gpt2());
+  for (const auto& name : weight_layout(gpt2()).ignored) tensors.push_back({name, "BOOL", {1, 1, 2, 2}, "\1\0\1\1"});
+  EXPECT_EQ(refusal(gpt2(), tensors), "");
+}
+
 TEST_F(Weights, OfAnotherModelAreRefusedByName) {
   auto tensors = tensors_of(llama());
   auto lacking = tensors;
@@ -333,7 +340,9 @@ TEST_F(Weights, DamagedFilesAreRefused) {
   EXPECT_THAT(trouble(), HasSubstr("is cut off"));
   std::ofstream(file, std::ios::binary) << "{\"weights\": 1}";
   EXPECT_THAT(trouble(), HasSubstr("it is no file of safetensors"));
-  EXPECT_THAT(refusal(llama(), {{"w", "I64", {1}, std::string(8, '\0')}}), HasSubstr("as I64; weights are F32"));
+  auto integers = tensors_of(llama());
+  integers.front().dtype = "I32";
+  EXPECT_THAT(refusal(llama(), integers), HasSubstr("as I32; weights are F32"));
   EXPECT_THAT(refusal(llama(), {{"w", "F32", {3}, std::string(8, '\0')}}), HasSubstr("other bytes than its shape"));
   EXPECT_THAT(refusal(llama(), {{"w", "F32", {-3}, ""}}), HasSubstr("impossible shape"));
   fs::remove(file);

@@ -1,13 +1,30 @@
-// A file beside another one, of the same file system, that is gone with this object.
+// Where temporary files are, and a file beside another one that is gone with its object.
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "harness/input_error.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
+
+// The folder that TMPDIR, TMP, TEMP or TEMPDIR names, or /tmp. Throws InputError, naming the variable, if it does not
+// exist.
+inline std::filesystem::path folder_of_temporary_files() {
+  std::error_code error;
+  auto folder = std::filesystem::temp_directory_path(error);
+  if (!error) return folder;
+  for (const auto* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // as the standard library looks them up
+    if (const char* const value = std::getenv(variable)) {
+      throw InputError(std::string(variable) + " is '" + value + "', which is no folder (" + error.message() +
+                       "); name one that exists");
+    }
+  }
+  throw InputError("/tmp is no folder (" + error.message() + "); name another with TMPDIR");
+}
 
 class TemporaryFile {
  public:

@@ -15,6 +15,7 @@
 #include "harness/identity/run_id.h"
 #include "harness/launch/log_tail.h"
 #include "harness/launch/process.h"
+#include "harness/temporary_file.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -165,7 +166,7 @@ class EngineBuild {
 fs::path default_build_cache() {
   if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "perfbench" / "builds";
   if (const fs::path home = variable("HOME"); home.is_absolute()) return home / ".cache" / "perfbench" / "builds";
-  return fs::temp_directory_path() / "perfbench" / "builds";
+  return folder_of_temporary_files() / "perfbench" / "builds";
 }
 
 fs::path build_engine(const GitHistory& history, const std::string& commit, const BuildSettings& settings) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "harness/file_descriptor.h"
+#include "harness/temporary_file.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
@@ -70,7 +71,7 @@ void copy_into(const fs::path& finished, const fs::path& file) {
 }  // namespace
 
 fs::path OutputPlace::unfinished_stem() const {
-  const fs::path folder = in_place ? fs::temp_directory_path() : file.parent_path();
+  const fs::path folder = in_place ? folder_of_temporary_files() : file.parent_path();
   return folder / file.filename();
 }
 

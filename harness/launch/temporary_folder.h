@@ -4,19 +4,25 @@
 #include <stdlib.h>  // mkdtemp
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include "harness/input_error.h"
+#include "harness/temporary_file.h"
 
 namespace perfbench::harness {
 
 class TemporaryFolder {
  public:
-  // Below the folder of temporary files, its name begins with `prefix`. Throws std::system_error.
+  // Below the folder of temporary files; its name begins with `prefix`. Throws InputError.
   explicit TemporaryFolder(const std::string& prefix) {
-    std::string pattern = (std::filesystem::temp_directory_path() / (prefix + "-XXXXXX")).string();
+    const auto folder = folder_of_temporary_files();
+    std::string pattern = (folder / (prefix + "-XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw std::system_error(errno, std::generic_category(), "cannot make a folder " + pattern);
+      throw InputError("no folder can be made in " + folder.string() + ": " + std::strerror(errno) +
+                       "; name another with TMPDIR");
     }
     path_ = pattern;
   }

@@ -184,6 +184,14 @@ TEST_F(CommandLine, EveryDatabaseOptionSaysWhichVariableStandsInForIt) {
   EXPECT_GT(options, 15U);
 }
 
+TEST_F(CommandLine, AFolderForTemporaryFilesThatIsGoneIsNamed) {
+  const auto matrix = std::string(PERFBENCH_SOURCE_DIR) + "/matrices/quickstart.yaml";
+  const auto end = run({"plan", matrix}, {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_THAT(end.error_output, HasSubstr("TMPDIR is '/nonexistent', which is no folder"));
+  EXPECT_EQ(run({"plan", matrix}, {{"TMPDIR", scratch_.path().string()}}).exit_code, 0);
+}
+
 TEST_F(CommandLine, VersionIsTheNumberAndTheCommit) {
   const auto end = run({"--version"});
   EXPECT_EQ(end.exit_code, 0);

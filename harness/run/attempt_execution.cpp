@@ -113,6 +113,17 @@ std::vector<std::string> damaged_files(const fs::path& directory, std::int64_t r
   return out;
 }
 
+// The engine may have removed the attempt's folder, or put something else in its place: a file, or a link to elsewhere.
+void make_folder_again(const fs::path& directory, std::vector<std::string>& damaged) {
+  std::error_code error;
+  const auto found = fs::symlink_status(directory, error).type();
+  if (found == fs::file_type::directory) return;
+  const bool is_gone = found == fs::file_type::not_found;
+  damaged.push_back(fmt::format("the attempt's folder was {} while the engine ran", is_gone ? "removed" : "replaced"));
+  if (!is_gone) fs::rename(directory, directory.string() + ".replaced", error);
+  fs::create_directories(directory, error);  // what fails here, writing into it will name
+}
+
 // Puts run.json back where the engine changed it: without it nothing else of the directory can be understood. Makes way
 // for attempt.json, which a folder of that name would keep from being written.
 void restore(const fs::path& directory, const Cell& cell, std::vector<std::string>& damaged) {
@@ -139,7 +150,9 @@ struct Execution {
 };
 
 AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, Execution seen) {
-  auto damaged = damaged_files(directory, cell.run.mesh.devices());
+  std::vector<std::string> damaged;
+  make_folder_again(directory, damaged);
+  for (auto& file : damaged_files(directory, cell.run.mesh.devices())) damaged.push_back(std::move(file));
   restore(directory, cell, damaged);
   return classify({.end = std::move(seen.end),
                    .summary = read_summary(directory),

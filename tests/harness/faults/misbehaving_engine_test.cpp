@@ -125,6 +125,31 @@ TEST_F(Faults, OneRankOfTwoThatHangsIsEndedWithItsCell) {
   EXPECT_EQ(by_seed(stored()).at(seed(Fake::hang)).state, AttemptState::cancelled);
 }
 
+// Whatever an engine does to its folder, its attempt is recorded and the next cell runs.
+TEST_F(Faults, AnEngineThatRemovesOrReplacesItsFolderHasCrashed) {
+  write_matrix({seed(Fake::ok), seed(Fake::first_ok)});
+  const std::vector<std::pair<std::string, std::string>> deeds{
+      {"rm -rf \"$3\"", "removed"},
+      {"rm -rf \"$(dirname \"$3\")\"", "removed"},
+      {"rm -rf \"$3\"; echo x >\"$3\"", "replaced"},
+      {"rm -rf \"$3\"; ln -s " + scratch_.path().string() + " \"$3\"", "replaced"}};
+  for (const auto& [deed, what] : deeds) {
+    write_text(scratch_ / "engine.sh",
+               "#!/bin/sh\nif [ \"$1\" = run ] && grep -q '\"seed\":1,' \"$3/run.json\"; then " + deed +
+                   "; exit 0; fi\nexec " PERFBENCH_FAKE_ENGINE " \"$@\"\n");
+    std::filesystem::permissions(scratch_ / "engine.sh", std::filesystem::perms::owner_all);
+    auto asked = sweep_request();
+    asked.environment["PERFBENCH_ENGINE"] = (scratch_ / "engine.sh").string();
+    EXPECT_EQ(run_process(asked).exit_code, 4) << deed;
+    const auto found = by_seed(stored());
+    ASSERT_EQ(found.size(), 2U) << deed;
+    EXPECT_EQ(found.at(seed(Fake::ok)).state, AttemptState::crashed) << deed;
+    EXPECT_THAT(found.at(seed(Fake::ok)).reason, HasSubstr("the attempt's folder was " + what)) << deed;
+    EXPECT_EQ(found.at(seed(Fake::first_ok)).state, AttemptState::ok) << deed;
+    std::filesystem::remove(scratch_ / "f.db");
+  }
+}
+
 // An engine of any revision runs here: what it can read of its environment holds no address and no token.
 TEST_F(Faults, AnEngineSeesNothingOfTheWebhook) {
   write_matrix({seed(Fake::first_ok)});

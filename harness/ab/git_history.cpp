@@ -13,12 +13,25 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-ProcessEnd run_git(const fs::path& folder, std::vector<std::string> arguments) {
+// What comes before the arguments of every call. The configuration of the repository is that of whoever made it, and
+// may name programs that git would run: to verify signatures, to watch files, as hooks and to fetch objects
+// (git-config(1)).
+std::vector<std::string> git_command(const fs::path& folder) {
+  std::vector<std::string> command{"git"};
   // The owner of the files may be another user than the one who measures (containers).
-  const std::vector<std::string> start{"git", "-c", "safe.directory=*", "-C", folder.string()};
-  arguments.insert(arguments.begin(), start.begin(), start.end());
+  for (const auto* setting : {"safe.directory=*", "log.showSignature=false", "core.fsmonitor=false",
+                              "core.hooksPath=/dev/null", "core.pager=cat", "diff.external=", "protocol.allow=never"}) {
+    command.insert(command.end(), {"-c", setting});
+  }
+  command.insert(command.end(), {"-C", folder.string()});
+  return command;
+}
+
+ProcessEnd run_git(const fs::path& folder, const std::vector<std::string>& arguments) {
+  auto command = git_command(folder);
+  command.insert(command.end(), arguments.begin(), arguments.end());
   try {
-    return run_process({.command = std::move(arguments),
+    return run_process({.command = std::move(command),
                         .environment = {{"LC_ALL", "C"}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_OPTIONAL_LOCKS", "0"}}});
   } catch (const LaunchError& e) {
     throw InputError(fmt::format("[git] {}; revisions are compared with git", e.what()));

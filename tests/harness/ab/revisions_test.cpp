@@ -70,6 +70,40 @@ TEST_F(Revisions, AnEngineIsBuiltOnceAndKept) {
   EXPECT_THAT(repository_.git({"worktree", "list"}), Not(HasSubstr("cache"))) << "the repository is not touched";
 }
 
+TEST_F(Revisions, NothingThatTheRepositoryNamesIsRun) {
+  const auto good = repository_.commit("one", "1");
+  repository_.commit("two", "2");
+  write_text(scratch_ / "spy", "#!/bin/sh\ntouch " + (scratch_ / "ran").string() + "\n");
+  fs::permissions(scratch_ / "spy", fs::perms::owner_all);
+  const auto spy = (scratch_ / "spy").string();
+  // A commit that has a signature, which log.showSignature would have verified.
+  const auto object = repository_.git({"cat-file", "commit", "HEAD"});
+  const auto blank = object.find("\n\n");
+  write_text(scratch_ / "signed", object.substr(0, blank) + "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n" +
+                                      " -----END PGP SIGNATURE-----" + object.substr(blank));
+  auto signed_commit = repository_.git({"hash-object", "-t", "commit", "-w", (scratch_ / "signed").string()});
+  signed_commit.erase(signed_commit.find('\n'));
+  for (const auto* setting : {"log.showSignature=true", "core.fsmonitor=SPY", "gpg.program=SPY", "core.pager=SPY",
+                              "diff.external=SPY", "core.sshCommand=SPY", "core.hooksPath=HOOKS"}) {
+    const std::string text = setting;
+    const auto name = text.substr(0, text.find('='));
+    auto value = text.substr(text.find('=') + 1);
+    if (value == "SPY") value = spy;
+    if (value == "HOOKS") value = (scratch_ / "hooks").string();
+    repository_.git({"config", name, value});
+  }
+  fs::create_directories(scratch_ / "hooks");
+  fs::copy_file(spy, scratch_ / "hooks/post-checkout");
+  fs::remove(scratch_ / "ran");
+
+  const GitHistory history(repository_.path());
+  EXPECT_EQ(history.commit(signed_commit), signed_commit);
+  EXPECT_EQ(history.subject(signed_commit), "two");
+  EXPECT_EQ(history.first_parents(good, signed_commit).size(), 1U);
+  history.check_out(signed_commit, scratch_ / "out");
+  EXPECT_FALSE(fs::exists(scratch_ / "ran"));
+}
+
 // As in a container, where another user owns the files: git's "dubious ownership".
 TEST_F(Revisions, ARepositoryOfAnotherOwnerIsReadAndCheckedOut) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";

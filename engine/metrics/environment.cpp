@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "workloads/spec/node_limits.h"
+
 namespace perfbench::engine {
 namespace fs = std::filesystem;
 namespace {
@@ -81,7 +83,7 @@ std::string chosen(const std::string& line) {
 
 // Not by this thread's affinity: a bound OpenMP thread (OMP_PROC_BIND) sees one core.
 std::int64_t allowed_cores() {
-  return omp_get_num_procs();
+  return spec::cores_within_quota(omp_get_num_procs());
 }
 
 std::int64_t peak_resident_bytes() {

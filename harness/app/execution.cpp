@@ -5,8 +5,8 @@
 
 #include <ctime>
 
-#include "harness/launch/node_limits.h"
 #include "workloads/build_info/build_info.h"
+#include "workloads/spec/node_limits.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
@@ -26,7 +26,7 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
                                      const Installation& installation) {
   const std::chrono::duration<double> limit(options.timeout_s);
   return {.runs = std::move(runs),
-          .launcher = {.engine = {installation.engine}, .mpirun = find_mpirun(), .cores = allowed_cores()},
+          .launcher = {.engine = {installation.engine}, .mpirun = find_mpirun(), .cores = spec::allowed_cores()},
           .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
           .memory_limit_bytes = static_cast<std::int64_t>(options.memory_limit_gib * 0x1p30),
           .sweep_id = new_sweep_id(),

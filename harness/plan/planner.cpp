@@ -10,11 +10,11 @@
 
 #include "harness/identity/run_id.h"
 #include "harness/input_error.h"
-#include "harness/launch/node_limits.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/parallel_ranges.h"
 #include "harness/plan/dry_engine.h"
 #include "reports/format/quantity.h"
+#include "workloads/spec/node_limits.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/validate.h"
@@ -39,7 +39,7 @@ std::int64_t installed_memory_bytes() {
 // What a run on this machine may hold: a container often less than is installed.
 std::int64_t machine_memory_bytes() {
   const auto installed = installed_memory_bytes();
-  const auto limit = cgroup_memory_limit_bytes();
+  const auto limit = spec::cgroup_memory_limit_bytes();
   if (!limit || *limit >= static_cast<double>(installed)) return installed;  // version 1 writes "none" as 2^63
   return static_cast<std::int64_t>(*limit);
 }

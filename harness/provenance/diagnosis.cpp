@@ -78,9 +78,9 @@ Observation steal_finding(const MachineFacts& facts) {
 Observation cores_finding(const MachineFacts& facts) {
   if (!facts.engine) return good("cores", "unknown without an engine");
   const auto& env = *facts.engine;
-  if (facts.cpu_quota && *facts.cpu_quota < static_cast<double>(env.cores_allowed)) {
+  if (facts.cpu_quota && *facts.cpu_quota < static_cast<double>(env.cores_online)) {
     return {"cores", ObservationState::warn,
-            fmt::format("a control group allows {:.2f} cores' worth of {}", *facts.cpu_quota, env.cores_allowed),
+            fmt::format("a control group allows {:.2f} cores' worth of {}", *facts.cpu_quota, env.cores_online),
             "ranks are stopped in the middle of a step when the quota is used up", "raise the quota of the container"};
   }
   if (env.cores_allowed < env.cores_online) {
@@ -97,13 +97,19 @@ Observation cores_finding(const MachineFacts& facts) {
 
 Observation memory_finding(const MachineFacts& facts) {
   if (!facts.engine) return good("memory", "unknown without an engine");
-  const auto total = static_cast<double>(facts.engine->memory_bytes);
-  const auto free = static_cast<double>(facts.engine->memory_available_bytes);
+  const auto installed = static_cast<double>(facts.engine->memory_bytes);
+  const auto total = std::min(installed, facts.memory_limit_bytes.value_or(installed));
+  const auto free = std::min(total, static_cast<double>(facts.engine->memory_available_bytes));
   const auto found = fmt::format("{:.1f} of {:.1f} GiB available, {:.1f} GiB swapped", free / kGiB, total / kGiB,
                                  static_cast<double>(facts.swap_used_bytes) / kGiB);
   if (facts.swap_used_bytes > 0) {
     return {"memory", ObservationState::warn, found, "a tensor that comes back from swap costs milliseconds",
             "free memory, then swapoff -a"};
+  }
+  if (total < installed) {
+    return {"memory", ObservationState::warn,
+            fmt::format("a control group allows {:.1f} of {:.1f} GiB", total / kGiB, installed / kGiB),
+            "cells that need more are not run", "raise the memory limit of the container"};
   }
   if (free < kScarceMemory * total) {
     return {"memory", ObservationState::warn, found, "large cells will not fit", "end what holds the memory"};

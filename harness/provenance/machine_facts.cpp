@@ -9,8 +9,8 @@
 
 #include "harness/cancelled.h"
 #include "harness/launch/launcher.h"
-#include "harness/launch/node_limits.h"
 #include "harness/launch/process.h"
+#include "workloads/spec/node_limits.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -94,7 +94,8 @@ MachineFacts collect_facts(const FactQuery& query) {
   facts.virtual_machine = text_of(query.root / "proc/cpuinfo").find(" hypervisor") != std::string::npos;
   facts.clock_source = first_word(query.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
   facts.turbo = turbo_state(query.root);
-  facts.cpu_quota = cgroup_cpu_quota(query.root);
+  facts.cpu_quota = spec::cgroup_cpu_quota(query.root);
+  facts.memory_limit_bytes = spec::cgroup_memory_limit_bytes(query.root);
   std::error_code ignored;
   facts.cuda_device = fs::exists(query.root / "dev/nvidia0", ignored);
   facts.mpirun = find_mpirun().has_value();

@@ -23,7 +23,8 @@ struct MachineFacts {
   double load_1m = 0;
   CpuActivity activity;  // of others, while the engine was asked and probed
   std::int64_t swap_used_bytes = 0;
-  std::optional<double> cpu_quota;  // cores' worth by control group
+  std::optional<double> cpu_quota;           // cores' worth by control group
+  std::optional<double> memory_limit_bytes;  // by control group
   std::string clock_source;
   std::string turbo;          // "on", "off" or "unknown"
   bool shared_cores = false;  // two logical cores are one physical core (SMT)

@@ -73,6 +73,13 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
       {"cores", ObservationState::warn, "4 of 8", [](MachineFacts& f) { f.engine->cores_allowed = 4; }},
       {"cores", ObservationState::warn, "1.50 cores", [](MachineFacts& f) { f.cpu_quota = 1.5; }},
       {"memory", ObservationState::warn, "1.0 GiB swapped", [](MachineFacts& f) { f.swap_used_bytes = 1 << 30; }},
+      {"cores", ObservationState::warn, "2.50 cores' worth of 8",
+       [](MachineFacts& f) {
+         f.cpu_quota = 2.5;
+         f.engine->cores_allowed = 2;
+       }},
+      {"memory", ObservationState::warn, "a control group allows 8.0 of 64.0 GiB",
+       [](MachineFacts& f) { f.memory_limit_bytes = 0x1p33; }},
       {"memory", ObservationState::warn, "1.0 of 64.0",
        [](MachineFacts& f) { f.engine->memory_available_bytes = 1 << 30; }},
       {"disk", ObservationState::warn, "1.0 GiB", [](MachineFacts& f) { f.disk_free_bytes = 1 << 30; }},

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "harness/launch/log_tail.h"
-#include "harness/launch/node_limits.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
@@ -93,7 +92,7 @@ TEST(Launcher, SaysHowToGetAMissingMpirun) {
   }
 }
 
-class MadeUpFiles : public ::testing::Test {
+class LogTail : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
@@ -108,47 +107,6 @@ class MadeUpFiles : public ::testing::Test {
   fs::path root_;
 };
 
-using CpuQuota = MadeUpFiles;
-
-TEST_F(CpuQuota, IsTheSmallestUpTheHierarchyOfVersion2) {
-  write("proc/self/cgroup", "0::/pods/pod1/box\n");
-  write("sys/fs/cgroup/pods/pod1/box/cpu.max", "max 100000\n");
-  write("sys/fs/cgroup/pods/pod1/cpu.max", "150000 100000\n");
-  write("sys/fs/cgroup/pods/cpu.max", "800000 100000\n");
-  EXPECT_EQ(cgroup_cpu_quota(root_), 1.5);
-}
-
-using MemoryLimit = MadeUpFiles;
-
-TEST_F(MemoryLimit, IsTheSmallestLimitUpTheHierarchy) {
-  write("proc/self/cgroup", "0::/pods/pod1/box\n");
-  write("sys/fs/cgroup/pods/pod1/box/memory.max", "max\n");
-  EXPECT_EQ(cgroup_memory_limit_bytes(root_), std::nullopt);
-  write("sys/fs/cgroup/pods/pod1/memory.max", "4294967296\n");
-  write("sys/fs/cgroup/pods/memory.max", "8589934592\n");
-  EXPECT_EQ(cgroup_memory_limit_bytes(root_), 0x1p32);
-  write("proc/self/cgroup", "12:memory:/docker/1f\n");
-  write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "1073741824\n");
-  EXPECT_EQ(cgroup_memory_limit_bytes(root_), 0x1p30);
-}
-
-TEST_F(CpuQuota, IsReadFromVersion1) {
-  write("proc/self/cgroup", "12:memory:/x\n4:cpu,cpuacct:/docker/1f\n0::/\n");
-  write("sys/fs/cgroup/cpu/docker/1f/cpu.cfs_quota_us", "400000\n");
-  write("sys/fs/cgroup/cpu/docker/1f/cpu.cfs_period_us", "100000\n");
-  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
-  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(cgroup_cpu_quota(root_), 4.0);
-}
-
-TEST_F(CpuQuota, IsAbsentWithoutControlGroups) {
-  EXPECT_EQ(cgroup_cpu_quota(root_), std::nullopt);
-  write("proc/self/cgroup", "0::/\n");
-  EXPECT_EQ(cgroup_cpu_quota(root_), std::nullopt);
-}
-
-using LogTail = MadeUpFiles;
-
 TEST_F(LogTail, LeavesOutFramesAndBlankLines) {
   write("engine.log", "one\n-----------\n\ntwo\n   \nthree\n----\n");
   EXPECT_THAT(log_tail(root_ / "engine.log", 2), ElementsAre("two", "three"));
@@ -158,10 +116,6 @@ TEST_F(LogTail, LeavesOutFramesAndBlankLines) {
 TEST_F(LogTail, ReadsOnlyTheEndOfALongLog) {
   write("engine.log", std::string(5'000'000, 'x') + "\nlast\n");
   EXPECT_THAT(log_tail(root_ / "engine.log", 1), ElementsAre("last"));
-}
-
-TEST(Cores, AreAtLeastOne) {
-  EXPECT_GE(allowed_cores(), 1);
 }
 
 }  // namespace

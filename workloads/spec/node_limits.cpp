@@ -1,4 +1,4 @@
-#include "harness/launch/node_limits.h"
+#include "workloads/spec/node_limits.h"
 
 #include <sched.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace perfbench::harness {
+namespace perfbench::spec {
 namespace fs = std::filesystem;
 namespace {
 
@@ -85,14 +85,18 @@ std::optional<double> cgroup_memory_limit_bytes(const fs::path& root) {
       [](const fs::path& group) { return number_in(group / "memory.limit_in_bytes"); });
 }
 
+std::int64_t cores_within_quota(std::int64_t by_affinity, const fs::path& root) {
+  const auto most = std::max<std::int64_t>(by_affinity, 1);
+  const auto quota = cgroup_cpu_quota(root);
+  return quota ? static_cast<std::int64_t>(std::clamp(std::floor(*quota), 1.0, static_cast<double>(most))) : most;
+}
+
 std::int64_t allowed_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
   const std::int64_t by_affinity = known ? CPU_COUNT(&allowed) : 1;
-  const auto quota = cgroup_cpu_quota();
-  if (!quota) return std::max<std::int64_t>(by_affinity, 1);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(*quota)), 1, by_affinity);
+  return cores_within_quota(by_affinity);
 }
 
-}  // namespace perfbench::harness
+}  // namespace perfbench::spec

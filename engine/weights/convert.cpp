@@ -16,6 +16,7 @@
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/core/error.h"
 #include "engine/metrics/record_files.h"
+#include "engine/weights/config_check.h"
 #include "engine/weights/layout.h"
 #include "workloads/spec/parameter_table.h"
 
@@ -114,6 +115,7 @@ std::string import_weights(const fs::path& weights, const spec::ModelSpec& model
   const auto layout = weight_layout(model);
   const Safetensors files(weights);
   check_files(files, layout, weights);
+  check_config(weights, layout.config_json, model.max_seq_len);
   const CheckpointFolder claim(folder, 0);
   if (!whole_checkpoints(folder).empty()) {
     throw BadInput("weights: " + folder.string() + " holds checkpoints already; name another folder");

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "engine/weights/layout.h"
 #include "tests/engine/scratch_folder.h"
 #include "tests/engine/training.h"
+#include "workloads/spec/parse_json.h"
 
 namespace perfbench::engine {
 namespace {
@@ -323,6 +325,61 @@ TEST_F(Weights, OfAnotherModelAreRefusedByName) {
   EXPECT_THAT(refusal(glam, tensors), AllOf(HasSubstr("no implementation of transformers"), HasSubstr("T5's")));
   const auto folder = imported(llama(), file_of(llama()));
   EXPECT_THROW(import_weights(scratch_ / "model.safetensors", llama(), folder), BadInput);
+}
+
+// What shapes do not show: each key that contradicts the model is named with both values.
+TEST_F(Weights, WhoseConfigurationIsOfAnotherModelAreRefused) {
+  const auto refusal_with = [&](const spec::ModelSpec& model, const std::function<void(spec::Json&)>& change) {
+    auto config = spec::Json::parse(weight_layout(model).config_json);
+    change(config);
+    std::ofstream(scratch_ / "config.json") << config.dump();
+    auto refused = refusal(model, tensors_of(model));
+    fs::remove_all(scratch_ / "refused");
+    return refused;
+  };
+  const auto with = [](const char* key, const spec::Json& value) {
+    return [=](spec::Json& config) { config[key] = value; };
+  };
+  const auto without = [](const char* key) { return [=](spec::Json& config) { config.erase(key); }; };
+  for (const auto& model :
+       {llama(), llama3(), gpt2(), qwen2(), qwen3(), with_experts(llama()), with_experts(qwen3())}) {
+    EXPECT_EQ(refusal_with(model, [](spec::Json&) {}), "") << model.name;
+  }
+  EXPECT_THAT(refusal_with(llama3(), with("rope_theta", 1e4)),
+              HasSubstr("has rope_theta 10000.0, the model's is 500.0"));
+  EXPECT_THAT(refusal_with(llama3(), with("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
+              HasSubstr("has rope_scaling {\"factor\":4.0,\"rope_type\":\"yarn\"}, the model's is {\"factor\":"));
+  EXPECT_THAT(refusal_with(llama3(), without("rope_scaling")), HasSubstr("has rope_scaling null, the model's is {"));
+  EXPECT_THAT(refusal_with(llama(), with("num_attention_heads", 8)),
+              HasSubstr("has num_attention_heads 8, the model's is 4"));
+  EXPECT_THAT(refusal_with(llama(), with("rms_norm_eps", 0.01)), HasSubstr("has rms_norm_eps 0.01, the model's is"));
+  EXPECT_THAT(refusal_with(llama(), with("hidden_act", "gelu")),
+              HasSubstr("has hidden_act \"gelu\", the model's is \"silu\""));
+  EXPECT_THAT(refusal_with(llama(), with("sliding_window", 8)),
+              HasSubstr("has sliding_window 8, which the engine does not"));
+  EXPECT_EQ(refusal_with(llama(), with("sliding_window", 4096)), "") << "longer than the model's sequences";
+  EXPECT_EQ(refusal_with(qwen2(), with("sliding_window", 8)), "") << "without use_sliding_window";
+  EXPECT_THAT(refusal_with(with_experts(qwen3()), with("norm_topk_prob", false)),
+              HasSubstr("has norm_topk_prob false, the model's is true"));
+  EXPECT_THAT(refusal_with(with_experts(qwen3()), without("norm_topk_prob")), HasSubstr("has norm_topk_prob false"))
+      << "transformers' own default";
+  EXPECT_THAT(refusal_with(gpt2(), with("activation_function", "relu")), HasSubstr("the model's is \"gelu_new\""));
+  EXPECT_EQ(refusal_with(gpt2(), with("activation_function", "gelu_pytorch_tanh")), "");
+  EXPECT_THAT(refusal_with(llama(), with("model_type", "gemma")),
+              HasSubstr("has model_type \"gemma\", the model's is \"llama\""));
+  EXPECT_THAT(refusal_with(llama(), with("final_logit_softcapping", 30.0)),
+              HasSubstr("which the engine does not compute"));
+  EXPECT_THAT(refusal_with(llama(), with("layer_types", {"full_attention", "sliding_attention"})),
+              HasSubstr("has layer_types \"sliding_attention\", which"));
+  EXPECT_EQ(refusal_with(llama(),
+                         [](spec::Json& config) {
+                           config["rope_parameters"] = {{"rope_theta", config["rope_theta"]}, {"rope_type", "default"}};
+                           config.erase("rope_theta");
+                         }),
+            "")
+      << "as transformers write it from version 5 on";
+  std::ofstream(scratch_ / "config.json") << "{";
+  EXPECT_THAT(refusal(llama(), tensors_of(llama())), HasSubstr("config.json is no configuration: not JSON"));
 }
 
 TEST_F(Weights, DamagedFilesAreRefused) {

@@ -144,6 +144,20 @@ void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) 
   }
 }
 
+// What a step processes over the step time that the row shows. The median of the attempts' rates would be the rate of
+// another time.
+std::optional<double> rate_of_step_time(const Attempts& used, const char* metric, std::optional<double> step_time_s) {
+  std::vector<double> amounts;
+  for (const auto* attempt : used) {
+    const auto rate = metric_of(*attempt, metric);
+    const auto time_s = metric_of(*attempt, "step_time_s");
+    if (rate && time_s) amounts.push_back(*rate * *time_s);
+  }
+  const auto amount = median_of(std::move(amounts));
+  if (!amount || !step_time_s) return std::nullopt;
+  return *amount / *step_time_s;
+}
+
 void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::StoredTable& table) {
   const auto used = cell.trusted();
   const auto step_s = values_of(used, "step_time_s");
@@ -154,9 +168,9 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
     row.step_time_min_s = *low;
     row.step_time_max_s = *high;
   }
-  row.sequences_per_s = median_of(values_of(used, "sequences_per_s"));
-  row.tokens_per_s = median_of(values_of(used, "tokens_per_s"));
-  row.real_tokens_per_s = median_of(values_of(used, "real_tokens_per_s"));
+  row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_s);
+  row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_s);
+  row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_s);
   if (const auto steps = cell.run().training_steps; steps > 0 && row.step_time_s) {
     constexpr double kSecondsOfADay = 86400;
     row.estimated_days = static_cast<double>(steps) * *row.step_time_s / kSecondsOfADay;

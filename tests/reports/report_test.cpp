@@ -114,6 +114,23 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 
+// Of two attempts the median rate is not the rate of the median time: 1/0.1 and 1/0.3 a second are 6.7, and 0.2 s is 5.
+TEST_F(Report, RatesAreOfTheStepTimeThatTheRowShows) {
+  for (const double step_s : {0.1, 0.3}) {
+    ExampleRun example{.attempt = {}};
+    example.step_s.assign(6, step_s);
+    add(example, "cell");
+  }
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto row = build().rows.at(0);
+  ASSERT_EQ(row.step_time_runs, 2);
+  EXPECT_DOUBLE_EQ(*row.step_time_s, 0.2);
+  const auto all = cells();
+  const auto& run = all.at(0).run();
+  EXPECT_NEAR(*row.sequences_per_s, static_cast<double>(run.global_batch) / 0.2, 1e-9);
+  EXPECT_NEAR(*row.tokens_per_s, static_cast<double>(run.global_batch * run.seq_len) / 0.2, 1e-6);
+}
+
 TEST_F(Report, AsCsvIsAsApproved) {
   add_every_kind();
   expect_golden("table.csv", to_csv(build_for_golden(), TableStyle::table));

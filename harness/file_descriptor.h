@@ -1,8 +1,10 @@
-// An owned file descriptor.
+// An owned file descriptor, and writing to one.
 #pragma once
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace perfbench::harness {
@@ -28,5 +30,16 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Whether all of the text was written; errno says why not.
+inline bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
 
 }  // namespace perfbench::harness

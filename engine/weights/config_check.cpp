@@ -14,8 +14,6 @@ namespace perfbench::engine {
 namespace fs = std::filesystem;
 namespace {
 
-using spec::Json;
-
 constexpr std::int64_t kLargestConfigBytes = 10'000'000;
 constexpr const char* kTypeKey = "model_type";
 
@@ -64,7 +62,7 @@ constexpr std::array<std::pair<const char*, const char*>, 16> kNeutral{{{"partia
 
 class ConfigCheck {
  public:
-  ConfigCheck(fs::path file, Json theirs, Json ours)
+  ConfigCheck(fs::path file, spec::Json theirs, spec::Json ours)
       : file_(std::move(file)), theirs_(std::move(theirs)), ours_(std::move(ours)) {
     if (!theirs_.is_object()) refuse("is no mapping");
     take_rope_parameters();
@@ -92,7 +90,7 @@ class ConfigCheck {
       const bool is_of_type = *key.type == '\0' ? ours_.at(kTypeKey) != "gpt2" : ours_.at(kTypeKey) == key.type;
       if (!is_of_type || last == key.name) continue;
       last = key.name;  // the line of a type comes before that of all
-      const auto absent = *key.absent == '\0' ? Json() : Json::parse(key.absent);
+      const auto absent = *key.absent == '\0' ? spec::Json() : spec::Json::parse(key.absent);
       const auto ours = ours_.value(key.name, absent);
       auto theirs = value(theirs_, key.name);
       if (theirs.is_null()) theirs = absent;
@@ -104,7 +102,7 @@ class ConfigCheck {
   void check_neutral() const {
     for (const auto& [name, neutral] : kNeutral) {
       const auto theirs = value(theirs_, name);
-      if (!theirs.is_null() && theirs != Json::parse(neutral)) unknown(name, theirs);
+      if (!theirs.is_null() && theirs != spec::Json::parse(neutral)) unknown(name, theirs);
     }
     const auto layers = value(theirs_, "layer_types");
     for (const auto& layer : layers) {
@@ -122,20 +120,20 @@ class ConfigCheck {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw BadInput("weights: " + file_.string() + " " + what); }
-  [[noreturn]] void contradict(const std::string& key, const Json& theirs, const Json& ours) const {
+  [[noreturn]] void contradict(const std::string& key, const spec::Json& theirs, const spec::Json& ours) const {
     refuse("has " + key + " " + spec::json_line(theirs) + ", the model's is " + spec::json_line(ours));
   }
-  [[noreturn]] void unknown(const std::string& key, const Json& theirs) const {
+  [[noreturn]] void unknown(const std::string& key, const spec::Json& theirs) const {
     refuse("has " + key + " " + spec::json_line(theirs) + ", which the engine does not compute");
   }
 
-  static Json value(const Json& config, const char* key) {
+  static spec::Json value(const spec::Json& config, const char* key) {
     const auto found = config.find(key);
-    return found == config.end() ? Json() : *found;
+    return found == config.end() ? spec::Json() : *found;
   }
 
   // Names of one function are one name.
-  static Json same_function(const Json& value) {
+  static spec::Json same_function(const spec::Json& value) {
     if (value == "gelu_pytorch_tanh") return "gelu_new";
     if (value == "swish") return "silu";
     return value;
@@ -152,19 +150,19 @@ class ConfigCheck {
   }
 
   // Without names of no effect: "type" is an older word for "rope_type", and type default is no scaling.
-  static Json scaling(Json theirs) {
+  static spec::Json scaling(spec::Json theirs) {
     if (!theirs.is_object()) return theirs;
     if (theirs.contains("type") && !theirs.contains("rope_type")) theirs["rope_type"] = theirs["type"];
     theirs.erase("type");
-    return value(theirs, "rope_type") == "default" ? Json() : theirs;
+    return value(theirs, "rope_type") == "default" ? spec::Json() : theirs;
   }
 
   fs::path file_;
-  Json theirs_;
-  Json ours_;
+  spec::Json theirs_;
+  spec::Json ours_;
 };
 
-Json parsed(const fs::path& file, const std::string& text) {
+spec::Json parsed(const fs::path& file, const std::string& text) {
   try {
     return spec::parse_json(text);
   } catch (const spec::SpecError& e) {
@@ -192,7 +190,7 @@ void check_config(const fs::path& weights, const std::string& ours, std::int64_t
     check.check_compared();
     check.check_neutral();
     check.check_window(max_seq_len);
-  } catch (const Json::exception& e) {
+  } catch (const spec::Json::exception& e) {
     throw BadInput("weights: " + file.string() + " is no configuration of a model: " + e.what());
   }
 }

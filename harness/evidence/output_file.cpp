@@ -39,15 +39,6 @@ fs::path behind_links(const fs::path& named) {
   refuse(named, ELOOP);
 }
 
-void write_all(int fd, std::string_view text, const fs::path& file) {
-  while (!text.empty()) {
-    const auto written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refuse(file, errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 FileDescriptor open_in_place(const fs::path& file) {
   FileDescriptor fd(open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd.is_open()) refuse(file, errno);
@@ -64,7 +55,7 @@ void copy_into(const fs::path& finished, const fs::path& file) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(file, errno);
     if (got == 0) return;
-    write_all(out.get(), {bytes.data(), static_cast<std::size_t>(got)}, file);
+    if (!write_all(out.get(), {bytes.data(), static_cast<std::size_t>(got)})) refuse(file, errno);
   }
 }
 
@@ -102,7 +93,9 @@ void write_output(const fs::path& named, const std::function<void(const WriteTex
   const auto place = output_place(named);
   if (place.in_place) {
     const auto fd = open_in_place(place.file);
-    parts([&](std::string_view text) { write_all(fd.get(), text, named); });
+    parts([&](std::string_view text) {
+      if (!write_all(fd.get(), text)) refuse(named, errno);
+    });
     return;
   }
   const fs::path unfinished = place.unfinished_stem().string() + "." + spec::process_token() + ".tmp";
@@ -110,7 +103,9 @@ void write_output(const fs::path& named, const std::function<void(const WriteTex
     {
       const FileDescriptor fd(open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
       if (!fd.is_open()) refuse(named, errno);
-      parts([&](std::string_view text) { write_all(fd.get(), text, named); });
+      parts([&](std::string_view text) {
+        if (!write_all(fd.get(), text)) refuse(named, errno);
+      });
     }
     move_to_output(unfinished, place);
   } catch (...) {

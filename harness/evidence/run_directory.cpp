@@ -46,15 +46,6 @@ std::vector<fs::path> folders_below(const fs::path& folder) {
   return found;
 }
 
-void write_all(int fd, std::string_view text, const fs::path& file) {
-  while (!text.empty()) {
-    const auto written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", file);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 void flush_folder(const fs::path& folder) {
   const FileDescriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some network file systems cannot flush a folder; the rename stands all the same.
@@ -104,7 +95,7 @@ void write_atomically(const fs::path& file, std::string_view text, FileMode mode
     FileDescriptor fd(
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode == FileMode::executable ? 0777 : 0666));
     if (!fd.is_open()) fail("create", temporary);
-    write_all(fd.get(), text, temporary);
+    if (!write_all(fd.get(), text)) fail("write", temporary);
     if (fsync(fd.get()) != 0) fail("flush", temporary);
     if (rename(temporary.c_str(), file.c_str()) != 0) fail("rename to", file);
   } catch (...) {

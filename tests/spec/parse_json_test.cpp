@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string mistake_in(const std::string& text) {
+std::string complaint_about(const std::string& text) {
   try {
     parse_json(text);
   } catch (const SpecError& e) {
@@ -32,8 +32,8 @@ TEST(ParseJson, GivesTheLibrarysTree) {
 }
 
 TEST(ParseJson, RefusesWhatFollowsAValue) {
-  EXPECT_THAT(mistake_in("{} {}"), HasSubstr("not JSON: parse error at line 1, column 4"));
-  EXPECT_THAT(mistake_in("[1,"), HasSubstr("not JSON: parse error at line 1, column 4"));
+  EXPECT_THAT(complaint_about("{} {}"), HasSubstr("not JSON: parse error at line 1, column 4"));
+  EXPECT_THAT(complaint_about("[1,"), HasSubstr("not JSON: parse error at line 1, column 4"));
 }
 
 // In time that grows with the square of their number these would take minutes.
@@ -47,7 +47,7 @@ TEST(ParseJson, ReadsManyObjects) {
 TEST(ParseJson, RefusesMoreValuesThanMemoryIsFor) {
   std::string text = "[0";
   for (std::int64_t i = 0; i < kJsonMaxValues; ++i) text += ",0";
-  EXPECT_THAT(mistake_in(text + "]"), HasSubstr("more than 2000000 values"));
+  EXPECT_THAT(complaint_about(text + "]"), HasSubstr("more than 2000000 values"));
 }
 
 }  // namespace

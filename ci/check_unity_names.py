@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Finds functions of one name in unnamed namespaces of sources that a unity build compiles together.
 
-usage: check_unity_names.py TREE
+usage: check_unity_names.py TREE     a build tree with compile_commands.json
 
 With different parameters both compile, and a call in one file can silently mean the other file's function. Prints each
 such name with its places, and exits with 1 if there is one.
 """
+import json
 import re
 import sys
 from collections import defaultdict
@@ -34,7 +35,9 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     bad = 0
-    for unity in sorted(Path(sys.argv[1]).rglob("Unity/unity_*.cxx")):
+    # Not the files in the tree: those of targets that are no more stay there.
+    commands = json.loads((Path(sys.argv[1]) / "compile_commands.json").read_text())
+    for unity in sorted({Path(command["file"]) for command in commands if "/Unity/unity_" in command["file"]}):
         places = defaultdict(list)
         for name in INCLUDE.findall(unity.read_text()):
             for function, line in unnamed_functions(Path(name)).items():

@@ -66,7 +66,8 @@ TEST_F(OlderDatabase, IsBroughtUpToDateByTheFirstCommandThatWrites) {
   EXPECT_EQ(number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
-// Keys may be added to a report; those that there were say what they said.
+// Keys may be added to a report; those that there were say what they said. Rates of two attempts were recorded anew:
+// they are made of the step time since.
 TEST_F(OlderDatabase, ReportsTheSameNumbers) {
   std::filesystem::create_directories(scratch_ / "none/run");
   write_text(scratch_ / "none/run/run.json", "{}");

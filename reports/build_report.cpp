@@ -153,7 +153,7 @@ std::optional<double> rate_of_step_time(const Attempts& used, const char* metric
     const auto time_s = metric_of(*attempt, "step_time_s");
     if (rate && time_s) amounts.push_back(*rate * *time_s);
   }
-  const auto amount = median_of(std::move(amounts));
+  const auto amount = median_of(amounts);
   if (!amount || !step_time_s) return std::nullopt;
   return *amount / *step_time_s;
 }

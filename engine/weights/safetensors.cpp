@@ -175,11 +175,16 @@ void Safetensors::add_file(const fs::path& file) {
   }
 }
 
-std::vector<float> Safetensors::read(const std::string& name) const {
+const Safetensors::Entry& Safetensors::weight(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) refuse(path_, "has no tensor " + name);
   const auto& entry = found->second;
   if (!entry.type) refuse(entry.file, "has " + name + " as " + entry.dtype + "; weights are F32, BF16 or F16");
+  return entry;
+}
+
+std::vector<float> Safetensors::read(const std::string& name) const {
+  const auto& entry = weight(name);
   const std::int64_t size = type_name(*entry.type).bytes;
   const auto bytes = read_bytes(entry.file, entry.offset, entry.elements() * size);
   std::vector<float> values(static_cast<std::size_t>(entry.elements()));

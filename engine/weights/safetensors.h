@@ -34,7 +34,9 @@ class Safetensors {
     std::int64_t elements() const;
   };
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  // Values of one tensor, f32 whatever their type. Throws BadInput for one that is not there or of no type of a weight.
+  // Throws BadInput if there is no such tensor, or its type is not a weight's.
+  const Entry& weight(const std::string& name) const;
+  // Values of one weight, as f32 whatever their type. Throws as weight() does.
   std::vector<float> read(const std::string& name) const;
 
  private:

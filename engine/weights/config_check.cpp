@@ -18,7 +18,7 @@ constexpr std::int64_t kLargestConfigBytes = 10'000'000;
 constexpr const char* kTypeKey = "model_type";
 
 // What shapes do not show, with the value that transformers take for an absent key (configuration_llama.py and its
-// like, version 4.45). An empty default: there is none, or shapes or other keys decide.
+// like, version 4.45). An empty default means that shapes or other keys decide.
 struct ComparedKey {
   const char* type;  // of models that have it; empty: of all
   const char* name;

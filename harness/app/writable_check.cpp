@@ -37,7 +37,7 @@ void require_writable_file(const std::string& what, const fs::path& file) {
   try {
     const auto place = output_place(file);
     if (!place.in_place) return require_file_in(place.file.parent_path(), what, file);
-    // Whether anybody will read a pipe then, nobody knows.
+    // A pipe may have no reader by the time that the command writes.
     if (!fs::is_character_file(place.file)) refuse(what, file, "it is neither a regular file nor a device");
     if (access(place.file.c_str(), W_OK) != 0) refuse(what, file, std::strerror(errno));
   } catch (const OutputError& e) {

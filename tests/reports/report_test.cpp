@@ -114,7 +114,7 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 
-// Of two attempts the median rate is not the rate of the median time: 1/0.1 and 1/0.3 a second are 6.7, and 0.2 s is 5.
+// Steps of 0.1 and 0.3 s have a median rate of 6.7 per second. Their median time of 0.2 s is a rate of 5.
 TEST_F(Report, RatesAreOfTheStepTimeThatTheRowShows) {
   for (const double step_s : {0.1, 0.3}) {
     ExampleRun example{.attempt = {}};

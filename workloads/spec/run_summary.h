@@ -29,8 +29,8 @@ struct RankMemory {
   }
 };
 
-// What an evaluation found. Of a data set of choices a question's candidates are rows, and likelihoods are of those
-// that are right.
+// The result of an evaluation. In a data set of choices, each candidate of a question is a row, and only the right ones
+// count in the likelihoods.
 struct EvaluationResult {
   std::int64_t rows = 0;       // scored; 0: there was no evaluation
   std::int64_t questions = 0;  // of a data set of choices

@@ -78,7 +78,9 @@ Observation steal_finding(const MachineFacts& facts) {
 Observation cores_finding(const MachineFacts& facts) {
   if (!facts.engine) return good("cores", "unknown without an engine");
   const auto& env = *facts.engine;
-  if (facts.cpu_quota && *facts.cpu_quota < static_cast<double>(env.cores_online)) {
+  // cores_allowed are whole cores of the quota, unless the affinity leaves fewer.
+  const auto binding_quota = static_cast<double>(std::min(env.cores_allowed + 1, env.cores_online));
+  if (facts.cpu_quota && *facts.cpu_quota < binding_quota) {
     return {"cores", ObservationState::warn,
             fmt::format("a control group allows {:.2f} cores' worth of {}", *facts.cpu_quota, env.cores_online),
             "ranks are stopped in the middle of a step when the quota is used up", "raise the quota of the container"};

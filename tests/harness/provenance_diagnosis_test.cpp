@@ -78,6 +78,11 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
          f.cpu_quota = 2.5;
          f.engine->cores_allowed = 2;
        }},
+      {"cores", ObservationState::warn, "2 of 8",  // by affinity, of which the quota leaves all
+       [](MachineFacts& f) {
+         f.cpu_quota = 4;
+         f.engine->cores_allowed = 2;
+       }},
       {"memory", ObservationState::warn, "a control group allows 8.0 of 64.0 GiB",
        [](MachineFacts& f) { f.memory_limit_bytes = 0x1p33; }},
       {"memory", ObservationState::warn, "1.0 of 64.0",

@@ -3,8 +3,8 @@
 # a GPU, run on one without network and without our build dependencies, reported at home.
 # usage: ci/gpu_kit.sh build OUT [--from TREE] [--hardware NAME]
 #          makes OUT: OUT/run.sh --help says what it does there
-#          --from TREE       takes engine and tests from a build tree that exists; else builds build/gpu_kit, for sm_80
-#                            and sm_90a and any x86-64 processor with AVX2
+#          --from TREE       takes engine and tests from a build tree that exists; else builds build/gpu_kit, for sm_90a
+#                            (H100, H200) and any x86-64 processor with AVX2; `run.sh rebuild` is for other GPUs
 #          --hardware NAME   a file of workloads/hardware, whose peaks MFU means; default h100 (an H200 has the same)
 #        ci/gpu_kit.sh report FOLDER|ARCHIVE... [--db DB] [--perfbench BIN]
 #          takes results (of `run.sh --results FOLDER`, `--archive ARCHIVE`) into a database, and prints what failed,
@@ -19,7 +19,7 @@ root=${root%/ci/*}
 export PYTHONDONTWRITEBYTECODE=1  # records say whether the tree has changes
 
 # What the engine is built with, here and by `run.sh rebuild` there: nothing that a bare machine lacks, one GPU a run.
-options=(-DCMAKE_BUILD_TYPE=Release -DPERFBENCH_CUDA=ON -DPERFBENCH_MARCH=x86-64-v3 -DPERFBENCH_BENCHMARKS=OFF
+options=(-DCMAKE_BUILD_TYPE=Release -DPERFBENCH_CUDA=ON -DPERFBENCH_MARCH=x86-64-v3
   -DPERFBENCH_MPI=OFF -DPERFBENCH_NCCL_LIBRARY=OFF -DPERFBENCH_ONEDNN_LIBRARY=OFF -DPERFBENCH_OPENBLAS_LIBRARY=OFF
   -DPERFBENCH_BLOSC_LIBRARY=OFF)
 tests=(engine_cuda_ops_tests engine_cuda_training_tests)
@@ -31,10 +31,10 @@ usage() {
 
 # Device code compressed for size, and the C++ library within: 60 MiB is what such a machine may take.
 build_tree() {
-  cmake -S "$root" -B "$1" -G Ninja "${options[@]}" '-DPERFBENCH_CUDA_ARCHITECTURES=80-real;90a-real' \
+  cmake -S "$root" -B "$1" -G Ninja "${options[@]}" -DPERFBENCH_CUDA_ARCHITECTURES=90a-real \
     -DCMAKE_CUDA_FLAGS=--compress-mode=size '-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc' \
     -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 -DPERFBENCH_CUDNN_FRONTEND="$("$root/ci/cudnn_frontend.sh")"
-  ninja -C "$1" bin/perfbench bin/perfbench-engine "${tests[@]}"
+  ninja -C "$1" bin/perfbench bin/perfbench-engine perfbench-micro-device "${tests[@]}"
 }
 
 # pack_binary FILE OUT: stripped, with the libraries that it wants beyond libc, driver and toolkit.
@@ -73,6 +73,8 @@ build() {
   fi
   [ -x "$tree/bin/perfbench-engine" ] || usage "$tree has no bin/perfbench-engine."
   pack_binary "$tree/bin/perfbench-engine" "$out"
+  if [ -x "$tree/bin/perfbench-micro-device" ]; then pack_binary "$tree/bin/perfbench-micro-device" "$out"
+  else echo "without perfbench-micro-device: $tree was built without CUDA or Google Benchmark" >&2; fi
   for test in "${tests[@]}"; do
     if [ -x "$tree/tests/engine/$test" ]; then pack_binary "$tree/tests/engine/$test" "$out"
     else echo "without $test: $tree was built without CUDA" >&2; fi

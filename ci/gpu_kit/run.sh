@@ -4,7 +4,7 @@
 # usage: run.sh PART|all|rebuild [--dry] [--results DIR] [--archive FILE] [--seconds N]
 #   1   5 min  versions, the tests, one short run
 #   2   8 min  one model by determinism, loss chunk, batch and joined products, with traces
-#   3   8 min  kernels: traces of a step, ncu and memcheck where they are installed, what tracing costs
+#   3   8 min  kernels: each operation by itself, traces of a step, ncu and memcheck where installed, what tracing costs
 #   4   8 min  six sizes beside PyTorch where it is installed, alternating, two rounds
 #   all        each of them in turn
 #   rebuild    where the libraries of this machine are not those the engine was built for: builds it here, with cmake,
@@ -194,6 +194,11 @@ part_3() {
   local ncu memcheck short
   part 3 480
   ncu=$(tool ncu) memcheck=$(tool compute-sanitizer)
+  if [ -n "$dry" ] || [ -x "$bin/perfbench-micro-device" ]; then
+    step micro 10 60 "${ours[@]}" "$bin/perfbench-micro-device" --benchmark_format=json
+  else
+    skip micro "perfbench-micro-device is not in this kit"
+  fi
   for cell in "$kit"/cells/part3/*; do
     case $cell in *for-ncu*) short=$cell ;; *) cell "$cell" 1 90 ;; esac
   done

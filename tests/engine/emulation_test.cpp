@@ -223,6 +223,35 @@ TEST(Emulation, WritesBesideSharedArraysAreErrors) {
   EXPECT_EQ(error_of(writes_beside, {.grid = 1, .block = 10}), "");
 }
 
+__global__ void takes_all_but_a_kilobyte(int* out) {
+  PERFBENCH_SHARED(int, of_all, 256);
+  PERFBENCH_DYNAMIC_SHARED(int, rest);
+  of_all[0] = 1;
+  rest[0] = 2;
+  *out = of_all[0] + rest[0];
+}
+
+// Of a block's 48 KiB, all of which a kernel's own arrays and those of its launch share.
+TEST(Emulation, LaunchesRequestSharedMemoryForTheKernelsOwnArraysToo) {
+  const Pinned<int> out(1);
+  EXPECT_EQ(error_of(takes_all_but_a_kilobyte, {.grid = 1, .block = 1, .shared_bytes = 48 << 10}, out.data()), "");
+  EXPECT_EQ(out.values(), std::vector<int>{3});
+}
+
+__global__ void permutes(unsigned* out, unsigned x, unsigned y) {
+  out[0] = __byte_perm(x, y, 0x3210);
+  out[1] = __byte_perm(x, y, 0x7654);
+  out[2] = __byte_perm(x, y, 0x5140);
+  out[3] = __byte_perm(x, y, 0x0637);
+}
+
+TEST(Emulation, BytesArePickedByTheirNumbersFromTheLowestOn) {
+  const Pinned<unsigned> out(4);
+  launch("permutes", permutes, {.grid = 1, .block = 1}, out.data(), 0x33221100U, 0x77665544U);
+  cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  EXPECT_EQ(out.values(), (std::vector<unsigned>{0x33221100U, 0x77665544U, 0x55114400U, 0x00663377U}));
+}
+
 TEST(Emulation, LaunchesBeyondCudasLimitsAreErrors) {
   const Pinned<int> out(1);
   for (const LaunchShape& shape :

@@ -109,6 +109,31 @@ TEST(AsyncCopy, LandsWhenItIsWaitedFor) {
   EXPECT_EQ(out.after, 1.0F);
 }
 
+__global__ void copy_in_groups(float* out, const float* in) {
+  PERFBENCH_DYNAMIC_SHARED(float, shared);
+  shared[4] = -1.0F;
+  copy_async(shared, in);
+  end_group_of_copies();
+  copy_async(shared + 4, in + 4);
+  end_group_of_copies();
+  wait_for_groups_before();
+  out[0] = shared[0];
+  out[1] = shared[4];
+  end_group_of_copies();
+  wait_for_groups_before();
+  out[2] = shared[4];
+}
+
+TEST(AsyncCopy, TheNewestGroupStaysOnItsWay) {
+  alignas(16) const float in[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  float out[3] = {};
+  launch("copy_in_groups", copy_in_groups, {.grid = 1, .block = 1, .shared_bytes = 64}, out, in);
+  cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  EXPECT_EQ(out[0], 1.0F);
+  EXPECT_EQ(out[1], -1.0F);
+  EXPECT_EQ(out[2], 5.0F);
+}
+
 TEST(AsyncCopy, NeedsMultiplesOf16Bytes) {
   alignas(16) const float in[4] = {1, 2, 3, 4};
   Copied out{};

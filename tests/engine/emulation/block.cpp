@@ -224,9 +224,11 @@ void Block::complete_warp_call(unsigned first, unsigned mask) {
 
 std::size_t Block::take_shared(const void* site, std::size_t bytes, std::size_t alignment) {
   shared_total_ = (shared_total_ + alignment - 1) / alignment * alignment + bytes;
-  if (shared_total_ > kMostSharedBytes) {
+  const std::size_t most = launch_->requests_shared ? kMostSharedBytes : kSharedWithoutRequest;
+  if (shared_total_ > most) {
     throw KernelFault("the block's arrays take " + std::to_string(shared_total_) +
-                      " bytes of shared memory, a block has " + std::to_string(kMostSharedBytes));
+                      " bytes of shared memory, a block has " + std::to_string(most) +
+                      (launch_->requests_shared ? "" : ", as its launch requests no more"));
   }
   const std::size_t offset = shared_end_ + kBorderBytes;
   const std::size_t padded = (bytes + kBorderBytes - 1) / kBorderBytes * kBorderBytes;

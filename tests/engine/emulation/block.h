@@ -48,6 +48,7 @@ struct KernelLaunch {
   dim3 grid;
   dim3 block;
   std::size_t shared_bytes = 0;  // dynamic
+  bool requests_shared = false;  // more than kSharedWithoutRequest of a block
   std::function<void()> thread;  // the kernel with its arguments
 };
 
@@ -60,6 +61,7 @@ class Block {
   static constexpr unsigned kMostThreads = 1024;
   static constexpr std::size_t kDefaultSharedBytes = std::size_t{48} << 10;  // static and dynamic, unless opted in
   static constexpr std::size_t kMostSharedBytes = std::size_t{227} << 10;    // of sm_90
+  static constexpr std::size_t kSharedWithoutRequest = std::size_t{48} << 10;
 
   Block();
   ~Block();

@@ -137,6 +137,16 @@ inline long long __double_as_longlong(double x) {
   return std::bit_cast<long long>(x);
 }
 
+// Byte i of the result is that of the eight of x (0 to 3) and y which the i-th hexadecimal digit of the selector names.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const std::uint64_t both = std::uint64_t{y} << 32 | x;
+  unsigned result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    result |= static_cast<unsigned>(both >> (selector >> (4 * i) & 7U) * 8 & 0xFFU) << (8 * i);
+  }
+  return result;
+}
+
 // Roundings of their own, never fused.
 inline float __fadd_rn(float a, float b) {
   return a + b;
@@ -158,6 +168,14 @@ inline double cospi(double x) {
   const auto quadrant = static_cast<long long>(quarters) & 3;
   const double value = (quadrant & 1) != 0 ? std::sin(angle) : std::cos(angle);
   return quadrant == 1 || quadrant == 2 ? -value : value;
+}
+// Through f64, whose own rounding is far too fine to be seen in the result's.
+inline float __frsqrt_rn(float x) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x)));
+}
+// On a device it errs by up to two units in the last place (CUDA C++ Programming Guide, "Intrinsic Functions").
+inline float __fdividef(float x, float y) {
+  return x / y;
 }
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);

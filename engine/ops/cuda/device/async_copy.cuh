@@ -18,5 +18,13 @@ __device__ inline void wait_for_copies() {
   __pipeline_commit();
   __pipeline_wait_prior(0);
 }
+// What was copied since the last call becomes a group.
+__device__ inline void end_group_of_copies() {
+  __pipeline_commit();
+}
+// Until all groups but the newest are there.
+__device__ inline void wait_for_groups_before() {
+  __pipeline_wait_prior(1);
+}
 
 }  // namespace perfbench::engine::cuda

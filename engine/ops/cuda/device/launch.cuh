@@ -31,6 +31,10 @@ __device__ inline void require_aligned(const void*, std::size_t) {}
 using emulation::require_aligned;
 #endif
 
+// A block gets more than 48 KiB of shared memory only on request. What the kernel declares counts too, so that the
+// request is made for dynamic memory of more than this already.
+inline constexpr std::size_t kSharedWithoutRequest = std::size_t{32} << 10;
+
 struct LaunchShape {
   dim3 grid;
   dim3 block;
@@ -42,9 +46,7 @@ struct LaunchShape {
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, Arguments&&... arguments) {
 #if defined(__CUDACC__)
-  // A block gets more than this of shared memory only on request.
-  constexpr std::size_t kDefaultSharedBytes = std::size_t{48} << 10;
-  if (shape.shared_bytes > kDefaultSharedBytes) {
+  if (shape.shared_bytes > kSharedWithoutRequest) {
     cuda_check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)),
         name);
@@ -56,8 +58,11 @@ void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& 
   config.stream = shape.stream;
   cuda_check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 #else
-  emulation::KernelLaunch run{
-      .name = name, .grid = shape.grid, .block = shape.block, .shared_bytes = shape.shared_bytes};
+  emulation::KernelLaunch run{.name = name,
+                              .grid = shape.grid,
+                              .block = shape.block,
+                              .shared_bytes = shape.shared_bytes,
+                              .requests_shared = shape.shared_bytes > kSharedWithoutRequest};
   run.thread = emulation::bind_kernel(kernel, arguments...);
   cuda_check(emulation::enqueue(std::move(run), shape.stream), name);
 #endif

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -14,10 +15,21 @@ namespace perfbench::emulation {
 
 class PendingCopies {
  public:
-  void add(void* to, const void* from, std::size_t bytes) { of_thread().push_back({to, from, bytes}); }
-  void land() {
-    for (const auto& copy : of_thread()) std::memcpy(copy.to, copy.from, copy.bytes);
-    of_thread().clear();
+  void add(void* to, const void* from, std::size_t bytes) {
+    auto& groups = of_thread();
+    groups.open.push_back({to, from, bytes});
+  }
+  void commit() {
+    auto& groups = of_thread();
+    groups.committed.push_back(std::move(groups.open));
+    groups.open.clear();
+  }
+  // Of all groups but the last ones.
+  void land(std::size_t but_last) {
+    auto& committed = of_thread().committed;
+    for (; committed.size() > but_last; committed.pop_front()) {
+      for (const auto& copy : committed.front()) std::memcpy(copy.to, copy.from, copy.bytes);
+    }
   }
 
  private:
@@ -26,11 +38,15 @@ class PendingCopies {
     const void* from;
     std::size_t bytes;
   };
-  std::vector<Copy>& of_thread() {
+  struct Groups {
+    std::vector<Copy> open;
+    std::deque<std::vector<Copy>> committed;
+  };
+  Groups& of_thread() {
     const uint3& t = place.thread;
     return pending_[(t.z * place.block_size.y + t.y) * place.block_size.x + t.x];
   }
-  std::map<unsigned, std::vector<Copy>> pending_;
+  std::map<unsigned, Groups> pending_;
 };
 
 inline PendingCopies pending_copies;
@@ -42,7 +58,9 @@ inline void __pipeline_memcpy_async(void* shared, const void* global, std::size_
   perfbench::emulation::require_aligned(global, bytes);
   perfbench::emulation::pending_copies.add(shared, global, bytes);
 }
-inline void __pipeline_commit() {}
-inline void __pipeline_wait_prior(std::size_t) {
-  perfbench::emulation::pending_copies.land();
+inline void __pipeline_commit() {
+  perfbench::emulation::pending_copies.commit();
+}
+inline void __pipeline_wait_prior(std::size_t but_last) {
+  perfbench::emulation::pending_copies.land(but_last);
 }

@@ -18,6 +18,7 @@ set(PERFBENCH_CUDA_KERNELS
   operations/elementwise.cu
   operations/embedding.cu
   operations/norm.cu
+  operations/norm_backward.cu
   operations/quantize.cu
   operations/random.cu
   operations/reduce.cu

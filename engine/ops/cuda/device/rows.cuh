@@ -1,59 +1,53 @@
-// A row of [N, width] spread over the threads of a block, in registers where it fits.
+// A row of [N, width] spread over the threads of a block, in registers where it fits. Which thread has which elements
+// follows from the width alone: the same sums, in the same order, however the rows lie in memory.
 #pragma once
 
 #include "engine/core/rows_view.h"
-#include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
+#include "engine/ops/cuda/device/packed.cuh"
+#include "engine/ops/cuda/device/reductions.cuh"
 
 namespace perfbench::engine::cuda {
 
-// Elements of a row that one thread keeps; a row of up to 1024 times as many is read from memory once.
-inline constexpr int kHeldElements = 16;
+// A kernel's threads of a row: each has up to kSlots vectors of it, which may stay in registers, or as many as there
+// are where kSlots is kAnyNumber.
+inline constexpr int kAnyNumber = 0;
+inline constexpr int kMostRowThreads = 512;
 
-// Where a row is between two sweeps over it: in the registers of blocks of up to 512 or of 1024 threads, which have
-// half as many each, or in memory.
-enum class Hold { narrow, wide, none };
-
-constexpr Hold hold_for(std::int64_t width) {
-  if (width <= 512 * kHeldElements) return Hold::narrow;
-  return width <= 1024 * kHeldElements ? Hold::wide : Hold::none;
+template <class T>
+unsigned threads_of_row(std::int64_t width, int slots) {
+  const int vectors = slots == kAnyNumber ? 1 : slots;
+  return row_threads(width, std::int64_t{vectors} * kVector<T>, kMostRowThreads);
 }
-template <Hold kHold>
-inline constexpr int kRowThreads = kHold == Hold::wide ? 1024 : 512;
-
-template <class F>
-void with_hold(std::int64_t width, F&& f) {
-  switch (hold_for(width)) {
-    case Hold::narrow:
-      return f.template operator()<Hold::narrow>();
-    case Hold::wide:
-      return f.template operator()<Hold::wide>();
-    case Hold::none:
-      return f.template operator()<Hold::none>();
-  }
+template <class T>
+constexpr std::int64_t widest_row(int slots) {
+  return std::int64_t{kMostRowThreads} * slots * kVector<T>;
 }
 
-template <Hold kHold>
-LaunchShape row_shape(std::int64_t blocks, std::int64_t width, cudaStream_t stream) {
-  return {.grid = row_blocks(blocks), .block = row_threads(width, kHeldElements, kRowThreads<kHold>), .stream = stream};
+// Places for vectors that a thread keeps, or has one after the other.
+constexpr int places(int slots) {
+  return slots == kAnyNumber ? 1 : slots;
 }
-
-// Vectors of a row that one thread keeps, or a single one at a time.
-template <class T, Hold kHold>
-inline constexpr int kSlots = kHold == Hold::none ? 1 : kHeldElements / kVector<T>;
 
 // Calls f(slot, first, count) for every vector of the row that falls to this thread.
-template <class T, Hold kHold, class F>
+template <class T, int kSlots, Access kAccess, class F>
 __device__ inline void for_each_slot(std::int64_t width, F f) {
   constexpr int N = kVector<T>;
+  const auto call = [&](int slot, std::int64_t first) {
+    if constexpr (kAccess == Access::vector) {
+      f(slot, first, std::int64_t{N});
+    } else {
+      f(slot, first, width - first < N ? width - first : std::int64_t{N});
+    }
+  };
   const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   std::int64_t first = static_cast<std::int64_t>(threadIdx.x) * N;
-  if constexpr (kHold == Hold::none) {
-    for (; first < width; first += step) f(0, first, width - first < N ? width - first : std::int64_t{N});
+  if constexpr (kSlots == kAnyNumber) {
+    for (; first < width; first += step) call(0, first);
   } else {
 #pragma unroll
-    for (int slot = 0; slot < kSlots<T, kHold>; ++slot, first += step) {
-      if (first < width) f(slot, first, width - first < N ? width - first : std::int64_t{N});
+    for (int slot = 0; slot < kSlots; ++slot, first += step) {
+      if (first < width) call(slot, first);
     }
   }
 }
@@ -69,50 +63,70 @@ inline RowPlaces places_of(const RowsView& rows) {
   return {rows.stride, rows.group, rows.shape[1]};
 }
 
-template <class T, Hold kHold>
+template <class T, int kSlots, Access kAccess>
 class HeldRow {
  public:
   static constexpr int N = kVector<T>;
 
-  __device__ void read(const T* row, std::int64_t width, Access access) {
+  __device__ void read(const T* row, std::int64_t width) {
     row_ = row;
-    access_ = access;
-    if constexpr (kHold != Hold::none) {
-      for_each_slot<T, kHold>(width, [&](int slot, std::int64_t first, std::int64_t count) {
-        load(row + first, count, access, held_[slot]);
+    if constexpr (kSlots != kAnyNumber) {
+      for_each_slot<T, kSlots, kAccess>(width, [&](int slot, std::int64_t first, std::int64_t count) {
+        held_[slot].template read<kAccess>(row + first, count);
       });
     }
   }
   // The N elements from `first`; zeros beyond the row.
   __device__ void get(int slot, std::int64_t first, std::int64_t count, float (&to)[N]) const {
-    if constexpr (kHold == Hold::none) {
-      load(row_ + first, count, access_, to);
+    if constexpr (kSlots == kAnyNumber) {
+      Packed<T> vector;
+      vector.template read<kAccess>(row_ + first, count);
+      vector.get(to);
     } else {
-#pragma unroll
-      for (int i = 0; i < N; ++i) to[i] = held_[slot][i];
+      held_[slot].get(to);
     }
   }
 
-  // The row becomes `other` plus itself, rounded to T, here and in `memory`, from which it was read.
-  __device__ void add(const T* other, T* memory, std::int64_t width) {
-    for_each_slot<T, kHold>(width, [&](int slot, std::int64_t first, std::int64_t count) {
+  // The row becomes `other` plus what `row` holds, rounded to T, here and in memory. All is read before anything is
+  // written: a load that follows a store waits for it.
+  __device__ void read_sum(T* row, const T* other, std::int64_t width) {
+    read(row, width);
+    Packed<T> added[places(kSlots)];
+    const auto add = [&](int slot, std::int64_t first, std::int64_t count) {
       float sum[N];
       float term[N];
       get(slot, first, count, sum);
-      load(other + first, count, access_, term);
+      added[slot].get(term);
 #pragma unroll
-      for (int i = 0; i < N; ++i) {
-        sum[i] = to_f32(from_f32<T>(term[i] + sum[i]));
-        if constexpr (kHold != Hold::none) held_[slot][i] = sum[i];
-      }
-      store(memory + first, count, access_, sum);
-    });
+      for (int i = 0; i < N; ++i) sum[i] += term[i];
+      Packed<T> rounded;
+      rounded.set(sum);
+      rounded.template write<kAccess>(row + first, count);
+      if constexpr (kSlots != kAnyNumber) held_[slot] = rounded;
+    };
+    const auto read_other = [&](int slot, std::int64_t first, std::int64_t count) {
+      added[slot].template read<kAccess>(other + first, count);
+    };
+    if constexpr (kSlots == kAnyNumber) {
+      for_each_slot<T, kSlots, kAccess>(width, [&](int slot, std::int64_t first, std::int64_t count) {
+        read_other(slot, first, count);
+        add(slot, first, count);
+      });
+    } else {
+      for_each_slot<T, kSlots, kAccess>(width, read_other);
+      for_each_slot<T, kSlots, kAccess>(width, add);
+    }
+  }
+  __device__ void forget() {
+    if constexpr (kSlots != kAnyNumber) {
+#pragma unroll
+      for (int slot = 0; slot < kSlots; ++slot) held_[slot].forget();
+    }
   }
 
  private:
   const T* row_ = nullptr;
-  Access access_ = Access::element;
-  float held_[kSlots<T, kHold>][N];
+  Packed<T> held_[places(kSlots)];
 };
 
 }  // namespace perfbench::engine::cuda

@@ -1,45 +1,66 @@
-// Loss and its gradient in the place of the logits: one block a row, which is read twice, the second time mostly from
-// the cache. The first sweep keeps a maximum and a sum of exponentials for each thread (Milakov, Gimelshein, "Online
-// normalizer calculation for softmax", 2018).
+// Loss and its gradient in the place of the logits: one block a row, which is read twice, as far as it is not held in
+// registers, and the second time mostly from the cache. The first sweep keeps a maximum and a sum of exponentials for
+// each thread (Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018).
 #include <cfloat>
 
 #include "engine/ops/cuda/cuda_ops.h"
-#include "engine/ops/cuda/device/elements.cuh"
 #include "engine/ops/cuda/device/launch_shapes.h"
+#include "engine/ops/cuda/device/packed.cuh"
 #include "engine/ops/cuda/device/reductions.cuh"
 #include "engine/ops/cuda/device/tokens.cuh"
 
 namespace perfbench::engine::cuda {
 namespace {
 
-// Sums of vectors are in f32, sums of those in f64: few roundings however long the row.
-struct Softmax {
-  float maximum = -FLT_MAX;
-  double sum = 0.0;  // of exp(x - maximum)
+// 2^x by the special function unit, which errs by less than 2^-22; 0 for what f32 has no normal number for.
+__device__ inline float exp2_approximate(float x) {
+#if defined(__CUDACC__)
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return exp2f(x);
+#endif
+}
 
+// Three instructions, where expf has ten. Rounding the argument adds |x| * 2^-23.
+__device__ inline float exponential(float x) {
+  constexpr float kLog2E = 1.44269504F;
+  return exp2_approximate(__fmul_rn(x, kLog2E));
+}
+
+// Sums of vectors are in f32, sums of those in f64: few roundings however long the row. What is taken off before exp
+// follows the maximum at a distance: each change of it costs an exp in f64, for which all lanes of a warp wait, and
+// nearly every vector is a new maximum of one lane of 32.
+struct Softmax {
+  static constexpr float kSlack = 8.0F;  // exp(kSlack) is far from the end of f32
+  float maximum = -FLT_MAX;
+  float reference = -FLT_MAX;  // at least maximum - kSlack
+  double sum = 0.0;            // of exp(x - reference)
+
+  // What follows the first `count` is -infinity.
   template <int N>
-  __device__ void add(const float (&x)[N], std::int64_t count) {
-    float most = maximum;
+  __device__ void add(float (&x)[N], std::int64_t count) {
+    if (count < N) {
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      if (i < count) most = fmaxf(most, x[i]);
+      for (int i = 0; i < N; ++i) x[i] = i < count ? x[i] : -INFINITY;
     }
-    if (most > maximum) {
-      sum *= exp(static_cast<double>(maximum) - static_cast<double>(most));
-      maximum = most;
+#pragma unroll
+    for (int i = 0; i < N; ++i) maximum = fmaxf(maximum, x[i]);
+    if (maximum > reference + kSlack) {
+      if (sum > 0.0) sum *= exp(static_cast<double>(reference) - static_cast<double>(maximum));
+      reference = maximum;
     }
     float part = 0.0F;
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      if (i < count) part += expf(x[i] - maximum);
-    }
+    for (int i = 0; i < N; ++i) part += exponential(x[i] - reference);
     sum += static_cast<double>(part);
   }
 
-  // Of the whole row, in every thread.
+  // Of the whole row, in every thread; its reference is its maximum.
   __device__ Softmax over_row() const {
     const float most = over_block(maximum, -FLT_MAX, Maximum{});
-    return {most, sum_over_block(sum * exp(static_cast<double>(maximum) - static_cast<double>(most)))};
+    return {most, most, sum_over_block(sum * exp(static_cast<double>(reference) - static_cast<double>(most)))};
   }
 };
 
@@ -76,30 +97,89 @@ const double* count_of(const TensorView& counted_targets) {
   return counted_targets.defined() ? counted_targets.as<const double>() : nullptr;
 }
 
-template <class T>
+// v[at] = value, without an address: v stays in registers.
+template <int N>
+__device__ void put(float (&v)[N], int at, float value) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if (i == at) v[i] = value;
+  }
+}
+
+// Vectors of a row that a thread has in registers at once.
+constexpr int kBatch = 8;
+
+// A thread's share of a row, a batch after the other. What is read last is still there when the second sweep begins.
+template <class T, Access kAccess>
+class Batches {
+ public:
+  static constexpr int N = kVector<T>;
+
+  __device__ Batches(T* row, std::int64_t width) : row_(row), width_(width) {}
+  __device__ std::int64_t count() const { return divide_up(width_, step()); }
+  __device__ void read(std::int64_t batch) {
+    for_each(batch, [&](int slot, std::int64_t first, std::int64_t elements) {
+      if (elements == N) {
+        held_[slot].template read<kAccess>(row_ + first, elements);
+      } else {
+        held_[slot].template read<Access::element>(row_ + first, elements);
+      }
+    });
+  }
+  // Calls f(first, elements, v) for each vector of the batch that was read last.
+  template <class F>
+  __device__ void visit(std::int64_t batch, F f) {
+    for_each(batch, [&](int slot, std::int64_t first, std::int64_t elements) {
+      float v[N];
+      held_[slot].get(v);
+      held_[slot].forget();
+      if (elements == N) {
+        f(first, std::int64_t{N}, v);
+      } else {
+        f(first, elements, v);
+      }
+    });
+  }
+
+ private:
+  __device__ std::int64_t step() const { return static_cast<std::int64_t>(blockDim.x) * N * kBatch; }
+  template <class F>
+  __device__ void for_each(std::int64_t batch, F f) const {
+#pragma unroll
+    for (int slot = 0; slot < kBatch; ++slot) {
+      const std::int64_t first = batch * step() + (static_cast<std::int64_t>(slot) * blockDim.x + threadIdx.x) * N;
+      if (first >= width_) continue;
+      f(slot, first, width_ - first < N ? width_ - first : std::int64_t{N});
+    }
+  }
+
+  T* row_;
+  std::int64_t width_;
+  Packed<T> held_[kBatch];
+};
+
+template <class T, Access kAccess>
 __global__ void __launch_bounds__(kMostThreads)
     cross_entropy_kernel(float* losses, T* logits, const std::int32_t* targets, BadToken* bad_token, std::int64_t rows,
-                         std::int64_t width, std::int64_t stride, double scale_of_host, const double* counted_targets,
-                         Access access) {
+                         std::int64_t width, std::int64_t stride, double scale_of_host, const double* counted_targets) {
   constexpr int N = kVector<T>;
   const double gradient_scale = gradient_scale_of(scale_of_host, counted_targets);
-  const std::int64_t mine = static_cast<std::int64_t>(threadIdx.x) * N;
-  const std::int64_t step = static_cast<std::int64_t>(blockDim.x) * N;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     T* const x = logits + row * stride;
     const std::int32_t target = targets[row];
     if (target == kNoTarget) {
-      clear_row(x, losses + row, width, access);
+      clear_row(x, losses + row, width, kAccess);
       continue;
     }
     const bool known = is_in(width, target);
     // Read by every thread before the reduction's barrier, after which it is overwritten.
     const double target_logit = known ? static_cast<double>(to_f32(x[target])) : 0.0;
+    Batches<T, kAccess> batches(x, width);
+    const std::int64_t last = batches.count() - 1;
     Softmax softmax;
-    for (std::int64_t first = mine; first < width; first += step) {
-      float v[N];
-      load(x + first, width - first, access, v);
-      softmax.add(v, width - first);
+    for (std::int64_t batch = 0; batch <= last; ++batch) {
+      batches.read(batch);
+      batches.visit(batch, [&](std::int64_t, std::int64_t elements, float(&v)[N]) { softmax.add(v, elements); });
     }
     softmax = softmax.over_row();
     __syncthreads();
@@ -108,15 +188,14 @@ __global__ void __launch_bounds__(kMostThreads)
     // p - 1 from the exact p: no cancellation on top of expf's error.
     const double probability = exp(-above_target) / softmax.sum;
     const auto target_gradient = static_cast<float>((probability - 1.0) * gradient_scale);
-    for (std::int64_t first = mine; first < width; first += step) {
-      float v[N];
-      load(x + first, width - first, access, v);
+    for (std::int64_t batch = last; batch >= 0; --batch) {
+      if (batch < last) batches.read(batch);
+      batches.visit(batch, [&](std::int64_t first, std::int64_t elements, float(&v)[N]) {
 #pragma unroll
-      for (int i = 0; i < N; ++i) {
-        v[i] = expf(v[i] - softmax.maximum) * scale;
-        if (first + i == target) v[i] = target_gradient;
-      }
-      store(x + first, width - first, access, v);
+        for (int i = 0; i < N; ++i) v[i] = exponential(v[i] - softmax.maximum) * scale;
+        if (const std::int64_t i = target - first; i >= 0 && i < N) put(v, static_cast<int>(i), target_gradient);
+        store(x + first, elements, kAccess, v);
+      });
     }
     if (threadIdx.x != 0) continue;
     if (!known) report_token(bad_token, row, target);
@@ -209,7 +288,7 @@ __global__ void __launch_bounds__(kMostThreads)
       load(x + first, width - first, access, v);
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        v[i] = expf(v[i] - maximum) * scale;
+        v[i] = exponential(v[i] - maximum) * scale;
         if (first + i == here) v[i] = target_gradient;
       }
       store(x + first, width - first, access, v);
@@ -299,11 +378,18 @@ void CudaOps::do_cross_entropy(const CrossEntropyArgs& args) {
   const std::int64_t stride = args.logits_NV.stride;
   BadToken* const bad_token = mailbox_.bad_token(HostMailbox::Reader::cross_entropy, width);
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
-    launch("cross_entropy", cross_entropy_kernel<T>,
-           {.grid = row_blocks(rows), .block = row_threads(width, kVector<T>), .stream = stream()},
-           args.losses_N.as<float>(), args.logits_NV.as<T>(), args.targets_N.as<const std::int32_t>(), bad_token, rows,
-           width, stride, args.gradient_scale, count_of(args.counted_targets),
-           access_of({args.logits_NV.data}, stride, kVector<T>));
+    const LaunchShape shape{
+        .grid = row_blocks(rows), .block = row_threads(width, std::int64_t{kBatch} * kVector<T>), .stream = stream()};
+    const auto run = [&](auto kernel) {
+      launch("cross_entropy", kernel, shape, args.losses_N.as<float>(), args.logits_NV.as<T>(),
+             args.targets_N.as<const std::int32_t>(), bad_token, rows, width, stride, args.gradient_scale,
+             count_of(args.counted_targets));
+    };
+    if (access_of({args.logits_NV.data}, stride, kVector<T>) == Access::vector) {
+      run(cross_entropy_kernel<T, Access::vector>);
+    } else {
+      run(cross_entropy_kernel<T, Access::element>);
+    }
   });
 }
 

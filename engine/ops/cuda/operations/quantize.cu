@@ -2,9 +2,9 @@
 // largest magnitude before.
 #include <numeric>
 
-#include "engine/core/float8.h"
 #include "engine/ops/cuda/cuda_ops.h"
 #include "engine/ops/cuda/device/flat.cuh"
+#include "engine/ops/cuda/device/float8_codes.cuh"
 #include "engine/ops/cuda/device/reductions.cuh"
 
 namespace perfbench::engine::cuda {
@@ -61,12 +61,12 @@ __global__ void round_kernel(RoundedRows<T> rows, Float8Format format, const flo
   for_each_vector_of_rows<N>(rows.extent, [&](std::int64_t row, std::int64_t first, std::int64_t count) {
     float x[N];
     load(rows.in + row * rows.in_stride + first, count, rows.access, x);
-    Pack<std::uint8_t, N> codes;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       most = fmaxf(most, fabsf(x[i]));
-      codes.at[i] = float8_code(format, __float_as_uint(x[i] * factor));
+      x[i] *= factor;
     }
+    const Pack<std::uint8_t, N> codes = float8_codes(format, x);
     std::uint8_t* const out = rows.out + row * rows.out_stride + first;
     if (rows.access == Access::vector && count == N) {
       require_aligned(out, sizeof(codes));

@@ -11,8 +11,10 @@ struct ValueAndSlope {
   float slope;
 };
 
+// Divided by an approximate reciprocal: an exact division is 10 instructions and a branch. It errs by up to 2 units in
+// the last place, and gives 0 above 2^126, where the sigmoid is below 2^-126.
 __device__ inline float sigmoid(float x) {
-  return 1.0F / (1.0F + expf(-x));
+  return __fdividef(1.0F, 1.0F + expf(-x));
 }
 
 struct Relu {

@@ -47,7 +47,8 @@ constexpr std::int64_t bias_backward_bytes(std::int64_t width) {
 // A norm's block has whole rows, 16 elements of one a thread: 512 threads of up to 128 registers fill a multiprocessor,
 // and 2^20 elements the first 128 of an H100's 132. A power of two, so that whole blocks fill a multiprocessor and none
 // waits for another to end: 1024 blocks of up to 1024 elements, 512 of up to 2048, 256 of up to 4096. Wider rows have
-// blocks enough, twice as many as find room at once; narrower ones would pay for a longer second sum. The partial sums are groups / N of what the kernel moves for N rows: 1/16 for 8192 rows of 2048 elements.
+// blocks enough, twice as many as find room at once; narrower ones would pay for a longer second sum. The partial sums
+// are groups / N of what the kernel moves for N rows: 1/16 for 8192 rows of 2048 elements.
 constexpr std::int64_t norm_row_groups(std::int64_t width) {
   constexpr std::uint64_t kResidentElements = std::uint64_t{1} << 20;
   const auto groups = static_cast<std::int64_t>(std::bit_floor(kResidentElements / static_cast<std::uint64_t>(width)));

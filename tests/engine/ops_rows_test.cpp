@@ -29,10 +29,10 @@ class Embedding : public OpsTest {};
 class CrossEntropy : public OpsTest {};
 class Readings : public OpsTest {};
 
-// Narrow and wide, whole vectors and not, and around the widths that a warp of CUDA threads keeps in registers (4096 of
-// bf16, 2048 of f32), and a block (8192 and 16384).
+// Narrow and wide, whole vectors and not, and around the widths that a block of CUDA threads keeps in registers: 8192
+// and 16384 backward, 16384 of f32 and 32768 of bf16 forward.
 constexpr RowsShape kShapes[] = {{1, 1},    {3, 5},    {2, 16},   {33, 17},   {70, 768},  {5, 1027}, {6, 1600},
-                                 {2, 4096}, {2, 8192}, {2, 8203}, {1, 16384}, {3, 16385}, {2, 16640}};
+                                 {2, 4096}, {2, 8192}, {2, 8203}, {1, 16384}, {3, 16385}, {1, 32776}};
 constexpr double kEps = 1e-5;
 
 struct NormCase {
@@ -215,12 +215,10 @@ TEST_P(Rows, NormBackwardEqualsTheOracle) {
   }
 }
 
-// More rows than a CUDA device has groups of them (engine/ops/workspace.h), of one and of four rows at a time.
+// More rows than a CUDA device has groups of them (engine/ops/workspace.h), of elements and of whole vectors.
 TEST_P(Rows, NormBackwardOfManyRowsEqualsTheOracle) {
-  for (const auto kind : {spec::NormKind::rmsnorm, spec::NormKind::layernorm}) {
-    for (const RowsShape shape : {RowsShape{1030, 5}, {4100, 8}}) {
-      check_norm_backward(*ops_, {GetParam(), GetParam(), shape, kind}, Write::accumulate);
-    }
+  for (const std::int64_t width : {5, 8}) {
+    check_norm_backward(*ops_, {GetParam(), GetParam(), {1030, width}, spec::NormKind::layernorm}, Write::accumulate);
   }
 }
 

@@ -10,7 +10,7 @@ namespace perfbench::engine {
 namespace {
 
 // More than any shape of these tests needs (engine/ops/workspace.h).
-constexpr std::int64_t kWorkspaceBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kWorkspaceBytes = std::int64_t{80} << 20;
 
 struct Gpu {
   CudaDevice device{0};

@@ -224,6 +224,14 @@ std::vector<const Decision*> decisions_of(const CellVerdict& cell) {
 
 }  // namespace
 
+std::optional<std::size_t> pairs_lacking(const AbRule& rule) {
+  const bool noise = std::any_of(rule.metrics.begin(), rule.metrics.end(),
+                                 [](const MetricRule& m) { return m.noise == spec::MetricNoise::measured; });
+  const std::size_t fewest = fewest_pairs(rule.alpha);
+  if (!noise || rule.looks.back() >= fewest) return std::nullopt;
+  return fewest;
+}
+
 std::vector<std::size_t> looks_up_to(std::size_t pairs) {
   std::vector<std::size_t> looks;
   for (const std::size_t look : {4U, 8U, 16U}) {

@@ -24,6 +24,9 @@ struct AbRule {
   SpoilRule spoil;
 };
 
+// Where the last look has too few pairs to name a difference of a metric with noise: how many it takes.
+std::optional<std::size_t> pairs_lacking(const AbRule& rule);
+
 // Of the standard looks those below `pairs`, and `pairs` itself.
 std::vector<std::size_t> looks_up_to(std::size_t pairs);
 

@@ -256,6 +256,10 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   progress.say(fmt::format("A {} against B {}, {} cells, at most {} pairs each, seed {}{}", a.asked, b.asked,
                            cells.size(), rule.looks.back(), comparison.seed,
                            done.empty() ? "" : fmt::format(", {} pairs done before", done.size())));
+  if (const auto fewest = pairs_lacking(rule)) {
+    progress.say(fmt::format("{} pairs cannot name a difference of a metric with noise at p < {}: it takes --pairs {}",
+                             rule.looks.back(), rule.alpha, *fewest));
+  }
   auto result =
       run_pairs(cells, rule, comparison.seed,
                 hooks_for(execution, comparison.key, comparison.seed, cells, progress, interruption), std::move(done));

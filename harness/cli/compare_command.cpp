@@ -1,4 +1,6 @@
 // perfbench compare: the newest runs of each cell against a baseline, or two sides in pairs of fresh runs (--ab).
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -45,7 +47,12 @@ bool is_for_programs(reports::DocumentFormat format) {
 ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   options.ab.db = options.db;
   if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
-  options.ab.rule();  // throws for what cannot be meant, before anything is built
+  const auto rule = options.ab.rule();  // throws for what cannot be meant, before anything is built
+  if (const auto fewest = pairs_lacking(rule); options.gate && fewest) {
+    throw InputError(
+        fmt::format("[compare] --gate with --pairs {}: they cannot name a difference at p < {}, it takes {}",
+                    options.ab.pairs, rule.alpha, *fewest));
+  }
   Interruption interruption;
   const auto a = ready_side(options.sides[0], options.ab, context, interruption);
   const auto b = ready_side(options.sides[1], options.ab, context, interruption);
@@ -55,7 +62,7 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
     return ExitCode::failure;
   }
   auto& report = outcome.report;
-  if (options.gate) report.gate_refusals = gate_refusals(report.cells, options.ab.rule());
+  if (options.gate) report.gate_refusals = gate_refusals(report.cells, rule);
   // Where nobody said how: Markdown in a file or a pipe.
   const bool as_said = options.format_given || reports::is_terminal(stdout);
   print_document(reports::ab_document(report), as_said ? options.format : reports::DocumentFormat::markdown,

@@ -65,12 +65,6 @@ double spent(double level, std::size_t pairs, std::size_t last) {
   return level * std::log1p((boost::math::constants::e<double>() - 1) * t);
 }
 
-std::size_t fewest_pairs(double alpha) {
-  std::size_t n = 2;
-  while (smallest_p_against_constant(n) >= alpha) ++n;
-  return n;
-}
-
 // Everything known at one look.
 struct Look {
   LookLevel level;
@@ -150,6 +144,12 @@ PairedDecision before_first_look(const Logs& logs, const PairedRule& rule) {
 }
 
 }  // namespace
+
+std::size_t fewest_pairs(double alpha) {
+  std::size_t n = 2;
+  while (smallest_p_against_constant(n) >= alpha) ++n;
+  return n;
+}
 
 std::vector<LookLevel> look_levels(const PairedRule& rule) {
   check(rule);

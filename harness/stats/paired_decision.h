@@ -48,6 +48,9 @@ struct PairedDecision {
   std::optional<std::size_t> pairs_needed;  // to find the margin with power 0.8, when this many do not
 };
 
+// Pairs without which no difference of a metric with noise can be named at `alpha`: 8 at 0.01.
+std::size_t fewest_pairs(double alpha);
+
 // Pairs in the order executed. Called at each look with all pairs so far; pairs beyond a look are left for the next one
 // (beyond the last, they are used). Throws std::invalid_argument for a rule or a pair that is none.
 PairedDecision decide_pairs(const std::vector<Pair>& pairs, const PairedRule& rule);

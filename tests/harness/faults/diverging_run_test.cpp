@@ -52,10 +52,30 @@ TEST_F(DivergingRun, IsSaidByTheSweepTheReportAndTheComparisonOfTwoSides) {
   EXPECT_THAT(report.output, ContainsRegex(kLost));
   EXPECT_THAT(report.output, HasSubstr("| diverged "));
   const auto both = perfbench({"compare", "--ab", "current", "current", "diverging.yaml", "--only", "attention=flash",
-                               "--db", "ab.db", "--pairs", "4", "--gate"});
+                               "--db", "ab.db", "--pairs", "8", "--gate"});
   EXPECT_EQ(both.exit_code, 2) << both.output << both.error_output;
   EXPECT_THAT(both.output, ContainsRegex(std::string("A failed 3 of 3 times .") + kLost));
   EXPECT_THAT(both.output, Not(HasSubstr("SAME")));
+}
+
+// Fisher's test tells six failures of six from none of six, at half the level of 0.01, and five from none it does not.
+TEST_F(DivergingRun, OfOneSideAloneIsARegressionHoweverFewPairsWereAskedFor) {
+  write_matrix("sound.yaml", "0.001");
+  const auto comparison = perfbench({"compare", "--ab", "current", "set:optimizer.learning_rate=1000", "sound.yaml",
+                                     "--only", "attention=flash", "--db", "ab.db", "--pairs", "2"});
+  EXPECT_EQ(comparison.exit_code, 1) << comparison.output << comparison.error_output;
+  EXPECT_THAT(comparison.output, ContainsRegex(std::string("B failed 6 of 6 times .") + kLost));
+  EXPECT_THAT(comparison.error_output, HasSubstr("2 pairs cannot name a difference"));
+}
+
+TEST_F(DivergingRun, AGateOfTooFewPairsIsRefusedBeforeAnythingRuns) {
+  write_matrix("sound.yaml", "0.001");
+  const auto gate =
+      perfbench({"compare", "--ab", "current", "current", "sound.yaml", "--db", "ab.db", "--pairs", "7", "--gate"});
+  EXPECT_EQ(gate.exit_code, 3);
+  EXPECT_THAT(gate.error_output,
+              HasSubstr("--gate with --pairs 7: they cannot name a difference at p < 0.01, it takes 8"));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "ab.db"));
 }
 
 // The same cells by their labels: numbers from elsewhere know no run id.

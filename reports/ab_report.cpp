@@ -60,8 +60,10 @@ const std::vector<Column>& ab_columns() {
       {.title = "Cell", .key = "cell"},
       {.title = "Metric", .key = "metric"},
       {.title = "Verdict", .key = "verdict"},
-      {.title = "A", .key = "a_median", .align = Align::right},
-      {.title = "B", .key = "b_median", .align = Align::right},
+      {.title = "A", .key = "", .align = Align::right, .audience = Audience::people},
+      {.title = "B", .key = "", .align = Align::right, .audience = Audience::people},
+      {.title = "A median", .key = "a_median", .audience = Audience::programs},
+      {.title = "B median", .key = "b_median", .audience = Audience::programs},
       {.title = "B against A", .key = "ratio", .align = Align::right},
       {.title = "95 % interval", .key = "", .align = Align::right, .audience = Audience::people},
       {.title = "Detectable from", .key = "detectable_fraction", .align = Align::right},
@@ -73,13 +75,22 @@ const std::vector<Column>& ab_columns() {
   return all;
 }
 
+// What B has by the paired estimate. The median of B's runs belongs to other pairs than A's, and may lie on the other
+// side of it.
+std::optional<double> b_by_estimate(const MetricVerdict& metric) {
+  const auto& ratio = metric.decided.decision.ratio;
+  if (!metric.a_median || !ratio) return metric.b_median;
+  return *metric.a_median * *ratio;
+}
+
 Row row(const CellVerdict& cell, const MetricVerdict& metric) {
   const auto& decision = metric.decided.decision;
   const auto& name = metric.rule.metric;
   const auto& ratio_95 = decision.ratio_95;
   return {.cells = {cell.label, name, verdict_cell(decision.verdict),
                     Cell(amount(metric.a_median, name), value_of(metric.a_median)),
-                    Cell(amount(metric.b_median, name), value_of(metric.b_median)),
+                    Cell(amount(b_by_estimate(metric), name), value_of(b_by_estimate(metric))),
+                    Cell("", value_of(metric.a_median)), Cell("", value_of(metric.b_median)),
                     Cell(decision.ratio ? format_percent_change(*decision.ratio) : kNothing, value_of(decision.ratio)),
                     interval(decision),
                     Cell(decision.detectable_fraction ? format_percent(*decision.detectable_fraction) : kNothing,
@@ -92,7 +103,7 @@ Row row(const CellVerdict& cell, const MetricVerdict& metric) {
 Row whole_row(const CellVerdict& cell) {
   const Cell nothing(kNothing, Value());
   return {.cells = {cell.label, "(the cell)", verdict_cell(cell.whole->verdict), nothing, nothing, nothing, nothing,
-                    nothing, pairs_cell(cell.pairs_used), nothing, nothing,
+                    nothing, nothing, nothing, pairs_cell(cell.pairs_used), nothing, nothing,
                     std::string(spec::enum_name(cell.whole->reason))}};
 }
 
@@ -273,7 +284,10 @@ Document ab_document(const harness::AbReport& report) {
     for (const auto& metric : cell.metrics) table.rows.push_back(row(cell, metric));
     for (auto& word : words_about(cell)) words.push_back(std::move(word));
   }
-  if (report.finished) out.add(std::move(table));
+  if (report.finished) {
+    out.add(std::move(table));
+    out.add(Note{"A is the median of its runs. B is A times the paired estimate, which the verdict is about."});
+  }
   for (auto& chart : ab_charts(report.cells)) out.add(std::move(chart));
   add_list(out, std::move(words));
   add_discarded(out, report.cells);

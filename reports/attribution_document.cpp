@@ -37,13 +37,14 @@ Row share_row(const AttributedShare& share, const Attribution& attribution) {
 }
 
 Table share_table(Audience audience) {
-  Table table{.key = "shares",
-              .columns = {{.title = "Share of a traced step", .key = "name"},
-                          {.title = "A (ms)", .key = "a_s", .align = Align::right},
-                          {.title = "B (ms)", .key = "b_s", .align = Align::right},
-                          {.title = "B - A (ms)", .key = "difference_s", .align = Align::right},
-                          {.title = "of the difference", .key = "of_difference_fraction", .align = Align::right}},
-              .rows = {}};
+  Table table{
+      .key = "shares",
+      .columns = {{.title = "Share of a traced step", .key = "name"},
+                  {.title = "A (ms)", .key = "a_s", .align = Align::right},
+                  {.title = "B (ms)", .key = "b_s", .align = Align::right},
+                  {.title = "B - A (ms)", .key = "difference_s", .align = Align::right},
+                  {.title = "of the traced difference", .key = "of_difference_fraction", .align = Align::right}},
+      .rows = {}};
   for (auto& column : table.columns) column.audience = audience;
   return table;
 }
@@ -70,8 +71,9 @@ std::vector<std::string> largest_differences(const Attribution& attribution, std
   std::vector<std::string> lines;
   for (const auto& share : attribution.shares) {
     if (lines.size() == most || share.difference_s() == 0) break;
-    lines.push_back(fmt::format("{} ms {}, {} of the difference", signed_milliseconds(share.difference_s()), share.name,
-                                part_of_difference(share.difference_s(), attribution).text));
+    lines.push_back(fmt::format("{} ms {}, of {} ms between the traced steps",
+                                signed_milliseconds(share.difference_s()), share.name,
+                                signed_milliseconds(attribution.difference_s())));
   }
   return lines;
 }
@@ -80,7 +82,7 @@ Chart attribution_chart(const Attribution& attribution, std::size_t most) {
   const auto shares = attribution_table(attribution, most);
   constexpr double kMilliseconds = 1e3;
   Chart out{.key = "waterfall",
-            .title = "From A's step to B's",
+            .title = "From A's traced step to B's",
             .x = {.title = "share of a traced step"},
             .y = {.title = "ms", .from_zero = true},
             .series = {{.name = "step", .marks = Marks::bars, .points = {}, .colour = Colour::plain},

@@ -10,7 +10,8 @@
 
 namespace perfbench::reports {
 
-// The `most` largest shares of the difference, one line each: "+1.24 ms backward matmul, 62 % of the difference".
+// The `most` largest shares of the difference, one line each: "+1.24 ms backward matmul, of +2 ms between the traced
+// steps". The traced steps are other ones than those a verdict is about, so that their difference stands beside it.
 // Shares that did not change have none.
 std::vector<std::string> largest_differences(const harness::Attribution& attribution, std::size_t most);
 

@@ -26,10 +26,11 @@ harness::Attribution example() {
 }
 
 TEST(AttributionDocument, TheLargestSharesAreNamedWithTheirSigns) {
-  EXPECT_THAT(largest_differences(example(), 2), ElementsAre("+1.500 ms backward matmul, 75 % of the difference",
-                                                             "+1.000 ms idle: host, 50 % of the difference"));
+  EXPECT_THAT(largest_differences(example(), 2),
+              ElementsAre("+1.500 ms backward matmul, of +2.000 ms between the traced steps",
+                          "+1.000 ms idle: host, of +2.000 ms between the traced steps"));
   EXPECT_THAT(largest_differences(example(), 9), testing::SizeIs(3));
-  EXPECT_THAT(largest_differences(example(), 3)[2], HasSubstr("-0.5000 ms forward add, -25 %"));
+  EXPECT_THAT(largest_differences(example(), 3)[2], HasSubstr("-0.5000 ms forward add, of +2.000 ms"));
   EXPECT_THAT(largest_differences({}, 3), IsEmpty());
 }
 
@@ -47,7 +48,7 @@ TEST(AttributionDocument, TheTableEndsWithTheRestAndTheWholeStep) {
               ContainsRegex("\\| backward matmul +\\| 4.000 +\\| 5.500 +\\| \\+1.500 +\\| 75 % +\\|\n\\| idle: host"));
   EXPECT_THAT(table, ContainsRegex("\\| 2 others +\\| 5.000 +\\| 4.500 +\\| -0.5000 +\\| -25 % +\\|\n"
                                    "\\| the step +\\| 10.00 +\\| 12.00 +\\| \\+2.000"));
-  EXPECT_EQ(table.find("of the difference"), table.rfind("of the difference"));  // one table for people
+  EXPECT_EQ(table.find("of the traced difference"), table.rfind("of the traced difference"));  // one table for people
   EXPECT_THAT(table, HasSubstr("4 of A and 5 of B"));
   EXPECT_THAT(table, testing::Not(HasSubstr("no room")));
   auto cut = example();

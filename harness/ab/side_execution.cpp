@@ -18,6 +18,7 @@ ExecutionSettings settings_of(const SideExecution& execution, Side side) {
   auto settings = execution.settings;
   settings.launcher.engine = what.engine;
   settings.launcher.engine_arguments = what.engine_arguments;
+  settings.engine_sha256 = execution.engines_sha256[static_cast<std::size_t>(side)];
   return settings;
 }
 

@@ -1,6 +1,10 @@
 // Process runs of a side or of both in turns: executed, watched, taken into the store.
 #pragma once
 
+#include <array>
+#include <filesystem>
+#include <string>
+
 #include "harness/ab/comparison_ledger.h"
 #include "harness/ab/executed_pair.h"
 #include "harness/ab/instruction_counter.h"
@@ -14,6 +18,7 @@ struct SideExecution {
   ExecutionSettings settings = {};  // its engine is that of the side; its sweep is the comparison
   AbSide a = {};
   AbSide b = {};
+  std::array<std::string, 2> engines_sha256 = {};  // of the sides, as engine_sha256()
   InstructionCounter* instructions = nullptr;
 };
 

@@ -241,6 +241,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                           .settings = execution_of(options, installation, interruption.fd()),
                           .a = a,
                           .b = b,
+                          .engines_sha256 = {engine_sha256(a.engine.file), engine_sha256(b.engine.file)},
                           .instructions = counter.get()};
   const auto comparison = comparison_for(db, options,
                                          {.comparison_id = execution.settings.sweep_id,

@@ -58,6 +58,7 @@ ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installati
   refuse_unexecuted(out.recorded, recorded.attempt);
   const auto runs = request.runs.empty() ? out.recorded.parent_path().parent_path() : request.runs;
   auto settings = execution_settings(request.execution, SweepKind::reproduction, runs, installation);
+  settings.engine_sha256 = engine_sha256(installation.engine);
   if (recorded.environment) {  // other sums give other bits
     settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
   }

@@ -90,12 +90,26 @@ void fill_configuration(ReportRow& row, const CellRuns& cell, const harness::Har
   if (run.training_steps > 0) row.total_sequences = run.training_steps * run.global_batch;
 }
 
+void fill_subjects(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cells) {
+  const auto subjects = harness::subjects_of(cells);
+  const auto names = harness::distinct_names(subjects);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto found = std::find_if(subjects.begin(), subjects.end(), [&](const harness::Subject& subject) {
+      return harness::same_subject(subject, cells[i].subject);
+    });
+    rows[i].subject = names[static_cast<std::size_t>(found - subjects.begin())];
+  }
+}
+
 void fill_origin(ReportRow& row, const CellRuns& cell) {
   const auto& newest = cell.attempts.back();
   row.sweep_id = newest.sweep_id;
   row.started_utc = newest.started_utc;
   const auto commit = cell.environment().find("git_commit");
   if (commit != cell.environment().end()) row.commit = commit->second;
+  row.engine_sha256 = cell.subject.engine_sha256;
+  row.inject = cell.subject.inject;
+  row.side = cell.subject.side;
 }
 
 // As its authors print it, but for what is computed from that (harness/published/published.h).
@@ -269,9 +283,10 @@ void note_attention(ReportRow& row, const CellRuns& cell, const Attempts& finish
 }
 
 void fill_difference(ReportRow& row, const CellRuns& cell, const harness::StoredTable& table) {
-  const auto found = std::find_if(
-      table.comparisons.begin(), table.comparisons.end(),
-      [&, machine = cell.machine()](const auto& c) { return c.run_id == cell.run_id && c.machine == machine; });
+  const auto found =
+      std::find_if(table.comparisons.begin(), table.comparisons.end(), [&, machine = cell.machine()](const auto& c) {
+        return c.run_id == cell.run_id && c.machine == machine && harness::same_subject(c.subject, cell.subject);
+      });
   if (found == table.comparisons.end()) return;
   const auto& decision = found->decision;
   BaselineDifference difference;
@@ -308,7 +323,11 @@ void fill_varied(std::vector<ReportRow>& rows, const std::vector<CellRuns>& cell
 }  // namespace
 
 Report build_report(const harness::StoredTable& table) {
-  Report report{.title = table.title, .definition = table.definition, .baseline = table.baseline, .rows = {}};
+  Report report{.title = table.title,
+                .definition = table.definition,
+                .baseline = table.baseline,
+                .rows = {},
+                .left_out = table.left_out};
   for (const auto& cell : table.cells) {
     ReportRow row;
     const auto finished = cell.finished();
@@ -327,6 +346,7 @@ Report build_report(const harness::StoredTable& table) {
     report.rows.push_back(std::move(row));
   }
   fill_varied(report.rows, table.cells);
+  fill_subjects(report.rows, table.cells);
   if (table.published) report.rows.push_back(published_row(*table.published, table.definition));
   return report;
 }

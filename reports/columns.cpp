@@ -114,6 +114,7 @@ std::optional<double> spread_fraction(const ReportRow& row) {
   return (*row.step_time_max_s - *row.step_time_min_s) / 2 / *row.step_time_s;
 }
 
+constexpr auto kSubject = word<&ReportRow::subject>("Subject", "subject");
 constexpr auto kRuns =
     number("n", "runs", [](const ReportRow& r) { return or_unsaid(!r.is_published, std::to_string(r.runs), r.runs); });
 constexpr auto kSpread = number("Spread", "step_time_spread_fraction", [](const ReportRow& r) {
@@ -274,10 +275,15 @@ constexpr std::array kDetails{
     ReportColumn{"Date", "started_utc", plain<&ReportRow::started_utc>},
     ReportColumn{"Commit", "commit", plain<&ReportRow::commit>},
     ReportColumn{"Sweep", "sweep_id", plain<&ReportRow::sweep_id>},
+    kSubject,
+    ReportColumn{"Engine", "engine_sha256", plain<&ReportRow::engine_sha256>},
+    ReportColumn{"Injected", "inject", plain<&ReportRow::inject>},
+    ReportColumn{"Side", "side", plain<&ReportRow::side>},
 };
 
 }  // namespace
 
+const ReportColumn kSubjectColumn = kSubject;
 const ReportColumn kRunsColumn = kRuns;
 const ReportColumn kSpreadColumn = kSpread;
 const ReportColumn kEstimatedDaysColumn = kDays;

@@ -34,6 +34,9 @@ std::span<const ReportColumn> columns(TableStyle style);
 // What a program wants beside the table: identity, state, spread, verdict.
 std::span<const ReportColumn> detail_columns();
 
+// What was run, where rows are of several subjects.
+extern const ReportColumn kSubjectColumn;
+
 // What people see beside the reference systems' columns: of how many runs a step time is the median, how far those are
 // apart, and the days of a training whose length is known.
 extern const ReportColumn kRunsColumn;

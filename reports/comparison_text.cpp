@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reports/format/json_text.h"
 #include "reports/format/number.h"
@@ -34,6 +36,16 @@ std::vector<std::string> notes_of(const CellComparison& comparison) {
   return out;
 }
 
+// One name for each comparison, which tells its subject from those of the others.
+std::vector<std::string> subjects_of(const std::vector<CellComparison>& comparisons) {
+  harness::SubjectGroups groups;
+  for (const auto& comparison : comparisons) groups.place_of(comparison.subject);
+  const auto names = harness::distinct_names(groups.subjects());
+  std::vector<std::string> out;
+  for (const auto& comparison : comparisons) out.push_back(names[groups.place_of(comparison.subject)]);
+  return out;
+}
+
 const std::vector<Column>& comparison_columns() {
   static const std::vector<Column> all{
       {.title = "Verdict", .key = "verdict"},
@@ -53,11 +65,31 @@ const std::vector<Column>& comparison_columns() {
       {.title = "Run", .key = "run_id", .audience = Audience::programs},
       {.title = "Machine", .key = "machine_fingerprint", .audience = Audience::programs},
       {.title = "Notes", .key = "notes", .audience = Audience::programs},
+      {.title = "Subject", .key = "subject", .audience = Audience::programs},
+      {.title = "Engine", .key = "engine_sha256", .audience = Audience::programs},
   };
   return all;
 }
 
-Row comparison_row(const CellComparison& comparison) {
+// One engine alone needs no column that says so. A fault or a side of a comparison is always told.
+bool needs_subject_column(const std::vector<CellComparison>& comparisons, const std::vector<std::string>& subjects) {
+  return std::set<std::string>(subjects.begin(), subjects.end()).size() > 1 ||
+         std::any_of(comparisons.begin(), comparisons.end(), [](const CellComparison& one) {
+           return !one.subject.inject.empty() || !one.subject.side.empty();
+         });
+}
+
+void add_subject_column(Table& table, const std::vector<std::string>& subjects) {
+  constexpr std::ptrdiff_t kBehindCell = 2;
+  table.columns.insert(table.columns.begin() + kBehindCell,
+                       {.title = "Subject", .key = "", .audience = Audience::people});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    auto& cells = table.rows[i].cells;
+    cells.insert(cells.begin() + kBehindCell, Cell(subjects[i]));
+  }
+}
+
+Row comparison_row(const CellComparison& comparison, const std::string& subject) {
   const auto& decision = comparison.decision;
   const std::string verdict(spec::enum_name(decision.verdict));
   const auto& ratio_95 = decision.ratio_95;
@@ -69,14 +101,17 @@ Row comparison_row(const CellComparison& comparison) {
                     Cell("", ratio_95 ? Value(ratio_95->low) : Value()),
                     Cell("", ratio_95 ? Value(ratio_95->high) : Value()), Cell("", run_count(decision.current_runs)),
                     Cell("", run_count(decision.baseline_runs)), std::string(spec::enum_name(decision.reason)),
-                    decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes)},
+                    decision.detail, comparison.run_id, comparison.machine, Cell("", comparison.notes), subject,
+                    comparison.subject.engine_sha256},
           .notes = notes_of(comparison)};
 }
 
-Json entry(const CellComparison& comparison) {
+Json entry(const CellComparison& comparison, const std::string& subject) {
   const auto& decision = comparison.decision;
   Json out;
   out["cell"] = comparison.label;
+  out["subject"] = subject;
+  out["engine_sha256"] = comparison.subject.engine_sha256.empty() ? Json() : Json(comparison.subject.engine_sha256);
   out["run_id"] = comparison.run_id;
   out["metric"] = comparison.metric;
   out["machine_fingerprint"] = comparison.machine.empty() ? Json() : Json(comparison.machine);
@@ -104,7 +139,8 @@ std::string comparison_json(const std::vector<CellComparison>& comparisons, cons
   out["baseline"] = baseline;
   out["overall"] = spec::enum_name(harness::overall(harness::verdicts_of(comparisons)));
   out["cells"] = Json::array();
-  for (const auto& comparison : comparisons) out["cells"].push_back(entry(comparison));
+  const auto subjects = subjects_of(comparisons);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) out["cells"].push_back(entry(comparisons[i], subjects[i]));
   return json_text(out, 2);
 }
 
@@ -113,8 +149,12 @@ std::string comparison_json(const std::vector<CellComparison>& comparisons, cons
 Document comparison_document(const std::vector<CellComparison>& comparisons, const std::string& baseline) {
   Document out;
   out.add(Paragraph{.text = "Compared with " + baseline});
+  const auto subjects = subjects_of(comparisons);
   Table table{.key = "cells", .columns = comparison_columns(), .rows = {}};
-  for (const auto& comparison : comparisons) table.rows.push_back(comparison_row(comparison));
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    table.rows.push_back(comparison_row(comparisons[i], subjects[i]));
+  }
+  if (needs_subject_column(comparisons, subjects)) add_subject_column(table, subjects);
   out.add(std::move(table));
   out.json = [=] { return comparison_json(comparisons, baseline); };
   return out;

@@ -43,6 +43,16 @@ std::set<std::string> hidden_differences(const std::vector<ReportRow>& rows) {
   return out;
 }
 
+// Rows of one engine alone need no column that says so. A fault or a side of a comparison is always told.
+bool tells_subjects(const std::vector<ReportRow>& rows) {
+  std::set<std::string> names;
+  for (const auto& row : rows) {
+    if (!row.inject.empty() || !row.side.empty()) return true;
+    if (!row.is_published) names.insert(row.subject);
+  }
+  return names.size() > 1;
+}
+
 void add_column(Table& table, const std::vector<ReportRow>& rows, const ReportColumn& column, Audience audience) {
   table.columns.push_back({.title = column.title, .key = column.key, .align = column.align, .audience = audience});
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(column.cell(rows[i]));
@@ -69,8 +79,13 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
   const bool extended = style == TableStyle::table;
   const bool has_days =
       std::any_of(rows.begin(), rows.end(), [](const ReportRow& row) { return row.total_sequences.has_value(); });
+  bool is_told = !tells_subjects(rows);
   for (const auto& column : columns(style)) {
     const std::string key = column.key;
+    if (!is_told && column.of == ColumnOf::result) {
+      add_column(table, rows, kSubjectColumn, Audience::people);
+      is_told = true;
+    }
     if (extended && key == "step_time_s") {
       for (const auto& field : hidden_differences(rows)) add_field(table, rows, field, Audience::people);
     }
@@ -90,7 +105,10 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
 Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
   auto table = empty_table("rows", rows);
   for (const auto& column : columns(style)) add_column(table, rows, column, Audience::programs);
-  if (style != TableStyle::table) return table;
+  if (style != TableStyle::table) {
+    if (tells_subjects(rows)) add_column(table, rows, kSubjectColumn, Audience::programs);
+    return table;
+  }
   for (const auto& column : detail_columns()) add_column(table, rows, column, Audience::programs);
   for (const auto& field : hidden_differences(rows)) add_field(table, rows, field, Audience::programs);
   return table;
@@ -125,6 +143,7 @@ Document report_document(const std::vector<Report>& reports, TableStyle style) {
     for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
     out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
                  (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
+    if (!report.left_out.empty()) out.add(Note{report.left_out + "."});
   }
   auto all = merged(reports);
   out.add(programs_table(all.rows, style));

@@ -21,13 +21,18 @@ struct BaselineDifference {
   std::optional<double> ratio_high;
 };
 
-// One run: all its attempts of the selection.
+// One run by one subject: all its attempts of the selection.
 struct ReportRow {
   bool is_published = false;  // a line of somebody else's table: 0 and empty are what it does not say
   std::string run_id;
   std::string sweep_id;     // of the newest attempt, as are
   std::string started_utc;  // its beginning
   std::string commit;       // and the commit of its engine; empty: unknown
+  // What was run (harness/store/subject.h); empty of a published row.
+  std::string subject;  // its name, distinct among the rows
+  std::string engine_sha256;
+  std::vector<std::string> inject;
+  std::string side;
   std::string matrix;
   std::string cell;
   std::string model;
@@ -81,6 +86,7 @@ struct Report {
   spec::FlopDefinition definition = spec::FlopDefinition::causal;
   std::string baseline;  // its name; empty: not compared
   std::vector<ReportRow> rows;
+  std::string left_out;  // attempts that are in no row, and how to see them; empty: none
 };
 
 }  // namespace perfbench::reports

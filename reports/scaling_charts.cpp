@@ -19,6 +19,7 @@ using Facts = std::map<std::string, std::string>;
 
 Facts chart_facts(const ReportRow& row) {
   Facts out{{"", row.is_published ? "published" : ""},
+            {"subject", row.subject},
             {"processor", row.processor},
             {"precision", row.precision},
             {"attention", row.attention},

@@ -95,7 +95,13 @@ bool is_run_folder(const std::string& name) {
 class RunFinder {
  public:
   RunFinder(const Connection& db, std::string name, std::string command)
-      : db_(db), name_(std::move(name)), command_(std::move(command)) {}
+      : db_(db), name_(std::move(name)), command_(std::move(command)) {
+    const auto at = name_.rfind('@');
+    if (at == std::string::npos || is_run_folder(name_) || is_sweep(name_)) return;
+    subject_ = name_.substr(at + 1);
+    name_.erase(at);
+    if (subject_.empty()) fail("a subject stands behind the @, such as a commit, 'inject' or 'side B'");
+  }
 
   NamedRun find() {
     if (name_.starts_with("run:")) return run_by_start(name_.substr(4));
@@ -107,11 +113,15 @@ class RunFinder {
       return attempt_by_number(name_);
     }
     if (const auto tag = find_tag(db_, name_)) return tagged(*tag);
-    if (find_key(db_, "SELECT sweep_key FROM sweeps WHERE sweep_id = ? AND sweep_id <> ''", name_)) return of_sweep();
+    if (is_sweep(name_)) return of_sweep();
     unknown();
   }
 
  private:
+  bool is_sweep(const std::string& name) const {
+    return find_key(db_, "SELECT sweep_key FROM sweeps WHERE sweep_id = ? AND sweep_id <> ''", name).has_value();
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(fmt::format("[{}] '{}': {}", command_, name_, what));
   }
@@ -156,13 +166,20 @@ class RunFinder {
     if (attempts.empty()) {
       fail(db_.left_out().empty() ? "it has no attempt" : *db_.left_out().begin() + "; it has no other attempt");
     }
+    if (!subject_.empty()) attempts = of_subject(std::move(attempts), subject_, name_);
     auto run_id = attempts.front().run_id;
     return {.means = means, .run_id = std::move(run_id), .attempts = std::move(attempts)};
   }
 
-  NamedRun run_by_start(const std::string& start) const {
-    return checked(NameMeans::run, load_attempts(db_, {SelectionKind::run, whole_id(start), 0}));
+  NamedRun whole_run(const std::string& run_id) const {
+    const Selection selection{.kind = SelectionKind::run, .id = run_id, .subject = subject_};
+    auto chosen = choose_attempts(db_, selection);
+    auto out = checked(NameMeans::run, std::move(chosen.attempts));
+    out.left_out = left_out_text(chosen.faulty);
+    return out;
   }
+
+  NamedRun run_by_start(const std::string& start) const { return whole_run(whole_id(start)); }
 
   NamedRun attempt_by_number(const std::string& text) const {
     const auto slash = text.find('/');
@@ -197,13 +214,15 @@ class RunFinder {
 
   NamedRun latest() const {
     auto all = load_attempts(db_, Selection{});
+    if (all.empty()) all = choose_attempts(db_, {.kind = SelectionKind::all}).attempts;  // comparisons alone
+    if (!subject_.empty()) all = of_subject(std::move(all), subject_, name_);
     if (all.size() > 1) all.erase(all.begin(), all.end() - 1);
     if (all.empty() && db_.left_out().empty()) fail(nearest_runs(db_, ""));
     return checked(NameMeans::attempt, std::move(all));
   }
 
   NamedRun tagged(const Tag& tag) const {
-    if (!tag.attempt_key) return checked(NameMeans::run, load_attempts(db_, {SelectionKind::run, tag.run_id, 0}));
+    if (!tag.attempt_key) return whole_run(tag.run_id);
     return checked(NameMeans::attempt, load_attempts(db_, std::vector{*tag.attempt_key}));
   }
 
@@ -238,6 +257,7 @@ class RunFinder {
   const Connection& db_;
   std::string name_;
   std::string command_;
+  std::string subject_;  // empty: all
 };
 
 }  // namespace

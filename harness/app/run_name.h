@@ -3,8 +3,10 @@
 //   run:ID, or ID             the first 6 to 64 digits of a run's id
 //   attempt:ID/N, or ID/N     its attempt N
 //   a sweep's id              of a sweep of one run alone: the attempts of that sweep
-//   latest                    the newest attempt of the newest sweep (SweepsOf::measurement)
+//   latest                    the newest attempt of the newest sweep (SweepsOf::measurement); where there is none, the
+//                             newest attempt without an injected fault
 //   a tag                     perfbench tag
+//   each of these with @SUBJECT behind it (harness/store/query.h): its attempts of that subject
 //   a folder                  of a run directory, or of a run: its newest complete attempt; looked for before tags and
 //                             sweeps, and before an id without a prefix
 #pragma once
@@ -21,7 +23,8 @@ namespace perfbench::harness {
 
 // For the help of commands.
 inline constexpr const char* kRunNameHelp =
-    "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder";
+    "6 or more digits of a run's id, ID/N for its attempt N, a tag, a sweep of one run, latest, or a folder; behind "
+    "them @SUBJECT for the attempts of one commit, engine, side or fault";
 inline constexpr const char* kRunNameType = "RUN or FOLDER";
 
 enum class NameMeans { run, attempt };
@@ -30,6 +33,7 @@ struct NamedRun {
   NameMeans means = NameMeans::run;
   std::string run_id;                   // whole
   std::vector<StoredAttempt> attempts;  // that the name covers, in the order in which they were started; never empty
+  std::string left_out = {};            // left_out_text() of the attempts of the run that are not among them
 
   // Of one attempt; nothing of a run.
   std::optional<std::int64_t> attempt_key() const;

@@ -53,7 +53,6 @@ std::vector<ViewedMetric> metrics_of(const std::vector<StoredAttempt>& attempts)
 
 std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<StoredAttempt>& attempts,
                                        const fs::path& runs) {
-  Statement engine(db, "SELECT name FROM attempt_settings JOIN names ON name_key = engine_key WHERE attempt_key = ?");
   Statement kind(db, "SELECT kind FROM sweeps WHERE sweep_id = ?");
   EvidencePlaces places(db, runs);
   std::vector<ViewedAttempt> out;
@@ -61,11 +60,43 @@ std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<S
   for (const auto& attempt : attempts) {
     auto& one = out.emplace_back(ViewedAttempt{.attempt = attempt,
                                                .sweep_kind = kind.with(attempt.sweep_id).step() ? kind.text(0) : "",
-                                               .engine_sha256 = engine.with(attempt.key).step() ? engine.text(0) : "",
                                                .evidence = places.of(attempt.key)});
     one.traced = one.evidence && fs::exists(*one.evidence / trace_file(0), none);
   }
   return out;
+}
+
+// Sets the subject of each attempt, too.
+std::vector<ViewedSubject> subjects_of(std::vector<ViewedAttempt>& attempts) {
+  SubjectGroups groups;
+  std::vector<std::vector<StoredAttempt>> of_group;
+  for (auto& one : attempts) {
+    one.subject = groups.place_of(one.attempt.subject);
+    if (one.subject == of_group.size()) of_group.emplace_back();
+    of_group[one.subject].push_back(one.attempt);
+  }
+  const auto names = distinct_names(groups.subjects());
+  std::vector<ViewedSubject> out;
+  for (std::size_t i = 0; i < of_group.size(); ++i) {
+    const auto& mine = of_group[i];
+    const auto is_ok = [](const StoredAttempt& attempt) { return attempt.state == AttemptState::ok; };
+    out.push_back({.subject = groups.subjects()[i],
+                   .name = names[i],
+                   .attempts = std::ssize(mine),
+                   .finished = std::count_if(mine.begin(), mine.end(), is_ok),
+                   .started_utc = mine.back().started_utc,
+                   .environment = environment_of(mine),
+                   .metrics = metrics_of(mine)});
+  }
+  return out;
+}
+
+// The subject whose attempt ended ok last; without one, of the newest attempt.
+std::size_t newest_subject(const RunView& view) {
+  const auto& attempts = view.attempts;
+  const auto newest = std::find_if(attempts.rbegin(), attempts.rend(),
+                                   [](const ViewedAttempt& one) { return one.attempt.state == AttemptState::ok; });
+  return newest == attempts.rend() ? attempts.back().subject : newest->subject;
 }
 
 // What is said of the run as a whole is said of all its attempts.
@@ -93,7 +124,7 @@ RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fie
   out.configuration = configuration_of(*attempts.front().run, fields);
   out.environment = environment_of(attempts);
   out.attempts = attempts_of(db, attempts, runs);
-  out.metrics = metrics_of(attempts);
+  out.subjects = subjects_of(out.attempts);
   out.tags = about(tags_of_run(db, out.named.run_id), attempts);
   out.notes = about(notes_of_run(db, out.named.run_id), attempts);
   return out;
@@ -134,13 +165,17 @@ CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine) {
 
 RunDifference hold_side_by_side(RunView left, RunView right) {
   RunDifference out{.left = std::move(left), .right = std::move(right)};
+  out.left_subject = newest_subject(out.left);
+  out.right_subject = newest_subject(out.right);
+  const auto& mine = out.left.subjects[out.left_subject];
+  const auto& theirs = out.right.subjects[out.right_subject];
   out.configuration = spec::difference(*out.left.named.attempts.front().run, *out.right.named.attempts.front().run);
-  out.environment = environment_difference(out.left.environment, out.right.environment);
+  out.environment = environment_difference(mine.environment, theirs.environment);
   for (const auto& metric : spec::kMetricCatalog) {
     MetricDifference one{.name = std::string(metric.tag),
                          .unit = std::string(metric.unit),
-                         .left = value_of(out.left.metrics, metric.tag),
-                         .right = value_of(out.right.metrics, metric.tag)};
+                         .left = value_of(mine.metrics, metric.tag),
+                         .right = value_of(theirs.metrics, metric.tag)};
     if (!one.left && !one.right) continue;
     if (one.left && one.right && *one.left != 0) one.ratio = *one.right / *one.left;
     out.metrics.push_back(std::move(one));

@@ -22,7 +22,7 @@ enum class Fields { not_default, all };
 struct ViewedAttempt {
   StoredAttempt attempt;
   std::string sweep_kind;                         // of SweepKind
-  std::string engine_sha256;                      // empty: not known
+  std::size_t subject = 0;                        // index into RunView::subjects
   std::optional<std::filesystem::path> evidence;  // its run directory; nothing: not where it was looked for
   bool traced = false;                            // whether that holds traced steps
 };
@@ -32,6 +32,17 @@ struct ViewedMetric {
   std::string unit;        // of the metric catalog
   double value = 0;        // median over the finished attempts that have it
   std::int64_t count = 0;  // of those
+};
+
+// The attempts of one subject (harness/store/subject.h). What is made of several attempts is made of these.
+struct ViewedSubject {
+  Subject subject;
+  std::string name;  // of distinct_names()
+  std::int64_t attempts = 0;
+  std::int64_t finished = 0;
+  std::string started_utc;                         // of the newest
+  std::map<std::string, std::string> environment;  // facts, of the newest that has any
+  std::vector<ViewedMetric> metrics;               // in the order of the catalog
 };
 
 // The environment of a baseline in force that has attempts of the run, against the run's.
@@ -51,14 +62,14 @@ struct RunView {
   std::vector<std::pair<std::string, std::string>> configuration;  // "mesh.ici.dp" -> JSON value
   std::map<std::string, std::string> environment;                  // facts, of the newest attempt that has any
   std::vector<ViewedAttempt> attempts;                             // as named.attempts
-  std::vector<ViewedMetric> metrics;                               // in the order of the catalog
-  std::optional<AgainstBaseline> baseline = {};                    // against_baseline(), for whoever shows it
-  std::vector<spec::StepRecord> steps = {};                        // steps_of(), for whoever draws them
-  std::optional<CountedMemory> memory = {};                        // memory_of(), for whoever shows it
-  std::vector<Tag> tags;                                           // of the run, and of its attempts that are named
-  std::vector<Note> notes;                                         // the same, oldest first
-  std::filesystem::path runs;                                      // where evidence was looked for
-  std::filesystem::path db;                                        // that it is of
+  std::vector<ViewedSubject> subjects;           // of the attempts, in the order of their first; never empty
+  std::optional<AgainstBaseline> baseline = {};  // against_baseline(), for whoever shows it
+  std::vector<spec::StepRecord> steps = {};      // steps_of(), for whoever draws them
+  std::optional<CountedMemory> memory = {};      // memory_of(), for whoever shows it
+  std::vector<Tag> tags;                         // of the run, and of its attempts that are named
+  std::vector<Note> notes;                       // the same, oldest first
+  std::filesystem::path runs;                    // where evidence was looked for
+  std::filesystem::path db;                      // that it is of
 };
 
 RunView view_run(const Connection& db, NamedRun named, const std::filesystem::path& runs, Fields fields);
@@ -75,15 +86,18 @@ CountedMemory memory_of(const spec::RunSpec& run, const EngineProgram& engine);
 struct MetricDifference {
   std::string name;
   std::string unit;
-  std::optional<double> left;  // as ViewedMetric::value
+  std::optional<double> left;  // ViewedMetric::value of that subject
   std::optional<double> right;
   std::optional<double> ratio;  // right / left; nothing where a side lacks it or left is 0
 };
 
-// Two runs held side by side: facts, no verdict.
+// Two runs held side by side: facts, no verdict. Of a run with several subjects the numbers are those of the subject
+// that finished last.
 struct RunDifference {
   RunView left;
   RunView right;
+  std::size_t left_subject = 0;  // indices into RunView::subjects
+  std::size_t right_subject = 0;
   std::vector<spec::FieldDifference> configuration;
   std::vector<spec::FieldDifference> environment;
   std::vector<MetricDifference> metrics;  // that either has

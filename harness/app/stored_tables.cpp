@@ -16,20 +16,22 @@ namespace perfbench::harness {
 
 namespace {
 
-[[noreturn]] void no_cells(const Connection& db, const std::string& selection) {
+[[noreturn]] void no_cells(const Connection& db, const std::string& selection, const std::string& left_out) {
   if (!db.left_out().empty()) {
     throw InputError(*db.left_out().begin() + "; nothing else is in '" + selection + "'");
   }
+  if (!left_out.empty()) throw InputError("[store] '" + selection + "' selects no other attempt: " + left_out);
   throw InputError("[store] " + db.path().string() + " holds no run; fill it with `perfbench sweep` or " +
                    "`perfbench ingest`");
 }
 
 }  // namespace
 
-std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection) {
-  auto cells = group_by_run(load_attempts(db, parse_selection(selection)));
-  if (cells.empty()) no_cells(db, selection);
-  return cells;
+StoredCells stored_cells(const Connection& db, const std::string& selection) {
+  const auto chosen = choose_attempts(db, parse_selection(selection));
+  StoredCells out{.cells = group_by_subject(chosen.attempts), .left_out = left_out_text(chosen.faulty)};
+  if (out.cells.empty()) no_cells(db, selection, out.left_out);
+  return out;
 }
 
 HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation) {
@@ -52,7 +54,7 @@ namespace {
 std::vector<Selection> selections_of(const Connection& db, const TableQuery& query) {
   if (query.matrices.empty()) return {parse_selection(query.selection)};
   const auto newest = newest_sweeps(db);
-  if (newest.empty()) no_cells(db, query.matrices.front());
+  if (newest.empty()) no_cells(db, query.matrices.front(), "");
   std::vector<std::string> names;
   std::vector<Selection> out;
   std::set<std::string> unknown(query.matrices.begin(), query.matrices.end());
@@ -72,13 +74,15 @@ std::vector<Selection> selections_of(const Connection& db, const TableQuery& que
                                fmt::join(names, ", ")));
 }
 
-StoredTable table_of(const Connection& db, std::vector<CellRuns> cells, const TableQuery& query,
+StoredTable table_of(const Connection& db, const ChosenAttempts& chosen, const TableQuery& query,
                      const Installation& installation) {
+  auto cells = group_by_subject(chosen.attempts);
   if (!query.baseline.empty()) cells = split_by_machine(cells);
   StoredTable out{.title = cells.front().matrix.empty() ? "runs" : cells.front().matrix,
                   .definition = query.definition,
                   .baseline = query.baseline,
-                  .hardware = hardware_of(cells, installation)};
+                  .hardware = hardware_of(cells, installation),
+                  .left_out = left_out_text(chosen.faulty)};
   out.cells = std::move(cells);
   if (query.baseline.empty()) return out;
   AgainstRequest against{.baseline = query.baseline, .definition = query.definition, .now_utc = utc_now()};
@@ -95,11 +99,13 @@ StoredTable table_of(const Connection& db, std::vector<CellRuns> cells, const Ta
 std::vector<StoredTable> stored_tables(const Connection& db, const TableQuery& query,
                                        const Installation& installation) {
   std::vector<StoredTable> out;
+  std::string left_out;
   for (const auto& selection : selections_of(db, query)) {
-    auto cells = group_by_run(load_attempts(db, selection));
-    if (!cells.empty()) out.push_back(table_of(db, std::move(cells), query, installation));
+    const auto chosen = choose_attempts(db, selection);
+    if (!chosen.attempts.empty()) out.push_back(table_of(db, chosen, query, installation));
+    left_out = left_out_text(chosen.faulty);
   }
-  if (out.empty()) no_cells(db, query.matrices.empty() ? query.selection : query.matrices.front());
+  if (out.empty()) no_cells(db, query.matrices.empty() ? query.selection : query.matrices.front(), left_out);
   return out;
 }
 

@@ -14,8 +14,13 @@
 
 namespace perfbench::harness {
 
-// The cells of a selection; throws InputError when there is none.
-std::vector<CellRuns> stored_cells(const Connection& db, const std::string& selection);
+// The cells of a selection (choose_attempts), each of one run and one subject.
+struct StoredCells {
+  std::vector<CellRuns> cells;  // never empty
+  std::string left_out;         // left_out_text()
+};
+// Throws InputError when there is none.
+StoredCells stored_cells(const Connection& db, const std::string& selection);
 
 // The data files of the hardware that the cells name. Hardware that perfbench no longer knows is left out.
 HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation);
@@ -37,6 +42,7 @@ struct StoredTable {
   std::vector<CellComparison> comparisons;  // at most one a cell, in any order
   HardwareByName hardware;                  // of the names that the runs use, without "host"
   std::optional<PublishedEntry> published;  // what the baseline is, where it is a published row
+  std::string left_out;                     // left_out_text()
 };
 
 // Newest first. Throws InputError when the selection holds no attempt, or the database no sweep of a matrix.

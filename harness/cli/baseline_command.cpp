@@ -11,6 +11,8 @@
 #include "harness/cli/shared_options.h"
 #include "harness/cli/value_checks.h"
 #include "harness/compare/baseline_file.h"
+#include "harness/compare/cell_runs.h"
+#include "harness/compare/mixed_subjects.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 #include "harness/published/published_catalog.h"
@@ -85,9 +87,13 @@ ExitCode set_baseline(const SetOptions& options) {
   auto db = open_database(options.entry.db);
   auto baseline = start_entry(options.entry);
   baseline.source = "selection " + options.selection;
-  for (const auto& attempt : load_attempts(db, parse_selection(options.selection))) {
+  const auto chosen = choose_attempts(db, parse_selection(options.selection));
+  refuse_mixed_baseline(group_by_subject(chosen.attempts), "[baseline] --from '" + options.selection + "'",
+                        options.selection);
+  for (const auto& attempt : chosen.attempts) {
     if (attempt.state == AttemptState::ok) baseline.attempt_keys.push_back(attempt.key);
   }
+  if (!chosen.faulty.empty()) reports::print(stderr, "note: {}\n", left_out_text(chosen.faulty));
   add_baseline(db, baseline);
   announce(baseline);
   return tell_left_out(db, ExitCode::fine);
@@ -158,7 +164,8 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   auto set_options = std::make_shared<SetOptions>();
   add_entry_options(*set, set_options->entry);
   add_enum_option(*set, "--kind", set_options->entry.kind, "anchor, rolling or other_binary");
-  set->add_option("--from", set_options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+  set->add_option("--from", set_options->selection,
+                  "latest, all, a sweep's id, run:ID or attempt:ID/N, and @SUBJECT behind it where that has several")
       ->check(selection_complaint)
       ->capture_default_str();
   set->footer(

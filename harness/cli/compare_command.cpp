@@ -72,8 +72,9 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
 
 // Whether what is selected is a sweep of all cells of its matrix: what --only left out has not vanished.
 bool is_whole(const Connection& db, const std::string& selection, const std::vector<CellRuns>& cells) {
-  const auto kind = parse_selection(selection).kind;
-  if (kind != SelectionKind::latest_sweep && kind != SelectionKind::sweep) return false;
+  const auto selected = parse_selection(selection);
+  if (!selected.subject.empty()) return false;
+  if (selected.kind != SelectionKind::latest_sweep && selected.kind != SelectionKind::sweep) return false;
   return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
 }
 
@@ -83,7 +84,9 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
     throw InputError("[compare] --baseline NAME or --ab A B FILE: against what?");
   }
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto cells = split_by_machine(stored_cells(db, options.selection));
+  const auto stored = stored_cells(db, options.selection);
+  if (!stored.left_out.empty()) reports::print(stderr, "note: {}\n", stored.left_out);
+  const auto cells = split_by_machine(stored.cells);
   options.request.now_utc = utc_now();
   auto& metrics = options.request.metrics;
   if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
@@ -154,7 +157,8 @@ void add_compare(CLI::App& app, CommandContext& context) {
                    "id, or a sweep's id")
       ->check(published_check(context));
   command
-      ->add_option("--sweep", options->selection, "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N")
+      ->add_option("--sweep", options->selection,
+                   "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N; behind them @SUBJECT")
       ->check(selection_complaint)
       ->capture_default_str();
   command

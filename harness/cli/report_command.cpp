@@ -43,11 +43,13 @@ void add_report(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("report", "The runs of a database as a table");
   auto options = std::make_shared<ReportOptions>();
   add_db_option(*command, options->db, "database");
-  auto* sweep = command
-                    ->add_option("--sweep", options->query.selection,
-                                 "latest (of whichever matrix), all, a sweep's id, run:ID or attempt:ID/N")
-                    ->check(selection_complaint)
-                    ->capture_default_str();
+  auto* sweep =
+      command
+          ->add_option("--sweep", options->query.selection,
+                       "latest (of whichever matrix), all, a sweep's id, run:ID or attempt:ID/N; behind them @SUBJECT: "
+                       "the attempts of one commit, engine, side or fault")
+          ->check(selection_complaint)
+          ->capture_default_str();
   command
       ->add_option("--matrix", options->query.matrices,
                    "in place of --sweep: the newest sweep of a matrix by its name, * globs; may be repeated")
@@ -72,7 +74,10 @@ void add_report(CLI::App& app, CommandContext& context) {
       "  perfbench report --db perf.db --matrix llama --matrix 'pax_*'\n"
       "  perfbench report --db perf.db --matrix '*'      a table for each matrix, of its newest sweep\n"
       "  perfbench report --db perf.db --sweep all --format csv > all.csv\n"
+      "  perfbench report --db perf.db --sweep all@a1b2c3d4      what one engine ran, by its commit\n"
       "  perfbench report --db perf.db --baseline main\n"
+      "What several engines ran is several rows, told apart by a column; runs with an injected fault are left out of\n"
+      "--sweep all, which says how to see them.\n"
       "Step times are medians over n runs, which lie within the spread around it. Text says once above the table what\n"
       "all of its rows share, and wraps what is wider than the terminal.\n"
       "JSON holds names and reasons exactly; elsewhere control characters are written out, and text in CSV that a\n"

@@ -67,7 +67,9 @@ void add_export(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("export", "Runs of a database as one file, to be imported elsewhere");
   auto options = std::make_shared<ExportOptions>();
   add_db_option(*command, options->db, "database");
-  command->add_option("--select", options->selection, "latest, all, a sweep's id, run:ID or attempt:ID/N")
+  command
+      ->add_option("--select", options->selection,
+                   "latest, all, a sweep's id, run:ID or attempt:ID/N; behind them @SUBJECT")
       ->check(selection_complaint)
       ->capture_default_str();
   add_path(*command, "FILE", options->file, PathIs::file, "written whole or not at all; an older export is replaced")

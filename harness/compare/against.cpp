@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/compare/compare_published.h"
+#include "harness/compare/mixed_subjects.h"
 #include "harness/input_error.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/verdict/metric_rule.h"
@@ -45,7 +46,7 @@ RunBaseline run_baseline(const Connection& db, const AgainstRequest& request, co
   const auto selection = parse_selection(text);
   const bool sweep = selection.kind == SelectionKind::sweep;
   return {.scope = request.baseline,
-          .cells = split_by_machine(group_by_run(load_attempts(db, selection))),
+          .cells = split_by_machine(group_by_subject(choose_attempts(db, selection).attempts)),
           .for_every_cell = !sweep,
           .absent = sweep ? request.absent : AbsentCells::passed_over};
 }
@@ -64,17 +65,32 @@ NamedBaseline find_named(const Connection& db, const PublishedCatalog& published
       out.values = entry;
     } else {
       out.runs = RunBaseline{.scope = "baseline '" + name + "'",
-                             .cells = split_by_machine(group_by_run(load_attempts(db, entry->attempt_keys))),
+                             .cells = split_by_machine(group_by_subject(load_attempts(db, entry->attempt_keys))),
                              .absent = request.absent};
     }
-  } else if (is_run_id_start(name)) {
+  } else if (is_run_id_start(name.substr(0, name.find('@')))) {
     out.runs = run_baseline(db, request, "run:" + name);
   } else {
-    Statement sweep(db, "SELECT 1 FROM sweeps WHERE sweep_id = ?");
-    if (!sweep.with(name).step()) nothing_of_that_name(db, name);
+    Statement sweep(db, "SELECT 1 FROM sweeps WHERE sweep_id IN (?, ?)");
+    if (!sweep.with(name, parse_selection(name).id).step()) nothing_of_that_name(db, name);
     out.runs = run_baseline(db, request, name);
   }
   return out;
+}
+
+// What the runs that are compared leave of the baseline is of one subject.
+void refuse_mixed(const RunBaseline& baseline, const std::vector<CellRuns>& current, const std::string& name) {
+  std::set<std::int64_t> keys;
+  for (const auto& cell : current) {
+    for (const auto& attempt : cell.attempts) keys.insert(attempt.key);
+  }
+  auto cells = baseline.cells;
+  for (auto& cell : cells) {
+    std::erase_if(cell.attempts, [&keys](const StoredAttempt& attempt) { return keys.contains(attempt.key); });
+  }
+  std::erase_if(cells, [](const CellRuns& cell) { return cell.attempts.empty(); });
+  const bool of_ledger = baseline.scope != name;
+  refuse_mixed_runs(cells, "[compare] " + baseline.scope, of_ledger ? "" : name);
 }
 
 void note_evaluating(const std::vector<CellRuns>& cells, std::set<std::string>& run_ids) {
@@ -94,6 +110,7 @@ ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& pu
                                 const AgainstRequest& request) {
   for (const auto& metric : request.metrics) metric_rule(metric);  // a wrong one is told before anything is looked for
   auto baseline = find_named(db, published, request);
+  if (baseline.runs) refuse_mixed(*baseline.runs, current, request.baseline);
   std::set<std::string> evaluating;
   note_evaluating(current, evaluating);
   if (baseline.runs) note_evaluating(baseline.runs->cells, evaluating);

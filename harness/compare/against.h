@@ -13,7 +13,7 @@ namespace perfbench::harness {
 
 struct AgainstRequest {
   // "published:SYSTEM/ID", "run:ID", "attempt:ID/N", the name of a baseline in the ledger, the start of a run id, or a
-  // sweep's id; looked for in this order.
+  // sweep's id; looked for in this order. Behind those of runs may stand "@SUBJECT" (parse_selection).
   std::string baseline;
   // Of several, cells whose run evaluates nothing are passed over where a metric is of an evaluation.
   std::vector<std::string> metrics = {"step_time_s"};
@@ -30,7 +30,7 @@ struct ComparedAgainst {
 
 // Of each metric in turn; a significant difference has to survive Benjamini-Hochberg over all of them. Cells on several
 // machines are compared apart when they come split (split_by_machine). Throws InputError when nothing of that name
-// exists, with the nearest names.
+// exists, with the nearest names, and for a baseline that mixes subjects, with the list.
 ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published,
                                 const std::vector<CellRuns>& current, const HardwareByName& hardware,
                                 const AgainstRequest& request);

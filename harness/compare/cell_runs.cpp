@@ -54,23 +54,53 @@ std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells) {
     for (const auto& attempt : cell.attempts) {
       const auto machine = attempt.environment ? attempt.environment->machine_fingerprint : cell.machine();
       const auto [place, fresh] = index.try_emplace(machine, out.size());
-      if (fresh) out.push_back({.matrix = cell.matrix, .label = cell.label, .run_id = cell.run_id, .attempts = {}});
+      if (fresh) {
+        out.push_back(cell);
+        out.back().attempts.clear();
+      }
       out[place->second].attempts.push_back(attempt);
     }
   }
   return out;
 }
 
-std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts) {
+namespace {
+
+// Of one run.
+std::vector<CellRuns> by_subject(std::vector<StoredAttempt> attempts) {
   std::vector<CellRuns> out;
+  SubjectGroups groups;
+  for (auto& attempt : attempts) {
+    const auto place = groups.place_of(attempt.subject);
+    if (place == out.size()) out.push_back({.matrix = attempt.matrix, .label = attempt.cell, .run_id = attempt.run_id});
+    out[place].attempts.push_back(std::move(attempt));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].subject = groups.subjects()[i];
+  return out;
+}
+
+}  // namespace
+
+std::vector<CellRuns> group_by_subject(const std::vector<StoredAttempt>& attempts) {
+  std::vector<std::vector<StoredAttempt>> runs;
   std::map<std::string, std::size_t> index;
   for (const auto& attempt : attempts) {
-    const auto [place, fresh] = index.try_emplace(attempt.run_id, out.size());
-    if (fresh)
-      out.push_back({.matrix = attempt.matrix, .label = attempt.cell, .run_id = attempt.run_id, .attempts = {}});
-    out[place->second].attempts.push_back(attempt);
+    const auto [place, fresh] = index.try_emplace(attempt.run_id, runs.size());
+    if (fresh) runs.emplace_back();
+    runs[place->second].push_back(attempt);
+  }
+  std::vector<CellRuns> out;
+  for (auto& run : runs) {
+    auto cells = by_subject(std::move(run));
+    std::move(cells.begin(), cells.end(), std::back_inserter(out));
   }
   return out;
+}
+
+std::vector<Subject> subjects_of(const std::vector<CellRuns>& cells) {
+  SubjectGroups groups;
+  for (const auto& cell : cells) groups.place_of(cell.subject);
+  return groups.subjects();
 }
 
 bool probe_moved(const StoredAttempt& attempt) {

@@ -1,4 +1,4 @@
-// Attempts grouped into what a table's row and a comparison are about: all executions of one run.
+// Attempts grouped into what a table's row and a comparison are about: all executions of one run by one subject.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@ struct CellRuns {
   std::string matrix;
   std::string label;
   std::string run_id;
+  Subject subject = {};
   std::vector<StoredAttempt> attempts;  // in the order in which they were started; never empty
 
   const spec::RunSpec& run() const { return *attempts.front().run; }
@@ -27,8 +28,11 @@ struct CellRuns {
   const std::map<std::string, std::string>& environment() const;
 };
 
-// By run, in the order of their first attempts.
-std::vector<CellRuns> group_by_run(const std::vector<StoredAttempt>& attempts);
+// By run in the order of their first attempts, and those of a run by subject in the same order.
+std::vector<CellRuns> group_by_subject(const std::vector<StoredAttempt>& attempts);
+
+// The subjects of these cells, each once.
+std::vector<Subject> subjects_of(const std::vector<CellRuns>& cells);
 
 // Each cell's attempts apart by machine (machine_fingerprint), in the order of their first attempts: numbers of two
 // machines are two samples. Attempts of unknown machines stay with the first.

@@ -26,6 +26,7 @@ CellComparison start(const CellRuns& cell, const std::string& metric) {
   out.run_id = cell.run_id;
   out.label = cell.label;
   out.metric = metric;
+  out.subject = cell.subject;
   out.machine = cell.machine();
   out.current = median_of(sample_of(cell, metric));
   return out;
@@ -44,27 +45,13 @@ CellComparison vanished(const CellRuns& gone, const std::string& metric, const s
   out.run_id = gone.run_id;
   out.label = gone.label;
   out.metric = metric;
+  out.subject = gone.subject;
   out.machine = gone.machine();
   out.baseline = median_of(sample_of(gone, metric));
   out.decision.verdict = Verdict::inconclusive;
   out.decision.reason = VerdictReason::vanished;
   out.decision.detail = scope + " has this cell, and it was not measured now: run it again, or set the baseline anew";
   return out;
-}
-
-// The baseline's runs of the same cell, on the same machine if there are any.
-const CellRuns* counterpart_of(const CellRuns& cell, const std::vector<CellRuns>& baseline) {
-  const CellRuns* found = nullptr;
-  for (const auto& other : baseline) {
-    if (other.run_id != cell.run_id) continue;
-    if (other.machine() == cell.machine()) return &other;
-    if (found == nullptr) found = &other;
-  }
-  return found;
-}
-
-bool any_of(const std::vector<CellRuns>& cells, std::string CellRuns::*member, const std::string& value) {
-  return std::any_of(cells.begin(), cells.end(), [&](const CellRuns& cell) { return cell.*member == value; });
 }
 
 // A run held against itself would look steady: what is current is no baseline.
@@ -74,6 +61,24 @@ CellRuns without_attempts_of(CellRuns baseline, const CellRuns& current) {
                        [&](const StoredAttempt& other) { return other.key == mine.key; });
   });
   return baseline;
+}
+
+// The baseline's runs of the same cell: those that are not the cell's own, on the same machine, if there are any.
+const CellRuns* counterpart_of(const CellRuns& cell, const std::vector<CellRuns>& baseline) {
+  const CellRuns* found = nullptr;
+  int best = 0;
+  for (const auto& other : baseline) {
+    if (other.run_id != cell.run_id) continue;
+    const int others = without_attempts_of(other, cell).attempts.empty() ? 0 : 2;
+    const int fit = 1 + others + (other.machine() == cell.machine() ? 1 : 0);
+    if (fit > best) found = &other;
+    best = std::max(best, fit);
+  }
+  return found;
+}
+
+bool any_of(const std::vector<CellRuns>& cells, std::string CellRuns::*member, const std::string& value) {
+  return std::any_of(cells.begin(), cells.end(), [&](const CellRuns& cell) { return cell.*member == value; });
 }
 
 // Words for a decision that had nothing to decide on. `theirs` is null where the baseline is numbers.

@@ -15,6 +15,7 @@ struct CellComparison {
   std::string run_id;
   std::string label;
   std::string metric;
+  Subject subject = {};           // of the cell
   std::string machine = {};       // fingerprint of where the cell ran; empty: unknown
   std::optional<double> current;  // medians over the runs used
   std::optional<double> baseline;
@@ -26,7 +27,7 @@ struct CellComparison {
 // the same run id; a single run that was named itself (run:ID, attempt:ID/N) is that of every cell. Attempts that are
 // current are left out of the baseline. Cells of the same matrix that the baseline has and `current` has not are rows
 // too, where `absent` asks for them: INCONCLUSIVE, vanished. A cell that diverged, which the baseline has whole, is
-// REGRESSED in every metric.
+// REGRESSED in every metric. The baseline's runs of a cell on one machine are of one subject (mixed_subjects.h).
 enum class AbsentCells { passed_over, reported };
 struct RunBaseline {
   std::string scope;

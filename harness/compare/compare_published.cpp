@@ -213,6 +213,7 @@ std::vector<CellComparison> compare_with_published(const std::vector<CellRuns>& 
     CellComparison result;
     result.run_id = cell.run_id;
     result.label = cell.label;
+    result.subject = cell.subject;
     result.machine = cell.machine();
     result.metric = comparison.metric;
     const auto mine = sample_of(cell, comparison.metric);

@@ -5,12 +5,14 @@
 #include <limits>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/evidence/attempt.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "harness/store/environment_reader.h"
 #include "harness/store/stored_row.h"
+#include "harness/store/subject_reader.h"
 #include "harness/store/sweep_kinds.h"
 
 namespace perfbench::harness {
@@ -48,7 +50,7 @@ Bounds bounds_of(const Connection& db, const HistoryQuery& query) {
 // whose start is no time is the oldest. Written once, used by every query.
 std::string nights_sql(const HistoryQuery& query) {
   const auto control = kind_condition("kind", SweepsOf::control);
-  return "WITH dated AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, "
+  return "WITH dated AS (SELECT sweep_key, sweep_id, matrix AS swept, started_utc AS night_utc, kind, "
          "CAST(strftime('%s', started_utc) AS INTEGER) AS night_s, coalesce(selection, '') AS selected, " +
          control + " AS is_control FROM sweeps LEFT JOIN sweep_selections USING (sweep_key) WHERE " + control +
          " OR (" + kind_condition("kind", query.of) +
@@ -85,10 +87,11 @@ struct Run {
   double probe_spread = 0;
 };
 
-// What one query row tells about a night of a cell on a machine.
+// A night of a cell on a machine by one subject.
 struct Group {
   std::int64_t sweep_key = 0;
   std::int64_t environment_key = 0;
+  Subject subject;
   std::vector<Run> runs;
 };
 
@@ -100,12 +103,12 @@ struct SweepRow {
 
 class HistoryReader {
  public:
-  explicit HistoryReader(const Connection& db) : db_(db), environments_(db) {}
+  explicit HistoryReader(const Connection& db) : db_(db), environments_(db), subjects_(db) {}
 
   std::vector<SeriesHistory> read(const HistoryQuery& query) {
     Statement rows(db_, nights_sql(query) +
                             "SELECT a.cell_key, a.sweep_key, a.environment_key, m.value, p.value, sweep_id, night_utc, "
-                            "night_s, selected, a.state, a.attempt_key, is_control "
+                            "night_s, selected, a.state, a.attempt_key, is_control, kind "
                             "FROM nights CROSS JOIN attempts a USING (sweep_key) "
                             "CROSS JOIN metrics m ON m.attempt_key = a.attempt_key AND m.name_key = "
                             "(SELECT name_key FROM names WHERE name = ?6) "
@@ -145,14 +148,23 @@ class HistoryReader {
   void take(const Statement& row) {
     const auto sweep_key = row.integer(1);
     const auto environment_key = row.integer(2);
+    const auto kind = stored_enum<SweepKind>(db_, {"sweeps", "sweep_id " + row.text(5)}, "kind", row.text(12));
+    auto subject = subjects_.of({.attempt_key = row.integer(10),
+                                 .sweep_id = row.text(5),
+                                 .kind = kind,
+                                 .environment = environments_.of(environment_key)});
+    // A planted fault is what a demonstration is about.
+    if (subject.is_faulty() && kind != SweepKind::simulated) return;
     auto& groups = cells_[{row.integer(0), row.integer(11) != 0}];
     const auto& machine = environments_.of(environment_key)->machine_fingerprint;
     // Rows come night by night, so that what they belong to is near the end.
     auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
-      return g.sweep_key == sweep_key && environments_.of(g.environment_key)->machine_fingerprint == machine;
+      return g.sweep_key == sweep_key && environments_.of(g.environment_key)->machine_fingerprint == machine &&
+             same_subject(g.subject, subject);
     });
     if (group == groups.rend()) {
-      groups.push_back({.sweep_key = sweep_key, .environment_key = environment_key, .runs = {}});
+      groups.push_back(
+          {.sweep_key = sweep_key, .environment_key = environment_key, .subject = std::move(subject), .runs = {}});
       group = groups.rbegin();
     }
     group->runs.push_back({std::log(row.real(3)), row.is_null(4) ? 0 : row.real(4)});
@@ -171,6 +183,7 @@ class HistoryReader {
                    .sweep_key = group.sweep_key,
                    .only = sweep.only,
                    .machine = environment->machine_fingerprint,
+                   .subject = group.subject,
                    .facts = {environment, &environment->facts}};
     out.night.revision = environment->git_commit();
     const auto noisy = [most_spread](const Run& run) { return run.probe_spread > most_spread; };
@@ -215,6 +228,7 @@ class HistoryReader {
 
   const Connection& db_;
   EnvironmentReader environments_;
+  SubjectReader subjects_;
   std::map<std::pair<std::int64_t, bool>, std::vector<Group>> cells_;  // by cell, and whether it is the control's
   std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
 };
@@ -300,6 +314,7 @@ std::vector<std::int64_t> load_night_keys(const Connection& db, const HistoryQue
   return out;
 }
 
+// The probe is the machine's, whatever engine ran: it is the same code in every engine.
 std::map<std::string, double> load_probes(const Connection& db, const SeriesId& series) {
   Statement rows(db,
                  "SELECT s.sweep_id, m.value, environment_key FROM cells c JOIN runs r USING (run_key) "

@@ -1,4 +1,5 @@
-// What the nights of a store say about each cell: one value a night and machine. A night is one sweep that was made as
+// What the nights of a store say about each cell: one value a night, machine and subject. A series goes on across
+// subjects, because it shows what each night's engine did; a value is of one. A night is one sweep that was made as
 // one (SweepsOf::history); sweeps by hand, pairs and reproductions are none.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "harness/evidence/utc.h"
 #include "harness/history/finding.h"
 #include "harness/sqlite/sqlite.h"
+#include "harness/store/subject.h"
 #include "harness/store/sweep_kinds.h"
 
 namespace perfbench::harness {
@@ -23,6 +25,7 @@ struct NightPoint {
   std::int64_t sweep_key = 0;  // of the night in this store: orders those of one second
   std::string only;            // AttemptRecord::only
   std::string machine;         // machine_class (store/machine_class.h)
+  Subject subject;
   std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0
   std::size_t runs = 0;                                             // that the value is of
@@ -35,7 +38,7 @@ struct SeriesHistory {
   std::string cell;
   std::string run_id;
   std::string metric;
-  std::vector<NightPoint> nights;  // oldest first; of one night with several machines, one point each
+  std::vector<NightPoint> nights;  // oldest first; of one night with several machines or subjects, one point each
 };
 
 // A night that looks at itself.

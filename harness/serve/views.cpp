@@ -68,16 +68,17 @@ bool has_attempts(const Connection& db) {
 }
 
 // A name of a run as pages have it. find_run() takes folders, too: what is on this machine's disk is nobody's business
-// who asks over a network.
-NamedRun run_of_address(const Asked& asked, const std::string& name) {
+// who asks over a network. `subject` is of the address, too.
+NamedRun run_of_address(const Asked& asked, const std::string& name, const std::string& subject) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '/'; };
   if (!std::all_of(name.begin(), name.end(), is_digit)) throw InputError("no run is called " + name);
   const auto prefix = name.find('/') == std::string::npos ? "run:" : "attempt:";
-  return find_run(asked.db, prefix + name, "serve");
+  return find_run(asked.db, prefix + name + (subject.empty() ? "" : "@" + subject), "serve");
 }
 
-RunView view_of(const Asked& asked, const std::string& name) {
-  return view_run(asked.db, run_of_address(asked, name), runs_folder({}, asked.db.path()), Fields::not_default);
+RunView view_of(const Asked& asked, const std::string& name, const std::string& subject) {
+  return view_run(asked.db, run_of_address(asked, name, subject), runs_folder({}, asked.db.path()),
+                  Fields::not_default);
 }
 
 Document overview(const Asked& asked) {
@@ -147,7 +148,7 @@ Document runs(const Asked& asked) {
 }
 
 Document run(const Asked& asked) {
-  auto view = view_of(asked, asked.rest);
+  auto view = view_of(asked, asked.rest, asked.parameter("subject", ""));
   view.steps = steps_of(asked.db, view.named);
   view.baseline = against_baseline(asked.db, view);
   view.memory = asked.counts.of(view.named);
@@ -161,7 +162,7 @@ std::vector<RankTrace> traces(const Asked& asked, const NamedRun& named) {
 }
 
 Document trace(const Asked& asked) {
-  const auto named = run_of_address(asked, asked.rest);
+  const auto named = run_of_address(asked, asked.rest, asked.parameter("subject", ""));
   const auto against = asked.parameter("against", "");
   Document out{.lasting = true};
   if (against.empty()) {
@@ -169,7 +170,7 @@ Document trace(const Asked& asked) {
     append(out, reports::trace_document(traces(asked, named)));
     return out;
   }
-  const auto before = run_of_address(asked, against);
+  const auto before = run_of_address(asked, against, asked.parameter("against_subject", ""));
   const auto found = hold_traces_side_by_side(traces(asked, before), traces(asked, named));
   out.add(reports::Heading{.level = 1, .text = "B, " + named.text() + ", against A, " + before.text()});
   append(out, reports::trace_difference_document(found.parts, found.operations));
@@ -177,8 +178,10 @@ Document trace(const Asked& asked) {
 }
 
 Document diff(const Asked& asked) {
-  return reports::difference_document(
-      hold_side_by_side(view_of(asked, asked.parameter("left", "")), view_of(asked, asked.parameter("right", ""))));
+  const auto side = [&](const std::string& name) {
+    return view_of(asked, asked.parameter(name, ""), asked.parameter(name + "_subject", ""));
+  };
+  return reports::difference_document(hold_side_by_side(side("left"), side("right")));
 }
 
 Document history(const Asked& asked) {

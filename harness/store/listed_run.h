@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "harness/evidence/attempt.h"
+#include "harness/store/subject.h"
 
 namespace perfbench::harness {
 
-// The attempts of one run in one sweep.
+// The attempts of one run by one subject in one sweep.
 struct ListedRun {
   std::string run_id;
   std::int64_t attempts = 0;
@@ -22,12 +23,13 @@ struct ListedRun {
   std::map<std::string, std::string> axes;
   AttemptState state = AttemptState::ok;  // ok if any of them is, else of the newest
   std::string started_utc;                // of the newest
-  std::string git_commit;                 // of the newest that has an environment; empty: none has
-  std::string machine;                    // its machine_class (machine_class.h); empty: none has
-  std::optional<double> step_time_s;      // median of the finished attempts' step_time_s
-  std::string sweep_id;                   // empty: outside a sweep
-  SweepKind kind = SweepKind::imported;   // of the sweep
-  std::vector<std::string> tags;          // of the run and of these attempts, by name
+  Subject subject;
+  std::string git_commit;                // of the newest that has an environment; empty: none has
+  std::string machine;                   // its machine_class (machine_class.h); empty: none has
+  std::optional<double> step_time_s;     // median of the finished attempts' step_time_s
+  std::string sweep_id;                  // empty: outside a sweep
+  SweepKind kind = SweepKind::imported;  // of the sweep
+  std::vector<std::string> tags;         // of the run and of these attempts, by name
 };
 
 // Which runs may be wanted, by a part of what they are, so that not all have to be read for a few. Each is asked with

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 
 #include "harness/input_error.h"
 #include "harness/store/columns.h"
 #include "harness/store/stored_row.h"
+#include "harness/store/subject_reader.h"
 #include "harness/store/sweep_kinds.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/suggest.h"
@@ -34,7 +36,7 @@ Selection parse_attempt_selection(const std::string& text, const std::string& re
   return out;
 }
 
-constexpr int kFirstFlopColumn = 14;
+constexpr int kFirstFlopColumn = 15;
 
 std::string flop_columns() {
   return column_list(columns_of<spec::FlopCounts>(), "m.flops_");
@@ -54,6 +56,7 @@ class AttemptReader {
       : db_(db),
         run_(db, "SELECT run_id, run_json FROM runs WHERE run_key = ?"),
         environments_(db),
+        subjects_(db),
         attention_(db,
                    "SELECT direction, computed_by, reason FROM attempt_attention WHERE attempt_key = ? "
                    "ORDER BY direction DESC"),
@@ -63,7 +66,7 @@ class AttemptReader {
   static std::string sql(const std::string& where) {
     return "SELECT a.attempt_key, r.run_id, a.attempt, a.state, a.reason, s.sweep_id, c.matrix, c.label, "
            "a.started_utc, a.lost_step_lines, a.peak_flops_per_s, a.run_key, a.environment_key, "
-           "coalesce(m.emulated, 0), " +
+           "coalesce(m.emulated, 0), s.kind, " +
            flop_columns() +
            " FROM attempts a JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) "
            "JOIN cells c USING (cell_key) LEFT JOIN attempt_summaries m USING (attempt_key) WHERE " +
@@ -102,6 +105,10 @@ class AttemptReader {
     attempt.run = run(row.integer(11));
     if (!row.is_null(12)) attempt.environment = environments_.of(row.integer(12));
     attempt.emulated = row.integer(13) != 0;
+    attempt.subject = subjects_.of({.attempt_key = attempt.key,
+                                    .sweep_id = attempt.sweep_id,
+                                    .kind = stored_enum<SweepKind>(db_, name, "kind of its sweep", row.text(14)),
+                                    .environment = attempt.environment});
     attempt.flops = flops_of(row);
     if (attempt.run->device == spec::Device::cuda) read_attention(attempt, name.row);
     metrics_.with(attempt.key);
@@ -140,6 +147,7 @@ class AttemptReader {
   const Connection& db_;
   Statement run_;
   EnvironmentReader environments_;
+  SubjectReader subjects_;
   Statement attention_;
   Statement metrics_;
   std::map<std::int64_t, std::shared_ptr<const spec::RunSpec>> runs_;
@@ -151,6 +159,10 @@ std::vector<StoredAttempt> load_where(const Connection& db, const std::string& w
   Statement rows(db, AttemptReader::sql(where) + AttemptReader::kInOrder);
   rows.with(values...);
   return reader.read(rows);
+}
+
+bool has_sweep(const Connection& db, const std::string& id) {
+  return Statement(db, "SELECT 1 FROM sweeps WHERE sweep_id = ?").with(id).step();
 }
 
 std::vector<StoredAttempt> load_sweep(const Connection& db, const std::string& id) {
@@ -186,11 +198,19 @@ bool is_run_id_start(const std::string& text) {
 }
 
 Selection parse_selection(const std::string& text) {
-  if (text == "latest") return {};
-  if (text == "all") return Selection{SelectionKind::all, {}, 0};
-  if (text.rfind("run:", 0) == 0) return parse_run(text, text.substr(4), SelectionKind::run);
-  if (text.rfind("attempt:", 0) == 0) return parse_attempt_selection(text, text.substr(8));
-  return {.kind = SelectionKind::sweep, .id = text};
+  const auto at = std::min(text.rfind('@'), text.size());
+  const auto name = text.substr(0, at);
+  Selection out{.kind = SelectionKind::sweep, .id = name};
+  if (name == "latest") out = {};
+  if (name == "all") out = {.kind = SelectionKind::all};
+  if (name.starts_with("run:")) out = parse_run(text, name.substr(4), SelectionKind::run);
+  if (name.starts_with("attempt:")) out = parse_attempt_selection(text, name.substr(8));
+  if (at == text.size()) return out;
+  out.subject = text.substr(at + 1);
+  if (out.subject.empty()) {
+    throw InputError("[store] '" + text + "': a subject stands behind the @, such as a commit, 'inject' or 'side B'");
+  }
+  return out;
 }
 
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix) {
@@ -251,7 +271,9 @@ std::int64_t count_attempts(const Connection& db, const std::string& sweep_id, c
   return count.integer(0);
 }
 
-std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection) {
+namespace {
+
+std::vector<StoredAttempt> load_selected(const Connection& db, const Selection& selection) {
   switch (selection.kind) {
     case SelectionKind::latest_sweep:
       return load_where(db,
@@ -275,6 +297,32 @@ std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& 
   return out;
 }
 
+// As a person would type it.
+std::string text_of(const Selection& selection) {
+  switch (selection.kind) {
+    case SelectionKind::latest_sweep:
+      return "latest";
+    case SelectionKind::all:
+      return "all";
+    case SelectionKind::run:
+      return "run:" + selection.id;
+    case SelectionKind::attempt:
+      return "attempt:" + selection.id + "/" + std::to_string(selection.attempt);
+    case SelectionKind::sweep:
+      break;
+  }
+  return selection.id;
+}
+
+}  // namespace
+
+std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection) {
+  if (selection.subject.empty()) return load_selected(db, selection);
+  const auto whole = selection.id + "@" + selection.subject;  // a sweep may be called so
+  if (selection.kind == SelectionKind::sweep && has_sweep(db, whole)) return load_sweep(db, whole);
+  return of_subject(load_selected(db, selection), selection.subject, text_of(selection));
+}
+
 std::vector<StoredAttempt> load_attempts(const Connection& db, const std::vector<std::int64_t>& keys) {
   AttemptReader reader(db);
   Statement rows(db, AttemptReader::sql("a.attempt_key = ?"));
@@ -285,6 +333,41 @@ std::vector<StoredAttempt> load_attempts(const Connection& db, const std::vector
     std::move(one.begin(), one.end(), std::back_inserter(out));
   }
   return out;
+}
+
+ChosenAttempts choose_attempts(const Connection& db, const Selection& selection) {
+  ChosenAttempts out{.attempts = load_attempts(db, selection), .faulty = {}};
+  const bool asked_for =
+      !selection.subject.empty() || (selection.kind != SelectionKind::all && selection.kind != SelectionKind::run);
+  if (asked_for) return out;
+  const auto is_clean = [](const StoredAttempt& attempt) { return !attempt.subject.is_faulty(); };
+  const auto first_faulty = std::stable_partition(out.attempts.begin(), out.attempts.end(), is_clean);
+  if (first_faulty == out.attempts.begin() && selection.kind == SelectionKind::run) return out;
+  out.faulty.assign(std::make_move_iterator(first_faulty), std::make_move_iterator(out.attempts.end()));
+  out.attempts.erase(first_faulty, out.attempts.end());
+  return out;
+}
+
+std::string left_out_text(const std::vector<StoredAttempt>& faulty) {
+  if (faulty.empty()) return {};
+  std::set<std::string> names;
+  for (const auto& attempt : faulty) names.insert((attempt.sweep_id.empty() ? "all" : attempt.sweep_id) + "@inject");
+  return fmt::format("{} attempt{} with an injected fault {} left out; {} name{} them", faulty.size(),
+                     faulty.size() == 1 ? "" : "s", faulty.size() == 1 ? "is" : "are", fmt::join(names, ", "),
+                     names.size() == 1 ? "s" : "");
+}
+
+std::vector<StoredAttempt> of_subject(std::vector<StoredAttempt> attempts, const std::string& subject,
+                                      const std::string& asked) {
+  SubjectGroups groups;
+  for (const auto& attempt : attempts) groups.place_of(attempt.subject);
+  const auto named = named_subjects(groups.subjects(), subject);
+  std::erase_if(attempts, [&](const StoredAttempt& attempt) {
+    return std::find(named.begin(), named.end(), groups.place_of(attempt.subject)) == named.end();
+  });
+  if (!attempts.empty() || groups.subjects().empty()) return attempts;
+  throw InputError(fmt::format("[store] '{}@{}': no attempt is of that subject; there are: {}", asked, subject,
+                               names_text(groups.subjects())));
 }
 
 }  // namespace perfbench::harness

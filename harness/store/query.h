@@ -11,6 +11,7 @@
 #include "harness/evidence/attempt.h"
 #include "harness/sqlite/sqlite.h"
 #include "harness/store/environment_reader.h"
+#include "harness/store/subject.h"
 #include "workloads/spec/work_record.h"
 
 namespace perfbench::spec {
@@ -34,6 +35,7 @@ struct StoredAttempt {
   bool emulated = false;                                 // the precision was computed by conversion
   std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
   std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
+  Subject subject;
   std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nothing where the run did not end well
   std::vector<spec::AttentionKernel> attention_kernels;  // none on a CPU, or of an older perfbench
   std::map<std::string, double> metrics;
@@ -43,12 +45,14 @@ struct StoredAttempt {
 bool is_run_id_start(const std::string& text);
 
 // Which attempts: "latest" (the newest sweep of a matrix: SweepsOf::measurement), "all", "run:<start of a run id>",
-// "attempt:<start of a run id>/<number>", or the id of a sweep.
+// "attempt:<start of a run id>/<number>", or the id of a sweep. Behind each may stand "@<subject>": of these the
+// attempts of the named_subjects() (subject.h), "all@a1b2c3d4", "run:3f09ac12@inject".
 enum class SelectionKind { latest_sweep, all, run, attempt, sweep };
 struct Selection {
   SelectionKind kind = SelectionKind::latest_sweep;
   std::string id;            // of the sweep, or the start of the run's
   std::int64_t attempt = 0;  // of kind attempt
+  std::string subject = {};  // what stands behind the @; empty: all subjects
 };
 // Throws InputError for a run id that is not 6 to 64 hex digits, or an attempt that is not a number.
 Selection parse_selection(const std::string& text);
@@ -81,8 +85,23 @@ std::int64_t count_attempts(const Connection& db, const std::string& sweep_id, c
                             AttemptState state);
 
 // In the order in which they were started, without those that cannot be read (Connection::left_out). Throws InputError
-// when a named sweep, run or attempt does not exist, or a run id's start fits several runs.
+// when a named sweep, run, attempt or subject does not exist, or a run id's start fits several runs.
 std::vector<StoredAttempt> load_attempts(const Connection& db, const Selection& selection);
 std::vector<StoredAttempt> load_attempts(const Connection& db, const std::vector<std::int64_t>& keys);
+
+// What a table, a median or a baseline is made of. A run with an injected fault is part of it only where it was asked
+// for: by its subject, its attempt, its sweep, or because the run that was named has no other attempts.
+struct ChosenAttempts {
+  std::vector<StoredAttempt> attempts;
+  std::vector<StoredAttempt> faulty;  // left out
+};
+ChosenAttempts choose_attempts(const Connection& db, const Selection& selection);
+// "8 attempts with an injected fault are left out: 20260131T120000Z-3f09ac12d4@inject names them". Empty: there are
+// none.
+std::string left_out_text(const std::vector<StoredAttempt>& faulty);
+
+// The attempts of these that are of the named_subjects(); throws InputError with the names there are.
+std::vector<StoredAttempt> of_subject(std::vector<StoredAttempt> attempts, const std::string& subject,
+                                      const std::string& asked);
 
 }  // namespace perfbench::harness

@@ -8,6 +8,7 @@
 #include "harness/store/environment_reader.h"
 #include "harness/store/run_narrowing.h"
 #include "harness/store/stored_row.h"
+#include "harness/store/subject_reader.h"
 
 namespace perfbench::harness {
 namespace {
@@ -19,11 +20,16 @@ SweepKind kind_of(const Connection& db, const Statement& sweep) {
   return stored_enum<SweepKind>(db, {"sweeps", "sweep_id " + sweep.text(1)}, "kind", sweep.text(3));
 }
 
-// One cell of a sweep while its attempts are read.
+// One cell of a sweep by one subject while its attempts are read.
 struct RunOfSweep {
   ListedRun run;
   std::vector<std::int64_t> attempt_keys;
   std::vector<double> step_times_s;
+};
+
+struct CellOfSweep {
+  SubjectGroups groups;
+  std::vector<RunOfSweep> runs;  // one for each group
 };
 
 class RunLister {
@@ -41,22 +47,28 @@ class RunLister {
         cells_(db),
         tags_(db, "SELECT name, attempt_key FROM tags WHERE run_key = ? ORDER BY name"),
         has_tags_(Statement(db, "SELECT 1 FROM tags LIMIT 1").step()),
-        environments_(db) {}
+        environments_(db),
+        subjects_(db) {}
 
   // Newest first.
   std::vector<ListedRun> runs_of(const Statement& sweep) {
-    runs_.clear();
+    cells_of_sweep_.clear();
+    reading_ = {.sweep_id = sweep.text(1), .kind = kind_of(db_, sweep)};
     if (cell_keys_) {
       for (const auto cell : *cell_keys_) read(attempts_.with(sweep.integer(0), cell));
     } else {
       read(attempts_.with(sweep.integer(0)));
     }
     std::vector<ListedRun> out;
-    for (auto& [cell_key, one] : runs_) {
-      complete(cells_.of(cell_key), one);
-      one.run.sweep_id = sweep.text(1);
-      one.run.kind = kind_of(db_, sweep);
-      out.push_back(std::move(one.run));
+    for (auto& [cell_key, cell] : cells_of_sweep_) {
+      for (std::size_t i = 0; i < cell.runs.size(); ++i) {
+        auto& one = cell.runs[i];
+        complete(cells_.of(cell_key), one);
+        one.run.subject = cell.groups.subjects()[i];
+        one.run.sweep_id = reading_.sweep_id;
+        one.run.kind = reading_.kind;
+        out.push_back(std::move(one.run));
+      }
     }
     std::stable_sort(out.begin(), out.end(),
                      [](const ListedRun& a, const ListedRun& b) { return a.started_utc > b.started_utc; });
@@ -76,16 +88,20 @@ class RunLister {
 
   void take(const Statement& row) {
     const auto state = stored_enum<AttemptState>(db_, {"attempts", "attempt_key " + row.text(0)}, "state", row.text(2));
-    auto& one = runs_[row.integer(1)];
+    reading_.attempt_key = row.integer(0);
+    reading_.environment = row.is_null(4) ? nullptr : environments_.of(row.integer(4));
+    auto& cell = cells_of_sweep_[row.integer(1)];
+    const auto place = cell.groups.place_of(subjects_.of(reading_));
+    cell.runs.resize(cell.groups.subjects().size());
+    auto& one = cell.runs[place];
     auto& run = one.run;
     one.attempt_keys.push_back(row.integer(0));
     run.started_utc = row.text(3);
     run.state = run.finished > 0 ? AttemptState::ok : state;
     ++run.attempts;
-    if (!row.is_null(4)) {
-      const auto& environment = *environments_.of(row.integer(4));
-      run.git_commit = environment.git_commit();
-      run.machine = environment.machine_fingerprint;
+    if (reading_.environment) {
+      run.git_commit = reading_.environment->git_commit();
+      run.machine = reading_.environment->machine_fingerprint;
     }
     if (state != AttemptState::ok) return;
     ++run.finished;
@@ -119,7 +135,9 @@ class RunLister {
   Statement tags_;
   bool has_tags_;
   EnvironmentReader environments_;
-  std::map<std::int64_t, RunOfSweep> runs_;  // by cell_key
+  SubjectReader subjects_;
+  SubjectOf reading_;                                   // the attempt that is read, of the sweep that is read
+  std::map<std::int64_t, CellOfSweep> cells_of_sweep_;  // by cell_key
 };
 
 }  // namespace

@@ -18,9 +18,13 @@
 namespace perfbench::harness {
 namespace {
 
+bool is_all(const Selection& selection) {
+  return selection.kind == SelectionKind::all && selection.subject.empty();
+}
+
 std::vector<std::int64_t> selected_keys(const Connection& store, const Selection& selection) {
   std::vector<std::int64_t> out;
-  if (selection.kind == SelectionKind::all) {
+  if (is_all(selection)) {
     Statement rows(store, "SELECT attempt_key FROM attempts ORDER BY started_utc, attempt_key");
     while (rows.step()) out.push_back(rows.integer(0));
     return out;
@@ -33,7 +37,7 @@ std::vector<std::int64_t> selected_keys(const Connection& store, const Selection
 class RecordWriter {
  public:
   RecordWriter(const Connection& store, const Selection& selection, const LineSink& sink)
-      : store_(store), is_all_(selection.kind == SelectionKind::all), sink_(sink) {}
+      : store_(store), is_all_(is_all(selection)), sink_(sink) {}
 
   WrittenRecords write(const std::vector<std::int64_t>& attempt_keys) {
     for (const auto key : attempt_keys) readable([&] { write_attempt(key); });

@@ -33,14 +33,9 @@ std::string name_of(const RunView& view) {
   return short_id(view) + "/" + std::to_string(view.named.attempts.front().attempt);
 }
 
-std::string commit_of(const RunView& view) {
-  const auto commit = view.environment.find("git_commit");
-  return commit == view.environment.end() ? std::string() : commit->second;
-}
-
-std::int64_t finished(const RunView& view) {
-  return std::count_if(view.attempts.begin(), view.attempts.end(),
-                       [](const auto& one) { return one.attempt.state == AttemptState::ok; });
+// With one subject the column tells people nothing that the commit and the engine do not.
+Audience subject_audience(const RunView& view) {
+  return view.subjects.size() > 1 ? Audience::everyone : Audience::programs;
 }
 
 // By which `perfbench trace` knows it; nothing where attempts of several machines have its number.
@@ -53,9 +48,9 @@ Cell trace_cell(const RunView& view, const ViewedAttempt& one) {
   return short_id(view) + "/" + std::to_string(one.attempt.attempt);
 }
 
-Cell newest_trace(const RunView& view) {
-  const auto found =
-      std::find_if(view.attempts.rbegin(), view.attempts.rend(), [](const auto& one) { return one.traced; });
+Cell newest_trace(const RunView& view, std::size_t subject) {
+  const auto found = std::find_if(view.attempts.rbegin(), view.attempts.rend(),
+                                  [subject](const auto& one) { return one.traced && one.subject == subject; });
   return found == view.attempts.rend() ? Cell(kNothing, Value()) : trace_cell(view, *found);
 }
 
@@ -63,17 +58,24 @@ std::vector<Column> run_columns() {
   return {{.title = "run", .key = "run_id"},
           {.title = "matrix", .key = "matrix"},
           {.title = "cell", .key = "cell"},
+          {.title = "subject", .key = "subject"},
           {.title = "attempts", .key = "attempts", .align = Align::right},
           {.title = "ok", .key = "finished", .align = Align::right},
           {.title = "newest", .key = "started_utc"},
           {.title = "commit", .key = "git_commit"}};
 }
 
-Row run_row(const RunView& view) {
+Row run_row(const RunView& view, const harness::ViewedSubject& subject) {
   const auto& newest = view.attempts.back().attempt;
-  return {.cells = {Cell(name_of(view), Value(view.named.run_id)), newest.matrix, newest.cell,
-                    count_cell(std::ssize(view.attempts)), count_cell(finished(view)), newest.started_utc,
-                    id_cell(commit_of(view))}};
+  return {.cells = {Cell(name_of(view), Value(view.named.run_id)), newest.matrix, newest.cell, subject.name,
+                    count_cell(subject.attempts), count_cell(subject.finished), subject.started_utc,
+                    id_cell(subject.subject.git_commit)}};
+}
+
+Table run_table(const RunView& view) {
+  Table out{.key = "run", .columns = run_columns(), .rows = {}};
+  for (const auto& subject : view.subjects) out.rows.push_back(run_row(view, subject));
+  return out;
 }
 
 Table attempts_table(const RunView& view) {
@@ -84,6 +86,7 @@ Table attempts_table(const RunView& view) {
                         {.title = "reason", .key = "reason"},
                         {.title = "sweep", .key = "sweep_id"},
                         {.title = "kind", .key = "kind"},
+                        {.title = "subject", .key = "subject", .audience = subject_audience(view)},
                         {.title = "engine", .key = "engine_sha256"},
                         {.title = "trace", .key = "trace"},
                         {.title = "evidence", .key = "evidence"}},
@@ -94,7 +97,8 @@ Table attempts_table(const RunView& view) {
     const std::string state(spec::enum_name(attempt.state));
     out.rows.push_back(
         {.cells = {count_cell(attempt.attempt), attempt.started_utc, Cell(state, Value(state), tone), attempt.reason,
-                   attempt.sweep_id, one.sweep_kind, id_cell(one.engine_sha256), trace_cell(view, one),
+                   attempt.sweep_id, one.sweep_kind, view.subjects[one.subject].name,
+                   id_cell(attempt.subject.engine_sha256), trace_cell(view, one),
                    one.evidence ? Cell(one.evidence->string()) : Cell("not in " + view.runs.string(), Value())}});
   }
   return out;
@@ -105,10 +109,14 @@ Table metrics_table(const RunView& view) {
             .columns = {{.title = "metric", .key = "metric"},
                         {.title = "value", .key = "value", .align = Align::right},
                         {.title = "unit", .key = "unit"},
-                        {.title = "attempts", .key = "attempts", .align = Align::right}},
+                        {.title = "attempts", .key = "attempts", .align = Align::right},
+                        {.title = "subject", .key = "subject", .audience = subject_audience(view)}},
             .rows = {}};
-  for (const auto& metric : view.metrics) {
-    out.rows.push_back({.cells = {metric.name, number_cell(metric.value), metric.unit, count_cell(metric.count)}});
+  for (const auto& subject : view.subjects) {
+    for (const auto& metric : subject.metrics) {
+      out.rows.push_back(
+          {.cells = {metric.name, number_cell(metric.value), metric.unit, count_cell(metric.count), subject.name}});
+    }
   }
   return out;
 }
@@ -215,18 +223,33 @@ std::optional<std::string> reproducing_command(const RunView& view) {
          shell_word(view.db.string());
 }
 
+// Of a run that several engines executed, a difference shows one.
+void note_other_subjects(Document& out, const RunView& view, std::size_t shown) {
+  std::string others;
+  for (std::size_t i = 0; i < view.subjects.size(); ++i) {
+    if (i != shown) others += (others.empty() ? "" : "; ") + view.subjects[i].name;
+  }
+  if (!others.empty()) out.add(Note{name_of(view) + "@SUBJECT shows another subject of that run: " + others + "."});
+  if (!view.named.left_out.empty()) out.add(Note{view.named.left_out + "."});
+}
+
 }  // namespace
 
 Document run_document(const RunView& view) {
   Document out;
   out.add(Heading{.level = 1, .text = "Run " + name_of(view)});
-  out.add(Table{.key = "run", .columns = run_columns(), .rows = {run_row(view)}});
+  out.add(run_table(view));
+  if (!view.named.left_out.empty()) out.add(Note{view.named.left_out + "."});
   add_section(out, "Attempts", attempts_table(view));
   add_section(out, "Metrics, medians over the attempts that are ok", metrics_table(view));
+  if (view.subjects.size() > 1 && !view.steps.empty()) {
+    out.add(Paragraph{"Charts of steps are of the newest attempt that is ok."});
+  }
   for (auto& chart : run_charts(view.steps)) out.add(std::move(chart));
   if (view.memory) add_memory(out, view);
   add_section(out, "Configuration", pairs_table("configuration", "field", view.configuration));
-  add_section(out, "Environment", pairs_table("environment", "fact", view.environment));
+  add_section(out, view.subjects.size() > 1 ? "Environment of the newest attempt" : "Environment",
+              pairs_table("environment", "fact", view.environment));
   if (view.baseline) add_baseline(out, *view.baseline);
   add_section(out, "Tags", tags_table(view));
   add_section(out, "Notes", notes_table(view));
@@ -242,13 +265,20 @@ Document difference_document(const harness::RunDifference& difference) {
   out.add(Heading{.level = 1, .text = name_of(difference.left) + " beside " + name_of(difference.right)});
   Table runs{.key = "runs", .columns = run_columns(), .rows = {}};
   runs.columns.push_back({.title = "trace", .key = "trace"});
-  for (const auto* view : {&difference.left, &difference.right}) {
-    runs.rows.push_back(run_row(*view));
-    runs.rows.back().cells.push_back(newest_trace(*view));
+  const std::pair<const RunView*, std::size_t> sides[] = {{&difference.left, difference.left_subject},
+                                                          {&difference.right, difference.right_subject}};
+  for (const auto& [view, subject] : sides) {
+    runs.rows.push_back(run_row(*view, view->subjects[subject]));
+    runs.rows.back().cells.push_back(newest_trace(*view, subject));
   }
   out.add(std::move(runs));
-  const Column left{.title = name_of(difference.left), .key = "left"};
-  const Column right{.title = name_of(difference.right), .key = "right"};
+  for (const auto& [view, subject] : sides) note_other_subjects(out, *view, subject);
+  const bool alike = name_of(difference.left) == name_of(difference.right);
+  const auto title = [alike](const RunView& view, std::size_t subject) {
+    return name_of(view) + (alike ? "@" + view.subjects[subject].name : "");
+  };
+  const Column left{.title = title(difference.left, difference.left_subject), .key = "left"};
+  const Column right{.title = title(difference.right, difference.right_subject), .key = "right"};
   add_section(out, difference.configuration.empty() ? "The configuration is the same" : "Configuration that differs",
               differences_table("configuration", "field", left, right, difference.configuration));
   add_section(out, difference.environment.empty() ? "The environment is the same" : "Environment that differs",
@@ -256,8 +286,8 @@ Document difference_document(const harness::RunDifference& difference) {
   Table numbers{.key = "metrics",
                 .columns = {{.title = "metric", .key = "metric"},
                             {.title = "unit", .key = "unit"},
-                            {.title = name_of(difference.left), .key = "left", .align = Align::right},
-                            {.title = name_of(difference.right), .key = "right", .align = Align::right},
+                            {.title = left.title, .key = "left", .align = Align::right},
+                            {.title = right.title, .key = "right", .align = Align::right},
                             {.title = "ratio", .key = "ratio", .align = Align::right}},
                 .rows = {}};
   for (const auto& metric : difference.metrics) {

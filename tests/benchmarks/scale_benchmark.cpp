@@ -81,7 +81,7 @@ void measure(const std::filesystem::path& path) {
   });
   time_query("comparison with a baseline: sessions", path, [](const Connection& c) {
     const auto known = find_baseline(c, "main", "2027-01-01T00:00:00Z")->attempt_keys;
-    const auto cells = group_by_run(load_attempts(c, known));
+    const auto cells = group_by_subject(load_attempts(c, known));
     load_known_sessions(c, cells, {"step_time_s"});
     return cells.size();
   });

@@ -5,6 +5,10 @@ perfbench_test(cli_test
   DEPENDS perfbench_alerts http_server perfbench_execute perfbench_sqlite perfbench_transfer example_run made_up_trace)
 target_compile_definitions(cli_test PRIVATE PERFBENCH_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")
 add_dependencies(cli_test perfbench fake_engine)
+perfbench_test(subjects_test
+  SOURCES cli_subjects_test.cpp subject_store.cpp
+  DEPENDS perfbench_serve perfbench_transfer example_run)
+add_dependencies(subjects_test perfbench)
 if(TARGET perfbench-engine)
   target_sources(cli_test PRIVATE cli_evaluation_test.cpp cli_instruction_test.cpp)
   add_dependencies(cli_test perfbench-engine)

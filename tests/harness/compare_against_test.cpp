@@ -35,7 +35,7 @@ struct OneSweep {
     }
     ingest_tree(db, scratch / "runs");
   }
-  std::vector<CellRuns> cells() { return group_by_run(load_attempts(db, parse_selection("latest"))); }
+  std::vector<CellRuns> cells() { return group_by_subject(load_attempts(db, parse_selection("latest"))); }
   CellComparison against(const std::string& baseline) {
     return compare_against(db, published, cells(), {}, {.baseline = baseline, .now_utc = kNow}).comparisons.at(0);
   }
@@ -78,7 +78,7 @@ TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
   add("20260101T000000Z-before", 0.5);
   add("20260102T000000Z-after", 0.4);
   const PublishedCatalog published{PERFBENCH_SOURCE_DIR};
-  const auto cells = group_by_run(load_attempts(db, parse_selection("20260102T000000Z-after")));
+  const auto cells = group_by_subject(load_attempts(db, parse_selection("20260102T000000Z-after")));
   AgainstRequest request{
       .baseline = "20260101T000000Z-before", .metrics = {kGateMetrics.begin(), kGateMetrics.end()}, .now_utc = kNow};
   std::map<std::string, std::vector<Verdict>> verdicts;

@@ -91,7 +91,7 @@ struct History {
     ingest_tree(db, scratch / "runs");
   }
   std::vector<CellRuns> cells(const std::string& selection) {
-    return group_by_run(load_attempts(db, parse_selection(selection)));
+    return group_by_subject(load_attempts(db, parse_selection(selection)));
   }
   // Six other sessions of the cell in `of`, 0.2 % above and below 0.5 s in turns.
   SessionLevels quiet(const std::vector<CellRuns>& of) {

@@ -106,6 +106,7 @@ AttemptRecord example_attempt(const std::string& cell, std::int64_t number) {
   attempt.axes = {{"model", "llama-tiny"}};
   attempt.command = {"perfbench-engine", "run", "--run", "run.json"};
   attempt.sweep_id = "20260131T120000Z-example";
+  attempt.engine_sha256 = std::string(64, 'e');
   attempt.perfbench_version = "0.1.0";
   return attempt;
 }

@@ -34,7 +34,7 @@ class KnownSessionsOf : public testing::Test {
   }
   KnownSessions load(const std::vector<std::string>& metrics = {"step_time_s"}) {
     ingest_tree(db_, scratch_ / "runs");
-    return load_known_sessions(db_, group_by_run(load_attempts(db_, parse_selection("latest"))), metrics);
+    return load_known_sessions(db_, group_by_subject(load_attempts(db_, parse_selection("latest"))), metrics);
   }
 };
 
@@ -45,7 +45,7 @@ TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
   add("m", 4, 0.8);
   const auto known = load().at("step_time_s");
   ASSERT_THAT(known, SizeIs(1));
-  const auto cells = group_by_run(load_attempts(db_, parse_selection("latest")));
+  const auto cells = group_by_subject(load_attempts(db_, parse_selection("latest")));
   const auto& levels = known.at({"m", cells[0].run_id});
   ASSERT_THAT(levels, SizeIs(3));
   EXPECT_EQ(levels[0].sweep_id, "m1");

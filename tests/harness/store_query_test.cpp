@@ -21,6 +21,7 @@ struct TwoSweeps {
   Connection db = open_database(scratch / "a.db");
   TwoSweeps() {
     ExampleRun old{.attempt = example_attempt("c", 1)};
+    old.attempt.engine_sha256.clear();  // of an older perfbench
     write_run_directory(scratch / "old", old);
     ExampleRun fresh{.attempt = example_attempt("c", 2)};
     fresh.attempt.sweep_id = "20260201T120000Z-example";

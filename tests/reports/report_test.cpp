@@ -82,7 +82,7 @@ class Report : public testing::Test {
   }
 
   std::vector<harness::CellRuns> cells() {
-    return harness::group_by_run(load_attempts(db_, harness::parse_selection("latest")));
+    return harness::group_by_subject(load_attempts(db_, harness::parse_selection("latest")));
   }
 
   harness::StoredTable table() {
@@ -363,8 +363,8 @@ TEST_F(Report, HasAColumnForWhatTellsRowsApartThatWouldLookAlike) {
   EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("  0.5  "));
   const auto json = nlohmann::json::parse(render_json(document));
   EXPECT_EQ(json["rows"][1]["optimizer.beta2"], "0.5");
-  EXPECT_THAT(render_csv(document),
-              HasSubstr(",step_time_spread_fraction,started_utc,commit,sweep_id,optimizer.beta2\r\n"));
+  EXPECT_THAT(render_csv(document), HasSubstr(",step_time_spread_fraction,started_utc,commit,sweep_id,subject,engine_"
+                                              "sha256,inject,side,optimizer.beta2\r\n"));
 }
 
 TEST_F(Report, FitsATerminalAndSaysWhatItsRowsShareOnce) {

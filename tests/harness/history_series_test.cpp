@@ -55,6 +55,25 @@ TEST_F(Nights, AreTheMediansOfTheirRunsOnTheLogScale) {
   EXPECT_EQ(second.facts->at("hostname"), example_environment().hostname);
 }
 
+// A night that two engines measured has a value of each. A run with an injected fault is part of no night.
+TEST_F(Nights, OfTwoEnginesAreTwoPoints) {
+  for (const double step_s : {0.4, 0.4, 0.9}) {
+    auto one = run(1, step_s);
+    one.attempt.engine_sha256 = std::string(64, step_s < 0.5 ? 'a' : 'b');
+    add(one);
+  }
+  auto faulty = run(1, 5.0);
+  faulty.attempt.command.insert(faulty.attempt.command.end(), {"--inject", "slow:span=matmul,fraction=9"});
+  add(faulty);
+  const auto series = load();
+  ASSERT_THAT(series, SizeIs(1));
+  ASSERT_THAT(series[0].nights, SizeIs(2));
+  EXPECT_NEAR(series[0].nights[0].value, 0.4, 1e-9);
+  EXPECT_EQ(series[0].nights[0].runs, 2U);
+  EXPECT_NEAR(series[0].nights[1].value, 0.9, 1e-9);
+  EXPECT_EQ(series[0].nights[1].subject.engine_sha256, std::string(64, 'b'));
+}
+
 // The geometric mean of the two middle ones, not the arithmetic one.
 TEST_F(Nights, OfTwoRunsAreTheirGeometricMean) {
   for (const double step_s : {0.4, 0.9}) add(run(1, step_s));

@@ -4,20 +4,32 @@
 
 #include <cstdio>
 
+#include "harness/matrix/matrix_parts.h"
 #include "harness/matrix/yaml_document.h"
 #include "reports/format/print.h"
 
 namespace perfbench::harness {
+namespace {
+
+YamlDocument load_file(const MatrixOptions& options, const std::filesystem::path& data_dir) {
+  auto file = options.file;
+  if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
+  return YamlDocument::load(file, "matrix");
+}
+
+}  // namespace
 
 std::string MatrixOptions::only_words() const {
   return fmt::format("{}", fmt::join(overrides.only, " "));
 }
 
+std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir) {
+  return parse_matrix(load_file(options, data_dir)).name;
+}
+
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
                         const std::filesystem::path& data_dir) {
-  auto file = options.file;
-  if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
-  return expand(YamlDocument::load(file, "matrix"), catalog, options.overrides);
+  return expand(load_file(options, data_dir), catalog, options.overrides);
 }
 
 Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,

@@ -147,6 +147,10 @@ class Pruning {
     }
     db_.execute(
         "DELETE FROM attempts WHERE attempt_key IN (SELECT attempt_key FROM temp.gone);"
+        "DELETE FROM sweep_request_words WHERE request_key IN (SELECT request_key FROM sweep_requests "
+        "JOIN sweeps USING (sweep_id) WHERE sweep_key NOT IN (SELECT sweep_key FROM attempts));"
+        "DELETE FROM sweep_requests WHERE sweep_id IN (SELECT sweep_id FROM sweeps WHERE sweep_key NOT IN "
+        "(SELECT sweep_key FROM attempts));"
         "DELETE FROM sweep_selections WHERE sweep_key NOT IN (SELECT sweep_key FROM attempts);"
         "DELETE FROM sweeps WHERE sweep_key NOT IN (SELECT sweep_key FROM attempts);"
         "DELETE FROM cell_axes WHERE cell_key NOT IN (SELECT cell_key FROM attempts);"

@@ -20,7 +20,9 @@ struct SweepRequest {
   ExecutionOptions execution = {};
   std::int64_t repeats = 0;  // 0: as the matrix says
   std::string device = {};   // of every cell; empty: as the matrix says
-  bool resume = false;       // goes on with the newest sweep of this matrix, by the engine that began it
+  // Goes on with the newest sweep of this matrix, by the engine that began it. What is not given here of --only, --set
+  // and repeats is as that sweep was begun; what is given must be the same.
+  bool resume = false;
   OnFailure on_failure = OnFailure::keep_going;
 };
 

@@ -87,10 +87,10 @@ void add_sweep(CLI::App& app, CommandContext& context) {
            "folder of the run directories; beside the database unless given");
   command->add_flag(
       "--resume", args->request.resume,
-      "go on with the newest sweep of this matrix, by the engine that began it: what it has not finished");
+      "finish the newest sweep of this matrix, with the engine, --only, --set and --repeats that it was begun with");
   add_execution_options(*command, args->request.execution);
   add_number(*command, "--repeats", args->request.repeats, Bounds<std::int64_t>{1, kMostRepeats},
-             "attempts of every cell, instead of the matrix's; a resumed sweep keeps those it was begun with");
+             "attempts of every cell, instead of the matrix's");
   add_name_option(
       *command, "--device", names_of_enum<spec::Device>(),
       [args](const std::string& name) { args->request.device = name; }, "cpu or cuda, for every cell");
@@ -103,6 +103,7 @@ void add_sweep(CLI::App& app, CommandContext& context) {
       "  perfbench sweep matrices/quickstart.yaml\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
       "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
+      "--resume restores --only, --set, --device and --repeats of the sweep; others than those are refused.\n"
       "A cell whose loss became NaN or infinite is recorded as diverged, with the first such step, and has no speed.\n"
       "Exit codes: 0 every cell is ok, or known not to run; 3 wrong input, or a row of the database cannot be read;\n"
       "4 a cell failed (crashed, diverged, timed out, out of memory, quarantined), an attempt is not in the database,\n"

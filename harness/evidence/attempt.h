@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,21 @@ enum class SweepKind {
   reproduction,  // of `perfbench reproduce`
 };
 
+// What the command that began a sweep said about its cells, word for word. `sweep --resume` begins with it.
+struct SweepWords {
+  std::vector<std::string> only;  // of --only
+  std::vector<std::string> set;   // of --set; --device is one more
+
+  bool operator==(const SweepWords&) const = default;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"only", "the words of --only"}, self.only);
+    f(Field{"set", "the words of --set"}, self.set);
+  }
+};
+
 struct AttemptRecord {
   std::int64_t version = 1;
   std::string run_id;  // SHA-256 of the canonical run.json, 64 hex digits
@@ -82,8 +98,9 @@ struct AttemptRecord {
   std::string perfbench_version;
   std::string only;  // the words of --only that chose the cells of the sweep; empty: all of the matrix
   SweepKind sweep_kind = SweepKind::imported;
-  std::string engine_sha256;  // of the engine's file; empty: not known
-  std::int64_t repeats = 0;   // that a sweep was to make of every cell, by hand; 0: as the matrix says
+  std::string engine_sha256;             // of the engine's file; empty: not known
+  std::int64_t repeats = 0;              // that a sweep was to make of every cell, by hand; 0: as the matrix says
+  std::optional<SweepWords> words = {};  // of a sweep by hand; absent: not known, or another kind
 
   template <class Self, class F>
   static void fields(Self& self, F&& f) {
@@ -107,6 +124,7 @@ struct AttemptRecord {
     f(Field{"sweep_kind", "what its sweep was made for"}.omitted_at_default(), self.sweep_kind);
     f(Field{"engine_sha256", "SHA-256 of the engine's file"}.omitted_at_default(), self.engine_sha256);
     f(Field{"repeats", "attempts of every cell that were asked for by hand", 0}.omitted_at_default(), self.repeats);
+    f(Field{"words", "what the command that began its sweep said about the cells"}.omitted_at_default(), self.words);
   }
 };
 

@@ -76,6 +76,7 @@ AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, st
   record.repeats = settings.repeats;
   record.perfbench_version = settings.perfbench_version;
   record.only = settings.only;
+  record.words = settings.words;
   return record;
 }
 

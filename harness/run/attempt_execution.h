@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "harness/evidence/attempt.h"
@@ -25,7 +26,8 @@ struct ExecutionSettings {
   SweepKind sweep_kind = SweepKind::hand;
   std::string engine_sha256 = {};  // AttemptRecord's, and the next
   std::int64_t repeats = 0;
-  std::string only = {};  // AttemptRecord::only
+  std::string only = {};  // AttemptRecord::only, and the next
+  std::optional<SweepWords> words = {};
   std::string perfbench_version = {};
 };
 

@@ -71,6 +71,7 @@ class Sweep {
     auto resumed = hooks_.resumed();
     options_.execution.sweep_id = resumed.sweep_id;
     options_.execution.repeats = resumed.repeats;
+    if (!resumed.says_words) options_.execution.words.reset();
     return resumed;
   }
 

@@ -35,6 +35,7 @@ struct CellPlan {
 struct ResumedSweep {
   std::string sweep_id;
   std::int64_t repeats = 0;   // of every cell; 0: as the cell says
+  bool says_words = true;     // its attempts say with which words it was begun (AttemptRecord::words)
   std::string obstacle = {};  // why nothing may be added to it; empty: nothing is against it
   std::string note = {};      // what a person should know when something is added
 };

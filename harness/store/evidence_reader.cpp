@@ -2,11 +2,13 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "harness/identity/sha256.h"
 #include "harness/store/columns.h"
 #include "harness/store/environment_rows.h"
 #include "harness/store/stored_row.h"
+#include "harness/store/sweep_requests.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
 
@@ -60,6 +62,7 @@ AttemptRecord read_record(const Connection& db, std::int64_t key) {
   Statement arguments(db, "SELECT argument FROM attempt_arguments WHERE attempt_key = ? ORDER BY position");
   arguments.with(key);
   while (arguments.step()) out.command.push_back(arguments.text(0));
+  if (auto request = find_request(db, out.sweep_id)) out.words = std::move(request->words);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "harness/store/environment_rows.h"
 #include "harness/store/keys.h"
 #include "harness/store/sweep_kinds.h"
+#include "harness/store/sweep_requests.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace perfbench::harness {
@@ -87,6 +88,13 @@ std::int64_t insert_attempt(Connection& db, const RunEvidence& evidence) {
   if (!attempt.engine_sha256.empty()) {
     Statement(db, "INSERT INTO attempt_settings (attempt_key, engine_key, repeats) VALUES (?, ?, ?)")
         .run(key, name_key(db, attempt.engine_sha256), attempt.repeats);
+  }
+  if (attempt.words && !attempt.sweep_id.empty()) {
+    record_request(db, {.sweep_id = attempt.sweep_id,
+                        .matrix = attempt.matrix,
+                        .begun_utc = attempt.started_utc,
+                        .words = *attempt.words,
+                        .repeats = attempt.repeats});
   }
   return key;
 }

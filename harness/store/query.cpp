@@ -214,9 +214,14 @@ Selection parse_selection(const std::string& text) {
 }
 
 std::optional<std::string> newest_sweep(const Connection& db, const std::string& matrix) {
-  Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE matrix = ? AND sweep_id <> '' AND " +
-                           kind_condition("kind", SweepsOf::resumption) +
-                           " ORDER BY started_utc DESC, sweep_key DESC LIMIT 1");
+  // One that was killed before its first attempt has a request, and no row in sweeps.
+  Statement sweeps(db,
+                   "SELECT sweep_id, begun_utc AS at, 1 AS asked, request_key AS key FROM sweep_requests "
+                   "WHERE matrix = ?1 UNION ALL SELECT sweep_id, started_utc, 0, sweep_key FROM sweeps s "
+                   "WHERE matrix = ?1 AND sweep_id <> '' AND " +
+                       kind_condition("kind", SweepsOf::resumption) +
+                       " AND NOT EXISTS (SELECT 1 FROM sweep_requests r WHERE r.sweep_id = s.sweep_id) "
+                       "ORDER BY at DESC, asked DESC, key DESC LIMIT 1");
   if (!sweeps.with(matrix).step()) return std::nullopt;
   return sweeps.text(0);
 }

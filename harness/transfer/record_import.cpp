@@ -31,6 +31,7 @@ std::string comparable(const RunEvidence& evidence) {
   record.sweep_kind = SweepKind::imported;
   record.engine_sha256.clear();
   record.repeats = 0;
+  record.words.reset();
   spec::Json environment;
   if (evidence.environment) environment = spec::fields_to_json(*evidence.environment);
   return spec::json_line({{"attempt", spec::fields_to_json(entry)}, {"environment", environment}});

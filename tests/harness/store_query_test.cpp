@@ -7,6 +7,7 @@
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
 #include "harness/store/query.h"
+#include "harness/store/sweep_requests.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -113,6 +114,33 @@ TEST(SweepKinds, OfOneSweepTheOneThatKnowsMoreCounts) {
     EXPECT_EQ(sweeps.text(0), then);
     EXPECT_FALSE(sweeps.step());
   }
+}
+
+TEST(SweepRequests, AreKnownFromTheBeginningAndFromAnyAttempt) {
+  TwoSweeps store;
+  EXPECT_FALSE(find_request(store.db, *newest_sweep(store.db, "example"))) << "of an older perfbench";
+  const SweepWords words{.only = {"fsdp=2", "remat=none"}, .set = {"steps=9"}};
+  record_request(store.db, {.sweep_id = "begun",
+                            .matrix = "example",
+                            .begun_utc = "2026-02-01T12:00:00Z",  // the second of another sweep's first attempt
+                            .words = words,
+                            .repeats = 2});
+  EXPECT_EQ(newest_sweep(store.db, "example"), "begun") << "one without an attempt";
+  EXPECT_EQ(find_request(store.db, "begun")->words, words);
+  ExampleRun example{.attempt = example_attempt("c", 3)};
+  example.attempt.sweep_id = "rebuilt";
+  example.attempt.words = words;
+  example.attempt.repeats = 3;
+  write_run_directory(store.scratch / "3", example);
+  ingest_run_directory(store.db, store.scratch / "3");
+  const auto rebuilt = find_request(store.db, "rebuilt");
+  ASSERT_TRUE(rebuilt);
+  EXPECT_EQ(rebuilt->words, words);
+  EXPECT_EQ(rebuilt->repeats, 3);
+  EXPECT_EQ(rebuilt->begun_utc, example.attempt.started_utc);
+  record_request(store.db, {.sweep_id = "rebuilt", .matrix = "example", .begun_utc = "2025-01-01T00:00:00Z"});
+  EXPECT_EQ(find_request(store.db, "rebuilt")->words, words);
+  EXPECT_EQ(find_request(store.db, "rebuilt")->begun_utc, "2025-01-01T00:00:00Z");
 }
 
 TEST(SweepSettings, AreWhatTheAttemptsOfTheSweepSay) {

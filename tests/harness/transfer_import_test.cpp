@@ -37,6 +37,8 @@ std::vector<std::string> contents(const fs::path& path) {
   std::vector<std::string> queries = {
       "SELECT 'sweeps', sweep_id, matrix, started_utc, selection, kind FROM sweeps LEFT JOIN sweep_selections USING "
       "(sweep_key)",
+      "SELECT 'sweep_requests', sweep_id, matrix, begun_utc, repeats, option, position, words FROM sweep_requests "
+      "JOIN sweep_request_words USING (request_key)",
       "SELECT 'names', name FROM names",
       "SELECT 'runs', run_id, model, device, precision, steps, pp, run_json FROM runs",
       "SELECT 'run_fields', run_id, name, value FROM run_fields JOIN runs USING (run_key) JOIN names USING (name_key)",
@@ -129,6 +131,7 @@ class Transfer : public testing::Test {
       example.attempt.sweep_id = date + "-" + host;
       example.attempt.started_utc = date + "T12:00:0" + std::to_string(i) + "Z";
       if (day == 2) example.attempt.only = "fsdp=2";
+      if (day == 2) example.attempt.words = {.only = {"fsdp=2"}, .set = {"steps=9", "seed=3"}};
       example.attempt.engine_sha256 = "of " + host;
       example.attempt.repeats = day;
       write_run_directory(at(store + ".runs") / (host + std::to_string(day)) / std::to_string(i), example);
@@ -477,7 +480,8 @@ TEST_F(Transfer, OfAttemptsOutsideASweepKeepsTheFirstOfThem) {
   for (const auto& [store, day] : {std::pair{"a.db", 1}, {"b.db", 2}}) {
     add_sweep(store, day, 1, "node1");
     open_database(at(store)).execute("UPDATE sweeps SET sweep_id = '', matrix = 'of " + std::string(store) + "'; " +
-                                     "UPDATE cells SET matrix = 'of " + store + "'");
+                                     "UPDATE cells SET matrix = 'of " + store + "'; " +
+                                     "DELETE FROM sweep_request_words; DELETE FROM sweep_requests");
   }
   give("a.db", "a.perfbench");
   give("b.db", "b.perfbench");

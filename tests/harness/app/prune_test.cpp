@@ -32,6 +32,7 @@ class Prune : public testing::Test {
     ExampleRun example{.attempt = example_attempt(cell, attempt)};
     example.attempt.sweep_id = "s" + std::to_string(attempt);
     example.attempt.sweep_kind = kind;
+    if (kind == SweepKind::hand) example.attempt.words = SweepWords{.only = {"a=1"}, .set = {"steps=9"}};
     example.attempt.started_utc = day(attempt);
     const auto folder = run_folder(scratch_ / "runs", run_) /
                         (attempt < 10 ? "00" + std::to_string(attempt) : "0" + std::to_string(attempt));
@@ -71,6 +72,8 @@ TEST_F(Prune, KeepsTheNewestSweepsOfEachMatrix) {
   EXPECT_THAT(result.kept, ElementsAre(Pair(KeptFor::newest, 2)));
   EXPECT_THAT(left(), ElementsAre(4, 5));
   EXPECT_EQ(number("SELECT count(*) FROM sweeps"), 2) << "an empty sweep would be the newest of its matrix one day";
+  EXPECT_EQ(number("SELECT count(*) FROM sweep_requests"), 2) << "and be resumed";
+  EXPECT_EQ(number("SELECT count(*) FROM sweep_request_words"), 4);
   EXPECT_EQ(number("SELECT count(*) FROM steps"), 12);
   EXPECT_EQ(number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }

@@ -20,6 +20,15 @@ ProcessRequest Faults::interrupted_by_its_engine(ProcessRequest request) {
   return request;
 }
 
+ProcessRequest Faults::killed_by_its_engine(ProcessRequest request) const {
+  const auto engine = scratch_ / "killer";
+  write_text(engine, std::string("#!/bin/sh\n[ \"$1\" = run ] && kill -9 $PERFBENCH_FAKE_INTERRUPTS\nexec ") +
+                         PERFBENCH_FAKE_ENGINE + " \"$@\"\n");
+  std::filesystem::permissions(engine, std::filesystem::perms::owner_all);
+  request.environment["PERFBENCH_ENGINE"] = engine.string();
+  return interrupted_by_its_engine(std::move(request));
+}
+
 ProcessRequest Faults::sweep_request(const std::vector<std::string>& options) const {
   std::vector<std::string> arguments{"sweep", "faults.yaml", "--db", "f.db"};
   arguments.insert(arguments.end(), options.begin(), options.end());

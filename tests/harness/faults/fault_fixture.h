@@ -35,6 +35,15 @@ class Faults : public testing::Test {
   // The same with a fake engine that interrupts perfbench before it hangs: the moment is an event and not a delay.
   static ProcessRequest interrupted_by_its_engine(ProcessRequest request);
 
+  // The same with one that kills perfbench when it is first started for a run.
+  ProcessRequest killed_by_its_engine(ProcessRequest request) const;
+
+  // Leaves a sweep of two cells that was interrupted in its second; the first, of this seed, is done.
+  void cut_off_after(std::int64_t seed) {
+    write_matrix({seed, static_cast<std::int64_t>(fake::FakeBehaviour::hang)});
+    ASSERT_EQ(run_process(interrupted_by_its_engine(sweep_request())).exit_code, 4);
+  }
+
   std::vector<StoredAttempt> stored() const {
     return load_attempts(open_database(scratch_ / "f.db"), {.kind = SelectionKind::all});
   }

@@ -13,6 +13,7 @@
 #include "harness/ab/traced_pair.h"
 #include "harness/app/pairing.h"
 #include "harness/app/runnable_check.h"
+#include "harness/evidence/run_directory.h"
 #include "harness/identity/run_id.h"
 #include "harness/identity/sha256.h"
 #include "harness/input_error.h"
@@ -21,6 +22,7 @@
 #include "harness/run/interruption.h"
 #include "harness/stats/pair_order.h"
 #include "harness/store/database.h"
+#include "harness/store/ingest.h"
 #include "reports/format/print.h"
 
 namespace perfbench::harness {
@@ -152,6 +154,22 @@ ComparisonRecord comparison_for(Connection& db, const AbOptions& options, Compar
   return fresh;
 }
 
+// Run directories that were complete when an earlier command was killed, before the store had them. Of no pair: what
+// was seen beside their runs is not known.
+void take_in_leftovers(Connection& db, const fs::path& runs, const std::vector<AbCell>& cells) {
+  std::set<std::string> run_ids;
+  for (const auto& cell : cells) run_ids.insert({cell.a.run_id, cell.b.run_id});
+  for (const auto& run_id : run_ids) {
+    for (const auto& attempt : list_attempts(runs, run_id)) {
+      try {
+        ingest_run_directory(db, attempt.path);
+      } catch (const InputError& e) {
+        reports::print(stderr, "note: not taken into the database: {}\n", e.what());
+      }
+    }
+  }
+}
+
 AbHooks hooks_for(SideExecution& execution, std::int64_t comparison, std::uint64_t seed,
                   const std::vector<AbCell>& cells, AbProgress& progress, Interruption& interruption) {
   return {
@@ -236,6 +254,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   choose_pairing(cells, a, b, options.pairing, preflight.apply(), interruption.fd());
 
   auto db = open_database(options.db);
+  if (options.resume) take_in_leftovers(db, runs_folder(options.runs, options.db), cells);
   const auto counter = hardware_instruction_counter();
   SideExecution execution{.db = &db,
                           .settings = execution_of(options, installation, interruption.fd()),

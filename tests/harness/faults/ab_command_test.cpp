@@ -45,6 +45,18 @@ class AbCommand : public Faults {
   ProcessEnd compare(const std::string& a, const std::string& b, const std::vector<std::string>& options = {}) {
     return run_process(compare_request(a, b, options));
   }
+  // A run directory as a kill leaves it that comes when attempt.json is written and the store has not heard of it: a
+  // copy of the first run's, under this number.
+  std::string leave_a_finished_run(int number) const {
+    const auto run = std::filesystem::directory_iterator(scratch_ / "f.runs")->path();
+    const auto left = run / ("0" + std::to_string(number));
+    std::filesystem::copy(run / "001", left);
+    auto record = read_text(left / "attempt.json");
+    const std::string first = "\"attempt\":1,";
+    record.replace(record.find(first), first.size(), "\"attempt\":" + std::to_string(number) + ",");
+    write_text(left / "attempt.json", record);
+    return left.string();
+  }
   std::int64_t count(const std::string& sql) {
     const auto db = open_database(scratch_ / "f.db");
     Statement rows(db, sql);
@@ -187,10 +199,12 @@ TEST_F(AbCommand, AComparisonThatWasCutOffGoesOn) {
   EXPECT_THAT(cut.error_output, HasSubstr("--resume"));
   const auto before = count("SELECT count(*) FROM ab_pairs");
   EXPECT_GT(before, 0);
+  const auto left = leave_a_finished_run(50);
   const auto rest = compare("./base", "./once", {"--resume"});
   EXPECT_EQ(rest.exit_code, 0) << rest.output << rest.error_output;
   EXPECT_THAT(rest.error_output, HasSubstr(std::to_string(before) + " pairs done before"));
   EXPECT_EQ(count("SELECT count(*) FROM ab_comparisons"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM attempts WHERE attempt = 50"), 1) << left << " was not taken in";
   EXPECT_THAT(compare("./base", "./once", {"--resume"}).error_output, HasSubstr("a new one begins"));
 }
 

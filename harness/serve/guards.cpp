@@ -17,13 +17,21 @@ bool is_number(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), address.data()) == 1;
 }
 
-// Without the port; of "[::1]:80" what is within the brackets.
-std::string host_alone(std::string_view host) {
-  if (host.starts_with('[')) {
-    const auto end = host.find(']');
-    return end == std::string_view::npos ? "" : std::string(host.substr(1, end - 1));
-  }
-  return std::string(host.substr(0, host.find(':')));
+bool is_port(std::string_view text) {
+  constexpr std::size_t kMostDigits = 5;
+  return !text.empty() && text.size() <= kMostDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The host of "HOST" or "HOST:PORT"; of "[::1]:80" it is what the brackets hold. Empty for any other text.
+std::string host_alone(std::string_view text) {
+  const bool has_brackets = text.starts_with('[');
+  const auto end = has_brackets ? text.find(']') : std::min(text.find(':'), text.size());
+  if (end == std::string_view::npos) return "";
+  const auto host = has_brackets ? text.substr(1, end - 1) : text.substr(0, end);
+  const auto rest = text.substr(has_brackets ? end + 1 : end);
+  if (!rest.empty() && !(rest.front() == ':' && is_port(rest.substr(1)))) return "";
+  if (has_brackets != (host.find(':') != std::string_view::npos)) return "";  // brackets are of IPv6 addresses alone
+  return std::string(host);
 }
 
 }  // namespace

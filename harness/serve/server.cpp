@@ -23,6 +23,7 @@
 #include "harness/app/author.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
+#include "harness/serve/deadline_server.h"
 #include "harness/serve/guards.h"
 #include "harness/serve/kept_answers.h"
 #include "harness/serve/view_request.h"
@@ -57,9 +58,8 @@ enum Status {
   kFailed = 500
 };
 
-constexpr std::size_t kLongestAction = 64 * 1024;  // bytes of a request's body
-constexpr std::size_t kMakers = 2;                 // one slow page leaves the others a thread
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr std::size_t kLongestAction = 64 * 1024;        // bytes of a request's body
+constexpr std::size_t kMakers = 2;                       // one slow page leaves the others a thread
 constexpr auto kLongestWait = std::chrono::seconds(10);  // of who asks for the data of a page that is to come
 constexpr std::size_t kThreads = 32;                     // of requests: those who wait leave some for the others
 
@@ -260,14 +260,18 @@ void guard(httplib::Server& server) {
   });
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   server.set_payload_max_length(kLongestAction);
-  server.set_read_timeout(kPatience);
   server.set_default_headers({{"X-Content-Type-Options", "nosniff"},
                               {"Referrer-Policy", "no-referrer"},
                               {"Cross-Origin-Resource-Policy", "same-origin"}});
   server.set_pre_routing_handler([name = own_name()](const httplib::Request& request, httplib::Response& response) {
-    if (is_own_host(request.get_header_value("Host"), name)) return httplib::Server::HandlerResponse::Unhandled;
-    response.status = kForbidden;
-    response.set_content("this server is not called so\n", "text/plain; charset=utf-8");
+    const auto hosts = request.get_header_value_count("Host");
+    if (hosts == 1 && is_own_host(request.get_header_value("Host"), name)) {
+      return httplib::Server::HandlerResponse::Unhandled;
+    }
+    response.status = hosts > 1 ? kBad : kForbidden;
+    response.set_content(hosts > 1 ? "a request has one Host header, and this one has several\n"
+                                   : "unexpected Host header; use the address that perfbench serve printed\n",
+                         "text/plain; charset=utf-8");
     return httplib::Server::HandlerResponse::Handled;
   });
   server.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr failure) {
@@ -285,7 +289,7 @@ void guard(httplib::Server& server) {
 void serve(const ServerOptions& options, const Installation& installation, int stop_fd,
            const std::function<void(const std::string& url)>& ready) {
   Pages pages(options, installation);
-  httplib::Server server;
+  DeadlineServer server{std::chrono::milliseconds(options.request_ms)};
   guard(server);
   server.Get(".*", [&](const httplib::Request& request, httplib::Response& response) { pages.get(request, response); });
   server.Post("/alerts/[0-9a-f]+",

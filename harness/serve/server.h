@@ -15,6 +15,7 @@ struct ServerOptions {
   int port = 8123;          // 0: one that is free
   bool write = false;       // alerts may be acknowledged and closed, by who has the token
   std::string author = {};  // of what is done so; empty: author_or_current()
+  int request_ms = 5000;    // in which a whole request must arrive, and its answer be taken (deadline_server.h)
   int patience_ms = 150;  // how long who asks for a page waits, and then gets the one before it, or word that it comes
 };
 

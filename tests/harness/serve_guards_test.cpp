@@ -10,8 +10,27 @@ TEST(ServeGuards, AHostIsThisMachineByNumberOrByItsOwnName) {
   for (const char* own : {"localhost", "localhost:8123", "127.0.0.1:8123", "10.1.2.3", "[::1]:80", "[::1]", "box:80"}) {
     EXPECT_TRUE(is_own_host(own, "Box")) << own;
   }
-  for (const char* other : {"", "evil.example", "evil.example:8123", "localhost.evil.example", "127.0.0.1.evil.example",
-                            "box.evil.example", "[::1", "1.2.3", ":8123"}) {
+  for (const char* other : {"",
+                            "evil.example",
+                            "evil.example:8123",
+                            "localhost.evil.example",
+                            "127.0.0.1.evil.example",
+                            "box.evil.example",
+                            "[::1",
+                            "1.2.3",
+                            ":8123",
+                            "localhost:80:evil.example",
+                            "localhost:",
+                            "localhost:x",
+                            "localhost:999999",
+                            "localhost:80 ",
+                            "[::1]evil.example",
+                            "[::1]x:80",
+                            "[::1]:",
+                            "[localhost]",
+                            "::1",
+                            "localhost,evil.example",
+                            "evil.example@localhost"}) {
     EXPECT_FALSE(is_own_host(other, "box")) << other;
   }
   EXPECT_FALSE(is_own_host("", ""));

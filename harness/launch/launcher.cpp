@@ -83,6 +83,13 @@ ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attem
                       "PERFBENCH_MPIRUN",
                       ranks));
     }
+    // Open MPI looks for a program that starts ranks on other nodes, and ends if there is none. One node needs none, so
+    // any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).
+    if (!find_in_path("ssh") && !find_in_path("rsh")) {
+      for (const auto* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}) {
+        set_default(request.environment, name, "/bin/sh");
+      }
+    }
     request.command = mpirun_command(*mpirun, ranks, request.environment);
   }
   request.command.insert(request.command.end(), {engine.file.string(), "run", "--dir", attempt_dir.string()});

@@ -16,7 +16,9 @@
 
 #include "harness/launch/process_tree.h"
 #include "harness/launch/warden.h"
+#include "harness/launcher_variables.h"
 #include "harness/secret_variables.h"
+#include "workloads/spec/process_token.h"
 
 extern char** environ;
 
@@ -29,6 +31,7 @@ using std::chrono::nanoseconds;
 
 constexpr auto kTick = milliseconds(250);
 constexpr auto kMemorySample = milliseconds(100);
+constexpr auto kOrphanPatience = std::chrono::seconds(10);
 constexpr int kReadsAtOnce = 32;         // 2 MiB, more than a pipe holds
 constexpr int kSamplesPerTreeWalk = 10;  // the set of processes changes seldom
 
@@ -64,12 +67,19 @@ bool is_secret(std::string_view variable) {
   return std::find(kSecretVariables.begin(), kSecretVariables.end(), variable) != kSecretVariables.end();
 }
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
-  std::vector<std::string> merged;
+// Marks all that a command starts, however it puts itself apart: for the day that its warden is killed.
+std::string new_mark() {
+  return fmt::format("PERFBENCH_WARD={}-{}", spec::process_token(), Clock::now().time_since_epoch().count());
+}
+
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added, const std::string& mark) {
+  std::vector<std::string> merged{mark};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const auto name = text.substr(0, text.find('='));
-    if (!is_secret(name) && !added.contains(std::string(name))) merged.emplace_back(text);
+    const bool is_outer_mark = mark.starts_with(std::string(name) + "=");
+    if (is_secret(name) || is_launcher_variable(name) || is_outer_mark || added.contains(std::string(name))) continue;
+    merged.emplace_back(text);
   }
   for (const auto& [name, value] : added) merged.push_back(name + "=" + value);
   return merged;
@@ -130,10 +140,10 @@ class MemoryWatch {
 
 }  // namespace
 
-Process::Process(const ProcessRequest& request) : started_(Clock::now()) {
+Process::Process(const ProcessRequest& request) : started_(Clock::now()), mark_(new_mark()) {
   if (request.command.empty()) throw LaunchError("[launch] an empty command");
   auto arguments = request.command;
-  auto environment = merged_environment(request.environment);
+  auto environment = merged_environment(request.environment, mark_);
   const auto argument_pointers = pointers(arguments);
   const auto environment_pointers = pointers(environment);
   Pipe control = make_control();
@@ -177,6 +187,7 @@ Process::Process(const ProcessRequest& request) : started_(Clock::now()) {
 
 Process::Process(Process&& other) noexcept
     : started_(other.started_),
+      mark_(std::move(other.mark_)),
       warden_(std::exchange(other.warden_, -1)),
       command_(other.command_),
       control_(std::move(other.control_)),
@@ -282,7 +293,8 @@ ProcessEnd Process::finish() {
   end_.wall_ns = std::chrono::duration_cast<nanoseconds>(Clock::now() - started_).count();
   capture_available();
   wait_for_warden();
-  if (!ended) {  // the warden itself was killed, and the command with it
+  if (!ended) {  // the warden itself was killed, and the command with it; what that started, such as ranks, may live
+    kill_all_with(mark_, kOrphanPatience);
     end_.signal = SIGKILL;
   } else if (WIFSIGNALED(ended->wait_status)) {
     end_.signal = WTERMSIG(ended->wait_status);

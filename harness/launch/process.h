@@ -27,7 +27,8 @@ class LaunchError : public std::runtime_error {
 struct ProcessRequest {
   std::vector<std::string> command;        // command[0] is searched in PATH unless it has a slash
   std::filesystem::path working_dir = {};  // empty: that of the harness
-  // Added to the harness's own less its secrets (secret_variables.h), or replacing.
+  // Added to the harness's own, or replacing. Of that go its secrets (secret_variables.h) and what an outer launcher
+  // says of the harness's rank (launcher_variables.h).
   std::map<std::string, std::string> environment = {};
   std::filesystem::path output_file = {};  // gets standard output and error, appended; empty: both are captured
   // Of any one file that the command or its children write; beyond it SIGXFSZ ends them. 0: as the harness may.
@@ -93,6 +94,7 @@ class Process {
   ProcessEnd finish();
 
   std::chrono::steady_clock::time_point started_;
+  std::string mark_;  // "NAME=value", in the environment of all that the command starts
   pid_t warden_ = -1;
   pid_t command_ = -1;
   FileDescriptor control_;

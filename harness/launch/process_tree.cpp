@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -55,6 +56,24 @@ std::vector<pid_t> descendants_by_scan(pid_t root) {
   return found;
 }
 
+// Not those that have ended and were not waited for yet: they have no environment.
+std::vector<pid_t> processes_with(const std::string& variable) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const auto process = static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
+    if (process <= 0 || process == getpid()) continue;
+    std::ifstream in(entry.path() / "environ");
+    for (std::string one; std::getline(in, one, '\0');) {
+      if (one == variable) {
+        found.push_back(process);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<pid_t> descendants(pid_t root) {
@@ -74,6 +93,16 @@ void kill_descendants(pid_t root) {
       kill(process, SIGKILL);
       more = true;
     }
+  }
+}
+
+void kill_all_with(const std::string& variable, std::chrono::nanoseconds patience) {
+  constexpr auto kLookAgain = std::chrono::milliseconds(5);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (auto found = processes_with(variable); !found.empty(); found = processes_with(variable)) {
+    for (const auto process : found) kill(process, SIGKILL);
+    if (std::chrono::steady_clock::now() >= until) return;
+    std::this_thread::sleep_for(kLookAgain);
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace perfbench::harness {
@@ -17,5 +19,9 @@ void kill_descendants(pid_t root);
 // Resident bytes of the processes together: the private pages of each, plus the largest shared part of any one, because
 // the ranks of a node map the same segments and would count them once each.
 std::int64_t resident_bytes(const std::vector<pid_t>& processes);
+
+// Kills every process of this machine whose environment has the entry `variable` ("NAME=value"), and waits until all
+// are gone, up to `patience`: one that is stuck in the kernel stays behind.
+void kill_all_with(const std::string& variable, std::chrono::nanoseconds patience);
 
 }  // namespace perfbench::harness

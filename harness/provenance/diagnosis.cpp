@@ -173,6 +173,18 @@ Observation mpi_finding(const MachineFacts& facts) {
           "install Open MPI (Debian: openmpi-bin libopenmpi-dev) and build again"};
 }
 
+Observation launcher_finding(const MachineFacts& facts) {
+  constexpr std::size_t kShownVariables = 3;
+  const auto& names = facts.launcher_variables;
+  if (names.empty()) return good("launcher", "none around perfbench");
+  std::string found = "the environment has ";
+  for (std::size_t i = 0; i < std::min(kShownVariables, names.size()); ++i) found += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kShownVariables) found += fmt::format(" and {} more", names.size() - kShownVariables);
+  return {"launcher", ObservationState::warn, found,
+          "mpirun, srun or torchrun started perfbench, perhaps once for each rank; each copy runs every cell",
+          "start perfbench once, by itself: it starts the ranks, and hands them none of these variables"};
+}
+
 Observation cuda_finding(const MachineFacts& facts) {
   constexpr auto kEffect = "cells with device cuda cannot run";
   if (!facts.engine) return good("CUDA", "unknown");
@@ -196,10 +208,10 @@ Observation cuda_finding(const MachineFacts& facts) {
 }  // namespace
 
 std::vector<Observation> diagnose(const MachineFacts& facts) {
-  return {engine_finding(facts), noise_finding(facts),  load_finding(facts),    steal_finding(facts),
-          cores_finding(facts),  memory_finding(facts), disk_finding(facts),    governor_finding(facts),
-          pages_finding(facts),  clock_finding(facts),  machine_finding(facts), mpi_finding(facts),
-          cuda_finding(facts)};
+  return {engine_finding(facts),   noise_finding(facts),  load_finding(facts),    steal_finding(facts),
+          cores_finding(facts),    memory_finding(facts), disk_finding(facts),    governor_finding(facts),
+          pages_finding(facts),    clock_finding(facts),  machine_finding(facts), mpi_finding(facts),
+          launcher_finding(facts), cuda_finding(facts)};
 }
 
 }  // namespace perfbench::harness

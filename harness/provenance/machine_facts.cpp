@@ -10,9 +10,12 @@
 #include "harness/cancelled.h"
 #include "harness/launch/launcher.h"
 #include "harness/launch/process.h"
+#include "harness/launcher_variables.h"
 #include "workloads/spec/node_limits.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/spec_error.h"
+
+extern char** environ;
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;
@@ -45,6 +48,16 @@ std::string turbo_state(const fs::path& root) {
   const auto boost = first_word(root / "sys/devices/system/cpu/cpufreq/boost");
   if (!boost.empty()) return boost == "0" ? "off" : "on";
   return "unknown";
+}
+
+std::vector<std::string> launcher_variables() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const auto name = text.substr(0, text.find('=')); is_launcher_variable(name)) out.emplace_back(name);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 // The "probe_ns" of each line that `perfbench-engine probe` prints.
@@ -99,6 +112,7 @@ MachineFacts collect_facts(const FactQuery& query) {
   std::error_code ignored;
   facts.cuda_device = fs::exists(query.root / "dev/nvidia0", ignored);
   facts.mpirun = find_mpirun().has_value();
+  facts.launcher_variables = launcher_variables();
   const auto space = fs::space(query.disk, ignored);
   facts.disk_free_bytes = ignored ? 0 : static_cast<std::int64_t>(space.available);
   facts.shared_cores = first_word(query.root / "sys/devices/system/cpu/smt/active") == "1";

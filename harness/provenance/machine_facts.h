@@ -18,6 +18,7 @@ struct MachineFacts {
   std::string engine_error;                       // why
   std::vector<double> probe_ns;                   // times of the noise probe
   bool mpirun = false;
+  std::vector<std::string> launcher_variables;  // of the environment (harness/launcher_variables.h)
   bool cuda_device = false;
   bool virtual_machine = false;
   double load_1m = 0;

@@ -95,6 +95,10 @@ TEST(Diagnosis, EachTroubleIsFoundAndComesWithItsConsequence) {
       {"clock", ObservationState::warn, "hpet", [](MachineFacts& f) { f.clock_source = "hpet"; }},
       {"machine", ObservationState::warn, "virtual", [](MachineFacts& f) { f.virtual_machine = true; }},
       {"MPI", ObservationState::warn, "not found", [](MachineFacts& f) { f.mpirun = false; }},
+      {"launcher", ObservationState::warn, "the environment has A, B, C and 2 more",
+       [](MachineFacts& f) {
+         f.launcher_variables = {"A", "B", "C", "D", "E"};
+       }},
       {"CUDA", ObservationState::warn, "without CUDA",
        [](MachineFacts& f) { f.cuda_device = true, f.engine->cuda = "absent"; }},
   };
@@ -185,6 +189,7 @@ TEST(MachineFacts, AreReadFromTheFilesOfAnyRootAndAMissingEngineIsAFact) {
   put("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
   put("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
   put("dev/nvidia0", "");
+  ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
   const auto facts = collect_facts({.engine = {root / "absent-engine"}, .disk = root, .root = root});
   EXPECT_EQ(facts.swap_used_bytes, 6 * 1024);
   EXPECT_DOUBLE_EQ(facts.load_1m, 1.5);
@@ -193,6 +198,8 @@ TEST(MachineFacts, AreReadFromTheFilesOfAnyRootAndAMissingEngineIsAFact) {
   EXPECT_EQ(facts.clock_source, "hpet");
   EXPECT_EQ(facts.turbo, "on");
   EXPECT_GT(facts.disk_free_bytes, 0);
+  ::unsetenv("OMPI_COMM_WORLD_RANK");
+  EXPECT_THAT(facts.launcher_variables, testing::Contains("OMPI_COMM_WORLD_RANK"));
   EXPECT_FALSE(facts.engine.has_value());
   EXPECT_THAT(facts.engine_error, HasSubstr("absent-engine"));
   fs::remove_all(root);

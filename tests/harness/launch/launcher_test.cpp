@@ -80,6 +80,27 @@ TEST(Launcher, TakesTheThreadsThatTheRunAsksFor) {
   EXPECT_EQ(on_eight_cores().request(run, "/runs/001").environment.at("OMP_NUM_THREADS"), "3");
 }
 
+// Open MPI ends without any, though ranks of one node need none.
+TEST(Launcher, NamesAnotherProgramWhereThereIsNoSsh) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "launcher_test.path";
+  fs::create_directories(folder);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", folder.c_str(), 1);
+  const auto without = on_eight_cores().request(with_ranks(2), "/runs/001");
+  std::ofstream(folder / "ssh") << "#!/bin/sh\n";
+  fs::permissions(folder / "ssh", fs::perms::owner_all);
+  const auto with = on_eight_cores().request(with_ranks(2), "/runs/001");
+  fs::remove(folder / "ssh");
+  setenv("OMPI_MCA_plm_rsh_agent", "mine", 1);
+  const auto own = on_eight_cores().request(with_ranks(2), "/runs/001");
+  unsetenv("OMPI_MCA_plm_rsh_agent");
+  setenv("PATH", path.c_str(), 1);
+  fs::remove_all(folder);
+  EXPECT_EQ(without.environment.at("OMPI_MCA_plm_rsh_agent"), "/bin/sh");
+  EXPECT_FALSE(with.environment.contains("OMPI_MCA_plm_rsh_agent"));
+  EXPECT_FALSE(own.environment.contains("OMPI_MCA_plm_rsh_agent"));
+}
+
 TEST(Launcher, SaysHowToGetAMissingMpirun) {
   Launcher launcher = on_eight_cores();
   launcher.mpirun.reset();

@@ -124,6 +124,39 @@ TEST(Process, InheritsNoSecretOfTheHarness) {
   EXPECT_EQ(given, "given\n") << "what is asked for is passed on";
 }
 
+// Else an engine of one rank takes itself for a rank of the job that a person started perfbench in.
+TEST(Process, InheritsNothingOfALauncherAroundTheHarness) {
+  constexpr std::array kOfLaunchers{"OMPI_COMM_WORLD_SIZE",
+                                    "OMPI_MCA_orte_hnp_uri",
+                                    "PMIX_RANK",
+                                    "PMIX_SERVER_URI41",
+                                    "PMI_SIZE",
+                                    "SLURM_PROCID",
+                                    "SLURM_STEP_NUM_TASKS",
+                                    "RANK",
+                                    "WORLD_SIZE",
+                                    "LOCAL_RANK",
+                                    "MASTER_ADDR",
+                                    "TORCHELASTIC_RUN_ID",
+                                    "MV2_COMM_WORLD_RANK"};
+  constexpr std::array kOfPeople{"OMPI_MCA_btl", "PMIX_MCA_gds", "SLURM_JOB_ID", "OMPI_ALLOW_RUN_AS_ROOT", "RANKS"};
+  for (const auto* name : kOfLaunchers) ::setenv(name, "4", 1);
+  for (const auto* name : kOfPeople) ::setenv(name, "mine", 1);
+  auto request = ProcessRequest{.command = {"env"}};
+  const auto inherited = "\n" + run_process(request).output;
+  request.environment = {{"PMIX_RANK", "given"}};
+  const auto given = run_process(request).output;
+  for (const auto* name : kOfLaunchers) {
+    ::unsetenv(name);
+    EXPECT_THAT(inherited, ::testing::Not(HasSubstr(std::string("\n") + name + "=")));
+  }
+  for (const auto* name : kOfPeople) {
+    ::unsetenv(name);
+    EXPECT_THAT(inherited, HasSubstr(std::string("\n") + name + "=mine\n"));
+  }
+  EXPECT_THAT(given, HasSubstr("PMIX_RANK=given\n")) << "what is asked for is passed on";
+}
+
 TEST(Process, SaysWhatCouldNotBeStarted) {
   try {
     Process({.command = {"/nowhere/perfbench-engine"}});
@@ -304,6 +337,19 @@ pid_t warden_of(const Process& process) {
     if (word == "PPid:" && in >> parent) return parent;
   }
   throw std::runtime_error("no parent of the command");
+}
+
+// What ranks are to mpirun: in a session of its own, and alive when the one that started it is killed.
+TEST(Process, HasEndedWithAllBelowItThoughSomebodyKilledTheWarden) {
+  const Told told;
+  Process process(told.request("setsid sleep 1000 & echo $! >\"$FIFO\"; wait"));
+  std::string line;
+  for (char byte = 0; read(told.fd(), &byte, 1) == 1 && byte != '\n';) line += byte;
+  const auto child = process_handle(static_cast<pid_t>(std::stol(line)));
+  kill(warden_of(process), SIGKILL);
+  EXPECT_EQ(process.wait({}).signal, SIGKILL);
+  pollfd ended{child.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 0), 1) << "what the command started runs beside the next cell";
 }
 
 TEST(Process, IsEndedAtItsTimeLimitThoughSomebodyHasStoppedTheWarden) {

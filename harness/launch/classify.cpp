@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstring>
 
@@ -30,13 +32,49 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// "[node:1234] ...", as Open MPI's libraries begin the lines in which they say where in them something happened.
+bool is_library_trace(const std::string& line) {
+  const auto end = line.find(']');
+  const auto colon = line.rfind(':', end);
+  if (!line.starts_with('[') || end == std::string::npos || colon == std::string::npos || colon + 1 >= end)
+    return false;
+  return line.find_first_not_of("0123456789", colon + 1) == end;
+}
+
+// That a rank has failed, without saying why.
+bool is_general(const std::string& message) {
+  constexpr std::array kBeginnings{"Primary job", "mpirun detected that one", "mpirun noticed that", "prterun detected",
+                                   "prterun noticed"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&message](const char* beginning) { return message.starts_with(beginning); });
+}
+
+// The line of the log that says why the run failed: the engine's own last words, else the last that something other
+// than the launcher printed, else the launcher's own first message.
+std::string cause_in(const AttemptEvidence& evidence) {
+  const auto& lines = evidence.log_lines;
+  const auto engine = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
+    return line.find("perfbench-engine:") != std::string::npos;
+  });
+  if (engine != lines.rend()) return *engine;
+  const auto& messages = evidence.launcher_messages;
+  const auto other = std::find_if(lines.rbegin(), lines.rend(), [&messages](const std::string& line) {
+    if (is_library_trace(line)) return false;
+    const auto text = line.substr(std::min(line.size(), line.find_first_not_of(" \t\r")));
+    return std::none_of(messages.begin(), messages.end(),
+                        [&text](const std::string& message) { return message.find(text) != std::string::npos; });
+  });
+  if (other != lines.rend()) return *other;
+  const auto message = std::find_if_not(messages.begin(), messages.end(), is_general);
+  if (message != messages.end()) return *message;
+  const auto trace = std::find_if(lines.begin(), lines.end(), is_library_trace);
+  return trace != lines.end() ? *trace : lines.back();
+}
+
 // What the engine said last, in its own words before its launcher's.
 std::string last_words(const AttemptEvidence& evidence) {
   if (evidence.summary && !evidence.summary->message.empty()) return ": " + evidence.summary->message;
-  for (auto line = evidence.log_lines.rbegin(); line != evidence.log_lines.rend(); ++line) {
-    if (line->find("perfbench-engine:") != std::string::npos) return ": " + *line;
-  }
-  return evidence.log_lines.empty() ? "; its log is empty" : ": " + evidence.log_lines.back();
+  return evidence.log_lines.empty() ? "; its log is empty" : ": " + cause_in(evidence);
 }
 
 RankSignal signal_seen(const AttemptEvidence& evidence) {

@@ -18,6 +18,7 @@ struct AttemptEvidence {
   ProcessEnd end;
   std::optional<spec::RunSummary> summary;  // result.json
   std::vector<std::string> log_lines;       // the end of engine.log
+  std::vector<std::string> launcher_messages = {};
   std::int64_t ranks = 1;
   std::int64_t steps_recorded = 0;  // whole lines of steps.rank0.jsonl
   std::int64_t steps_wanted = 0;

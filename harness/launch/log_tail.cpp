@@ -57,6 +57,30 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
   return lines;
 }
 
+std::vector<std::string> launcher_messages(const std::filesystem::path& log) {
+  const auto is_frame = [](const std::string& line) {
+    constexpr std::size_t kShortestFrame = 40;
+    return line.size() >= kShortestFrame && line.find_first_not_of('-') == std::string::npos;
+  };
+  std::vector<std::string> lines;
+  std::istringstream end(end_of(log));
+  for (std::string line; std::getline(end, line);) lines.push_back(line);
+  // Frames come in pairs. Of an odd number the first belongs to a message that began before the end of the log.
+  bool is_within = std::count_if(lines.begin(), lines.end(), is_frame) % 2 != 0;
+  std::vector<std::string> out;
+  for (const auto& line : lines) {
+    if (is_frame(line)) {
+      is_within = !is_within;
+      if (is_within) out.emplace_back();
+      continue;
+    }
+    const auto begin = line.find_first_not_of(" \t\r");
+    if (!is_within || out.empty() || begin == std::string::npos) continue;
+    out.back() += (out.back().empty() ? "" : " ") + line.substr(begin);
+  }
+  return out;
+}
+
 std::optional<RankSignal> reported_signal(const std::vector<std::string>& lines) {
   for (const auto& line : lines) {
     const auto rank = number_after(line, line.find(kRank), kRank);

@@ -13,6 +13,10 @@ namespace perfbench::harness {
 // when there is no log.
 std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t count);
 
+// What a launcher says in the end of a log, one text a message. Open MPI puts each of its own between two lines of
+// dashes, so that it is told from what ranks and libraries print.
+std::vector<std::string> launcher_messages(const std::filesystem::path& log);
+
 struct RankSignal {
   std::int64_t rank = 0;
   int signal = 0;

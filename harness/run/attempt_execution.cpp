@@ -158,6 +158,7 @@ AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const 
   return classify({.end = std::move(seen.end),
                    .summary = read_summary(directory),
                    .log_lines = log_tail(directory / kLogFile, kTailLines),
+                   .launcher_messages = launcher_messages(directory / kLogFile),
                    .ranks = cell.run.mesh.devices(),
                    .steps_recorded = seen.steps_recorded,
                    .steps_wanted = cell.run.steps,

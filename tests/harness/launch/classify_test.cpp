@@ -129,6 +129,29 @@ TEST(Classify, NamesTheSignalAndTheLastWordsOfTheLog) {
   EXPECT_THAT(outcome.reason, HasSubstr("step 3 is bad"));
 }
 
+// The last line of a log is often where in a library something happened, or a general remark.
+TEST(Classify, GivesTheCauseAndNotTheLastLineOfALibrary) {
+  auto evidence = exited_with(243);
+  evidence.ranks = 2;
+  const std::string trace = "[vm:04251] [[INVALID],INVALID] FORCE-TERMINATE AT Not found:-13 - error plm_rsh.c(335)";
+  evidence.log_lines = {"The value of plm_rsh_agent was set to a path", "that could not be found:", "  agent: ssh",
+                        trace};
+  evidence.launcher_messages = {"The value of plm_rsh_agent was set to a path that could not be found: agent: ssh"};
+  EXPECT_THAT(classify(evidence).reason,
+              testing::EndsWith(": The value of plm_rsh_agent was set to a path that could not be found: agent: ssh"));
+
+  const std::string general = "Primary job  terminated normally, but 1 process returned a non-zero exit code.";
+  evidence.launcher_messages = {general};
+  evidence.log_lines = {"double free or corruption (out)", "[vm:7] *** Process received signal ***", general};
+  EXPECT_THAT(classify(evidence).reason, testing::EndsWith(": double free or corruption (out)"));
+
+  evidence.log_lines = {"[vm:7] *** An error occurred in MPI_Send", "[vm:7] *** reported by process 1", general};
+  EXPECT_THAT(classify(evidence).reason, testing::EndsWith(": [vm:7] *** An error occurred in MPI_Send"));
+
+  evidence.log_lines = {general};
+  EXPECT_THAT(classify(evidence).reason, testing::EndsWith(general)) << "better than nothing";
+}
+
 TEST(Classify, FindsTheRankThatMpirunReports) {
   auto evidence = exited_with(139);
   evidence.ranks = 2;

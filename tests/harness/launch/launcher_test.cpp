@@ -134,6 +134,17 @@ TEST_F(LogTail, LeavesOutFramesAndBlankLines) {
   EXPECT_TRUE(log_tail(root_ / "absent.log", 2).empty());
 }
 
+TEST_F(LogTail, TellsTheMessagesOfTheLauncherFromOtherLines) {
+  const auto frame = std::string(74, '-') + "\n";
+  write("engine.log", "loading\n" + frame + "The value was set to a path\nthat could not be found:\n\n  agent: ssh\n" +
+                          frame + "[vm:7] trace\n" + frame + "Primary job ended.\n" + frame);
+  EXPECT_THAT(launcher_messages(root_ / "engine.log"),
+              ElementsAre("The value was set to a path that could not be found: agent: ssh", "Primary job ended."));
+  write("cut.log", "the rest of a message\n" + frame + "a line of the engine\n" + frame + "second\n" + frame);
+  EXPECT_THAT(launcher_messages(root_ / "cut.log"), ElementsAre("second"));
+  EXPECT_TRUE(launcher_messages(root_ / "absent.log").empty());
+}
+
 TEST_F(LogTail, ReadsOnlyTheEndOfALongLog) {
   write("engine.log", std::string(5'000'000, 'x') + "\nlast\n");
   EXPECT_THAT(log_tail(root_ / "engine.log", 1), ElementsAre("last"));

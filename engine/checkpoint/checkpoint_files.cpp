@@ -110,8 +110,7 @@ void require_none_later(const fs::path& folder, std::int64_t first_step) {
 void remove_unfinished(const fs::path& folder) {
   std::vector<fs::path> unfinished;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const auto name = entry.path().filename().string();
-    if (name.starts_with(kStepPrefix) && name.ends_with(kPartial)) unfinished.push_back(entry.path());
+    if (is_unfinished_checkpoint(entry.path().filename().string())) unfinished.push_back(entry.path());
   }
   for (const auto& left : unfinished) remove_folder(left);
 }
@@ -158,6 +157,10 @@ T parse(const fs::path& path, const std::string& text, T (*parser)(std::string_v
 }
 
 }  // namespace
+
+bool is_unfinished_checkpoint(const std::string& name) {
+  return name.starts_with(kStepPrefix) && name.ends_with(kPartial);
+}
 
 std::vector<SavedCheckpoint> whole_checkpoints(const fs::path& folder) {
   std::error_code failure;

@@ -24,6 +24,9 @@ std::vector<SavedCheckpoint> whole_checkpoints(const std::filesystem::path& fold
 // The one that `path` is, or the newest of those in it. Throws BadInput, naming what was looked for, if there is none.
 SavedCheckpoint find_checkpoint(const std::filesystem::path& path);
 
+// Whether a file of that name in such a folder is what a process left that ended while it saved.
+bool is_unfinished_checkpoint(const std::string& name);
+
 // A folder that one run saves into, until it is destroyed or its process ends.
 class CheckpointFolder {
  public:

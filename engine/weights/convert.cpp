@@ -35,6 +35,22 @@ void for_each_element(const WeightBlock& block, F&& f) {
   }
 }
 
+// What stands in the folder would be taken for a part of what is written there. `own` says what an attempt that was
+// killed may have left.
+template <class Own>
+void require_fresh_folder(const fs::path& folder, const Own& own) {
+  std::error_code failure;
+  if (!fs::exists(fs::symlink_status(folder, failure))) return;
+  if (!fs::is_directory(folder, failure)) throw BadInput("weights: " + folder.string() + " is not a folder");
+  for (const auto& entry : fs::directory_iterator(folder, failure)) {
+    const auto name = entry.path().filename().string();
+    if (own(name)) continue;
+    throw BadInput("weights: " + folder.string() + " is to hold nothing else, and has " + name +
+                   "; name a new folder, or an empty one");
+  }
+  if (failure) throw BadInput("weights: cannot read " + folder.string() + ": " + failure.message());
+}
+
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text = "[";
   for (const auto dim : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
@@ -111,10 +127,9 @@ std::string import_weights(const fs::path& weights, const spec::ModelSpec& model
   const Safetensors files(weights);
   check_files(files, layout, weights);
   check_config(weights, layout.config_json, model.max_seq_len);
+  require_fresh_folder(folder, is_unfinished_checkpoint);
   const CheckpointFolder claim(folder, 0);
-  if (!whole_checkpoints(folder).empty()) {
-    throw BadInput("weights: " + folder.string() + " holds checkpoints already; name another folder");
-  }
+  require_fresh_folder(folder, is_unfinished_checkpoint);  // another import may have been faster
   std::map<std::string, std::vector<Source>> sources;
   for (const auto& tensor : layout.tensors) {
     for (const auto& block : tensor.blocks) sources[block.parameter].push_back({&tensor, &block});
@@ -148,6 +163,8 @@ std::string export_weights(const fs::path& checkpoint, const fs::path& folder, W
                    " holds adapters beside the weights they were trained with, which these files have no place for");
   }
   const auto layout = weight_layout(manifest.model);
+  require_fresh_folder(folder,
+                       [](const std::string& name) { return name == std::string(kWeightsFile) + kPartialEnding; });
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure) throw BadInput("weights: cannot make " + folder.string() + ": " + failure.message());
@@ -155,7 +172,7 @@ std::string export_weights(const fs::path& checkpoint, const fs::path& folder, W
   for (const auto& tensor : layout.tensors) {
     tensors.push_back({tensor.name, tensor.shape, [&saved, &tensor] { return tensor_values(saved, tensor); }});
   }
-  write_safetensors(folder / "model.safetensors", tensors, type);
+  write_safetensors(folder / kWeightsFile, tensors, type);
   write_whole_file(folder / "config.json", layout.config_json);
   return std::to_string(tensors.size()) + " tensors of step " + std::to_string(manifest.step) + " are in " +
          folder.string() + " (model.safetensors, config.json)";

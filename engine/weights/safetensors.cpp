@@ -22,7 +22,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "these files are little-endian");
 
-constexpr const char* kOneFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr std::int64_t kLargestHeaderBytes = 100'000'000;  // as the format's own readers have it
 
@@ -138,7 +137,7 @@ std::int64_t Safetensors::Entry::elements() const {
 
 Safetensors::Safetensors(const fs::path& path) : path_(path) {
   if (!fs::exists(path / kIndex)) {
-    add_file(fs::is_directory(path) ? path / kOneFile : path);
+    add_file(fs::is_directory(path) ? path / kWeightsFile : path);
     return;
   }
   const auto index = parse_header(path / kIndex, read_whole_file(path / kIndex));
@@ -198,7 +197,7 @@ void write_safetensors(const fs::path& file, const std::vector<TensorToWrite>& t
   if (type == WeightType::f16) throw LogicFault("weights: f16 cannot hold every weight");
   const auto header = header_of(tensors, type);
   const std::uint64_t length = header.size();
-  const fs::path beside = file.string() + ".partial";
+  const fs::path beside = file.string() + kPartialEnding;
   {
     NewFile out(beside);
     out.append(std::as_bytes(std::span(&length, 1)));

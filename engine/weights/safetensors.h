@@ -15,6 +15,9 @@
 
 namespace perfbench::engine {
 
+inline constexpr const char* kWeightsFile = "model.safetensors";  // in a folder
+inline constexpr const char* kPartialEnding = ".partial";         // of a file that is still being written
+
 enum class WeightType { f32, bf16, f16 };
 
 class Safetensors {

@@ -33,7 +33,8 @@ void add_weights_import(CLI::App& weights, CommandContext& context) {
   command->add_option("--model", options->model, "the model that they are of: a name, or its YAML file")
       ->type_name("MODEL")
       ->required();
-  add_path(*command, "--out", options->out, PathIs::folder, "folder that gets the checkpoint")->required();
+  add_path(*command, "--out", options->out, PathIs::folder, "folder that gets the checkpoint, new or empty")
+      ->required();
   command->footer(
       "Runs begin from it with checkpoint.restore. Names, shapes and the order of rotated rows are those of "
       "transformers'\n"
@@ -55,7 +56,8 @@ void add_weights_export(CLI::App& weights, CommandContext& context) {
   add_name_option(
       *command, "--dtype", {"f32", "bf16"}, [options](const std::string& name) { options->dtype = name; },
       "type of the weights in the file; bf16: rounded to nearest");
-  add_path(*command, "--out", options->out, PathIs::folder, "folder that gets model.safetensors and config.json")
+  add_path(*command, "--out", options->out, PathIs::folder,
+           "folder that gets model.safetensors and config.json, new or empty")
       ->required();
   command->footer(
       "Examples:\n"

@@ -247,21 +247,55 @@ TEST_F(Weights, RotatedInPairsOfNeighboursAreTheSameModel) {
 }
 
 TEST_F(Weights, ComeBackAsTheyWere) {
+  int exports = 0;
   auto interleaved = qwen2();
   interleaved.position.rope_layout = spec::RopeLayout::interleaved;
   for (const auto& model : {gpt2(), interleaved, qwen3(), with_experts(llama())}) {
     const auto tensors = tensors_of(model);
-    export_weights(imported(model, file_of(model)), scratch_ / "exported", WeightType::f32);
-    const Safetensors exported(scratch_ / "exported");
+    const auto folder = scratch_ / ("exported" + std::to_string(++exports));
+    export_weights(imported(model, file_of(model)), folder, WeightType::f32);
+    const Safetensors exported(folder);
     EXPECT_EQ(exported.entries().size(), tensors.size());
     for (const auto& tensor : tensors) {
       EXPECT_EQ(exported.entries().at(tensor.name).shape, tensor.shape) << tensor.name;
       EXPECT_EQ(bytes_of(exported.read(tensor.name)), tensor.bytes) << tensor.name;
     }
-    std::ifstream config(scratch_ / "exported" / "config.json");
+    std::ifstream config(folder / "config.json");
     const std::string text((std::istreambuf_iterator<char>(config)), {});
     EXPECT_THAT(text, HasSubstr("\"vocab_size\": 61"));
   }
+}
+
+// Beside the index of another model the written file would never be read; beside its tokenizer it would get the wrong
+// one.
+TEST_F(Weights, AreNotMixedWithWhatStandsInTheFolder) {
+  const auto checkpoint = imported(llama(), file_of(llama()));
+  const auto weights = scratch_ / "model.safetensors";
+  for (const auto* stands : {"model.safetensors.index.json", "tokenizer.json", "step_00000007"}) {
+    const auto folder = scratch_ / "used";
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder / stands) << "{}";
+    for (const auto& write :
+         std::vector<std::function<void()>>{[&] { export_weights(checkpoint, folder, WeightType::f32); },
+                                            [&] { import_weights(weights, llama(), folder); }}) {
+      try {
+        write();
+        ADD_FAILURE() << "written beside " << stands;
+      } catch (const BadInput& e) {
+        EXPECT_THAT(e.what(), HasSubstr(std::string("is to hold nothing else, and has ") + stands));
+      }
+    }
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << stands;
+    std::filesystem::remove_all(folder);
+  }
+  // What an attempt that was killed left goes.
+  std::filesystem::create_directories(scratch_ / "again/step_00000000.partial");
+  import_weights(weights, llama(), scratch_ / "again");
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "again/step_00000000.partial"));
+  std::filesystem::create_directory(scratch_ / "empty");
+  std::ofstream(scratch_ / "empty/model.safetensors.partial") << "cut";
+  export_weights(checkpoint, scratch_ / "empty", WeightType::f32);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "empty"), {}), 2);
 }
 
 TEST_F(Weights, InBf16AreRoundedToNearest) {

@@ -29,11 +29,13 @@ int code(ExitCode value) {
   return static_cast<int>(value);
 }
 
-// So that writing to a reader that has left is an error like any other, and not the end in the middle of a sweep (the
-// commands that are started have it as ever: warden.cpp). And so that no file gets the number of a standard stream that
-// was closed, and with it what is said there: opened for reading alone, it stays a stream that cannot be written.
+// So that writing to a reader that has left, or beyond a limit on the size of files, is an error like any other, and
+// not the end in the middle of a sweep (the commands that are started have both as ever: warden.cpp). And so that no
+// file gets the number of a standard stream that was closed, and with it what is said there: opened for reading alone,
+// it stays a stream that cannot be written.
 void keep_standard_streams_apart() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);  // the lowest free number, which is this one
   }

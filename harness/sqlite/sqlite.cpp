@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <cctype>
+#include <cerrno>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -10,7 +11,14 @@
 namespace perfbench::harness {
 namespace {
 
-StoreFault fault_of(int code) {
+// `error` is that of the system call behind a failed read or write, or 0. Growing the shared memory of a write-ahead
+// log on a full disk is one of those: SQLite has a code of its own for a full disk only where it writes the log itself.
+StoreFault fault_of(int code, int error) {
+  const int primary = code & 0xff;  // of an extended code
+  if (primary == SQLITE_FULL) return StoreFault::disk_full;
+  const bool has_error = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN;
+  if (has_error && (error == ENOSPC || error == EDQUOT)) return StoreFault::disk_full;
+  if (has_error && error == EFBIG) return StoreFault::file_limit;
   switch (code) {
     case SQLITE_IOERR_SHMOPEN:
     case SQLITE_IOERR_SHMSIZE:
@@ -20,7 +28,7 @@ StoreFault fault_of(int code) {
     default:
       break;
   }
-  switch (code & 0xff) {  // the primary code of an extended one
+  switch (primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return StoreFault::busy;
@@ -47,6 +55,10 @@ const char* advice(StoreFault fault) {
       return "; restore the file, or build a new one from run directories with `perfbench ingest`";
     case StoreFault::no_shared_memory:
       return "; its file system has no memory that processes share: copy the database to a local disk";
+    case StoreFault::disk_full:
+      return "; the disk of the database is full: free some space, or name a database on another one with --db";
+    case StoreFault::file_limit:
+      return "; a limit on the size of files stands in the way: raise it (ulimit -f)";
     default:
       return "";
   }
@@ -125,7 +137,7 @@ Connection::Connection(const std::filesystem::path& path, OpenMode mode, int bus
 }
 
 void Connection::fail(int code, std::string_view doing) const {
-  const auto fault = fault_of(code);
+  const auto fault = fault_of(code, handle_ ? sqlite3_system_errno(handle_.get()) : 0);
   const char* what = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   throw StoreError(fault, "[store] " + path_.string() + ": " + std::string(doing) + " failed: " + what + advice(fault));
 }

@@ -16,8 +16,8 @@ struct sqlite3_stmt;
 namespace perfbench::harness {
 
 // What a person can do something about differs: a database that another process holds, one that may not be written,
-// one that is broken.
-enum class StoreFault { busy, read_only, not_a_database, no_shared_memory, constraint, other };
+// one that is broken, a disk that is full, a limit on the size of files.
+enum class StoreFault { busy, read_only, not_a_database, no_shared_memory, constraint, disk_full, file_limit, other };
 
 class StoreError : public std::runtime_error {
  public:

@@ -35,7 +35,13 @@ int version_of(const Connection& db) {
   if (pragma(db, "application_id") != kApplicationId) {
     reject(db, "is an SQLite database, but not of perfbench; name another file with --db");
   }
-  return static_cast<int>(pragma(db, "user_version"));
+  const auto version = pragma(db, "user_version");
+  if (version < 1) {
+    reject(db, "has schema version " + std::to_string(version) +
+                   ", which no perfbench gives; restore the file, or build a new one from run directories with "
+                   "`perfbench ingest`");
+  }
+  return static_cast<int>(version);
 }
 
 void migrate(Connection& db, const Schema& schema) {

@@ -1,6 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <fstream>
 #include <optional>
 #include <set>
 
@@ -78,6 +83,85 @@ TEST(Database, ThatIsNoDatabaseIsAnInputError) {
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("not a database"));
   }
+}
+
+// -1 was taken for a version older than all, and 0 in a database with tables for an empty one.
+TEST(Database, OfAVersionThatNoPerfbenchGivesIsRefused) {
+  ScratchFolder scratch;
+  for (const auto* version : {"-1", "0", "-2147483648"}) {
+    const auto file = scratch / (std::string(version) + ".db");
+    { open_database(file).execute(std::string("PRAGMA user_version = ") + version); }
+    for (const auto mode : {OpenMode::read_write, OpenMode::read_only}) {
+      try {
+        open_database(file, {.mode = mode});
+        ADD_FAILURE() << "opened " << version;
+      } catch (const InputError& e) {
+        EXPECT_THAT(e.what(), HasSubstr(std::string("has schema version ") + version + ", which no perfbench gives"));
+      }
+    }
+  }
+}
+
+// The file is bounded in pages, as a full disk bounds it.
+TEST(Database, SaysThatItsDiskIsFull) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  Statement(db, "PRAGMA max_page_count = 1").step();  // as many as there are
+  try {
+    for (int i = 0; i < 10'000; ++i) {
+      Statement(db, "INSERT INTO names (name) VALUES (?)").run(std::to_string(i) + std::string(1000, 'x'));
+    }
+    FAIL() << "10 MB without room";
+  } catch (const StoreError& e) {
+    EXPECT_EQ(e.fault(), StoreFault::disk_full);
+    EXPECT_THAT(e.what(), HasSubstr("the disk of the database is full"));
+  }
+}
+
+// A write-ahead log needs shared memory, for which a full disk has no room either: SQLite calls that an I/O error.
+TEST(Database, SaysThatItsDiskIsFullWhereTheLogFindsNoRoom) {
+  ScratchFolder scratch;
+  const auto disk = scratch / "disk";
+  std::filesystem::create_directory(disk);
+  if (::geteuid() != 0 || ::mount("none", disk.c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << "cannot mount a small file system (needs root)";
+  }
+  { open_database(disk / "a.db"); }
+  {
+    std::ofstream filler(disk / "filler");
+    while (filler << std::string(4096, 'x') << std::flush) continue;
+  }
+  try {
+    auto db = open_database(disk / "a.db");
+    db.execute("INSERT INTO names (name) VALUES ('x')");
+    ADD_FAILURE() << "written without room";
+  } catch (const StoreError& e) {
+    EXPECT_EQ(e.fault(), StoreFault::disk_full) << e.what();
+    EXPECT_THAT(e.what(), HasSubstr("the disk of the database is full"));
+  }
+  ::umount2(disk.c_str(), MNT_DETACH);
+}
+
+TEST(Database, SaysThatALimitOnTheSizeOfFilesStandsInTheWay) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{.rlim_cur = 4 << 20, .rlim_max = before.rlim_max};
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);  // as perfbench does
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string error;
+  try {
+    for (int i = 0; i < 10'000; ++i) {
+      Statement(db, "INSERT INTO names (name) VALUES (?)").run(std::to_string(i) + std::string(1000, 'x'));
+    }
+  } catch (const StoreError& e) {
+    EXPECT_EQ(e.fault(), StoreFault::file_limit);
+    error = e.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(error, HasSubstr("ulimit -f"));
 }
 
 TEST(Database, ThatDoesNotExistCannotBeRead) {

@@ -54,6 +54,16 @@ TEST_F(UnwritableOutput, WhatTheSweepSaysNeverGetsIntoAFileThatTookTheNumberOfAC
   expect_all_stored();
 }
 
+// The signal of such a limit would end perfbench without a word.
+TEST_F(UnwritableOutput, ALimitOnTheSizeOfFilesIsAnErrorOfTheWrite) {
+  auto request = sweep_request();
+  request.largest_file_bytes = 8192;
+  const auto end = run_process(request);
+  EXPECT_EQ(end.signal, 0);
+  EXPECT_EQ(end.exit_code, 4);
+  EXPECT_THAT(end.error_output, testing::AllOf(HasSubstr("f.db"), HasSubstr("ulimit -f")));
+}
+
 TEST_F(UnwritableOutput, ATableThatCannotBeWrittenIsAnErrorOnceAllIsRecorded) {
   for (const auto* redirection : {">/dev/full", ">&-", ">&- 2>&-"}) {
     const auto end = sweep_with(redirection);

@@ -1,10 +1,13 @@
 // Where temporary files are, and a file beside another one that is gone with its object.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "harness/input_error.h"
 #include "workloads/spec/process_token.h"
@@ -26,15 +29,39 @@ inline std::filesystem::path folder_of_temporary_files() {
   throw InputError("/tmp is no folder (" + error.message() + "); name another with TMPDIR");
 }
 
+// Removes what a process that was killed left of its TemporaryFile(beside, what). A process that is at work writes to
+// its own: what nobody has written to for an hour is nobody's.
+inline void remove_old_temporary_files(const std::filesystem::path& beside, const std::string& what) {
+  constexpr auto kLongestPause = std::chrono::hours(1);
+  const auto begin = beside.filename().string() + ".";
+  const auto end = "." + what;
+  std::vector<std::filesystem::path> old;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::absolute(beside).parent_path(), ignored)) {
+    const auto name = entry.path().filename().string();
+    const auto end_at = begin.size() + spec::process_token().size();
+    if (!name.starts_with(begin) || name.compare(std::min(end_at, name.size()), end.size(), end) != 0) continue;
+    if (name.find_first_not_of("0123456789abcdef", begin.size()) != end_at) continue;
+    const auto suffix = name.substr(end_at + end.size());
+    if (!suffix.empty() && suffix != "-wal" && suffix != "-shm" && suffix != "-journal") continue;
+    const auto written = entry.last_write_time(ignored);
+    if (!ignored && written < std::filesystem::file_time_type::clock::now() - kLongestPause)
+      old.push_back(entry.path());
+  }
+  for (const auto& path : old) std::filesystem::remove(path, ignored);
+}
+
 class TemporaryFile {
  public:
-  // Throws InputError if the folder does not exist.
+  // Removes what others left of theirs, too. Throws InputError if the folder does not exist.
   TemporaryFile(const std::filesystem::path& beside, const std::string& what)
       : path_(beside.string() + "." + spec::process_token() + "." + what) {
     const auto folder = std::filesystem::absolute(beside).parent_path();
     if (!std::filesystem::is_directory(folder)) {
       throw InputError(beside.string() + ": the folder " + folder.string() + " does not exist");
     }
+    remove_old_temporary_files(beside, what);
     remove();
   }
   ~TemporaryFile() { remove(); }

@@ -73,40 +73,13 @@ class FileSink {
   std::ofstream out_;
 };
 
-// Takes bytes up to a limit. Data that packs far better than records is made to fill a disk.
-class BoundedSink {
- public:
-  BoundedSink(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes)
-      : file_(file), out_(payload), most_bytes_(most_bytes) {
-    std::error_code error;
-    const auto space = fs::space(fs::absolute(payload).parent_path(), error);
-    if (!error) room_ = space.available - space.available / kKeptFree;
-  }
-  void write(std::string_view bytes) {
-    written_ += bytes.size();
-    if (written_ > most_bytes_) {
-      reject_archive(file_,
-                     fmt::format("unpacks to more than {} bytes, and an export of its size does not; where that is "
-                                 "right, allow more with --unpacked-limit",
-                                 most_bytes_));
-    }
-    if (written_ > room_) {
-      reject_archive(file_, fmt::format("unpacks to more than the {} bytes that the disk of the database has room for; "
-                                        "free some space, or name a database on another disk with --db",
-                                        room_));
-    }
-    out_.write(bytes);
-  }
-  void close() { out_.close(); }
-
- private:
-  static constexpr std::uintmax_t kKeptFree = 10;  // a tenth of the room stays free
-  fs::path file_;
-  FileSink out_;
-  std::uint64_t most_bytes_;
-  std::uintmax_t room_ = UINTMAX_MAX;
-  std::uint64_t written_ = 0;
-};
+// A tenth of the room stays free.
+std::uintmax_t room_beside(const fs::path& payload) {
+  constexpr std::uintmax_t kKeptFree = 10;
+  std::error_code error;
+  const auto space = fs::space(fs::absolute(payload).parent_path(), error);
+  return error ? UINTMAX_MAX : space.available - space.available / kKeptFree;
+}
 
 std::string read_stretch(const fs::path& file, std::uint64_t begin, std::uint64_t end) {
   std::string bytes;
@@ -188,23 +161,58 @@ void write_archive(const ArchiveHeader& header, const fs::path& payload, const f
   move_to_output(part.path(), place);
 }
 
-ArchiveHeader read_archive(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes) {
-  const auto size = size_of(file);
+CheckedArchive::CheckedArchive(const fs::path& file) : file_(file), size_(size_of(file)) {
   if (!is_archive(file)) reject_archive(file, "is not a file of `perfbench export`");
-  const auto end = checked_end(file, size);
-  const auto start = read_stretch(file, 0, std::min<std::uint64_t>(end, kLongestHeader));
+  end_ = checked_end(file, size_);
+  const auto start = read_stretch(file, 0, std::min<std::uint64_t>(end_, kLongestHeader));
   const auto newline = start.find('\n');
   if (newline == std::string::npos) reject_archive(file, "has no header");
-  const auto header = parse_header(file, std::string_view(start).substr(0, newline));
-  FileBytes frame(file, newline + 1, end);
-  BoundedSink out(file, payload, most_bytes > 0 ? most_bytes : std::max(kUnpackedAlways, size * kUnpackedTimes));
+  begin_ = newline + 1;
+  header_ = parse_header(file, std::string_view(start).substr(0, newline));
+}
+
+// Data that packs far better than records is made to fill a disk, or the time of whoever reads it.
+void CheckedArchive::unpack(std::uint64_t most_bytes, const ByteSink& sink) const {
+  const auto limit = most_bytes > 0 ? most_bytes : std::max(kUnpackedAlways, size_ * kUnpackedTimes);
+  std::uint64_t unpacked = 0;
+  FileBytes frame(file_, begin_, end_);
+  const auto bounded = [&](std::string_view bytes) {
+    unpacked += bytes.size();
+    if (unpacked > limit) {
+      reject_archive(file_,
+                     fmt::format("unpacks to more than {} bytes, and an export of its size does not; where that is "
+                                 "right, allow more with --unpacked-limit",
+                                 limit));
+    }
+    sink(bytes);
+  };
   try {
-    zstd_decompress([&](std::string& bytes) { frame.next(bytes); }, [&](std::string_view bytes) { out.write(bytes); });
+    zstd_decompress([&](std::string& bytes) { frame.next(bytes); }, bounded);
   } catch (const ZstdError& e) {
-    reject_archive(file, std::string("cannot be unpacked: ") + e.what());
+    reject_archive(file_, std::string("cannot be unpacked: ") + e.what());
   }
+}
+
+void CheckedArchive::unpack_to(const fs::path& payload, std::uint64_t most_bytes) const {
+  FileSink out(payload);
+  const auto room = room_beside(payload);
+  std::uintmax_t written = 0;
+  unpack(most_bytes, [&](std::string_view bytes) {
+    written += bytes.size();
+    if (written > room) {
+      reject_archive(file_, fmt::format("unpacks to more than the {} bytes that the disk of the database has room for; "
+                                        "free some space, or name a database on another disk with --db",
+                                        room));
+    }
+    out.write(bytes);
+  });
   out.close();
-  return header;
+}
+
+ArchiveHeader read_archive(const fs::path& file, const fs::path& payload, std::uint64_t most_bytes) {
+  const CheckedArchive archive(file);
+  archive.unpack_to(payload, most_bytes);
+  return archive.header();
 }
 
 }  // namespace perfbench::harness

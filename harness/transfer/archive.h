@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string>
 
+#include "harness/transfer/zstd_stream.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::harness {
@@ -43,9 +44,29 @@ void write_archive(const ArchiveHeader& header, const std::filesystem::path& pay
 inline constexpr std::uint64_t kUnpackedTimes = 200;
 inline constexpr std::uint64_t kUnpackedAlways = std::uint64_t{64} << 20;
 
-// Checks all of `file` and then unpacks its contents to `payload`, up to `most_bytes` (0: by the size of the file) and
-// to what the disk has room for. Throws InputError for a file that is not an export, is damaged or cut off, unpacks to
-// more, or is of a newer perfbench.
+// A file whose checksum is right.
+class CheckedArchive {
+ public:
+  // Reads all of it. Throws InputError for a file that is not an export, is damaged or cut off, or is of a newer
+  // perfbench.
+  explicit CheckedArchive(const std::filesystem::path& file);
+
+  const ArchiveHeader& header() const { return header_; }
+  // Hands on its contents, up to `most_bytes` (0: by the size of the file). Throws InputError for contents that are
+  // more or cannot be unpacked.
+  void unpack(std::uint64_t most_bytes, const ByteSink& sink) const;
+  // Into a file, and no more than its disk has room for.
+  void unpack_to(const std::filesystem::path& payload, std::uint64_t most_bytes) const;
+
+ private:
+  std::filesystem::path file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t begin_ = 0;  // of the contents, within the file
+  std::uint64_t end_ = 0;
+  ArchiveHeader header_;
+};
+
+// Both: checks `file`, and unpacks it to `payload`.
 ArchiveHeader read_archive(const std::filesystem::path& file, const std::filesystem::path& payload,
                            std::uint64_t most_bytes = 0);
 

@@ -1,6 +1,5 @@
 #include "harness/transfer/import.h"
 
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -15,32 +14,53 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// Hands on each line without its newline. A line that is longer than any may be is handed on as far as it was read, for
-// the one who takes it to refuse.
-void read_lines(const fs::path& payload, const LineSink& sink) {
-  constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-  std::ifstream in(payload, std::ios::binary);
-  std::string chunk(kPieceBytes, '\0');
-  std::string held;  // of a line whose end is still to come
-  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), in.gcount() > 0) {
-    std::string_view rest(chunk.data(), static_cast<std::size_t>(in.gcount()));
+// Hands on each line without its newline, of bytes that come piece by piece. A line that is longer than any may be is
+// handed on as far as it was read, for the one who takes it to refuse.
+class LineSplitter {
+ public:
+  explicit LineSplitter(const LineSink& sink) : sink_(sink) {}
+  void take(std::string_view rest) {
     for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-      held += rest.substr(0, end);
-      sink(held);
-      held.clear();
+      held_ += rest.substr(0, end);
+      sink_(held_);
+      held_.clear();
       rest.remove_prefix(end + 1);
     }
-    held += rest;
-    if (held.size() > static_cast<std::size_t>(spec::kLargestDocumentBytes)) break;
+    held_ += rest;
+    if (held_.size() > static_cast<std::size_t>(spec::kLargestDocumentBytes)) sink_(held_);
   }
-  if (!held.empty()) sink(held);
+  void finish() const {
+    if (!held_.empty()) sink_(held_);
+  }
+
+ private:
+  const LineSink& sink_;
+  std::string held_;  // of a line whose end is still to come
+};
+
+// Straight from the file, so that nothing unpacked lies about, however this process ends.
+void take_records(const CheckedArchive& archive, std::uint64_t most_unpacked_bytes, RecordImport& records) {
+  const LineSink take = [&records](std::string_view line) { records.take(line); };
+  LineSplitter lines(take);
+  archive.unpack(most_unpacked_bytes, [&lines](std::string_view bytes) { lines.take(bytes); });
+  lines.finish();
+}
+
+// SQLite reads a database from a file alone.
+void take_version1(const CheckedArchive& archive, const fs::path& file, std::uint64_t most_unpacked_bytes,
+                   const Connection& db, RecordImport& records) {
+  const TemporaryFile payload(db.path(), "import");
+  archive.unpack_to(payload.path(), most_unpacked_bytes);
+  read_version1(payload.path(), file.string(), db,
+                [&records](std::string_view line) { records.take(line.substr(0, line.size() - 1)); });
 }
 
 }  // namespace
 
 ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64_t most_unpacked_bytes) {
-  const TemporaryFile payload(path, "import");
-  const auto header = read_archive(file, payload.path(), most_unpacked_bytes);
+  remove_old_temporary_files(path, "import");
+  const CheckedArchive archive(file);
+  const auto& header = archive.header();
   if (header.schema_version > current_schema().version()) {
     throw InputError("[import] " + file.string() + " is of a database of schema version " +
                      std::to_string(header.schema_version) + ", this perfbench knows versions up to " +
@@ -50,10 +70,9 @@ ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64
   Transaction transaction(db);
   RecordImport records(db, file.string());
   if (header.version == 1) {
-    read_version1(payload.path(), file.string(), db,
-                  [&](std::string_view line) { records.take(line.substr(0, line.size() - 1)); });
+    take_version1(archive, file, most_unpacked_bytes, db, records);
   } else {
-    read_lines(payload.path(), [&](std::string_view line) { records.take(line); });
+    take_records(archive, most_unpacked_bytes, records);
   }
   auto counts = records.finish();
   transaction.commit();

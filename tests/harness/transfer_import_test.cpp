@@ -397,6 +397,38 @@ TEST_F(Transfer, OfADamagedFileLeavesNothingBehind) {
   }
 }
 
+// An older perfbench that was killed left what it had unpacked; one that is at work writes to its own.
+TEST_F(Transfer, RemovesWhatAnImportThatWasKilledLeft) {
+  add_sweep("a.db", 1, 1, "node1");
+  give("a.db", "a.perfbench");
+  const auto hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  const std::vector<std::string> old{"b.db.0123456789.import", "b.db.0123456789.import-wal"};
+  const std::vector<std::string> kept{"b.db.aaaaaaaaaa.import", "b.db.mine.import", "c.db.0123456789.import",
+                                      "b.db.0123456789.import-copy"};
+  for (const auto& name : old) write_text(at(name), "x");
+  for (const auto& name : kept) write_text(at(name), "x");
+  for (const auto& name : old) fs::last_write_time(at(name), hour_ago);
+  for (std::size_t i = 1; i < kept.size(); ++i) fs::last_write_time(at(kept[i]), hour_ago);
+  take("b.db", "a.perfbench");
+  for (const auto& name : old) EXPECT_FALSE(fs::exists(at(name))) << name;
+  for (const auto& name : kept) EXPECT_TRUE(fs::exists(at(name))) << name;
+}
+
+// However the process ends, nothing unpacked stays: there is no file of it at any moment.
+TEST_F(Transfer, UnpacksIntoNoFile) {
+  add_sweep("a.db", 1, 2, "node1");
+  give("a.db", "a.perfbench");
+  const CheckedArchive archive(at("a.perfbench"));
+  std::size_t bytes = 0;
+  archive.unpack(0, [&](std::string_view piece) {
+    bytes += piece.size();
+    for (const auto& entry : fs::directory_iterator(scratch_.path())) {
+      EXPECT_THAT(entry.path().filename().string(), Not(testing::EndsWith("import")));
+    }
+  });
+  EXPECT_GT(bytes, 1000U);
+}
+
 // What this perfbench took in of a file that one of version 1 of the format wrote: two sweeps, a comparison, a
 // baseline, 60 made-up nights and one's alert.
 TEST_F(Transfer, OfAFileOfVersion1GivesWhatItHolds) {

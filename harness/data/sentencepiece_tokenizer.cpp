@@ -2,6 +2,7 @@
 
 #include "harness/data/tokenizer.h"
 #include "harness/input_error.h"
+#include "workloads/spec/regular_file.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {
@@ -10,7 +11,8 @@ namespace {
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   explicit SentencePieceTokenizer(const std::filesystem::path& model) {
-    const auto status = processor_.Load(model.string());
+    const auto bytes = model_bytes(model);
+    const auto status = processor_.LoadFromSerializedProto(bytes);
     if (!status.ok()) {
       throw InputError("[data] " + model.string() +
                        " is no model of SentencePiece that can be read: " + status.ToString());
@@ -30,6 +32,16 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::optional<std::int32_t> end() const override { return if_any(processor_.eos_id()); }
 
  private:
+  // A pipe in its place would be waited for without end.
+  static std::string model_bytes(const std::filesystem::path& model) {
+    try {
+      if (auto bytes = spec::read_regular_file(model, spec::kLargestDocumentBytes)) return *std::move(bytes);
+    } catch (const spec::FileError& e) {
+      throw InputError(std::string("[data] --tokenizer: ") + e.what());
+    }
+    throw InputError("[data] --tokenizer: " + model.string() + " does not exist");
+  }
+
   static std::optional<std::int32_t> if_any(int id) { return id >= 0 ? std::optional(id) : std::nullopt; }
 
   sentencepiece::SentencePieceProcessor processor_;

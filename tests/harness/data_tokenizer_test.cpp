@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
+#include <sys/stat.h>
 
 #include <memory>
 
@@ -16,6 +17,7 @@ namespace perfbench::harness {
 namespace {
 
 using spec::DatasetFolder;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -47,6 +49,18 @@ class SentencePieceTokenizer : public testing::Test {
   DatasetFolder folder_{"tokenizer"};
   sentencepiece::SentencePieceProcessor processor_;
 };
+
+// A pipe would be waited for without end, and a device read without end.
+TEST_F(SentencePieceTokenizer, IsReadFromARegularFileAlone) {
+  folder_.text("a", "");  // the folder is there
+  const auto pipe = folder_.path() / "pipe.model";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT([&] { make_sentencepiece_tokenizer(pipe); },
+              ThrowsMessage<InputError>(AllOf(HasSubstr("--tokenizer"), HasSubstr("pipe.model is a pipe"))));
+  EXPECT_THAT([] { make_sentencepiece_tokenizer("/dev/zero"); }, ThrowsMessage<InputError>(HasSubstr("/dev/zero is ")));
+  EXPECT_THAT([&] { make_sentencepiece_tokenizer(folder_.path() / "absent"); },
+              ThrowsMessage<InputError>(HasSubstr("absent does not exist")));
+}
 
 TEST_F(SentencePieceTokenizer, HasTheModelsPieces) {
   const auto tokenizer = make_sentencepiece_tokenizer(trained("--unk_id=0 --bos_id=1 --eos_id=2"));

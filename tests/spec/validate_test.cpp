@@ -368,6 +368,29 @@ TEST(Validate, RefusesWhatCouldNotBeCountedExactly) {
               StartsWith("/global_batch: 1000000000 sequences"));
 }
 
+// A plan of 1,000,000 microbatches through 10,000 layers would take two days, and said nothing.
+TEST(Validate, RefusesWhatAPlanWouldWalkForHours) {
+  const auto with = [](std::int64_t layers, std::int64_t grad_accum) {
+    return mistake([=](RunSpec& r) {
+      r.model.layers = layers;
+      r.grad_accum = r.global_batch = grad_accum;
+    });
+  };
+  EXPECT_EQ(with(4, 500'000), "no error");
+  EXPECT_THAT(with(4, 500'001), StartsWith("/grad_accum: grad_accum 500001 with 4 layers are more passes"));
+  EXPECT_THAT(with(4, 500'001), HasSubstr("use a grad_accum of at most 500000"));
+  EXPECT_THAT(with(10'000, 1'000), StartsWith("/model/layers: 10000 layers with grad_accum 1000"));
+  EXPECT_EQ(with(126, 4096), "no error") << "the largest models there are";
+  const auto chunks = [](std::int64_t sequences) {
+    return mistake([=](RunSpec& r) {
+      r.global_batch = sequences;
+      r.loss_chunk_tokens = 1;
+    });
+  };
+  EXPECT_EQ(chunks(100'000), "no error");
+  EXPECT_THAT(chunks(200'000), StartsWith("/loss_chunk_tokens: loss_chunk_tokens 1 cuts the logits of a step"));
+}
+
 TEST(Validate, WantsWholeHeadsOnEveryRankAlongTp) {
   const auto over = [](std::int64_t tp, std::int64_t heads, std::int64_t kv_heads) {
     return mistake([=](RunSpec& r) {

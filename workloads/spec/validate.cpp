@@ -82,6 +82,34 @@ void check_countable(const RunSpec& run) {
   }
 }
 
+// A plan walks a whole step of every cell, microbatch by microbatch. So much takes half a minute.
+constexpr std::int64_t kMostLayerPasses = 2'000'000;  // of a microbatch through a layer
+constexpr std::int64_t kMostLossChunks = 20'000'000;
+
+// In double precision, as what is asked for may be absurd.
+void check_walkable(const RunSpec& run) {
+  const auto microbatches = static_cast<double>(run.grad_accum);
+  const auto layers = static_cast<double>(run.model.layers);
+  if (microbatches * layers > static_cast<double>(kMostLayerPasses)) {
+    const bool is_accumulation = run.grad_accum > run.model.layers;
+    const auto other = is_accumulation ? run.model.layers : run.grad_accum;
+    reject(is_accumulation ? "/grad_accum" : "/model/layers",
+           (is_accumulation ? "grad_accum " + number(run.grad_accum) + " with " + number(other) + " layers"
+                            : number(run.model.layers) + " layers with grad_accum " + number(other)) +
+               " are more passes of a microbatch through a layer than a plan goes through (" +
+               number(kMostLayerPasses) + "); use " + (is_accumulation ? "a grad_accum" : "layers") + " of at most " +
+               number(kMostLayerPasses / other));
+  }
+  const double rows = static_cast<double>(run.microbatch()) * static_cast<double>(run.seq_len);
+  const double chunks = microbatches * rows / static_cast<double>(run.loss_chunk_tokens);
+  if (chunks > static_cast<double>(kMostLossChunks)) {
+    reject("/loss_chunk_tokens", "loss_chunk_tokens " + number(run.loss_chunk_tokens) +
+                                     " cuts the logits of a step into more chunks than a plan goes through (" +
+                                     number(kMostLossChunks) +
+                                     "); use a larger loss_chunk_tokens, or a smaller global_batch or seq_len");
+  }
+}
+
 void check_pipeline(const RunSpec& run) {
   const auto stages = run.mesh.pp();
   const auto chunks = run.pipeline_chunks;
@@ -417,6 +445,7 @@ void validate(const RunSpec& run) {
     reject("/remat_custom", "places per name need remat: custom, found remat: " + run.remat);
   }
   check_countable(run);
+  check_walkable(run);
   resolve_remat(run);  // throws for an unknown policy or name
 }
 

@@ -99,7 +99,10 @@ quietly() {
   if [ -t 2 ]; then "$@" >&2; else "$@" >"$log" 2>&1 || { tail -n 40 "$log" >&2; return 1; }; fi
 }
 
-# build_release: the two executables of the tree build/cpu. A tree that has tests keeps them.
+# What ./perfbench builds. `cmake --install` needs no other file of the tree (stage install).
+release_programs="bin/perfbench bin/perfbench-engine bin/perfbench-engine-inject"
+
+# build_release: the executables of the tree build/cpu. A tree that has tests keeps them.
 build_release() {
   local tree=$root/build/cpu
   mkdir -p "$tree"
@@ -113,5 +116,6 @@ build_release() {
     quietly "$tree/configure.log" cmake -S "$root" --preset cpu "${options[@]}" ||
       { explain_failed_configure; return 1; }
   fi
-  quietly "$tree/build.log" ninja -C "$tree" bin/perfbench bin/perfbench-engine bin/perfbench-engine-inject
+  # shellcheck disable=SC2086 # names without spaces
+  quietly "$tree/build.log" ninja -C "$tree" $release_programs
 }

@@ -3,8 +3,16 @@
 set -eu
 root=$PWD
 prefix=$(mktemp -d)
-trap 'rm -rf "$prefix"' EXIT
-cmake --install build/cpu --prefix "$prefix"
+tree=$(mktemp -d)
+trap 'rm -rf "$prefix" "$tree"' EXIT
+
+# A tree as ./perfbench leaves it: configured, with the programs that build_release builds and nothing else.
+. ci/setup.sh
+cmake -S . -B "$tree" --preset cpu -DPERFBENCH_TESTS=OFF -DPERFBENCH_BENCHMARKS=OFF >"$tree/configure.log"
+mkdir -p "$tree/bin"
+for program in $release_programs; do cp "build/cpu/$program" "$tree/bin/"; done
+cmake --install "$tree" --prefix "$prefix"
+test ! -e "$tree/harness/cli/printed"
 
 namespace=(unshare --mount)
 [ "$(id -u)" = 0 ] || namespace+=(--user --map-root-user)

@@ -1,5 +1,7 @@
 #include "harness/matrix/resolve.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -224,7 +226,7 @@ void Resolver::apply_batch(Resolved& out) const {
     if (std::abs(batch - whole) > kRounding || whole < 1 || whole > 1e9) {
       out.contradiction = {found->second, std::string(key) + " " + plain_text(found->second->value) + " on " +
                                               std::to_string(parts) + (by_device ? " devices" : " data shards") +
-                                              " is a batch of " + spec::shown(Json(batch)) +
+                                              " is a batch of " + fmt::format("{}", batch) +
                                               " sequences, which is no whole number from 1 to 1e9"};
       return;
     }

@@ -422,7 +422,7 @@ TEST(Set, ErrorsNameTheOption) {
   EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"steps=few"}}),
             "[matrix] --set steps=few: 'steps' must be a whole number");
   EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"steps=0"}}),
-            "[matrix] --set steps=0: 'steps' is 0.0, it must be at least 1.0 and at most 1000000000.0");
+            "[matrix] --set steps=0: 'steps' is 0, it must be at least 1 and at most 1000000000");
   EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"steps"}}), "[matrix] --set 'steps': the form is --set key=value");
   EXPECT_THAT(error_of(kBase, {.only = {}, .set = {"stps=3"}}),
               HasSubstr("unknown key 'stps' (did you mean 'steps'?)"));

@@ -313,6 +313,15 @@ TEST(AddedField, ThatIsAContainerIsOmittedOnlyWhereEveryEntryIsAtItsDefault) {
   EXPECT_EQ(fields_to_json(Crate{.prices = {{"pear", 0.0}}}).dump(), R"({"prices":{"pear":0.0}})");
 }
 
+TEST(Fields, OutOfRangeAreToldInTheTypeThatTheyHave) {
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "count": 101})"),
+            "/count: 'count' is 101, it must be at least 0 and at most 100");
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "rate": 1.5})"),
+            "/rate: 'rate' is 1.5, it must be at least 0.0 and at most 1.0");
+  EXPECT_EQ(mistake_of_fields(R"({"name": "a", "rate": 2})"),
+            "/rate: 'rate' is 2, it must be at least 0.0 and at most 1.0");
+}
+
 TEST(FieldTable, RefusesTwoFieldsOfOneName) {
   FieldTable table;
   for (int i = 0; i < 2; ++i) table.fields.push_back({Field{"size", "twice"}, 0, &member_type<std::int64_t>()});

@@ -145,15 +145,21 @@ class Reader {
                     "'" + std::string(entry.field.name) + "' is " + shown(json) + ", it must be " + wanted);
   }
 
-  static void check_range(const Field& field, double number, const Place& place) {
+  // Bounds are shown in the type of the field: 'steps' is at least 1, and not 1.0.
+  static std::string bound(MemberKind kind, double bound) {
+    return shown(kind == MemberKind::integer ? Json(static_cast<std::int64_t>(bound)) : Json(bound));
+  }
+
+  static void check_range(const TableField& entry, const MemberType& type, const Json& json, const Place& place) {
+    const auto& field = entry.field;
+    const auto number = json.get<double>();
     if (number >= field.minimum && number <= field.maximum) return;
     std::string wanted;
-    if (std::isfinite(field.minimum)) wanted += "at least " + shown(Json(field.minimum));
+    if (std::isfinite(field.minimum)) wanted += "at least " + bound(type.kind, field.minimum);
     if (std::isfinite(field.maximum)) {
-      wanted += (wanted.empty() ? "" : " and ") + std::string("at most ") + shown(Json(field.maximum));
+      wanted += (wanted.empty() ? "" : " and ") + std::string("at most ") + bound(type.kind, field.maximum);
     }
-    throw SpecError(place.text(),
-                    "'" + std::string(field.name) + "' is " + shown(Json(number)) + ", it must be " + wanted);
+    throw SpecError(place.text(), "'" + std::string(field.name) + "' is " + shown(json) + ", it must be " + wanted);
   }
 
   void value(const TableField& entry, const MemberType& type, void* out, const Json& json, const Place& place) const {
@@ -163,9 +169,9 @@ class Reader {
         as<bool>(out) = json.get<bool>();
         return;
       case MemberKind::integer:
-        return integer(entry, as<std::int64_t>(out), json, place);
+        return integer(entry, type, as<std::int64_t>(out), json, place);
       case MemberKind::number:
-        return number(entry, as<double>(out), json, place);
+        return number(entry, type, as<double>(out), json, place);
       case MemberKind::text:
         if (!json.is_string()) wrong_type(entry, json, place, "text");
         as<std::string>(out) = json.get_ref<const std::string&>();
@@ -191,19 +197,20 @@ class Reader {
     }
   }
 
-  static void integer(const TableField& entry, std::int64_t& out, const Json& json, const Place& place) {
+  static void integer(const TableField& entry, const MemberType& type, std::int64_t& out, const Json& json,
+                      const Place& place) {
     if (!json.is_number_integer()) wrong_type(entry, json, place, "a whole number");
     if (json.is_number_unsigned() && json.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
       wrong_type(entry, json, place, "below 2^63");
     }
-    const auto number = json.get<std::int64_t>();
-    check_range(entry.field, static_cast<double>(number), place);
-    out = number;
+    check_range(entry, type, json, place);
+    out = json.get<std::int64_t>();
   }
 
   // Only a field without bounds, such as a loss that diverged, may hold a number that is not finite. null was written
   // for all of these before the words.
-  static void number(const TableField& entry, double& out, const Json& json, const Place& place) {
+  static void number(const TableField& entry, const MemberType& type, double& out, const Json& json,
+                     const Place& place) {
     if (!std::isfinite(entry.field.minimum) && !std::isfinite(entry.field.maximum)) {
       if (json.is_null()) {
         out = std::numeric_limits<double>::quiet_NaN();
@@ -218,7 +225,7 @@ class Reader {
     if (!json.is_number()) wrong_type(entry, json, place, "a number");
     const auto number = json.get<double>();
     if (!std::isfinite(number)) wrong_type(entry, json, place, "a finite number");
-    check_range(entry.field, number, place);
+    check_range(entry, type, json, place);
     out = number;
   }
 

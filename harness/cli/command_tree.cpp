@@ -1,8 +1,13 @@
 #include "harness/cli/command_tree.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <sstream>
 #include <string_view>
+
+#include "harness/input_error.h"
+#include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 
@@ -20,6 +25,24 @@ std::string whole_command(const CLI::App& command) {
 const CLI::App& chosen_command(const CLI::App& root) {
   const auto chosen = root.get_subcommands();
   return chosen.empty() ? root : chosen_command(*chosen.front());
+}
+
+const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words, const std::string& asking) {
+  const auto wanted = fmt::format("{}", fmt::join(words, " "));
+  std::vector<std::string> known;
+  for (const auto* command : whole_tree(root)) {
+    const auto name = command_words(*command);
+    if (name == wanted) return *command;
+    if (!name.empty()) known.push_back(name);
+  }
+  const auto near = spec::nearest(wanted, known);
+  throw InputError(fmt::format("[{}] '{}': there is no such command{}; `perfbench --help` lists all", asking, wanted,
+                               near ? " (did you mean '" + *near + "'?)" : ""));
+}
+
+// CLI::App::help would show the command that was parsed, wherever it is called.
+std::string help_of(const CLI::App& command) {
+  return command.get_formatter()->make_help(&command, whole_command(command), CLI::AppFormatMode::Normal);
 }
 
 std::vector<const CLI::App*> subcommands_of(const CLI::App& command) {

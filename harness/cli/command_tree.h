@@ -21,6 +21,13 @@ std::string whole_command(const CLI::App& command);
 // The one that the command line named, as deep as it got.
 const CLI::App& chosen_command(const CLI::App& root);
 
+// The one with these words, root itself for none. Throws InputError, in the name of the command `asking`, for words
+// that no command has.
+const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words, const std::string& asking);
+
+// What --help prints of it.
+std::string help_of(const CLI::App& command);
+
 // In the order in which they were declared.
 std::vector<const CLI::App*> subcommands_of(const CLI::App& command);
 std::vector<const CLI::App*> whole_tree(const CLI::App& command);  // itself and all below it

@@ -35,6 +35,7 @@ void add_schema(CLI::App& app, CommandContext& context);
 void add_data(CLI::App& app, CommandContext& context);
 void add_completion(CLI::App& app, CommandContext& context);
 void add_man(CLI::App& app, CommandContext& context);
+void add_help(CLI::App& app, CommandContext& context);
 void add_list(CLI::App& app, CommandContext& context);
 void add_show(CLI::App& app, CommandContext& context);
 void add_diff(CLI::App& app, CommandContext& context);

@@ -12,10 +12,8 @@
 #include "harness/cli/enum_option.h"
 #include "harness/cli/man_page.h"
 #include "harness/evidence/output_file.h"
-#include "harness/input_error.h"
 #include "reports/format/print.h"
 #include "workloads/build_info/build_info.h"
-#include "workloads/spec/suggest.h"
 
 template <>
 struct perfbench::spec::EnumNames<perfbench::harness::Shell> {
@@ -33,20 +31,6 @@ struct ManOptions {
 
 std::string page_of(const CLI::App& command) {
   return man_page(command, std::string(build_info::current().version));
-}
-
-const CLI::App& named_command(const CLI::App& root, const std::vector<std::string>& words) {
-  std::string wanted;
-  for (const auto& word : words) wanted += (wanted.empty() ? "" : " ") + word;
-  std::vector<std::string> known;
-  for (const auto* command : whole_tree(root)) {
-    const auto name = command_words(*command);
-    if (name == wanted) return *command;
-    if (!name.empty()) known.push_back(name);
-  }
-  const auto near = spec::nearest(wanted, known);
-  throw InputError("[man] '" + wanted + "': there is no such command" +
-                   (near ? " (did you mean '" + *near + "'?)" : "") + "; `perfbench --help` lists all");
 }
 
 void write_pages(const CLI::App& root, const std::filesystem::path& folder) {
@@ -86,7 +70,7 @@ void add_man(CLI::App& app, CommandContext& /*context*/) {
       "Exit codes: 0 printed or written; 3 no such command; 4 the pages cannot be written.");
   command->callback([options, &app] {
     if (!options->output.empty()) return write_pages(app, options->output);
-    reports::print_text(stdout, page_of(named_command(app, options->words)));
+    reports::print_text(stdout, page_of(named_command(app, options->words, "man")));
   });
 }
 

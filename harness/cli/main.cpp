@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "harness/cancelled.h"
 #include "harness/cli/command_line_error.h"
@@ -65,15 +66,40 @@ ExitCode say(const CLI::App& app, const CLI::ParseError& error) {
   return ExitCode::fine;
 }
 
-void add_commands(CLI::App& app, CommandContext& context) {
+struct CommandGroup {
+  const char* name;  // a heading of the help
+  std::vector<void (*)(CLI::App& app, CommandContext& context)> commands;
+};
+
+// In the order of the help.
+std::vector<CommandGroup> command_groups() {
   using namespace perfbench::harness;
-  for (const auto add : {add_sweep,     add_plan,   add_report,  add_compare, add_bisect, add_nightly,    add_baseline,
-                         add_reproduce, add_ingest, add_export,  add_import,  add_trace,  add_schema,     add_selftest,
-                         add_doctor,    add_data,   add_history, add_alerts,  add_list,   add_show,       add_diff,
-                         add_tag,       add_note,   add_prune,   add_weights, add_serve,  add_completion, add_man}) {
-    add(app, context);
+  return {
+      {"Measure", {add_sweep, add_plan, add_reproduce, add_doctor}},
+      {"Read", {add_report, add_list, add_show, add_diff, add_trace, add_serve, add_tag, add_note}},
+      {"Compare", {add_compare, add_baseline, add_bisect, add_selftest}},
+      {"Nightly", {add_nightly, add_history, add_alerts}},
+      {"Data", {add_data, add_weights, add_ingest, add_export, add_import, add_prune}},
+      {"Admin", {add_schema, add_completion, add_man, add_help}},
+  };
+}
+
+void add_commands(CLI::App& app, CommandContext& context) {
+  for (const auto& group : command_groups()) {
+    for (const auto add : group.commands) {
+      add(app, context);
+      app.get_subcommands([](const CLI::App*) { return true; }).back()->group(group.name);
+    }
   }
 }
+
+// Of `perfbench` without a word.
+constexpr const char* kWorkflow =
+    "perfbench plan matrices/quickstart.yaml      what each cell would take, without running it\n"
+    "perfbench sweep matrices/quickstart.yaml     runs every cell and records it in perf.db\n"
+    "perfbench report                             the newest sweep as a table\n"
+    "perfbench compare --ab HEAD~1 HEAD FILE      whether a change made it slower\n"
+    "perfbench help [COMMAND]                     all commands, or everything about one\n";
 
 }  // namespace
 
@@ -93,6 +119,10 @@ int main(int argc, char** argv) {
   try {
     context.engine = perfbench::harness::locate_engine();
     add_commands(app, context);
+    if (argc == 1) {
+      perfbench::reports::print_text(stdout, kWorkflow);
+      return code(ExitCode::usage);  // a script whose command is empty has not measured anything
+    }
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (const auto said = say(app, e); said != ExitCode::fine) return code(said);

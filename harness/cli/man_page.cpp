@@ -110,10 +110,16 @@ std::string reference(const CLI::App& command) {
   return bold(man_page_name(command)) + "(1)";
 }
 
+// Under the headings of their groups, where there are several.
 std::string commands(const CLI::App& command) {
+  const auto below = subcommands_of(command);
+  const bool grouped = std::any_of(below.begin(), below.end(),
+                                   [&](const auto* one) { return one->get_group() != below[0]->get_group(); });
   std::string out;
-  for (const auto* below : subcommands_of(command)) {
-    out += ".TP\n" + reference(*below) + "\n" + troff(below->get_description()) + "\n";
+  std::string heading;
+  for (const auto* one : below) {
+    if (grouped && one->get_group() != heading) out += ".SS \"" + troff(heading = one->get_group()) + "\"\n";
+    out += ".TP\n" + reference(*one) + "\n" + troff(one->get_description()) + "\n";
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 using CommandWords = std::vector<std::string>;
+
+const std::set<std::string> kCommandTitles{
+    "Subcommands:", "Measure:", "Read:", "Compare:", "Nightly:", "Data:", "Admin:"};
 
 class CommandLine : public testing::Test {
  protected:
@@ -52,7 +56,7 @@ class CommandLine : public testing::Test {
     bool inside = false;
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) {
-      if (!line.empty() && line[0] != ' ') inside = line == "Subcommands:";
+      if (!line.empty() && line[0] != ' ') inside = kCommandTitles.contains(line);
       if (!inside || !line.starts_with("  ") || line[2] == ' ') continue;
       auto below = command;
       below.push_back(line.substr(2, line.find(' ', 2) - 2));
@@ -92,13 +96,48 @@ TEST_F(CommandLine, AWordOutOfPlaceIsToldWithItsPlace) {
 }
 
 TEST_F(CommandLine, WhatIsMissingIsToldWithAnExample) {
-  expect_error({}, "[perfbench] a command is missing: give sweep, plan,", {"for example: perfbench sweep"});
   expect_error({"baseline"}, "[baseline] a command is missing: give set, import or list", {"perfbench baseline set"});
   expect_error({"sweep"}, "[sweep] file is missing: matrix file", {"for example: perfbench sweep matrices/"});
   expect_error({"alerts", "ack"}, "[alerts ack] ALERT is missing: ", {"for example: perfbench alerts ack 1a2b3c"});
   expect_error({"alerts", "close", "1a2b3c", "--reason", "r"}, "[alerts close] --as is missing: fixed,",
                {"--as wont_fix"});
   expect_error({"data", "show"}, "[data show] DIR is missing", {"perfbench data show text"});
+}
+
+TEST_F(CommandLine, WithoutAWordItIsTheWorkflowInFiveLines) {
+  const auto end = run({});
+  EXPECT_EQ(end.exit_code, 3) << "a script whose command is empty has measured nothing";
+  EXPECT_EQ(end.error_output, "");
+  EXPECT_EQ(std::count(end.output.begin(), end.output.end(), '\n'), 5);
+  std::istringstream lines(end.output);
+  std::map<CommandWords, std::string> help;
+  append_help({}, help);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string program;
+    std::string command;
+    words >> program >> command;
+    EXPECT_EQ(program, "perfbench");
+    EXPECT_TRUE(help.contains({command})) << line;
+    EXPECT_LE(line.size(), 92U) << line;
+  }
+}
+
+TEST_F(CommandLine, HelpPrintsWhatTheOptionPrints) {
+  EXPECT_EQ(run({"help"}).output, run({"--help"}).output);
+  EXPECT_EQ(run({"help", "sweep"}).output, run({"sweep", "--help"}).output);
+  EXPECT_EQ(run({"help", "alerts", "list"}).output, run({"alerts", "list", "--help"}).output);
+  EXPECT_THAT(run({"help", "sweep"}).output, HasSubstr("perfbench sweep [OPTIONS] file"));
+  expect_error({"help", "swep"}, "[help] 'swep': there is no such command (did you mean 'sweep'?)", {"--help"});
+}
+
+TEST_F(CommandLine, HelpListsTheCommandsInGroups) {
+  std::string titles;
+  std::istringstream lines(run({"--help"}).output);
+  for (std::string line; std::getline(lines, line);) {
+    if (kCommandTitles.contains(line)) titles += line;
+  }
+  EXPECT_EQ(titles, "Measure:Read:Compare:Nightly:Data:Admin:");
 }
 
 TEST_F(CommandLine, AValueIsToldWithThoseThatThereAre) {

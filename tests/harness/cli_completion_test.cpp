@@ -216,6 +216,7 @@ TEST_F(Completion, AManualPageHasTheCommandsOptionsExamplesAndExitCodes) {
         ".SH \"EXIT STATUS\"\n0 printed; 3 wrong input", ".SH \"SEE ALSO\"\n\\fBperfbench\\fR(1)"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
+  EXPECT_THAT(printed({"man"}), HasSubstr(".SS \"Nightly\"\n.TP\n\\fBperfbench\\-nightly"));
   EXPECT_THAT(printed({"man"}), HasSubstr("\\fBperfbench\\-sweep\\fR(1)\nRuns every cell"));
   EXPECT_THAT(printed({"man", "alerts", "list"}), HasSubstr(".TH \"PERFBENCH\\-ALERTS\\-LIST\" 1"));
   const auto unknown = start({std::string(PERFBENCH_BINARY_DIR) + "/bin/perfbench", "man", "reprt"});

@@ -30,6 +30,9 @@ const std::set<std::string> kWords{"--address", "--chart",   "--sweep",  "--matr
                                    "NAME",      "GOOD",      "BAD",      "COMMAND",        "baseline set --from",
                                    "TEXT"};
 
+// Above a list of commands: those of perfbench itself are in groups.
+const std::string kCommandsTitle = "Subcommands:|Measure:|Read:|Compare:|Nightly:|Data:|Admin:";
+
 struct ListedOption {
   Words command;     // "baseline", "set"
   std::string name;  // "--db", or of a positional "FILE"
@@ -96,10 +99,10 @@ class Options : public testing::Test {
       out.back().before = before;
       before.push_back("x");
     }
-    for (const auto& entry : entries_below(help, std::regex("^(?!Positionals:|Subcommands:).*:$"))) {
+    for (const auto& entry : entries_below(help, std::regex("^(?!Positionals:|" + kCommandsTitle + ").*:$"))) {
       out.push_back(parse_entry(command, entry));
     }
-    for (const auto& entry : entries_below(help, std::regex("^Subcommands:"))) {
+    for (const auto& entry : entries_below(help, std::regex("^(" + kCommandsTitle + ")"))) {
       auto below = command;
       below.push_back(entry.substr(0, entry.find(' ')));
       append_options(below, out);

@@ -28,7 +28,7 @@ ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind 
   return {.runs = std::move(runs),
           .launcher = {.engine = {installation.engine}, .mpirun = find_mpirun(), .cores = spec::allowed_cores()},
           .time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit),
-          .memory_limit_bytes = static_cast<std::int64_t>(options.memory_limit_gib * 0x1p30),
+          .memory_limit_bytes = options.memory_limit_bytes,
           .sweep_id = new_sweep_id(),
           .sweep_kind = kind,
           .perfbench_version = std::string(build_info::current().version)};

@@ -1,6 +1,7 @@
 // How the use cases that start the engine start it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "harness/app/installation.h"
@@ -9,8 +10,8 @@
 namespace perfbench::harness {
 
 struct ExecutionOptions {
-  double timeout_s = 3600;      // of an attempt
-  double memory_limit_gib = 0;  // of all its ranks; 0: none
+  double timeout_s = 3600;              // of an attempt
+  std::int64_t memory_limit_bytes = 0;  // of all its ranks; 0: none
 };
 
 // A new sweep of that kind, with the installation's engine and the cores this process may use.

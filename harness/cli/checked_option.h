@@ -1,5 +1,5 @@
-// Options that take a number or a path. What they were given is checked while the command line is read, before anything
-// runs. Every such option of every command is made here. Include in .cpp files of commands only.
+// Options that take a number, a duration, a size or a path. What they were given is checked while the command line is
+// read, before anything runs. Every such option of every command is made here. Include in .cpp files of commands only.
 #pragma once
 
 #include <fmt/core.h>
@@ -8,11 +8,14 @@
 #include <charconv>
 #include <concepts>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "harness/input_path.h"
+#include "workloads/spec/amount_text.h"
 
 namespace perfbench::harness {
 
@@ -48,6 +51,47 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value
   };
   return command.add_option(name, value, help)
       ->type_name(fmt::format("NUMBER from {} to {}", bounds.lowest, bounds.highest))
+      ->check(CLI::Validator(check, ""));
+}
+
+// How a duration or a size is given. An option may have examples of its own.
+struct Amount {
+  std::optional<double> (*parse)(std::string_view text, std::optional<double> bare_unit);
+  const char* type_name;
+  const char* what;  // "a duration"
+  std::string_view examples;
+};
+constexpr Amount duration_such_as(std::string_view examples) {
+  return {&spec::parse_duration_s, "DURATION", "a duration", examples};
+}
+inline constexpr Amount kDuration = duration_such_as(spec::kDurationExamples);
+inline constexpr Amount kSize{&spec::parse_size_bytes, "SIZE", "a size", spec::kSizeExamples};
+
+// What a number without a unit counts. `name` is for people: "seconds".
+struct BareUnit {
+  double factor = 1;  // in seconds, or in bytes
+  const char* name;
+};
+
+struct AmountLimits {
+  Bounds<double> bounds;     // in seconds, or in bytes
+  const char* shown_bounds;  // for people: "from 1ms to 3 years"
+};
+
+// `take` gets seconds, or whole bytes.
+inline CLI::Option* add_amount(CLI::App& command, const std::string& name, const Amount& amount, BareUnit bare,
+                               AmountLimits limits, const std::function<void(double)>& take, const std::string& help) {
+  const auto check = [=](const std::string& text) -> std::string {
+    const auto value = amount.parse(text, bare.factor);
+    if (value && limits.bounds.hold(*value)) return "";
+    return fmt::format("'{}': {} {} is needed, such as {}; a number alone is {}", text, amount.what,
+                       limits.shown_bounds, amount.examples, bare.name);
+  };
+  const auto parse_and_take = [=](const std::string& text) { take(amount.parse(text, bare.factor).value()); };
+  return command
+      .add_option_function<std::string>(name, parse_and_take,
+                                        fmt::format("{}: {}; a number alone is {}", help, amount.examples, bare.name))
+      ->type_name(amount.type_name)
       ->check(CLI::Validator(check, ""));
 }
 

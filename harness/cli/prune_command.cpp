@@ -1,5 +1,6 @@
 // perfbench prune: deletes attempts that nothing needs.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <string_view>
 
@@ -17,7 +18,8 @@ namespace perfbench::harness {
 namespace {
 
 constexpr Bounds<std::int64_t> kSweepsKept{0, 1'000'000};
-constexpr Bounds<std::int64_t> kDaysKept{0, 36'500};
+constexpr double kSecondsOfADay = 86'400;
+constexpr double kMostDaysKept = 36'500;
 
 struct PruneOptions {
   std::filesystem::path db = "perf.db";
@@ -86,7 +88,13 @@ void add_prune(CLI::App& app, CommandContext& context) {
   add_db_option(*command, options->db, "database");
   add_number(*command, "--keep-sweeps", options->rule.keep_sweeps, kSweepsKept,
              "keep the newest so many sweeps of each matrix; of its controls, comparisons and reproductions as many");
-  add_number(*command, "--keep-days", options->rule.keep_days, kDaysKept, "keep what was started within so many days");
+  add_amount(
+      *command, "--keep-days", duration_such_as("36h, 90d or 12w"), {.factor = kSecondsOfADay, .name = "days"},
+      {.bounds = {0, kMostDaysKept * kSecondsOfADay}, .shown_bounds = "up to 36500d"},
+      [options](double seconds) {
+        options->rule.keep_days = static_cast<std::int64_t>(std::ceil(seconds / kSecondsOfADay));
+      },
+      "keep what was started within so long, in whole days");
   command->add_flag("--evidence", options->evidence, "the run directories of those attempts too");
   add_path(*command, "--runs", options->runs, PathIs::folder,
            "folder of the run directories; beside the database unless given");

@@ -1,5 +1,8 @@
 // perfbench serve: a database in a browser.
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 
 #include "harness/cli/checked_option.h"
@@ -10,6 +13,11 @@
 #include "reports/format/print.h"
 
 namespace perfbench::harness {
+namespace {
+
+constexpr double kMillisecond = 1e-3;
+
+}  // namespace
 
 void add_serve(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("serve", "A database in a browser, also while a sweep writes to it");
@@ -20,10 +28,12 @@ void add_serve(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command->add_option("--address", options->address, "address to listen at, by number: whoever reaches it may look")
       ->capture_default_str();
-  add_number(
-      *command, "--patience", options->patience_ms, Bounds<int>{0, 600'000},
-      "how long who asks for a page waits for it, in ms; then it is the one before it, or one that says that it comes")
-      ->capture_default_str();
+  add_amount(
+      *command, "--patience", duration_such_as("150ms, 2s or 1min"), {.factor = kMillisecond, .name = "ms"},
+      {.bounds = {0, 600}, .shown_bounds = "up to 10min"},
+      [options](double seconds) { options->patience_ms = static_cast<int>(std::lround(seconds / kMillisecond)); },
+      "how long a request for a page may take; then the answer is the page before it, or one that says that it comes")
+      ->default_str(fmt::format("{}ms", options->patience_ms));
   command->add_flag("--write", options->write,
                     "let alerts be acknowledged and closed, from the address that is printed, which has a token");
   add_author_option(*command, options->author);

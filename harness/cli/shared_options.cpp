@@ -22,6 +22,7 @@ constexpr std::size_t kMostReplacements = 10'000;
 constexpr double kMostFraction = 1e6;  // as good as no limit
 
 constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit
+constexpr double kGib = 0x1p30;
 constexpr double kMostGib = 1e6;
 
 constexpr Bounds<std::size_t> kWidths{20, 10'000};  // narrower holds no word
@@ -72,11 +73,16 @@ void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile fi
 }
 
 void add_execution_options(CLI::App& command, ExecutionOptions& options) {
-  add_number(command, "--timeout", options.timeout_s, Bounds<double>{1e-3, kLongestSeconds},
-             "seconds an attempt may take")
-      ->capture_default_str();
-  add_number(command, "--memory-limit", options.memory_limit_gib, Bounds<double>{0, kMostGib},
-             "GiB that all ranks of an attempt may hold, 0: no limit");
+  add_amount(
+      command, "--timeout", kDuration, {.factor = 1, .name = "seconds"},
+      {.bounds = {1e-3, kLongestSeconds}, .shown_bounds = "from 1ms to 3 years"},
+      [&options](double seconds) { options.timeout_s = seconds; }, "how long an attempt may take")
+      ->default_str(fmt::format("{}s", options.timeout_s));
+  add_amount(
+      command, "--memory-limit", kSize, {.factor = kGib, .name = "GiB"},
+      {.bounds = {0, kMostGib * kGib}, .shown_bounds = "up to 1000000GiB, or 0 for no limit"},
+      [&options](double bytes) { options.memory_limit_bytes = static_cast<std::int64_t>(bytes); },
+      "memory that all ranks of an attempt may hold together");
 }
 
 CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {

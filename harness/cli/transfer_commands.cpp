@@ -89,9 +89,11 @@ void add_import(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<ImportOptions>();
   add_db_option(*command, options->db, "database, made if it does not exist");
   add_path(*command, "FILE", options->files, PathIs::file, "what is there already is left alone")->required();
-  add_number<std::uint64_t>(*command, "--unpacked-limit", options->unpacked_limit_bytes,
-                            {.lowest = 1, .highest = std::uint64_t{1} << 50},
-                            "bytes that a file may unpack to; 200 times its size, at least 64 MiB, unless given");
+  add_amount(
+      *command, "--unpacked-limit", kSize, {.factor = 1, .name = "bytes"},
+      {.bounds = {1, 0x1p50}, .shown_bounds = "from 1B to 1024TiB"},
+      [options](double bytes) { options->unpacked_limit_bytes = static_cast<std::uint64_t>(bytes); },
+      "what a file may unpack to; 200 times its size, at least 64 MiB, unless given");
   command->footer(
       "Each file is checked first, with every row in it, and taken in whole or not at all.\n"
       "Examples:\n"

@@ -147,15 +147,16 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
   std::size_t paths = 0;
   for (const auto& option : options()) {
     const auto& type = option.type;
-    if (type == "NUMBER") ++numbers;
+    const bool is_number = type == "NUMBER" || type == "DURATION" || type == "SIZE";
+    if (is_number) ++numbers;
     const bool is_path = type == "DATABASE" || type == "FILE" || type == "FOLDER" || type == "PATH";
     if (is_path) ++paths;
     const bool is_one_of = type.find('|') != std::string::npos || type == "debian";
     const bool is_words = type == "KEY" || type == "A" || type == "RUN" || kWords.contains(option.name) ||
                           kWords.contains(option.shown());
-    EXPECT_TRUE(type.empty() || type == "NUMBER" || is_path || is_one_of || is_words)
+    EXPECT_TRUE(type.empty() || is_number || is_path || is_one_of || is_words)
         << option.shown() << " takes " << type
-        << ": make it with add_number or add_path (harness/cli/checked_option.h)";
+        << ": make it with add_number, add_amount or add_path (harness/cli/checked_option.h)";
   }
   EXPECT_GT(numbers, 30U);
   EXPECT_GT(paths, 40U);
@@ -181,9 +182,25 @@ TEST_F(Options, AListOfNamesTakesNoOtherAndSaysWhichThereAre) {
 TEST_F(Options, ANumberIsFiniteAndWithinBounds) {
   std::vector<std::string> values{"nan", "inf", "-1", "1e999", "", "1000000000000000000"};
   for (const auto& option : options()) {
-    if (option.type != "NUMBER") continue;
+    if (option.type != "NUMBER" && option.type != "DURATION" && option.type != "SIZE") continue;
     for (const auto& value : values) expect_refused(option, value);
     values = {"1000000000000000000"};  // whose bound is the option's own
+  }
+}
+
+TEST_F(Options, ADurationOrASizeHasAUnitOrCountsWhatItsHelpSays) {
+  std::size_t amounts = 0;
+  for (const auto& option : options()) {
+    if (option.type != "DURATION" && option.type != "SIZE") continue;
+    ++amounts;
+    const auto complaint = refusal(option, "5 parsecs");
+    EXPECT_THAT(complaint, HasSubstr(" is needed, such as ")) << option.shown();
+    EXPECT_THAT(complaint, HasSubstr("; a number alone is ")) << option.shown();
+    expect_refused(option, option.type == "SIZE" ? "1h" : "4GB");
+  }
+  EXPECT_GE(amounts, 8U);
+  for (const auto* given : {"--timeout=1h30m", "--timeout=90", "--memory-limit=4GB", "--memory-limit=1.5"}) {
+    EXPECT_THAT(run({"sweep", given}).error_output, StartsWith("[sweep] file is missing")) << given;
   }
 }
 

@@ -21,6 +21,15 @@ std::string label_of(const AxisLabels& axes) {
 
 MadeCell CellMaker::make(const std::vector<Choice>& choices, std::size_t combination) {
   MadeCell made;
+  try {
+    make_into(made, choices, combination);
+  } catch (const InputError& e) {
+    made.mistake = e.what();
+  }
+  return made;
+}
+
+void CellMaker::make_into(MadeCell& made, const std::vector<Choice>& choices, std::size_t combination) {
   AxisLabels labels;
   std::vector<const Assignment*> assignments;
   for (const auto& entry : parts_.defaults) assignments.push_back(&entry);
@@ -41,11 +50,10 @@ MadeCell CellMaker::make(const std::vector<Choice>& choices, std::size_t combina
   for (const auto& [key, entry] : resolved.in_force) made.in_force.push_back(entry->id);
   made.chosen = matches(parts_.only, cell.axes, resolved);
   made.contradiction = std::move(resolved.contradiction);
-  if (!made.chosen) return made;
+  if (!made.chosen) return;
   cell.repeats = resolved.repeats;
   cell.run = std::move(resolved.run);
   cell.run_id = run_id(cell.run);
-  return made;
 }
 
 // Each rule sees what those before it did. The command line's values always come last.

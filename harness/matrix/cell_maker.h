@@ -22,6 +22,7 @@ struct MadeCell {
   Cell cell;
   bool chosen = false;  // by --only; else `cell` has no run
   std::optional<Contradiction> contradiction;
+  std::optional<std::string> mistake;          // why there is no cell
   std::vector<std::size_t> in_force;           // ids of the assignments that hold
   std::vector<const std::string*> used_rules;  // pointers of the excludes and overrides that matched
 };
@@ -33,13 +34,16 @@ class CellMaker {
   CellMaker(const YamlDocument& document, const ModelCatalog& catalog, const MatrixParts& parts)
       : document_(document), parts_(parts), resolver_(document, catalog) {}
 
-  // Throws InputError where a value by itself cannot be meant.
   MadeCell make(const std::vector<Choice>& choices, std::size_t combination);
+
+  // Throws InputError where the value cannot be meant, whatever else a cell has.
+  void check_alone(const Assignment& assignment) { resolver_.check_alone(assignment); }
 
   // The error of a value, at the place it was written.
   InputError error(const Assignment* at, const std::string& message) const { return resolver_.error(at, message); }
 
  private:
+  void make_into(MadeCell& made, const std::vector<Choice>& choices, std::size_t combination);
   Resolved resolve_with_rules(const AxisLabels& labels, std::vector<const Assignment*> assignments, MadeCell& made);
   AxisLabels final_labels(const std::vector<Choice>& choices, const Resolved& resolved) const;
   std::optional<std::string> exclusion(const AxisLabels& labels, const Resolved& resolved, MadeCell& made) const;

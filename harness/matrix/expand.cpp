@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "harness/matrix/cell_maker.h"
 #include "harness/matrix/matrix.h"
+#include "harness/matrix/mistakes.h"
 #include "harness/matrix/node_notices.h"
 #include "harness/matrix/yaml_document.h"
 #include "harness/parallel_ranges.h"
@@ -42,18 +44,23 @@ std::vector<Choice> choices_at(const Block& block, std::size_t place) {
 
 class Expander {
  public:
-  Expander(const YamlDocument& document, const ModelCatalog& catalog, MatrixParts parts, EqualRuns equal_runs)
+  Expander(const YamlDocument& document, const ModelCatalog& catalog, MatrixParts parts, Mistakes& mistakes,
+           EqualRuns equal_runs)
       : document_(document),
+        mistakes_(mistakes),
         parts_(std::move(parts)),
         equal_runs_(equal_runs),
         makers_(most_parallel_ranges(), CellMaker(document, catalog, parts_)),
         possible_(parts_.assignments) {}
 
   Expansion expand() {
+    check_values();
+    mistakes_.throw_if_any();
     check_size();
     out_.name = parts_.name;
     out_.description = parts_.description;
     for (const auto& block : parts_.blocks) expand_block(block);
+    mistakes_.throw_if_any();
     reject_impossible_values();
     report_idle_rules();
     if (out_.cells.empty()) reject_empty();
@@ -61,6 +68,26 @@ class Expander {
   }
 
  private:
+  void check_values() {
+    const auto check = [this](const std::vector<Assignment>& assignments) {
+      for (const auto& entry : assignments) {
+        mistakes_.note(entry.origin, [&] { makers_.front().check_alone(entry); });
+      }
+    };
+    const auto check_axis = [&check](const Axis& axis) {
+      for (const auto& value : axis.values) check(value.set);
+    };
+    check(parts_.defaults);
+    for (const auto& axis : parts_.named) check_axis(axis);
+    for (const auto& block : parts_.blocks) {
+      for (const auto& group : block.groups) {
+        for (const auto& column : group.columns) check_axis(column);
+      }
+    }
+    for (const auto& rule : parts_.overrides) check(rule.set);
+    check(parts_.command_line);
+  }
+
   void check_size() const {
     double cells = 0;
     for (const auto& block : parts_.blocks) {
@@ -96,6 +123,7 @@ class Expander {
   }
 
   void take(MadeCell made) {
+    if (made.mistake) return mistakes_.add({}, *made.mistake);
     for (const auto* pointer : made.used_rules) used_rules_[*pointer] = true;
     if (!made.contradiction) {
       any_possible_ = true;
@@ -132,12 +160,15 @@ class Expander {
 
   // A value with which no cell at all is possible is a mistake; one that only some combinations contradict is not.
   void reject_impossible_values() const {
+    std::set<const Assignment*> named;
     for (const auto& cell : contradictory_) {
       const bool possible_elsewhere = cell.culprit != nullptr ? possible_[cell.culprit->id] : any_possible_;
-      if (possible_elsewhere) continue;
-      throw makers_.front().error(cell.culprit,
-                                  cell.message + (cell.label.empty() ? "" : " (cell " + cell.label + ")"));
+      if (possible_elsewhere || !named.insert(cell.culprit).second) continue;
+      const auto message = cell.message + (cell.label.empty() ? "" : " (cell " + cell.label + ")");
+      mistakes_.add(cell.culprit != nullptr ? cell.culprit->origin : Origin{},
+                    makers_.front().error(cell.culprit, message).what());
     }
+    mistakes_.throw_if_any();
   }
 
   void report_idle_rules() {
@@ -173,6 +204,7 @@ class Expander {
   }
 
   const YamlDocument& document_;
+  Mistakes& mistakes_;
   const MatrixParts parts_;
   const EqualRuns equal_runs_;
   std::vector<CellMaker> makers_;  // one for each range
@@ -189,11 +221,17 @@ class Expander {
 }  // namespace
 
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides) {
-  MatrixParts parts = parse_matrix(matrix);
-  parse_overrides(overrides, parts);
-  auto out = Expander(matrix, catalog, std::move(parts), overrides.equal_runs).expand();
-  for (auto& notice : notices_of_wide_meshes(out.cells, catalog)) out.notices.push_back(std::move(notice));
-  return out;
+  Mistakes mistakes(matrix);
+  try {
+    MatrixParts parts = parse_matrix(matrix, mistakes);
+    parse_overrides(overrides, parts, mistakes);
+    auto out = Expander(matrix, catalog, std::move(parts), mistakes, overrides.equal_runs).expand();
+    for (auto& notice : notices_of_wide_meshes(out.cells, catalog)) out.notices.push_back(std::move(notice));
+    return out;
+  } catch (const TooManyMistakes&) {
+    mistakes.throw_if_any();
+    throw;
+  }
 }
 
 }  // namespace perfbench::harness

@@ -95,13 +95,14 @@ struct MatrixParts {
   std::vector<std::string> axis_names() const;
 };
 
+class Mistakes;
 class YamlDocument;
 
-// The file. Throws InputError.
-MatrixParts parse_matrix(const YamlDocument& document);
+// The file. Where there are mistakes, the parts are not whole. Throws InputError where nothing can be read.
+MatrixParts parse_matrix(const YamlDocument& document, Mistakes& mistakes);
 
 struct Overrides;
-// Adds the command line's words to `parts`. Throws InputError.
-void parse_overrides(const Overrides& overrides, MatrixParts& parts);
+// Adds the command line's words to `parts`.
+void parse_overrides(const Overrides& overrides, MatrixParts& parts, Mistakes& mistakes);
 
 }  // namespace perfbench::harness

@@ -2,6 +2,7 @@
 #include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/matrix_parts.h"
+#include "harness/matrix/mistakes.h"
 
 namespace perfbench::harness {
 namespace {
@@ -90,10 +91,13 @@ Assignment set_assignment(const std::string& words, const MatrixParts& parts, st
 
 }  // namespace
 
-void parse_overrides(const Overrides& overrides, MatrixParts& parts) {
-  for (const auto& words : overrides.only) parts.only.push_back(only_condition(words, parts));
+void parse_overrides(const Overrides& overrides, MatrixParts& parts, Mistakes& mistakes) {
+  for (const auto& words : overrides.only) {
+    mistakes.note({"", "--only " + words}, [&] { parts.only.push_back(only_condition(words, parts)); });
+  }
   for (const auto& words : overrides.set) {
-    parts.command_line.push_back(set_assignment(words, parts, parts.assignments++));
+    mistakes.note({"", "--set " + words},
+                  [&] { parts.command_line.push_back(set_assignment(words, parts, parts.assignments++)); });
   }
 }
 

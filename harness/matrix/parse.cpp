@@ -6,6 +6,7 @@
 
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/matrix_parts.h"
+#include "harness/matrix/mistakes.h"
 #include "harness/matrix/value_reader.h"
 #include "harness/matrix/yaml_document.h"
 
@@ -16,64 +17,83 @@ using spec::Json;
 
 class MatrixParser {
  public:
-  explicit MatrixParser(const YamlDocument& document) : document_(document), root_(document.root()), read_(document) {}
+  MatrixParser(const YamlDocument& document, Mistakes& mistakes)
+      : document_(document), root_(document.root()), mistakes_(mistakes), read_(document, mistakes) {}
 
   MatrixParts parse() {
     read_.check_keys("", root_,
                      {"name", "description", "defaults", "axes", "zip", "named", "include", "exclude", "overrides",
                       "constraints", "repeats"});
-    parts_.name = read_.required_text("", root_, "name", "the name that results are stored under");
-    if (root_.contains("description")) parts_.description = read_.text("/description", root_["description"]);
-    if (root_.contains("repeats")) read_.assign("/repeats", "repeats", root_["repeats"], parts_.defaults);
-    if (root_.contains("defaults")) {
-      for (auto& entry : read_.assignments("/defaults", root_["defaults"])) parts_.defaults.push_back(std::move(entry));
-    }
+    mistakes_.note({"/name"}, [this] {
+      parts_.name = read_.required_text("", root_, "name", "the name that results are stored under");
+    });
+    section("description", [this](const Json& json) { parts_.description = read_.text("/description", json); });
+    section("repeats", [this](const Json& json) { read_.assign("/repeats", "repeats", json, parts_.defaults); });
+    section("defaults", [this](const Json& json) {
+      for (auto& entry : read_.assignments("/defaults", json)) parts_.defaults.push_back(std::move(entry));
+    });
     parse_product();
-    parse_named();
-    parse_includes();
-    parse_excludes();
-    parse_overrides();
-    parse_constraints();
+    section("named", [this](const Json& json) { parse_named(json); });
+    section("include", [this](const Json& json) { parse_includes(json); });
+    section("exclude", [this](const Json& json) { parse_excludes(json); });
+    section("overrides", [this](const Json& json) { parse_overrides(json); });
+    section("constraints", [this](const Json& json) { parse_constraints(json); });
     parts_.assignments = read_.count();
     return std::move(parts_);
   }
 
  private:
+  // Reads one key of the matrix, where it has it.
+  template <class Read>
+  void section(const std::string& name, const Read& read) {
+    if (root_.contains(name)) mistakes_.note({child("", name)}, [&] { read(root_[name]); });
+  }
+
+  // Reads the entries of a list one by one.
+  template <class Read>
+  void each(const std::string& pointer, const Json& list, const Read& read) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto at = child(pointer, i);
+      mistakes_.note({at}, [&] { read(at, list[i]); });
+    }
+  }
+
   AxisGroup zip_group(const std::string& pointer, const Json& json) {
     read_.mapping(pointer, json, "axes that advance together");
     AxisGroup group;
+    if (json.empty()) read_.fail(pointer, "a zip without axes");
     for (const auto& name : document_.keys(pointer)) {
-      group.columns.push_back(read_.axis(child(pointer, name), name, json[name]));
-      const auto& first = group.columns.front();
-      const auto& last = group.columns.back();
-      if (last.values.size() != first.values.size()) {
-        read_.fail(last.pointer, "'" + name + "' has " + std::to_string(last.values.size()) + " values and '" +
-                                     first.name + "' has " + std::to_string(first.values.size()) +
-                                     ": the lists of a zip advance together and have one length");
-      }
+      const auto at = child(pointer, name);
+      group.columns.push_back(read_.axis(at, name, json[name]));
+      const auto& first = group.columns.front().name;
+      if (!json[name].is_array() || !json[first].is_array() || json[name].size() == json[first].size()) continue;
+      mistakes_.note({at}, [&] {
+        read_.fail(at, "'" + name + "' has " + std::to_string(json[name].size()) + " values and '" + first + "' has " +
+                           std::to_string(json[first].size()) +
+                           ": the lists of a zip advance together and have one length");
+      });
     }
-    if (group.columns.empty()) read_.fail(pointer, "a zip without axes");
     return group;
   }
 
   void parse_product() {
     Block block;
-    if (root_.contains("axes")) {
+    section("axes", [&](const Json& json) {
       block.pointer = "/axes";
-      read_.mapping("/axes", root_["axes"], "axes");
+      read_.mapping("/axes", json, "axes");
       for (const auto& name : document_.keys("/axes")) {
-        block.groups.push_back({{read_.axis(child("/axes", name), name, root_["axes"][name])}});
+        block.groups.push_back({{read_.axis(child("/axes", name), name, json[name])}});
         check_distinct(block.groups.back().columns.front());
       }
-    }
-    if (root_.contains("zip")) {
-      const Json& zip = root_["zip"];
-      if (zip.is_array()) {
-        for (std::size_t i = 0; i < zip.size(); ++i) block.groups.push_back(zip_group(child("/zip", i), zip[i]));
+    });
+    section("zip", [&](const Json& json) {
+      const auto add = [&](const std::string& at, const Json& zip) { block.groups.push_back(zip_group(at, zip)); };
+      if (json.is_array()) {
+        each("/zip", json, add);
       } else {
-        block.groups.push_back(zip_group("/zip", zip));
+        add("/zip", json);
       }
-    }
+    });
     check_axes(block);
     // Without axes the defaults are the one cell, unless cells are listed one by one.
     if (!block.groups.empty() || !root_.contains("include")) parts_.blocks.push_back(std::move(block));
@@ -83,19 +103,22 @@ class MatrixParser {
     std::set<std::string> labels;
     for (std::size_t i = 0; i < axis.values.size(); ++i) {
       if (labels.insert(axis.values[i].label).second) continue;
-      read_.fail(child(axis.pointer, i), "the axis '" + axis.name + "' has '" + axis.values[i].label + "' twice");
+      const auto at = child(axis.pointer, i);
+      mistakes_.note({at},
+                     [&] { read_.fail(at, "the axis '" + axis.name + "' has '" + axis.values[i].label + "' twice"); });
     }
   }
 
   // Values that 'include' may use by name without their being multiplied.
-  void parse_named() {
-    if (!root_.contains("named")) return;
-    read_.mapping("/named", root_["named"], "axes");
+  void parse_named(const Json& json) {
+    read_.mapping("/named", json, "axes");
     for (const auto& name : document_.keys("/named")) {
       const std::string pointer = child("/named", name);
-      if (parts_.has_axis(name)) read_.fail(pointer, "'" + name + "' is an axis already; add the value there");
-      parts_.named.push_back(read_.axis(pointer, name, root_["named"][name]));
-      check_distinct(parts_.named.back());
+      mistakes_.note({pointer}, [&] {
+        if (parts_.has_axis(name)) read_.fail(pointer, "'" + name + "' is an axis already; add the value there");
+        parts_.named.push_back(read_.axis(pointer, name, json[name]));
+        check_distinct(parts_.named.back());
+      });
     }
   }
 
@@ -106,16 +129,18 @@ class MatrixParser {
     for (const auto& group : block.groups) {
       for (const auto& column : group.columns) {
         const std::string name = column.key.empty() ? column.name : column.key;
-        if (!names.insert(name).second) read_.fail(column.pointer, "the axis '" + column.name + "' appears twice");
-        for (const auto& value : column.values) {
-          for (const auto& entry : value.set) {
-            const std::string subject = is_batch_key(entry.key) ? "the batch" : "'" + short_name(entry.key) + "'";
-            const auto [first, is_new] = setter.emplace(subject, &column);
-            if (is_new || first->second == &column) continue;
-            read_.fail(entry.origin.pointer, subject + " is set by the axis '" + first->second->name + "' and by '" +
-                                                 column.name + "': one would overwrite the other");
+        mistakes_.note({column.pointer}, [&] {
+          if (!names.insert(name).second) read_.fail(column.pointer, "the axis '" + column.name + "' appears twice");
+          for (const auto& value : column.values) {
+            for (const auto& entry : value.set) {
+              const std::string subject = is_batch_key(entry.key) ? "the batch" : "'" + short_name(entry.key) + "'";
+              const auto [first, is_new] = setter.emplace(subject, &column);
+              if (is_new || first->second == &column) continue;
+              read_.fail(entry.origin.pointer, subject + " is set by the axis '" + first->second->name + "' and by '" +
+                                                   column.name + "': one would overwrite the other");
+            }
           }
-        }
+        });
       }
     }
   }
@@ -166,51 +191,54 @@ class MatrixParser {
     return out;
   }
 
-  void parse_includes() {
-    if (!root_.contains("include")) return;
-    const Json& entries = read_.list("/include", root_["include"], "cells");
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      const std::string pointer = child("/include", i);
-      read_.mapping(pointer, entries[i], "keys and values");
+  void parse_includes(const Json& json) {
+    each("/include", read_.list("/include", json, "cells"), [this](const std::string& pointer, const Json& entry) {
+      read_.mapping(pointer, entry, "keys and values");
       Block block;
       block.pointer = pointer;
       for (const auto& name : document_.keys(pointer)) {
-        block.groups.push_back({{include_axis(child(pointer, name), name, entries[i][name])}});
+        const auto at = child(pointer, name);
+        mistakes_.note({at}, [&] { block.groups.push_back({{include_axis(at, name, entry[name])}}); });
       }
-      if (block.groups.empty()) read_.fail(pointer, "an empty cell; name at least one key");
+      if (entry.empty()) read_.fail(pointer, "an empty cell; name at least one key");
       check_axes(block);
       parts_.blocks.push_back(std::move(block));
-    }
+    });
   }
 
   // ---- Rules
+
+  Condition condition(const std::string& pointer, const std::string& word, const Json& json) const {
+    Condition out;
+    const auto key = find_key(word);
+    if (parts_.has_axis(word)) {
+      out.name = word;
+    } else if (key && key->kind != KeyKind::group) {
+      out.name = key->name;
+    } else {
+      read_.fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, parts_.axis_names()));
+    }
+    const auto add = [&](const std::string& place, const Json& value) {
+      if (value.is_structured() || value.is_null()) {
+        read_.fail(place, "found " + spec::shown(value) + " where a value of '" + word + "' is needed");
+      }
+      out.patterns.push_back(plain_text(value));
+    };
+    if (!json.is_array()) {
+      add(pointer, json);
+      return out;
+    }
+    for (std::size_t i = 0; i < json.size(); ++i) add(child(pointer, i), json[i]);
+    if (json.empty()) read_.fail(pointer, "'" + word + "' has no values to match");
+    return out;
+  }
 
   When when(const std::string& pointer, const Json& json) const {
     read_.mapping(pointer, json, "keys and the values they must have");
     When out;
     for (const auto& word : document_.keys(pointer)) {
       const std::string at = child(pointer, word);
-      Condition condition;
-      if (parts_.has_axis(word)) {
-        condition.name = word;
-      } else if (const auto key = find_key(word); key && key->kind != KeyKind::group) {
-        condition.name = key->name;
-      } else {
-        read_.fail(at, "unknown key '" + word + "'" + key_suggestion(word, parts_.axis_names()));
-      }
-      const auto add = [&](const std::string& place, const Json& value) {
-        if (value.is_structured() || value.is_null()) {
-          read_.fail(place, "found " + spec::shown(value) + " where a value of '" + word + "' is needed");
-        }
-        condition.patterns.push_back(plain_text(value));
-      };
-      if (json[word].is_array()) {
-        for (std::size_t i = 0; i < json[word].size(); ++i) add(child(at, i), json[word][i]);
-        if (json[word].empty()) read_.fail(at, "'" + word + "' has no values to match");
-      } else {
-        add(at, json[word]);
-      }
-      out.push_back(std::move(condition));
+      mistakes_.note({at}, [&] { out.push_back(condition(at, word, json[word])); });
     }
     return out;
   }
@@ -218,35 +246,29 @@ class MatrixParser {
   When required_when(const std::string& pointer, const Json& json) const {
     if (!json.contains("when")) read_.fail(pointer, "the key 'when' (which cells are meant) is missing");
     When out = when(child(pointer, "when"), json["when"]);
-    if (out.empty()) read_.fail(child(pointer, "when"), "'when' names no key, so that it means every cell");
+    if (json["when"].empty()) read_.fail(child(pointer, "when"), "'when' names no key, so that it means every cell");
     return out;
   }
 
-  void parse_excludes() {
-    if (!root_.contains("exclude")) return;
-    const Json& rules = read_.list("/exclude", root_["exclude"], "rules");
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const std::string pointer = child("/exclude", i);
-      read_.check_keys(pointer, rules[i], {"when", "reason"});
+  void parse_excludes(const Json& json) {
+    each("/exclude", read_.list("/exclude", json, "rules"), [this](const std::string& pointer, const Json& rule) {
+      read_.check_keys(pointer, rule, {"when", "reason"});
       parts_.excludes.push_back(
-          {required_when(pointer, rules[i]),
-           read_.required_text(pointer, rules[i], "reason", "why these cells are left out; it is recorded"), pointer});
-    }
+          {required_when(pointer, rule),
+           read_.required_text(pointer, rule, "reason", "why these cells are left out; it is recorded"), pointer});
+    });
   }
 
-  void parse_overrides() {
-    if (!root_.contains("overrides")) return;
-    const Json& rules = read_.list("/overrides", root_["overrides"], "rules");
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const std::string pointer = child("/overrides", i);
-      read_.check_keys(pointer, rules[i], {"when", "set"});
-      if (!rules[i].contains("set")) read_.fail(pointer, "the key 'set' (what these cells get) is missing");
-      OverrideRule rule;
-      rule.when = required_when(pointer, rules[i]);
-      rule.set = read_.assignments(child(pointer, "set"), rules[i]["set"]);
-      rule.pointer = pointer;
-      parts_.overrides.push_back(std::move(rule));
-    }
+  void parse_overrides(const Json& json) {
+    each("/overrides", read_.list("/overrides", json, "rules"), [this](const std::string& pointer, const Json& rule) {
+      read_.check_keys(pointer, rule, {"when", "set"});
+      if (!rule.contains("set")) read_.fail(pointer, "the key 'set' (what these cells get) is missing");
+      OverrideRule out;
+      out.set = read_.assignments(child(pointer, "set"), rule["set"]);
+      out.when = required_when(pointer, rule);
+      out.pointer = pointer;
+      parts_.overrides.push_back(std::move(out));
+    });
   }
 
   Constraint comparison(const std::string& pointer, const Json& json) const {
@@ -268,30 +290,29 @@ class MatrixParser {
     return out;
   }
 
-  void parse_constraints() {
-    if (!root_.contains("constraints")) return;
-    const Json& rules = read_.list("/constraints", root_["constraints"], "comparisons");
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const std::string pointer = child("/constraints", i);
-      if (rules[i].is_string()) {
-        parts_.constraints.push_back({{}, comparison(pointer, rules[i]), "", pointer});
-        continue;
+  void parse_constraints(const Json& json) {
+    const auto& rules = read_.list("/constraints", json, "comparisons");
+    each("/constraints", rules, [this](const std::string& pointer, const Json& rule) {
+      if (rule.is_string()) {
+        parts_.constraints.push_back({{}, comparison(pointer, rule), "", pointer});
+        return;
       }
-      read_.check_keys(pointer, rules[i], {"require", "when", "reason"});
-      if (!rules[i].contains("require")) {
+      read_.check_keys(pointer, rule, {"require", "when", "reason"});
+      if (!rule.contains("require")) {
         read_.fail(pointer, "the key 'require' (a comparison such as 'fsdp * tp <= 8') is missing");
       }
-      ConstraintRule rule;
-      rule.require = comparison(child(pointer, "require"), rules[i]["require"]);
-      if (rules[i].contains("when")) rule.when = when(child(pointer, "when"), rules[i]["when"]);
-      if (rules[i].contains("reason")) rule.reason = read_.text(child(pointer, "reason"), rules[i]["reason"]);
-      rule.pointer = pointer;
-      parts_.constraints.push_back(std::move(rule));
-    }
+      ConstraintRule out;
+      out.require = comparison(child(pointer, "require"), rule["require"]);
+      if (rule.contains("when")) out.when = when(child(pointer, "when"), rule["when"]);
+      if (rule.contains("reason")) out.reason = read_.text(child(pointer, "reason"), rule["reason"]);
+      out.pointer = pointer;
+      parts_.constraints.push_back(std::move(out));
+    });
   }
 
   const YamlDocument& document_;
   const Json& root_;
+  Mistakes& mistakes_;
   ValueReader read_;
   MatrixParts parts_;
 };
@@ -316,8 +337,8 @@ std::vector<std::string> MatrixParts::axis_names() const {
   return names;
 }
 
-MatrixParts parse_matrix(const YamlDocument& document) {
-  return MatrixParser(document).parse();
+MatrixParts parse_matrix(const YamlDocument& document, Mistakes& mistakes) {
+  return MatrixParser(document, mistakes).parse();
 }
 
 }  // namespace perfbench::harness

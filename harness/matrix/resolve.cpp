@@ -13,6 +13,7 @@
 #include "workloads/datasets/flat_tokens.h"
 #include "workloads/spec/divide_up.h"
 #include "workloads/spec/loss_chunk.h"
+#include "workloads/spec/remat_policy.h"
 #include "workloads/spec/validate.h"
 
 namespace perfbench::harness {
@@ -20,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using spec::Json;
+
+constexpr std::string_view kThisMachine = "host";  // in place of a device type
 
 // "mesh.ici.dp" -> /mesh/ici/dp. Keys of remat_custom are the only ones a person makes up, and they have no dots.
 Json::json_pointer to_pointer(const std::string& key) {
@@ -142,20 +145,24 @@ void Resolver::apply_fields(Resolved& out) const {
   if (!out.in_force.contains("global_batch")) out.fields["global_batch"] = 1;
 }
 
-// An alias (H100-SXM) becomes the name of the hardware file, so that both are one run.
-void Resolver::apply_hardware(Resolved& resolved) {
-  const std::string written = resolved.run.hardware;
-  if (written == "host") return;
+// The name in the file of `written`, which may be an alias (H100-SXM).
+const std::string& Resolver::hardware_name(const std::string& written, const Assignment* at) {
   auto known = known_hardware_.find(written);
   if (known == known_hardware_.end()) {
     try {
       known = known_hardware_.emplace(written, catalog_.hardware(written).name).first;
     } catch (const spec::SpecError& e) {
-      throw error(assignment_near(resolved, "hardware"), e.what());
+      throw error(at, e.what());
     }
   }
-  resolved.run.hardware = known->second;
-  resolved.fields["hardware"] = known->second;
+  return known->second;
+}
+
+// Under its alias a device type is the same run.
+void Resolver::apply_hardware(Resolved& resolved) {
+  if (resolved.run.hardware == kThisMachine) return;
+  resolved.run.hardware = hardware_name(resolved.run.hardware, assignment_near(resolved, "hardware"));
+  resolved.fields["hardware"] = resolved.run.hardware;
 }
 
 void Resolver::apply_loss_chunk(Resolved& resolved) {
@@ -232,6 +239,25 @@ void Resolver::apply_batch(Resolved& out) const {
     }
     out.run.global_batch = static_cast<std::int64_t>(whole);
     out.fields["global_batch"] = out.run.global_batch;
+  }
+}
+
+void Resolver::check_alone(const Assignment& assignment) {
+  const auto& key = assignment.key;
+  if (key == "model") {
+    model_fields(assignment);
+    return;
+  }
+  const bool is_field = key == "global_batch" || (!is_batch_key(key) && key != "repeats");
+  if (!is_field) return;  // it was checked as it was read
+  try {
+    spec::RunSpec run;
+    spec::read_field(spec::field_table<spec::RunSpec>(), &run, key, assignment.value);
+    if (!run.remat_custom.empty()) run.remat = spec::kCustomRemat;
+    if (key == "remat" || key.starts_with("remat_custom.")) spec::resolve_remat(run);
+    if (key == "hardware" && run.hardware != kThisMachine) hardware_name(run.hardware, &assignment);
+  } catch (const spec::SpecError& e) {
+    throw error(&assignment, e.what());
   }
 }
 

@@ -38,6 +38,10 @@ class Resolver {
  public:
   Resolver(const YamlDocument& document, const ModelCatalog& catalog);
 
+  // Throws InputError where the value cannot be meant, whatever else a cell has: an unknown name, a wrong type, out of
+  // range.
+  void check_alone(const Assignment& assignment);
+
   // Applies the assignments, later ones over earlier ones. Throws InputError where a value by itself cannot be meant:
   // an unknown model, a wrong type, out of range.
   Resolved resolve(const std::vector<const Assignment*>& in_order);
@@ -51,6 +55,7 @@ class Resolver {
 
  private:
   const spec::Json& model_fields(const Assignment& model);
+  const std::string& hardware_name(const std::string& written, const Assignment* at);
   void apply_model(Resolved& out);
   void apply_fields(Resolved& out) const;
   void apply_batch(Resolved& out) const;

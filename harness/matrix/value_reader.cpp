@@ -4,12 +4,25 @@
 #include <map>
 
 #include "harness/input_error.h"
+#include "harness/matrix/mistakes.h"
+#include "harness/matrix/reference_names.h"
 #include "harness/matrix/yaml_document.h"
+#include "workloads/spec/model_spec.h"
+#include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"
 
 namespace perfbench::harness {
 
 using spec::Json;
+
+namespace {
+
+// {name: ..., set: {...}}
+bool is_named_value(const Json& value) {
+  return value.is_object() && value.contains("set");
+}
+
+}  // namespace
 
 std::string child(const std::string& pointer, std::string_view key) {
   return pointer + "/" + spec::pointer_token(key);
@@ -26,9 +39,9 @@ void ValueReader::check_keys(const std::string& pointer, const Json& json,
                              const std::vector<std::string>& known) const {
   if (!json.is_object()) fail(pointer, "found " + spec::shown(json) + " where a mapping of keys is needed");
   for (const auto& key : document_.keys(pointer)) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(child(pointer, key), "unknown key '" + key + "'" + spec::suggestion(key, known));
-    }
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto at = child(pointer, key);
+    mistakes_.note({at}, [&] { fail(at, "unknown key '" + key + "'" + spec::suggestion(key, known)); });
   }
 }
 
@@ -61,12 +74,19 @@ void ValueReader::assign(const std::string& pointer, const std::string& word, co
   if (!key) fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, {}));
   if (key->kind == KeyKind::group && value.is_object()) {
     for (const auto& inner : document_.keys(pointer)) {
-      assign(child(pointer, inner), key->name + "." + inner, value[inner], out);
+      const auto at = child(pointer, inner);
+      mistakes_.note({at}, [&] { assign(at, key->name + "." + inner, value[inner], out); });
     }
     return;
   }
   check_value(pointer, word, *key, value);
+  if (key->kind == KeyKind::model && value.is_object() && !check_model(pointer, value)) return;
   out.push_back({key->name, value, Origin{pointer, ""}, next_id_++});
+}
+
+void ValueReader::check_settable(const std::string& pointer, const std::string& word, const RunKey& key) const {
+  if (key.kind != KeyKind::derived) return;
+  fail(pointer, "'" + word + "' is " + std::string(kind_wanted(key.kind)) + ": set the mesh axes");
 }
 
 // What the field list does not check: shapes of the keys that are not fields, and lists where one value is meant.
@@ -75,9 +95,7 @@ void ValueReader::check_value(const std::string& pointer, const std::string& wor
   const auto wrong = [&] {
     fail(pointer, "'" + word + "' is " + spec::shown(value) + ", it must be " + std::string(kind_wanted(key.kind)));
   };
-  if (key.kind == KeyKind::derived) {
-    fail(pointer, "'" + word + "' is " + std::string(kind_wanted(key.kind)) + ": set the mesh axes");
-  }
+  check_settable(pointer, word, key);
   if (key.kind == KeyKind::group) {
     fail(pointer, "'" + word + "' is " + spec::shown(value) + ", it must be a mapping (" + key.help + ")");
   }
@@ -90,10 +108,37 @@ void ValueReader::check_value(const std::string& pointer, const std::string& wor
   }
 }
 
+// Key by key, so that each mistake is found. A model of sound keys may still lack some: that is found when it is made.
+bool ValueReader::check_model(const std::string& pointer, const Json& model) const {
+  const auto names = spec::field_names<spec::ModelSpec>();
+  bool sound = true;
+  for (const auto& key : document_.keys(pointer)) {
+    const auto at = child(pointer, key);
+    try {
+      if (std::find(names.begin(), names.end(), key) == names.end()) {
+        const auto hint = reference_hint(key);
+        fail(at, "unknown key '" + key + "'" + (hint.empty() ? spec::suggestion(key, names) : hint));
+      }
+      spec::ModelSpec read;
+      spec::read_field(spec::field_table<spec::ModelSpec>(), &read, key, model[key]);
+      continue;
+    } catch (const spec::SpecError& e) {
+      mistakes_.add({at}, document_.error(e, pointer).what());
+    } catch (const InputError& e) {
+      mistakes_.add({at}, e.what());
+    }
+    sound = false;
+  }
+  return sound;
+}
+
 std::vector<Assignment> ValueReader::assignments(const std::string& pointer, const Json& json) {
   mapping(pointer, json, "keys and values");
   std::vector<Assignment> out;
-  for (const auto& word : document_.keys(pointer)) assign(child(pointer, word), word, json[word], out);
+  for (const auto& word : document_.keys(pointer)) {
+    const auto at = child(pointer, word);
+    mistakes_.note({at}, [&] { assign(at, word, json[word], out); });
+  }
   check_one_meaning(out);
   return out;
 }
@@ -103,26 +148,24 @@ void ValueReader::check_one_meaning(const std::vector<Assignment>& set) const {
   std::map<std::string, const Assignment*> seen;
   for (const auto& entry : set) {
     const std::string subject = is_batch_key(entry.key) ? "the batch" : "'" + short_name(entry.key) + "'";
-    const auto [first, is_new] = seen.emplace(subject, &entry);
-    if (!is_new) {
-      const auto line = std::to_string(document_.position(first->second->origin.pointer).line);
-      const bool other_word = entry.key != first->second->key;
-      const auto as = [other_word](const Assignment& a) { return other_word ? " as '" + short_name(a.key) + "'" : ""; };
+    const auto place = seen.emplace(subject, &entry);
+    if (place.second) continue;
+    const Assignment& first = *place.first->second;
+    const auto line = std::to_string(document_.position(first.origin.pointer).line);
+    const bool other_word = entry.key != first.key;
+    const auto as = [other_word](const Assignment& a) { return other_word ? " as '" + short_name(a.key) + "'" : ""; };
+    mistakes_.note(entry.origin, [&] {
       fail(entry.origin.pointer,
-           subject + " is set twice," + as(*first->second) + " in line " + line + " and" + as(entry) + " here");
-    }
+           subject + " is set twice," + as(first) + " in line " + line + " and" + as(entry) + " here");
+    });
   }
 }
 
 AxisValue ValueReader::axis_value(const std::string& pointer, const Axis& axis, const Json& value) {
-  if (value.is_object() && value.contains("set")) {
+  if (is_named_value(value)) {
     check_keys(pointer, value, {"name", "set"});
     return {required_text(pointer, value, "name", "what labels call this value"),
             assignments(child(pointer, "set"), value["set"])};
-  }
-  if (axis.key.empty()) {
-    fail(pointer, "'" + axis.name + "' is no field of a run" + key_suggestion(axis.name, {}) +
-                      "; an axis of another name needs values of the form {name: ..., set: {...}}");
   }
   AxisValue out;
   assign(pointer, axis.name, value, out.set);
@@ -134,19 +177,30 @@ AxisValue ValueReader::axis_value(const std::string& pointer, const Axis& axis, 
   return out;
 }
 
+void ValueReader::add_values(Axis& axis, const Json& values) {
+  const auto key = find_key(axis.name);
+  if (key && key->kind == KeyKind::group) {
+    fail(axis.pointer, "'" + axis.name + "' has keys inside it: make one of them the axis");
+  }
+  if (key) axis.key = key->name;
+  list(axis.pointer, values, "values");
+  if (values.empty()) fail(axis.pointer, "the axis '" + axis.name + "' has no values");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto at = child(axis.pointer, i);
+    if (key && !is_named_value(values[i])) check_settable(at, axis.name, *key);
+    if (!key && !is_named_value(values[i])) {
+      fail(at, "'" + axis.name + "' is no field of a run" + key_suggestion(axis.name, {}) +
+                   "; an axis of another name needs values of the form {name: ..., set: {...}}");
+    }
+    mistakes_.note({at}, [&] { axis.values.push_back(axis_value(at, axis, values[i])); });
+  }
+}
+
 Axis ValueReader::axis(const std::string& pointer, const std::string& name, const Json& values) {
   Axis out;
   out.name = name;
   out.pointer = pointer;
-  if (const auto key = find_key(name)) {
-    if (key->kind == KeyKind::group) fail(pointer, "'" + name + "' has keys inside it: make one of them the axis");
-    out.key = key->name;
-  }
-  list(pointer, values, "values");
-  if (values.empty()) fail(pointer, "the axis '" + name + "' has no values");
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    out.values.push_back(axis_value(child(pointer, i), out, values[i]));
-  }
+  mistakes_.note({pointer}, [&] { add_values(out, values); });
   return out;
 }
 

@@ -10,16 +10,18 @@
 
 namespace perfbench::harness {
 
+class Mistakes;
 class YamlDocument;
 
 // JSON pointer of an entry.
 std::string child(const std::string& pointer, std::string_view key);
 std::string child(const std::string& pointer, std::size_t index);
 
-// Every function throws InputError with the place of what it does not like.
+// A function throws InputError, with its place, for what leaves nothing to return. Other mistakes go to `mistakes`, and
+// the function returns the rest.
 class ValueReader {
  public:
-  explicit ValueReader(const YamlDocument& document) : document_(document) {}
+  ValueReader(const YamlDocument& document, Mistakes& mistakes) : document_(document), mistakes_(mistakes) {}
 
   [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
 
@@ -47,9 +49,15 @@ class ValueReader {
  private:
   void check_value(const std::string& pointer, const std::string& word, const RunKey& key,
                    const spec::Json& value) const;
+  // Returns whether all keys of an inline model are known and have values that they may have.
+  bool check_model(const std::string& pointer, const spec::Json& model) const;
   void check_one_meaning(const std::vector<Assignment>& set) const;
 
+  void check_settable(const std::string& pointer, const std::string& word, const RunKey& key) const;
+  void add_values(Axis& axis, const spec::Json& values);
+
   const YamlDocument& document_;
+  Mistakes& mistakes_;
   std::size_t next_id_ = 0;
 };
 

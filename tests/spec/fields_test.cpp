@@ -322,6 +322,29 @@ TEST(Fields, OutOfRangeAreToldInTheTypeThatTheyHave) {
             "/rate: 'rate' is 2, it must be at least 0.0 and at most 1.0");
 }
 
+// "pointer: message" of the SpecError that reading one member ends with.
+std::string mistake_of_member(const std::string& name, const std::string& json) {
+  Sample sample;
+  try {
+    read_field(field_table<Sample>(), &sample, name, parse_json(json));
+  } catch (const SpecError& e) {
+    return e.pointer() + ": " + e.what();
+  }
+  return "no error";
+}
+
+TEST(Fields, AreReadOneByOne) {
+  Sample sample{.name = "a"};
+  read_field(field_table<Sample>(), &sample, "inner.size", Json(7));
+  read_field(field_table<Sample>(), &sample, "rates.fast", Json(2.5));
+  EXPECT_EQ(sample.inner.size, 7);
+  EXPECT_EQ(sample.rates.at("fast"), 2.5);
+  EXPECT_EQ(sample.name, "a");
+  EXPECT_EQ(mistake_of_member("inner.size", "11"), "/inner/size: 'size' is 11, it must be at least 1 and at most 10");
+  EXPECT_EQ(mistake_of_member("inner.sise", "1"), "/inner/sise: unknown key 'sise' (did you mean 'size'?)");
+  EXPECT_EQ(mistake_of_member("count.x", "1"), "/count.x: unknown key 'count.x' (did you mean 'count'?)");
+}
+
 TEST(FieldTable, RefusesTwoFieldsOfOneName) {
   FieldTable table;
   for (int i = 0; i < 2; ++i) table.fields.push_back({Field{"size", "twice"}, 0, &member_type<std::int64_t>()});

@@ -132,6 +132,24 @@ class Reader {
     }
   }
 
+  // `name` leads from `record` to the member.
+  void member(const FieldTable& table, void* record, std::string_view name, const Json& json,
+              const Place& place) const {
+    const auto dot = name.find('.');
+    const auto key = name.substr(0, dot);
+    const auto found = std::ranges::find_if(table.fields, [key](const auto& entry) { return entry.field.name == key; });
+    if (found == table.fields.end()) unknown_key(table, std::string(key), place);
+    const Place here{&place, key};
+    if (dot == std::string_view::npos) return value(*found, *found->type, found->in(record), json, here);
+    const auto rest = name.substr(dot + 1);
+    if (found->type->kind == MemberKind::mapping) {
+      const auto& held = *found->type->held;
+      return value(*found, held, found->type->add(found->in(record), std::string(rest)), json, {&here, rest});
+    }
+    if (found->type->kind != MemberKind::record) unknown_key(table, std::string(name), place);
+    member(found->type->fields(), found->in(record), rest, json, here);
+  }
+
  private:
   [[noreturn]] static void unknown_key(const FieldTable& table, const std::string& key, const Place& place) {
     std::vector<std::string> names;
@@ -293,6 +311,10 @@ bool is_omitted(const FieldTable& table, const TableField& field, const void* re
 
 void read_fields(const FieldTable& table, void* record, const Json& json, Missing missing, std::string_view pointer) {
   Reader(missing).record(table, record, json, {nullptr, pointer});
+}
+
+void read_field(const FieldTable& table, void* record, std::string_view name, const Json& json) {
+  Reader(Missing::takes_default).member(table, record, name, json, {nullptr, ""});
 }
 
 }  // namespace perfbench::spec

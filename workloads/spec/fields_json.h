@@ -43,6 +43,10 @@ bool is_omitted(const FieldTable& table, const TableField& field, const void* re
 // an absent key whose field is not omitted at its default. `pointer` is that of `json` in its document.
 void read_fields(const FieldTable& table, void* record, const Json& json, Missing missing, std::string_view pointer);
 
+// Reads one member of `record`, which its dotted name leads to: "mesh.ici.fsdp". The others stay as they are. Throws
+// SpecError as read_fields does.
+void read_field(const FieldTable& table, void* record, std::string_view name, const Json& json);
+
 template <class T>
 Json value_to_json(const T& value, Written written) {
   return value_to_json(member_type<T>(), &value, written);

@@ -1,5 +1,5 @@
-// What MaxText, Pax, AXLearn, torchprime and seqax call the things that this project has another name for, or does not
-// have: a matrix that is written from one of their recipes is told which, key by key.
+// Names that people bring from other systems (MaxText, Pax, Hugging Face, Megatron-LM, torchtitan, DeepSpeed, nanoGPT
+// and their like) for things that have another name here, or that are not here. A matrix with such a key is told which.
 #pragma once
 
 #include <span>

@@ -80,6 +80,9 @@ std::string key_suggestion(std::string_view word, const std::vector<std::string>
   for (const auto& key : run_keys()) {  // the last part of a dotted name
     if (key.name.ends_with("." + std::string(word))) return " (did you mean '" + key.name + "'?)";
   }
+  if (const auto dot = word.rfind('.'); dot != std::string_view::npos) {  // a key in a section that is not there
+    if (const auto key = find_key(word.substr(dot + 1))) return " (did you mean '" + short_name(key->name) + "'?)";
+  }
   std::vector<std::string> names = more_names;
   for (const auto& key : run_keys()) {
     names.push_back(key.name);

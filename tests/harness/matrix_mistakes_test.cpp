@@ -77,8 +77,8 @@ TEST(Mistakes, OfAnInlineModelAndOfNamedValuesAreAllNamed) {
       "    - {nam: big, set: {tp: many}}\n");
   for (const auto* part : {"m.yaml:5:19 unknown key 'layer' (did you mean 'layers'?)",
                            "m.yaml:5:29 'd_model' is -1, it must be at least 1 and at most 1000000",
-                           "m.yaml:5:42 unknown key 'hidden_size'", "m.yaml:6:7 unknown model 'tiny-lama'",
-                           "m.yaml:8:27 'fsdp' is 0, it must be at least 1",
+                           "m.yaml:5:42 unknown key 'hidden_size': Hugging Face's name for model.d_model",
+                           "m.yaml:6:7 unknown model 'tiny-lama'", "m.yaml:8:27 'fsdp' is 0, it must be at least 1",
                            "m.yaml:8:36 unknown key 'grad_acum' (did you mean 'grad_accum'?)",
                            "m.yaml:9:8 unknown key 'nam' (did you mean 'name'?)"}) {
     EXPECT_THAT(found, HasSubstr(part));

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
@@ -48,6 +51,50 @@ std::string defaults_error(const std::string& defaults) {
     return e.what();
   }
   return "no error";
+}
+
+// What people type first, by the system that taught them.
+TEST(ReferenceNames, OfTheUsualSystemsAreAnsweredWithOurKey) {
+  for (const auto& [word, key] :
+       std::map<std::string, std::string>{{"batch_size", "global_batch"},
+                                          {"micro_batch_size", "batch_per_shard"},
+                                          {"--micro-batch-size", "batch_per_shard"},
+                                          {"num_layers", "model.layers"},
+                                          {"num_hidden_layers", "model.layers"},
+                                          {"model.hidden_size", "model.d_model"},
+                                          {"dtype", "precision"},
+                                          {"gradient_accumulation_steps", "grad_accum"},
+                                          {"lr", "optimizer.learning_rate"},
+                                          {"nodes", "mesh.dcn"},
+                                          {"nproc", "mesh.ici"},
+                                          {"nproc_per_node", "mesh.ici"},
+                                          {"training.local_batch_size", "batch_per_shard"},
+                                          {"train_micro_batch_size_per_gpu", "batch_per_device"},
+                                          {"zero_optimization.stage", "mesh.ici.fsdp"},
+                                          {"tensor-model-parallel-size", "mesh.ici.tp"},
+                                          {"n_embd", "model.d_model"},
+                                          {"base_emb_dim", "model.d_model"}}) {
+    EXPECT_THAT(reference_hint(word), HasSubstr("'s name for " + key)) << word;
+  }
+}
+
+TEST(ReferenceNames, AreAnsweredOnTheCommandLineToo) {
+  const ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
+  const auto matrix =
+      YamlDocument::parse("name: m\ndefaults: {model: gpt-tiny, global_batch: 2}\n", "matrix", "m.yaml");
+  for (const auto& overrides : {Overrides{.only = {"batch_size=4"}}, Overrides{.set = {"batch_size=4"}}}) {
+    try {
+      expand(matrix, catalog, overrides);
+      FAIL();
+    } catch (const InputError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("batch_size=4: unknown key 'batch_size': nanoGPT's name for global_batch"));
+    }
+  }
+}
+
+TEST(ReferenceNames, OfASectionThatIsNotThereLeadToTheKey) {
+  EXPECT_EQ(key_suggestion("training.seq_len", {}), " (did you mean 'seq_len'?)");
+  EXPECT_EQ(key_suggestion("parallelism.fsdp", {}), " (did you mean 'fsdp'?)");
 }
 
 TEST(ReferenceNames, InAMatrixAreRefusedWithTheNameHereOrTheReason) {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "workloads/spec/amount_text.h"
+
 namespace perfbench::harness {
 
 class ConstraintParser {
@@ -78,19 +80,28 @@ class ConstraintParser {
     }
     skip_space();
     const std::string_view rest = text_.substr(at_);
-    if (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0])) != 0) {
-      double number = 0;
-      const auto [stopped, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-      if (error != std::errc{}) fail("a number");
-      at_ += static_cast<std::size_t>(stopped - rest.data());
-      out.push_back({Step::Kind::number, number, "", 0});
-      return;
-    }
+    if (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0])) != 0) return number(rest, out);
     std::size_t length = 0;
     while (length < rest.size() && is_key_character(rest[length])) ++length;
     if (length == 0) fail("a number or a key");
     at_ += length;
     out.push_back({Step::Kind::key, 0, std::string(rest.substr(0, length)), 0});
+  }
+
+  // A number, or a size such as 4GB.
+  void number(std::string_view rest, std::vector<Step>& out) {
+    double value = 0;
+    const auto [stopped, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc{}) fail("a number");
+    auto length = static_cast<std::size_t>(stopped - rest.data());
+    if (length < rest.size() && is_key_character(rest[length])) {
+      while (length < rest.size() && is_key_character(rest[length])) ++length;
+      const auto bytes = spec::parse_size_bytes(rest.substr(0, length), std::nullopt);
+      if (!bytes) fail("a number, or a size such as " + std::string(spec::kSizeExamples) + ",");
+      value = *bytes;
+    }
+    at_ += length;
+    out.push_back({Step::Kind::number, value, "", 0});
   }
 
   static bool is_key_character(char c) {

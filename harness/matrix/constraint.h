@@ -3,7 +3,8 @@
 //   comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
 //   sum        = product { ("+" | "-") product }
 //   product    = factor { ("*" | "/" | "%") factor }
-//   factor     = number | key | "(" sum ")"
+//   factor     = number | size | key | "(" sum ")"
+//   size       = number unit, "4GB" (workloads/spec/amount_text.h)
 //
 // Arithmetic is in double precision, exact for whole numbers below 2^53; "/" is true division.
 #pragma once

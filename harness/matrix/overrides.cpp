@@ -51,7 +51,8 @@ Condition only_condition(const std::string& words, const MatrixParts& parts) {
   for (std::size_t start = 0; start <= text.size();) {
     const auto comma = std::min(text.find(',', start), text.size());
     if (comma == start) throw InputError("[matrix] --only " + words + ": an empty value");
-    condition.patterns.push_back(text.substr(start, comma - start));
+    const auto pattern = text.substr(start, comma - start);
+    condition.patterns.push_back(key ? plain_pattern(key->kind, pattern) : pattern);
     start = comma + 1;
   }
   return condition;

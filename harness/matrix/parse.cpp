@@ -222,7 +222,7 @@ class MatrixParser {
       if (value.is_structured() || value.is_null()) {
         read_.fail(place, "found " + spec::shown(value) + " where a value of '" + word + "' is needed");
       }
-      out.patterns.push_back(plain_text(value));
+      out.patterns.push_back(key ? plain_pattern(key->kind, plain_text(value)) : plain_text(value));
     };
     if (!json.is_array()) {
       add(pointer, json);
@@ -283,8 +283,8 @@ class MatrixParser {
       const auto key = find_key(word);
       if (!key) read_.fail(pointer, "unknown key '" + word + "'" + key_suggestion(word, {}));
       const bool is_number = key->kind == KeyKind::integer || key->kind == KeyKind::number ||
-                             key->kind == KeyKind::per_share || key->kind == KeyKind::repeats ||
-                             key->kind == KeyKind::derived;
+                             key->kind == KeyKind::bytes || key->kind == KeyKind::per_share ||
+                             key->kind == KeyKind::repeats || key->kind == KeyKind::derived;
       if (!is_number) read_.fail(pointer, "'" + word + "' is no number; match words under 'when'");
     }
     return out;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/matrix/reference_names.h"
+#include "workloads/spec/amount_text.h"
 #include "workloads/spec/parse_json.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/suggest.h"
@@ -18,7 +19,7 @@ KeyKind kind_of(const std::string& name, const spec::MemberType& type) {
     case spec::MemberKind::boolean:
       return KeyKind::boolean;
     case spec::MemberKind::integer:
-      return KeyKind::integer;
+      return name.ends_with("_bytes") ? KeyKind::bytes : KeyKind::integer;
     case spec::MemberKind::number:
       return KeyKind::number;
     case spec::MemberKind::text:
@@ -55,6 +56,13 @@ std::optional<Number> whole_text_as(std::string_view text) {
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stopped != end) return std::nullopt;
   return value;
+}
+
+std::optional<spec::Json> bytes_value(std::string_view text) {
+  if (const auto bytes = whole_text_as<std::int64_t>(text)) return spec::Json(*bytes);
+  constexpr double kBeyond = 0x1p63;
+  const auto bytes = spec::parse_size_bytes(text, std::nullopt);
+  return bytes && *bytes < kBeyond ? std::optional(spec::Json(static_cast<std::int64_t>(*bytes))) : std::nullopt;
 }
 
 }  // namespace
@@ -116,6 +124,8 @@ std::optional<spec::Json> parse_key_value(KeyKind kind, std::string_view text) {
     case KeyKind::number:
       if (const auto number = whole_text_as<double>(text)) return spec::Json(*number);
       return std::nullopt;
+    case KeyKind::bytes:
+      return bytes_value(text);
     case KeyKind::per_share:
       if (const auto number = whole_text_as<double>(text)) return spec::Json(*number);
       return spec::Json(std::string(text));
@@ -130,6 +140,8 @@ std::optional<spec::Json> parse_key_value(KeyKind kind, std::string_view text) {
 }
 
 std::string_view kind_wanted(KeyKind kind) {
+  static const std::string kASize =
+      "a size such as " + std::string(spec::kSizeExamples) + ", or a whole number of bytes";
   switch (kind) {
     case KeyKind::boolean:
       return "true or false";
@@ -138,6 +150,8 @@ std::string_view kind_wanted(KeyKind kind) {
       return "a whole number";
     case KeyKind::number:
       return "a number";
+    case KeyKind::bytes:
+      return kASize;
     case KeyKind::per_share:
       return "a number or a fraction such as 1/8, above 0";
     case KeyKind::text:
@@ -150,6 +164,13 @@ std::string_view kind_wanted(KeyKind kind) {
       return "computed from the mesh, it cannot be set";
   }
   return "";
+}
+
+std::string plain_pattern(KeyKind kind, const std::string& pattern) {
+  if (kind != KeyKind::bytes) return pattern;
+  const bool negated = pattern.starts_with('!');
+  const auto bytes = bytes_value(std::string_view(pattern).substr(negated ? 1 : 0));
+  return bytes ? (negated ? "!" : "") + plain_text(*bytes) : pattern;
 }
 
 std::string plain_text(const spec::Json& value) {

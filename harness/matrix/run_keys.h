@@ -17,6 +17,7 @@ enum class KeyKind {
   boolean,
   integer,
   number,
+  bytes,  // a whole number, or a size with a unit
   text,
   model,      // catalog name, or a whole ModelSpec
   group,      // mesh, optimizer, remat_custom ...: a mapping of further keys
@@ -51,6 +52,9 @@ bool is_batch_key(std::string_view key);
 std::optional<spec::Json> parse_key_value(KeyKind kind, std::string_view text);
 // "a whole number", "true or false": for the error message.
 std::string_view kind_wanted(KeyKind kind);
+
+// A pattern of --only or `when` for a key of this kind: a size with a unit becomes a number of bytes.
+std::string plain_pattern(KeyKind kind, const std::string& pattern);
 
 // A JSON value as a person writes it: text without quotes.
 std::string plain_text(const spec::Json& value);

@@ -81,7 +81,9 @@ void ValueReader::assign(const std::string& pointer, const std::string& word, co
   }
   check_value(pointer, word, *key, value);
   if (key->kind == KeyKind::model && value.is_object() && !check_model(pointer, value)) return;
-  out.push_back({key->name, value, Origin{pointer, ""}, next_id_++});
+  const bool has_unit = key->kind == KeyKind::bytes && value.is_string();
+  const auto plain = has_unit ? parse_key_value(key->kind, value.get<std::string>()).value() : value;
+  out.push_back({key->name, plain, Origin{pointer, ""}, next_id_++});
 }
 
 void ValueReader::check_settable(const std::string& pointer, const std::string& word, const RunKey& key) const {
@@ -102,6 +104,9 @@ void ValueReader::check_value(const std::string& pointer, const std::string& wor
   if (value.is_array()) fail(pointer, "'" + word + "' has a list here; lists of values belong under 'axes' or 'zip'");
   if (value.is_null()) fail(pointer, "'" + word + "' has no value");
   if (key.kind == KeyKind::per_share && !parse_share(value)) wrong();
+  if (key.kind == KeyKind::bytes && !value.is_number_integer()) {
+    if (!value.is_string() || !parse_key_value(key.kind, value.get<std::string>())) wrong();
+  }
   if (key.kind == KeyKind::model && !value.is_string() && !value.is_object()) wrong();
   if (key.kind == KeyKind::repeats && !is_repeat_count(value)) {
     fail(pointer, "'repeats' is " + spec::shown(value) + ", it must be 1 to " + std::to_string(kMostRepeats));

@@ -18,6 +18,11 @@ TEST(Constraint, MultipliesBeforeItAdds) {
   EXPECT_EQ(evaluate("fsdp / tp == 0").left, 1.5);
 }
 
+TEST(Constraint, TakesSizesWithUnits) {
+  EXPECT_EQ(evaluate("4GB == 0").left, 4e9);
+  EXPECT_EQ(evaluate("2*1.5KiB + 1 == 0").left, 3073);
+}
+
 TEST(Constraint, KnowsSixComparisons) {
   EXPECT_TRUE(evaluate("tp<5").holds && evaluate("tp <= 4").holds && evaluate("tp > 3").holds);
   EXPECT_TRUE(evaluate("tp >= 4").holds && evaluate("tp == 4").holds && evaluate("tp != 5").holds);
@@ -36,6 +41,7 @@ TEST(Constraint, SaysWhereItStoppedUnderstanding) {
   };
   EXPECT_THAT(error("tp 8"), testing::HasSubstr("found '8' where one of < <= > >= == != is needed"));
   EXPECT_THAT(error("tp <="), testing::HasSubstr("found the end where a number or a key is needed"));
+  EXPECT_THAT(error("tp <= 3parsecs"), testing::HasSubstr("found '3parsecs' where a number, or a size such as 512MiB"));
   EXPECT_THAT(error("(tp <= 3"), testing::HasSubstr("found '<= 3' where ')' is needed"));
   EXPECT_THAT(error("1 < tp < 8"), testing::HasSubstr("found '< 8' where an end is needed"));
   EXPECT_THAT(error(std::string(100000, '(')), testing::HasSubstr("at most 200 characters"));

@@ -418,6 +418,32 @@ TEST(Set, CollapsesAnAxisItReplaces) {
   EXPECT_TRUE(expansion.cells.at(0).run.scan);
 }
 
+TEST(Sizes, HaveUnitsWhereverAKeyIsANumberOfBytes) {
+  const auto expansion =
+      expand_text(kBase +
+                      "axes: {memory_limit_bytes: [512MiB, 4GB, 0]}\n"
+                      "overrides: [{when: {memory_limit_bytes: 4GB}, set: {all_reduce_combine_bytes: 32 MiB}}]\n"
+                      "constraints: ['memory_limit_bytes < 4GiB']\n",
+                  {.only = {"memory_limit_bytes=0.004TB,512MiB"}});
+  EXPECT_THAT(labels(expansion), ElementsAre("memory_limit_bytes=512MiB", "memory_limit_bytes=4GB"));
+  EXPECT_EQ(expansion.cells.at(0).run.memory_limit_bytes, 512 << 20);
+  EXPECT_EQ(expansion.cells.at(0).run.all_reduce_combine_bytes, 0);
+  EXPECT_EQ(expansion.cells.at(1).run.memory_limit_bytes, 4'000'000'000);
+  EXPECT_EQ(expansion.cells.at(1).run.all_reduce_combine_bytes, 32 << 20);
+  EXPECT_EQ(expand_text(kBase, {.set = {"memory_limit_bytes=4GB"}}).cells.at(0).run_id,
+            expand_text(kBase, {.set = {"memory_limit_bytes=4000000000"}}).cells.at(0).run_id);
+}
+
+TEST(Sizes, OfNoFormAreToldWithExamples) {
+  const std::string wanted = "a size such as 512MiB, 4GB or 1.5TiB, or a whole number of bytes";
+  for (const std::string value : {"4 gigs", "1h", "-4GB", "4G", "9999999TiB"}) {
+    EXPECT_EQ(error_of(kBase + "axes: {memory_limit_bytes: [" + value + "]}\n"),
+              "[matrix] m.yaml:3:29 'memory_limit_bytes' is \"" + value + "\", it must be " + wanted);
+    EXPECT_EQ(error_of(kBase, {.set = {"memory_limit_bytes=" + value}}),
+              "[matrix] --set memory_limit_bytes=" + value + ": 'memory_limit_bytes' must be " + wanted);
+  }
+}
+
 TEST(Set, ErrorsNameTheOption) {
   EXPECT_EQ(error_of(kBase, {.only = {}, .set = {"steps=few"}}),
             "[matrix] --set steps=few: 'steps' must be a whole number");

@@ -55,6 +55,14 @@ std::string settings_key(const BuildSettings& settings) {
   return sha256_hex(text).substr(0, kDigits);
 }
 
+fs::path kept_folder(const std::string& commit, const BuildSettings& settings) {
+  return fs::absolute(settings.cache) / (commit + "-" + settings_key(settings));
+}
+
+fs::path engine_in(const fs::path& kept) {
+  return kept / "bin" / "perfbench-engine";
+}
+
 bool cancelled(int cancel_fd, int wait_ms) {
   if (cancel_fd < 0) return poll(nullptr, 0, wait_ms) != 0;
   pollfd watched{cancel_fd, POLLIN, 0};
@@ -85,13 +93,13 @@ class EngineBuild {
       : history_(history),
         commit_(std::move(commit)),
         settings_(settings),
-        kept_(fs::absolute(settings.cache) / (commit_ + "-" + settings_key(settings))),
+        kept_(kept_folder(commit_, settings)),
         source_(kept_.string() + ".source"),
         log_(kept_.string() + ".log") {}
 
   fs::path run() {
     fs::create_directories(kept_.parent_path());
-    const auto engine = kept_ / "bin" / "perfbench-engine";
+    const auto engine = engine_in(kept_);
     if (fs::exists(engine)) return engine;
     const BuildLock lock(kept_.string() + ".lock", short_commit(commit_), settings_);
     if (fs::exists(engine)) return engine;  // by who held the lock
@@ -167,6 +175,12 @@ fs::path default_build_cache() {
   if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "perfbench" / "builds";
   if (const fs::path home = variable("HOME"); home.is_absolute()) return home / ".cache" / "perfbench" / "builds";
   return folder_of_temporary_files() / "perfbench" / "builds";
+}
+
+std::optional<fs::path> built_engine(const std::string& commit, const BuildSettings& settings) {
+  const auto engine = engine_in(kept_folder(commit, settings));
+  std::error_code ignored;
+  return fs::exists(engine, ignored) ? std::optional(engine) : std::nullopt;
 }
 
 fs::path build_engine(const GitHistory& history, const std::string& commit, const BuildSettings& settings) {

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct BuildSettings {
 
 // XDG_CACHE_HOME/perfbench/builds, else ~/.cache/perfbench/builds, else below the folder of temporary files.
 std::filesystem::path default_build_cache();
+
+// The engine of the commit, where the cache has it.
+std::optional<std::filesystem::path> built_engine(const std::string& commit, const BuildSettings& settings);
 
 // With the preset `engine` of the commit itself. Waits while another process builds the same. Throws BuildError;
 // Cancelled once a byte can be read from cancel_fd.

@@ -3,14 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 
 #include "harness/ab/ab_progress.h"
 #include "harness/ab/ab_run.h"
-#include "harness/ab/engine_build.h"
 #include "harness/ab/instruction_counter.h"
 #include "harness/ab/side_execution.h"
 #include "harness/ab/traced_pair.h"
+#include "harness/app/ab_preparation.h"
 #include "harness/app/pairing.h"
 #include "harness/app/runnable_check.h"
 #include "harness/evidence/run_directory.h"
@@ -122,24 +121,6 @@ ExecutionSettings execution_of(const AbOptions& options, const Installation& ins
   return settings;
 }
 
-std::vector<AbCell> cells_of(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
-                             const Installation& installation, std::string& matrix) {
-  std::set<std::string> notices;
-  auto cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides) {
-    auto expansion =
-        expand_matrix({.file = options.matrix.file, .overrides = overrides}, catalog, installation.data_dir());
-    notices.insert(expansion.notices.begin(), expansion.notices.end());
-    matrix = expansion.name;
-    return expansion;
-  });
-  if (!options.cells.empty()) {
-    std::erase_if(cells, [&options](const AbCell& cell) { return !options.cells.contains(cell.label); });
-  }
-  for (const auto& notice : notices) reports::print(stderr, "note: {}\n", notice);
-  if (cells.empty()) throw InputError("[compare] the matrix has no cell that either side may run");
-  return cells;
-}
-
 ComparisonRecord comparison_for(Connection& db, const AbOptions& options, ComparisonRecord fresh) {
   const auto earlier = options.resume ? unfinished_comparison(db, fresh.settings) : std::nullopt;
   if (earlier && (!options.seed || *options.seed == earlier->seed)) {
@@ -185,14 +166,6 @@ AbHooks hooks_for(SideExecution& execution, std::int64_t comparison, std::uint64
                             const std::vector<CellVerdict>& verdicts) { progress.end(pair, verdicts); }};
 }
 
-// As ./perfbench builds: a GPU is used where the toolkit is there as well.
-std::vector<std::string> cmake_options(const AbOptions& options) {
-  std::vector<std::string> out;
-  if (fs::exists("/dev/nvidiactl")) out = {"-DPERFBENCH_CUDA=AUTO", "-DPERFBENCH_CUDA_ARCHITECTURES=native"};
-  out.insert(out.end(), options.build_options.begin(), options.build_options.end());  // the later one counts
-  return out;
-}
-
 bool differs_in_speed(const CellVerdict& cell) {
   return std::any_of(cell.metrics.begin(), cell.metrics.end(), [](const MetricVerdict& metric) {
     const auto verdict = metric.decided.decision.verdict;
@@ -215,39 +188,13 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
 
 }  // namespace
 
-GitHistory history_of(const AbOptions& options, const Installation& installation) {
-  return GitHistory(options.repository.empty() ? installation.data_dir() : options.repository);
-}
-
-AbSide ready_revision(const std::string& commit, const GitHistory& history, const AbOptions& options,
-                      const Interruption& interruption) {
-  const BuildSettings settings{.cache = options.build_cache.empty() ? default_build_cache() : options.build_cache,
-                               .cmake_options = cmake_options(options),
-                               .cancel_fd = interruption.fd(),
-                               .say = [](const std::string& line) { reports::print(stderr, "{}\n", line); }};
-  return {.asked = short_commit(commit),
-          .kind = SideKind::revision,
-          .commit = commit,
-          .engine = {build_engine(history, commit, settings)}};
-}
-
-AbSide ready_side(const std::string& text, const AbOptions& options, const Installation& installation,
-                  const Interruption& interruption) {
-  auto side = parse_side(text, installation.engine, [&](const std::string& revision) {
-    return history_of(options, installation).commit(revision);
-  });
-  if (side.kind != SideKind::revision) return side;
-  auto built = ready_revision(side.commit, history_of(options, installation), options, interruption);
-  built.asked = side.asked;
-  return built;
-}
-
 AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& options, AbPurpose purpose,
                         const Installation& installation, Interruption& interruption) {
   const ModelCatalog catalog(installation.data_dir());
   const auto rule = options.rule();
-  std::string matrix;
-  auto cells = cells_of(a, b, options, catalog, installation, matrix);
+  auto matrix = pair_matrix(a, b, options, catalog, installation);
+  for (const auto& notice : matrix.notices) reports::print(stderr, "note: {}\n", notice);
+  auto& cells = matrix.cells;
   Preflight preflight(cells, catalog, interruption.fd());
   preflight.ask(Side::a, a);
   preflight.ask(Side::b, b);
@@ -265,7 +212,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
   const auto comparison = comparison_for(db, options,
                                          {.comparison_id = execution.settings.sweep_id,
                                           .purpose = purpose,
-                                          .matrix = matrix,
+                                          .matrix = matrix.name,
                                           .settings = settings_of(cells, rule, purpose, a, b),
                                           .seed = options.seed ? *options.seed : new_seed(),
                                           .a = a,

@@ -8,23 +8,12 @@
 
 #include "harness/ab/cell_verdict.h"
 #include "harness/ab/comparison_ledger.h"
-#include "harness/ab/git_history.h"
 #include "harness/app/ab_options.h"
 #include "harness/app/installation.h"
 
 namespace perfbench::harness {
 
 class Interruption;
-
-// The repository of --repo, or the one this perfbench was built from. Throws InputError.
-GitHistory history_of(const AbOptions& options, const Installation& installation);
-
-// What the text names (sides.h), built where it is a revision. Throws InputError, BuildError, Cancelled.
-AbSide ready_side(const std::string& text, const AbOptions& options, const Installation& installation,
-                  const Interruption& interruption);
-// A revision of `history` alone.
-AbSide ready_revision(const std::string& commit, const GitHistory& history, const AbOptions& options,
-                      const Interruption& interruption);
 
 // What a comparison came to, for whoever shows it.
 struct AbReport {

@@ -9,6 +9,7 @@
 #include "harness/ab/bisection_ledger.h"
 #include "harness/ab/engine_build.h"
 #include "harness/app/ab_comparison.h"
+#include "harness/app/ab_preparation.h"
 #include "harness/cancelled.h"
 #include "harness/input_error.h"
 #include "harness/run/interruption.h"
@@ -72,9 +73,9 @@ class Bisect {
     const auto bad = history_.commit(request_.bad);
     commits_ = history_.first_parents(good, bad);
     reports::print(stderr, "{} commits after {} up to {}\n", commits_.size(), short_commit(good), short_commit(bad));
-    good_ = ready_revision(good, history_, request_.ab, interruption_);
-    const auto whole = compare_sides(*good_, ready_revision(bad, history_, request_.ab, interruption_), request_.ab,
-                                     AbPurpose::bisect, installation_, interruption_);
+    check_before_building(named_revision(good), named_revision(bad), request_.ab, installation_);
+    good_ = ready(good);
+    const auto whole = compare_sides(*good_, ready(bad), request_.ab, AbPurpose::bisect, installation_, interruption_);
     stop_if_cancelled(whole);
     begin(whole.report);
     failing_is_bad_ = fails(whole.report.cells);
@@ -103,6 +104,10 @@ class Bisect {
                                   .bad_commit = commits_.back()});
   }
 
+  AbSide ready(const std::string& commit) const {
+    return ready_side(named_revision(commit), request_.ab, installation_, interruption_);
+  }
+
   // Cells that did not regress would only cost time.
   void narrow_to(const std::vector<CellVerdict>& cells) {
     for (const auto& cell : cells) {
@@ -118,8 +123,8 @@ class Bisect {
     BisectStep found;
     std::string comparison;
     try {
-      const auto side = ready_revision(commit, history_, request_.ab, interruption_);
-      const auto outcome = compare_sides(*good_, side, request_.ab, AbPurpose::bisect, installation_, interruption_);
+      const auto outcome =
+          compare_sides(*good_, ready(commit), request_.ab, AbPurpose::bisect, installation_, interruption_);
       stop_if_cancelled(outcome);
       comparison = outcome.report.comparison.comparison_id;
       found = judge_commit(outcome.report.cells, request_.metric, failing_is_bad_);

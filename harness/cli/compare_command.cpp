@@ -4,9 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "harness/app/ab_comparison.h"
+#include "harness/app/ab_preparation.h"
 #include "harness/app/stored_tables.h"
+#include "harness/app/writable_check.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/enum_option.h"
@@ -47,15 +50,20 @@ bool is_for_programs(reports::DocumentFormat format) {
 ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   options.ab.db = options.db;
   if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
-  const auto rule = options.ab.rule();  // throws for what cannot be meant, before anything is built
+  const auto rule = options.ab.rule();  // throws for what cannot be meant
   if (const auto fewest = pairs_lacking(rule); options.gate && fewest) {
     throw InputError(
         fmt::format("[compare] --gate with --pairs {}: they cannot name a difference at p < {}, it takes {}",
                     options.ab.pairs, rule.alpha, *fewest));
   }
+  auto a = named_side(options.sides[0], options.ab, context);
+  auto b = named_side(options.sides[1], options.ab, context);
+  check_before_building(a, b, options.ab, context);
+  if (!options.layout.output.empty()) require_writable_file("[compare] --output", options.layout.output);
+  if (!options.layout.html.empty()) require_writable_file("[compare] --html", options.layout.html);
   Interruption interruption;
-  const auto a = ready_side(options.sides[0], options.ab, context, interruption);
-  const auto b = ready_side(options.sides[1], options.ab, context, interruption);
+  a = ready_side(std::move(a), options.ab, context, interruption);
+  b = ready_side(std::move(b), options.ab, context, interruption);
   auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
   if (outcome.cancelled) {
     reports::print(stderr, "cancelled; `--resume` goes on where it stopped\n");

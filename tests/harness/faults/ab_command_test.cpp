@@ -284,5 +284,38 @@ TEST_F(BisectCommand, ACommitThatCannotBeBuiltIsAFailureOfCompare) {
   EXPECT_THAT(end.error_output, HasSubstr("cannot be built: cmake --preset failed"));
 }
 
+// All that was named is looked at first: none of these commits can be built, and nobody is told.
+TEST_F(BisectCommand, AWrongFileIsFoundBeforeAnythingIsBuilt) {
+  const auto good = repository_.broken_commit("message(FATAL_ERROR broken)");
+  const auto bad = repository_.broken_commit("message(FATAL_ERROR broken too)");
+  write_text(scratch_ / "typo.yaml", "name: m\ndefaults: {modl: gpt-tiny, steps: none}\n");
+  write_text(scratch_ / "text.db", "this is no database, and long enough to be looked at as one\n");
+  write_text(scratch_ / "file", "no folder");
+  const std::vector<std::string> build{"--repo", repository_.path().string(), "--build-cache", "cache"};
+  const auto refused = [&](std::vector<std::string> words, const std::string& reason) {
+    words.insert(words.end(), build.begin(), build.end());
+    const auto end = run_process(request(words));
+    EXPECT_EQ(end.exit_code, 3) << words[0] << end.output << end.error_output;
+    EXPECT_THAT(end.error_output, HasSubstr(reason)) << words[0];
+    EXPECT_THAT(end.error_output, Not(HasSubstr("building"))) << words[0];
+    EXPECT_FALSE(std::filesystem::exists(scratch_ / "cache")) << words[0];
+  };
+  for (const auto& command : {std::vector<std::string>{"bisect", good, bad}, {"compare", "--ab", good, bad}}) {
+    const auto with = [&command](std::vector<std::string> more) {
+      more.insert(more.begin(), command.begin(), command.end());
+      return more;
+    };
+    refused(with({"missing.yaml"}), "[matrix] missing.yaml: cannot be opened");
+    refused(with({"typo.yaml"}), "'steps' is \"none\"");
+    refused(with({"faults.yaml", "--only", "sed=1"}), "did you mean 'seed'?");
+    refused(with({"faults.yaml", "--db", "text.db"}), "text.db");
+    refused(with({"faults.yaml", "--db", "new.db", "--runs", "file/runs"}), "--runs");
+  }
+  refused({"bisect", good, "nonesuch", "faults.yaml"}, "has no commit 'nonesuch'");
+  refused({"compare", "--ab", good, "nonesuch", "faults.yaml"}, "has no commit 'nonesuch'");
+  refused({"compare", "--ab", good, "./nothing", "faults.yaml"}, "'./nothing'");
+  refused({"compare", "--ab", good, bad, "faults.yaml", "-o", "missing/out.md"}, "--output");
+}
+
 }  // namespace
 }  // namespace perfbench::harness

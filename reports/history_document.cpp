@@ -116,7 +116,7 @@ Json history_night_json(const NightPoint& night) {
   return {{"sweep_id", night.night.sweep_id},
           {"started_utc", night.night.started_utc},
           {"revision", night.night.revision},
-          {"subject", harness::subject_name(night.subject)},
+          {"subject", night.subject ? harness::subject_name(*night.subject) : ""},
           {"value", night.value},
           {"runs", night.runs},
           {"noisy", night.noisy}};

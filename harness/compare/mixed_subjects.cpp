@@ -34,7 +34,7 @@ void refuse_mixed_baseline(const std::vector<CellRuns>& cells, const std::string
   std::map<std::string, SubjectGroups> groups;  // by machine
   for (const auto& cell : split_by_machine(cells)) {
     auto subject = cell.subject;
-    subject.told.clear();
+    subject.told.reset();
     if (!cell.finished().empty()) groups[cell.machine()].place_of(subject);
   }
   for (const auto& [machine, subjects] : groups) refuse_if_several(subjects, what, asked);

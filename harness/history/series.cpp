@@ -91,7 +91,7 @@ struct Run {
 struct Group {
   std::int64_t sweep_key = 0;
   std::int64_t environment_key = 0;
-  Subject subject;
+  std::shared_ptr<const Subject> subject;  // never null
   std::vector<Run> runs;
 };
 
@@ -160,11 +160,13 @@ class HistoryReader {
     // Rows come night by night, so that what they belong to is near the end.
     auto group = std::find_if(groups.rbegin(), groups.rend(), [&](const Group& g) {
       return g.sweep_key == sweep_key && environments_.of(g.environment_key)->machine_fingerprint == machine &&
-             same_subject(g.subject, subject);
+             same_subject(*g.subject, subject);
     });
     if (group == groups.rend()) {
-      groups.push_back(
-          {.sweep_key = sweep_key, .environment_key = environment_key, .subject = std::move(subject), .runs = {}});
+      groups.push_back({.sweep_key = sweep_key,
+                        .environment_key = environment_key,
+                        .subject = shared(std::move(subject)),
+                        .runs = {}});
       group = groups.rbegin();
     }
     group->runs.push_back({std::log(row.real(3)), row.is_null(4) ? 0 : row.real(4)});
@@ -173,6 +175,16 @@ class HistoryReader {
     sweep = {.night = {.sweep_id = row.text(5), .started_utc = row.text(6), .revision = {}},
              .started_s = row.integer(7),
              .only = row.text(8)};
+  }
+
+  // Many points are of few subjects, which come night by night.
+  std::shared_ptr<const Subject> shared(Subject subject) {
+    const auto alike = [&subject](const std::shared_ptr<const Subject>& known) {
+      return known->told == subject.told && same_subject(*known, subject);
+    };
+    const auto known = std::find_if(known_subjects_.rbegin(), known_subjects_.rend(), alike);
+    if (known != known_subjects_.rend()) return *known;
+    return known_subjects_.emplace_back(std::make_shared<const Subject>(std::move(subject)));
   }
 
   NightPoint point(const Group& group, double most_spread) {
@@ -229,6 +241,7 @@ class HistoryReader {
   const Connection& db_;
   EnvironmentReader environments_;
   SubjectReader subjects_;
+  std::vector<std::shared_ptr<const Subject>> known_subjects_;
   std::map<std::pair<std::int64_t, bool>, std::vector<Group>> cells_;  // by cell, and whether it is the control's
   std::unordered_map<std::int64_t, SweepRow> sweeps_;                  // by sweep
 };

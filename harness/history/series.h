@@ -21,11 +21,11 @@ namespace perfbench::harness {
 
 struct NightPoint {
   NightId night;
-  std::int64_t started_s = 0;  // of the night, since 1970
-  std::int64_t sweep_key = 0;  // of the night in this store: orders those of one second
-  std::string only;            // AttemptRecord::only
-  std::string machine;         // machine_class (store/machine_class.h)
-  Subject subject;
+  std::int64_t started_s = 0;              // of the night, since 1970
+  std::int64_t sweep_key = 0;              // of the night in this store: orders those of one second
+  std::string only;                        // AttemptRecord::only
+  std::string machine;                     // machine_class (store/machine_class.h)
+  std::shared_ptr<const Subject> subject;  // never null of a store
   std::shared_ptr<const std::map<std::string, std::string>> facts;  // of one of its runs; never null
   double value = 0;                                                 // exp of the median log over its runs; above 0
   std::size_t runs = 0;                                             // that the value is of

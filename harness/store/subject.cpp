@@ -37,11 +37,13 @@ std::string engine_name(const Subject& subject) {
 // "libraries.oneDNN 2.6.3": what it told that not all of the others told.
 std::string told_apart(const Subject& subject, const std::vector<const Subject*>& others) {
   std::string out;
-  for (const auto& [name, value] : subject.told) {
+  if (!subject.told) return out;
+  for (const auto& [name, value] : *subject.told) {
     const bool common =
         std::all_of(others.begin(), others.end(), [&, &fact = name, &mine = value](const Subject* other) {
-          const auto found = other->told.find(fact);
-          return found != other->told.end() && found->second == mine;
+          if (!other->told) return false;
+          const auto found = other->told->find(fact);
+          return found != other->told->end() && found->second == mine;
         });
     if (!common) out += (out.empty() ? "" : ", ") + name + " " + value;
   }
@@ -66,7 +68,7 @@ bool Subject::is_faulty() const {
 
 bool same_subject(const Subject& a, const Subject& b) {
   const auto known = [](const Subject& s) { return std::tie(s.engine_sha256, s.source, s.inject, s.side); };
-  return known(a) == known(b) && (a.told.empty() || b.told.empty() || a.told == b.told);
+  return known(a) == known(b) && (!a.told || !b.told || a.told == b.told || *a.told == *b.told);
 }
 
 std::string subject_name(const Subject& subject) {
@@ -119,7 +121,7 @@ std::vector<std::size_t> named_subjects(const std::vector<Subject>& subjects, co
 std::size_t SubjectGroups::place_of(const Subject& subject) {
   for (std::size_t place = 0; place < subjects_.size(); ++place) {
     if (!same_subject(subjects_[place], subject)) continue;
-    if (subjects_[place].told.empty()) subjects_[place] = subject;
+    if (!subjects_[place].told) subjects_[place] = subject;
     return place;
   }
   subjects_.push_back(subject);

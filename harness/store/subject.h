@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct Subject {
   std::string source = {};               // where the engine is not recorded: the sweep that it is known from
   std::vector<std::string> inject = {};  // the words after --inject (engine/faults/faults.h)
   std::string side = {};                 // of a comparison: A, B, or ? where the side is not recorded; else empty
-  // Library versions, and without engine_sha256 the facts of the build, by name. Empty: the engine told nothing.
-  std::map<std::string, std::string> told = {};
+  // Library versions, and without engine_sha256 the facts of the build, by name. Null: the engine told nothing.
+  std::shared_ptr<const std::map<std::string, std::string>> told = {};
   // The name of the engine. Not compared.
   std::string git_commit = {};
   bool git_dirty = false;

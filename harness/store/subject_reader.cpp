@@ -1,6 +1,7 @@
 #include "harness/store/subject_reader.h"
 
 #include <string_view>
+#include <utility>
 
 #include "harness/store/environment_rows.h"
 
@@ -12,19 +13,26 @@ bool is_layout(std::string_view fact) {
   return fact == "ranks" || fact == "threads_per_rank";
 }
 
-void read_told(const StoredEnvironment& environment, Subject& out) {
+// Of an engine whose digest is known, or of another.
+Subject read_told(const StoredEnvironment& environment, bool is_known) {
+  std::map<std::string, std::string> told;
+  Subject out{.git_commit = environment.git_commit()};
   for (const auto& [fact, value] : environment.facts) {
-    const bool tells = is_library_fact(fact) || (out.engine_sha256.empty() && is_build_fact(fact) && !is_layout(fact));
-    if (tells) out.told[fact] = value;
+    const bool tells = is_library_fact(fact) || (!is_known && is_build_fact(fact) && !is_layout(fact));
+    if (tells) told[fact] = value;
     if (fact == "git_dirty") out.git_dirty = value == "true";
   }
-  out.git_commit = environment.git_commit();
+  if (!told.empty()) out.told = std::make_shared<const std::map<std::string, std::string>>(std::move(told));
+  return out;
 }
 
 }  // namespace
 
 SubjectReader::SubjectReader(const Connection& db)
-    : engine_(db, "SELECT name FROM attempt_settings JOIN names ON name_key = engine_key WHERE attempt_key = ?"),
+    : made_with_(db,
+                 "SELECT (SELECT engine_key FROM attempt_settings WHERE attempt_key = ?1), (SELECT 1 FROM "
+                 "attempt_arguments WHERE attempt_key = ?1 AND argument = '--inject' LIMIT 1)"),
+      name_(db, "SELECT name FROM names WHERE name_key = ?"),
       inject_(
           db,
           "SELECT v.argument FROM attempt_arguments i JOIN attempt_arguments v ON v.attempt_key = i.attempt_key "
@@ -42,13 +50,31 @@ SubjectReader::SubjectReader(const Connection& db)
 
 Subject SubjectReader::of(const SubjectOf& attempt) {
   Subject out;
-  if (engine_.with(attempt.attempt_key).step()) out.engine_sha256 = engine_.text(0);
-  inject_.with(attempt.attempt_key);
-  while (inject_.step()) out.inject.push_back(inject_.text(0));
+  made_with_.with(attempt.attempt_key).step();
+  if (!made_with_.is_null(0)) out.engine_sha256 = engine(made_with_.integer(0));
+  if (!made_with_.is_null(1)) {
+    inject_.with(attempt.attempt_key);
+    while (inject_.step()) out.inject.push_back(inject_.text(0));
+  }
   if (attempt.kind == SweepKind::comparison) read_side(attempt, out);
   if (out.engine_sha256.empty()) out.source = attempt.sweep_id;
-  if (attempt.environment) read_told(*attempt.environment, out);
+  if (attempt.environment) tell(attempt.environment, out);
   return out;
+}
+
+const std::string& SubjectReader::engine(std::int64_t engine_key) {
+  auto& name = engines_[engine_key];
+  if (name.empty() && name_.with(engine_key).step()) name = name_.text(0);
+  return name;
+}
+
+void SubjectReader::tell(const std::shared_ptr<const StoredEnvironment>& environment, Subject& out) {
+  const bool is_known = !out.engine_sha256.empty();
+  auto& told = told_[{environment, is_known}];
+  if (!told) told = read_told(*environment, is_known);
+  out.told = told->told;
+  out.git_commit = told->git_commit;
+  out.git_dirty = told->git_dirty;
 }
 
 void SubjectReader::read_side(const SubjectOf& attempt, Subject& out) {

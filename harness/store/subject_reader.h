@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/evidence/attempt.h"
 #include "harness/sqlite/sqlite.h"
@@ -30,11 +32,17 @@ class SubjectReader {
 
  private:
   void read_side(const SubjectOf& attempt, Subject& out);
+  const std::string& engine(std::int64_t engine_key);
+  void tell(const std::shared_ptr<const StoredEnvironment>& environment, Subject& out);
 
-  Statement engine_;
+  Statement made_with_;
+  Statement name_;
   Statement inject_;
   Statement paired_side_;
   Statement sides_;
+  std::map<std::int64_t, std::string> engines_;  // by key, read once
+  // What engines told, read once for each environment, and apart for engines that are recorded.
+  std::map<std::pair<std::shared_ptr<const StoredEnvironment>, bool>, std::optional<Subject>> told_;
 };
 
 }  // namespace perfbench::harness

@@ -71,7 +71,7 @@ TEST_F(Nights, OfTwoEnginesAreTwoPoints) {
   EXPECT_NEAR(series[0].nights[0].value, 0.4, 1e-9);
   EXPECT_EQ(series[0].nights[0].runs, 2U);
   EXPECT_NEAR(series[0].nights[1].value, 0.9, 1e-9);
-  EXPECT_EQ(series[0].nights[1].subject.engine_sha256, std::string(64, 'b'));
+  EXPECT_EQ(series[0].nights[1].subject->engine_sha256, std::string(64, 'b'));
 }
 
 // The geometric mean of the two middle ones, not the arithmetic one.

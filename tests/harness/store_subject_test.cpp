@@ -14,8 +14,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 Subject engine(char digest, const std::string& library = "1") {
+  const std::map<std::string, std::string> told{{"mpi", "absent"}, {"libraries.L", library}};
   return {.engine_sha256 = std::string(64, digest),
-          .told = {{"mpi", "absent"}, {"libraries.L", library}},
+          .told = std::make_shared<const std::map<std::string, std::string>>(told),
           .git_commit = std::string(40, 'a')};
 }
 
@@ -36,7 +37,7 @@ TEST(Subject, IsTheEnginesBytesWithWhatWasDoneToIt) {
 
 TEST(Subject, OfAnAttemptThatToldNothingIsThatOfTheOthers) {
   auto silent = engine('1');
-  silent.told.clear();
+  silent.told.reset();
   SubjectGroups groups;
   EXPECT_EQ(groups.place_of(silent), 0U);
   EXPECT_EQ(groups.place_of(engine('1')), 0U);

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-#include "harness/matrix/matrix_parts.h"
 #include "harness/matrix/yaml_document.h"
 #include "reports/format/print.h"
 
@@ -24,7 +23,7 @@ std::string MatrixOptions::only_words() const {
 }
 
 std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir) {
-  return parse_matrix(load_file(options, data_dir)).name;
+  return name_of(load_file(options, data_dir));
 }
 
 Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,

@@ -220,6 +220,18 @@ class Expander {
 
 }  // namespace
 
+std::string name_of(const YamlDocument& matrix) {
+  Mistakes mistakes(matrix);
+  try {
+    auto name = parse_matrix(matrix, mistakes).name;
+    mistakes.throw_if_any();
+    return name;
+  } catch (const TooManyMistakes&) {
+    mistakes.throw_if_any();
+    throw;
+  }
+}
+
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides) {
   Mistakes mistakes(matrix);
   try {

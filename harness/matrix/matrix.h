@@ -31,4 +31,7 @@ struct Expansion {
 // Throws InputError with file:line:column (or the command line's words) for anything that cannot be meant.
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides);
 
+// What the file calls itself. Throws InputError, as expand() does, with all mistakes of the file.
+std::string name_of(const YamlDocument& matrix);
+
 }  // namespace perfbench::harness

@@ -109,7 +109,13 @@ class Agreement {
       for (const auto& word : property.at("enum")) EXPECT_TRUE(takes_with(at, word)) << at << word;
     }
     if (property.contains("anyOf")) {
-      for (const auto& word : property.at("anyOf").at(1).at("enum")) EXPECT_TRUE(takes_with(at, word)) << at << word;
+      const auto& other = property.at("anyOf").at(1);
+      if (other.contains("enum")) {
+        for (const auto& word : other.at("enum")) EXPECT_TRUE(takes_with(at, word)) << at << word;
+      } else {
+        EXPECT_EQ(other, Json({{"type", "null"}})) << at;
+        EXPECT_TRUE(takes_with(at, nullptr)) << at;
+      }
     } else {
       EXPECT_FALSE(takes_with(at, nullptr)) << at;
     }

@@ -115,6 +115,13 @@ inline Access access_of(std::initializer_list<const void*> operands, std::int64_
   return width % vector == 0 ? Access::vector : Access::element;
 }
 
+// Calls f.operator()<kAccess>().
+template <class F>
+void with_access(Access access, F&& f) {
+  if (access == Access::vector) return f.template operator()<Access::vector>();
+  f.template operator()<Access::element>();
+}
+
 // Calls f.operator()<T>() with the kernels' type of a floating point dtype.
 template <class F>
 void with_element_type(DType dtype, F&& f) {

@@ -14,19 +14,18 @@ namespace perfbench::engine::cuda {
 inline constexpr int kAnyNumber = 0;
 inline constexpr int kMostRowThreads = 512;
 
+// Places for vectors that a thread keeps, or has one after the other.
+constexpr int places(int slots) {
+  return slots == kAnyNumber ? 1 : slots;
+}
+
 template <class T>
 unsigned threads_of_row(std::int64_t width, int slots) {
-  const int vectors = slots == kAnyNumber ? 1 : slots;
-  return row_threads(width, std::int64_t{vectors} * kVector<T>, kMostRowThreads);
+  return row_threads(width, std::int64_t{places(slots)} * kVector<T>, kMostRowThreads);
 }
 template <class T>
 constexpr std::int64_t widest_row(int slots) {
   return std::int64_t{kMostRowThreads} * slots * kVector<T>;
-}
-
-// Places for vectors that a thread keeps, or has one after the other.
-constexpr int places(int slots) {
-  return slots == kAnyNumber ? 1 : slots;
 }
 
 // Calls f(slot, first, count) for every vector of the row that falls to this thread.

@@ -57,7 +57,7 @@ struct Softmax {
     sum += static_cast<double>(part);
   }
 
-  // Of the whole row, in every thread; its reference is its maximum.
+  // Returns the statistics of the whole row to every thread. Their reference is the maximum.
   __device__ Softmax over_row() const {
     const float most = over_block(maximum, -FLT_MAX, Maximum{});
     return {most, most, sum_over_block(sum * exp(static_cast<double>(reference) - static_cast<double>(most)))};
@@ -380,16 +380,12 @@ void CudaOps::do_cross_entropy(const CrossEntropyArgs& args) {
   with_element_type(args.logits_NV.dtype, [&]<class T>() {
     const LaunchShape shape{
         .grid = row_blocks(rows), .block = row_threads(width, std::int64_t{kBatch} * kVector<T>), .stream = stream()};
-    const auto run = [&](auto kernel) {
-      launch("cross_entropy", kernel, shape, args.losses_N.as<float>(), args.logits_NV.as<T>(),
-             args.targets_N.as<const std::int32_t>(), bad_token, rows, width, stride, args.gradient_scale,
-             count_of(args.counted_targets));
-    };
-    if (access_of({args.logits_NV.data}, stride, kVector<T>) == Access::vector) {
-      run(cross_entropy_kernel<T, Access::vector>);
-    } else {
-      run(cross_entropy_kernel<T, Access::element>);
-    }
+    const Access access = access_of({args.logits_NV.data}, stride, kVector<T>);
+    with_access(access, [&]<Access kAccess>() {
+      launch("cross_entropy", cross_entropy_kernel<T, kAccess>, shape, args.losses_N.as<float>(),
+             args.logits_NV.as<T>(), args.targets_N.as<const std::int32_t>(), bad_token, rows, width, stride,
+             args.gradient_scale, count_of(args.counted_targets));
+    });
   });
 }
 

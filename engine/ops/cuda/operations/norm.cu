@@ -6,8 +6,8 @@
 namespace perfbench::engine::cuda {
 namespace {
 
-// Of a row, in the registers of a thread: one warp has a row of up to 1024 f32 or 2048 bf16, whose sums need no
-// barrier.
+// Vectors of a row that a thread keeps in registers. One warp then holds a row of up to 1024 f32 or 2048 bf16, and its
+// sums need no barrier.
 constexpr int kHeldVectors = 8;
 constexpr unsigned kRowsOfBlock = 4;  // of a warp each
 
@@ -119,21 +119,16 @@ void forward(const NormForwardArgs& args, cudaStream_t stream) {
       launch("norm_forward", kernel, blocks, args.y_NM.as<T>(), args.x_NM.as<T>(), args.residual_NM.as<const T>(),
              shape);
     };
-    const auto with_access = [&]<Access kAccess>() {
+    const Access access =
+        access_of({args.y_NM.data, args.x_NM.data, args.residual_NM.data, args.weight_M.data, args.bias_M.data},
+                  std::gcd(width, args.x_NM.stride), kVector<T>);
+    with_access(access, [&]<Access kAccess>() {
       if (width <= widest_row<T>(kHeldVectors)) {
         run(forward_kernel<T, kHeldVectors, kAccess, kSource>, kHeldVectors);
       } else {
         run(forward_kernel<T, kAnyNumber, kAccess, kSource>, kAnyNumber);
       }
-    };
-    const Access access =
-        access_of({args.y_NM.data, args.x_NM.data, args.residual_NM.data, args.weight_M.data, args.bias_M.data},
-                  std::gcd(width, args.x_NM.stride), kVector<T>);
-    if (access == Access::vector) {
-      with_access.template operator()<Access::vector>();
-    } else {
-      with_access.template operator()<Access::element>();
-    }
+    });
   });
 }
 

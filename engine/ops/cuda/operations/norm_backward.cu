@@ -267,8 +267,7 @@ void launch_backward(const BackwardLaunch& l) {
 
 template <class T, int kSlots>
 void launch_backward(const BackwardLaunch& l) {
-  return l.access == Access::vector ? launch_backward<T, kSlots, Access::vector>(l)
-                                    : launch_backward<T, kSlots, Access::element>(l);
+  with_access(l.access, [&]<Access kAccess>() { launch_backward<T, kSlots, kAccess>(l); });
 }
 
 }  // namespace

@@ -218,32 +218,36 @@ class Expander {
   Expansion out_;
 };
 
-}  // namespace
-
-std::string name_of(const YamlDocument& matrix) {
+// Calls read(mistakes). Where there are too many mistakes to look for more, those that were found are thrown.
+template <class Read>
+auto naming_all_mistakes(const YamlDocument& matrix, const Read& read) {
   Mistakes mistakes(matrix);
   try {
-    auto name = parse_matrix(matrix, mistakes).name;
-    mistakes.throw_if_any();
-    return name;
+    return read(mistakes);
   } catch (const TooManyMistakes&) {
     mistakes.throw_if_any();
     throw;
   }
 }
 
+}  // namespace
+
+std::string name_of(const YamlDocument& matrix) {
+  return naming_all_mistakes(matrix, [&](Mistakes& mistakes) {
+    auto name = parse_matrix(matrix, mistakes).name;
+    mistakes.throw_if_any();
+    return name;
+  });
+}
+
 Expansion expand(const YamlDocument& matrix, const ModelCatalog& catalog, const Overrides& overrides) {
-  Mistakes mistakes(matrix);
-  try {
+  return naming_all_mistakes(matrix, [&](Mistakes& mistakes) {
     MatrixParts parts = parse_matrix(matrix, mistakes);
     parse_overrides(overrides, parts, mistakes);
     auto out = Expander(matrix, catalog, std::move(parts), mistakes, overrides.equal_runs).expand();
     for (auto& notice : notices_of_wide_meshes(out.cells, catalog)) out.notices.push_back(std::move(notice));
     return out;
-  } catch (const TooManyMistakes&) {
-    mistakes.throw_if_any();
-    throw;
-  }
+  });
 }
 
 }  // namespace perfbench::harness

@@ -32,8 +32,8 @@ struct PairedMatrix {
 PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
                          const Installation& installation);
 
-// Looks at the matrix, the programs, the folders and the database, so that nothing is built or run in vain. Makes the
-// database if there is none. Throws InputError.
+// Looks at the matrix, the programs, the folders and the database, so that nothing is built or run in vain. Creates a
+// database that does not exist. Throws InputError.
 void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,
                            const Installation& installation);
 

@@ -3,8 +3,8 @@
 //   run:ID, or ID             the first 6 to 64 digits of a run's id
 //   attempt:ID/N, or ID/N     its attempt N
 //   a sweep's id              of a sweep of one run alone: the attempts of that sweep
-//   latest                    the newest attempt of the newest sweep (SweepsOf::measurement); where there is none, the
-//                             newest attempt without an injected fault
+//   latest                    the newest attempt of the newest sweep (SweepsOf::measurement). A database without such
+//                             a sweep has the newest attempt without an injected fault.
 //   a tag                     perfbench tag
 //   each of these with @SUBJECT behind it (harness/store/query.h): its attempts of that subject
 //   a folder                  of a run directory, or of a run: its newest complete attempt; looked for before tags and

@@ -91,8 +91,7 @@ struct MetricDifference {
   std::optional<double> ratio;  // right / left; nothing where a side lacks it or left is 0
 };
 
-// Two runs held side by side: facts, no verdict. Of a run with several subjects the numbers are those of the subject
-// that finished last.
+// Facts of two runs, without a verdict. A run of several subjects shows the numbers of the subject that finished last.
 struct RunDifference {
   RunView left;
   RunView right;

@@ -19,7 +19,7 @@ struct StoredCells {
   std::vector<CellRuns> cells;  // never empty
   std::string left_out;         // left_out_text()
 };
-// Throws InputError when there is none.
+// Throws InputError when no attempt is left.
 StoredCells stored_cells(const Connection& db, const std::string& selection);
 
 // The data files of the hardware that the cells name. Hardware that perfbench no longer knows is left out.

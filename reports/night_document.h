@@ -9,11 +9,11 @@
 
 namespace perfbench::reports {
 
-// What was measured, what could not be seen, what was found, and the alerts that are live.
+// What was measured, the state of each cell, what was found, and the alerts that are live.
 Document night_document(const harness::NightReport& report);
 
-// A check per finding (an unconfirmed one is undecided) and per cell of which nothing is known (undecided), and one for
-// the screen as a whole.
+// A check for each cell (undecided where its findings are, and where nothing judged it), one for each engine that did
+// not run, and one for the screen as a whole. The check of a cell has the same name every night.
 std::vector<Check> night_checks(const harness::NightReport& report);
 
 }  // namespace perfbench::reports

@@ -10,7 +10,7 @@
 namespace perfbench::reports {
 
 std::string label_of(const harness::PlannedCell& planned) {
-  return planned.cell.label.empty() ? "(defaults)" : planned.cell.label;
+  return harness::shown_label(planned.cell.label);
 }
 
 std::string count_text(std::int64_t count) {

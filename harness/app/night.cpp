@@ -170,6 +170,7 @@ void Night::measure() {
 }
 
 void Night::screen() {
+  std::vector<TonightCell> tonight;
   for (const auto* metric : kScreened) {
     const auto seen = look_at_history(
         store_.db(), {.matrix = report_.matrix, .metric = metric, .night = NightSweeps{sweep_id_, control_id_}});
@@ -191,8 +192,14 @@ void Night::screen() {
     for (const auto& night : seen.future) report_.notes.push_back(future_night_text(night));
     for (const auto& [cell, nights] : seen.earlier) earlier_[cell.second] = nights;
     note_changes(seen);
-    note_cells_without_numbers(seen);
+    list_cells(seen);
+    tonight = seen.tonight;
   }
+  for (auto& cell : report_.cells) {
+    cell.metrics = static_cast<std::size_t>(std::count_if(
+        measured_.begin(), measured_.end(), [&](const Finding& series) { return series.series.cell == cell.cell; }));
+  }
+  note_cells_without_numbers(tonight);
   find_last_good_nights();
 }
 
@@ -206,17 +213,39 @@ void Night::note_changes(const HistoryResult& seen) {
   }
 }
 
-// One that failed and was measured lately vanished, which is a finding; of one that fails every night nothing is known.
-void Night::note_cells_without_numbers(const HistoryResult& seen) {
+// With their step times, where a night before it was on tonight's class of machine.
+void Night::list_cells(const HistoryResult& seen) {
   for (const auto& cell : seen.tonight) {
-    const bool vanished = std::any_of(seen.vanished.begin(), seen.vanished.end(),
-                                      [&](const Finding& found) { return found.series.cell == cell.cell; });
-    if (cell.state == "ok" || cell.only_planned() || vanished) continue;
-    report_.unseen.push_back({cell.cell, {}, "it did not run: " + cell.state + ", " + cell.reason});
+    if (cell.only_planned()) continue;
+    auto& listed = report_.cells.emplace_back(NightCell{.cell = cell.cell});
+    const auto series = std::find_if(seen.series.begin(), seen.series.end(), [&](const ScreenedSeries& one) {
+      return !one.is_control && one.series.cell == cell.cell;
+    });
+    if (series == seen.series.end()) continue;
+    const auto& nights = series->nights;
+    listed.tonight_s = nights.back().value;
+    if (nights.size() > 1) listed.last_s = nights[nights.size() - 2].value;
+    if (series->state != ScreenState::too_few_nights) listed.screened_against = nights.size() - 1;
+  }
+}
+
+// A failed cell that was measured lately vanished, which is a finding. Nothing is known of one that fails every night.
+void Night::note_cells_without_numbers(const std::vector<TonightCell>& tonight) {
+  const auto has = [this](const std::vector<Finding>& findings, const std::string& cell) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const Finding& f) { return cell_of(report_.matrix, f) == cell; });
+  };
+  for (const auto& cell : tonight) {
+    if (cell.only_planned() || has(measured_, cell.cell) || has(screened_, cell.cell)) continue;
+    report_.unseen.push_back({cell.cell,
+                              {},
+                              cell.state == "ok" ? "it has none of the metrics that are screened"
+                                                 : "it did not run: " + cell.state + ", " + cell.reason});
   }
 }
 
 void Night::raise_alerts(const AlertMessage& message) {
+  report_.cells = judge_cells(report_.matrix, std::move(report_.cells), report_.findings, report_.unseen);
   std::vector<Finding> findings;
   for (const auto& finding : report_.findings) {
     if (makes_alert(finding)) findings.push_back(finding.finding);

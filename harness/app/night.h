@@ -92,7 +92,8 @@ class Night {
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
   void choose_engine(const Finding& asked, EngineGroups& engines, NoPairs& no_pairs);
   void note_changes(const HistoryResult& seen);
-  void note_cells_without_numbers(const HistoryResult& seen);
+  void list_cells(const HistoryResult& seen);
+  void note_cells_without_numbers(const std::vector<TonightCell>& tonight);
   void find_last_good_nights();
   LibraryChanges changed_libraries(const std::vector<NightComparison>& comparisons);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/alerts/alert_rules.h"
+#include "harness/app/night_cells.h"
 #include "harness/app/night_verdict.h"
 #include "harness/history/screening.h"
 
@@ -23,12 +24,13 @@ struct NightReport {
   std::string sweep_id;
   std::size_t cells_ok = 0;
   std::size_t cells_failed = 0;
-  std::size_t cells_not_run = 0;  // infeasible or excluded
-  std::size_t series = 0;         // screened
-  std::size_t too_few_nights = 0;
+  std::size_t cells_not_run = 0;   // infeasible or excluded
+  std::size_t series = 0;          // of all metrics
+  std::size_t too_few_nights = 0;  // of these: not screened
   std::vector<std::string>
       not_run;  // sentences: engines that the night needed and could not run, so that it is undecided
   std::vector<UnseenCell> unseen;
+  std::vector<NightCell> cells;    // all but the planned ones, the worst first
   std::vector<std::string> notes;  // what a reader should know: no control, a simulated history
   std::vector<NightFinding> findings;
   std::vector<ShiftedSeries> shifted;

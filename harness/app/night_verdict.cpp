@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kCausesKept = 3;
 constexpr double kNsPerS = 1e9;
+const NoPair kNotCompared{.why = "it was not compared tonight"};
 
 bool needs_pairs(FindingKind kind) {
   return kind != FindingKind::vanished_cell && kind != FindingKind::environment;
@@ -144,7 +145,7 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
       continue;
     }
     const auto reason = no_pairs.find(question_of(finding));
-    const auto without = reason == no_pairs.end() ? NoPair{.why = "it was not compared tonight"} : reason->second;
+    const auto without = reason == no_pairs.end() ? kNotCompared : reason->second;
     out.push_back({finding, without.confirmation, without.why});
   }
   for (auto& finding : out) {
@@ -174,11 +175,12 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
                             const NoPairs& no_pairs, const std::vector<NightFinding>& known,
                             const LibraryChanges& libraries) {
   Unscreened out;
-  const auto stays_unseen = [&out](const SeriesId& what, const std::string& why) {
+  const auto stays_unseen = [&out](const SeriesId& what, const std::string& why, bool undecided = false) {
     auto cell = std::find_if(out.unseen.begin(), out.unseen.end(),
                              [&](const UnseenCell& c) { return c.cell == what.cell && c.why == why; });
     if (cell == out.unseen.end()) {
-      cell = out.unseen.insert(out.unseen.end(), UnseenCell{.cell = what.cell, .metrics = {}, .why = why});
+      cell = out.unseen.insert(out.unseen.end(),
+                               UnseenCell{.cell = what.cell, .metrics = {}, .why = why, .undecided = undecided});
     }
     if (std::find(cell->metrics.begin(), cell->metrics.end(), what.metric) == cell->metrics.end()) {
       cell->metrics.push_back(what.metric);
@@ -189,13 +191,9 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
     const auto changed = libraries.find(question_of(one));
     if (judged.cell == nullptr) {
       const auto reason = no_pairs.find(question_of(one));
-      if (reason == no_pairs.end()) stays_unseen(one.series, "it was not compared tonight");
-      if (reason == no_pairs.end()) continue;
-      if (reason->second.confirmation != Confirmation::refuted) {
-        stays_unseen(one.series, reason->second.why);
-      } else if (changed != libraries.end()) {
-        stays_unseen(one.series, reason->second.why + "; " + with_tonights_libraries(changed->second));
-      }
+      const auto without = reason == no_pairs.end() ? kNotCompared : reason->second;
+      const bool by_libraries = without.confirmation == Confirmation::refuted && changed != libraries.end();
+      stays_unseen(one.series, without.why + (by_libraries ? "; " + with_tonights_libraries(changed->second) : ""));
       continue;
     }
     const auto* metric = find_metric(*judged.cell, one.series.metric);
@@ -205,11 +203,11 @@ Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vecto
     }
     const auto& decision = judged.cell->whole ? *judged.cell->whole : metric->decided.decision;
     if (decision.verdict == Verdict::inconclusive || decision.verdict == Verdict::not_comparable) {
-      stays_unseen(one.series, decision.detail);
+      stays_unseen(one.series, decision.detail, true);
     } else if (decision.verdict == Verdict::regressed) {
       if (!is_said(one, known) && !is_said(one, out.worse)) out.worse.push_back(found_worse(one, decision, judged));
     } else if (changed != libraries.end()) {
-      stays_unseen(one.series, decision.detail + "; " + with_tonights_libraries(changed->second));
+      stays_unseen(one.series, decision.detail + "; " + with_tonights_libraries(changed->second), true);
     }
   }
   return out;

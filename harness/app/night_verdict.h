@@ -66,11 +66,12 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
 std::vector<NightFinding> weigh_creep(const std::vector<Finding>& measured, const NightComparison& comparison,
                                       const std::vector<NightFinding>& known);
 
-// What of tonight nothing is known about: no screen for want of nights, and no pairs that could decide.
+// A cell of tonight that nothing judged: it has too few nights for the screen, and no pairs could decide.
 struct UnseenCell {
   std::string cell;
   std::vector<std::string> metrics;  // empty: it was not measured
   std::string why;
+  bool undecided = false;  // pairs ran, and could not decide
 };
 
 struct Unscreened {
@@ -78,9 +79,10 @@ struct Unscreened {
   std::vector<UnseenCell> unseen;  // in the order of `series`
 };
 
-// Series that have too few nights to be screened, held against the last good night in pairs: what those show to be
-// worse, unless `known` says it, and what they leave open: all that is not worse, where libraries changed. `series` are
-// findings from the last good night to tonight.
+// Series that have too few nights to be screened, compared with the last good night in pairs. `worse` is what the pairs
+// show to be worse, unless `known` says it. `unseen` is what they leave open: a series without pairs, be it that the
+// engine is the same bit for bit, and where libraries changed all that is not worse. `series` are findings from the
+// last good night to tonight.
 Unscreened weigh_unscreened(const std::vector<Finding>& series, const std::vector<NightComparison>& comparisons,
                             const NoPairs& no_pairs, const std::vector<NightFinding>& known,
                             const LibraryChanges& libraries = {});

@@ -153,7 +153,8 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
   add_output_options(command, options.format, reports::DocumentFormat::markdown, options.layout,
                      "text (for a terminal), markdown, csv, json (of the tables), html or svg");
   add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report as Markdown too");
-  add_path(command, "--junit", options.junit, PathIs::file, "file that gets it as JUnit XML");
+  add_path(command, "--junit", options.junit, PathIs::file,
+           "file that gets it as JUnit XML, a test case for each cell");
   command.add_flag("--github", options.github,
                    "print annotations for GitHub Actions, and append the report to the job's summary");
 }
@@ -184,8 +185,9 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
       "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged; 2 something\n"
-      "shifted and could be neither confirmed nor refuted, the machine itself changed, the control did not run, or\n"
-      "nothing is known of a cell, which the report names (its first night, or no earlier engine that can be run);\n"
+      "shifted and could be neither confirmed nor refuted, the machine itself changed, the control did not run, or a\n"
+      "cell is NOT TESTED: its first night, too few nights and the same engine as before, or no earlier engine that\n"
+      "can be run;\n"
       "3 wrong input; 4 failed or cancelled.");
   command->callback([options, &context] { context.exit_code = nightly(*options, context); });
 }

@@ -101,7 +101,7 @@ void DemonstrationNight::measure_with_planted_fault(const PlannedWork& work) {
   });
   if (planted == work.cells.end()) throw InputError("[nightly] no cell of the matrix can run here on a CPU");
   planted_cell_ = planted->label;
-  note(fmt::format("Planted tonight: {} in {}", fault_, planted->label.empty() ? "(defaults)" : planted->label));
+  note(fmt::format("Planted tonight: {} in {}", fault_, shown_label(planted->label)));
   const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
   sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }),
         settings(ordinary_engine(), SweepKind::simulated));

@@ -24,4 +24,9 @@ struct Cell {
   std::optional<std::string> infeasible;  // why this combination contradicts itself: recorded, not executed
 };
 
+// "(defaults)" for the cell of a matrix without axes, whose label is empty.
+inline std::string shown_label(const std::string& label) {
+  return label.empty() ? "(defaults)" : label;
+}
+
 }  // namespace perfbench::harness

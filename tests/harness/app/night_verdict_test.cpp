@@ -86,7 +86,7 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
   EXPECT_EQ(out.worse[0].finding.series.metric, "step_time_s");
   EXPECT_EQ(out.worse[0].confirmation, Confirmation::confirmed);
   EXPECT_EQ(out.worse[0].finding.ratio, 1.2);
-  ASSERT_THAT(out.unseen, SizeIs(4));
+  ASSERT_THAT(out.unseen, SizeIs(5));
   const auto expect = [&](std::size_t i, const std::string& cell, const std::vector<std::string>& metrics,
                           const std::string& why) {
     EXPECT_EQ(out.unseen[i].cell, cell);
@@ -94,9 +94,12 @@ TEST(NightVerdict, OfSeriesWithTooFewNightsThePairsDecideAndWhatTheyLeaveOpenIsU
     EXPECT_THAT(out.unseen[i].why, HasSubstr(why));
   };
   expect(0, "c", {"startup_time_s"}, "as the pairs say");
+  EXPECT_TRUE(out.unseen[0].undecided);
+  EXPECT_FALSE(out.unseen[1].undecided || out.unseen[2].undecided);
   expect(1, "c", {"resident_bytes"}, "did not measure");
-  expect(2, "first", {"step_time_s", "startup_time_s"}, "its first night");
-  expect(3, "forgotten", {"step_time_s"}, "not compared");
+  expect(2, "same engine", {"step_time_s"}, "bit for bit");
+  expect(3, "first", {"step_time_s", "startup_time_s"}, "its first night");
+  expect(4, "forgotten", {"step_time_s"}, "not compared");
   EXPECT_THAT(weigh_unscreened(series, {pairs}, none, out.worse).worse, IsEmpty()) << "it is said already";
   EXPECT_EQ(overall(verdicts_of({}, {}, out.unseen)), Verdict::inconclusive);
   EXPECT_EQ(overall(verdicts_of(out.worse, {}, out.unseen)), Verdict::regressed);

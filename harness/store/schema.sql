@@ -572,7 +572,9 @@ SELECT environment_key,
          '; ') AS machine_class
   FROM facts GROUP BY environment_key;
 
--- One row per attempt: what ran, when, of which commit and where, how it ended, and its main metrics.
+-- One row per attempt: what ran, when, of which commit and where, how it ended, and its main metrics. What was run is the
+-- engine by its SHA-256 (NULL: an older perfbench did not record it), the faults injected into it (NULL: it had none),
+-- and its side of a comparison (?: not recorded; NULL: of no comparison). Numbers of different ones are not to be pooled.
 CREATE VIEW v_runs AS
 SELECT a.attempt_key, r.run_id, a.attempt, a.started_utc, c.matrix, c.label AS cell,
        (SELECT group_concat(axis || '=' || value, ' ')
@@ -581,6 +583,19 @@ SELECT a.attempt_key, r.run_id, a.attempt, a.started_utc, c.matrix, c.label AS c
        (SELECT value FROM environment_facts WHERE environment_key = a.environment_key
            AND name_key = (SELECT name_key FROM names WHERE name = 'git_commit')) AS git_commit,
        v_machines.machine_class,
+       (SELECT name FROM attempt_settings t JOIN names ON name_key = t.engine_key
+         WHERE t.attempt_key = a.attempt_key) AS engine_sha256,
+       (SELECT group_concat(argument, ' ')
+          FROM (SELECT v.argument FROM attempt_arguments i JOIN attempt_arguments v
+                    ON v.attempt_key = i.attempt_key AND v.position = i.position + 1
+                 WHERE i.attempt_key = a.attempt_key AND i.argument = '--inject' ORDER BY v.position)) AS inject,
+       CASE WHEN s.kind = 'comparison' THEN coalesce(
+         (SELECT 'A' FROM ab_pairs WHERE a_attempt_key = a.attempt_key LIMIT 1),
+         (SELECT 'B' FROM ab_pairs WHERE b_attempt_key = a.attempt_key LIMIT 1),
+         (SELECT CASE WHEN count(*) = 1 THEN max(side) END FROM ab_comparisons JOIN ab_sides USING (comparison_key)
+           WHERE comparison_id = s.sweep_id
+             AND engine IN (SELECT argument FROM attempt_arguments WHERE attempt_key = a.attempt_key)),
+         '?') END AS side,
        (SELECT value FROM metrics WHERE attempt_key = a.attempt_key
            AND name_key = (SELECT name_key FROM names WHERE name = 'step_time_s')) AS step_time_s,
        (SELECT value FROM metrics WHERE attempt_key = a.attempt_key

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "harness/launch/process.h"
@@ -240,6 +241,22 @@ TEST_F(Subjects, AnExportTakesThemAlong) {
       {.command = {binary, "report", "--db", elsewhere, "--sweep", "all", "--format", "json"}, .environment = data});
   EXPECT_THAT(figures_in(json::parse(report.output)["rows"], "step_time_s", "runs"),
               UnorderedElementsAreArray(figures_of(store_->clean())));
+}
+
+TEST_F(Subjects, TheViewOfRunsTellsThemApart) {
+  const auto db = open_database(store_->db(), {.mode = OpenMode::read_only});
+  Statement row(db, "SELECT engine_sha256, inject, side FROM v_runs WHERE attempt_key = ?");
+  std::set<std::string> sides;
+  for (const auto& attempt : load_attempts(db, parse_selection("all"))) {
+    ASSERT_TRUE(row.with(attempt.key).step());
+    // An older perfbench recorded the engine of a comparison with its sides alone.
+    if (!row.is_null(0)) EXPECT_EQ(row.text(0), attempt.subject.engine_sha256);
+    EXPECT_EQ(row.is_null(0) ? attempt.subject.side.empty() : false, attempt.subject.engine_sha256.empty());
+    EXPECT_EQ(row.is_null(1) ? std::vector<std::string>() : std::vector{row.text(1)}, attempt.subject.inject);
+    EXPECT_EQ(row.is_null(2) ? "" : row.text(2), attempt.subject.side);
+    sides.insert(attempt.subject.side);
+  }
+  EXPECT_THAT(sides, testing::ElementsAre("", "A", "B"));
 }
 
 TEST_F(Subjects, PagesAreMadeOfTheSameRows) {

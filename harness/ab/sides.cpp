@@ -14,6 +14,8 @@ namespace perfbench::harness {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kInjectOption = "--inject";
+
 constexpr std::string_view kSetPrefix = "set:";
 constexpr std::string_view kFaultPrefix = "inject:";
 constexpr auto kLongestCheck = std::chrono::minutes(1);
@@ -84,10 +86,18 @@ AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& curre
   AbSide side{.kind = SideKind::fault, .engine = {std::move(engine)}};
   for (const auto& fault : faults) {
     side.asked += (side.asked.empty() ? "" : " ") + std::string(kFaultPrefix) + fault;
-    side.engine_arguments.insert(side.engine_arguments.end(), {"--inject", fault});
+    side.engine_arguments.insert(side.engine_arguments.end(), {kInjectOption, fault});
   }
   check_faults(side);
   return side;
+}
+
+std::vector<std::string> injected_faults(const std::vector<std::string>& command) {
+  std::vector<std::string> out;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (command[i - 1] == kInjectOption) out.push_back(command[i]);
+  }
+  return out;
 }
 
 AbSide parse_side(const std::string& text, const fs::path& current_engine,

@@ -29,6 +29,9 @@ struct AbSide {
 // not know one of them.
 AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem::path& current_engine);
 
+// The faults that a command of an engine names, the words after each --inject.
+std::vector<std::string> injected_faults(const std::vector<std::string>& command);
+
 // What the text names, without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; the path of a
 // perfbench-engine or of a folder with bin/perfbench-engine in it; else a revision, for `commit_of` to look up. Throws
 // InputError.

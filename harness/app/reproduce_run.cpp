@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "harness/ab/sides.h"
 #include "harness/app/run_name.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/input_error.h"
@@ -58,7 +59,13 @@ ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installati
   refuse_unexecuted(out.recorded, recorded.attempt);
   const auto runs = request.runs.empty() ? out.recorded.parent_path().parent_path() : request.runs;
   auto settings = execution_settings(request.execution, SweepKind::reproduction, runs, installation);
-  settings.engine_sha256 = engine_sha256(installation.engine);
+  out.faults = injected_faults(recorded.attempt.command);
+  if (!out.faults.empty()) {
+    const auto faulty = faulty_side(out.faults, installation.engine);
+    settings.launcher.engine = faulty.engine;
+    settings.launcher.engine_arguments = faulty.engine_arguments;
+  }
+  settings.engine_sha256 = engine_sha256(settings.launcher.engine.file);
   if (recorded.environment) {  // other sums give other bits
     settings.launcher.cores = recorded.environment->threads_per_rank * recorded.environment->ranks;
   }

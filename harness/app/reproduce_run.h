@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "harness/app/execution.h"
 #include "harness/app/reproduction.h"
@@ -21,12 +22,14 @@ struct ReproduceRequest {
 struct ReproduceOutcome {
   std::filesystem::path recorded;  // the attempt's folder
   std::filesystem::path repeated;
+  std::vector<std::string> faults = {};  // injected into both
   Reproduction found;
   std::string store_error;  // why the new attempt is not in the database; empty: it is, or was not to be
   bool cancelled = false;   // nothing else is filled then
 };
 
-// With the threads that the run had. Throws InputError for a run that was cut off, or was never executed.
+// With the threads that the run had, and with the faults that were injected into it. Throws InputError for a run that
+// was cut off, or was never executed, and where the engine that takes faults is not there.
 ReproduceOutcome reproduce_run(const ReproduceRequest& request, const Installation& installation,
                                Interruption& interruption);
 

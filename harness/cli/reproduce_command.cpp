@@ -49,6 +49,7 @@ ExitCode reproduce(const ReproduceRequest& request, const CommandContext& contex
     return ExitCode::failure;
   }
   reports::print("recorded   {}\nrepeated   {}\n", outcome.recorded.string(), outcome.repeated.string());
+  for (const auto& fault : outcome.faults) reports::print("injected   {}, into both\n", fault);
   print(outcome.found);
   if (!outcome.store_error.empty()) {
     reports::print(stderr, "{}\n", outcome.store_error);
@@ -74,7 +75,8 @@ void add_reproduce(CLI::App& app, CommandContext& context) {
   add_execution_options(*command, options->execution);
   command->footer(
       "The same seed gives the same loss, gradient norm and peak memory, bit by bit, on the same build and number of\n"
-      "threads; facts of the environment that differ are listed. Times are shown, not judged: that is `compare`.\n"
+      "threads; facts of the environment that differ are listed. Faults that were injected into the run are injected\n"
+      "again. Times are shown, not judged: that is `compare`.\n"
       "Examples:\n"
       "  perfbench reproduce perf.runs/1f6c0d2ab3e94d57/001\n"
       "  perfbench reproduce before-fix --db perf.db\n"

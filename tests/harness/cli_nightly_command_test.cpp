@@ -426,6 +426,24 @@ TEST_F(NightlyCommand, WhatSomebodyMeasuresByHandIsNoNight) {
   EXPECT_EQ(kinds.text(0), "night,hand,reproduction,reproduction");
 }
 
+// Else the engine without the fault would be said to reproduce the run, or not to.
+TEST_F(NightlyCommand, AReproductionInjectsTheFaultsOfItsRun) {
+  const std::string fault = "slow:span=matmul,fraction=1";
+  const auto pairs = perfbench({"compare", "--ab", "current", "inject:" + fault, "m.yaml", "--db", "n.db", "--only",
+                                "attention=flash", "--pairs", "2", "--pairing", "apart"});
+  ASSERT_NE(pairs.exit_code, 3) << pairs.error_output;
+  const auto words = [this](const std::string& query) {
+    const auto db = open_database(scratch_ / "n.db", {.mode = OpenMode::read_only});
+    Statement rows(db, query);
+    return rows.step() ? rows.text(0) : std::string();
+  };
+  const auto run = words("SELECT run_id FROM v_runs WHERE inject <> ''");
+  const auto repeated = perfbench({"reproduce", run + "@inject", "--db", "n.db"});
+  EXPECT_EQ(repeated.exit_code, 0) << repeated.output << repeated.error_output;
+  EXPECT_THAT(repeated.output, HasSubstr("injected   " + fault + ", into both\n"));
+  EXPECT_EQ(words("SELECT inject FROM v_runs WHERE kind = 'reproduction'"), fault);
+}
+
 TEST_F(NightlyCommand, WhatCannotBeWrittenIsSaidBeforeAnythingRuns) {
   fs::create_symlink("loop", scratch_ / "loop");
   ASSERT_EQ(mkfifo((scratch_ / "pipe").c_str(), 0600), 0);  // a file renamed to its name would take its place

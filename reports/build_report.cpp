@@ -8,9 +8,11 @@
 
 #include "harness/compare/cell_mfu.h"
 #include "harness/compare/device_peak.h"
+#include "harness/metrics/mfu.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "reports/format/number.h"
+#include "reports/format/quantity.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
@@ -185,10 +187,7 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
   row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_s);
   row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_s);
   row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_s);
-  if (const auto steps = cell.run().training_steps; steps > 0 && row.step_time_s) {
-    constexpr double kSecondsOfADay = 86400;
-    row.estimated_days = static_cast<double>(steps) * *row.step_time_s / kSecondsOfADay;
-  }
+  if (row.step_time_s) row.estimated_days = harness::estimated_days(cell.run(), *row.step_time_s);
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.balance_loss = median_of(values_of(used, "balance_loss"));
   row.expert_load = median_of(values_of(used, "expert_load"));
@@ -209,7 +208,7 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
     row.notes.push_back("noisy: the machine's speed moved during " + std::string(all == 1 ? "the run" : "every run") +
                         " (noise probe spread above " +
                         format_percent(harness::most_probe_spread(finished.front()->run->device)) +
-                        "); do not trust the step time");
+                        "); do not trust the step time, its rates or its MFU");
   } else if (moved > 0) {
     row.notes.push_back(
         fmt::format("noisy: the machine's speed moved during {} of {} runs, which are left out", moved, all));
@@ -230,6 +229,19 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   if (row.mfu_fraction && *row.mfu_fraction > 1) {
     row.notes.emplace_back(
         "MFU above 100 %: the measured peak is too low, or the definition counts work that is not done");
+  }
+}
+
+// What the engine measures of a CPU is too low where other programs run beside it.
+void note_uncertain_peak(ReportRow& row, const Attempts& finished, const harness::HardwareByName& hardware) {
+  constexpr double kNear = 0.9;
+  for (const auto* attempt : finished) {
+    const auto* peak = harness::measured_peak(*attempt, hardware);
+    if (!row.mfu_fraction || peak == nullptr || peak->median_flops_per_s >= kNear * peak->flops_per_s) continue;
+    row.notes.push_back(fmt::format(
+        "MFU is of {} a rank: the highest of {} measurements on this class of machine, whose median is {}",
+        human_count(peak->flops_per_s, "FLOP/s"), peak->measurements, human_count(peak->median_flops_per_s, "FLOP/s")));
+    return;
   }
 }
 
@@ -336,6 +348,7 @@ Report build_report(const harness::StoredTable& table) {
     fill_state(row, cell, finished);
     fill_measurement(row, cell, table);
     note_trouble(row, finished);
+    note_uncertain_peak(row, finished, table.hardware);
     note_other_gpu(row, cell, table.hardware);
     note_adapters(row, cell);
     note_padding(row, cell);

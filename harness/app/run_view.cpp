@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include "harness/app/evidence_place.h"
+#include "harness/app/stored_tables.h"
+#include "harness/compare/cell_mfu.h"
 #include "harness/compare/comparability.h"
 #include "harness/evidence/utc.h"
 #include "harness/plan/dry_engine.h"
@@ -118,8 +120,11 @@ std::optional<double> value_of(const std::vector<ViewedMetric>& metrics, std::st
 
 }  // namespace
 
-RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fields fields) {
+RunView view_run(const Connection& db, NamedRun named, const fs::path& runs, Fields fields,
+                 const Installation& installation) {
   RunView out{.named = std::move(named), .runs = runs, .db = db.path()};
+  const auto hardware = hardware_of(out.named.attempts, installation);
+  for (auto& attempt : out.named.attempts) add_computed_metrics(attempt, hardware);
   const auto& attempts = out.named.attempts;
   out.configuration = configuration_of(*attempts.front().run, fields);
   out.environment = environment_of(attempts);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/app/installation.h"
 #include "harness/app/run_name.h"
 #include "harness/launch/engine_program.h"
 #include "harness/store/tag_ledger.h"
@@ -72,7 +73,8 @@ struct RunView {
   std::filesystem::path db;                      // that it is of
 };
 
-RunView view_run(const Connection& db, NamedRun named, const std::filesystem::path& runs, Fields fields);
+RunView view_run(const Connection& db, NamedRun named, const std::filesystem::path& runs, Fields fields,
+                 const Installation& installation);
 
 // Of the newest attempt that is ok, by rank, step; none where they cannot be read, which is left out as any such row.
 std::vector<spec::StepRecord> steps_of(const Connection& db, const NamedRun& named);

@@ -34,15 +34,30 @@ StoredCells stored_cells(const Connection& db, const std::string& selection) {
   return out;
 }
 
+namespace {
+
+void add_hardware(const std::string& name, const Installation& installation, HardwareByName& out) {
+  if (name == "host" || out.contains(name)) return;
+  try {
+    out[name] = ModelCatalog(installation.data_dir()).hardware(name);
+  } catch (const spec::SpecError&) {
+    // An old database may name hardware whose file is gone: its rows are shown without MFU.
+  }
+}
+
+}  // namespace
+
 HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation) {
   HardwareByName out;
-  for (const auto& cell : cells) {
-    const auto name = hardware_name(cell.run(), cell.environment());
-    if (name == "host" || out.contains(name)) continue;
-    try {
-      out[name] = ModelCatalog(installation.data_dir()).hardware(name);
-    } catch (const spec::SpecError&) {
-      // An old database may name hardware whose file is gone: its rows are shown without MFU.
+  for (const auto& cell : cells) add_hardware(hardware_name(cell.run(), cell.environment()), installation, out);
+  return out;
+}
+
+HardwareByName hardware_of(const std::vector<StoredAttempt>& attempts, const Installation& installation) {
+  HardwareByName out;
+  for (const auto& attempt : attempts) {
+    if (attempt.environment) {
+      add_hardware(hardware_name(*attempt.run, attempt.environment->facts), installation, out);
     }
   }
   return out;

@@ -22,8 +22,9 @@ struct StoredCells {
 // Throws InputError when no attempt is left.
 StoredCells stored_cells(const Connection& db, const std::string& selection);
 
-// The data files of the hardware that the cells name. Hardware that perfbench no longer knows is left out.
+// The data files of the hardware that the runs name. Hardware that perfbench no longer knows is left out.
 HardwareByName hardware_of(const std::vector<CellRuns>& cells, const Installation& installation);
+HardwareByName hardware_of(const std::vector<StoredAttempt>& attempts, const Installation& installation);
 
 // Which runs a report is of.
 struct TableQuery {

@@ -21,10 +21,10 @@ struct DiffOptions {
   LayoutOptions layout;
 };
 
-ExitCode diff(const DiffOptions& options) {
+ExitCode diff(const DiffOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   const auto view = [&](const std::string& name) {
-    return view_run(db, find_run(db, name, "diff"), runs_folder({}, options.db), Fields::not_default);
+    return view_run(db, find_run(db, name, "diff"), runs_folder({}, options.db), Fields::not_default, context);
   };
   const auto difference = hold_side_by_side(view(options.left), view(options.right));
   print_document(reports::difference_document(difference), options.format, options.layout);
@@ -48,7 +48,7 @@ void add_diff(CLI::App& app, CommandContext& context) {
       "  perfbench diff before-fix latest\n"
       "Exit codes: 0 printed, whatever differs; 3 no such run, or printed without a row that cannot be read, which is\n"
       "named.");
-  command->callback([options, &context] { context.exit_code = diff(*options); });
+  command->callback([options, &context] { context.exit_code = diff(*options, context); });
 }
 
 }  // namespace perfbench::harness

@@ -27,7 +27,7 @@ struct ShowOptions {
 ExitCode show_run(const ShowOptions& options, const CommandContext& context) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
   auto view = view_run(db, find_run(db, options.run, "show"), runs_folder(options.runs, options.db),
-                       options.full ? Fields::all : Fields::not_default);
+                       options.full ? Fields::all : Fields::not_default, context);
   view.steps = steps_of(db, view.named);
   view.baseline = against_baseline(db, view);
   view.memory = memory_of(*view.named.attempts.front().run, {context.engine});

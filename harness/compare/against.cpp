@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/compare/cell_mfu.h"
 #include "harness/compare/compare_published.h"
 #include "harness/compare/mixed_subjects.h"
 #include "harness/input_error.h"
@@ -105,12 +106,13 @@ void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComp
 
 }  // namespace
 
-ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published,
-                                const std::vector<CellRuns>& current, const HardwareByName& hardware,
-                                const AgainstRequest& request) {
+ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published, std::vector<CellRuns> current,
+                                const HardwareByName& hardware, const AgainstRequest& request) {
   for (const auto& metric : request.metrics) metric_rule(metric);  // a wrong one is told before anything is looked for
   auto baseline = find_named(db, published, request);
   if (baseline.runs) refuse_mixed(*baseline.runs, current, request.baseline);
+  add_computed_metrics(current, hardware);
+  if (baseline.runs) add_computed_metrics(baseline.runs->cells, hardware);
   std::set<std::string> evaluating;
   note_evaluating(current, evaluating);
   if (baseline.runs) note_evaluating(baseline.runs->cells, evaluating);

@@ -31,8 +31,7 @@ struct ComparedAgainst {
 // Of each metric in turn; a significant difference has to survive Benjamini-Hochberg over all of them. Cells on several
 // machines are compared apart when they come split (split_by_machine). Throws InputError when nothing of that name
 // exists, with the nearest names, and for a baseline that mixes subjects, with the list.
-ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published,
-                                const std::vector<CellRuns>& current, const HardwareByName& hardware,
-                                const AgainstRequest& request);
+ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published, std::vector<CellRuns> current,
+                                const HardwareByName& hardware, const AgainstRequest& request);
 
 }  // namespace perfbench::harness

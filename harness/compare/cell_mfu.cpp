@@ -9,36 +9,59 @@
 namespace perfbench::harness {
 namespace {
 
-// `utilisation` of an attempt's step time and peak: a fraction, or nothing.
+// `utilisation` of an attempt with the median step time and peak of all: as every rate it follows from the step time
+// that is shown beside it.
 template <class Utilisation>
-std::optional<double> median_over_attempts(const CellRuns& cell, const HardwareByName& hardware,
-                                           const Utilisation& utilisation) {
-  std::vector<double> values;
+std::optional<double> of_the_median(const CellRuns& cell, const HardwareByName& hardware,
+                                    const Utilisation& utilisation) {
+  const StoredAttempt* example = nullptr;
+  std::vector<double> times_s;
+  std::vector<double> peaks;
   for (const auto* attempt : cell.trusted()) {
     const auto time_s = attempt->metrics.find("step_time_s");
     const auto peak = device_peak_flops_per_s(*attempt, hardware);
     if (time_s == attempt->metrics.end() || time_s->second <= 0 || !peak) continue;
-    if (const std::optional<double> value = utilisation(*attempt, time_s->second, *peak)) values.push_back(*value);
+    times_s.push_back(time_s->second);
+    peaks.push_back(*peak);
+    example = attempt;
   }
-  if (values.empty()) return std::nullopt;
-  return median(std::move(values));
+  if (example == nullptr) return std::nullopt;
+  return utilisation(*example, median(std::move(times_s)), median(std::move(peaks)));
+}
+
+std::optional<double> hfu_of(const StoredAttempt& attempt, double step_time_s, double peak) {
+  if (!attempt.flops || attempt.flops->executed_flops() == 0) return std::nullopt;
+  return static_cast<double>(attempt.flops->executed_flops()) / step_time_s / peak;
 }
 
 }  // namespace
 
 std::optional<double> mfu_fraction(const CellRuns& cell, const HardwareByName& hardware,
                                    spec::FlopDefinition definition) {
-  return median_over_attempts(cell, hardware, [&](const StoredAttempt& attempt, double step_time_s, double peak) {
+  return of_the_median(cell, hardware, [&](const StoredAttempt& attempt, double step_time_s, double peak) {
     return std::optional(mfu_fraction(*attempt.run, step_time_s, peak, definition));
   });
 }
 
 std::optional<double> hfu_fraction(const CellRuns& cell, const HardwareByName& hardware) {
-  return median_over_attempts(
-      cell, hardware, [](const StoredAttempt& attempt, double step_time_s, double peak) -> std::optional<double> {
-        if (!attempt.flops || attempt.flops->executed_flops() == 0) return std::nullopt;
-        return static_cast<double>(attempt.flops->executed_flops()) / step_time_s / peak;
-      });
+  return of_the_median(cell, hardware, hfu_of);
+}
+
+void add_computed_metrics(StoredAttempt& attempt, const HardwareByName& hardware) {
+  const auto time_s = attempt.metrics.find("step_time_s");
+  if (time_s == attempt.metrics.end() || time_s->second <= 0) return;
+  const double step_s = time_s->second;
+  if (const auto days = estimated_days(*attempt.run, step_s)) attempt.metrics["estimated_days"] = *days;
+  const auto peak = device_peak_flops_per_s(attempt, hardware);
+  if (!peak) return;
+  attempt.metrics["mfu_fraction"] = mfu_fraction(*attempt.run, step_s, *peak, spec::FlopDefinition::causal);
+  if (const auto hfu = hfu_of(attempt, step_s, *peak)) attempt.metrics["hfu_fraction"] = *hfu;
+}
+
+void add_computed_metrics(std::vector<CellRuns>& cells, const HardwareByName& hardware) {
+  for (auto& cell : cells) {
+    for (auto& attempt : cell.attempts) add_computed_metrics(attempt, hardware);
+  }
 }
 
 }  // namespace perfbench::harness

@@ -111,7 +111,7 @@ bool probe_moved(const StoredAttempt& attempt) {
 Sample sample_of(const CellRuns& cell, const std::string& metric) {
   Sample out;
   const auto known = spec::find_metric(metric);
-  const bool timed = !known || known->unit == "s" || known->unit == "1/s";
+  const bool timed = !known || known->unit == "s" || known->unit == "1/s" || known->step_time_exponent != 0;
   for (const auto* attempt : cell.finished()) {
     const auto value = attempt->metrics.find(metric);
     if (value == attempt->metrics.end()) continue;

@@ -23,14 +23,24 @@ std::string other_gpu(const spec::RunSpec& run, const std::map<std::string, std:
   return is_named ? "" : gpu->second;
 }
 
+namespace {
+
+HardwareByName::const_iterator hardware_of(const StoredAttempt& attempt, const HardwareByName& hardware) {
+  static const std::map<std::string, std::string> kUnknown;
+  return hardware.find(hardware_name(*attempt.run, attempt.environment ? attempt.environment->facts : kUnknown));
+}
+
+}  // namespace
+
+const ClassPeak* measured_peak(const StoredAttempt& attempt, const HardwareByName& hardware) {
+  const bool counts = attempt.run->device == spec::Device::cpu && hardware_of(attempt, hardware) == hardware.end();
+  return counts ? attempt.cpu_peak.get() : nullptr;
+}
+
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware) {
-  const auto& run = *attempt.run;
-  const auto name =
-      hardware_name(run, attempt.environment ? attempt.environment->facts : std::map<std::string, std::string>{});
-  const auto known = hardware.find(name);
-  // What the engine measures is the rate of the CPU.
-  const double measured = run.device == spec::Device::cpu ? attempt.peak_flops_per_s.value_or(0) : 0;
-  const double peak = known != hardware.end() ? spec::mfu_peak_flops_per_s(known->second, run.precision) : measured;
+  if (const auto* measured = measured_peak(attempt, hardware)) return measured->flops_per_s;
+  const auto known = hardware_of(attempt, hardware);
+  const double peak = known == hardware.end() ? 0 : spec::mfu_peak_flops_per_s(known->second, attempt.run->precision);
   if (peak <= 0) return std::nullopt;
   return peak;
 }

@@ -21,8 +21,9 @@ std::string hardware_name(const spec::RunSpec& run, const std::map<std::string, 
 std::string other_gpu(const spec::RunSpec& run, const std::map<std::string, std::string>& environment,
                       const HardwareByName& hardware);
 
-// Of one device: of the hardware by hardware_name, or for the CPU of the "host" the fp32 rate that the engine measured
-// when the attempt began (of a rank's threads: there a rank is a device). Nothing if it is not known.
+// Of one device: of the hardware by hardware_name, or for the CPU of the "host" the fp32 rate of a rank's threads on
+// this class of machine (ClassPeak; there a rank is a device). Nothing if it is not known.
+const ClassPeak* measured_peak(const StoredAttempt& attempt, const HardwareByName& hardware);  // null: none counts
 std::optional<double> device_peak_flops_per_s(const StoredAttempt& attempt, const HardwareByName& hardware);
 
 }  // namespace perfbench::harness

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "workloads/spec/metric_catalog.h"
+
 namespace perfbench::harness {
 
 SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
@@ -29,7 +31,9 @@ KnownSessions load_known_sessions(const Connection& db, const std::vector<CellRu
   for (const auto& metric : metrics) {
     if (!varies_between_sessions(metric)) continue;
     for (const auto& matrix : matrices) {
-      const HistoryQuery query{.of = SweepsOf::measurement, .matrix = matrix, .metric = metric};
+      const HistoryQuery query{.of = SweepsOf::measurement,
+                               .matrix = matrix,
+                               .metric = spec::follows_from_step_time(metric) ? "step_time_s" : metric};
       out[metric].merge(session_levels(load_history(db, query)));
     }
   }

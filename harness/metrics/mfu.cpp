@@ -19,4 +19,10 @@ double mfu_fraction(const spec::RunSpec& run, double step_time_s, double peak_fl
   return spec::utilisation(tokens / step_time_s / devices, flops_per_token(run, definition), peak_flops_per_s);
 }
 
+std::optional<double> estimated_days(const spec::RunSpec& run, double step_time_s) {
+  constexpr double kSecondsOfADay = 86400;
+  if (run.training_steps <= 0) return std::nullopt;
+  return static_cast<double>(run.training_steps) * step_time_s / kSecondsOfADay;
+}
+
 }  // namespace perfbench::harness

@@ -77,8 +77,8 @@ NamedRun run_of_address(const Asked& asked, const std::string& name, const std::
 }
 
 RunView view_of(const Asked& asked, const std::string& name, const std::string& subject) {
-  return view_run(asked.db, run_of_address(asked, name, subject), runs_folder({}, asked.db.path()),
-                  Fields::not_default);
+  return view_run(asked.db, run_of_address(asked, name, subject), runs_folder({}, asked.db.path()), Fields::not_default,
+                  asked.installation);
 }
 
 Document overview(const Asked& asked) {

@@ -36,7 +36,7 @@ Selection parse_attempt_selection(const std::string& text, const std::string& re
   return out;
 }
 
-constexpr int kFirstFlopColumn = 15;
+constexpr int kFirstFlopColumn = 14;
 
 std::string flop_columns() {
   return column_list(columns_of<spec::FlopCounts>(), "m.flops_");
@@ -56,6 +56,7 @@ class AttemptReader {
       : db_(db),
         run_(db, "SELECT run_id, run_json FROM runs WHERE run_key = ?"),
         environments_(db),
+        peaks_(db, environments_),
         subjects_(db),
         attention_(db,
                    "SELECT direction, computed_by, reason FROM attempt_attention WHERE attempt_key = ? "
@@ -65,7 +66,7 @@ class AttemptReader {
   // The columns and joins that read() expects.
   static std::string sql(const std::string& where) {
     return "SELECT a.attempt_key, r.run_id, a.attempt, a.state, a.reason, s.sweep_id, c.matrix, c.label, "
-           "a.started_utc, a.lost_step_lines, a.peak_flops_per_s, a.run_key, a.environment_key, "
+           "a.started_utc, a.lost_step_lines, a.run_key, a.environment_key, "
            "coalesce(m.emulated, 0), s.kind, " +
            flop_columns() +
            " FROM attempts a JOIN runs r USING (run_key) JOIN sweeps s USING (sweep_key) "
@@ -101,13 +102,15 @@ class AttemptReader {
     attempt.cell = row.text(7);
     attempt.started_utc = row.text(8);
     attempt.lost_step_lines = row.integer(9);
-    if (!row.is_null(10)) attempt.peak_flops_per_s = stored_number(db_, name, "peak_flops_per_s", row.real(10));
-    attempt.run = run(row.integer(11));
-    if (!row.is_null(12)) attempt.environment = environments_.of(row.integer(12));
-    attempt.emulated = row.integer(13) != 0;
+    attempt.run = run(row.integer(10));
+    if (!row.is_null(11)) {
+      attempt.environment = environments_.of(row.integer(11));
+      if (attempt.run->device == spec::Device::cpu) attempt.cpu_peak = peaks_.of(row.integer(11));
+    }
+    attempt.emulated = row.integer(12) != 0;
     attempt.subject = subjects_.of({.attempt_key = attempt.key,
                                     .sweep_id = attempt.sweep_id,
-                                    .kind = stored_enum<SweepKind>(db_, name, "kind of its sweep", row.text(14)),
+                                    .kind = stored_enum<SweepKind>(db_, name, "kind of its sweep", row.text(13)),
                                     .environment = attempt.environment});
     attempt.flops = flops_of(row);
     if (attempt.run->device == spec::Device::cuda) read_attention(attempt, name.row);
@@ -147,6 +150,7 @@ class AttemptReader {
   const Connection& db_;
   Statement run_;
   EnvironmentReader environments_;
+  ClassPeakReader peaks_;
   SubjectReader subjects_;
   Statement attention_;
   Statement metrics_;

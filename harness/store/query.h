@@ -10,6 +10,7 @@
 
 #include "harness/evidence/attempt.h"
 #include "harness/sqlite/sqlite.h"
+#include "harness/store/class_peaks.h"
 #include "harness/store/environment_reader.h"
 #include "harness/store/subject.h"
 #include "workloads/spec/work_record.h"
@@ -31,7 +32,7 @@ struct StoredAttempt {
   std::string cell;
   std::string started_utc;
   std::int64_t lost_step_lines = 0;
-  std::optional<double> peak_flops_per_s;                // measured, fp32, of one rank
+  std::shared_ptr<const ClassPeak> cpu_peak;             // null: of a GPU, or never measured
   bool emulated = false;                                 // the precision was computed by conversion
   std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
   std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far

@@ -67,6 +67,10 @@ std::vector<MetricRule> default_metric_rules() {
 std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, const std::vector<std::string>& margins) {
   std::vector<MetricRule> rules;
   for (const auto& name : names) {
+    if (spec::follows_from_step_time(name)) {
+      throw InputError("[compare] pairs do not judge '" + name +
+                       "': it follows from step_time_s, and differs as that does; name step_time_s");
+    }
     const bool twice = std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return rule.metric == name; });
     if (!twice) rules.push_back(metric_rule(name));
   }

@@ -150,6 +150,7 @@ TEST_F(Subjects, ShowHasMediansOfEach) {
   for (const auto& metric : shown["metrics"]) {
     if (metric["metric"] == "step_time_s") times.push_back(metric);
   }
+  EXPECT_THAT(shown["metrics"].dump(), HasSubstr("mfu_fraction"));
   EXPECT_THAT(figures_in(times, "value", "attempts"), UnorderedElementsAreArray(figures_of(store_->clean())));
   EXPECT_EQ(shown["run"].size(), store_->clean().size());
   const auto text = run({"show", run_name(), "--format", "markdown"}).output;

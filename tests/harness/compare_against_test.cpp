@@ -93,6 +93,24 @@ TEST(Against, AGateHoldsAnEvaluationOfRunsThatEvaluate) {
   EXPECT_THAT(compare_against(db, published, cells, {}, request).comparisons, SizeIs(2));
 }
 
+// No run records it: it follows from the step time and the peak of the machine.
+TEST(Against, MfuIsComputedOnBothSides) {
+  ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  for (const double step_s : {0.5, 0.6}) {
+    ExampleRun example{.attempt = example_attempt("c", 1)};
+    example.attempt.sweep_id = step_s == 0.5 ? "20260101T000000Z-before" : "20260102T000000Z-after";
+    example.step_s.assign(6, step_s);
+    write_run_directory(scratch / example.attempt.sweep_id, example);
+    ingest_run_directory(db, scratch / example.attempt.sweep_id);
+  }
+  const auto cells = group_by_subject(load_attempts(db, parse_selection("20260102T000000Z-after")));
+  const AgainstRequest request{.baseline = "20260101T000000Z-before", .metrics = {"mfu_fraction"}, .now_utc = kNow};
+  const auto found = compare_against(db, PublishedCatalog(PERFBENCH_SOURCE_DIR), cells, {}, request).comparisons.at(0);
+  ASSERT_TRUE(found.decision.ratio) << found.decision.detail;
+  EXPECT_NEAR(*found.decision.ratio, 0.5 / 0.6, 1e-12);
+}
+
 TEST(Against, APublishedRowOfTheSameWorkIsCompared) {
   PublishedEntry entry;
   entry.name = "x/y";

@@ -40,7 +40,7 @@ TEST(Selection, LatestIsTheNewestSweep) {
   EXPECT_EQ(attempts[0].run->model.name, "llama-tiny");
   EXPECT_EQ(attempts[0].environment->facts.at("libraries.oneDNN"), "2.6.3");
   EXPECT_DOUBLE_EQ(attempts[0].metrics.at("step_time_s"), 0.5);
-  EXPECT_DOUBLE_EQ(*attempts[0].peak_flops_per_s, 1e11);
+  EXPECT_DOUBLE_EQ(attempts[0].cpu_peak->flops_per_s, 1e11);
 }
 
 TEST(Selection, NamesSweepsRunsAndAttempts) {

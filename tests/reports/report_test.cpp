@@ -155,6 +155,7 @@ TEST_F(Report, SaysOfARunThatItDivergedInPlaceOfASpeedAndWhatElseItsReaderMustKn
   ExampleRun no_peak{.attempt = {}};
   no_peak.run.attention = spec::AttentionKind::dot_product;
   no_peak.environment.peak_flops_per_s = 0;
+  no_peak.environment.cpu_model = "Another CPU";  // of which no run knows the peak
   add(no_peak, "no peak");
   harness::ingest_tree(db_, scratch_ / "runs");
   const auto rows = build().rows;
@@ -458,6 +459,24 @@ TEST_F(Report, NamesTheGpuThatARunRanOnWhereTheMatrixNamesAnother) {
   entry.row.device_name = "H100";
   EXPECT_THAT(harness::obstacles(cells().at(0), entry, table().hardware),
               Contains(Field(&harness::Obstacle::text, "device NVIDIA H200 vs H100")));
+}
+
+// A run beside another program measures a peak that is too low: equal step times have equal MFU all the same.
+TEST_F(Report, TakesThePeakOfTheClassOfMachineAndSaysHowFarItIsCertain) {
+  for (const double peak : {1e11, 3e10, 2e10}) {
+    ExampleRun example{.attempt = {}};
+    example.run.global_batch = peak == 1e11 ? 4 : 2;
+    example.environment.peak_flops_per_s = peak;
+    add(example, peak == 1e11 ? "quiet" : "beside another");
+  }
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto rows = build().rows;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(*rows[0].mfu_fraction, 2 * *rows[1].mfu_fraction) << "twice the tokens in the same time";
+  for (const auto& row : rows) {
+    EXPECT_THAT(row.notes, Contains("MFU is of 100 GFLOP/s a rank: the highest of 3 measurements on this class of "
+                                    "machine, whose median is 30.0 GFLOP/s"));
+  }
 }
 
 // The column of the report and the note of `compare --baseline published:...` speak of the same attempts.

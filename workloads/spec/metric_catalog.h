@@ -108,15 +108,21 @@ constexpr std::optional<MetricSpec> find_metric(std::string_view tag) {
   return std::nullopt;
 }
 
+// No run records these: they are computed where they are shown, from its step_time_s. Two of one cell differ by what
+// its step times differ by.
+constexpr bool follows_from_step_time(std::string_view tag) {
+  return tag == "mfu_fraction" || tag == "hfu_fraction" || tag == "estimated_days";
+}
+
 // Why a run may have none of a metric, where it is not for want of a step.
 struct Absence {
   std::string_view tag;
   std::string_view why;
 };
 inline constexpr std::array kAbsences{
-    Absence{"mfu_fraction", "it is computed where it is shown, from step_time_s and the peak of the devices"},
-    Absence{"hfu_fraction", "it is computed where it is shown, from step_time_s and the peak of the devices"},
-    Absence{"estimated_days", "it is computed where it is shown, from step_time_s and training_steps"},
+    Absence{"mfu_fraction", "the peak of its devices is not known"},
+    Absence{"hfu_fraction", "the peak of its devices is not known"},
+    Absence{"estimated_days", "it does not say its training_steps"},
     Absence{"resident_bytes", "its engine left no result.json"},
     Absence{"startup_time_s", "its engine left no result.json"},
     Absence{"final_loss", "its last loss is no finite number"},

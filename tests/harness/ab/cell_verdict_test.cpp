@@ -358,12 +358,11 @@ TEST(FailingSide, ThatDivergesIsTheSameAndBothAreNamed) {
 
 TEST(CellVerdict, SaysWhyNoRunHasAMetricThatWasAskedFor) {
   auto rule = made_up_rule(8);
-  rule.metrics = metric_rules({"mfu_fraction"}, {});
+  rule.metrics = metric_rules({"bubble_time_s"}, {});
   const std::vector<ExecutedPair> pairs{made_up_pair(1, made_up_run(1), made_up_run(1))};
   const auto cell = judge_cell("c", pointers_to(pairs), rule);
-  EXPECT_EQ(decision_about(cell, "mfu_fraction").verdict, Verdict::inconclusive);
-  EXPECT_THAT(decision_about(cell, "mfu_fraction").detail,
-              HasSubstr("no run has it: it is computed where it is shown"));
+  EXPECT_EQ(decision_about(cell, "bubble_time_s").verdict, Verdict::inconclusive);
+  EXPECT_THAT(decision_about(cell, "bubble_time_s").detail, HasSubstr("no run has it: its run has no pipeline"));
 }
 
 TEST(CellVerdict, TakesTheMedianOfInstructionRatios) {
@@ -431,6 +430,7 @@ TEST(MetricRules, NameWhatIsWrong) {
   EXPECT_THAT(message({"final_loss"}, {"step_time_s=0.1"}), HasSubstr("not among the metrics"));
   EXPECT_THAT(message({}, {"step_time_s=0.05"}), IsEmpty());
   EXPECT_DOUBLE_EQ(metric_rules({}, {"step_time_s=0.05"}).front().margin_fraction, 0.05);
+  EXPECT_THROW(metric_rules({"mfu_fraction"}, {}), InputError) << "step_time_s says it";
 }
 
 }  // namespace

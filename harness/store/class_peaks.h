@@ -1,0 +1,59 @@
+// The peak of a CPU that MFU is of. Every run measures the rate of its threads when it begins, and what else runs then
+// makes it up to several times too low. So runs of equal layout on one class of machine (machine_class.h) have one
+// peak: the highest of the first 20 that were recorded. It does not change once there are so many.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "harness/sqlite/sqlite.h"
+#include "harness/store/environment_reader.h"
+
+namespace perfbench::harness {
+
+// fp32 FLOP/s of the threads of one rank.
+struct ClassPeak {
+  double flops_per_s = 0;         // the highest measurement
+  double median_flops_per_s = 0;  // how far the others are below it
+  std::size_t measurements = 0;   // at least 1
+};
+
+class ClassPeakReader {
+ public:
+  static constexpr std::size_t kMeasurements = 20;
+
+  // `environments` is of the same connection, and outlives this.
+  ClassPeakReader(const Connection& db, EnvironmentReader& environments);
+
+  // Null where no run of this layout and class has measured it.
+  std::shared_ptr<const ClassPeak> of(std::int64_t environment_key);
+
+ private:
+  using Layout = std::tuple<std::string, std::string, std::string>;  // class, ranks, threads of a rank
+  struct Measurement {
+    std::int64_t sweep_key = 0;
+    std::int64_t attempt_key = 0;
+    double flops_per_s = 0;
+    auto operator<=>(const Measurement&) const = default;
+  };
+
+  Layout layout_of(std::int64_t environment_key);
+  void read_next();
+
+  EnvironmentReader& environments_;
+  Statement next_;
+  Statement rates_;
+  std::int64_t read_up_to_ = -1;  // key of an environment
+  bool read_all_ = false;
+  Measurement newest_begin_;                         // the first of the environment that was read last
+  std::map<Layout, std::vector<Measurement>> read_;  // the oldest, in the order in which they were recorded
+  std::map<Layout, std::shared_ptr<const ClassPeak>> known_;
+};
+
+}  // namespace perfbench::harness

@@ -163,6 +163,7 @@ std::vector<CellComparison> compare_with_runs(const std::vector<CellRuns>& curre
     const auto* same_run = counterpart_of(cell, baseline.cells);
     if (same_run != nullptr) {
       out.push_back(compare_pair(cell, *same_run, metric, known));
+      out.back().is_of_baseline = true;
     } else if (baseline.for_every_cell && baseline.cells.size() == 1) {
       out.push_back(compare_pair(cell, baseline.cells.front(), metric, known));
     } else {
@@ -229,7 +230,11 @@ std::vector<Decision*> tested_decisions(std::vector<CellComparison>& comparisons
 
 std::vector<Verdict> verdicts_of(const std::vector<CellComparison>& comparisons) {
   std::vector<Verdict> out;
-  for (const auto& comparison : comparisons) out.push_back(comparison.decision.verdict);
+  for (const auto& comparison : comparisons) {
+    const auto verdict = comparison.decision.verdict;
+    const bool lost = verdict == Verdict::not_comparable && comparison.is_of_baseline;
+    out.push_back(lost ? Verdict::inconclusive : verdict);
+  }
   return out;
 }
 

@@ -17,6 +17,7 @@ struct CellComparison {
   std::string metric;
   Subject subject = {};           // of the cell
   std::string machine = {};       // fingerprint of where the cell ran; empty: unknown
+  bool is_of_baseline = false;    // the baseline has runs of this cell, though perhaps of another machine
   std::optional<double> current;  // medians over the runs used
   std::optional<double> baseline;
   Decision decision;
@@ -52,7 +53,8 @@ std::optional<std::string> constant_note(const CellRuns& cell, const std::string
 // Those that a test decided, for control_false_discoveries() over all cells and metrics of one comparison.
 std::vector<Decision*> tested_decisions(std::vector<CellComparison>& comparisons);
 
-// For overall(): what cannot be compared says nothing beside what can.
+// For overall(): a cell of the baseline that cannot be compared with it is undecided. A new cell, and one that was held
+// against the run of another, say nothing beside those that can be compared.
 std::vector<Verdict> verdicts_of(const std::vector<CellComparison>& comparisons);
 
 }  // namespace perfbench::harness

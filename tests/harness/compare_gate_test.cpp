@@ -83,6 +83,37 @@ TEST(CompareWithRuns, HoldsEachMachineAgainstItself) {
   EXPECT_EQ(found[1].machine, "m2");
 }
 
+// The same cell on another processor, at 1.5 times the time: nobody knows what the code did to it.
+TEST(CompareWithRuns, ACellOfTheBaselineThatCannotBeComparedIsUndecided) {
+  auto moved = runs("b", {1.5, 1.5}, 10);
+  for (auto& attempt : moved.attempts) {
+    auto other = *attempt.environment;
+    other.facts["cpu_model"] = "another";
+    attempt.environment = std::make_shared<const StoredEnvironment>(other);
+  }
+  const RunBaseline baseline{.scope = "b", .cells = {runs("a", kBase, 60), runs("b", kBase, 80)}};
+  const auto sessions = quiet_sessions({"m1"});
+  const auto found = compare_with_runs({runs("a", kBase, 1), moved}, baseline, "step_time_s", sessions);
+  EXPECT_EQ(found[0].decision.verdict, Verdict::same);
+  EXPECT_EQ(found[1].decision.reason, VerdictReason::other_machine);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
+  const auto fresh =
+      compare_with_runs({runs("a", kBase, 1), runs("new", kBase, 10)}, baseline, "step_time_s", sessions);
+  EXPECT_EQ(fresh[1].decision.reason, VerdictReason::no_baseline);
+  EXPECT_EQ(overall(verdicts_of(fresh)), Verdict::same) << "a new cell has nothing to be compared with";
+}
+
+TEST(CompareWithRuns, HeldAgainstTheRunOfAnotherCellOneThatCannotBeComparedSaysNothing) {
+  auto other = runs("other", kBase, 10);
+  spec::RunSpec longer;
+  longer.seq_len = 4096;
+  for (auto& attempt : other.attempts) attempt.run = std::make_shared<const spec::RunSpec>(longer);
+  const RunBaseline named{.scope = "run:a", .cells = {runs("a", kBase, 60)}, .for_every_cell = true};
+  const auto found = compare_with_runs({runs("a", kBase, 1), other}, named, "step_time_s", quiet_sessions({"m1"}));
+  EXPECT_EQ(found[1].decision.reason, VerdictReason::other_work);
+  EXPECT_EQ(overall(verdicts_of(found)), Verdict::same);
+}
+
 TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
   auto elsewhere = runs("of another matrix", kBase, 80);
   elsewhere.matrix = "n";

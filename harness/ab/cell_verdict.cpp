@@ -40,7 +40,7 @@ double value_of_b(const ExecutedPair& pair, const std::string& metric, double a,
 
 // Ratios need both; that an exact number is 0 on one side alone is seen without one.
 bool can_be_held_together(double a, double b, const MetricRule& rule) {
-  if (rule.noise == spec::MetricNoise::exact) return a >= 0 && b >= 0 && a + b > 0;
+  if (rule.noise != spec::MetricNoise::measured) return a >= 0 && b >= 0 && a + b > 0;
   return a > 0 && b > 0;
 }
 
@@ -106,8 +106,9 @@ std::optional<MetricVerdict> judge_metric(const std::vector<const ExecutedPair*>
                                           const AbRule& rule, std::size_t wanted) {
   auto values = values_of(pairs, metric);
   MetricVerdict out{.rule = metric, .pairs = values.pairs.size()};
-  if (metric.noise == spec::MetricNoise::exact) {
-    if (const auto exact = decide_exact(values.b, values.a, decision_rule(metric))) {
+  if (metric.noise != spec::MetricNoise::measured) {
+    const auto exact = decide_exact(values.b, values.a, decision_rule(metric), exactness_of(metric.noise));
+    if (exact) {
       out.a_median = values.pairs.front().a;
       out.b_median = values.pairs.front().b;
       out.decided.decision = *exact;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/compare/comparability.h"
+#include "harness/compare/exactness.h"
 #include "harness/compare/missing_value.h"
 #include "harness/compare/pairs_command.h"
 #include "harness/stats/statistics.h"
@@ -113,10 +114,15 @@ std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* their
 Decision decide_stored(const CellRuns& cell, const CellRuns* theirs, const Sample& baseline, const std::string& metric,
                        const SessionLevels& known) {
   const auto mine = sample_of(cell, metric);
-  const auto rule = decision_rule(metric_rule(metric));
+  const auto metric_of_rule = metric_rule(metric);
+  const auto rule = decision_rule(metric_of_rule);
   if (!varies_between_sessions(metric)) {
-    const auto exact = decide_exact(all_values(mine), all_values(baseline), rule);
-    return exact ? *exact : decide(mine, baseline, rule);
+    const auto doubt = metric_of_rule.noise == spec::MetricNoise::counted ? std::string() : why_not_exact(cell, theirs);
+    const auto exactness = doubt.empty() ? exactness_of(metric_of_rule.noise) : Exactness::doubted;
+    if (const auto exact = decide_exact(all_values(mine), all_values(baseline), rule, exactness)) return *exact;
+    auto tested = decide(mine, baseline, rule);
+    if (!doubt.empty()) tested.detail += "; its numbers are not exact: " + doubt;
+    return tested;
   }
   auto out = decide_between_sessions(mine, baseline, rule, levels_for(cell, theirs, known));
   if (out.reason == VerdictReason::sessions_unknown) out.detail += "; pairs decide: " + pairs_command(cell, theirs);

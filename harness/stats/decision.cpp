@@ -209,9 +209,16 @@ void conclude_exact(Decision& out, double current, double baseline, const Decisi
 
 }  // namespace
 
+Exactness exactness_of(spec::MetricNoise noise) {
+  return noise == spec::MetricNoise::counted ? Exactness::counted : Exactness::repeated;
+}
+
 std::optional<Decision> decide_exact(const std::vector<double>& current, const std::vector<double>& baseline,
-                                     const DecisionRule& rule) {
+                                     const DecisionRule& rule, Exactness exactness) {
   if (!repeats(current) || !repeats(baseline)) return std::nullopt;
+  const bool may_differ = exactness == Exactness::counted ||
+                          (exactness == Exactness::repeated && std::min(current.size(), baseline.size()) > 1);
+  if (!may_differ && current.front() != baseline.front()) return std::nullopt;
   Decision out;
   out.current_runs = current.size();
   out.baseline_runs = baseline.size();

@@ -54,10 +54,20 @@ Decision decide(const Sample& current, const Sample& baseline, const DecisionRul
 Decision decide_between_sessions(const Sample& current, const Sample& baseline, const DecisionRule& rule,
                                  const std::vector<SessionLevel>& known);
 
+// What it takes to hold two unlike numbers against each other without a test. Equal ones need nothing.
+enum class Exactness {
+  counted,   // one run a side: it is counted, and nothing that computes it can move it
+  repeated,  // two runs a side, which show that it repeats
+  doubted,   // a test: other libraries or kernels round otherwise, or the run need not repeat
+};
+
+// What a metric of this noise takes where the same libraries and kernels compute both sides.
+Exactness exactness_of(spec::MetricNoise noise);
+
 // Of a quantity without noise (spec::MetricNoise): without a test, by whether the two numbers differ by more than the
-// margin. Nothing unless each side repeats one number, in one run or in many; that may be 0, and is not negative.
+// margin. Nothing unless each side repeats one number, as often as it takes; that may be 0, and is not negative.
 std::optional<Decision> decide_exact(const std::vector<double>& current, const std::vector<double>& baseline,
-                                     const DecisionRule& rule);
+                                     const DecisionRule& rule, Exactness exactness);
 
 // Against a number without spread, such as a published one: the exact sign-flip test of the log ratios.
 Decision decide_against_constant(const Sample& current, double baseline, const DecisionRule& rule);

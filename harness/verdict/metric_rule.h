@@ -13,7 +13,7 @@ struct MetricRule {
   std::string metric;
   spec::Direction direction = spec::Direction::lower_is_better;  // not neutral
   double margin_fraction = 0.02;                                 // differences below it do not matter
-  // measured: a test decides. exact: where each side repeats its own value, no test is needed.
+  // measured: a test decides. counted, exact: where each side repeats its own value, no test is needed.
   spec::MetricNoise noise = spec::MetricNoise::measured;
   bool of_some_runs = false;  // one that no run of a cell has is not undecided
 };

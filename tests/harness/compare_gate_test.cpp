@@ -114,6 +114,37 @@ TEST(CompareWithRuns, HeldAgainstTheRunOfAnotherCellOneThatCannotBeComparedSaysN
   EXPECT_EQ(overall(verdicts_of(found)), Verdict::same);
 }
 
+CellRuns with_loss(CellRuns cell, double loss, const std::string& onednn) {
+  for (auto& attempt : cell.attempts) {
+    attempt.metrics["final_loss"] = loss;
+    auto environment = *attempt.environment;
+    environment.facts["libraries.oneDNN"] = onednn;
+    attempt.environment = std::make_shared<const StoredEnvironment>(environment);
+  }
+  return cell;
+}
+
+TEST(CompareWithRuns, ALossIsExactWhereItRepeatsAndTheSameLibrariesComputeIt) {
+  const auto decided = [](std::size_t count, double loss, const std::string& now, bool deterministic = true) {
+    const std::vector<double> step_s(count, 1.0);
+    auto current = with_loss(runs("a", step_s, 1), loss, now);
+    auto free = *current.attempts.front().run;
+    free.deterministic = deterministic;
+    for (auto& attempt : current.attempts) attempt.run = std::make_shared<const spec::RunSpec>(free);
+    const RunBaseline baseline{.scope = "b", .cells = {with_loss(runs("a", step_s, 60), 2.5, "2.6")}};
+    return compare_with_runs({current}, baseline, "final_loss")[0].decision;
+  };
+  EXPECT_EQ(decided(2, 2.5075, "2.6").reason, VerdictReason::exact);
+  EXPECT_EQ(decided(2, 2.5075, "2.6").verdict, Verdict::regressed);
+  EXPECT_EQ(decided(1, 2.5075, "2.6").reason, VerdictReason::too_few_runs);
+  EXPECT_EQ(decided(1, 2.5, "2.6").verdict, Verdict::same);
+  const auto other = decided(2, 2.5075, "3.1");
+  EXPECT_EQ(other.reason, VerdictReason::too_few_runs);
+  EXPECT_THAT(other.detail, HasSubstr("its numbers are not exact: libraries.oneDNN 3.1 vs 2.6"));
+  EXPECT_THAT(decided(2, 2.5075, "2.6", false).detail, HasSubstr("not exact: deterministic: false"));
+  EXPECT_EQ(decided(6, 2.5075, "3.1").reason, VerdictReason::significant) << "the test finds it";
+}
+
 TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
   auto elsewhere = runs("of another matrix", kBase, 80);
   elsewhere.matrix = "n";

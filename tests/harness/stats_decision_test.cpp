@@ -111,13 +111,32 @@ TEST(Decision, SaysHowManyRepeatsWouldTellTheMargin) {
   EXPECT_THAT(wild.detail, testing::Not(HasSubstr("--repeats"))) << "no number of repeats that is used would";
 }
 
-TEST(DecideExact, NeedsOneRunASideAndNoTest) {
+TEST(DecideExact, OfWhatIsCountedNeedsOneRunASideAndNoTest) {
   const DecisionRule memory{.margin_fraction = 0.01};
-  EXPECT_EQ(decide_exact({102}, {100}, memory)->verdict, Verdict::regressed);
-  EXPECT_EQ(decide_exact({100.5}, {100, 100, 100}, memory)->verdict, Verdict::same);
-  EXPECT_DOUBLE_EQ(*decide_exact({102}, {100}, memory)->ratio, 1.02);
-  EXPECT_FALSE(decide_exact({102, 103}, {100, 100}, memory)) << "it has noise here after all";
-  EXPECT_FALSE(decide_exact({}, {100}, memory));
+  const auto decided = [&](const std::vector<double>& current, const std::vector<double>& baseline) {
+    return decide_exact(current, baseline, memory, exactness_of(spec::MetricNoise::counted));
+  };
+  EXPECT_EQ(decided({102}, {100})->verdict, Verdict::regressed);
+  EXPECT_EQ(decided({100.5}, {100, 100, 100})->verdict, Verdict::same);
+  EXPECT_DOUBLE_EQ(*decided({102}, {100})->ratio, 1.02);
+  EXPECT_FALSE(decided({102, 103}, {100, 100})) << "it has noise here after all";
+  EXPECT_FALSE(decided({}, {100}));
+}
+
+// One run of each cannot show that a loss repeats; and what other libraries round is not one number.
+TEST(DecideExact, OfALossNeedsTwoRunsASideThatRepeatUnlessItIsTheSame) {
+  const DecisionRule loss{.margin_fraction = 0.002};
+  const auto decided = [&](const std::vector<double>& current, const std::vector<double>& baseline,
+                           Exactness exactness = exactness_of(spec::MetricNoise::exact)) {
+    return decide_exact(current, baseline, loss, exactness);
+  };
+  EXPECT_FALSE(decided({2.51}, {2.5}));
+  EXPECT_FALSE(decided({2.51, 2.51}, {2.5}));
+  EXPECT_FALSE(decided({2.501}, {2.5})) << "a margin says nothing of one run";
+  EXPECT_EQ(decided({2.51, 2.51}, {2.5, 2.5})->verdict, Verdict::regressed);
+  EXPECT_EQ(decided({2.5}, {2.5})->verdict, Verdict::same);
+  EXPECT_FALSE(decided({2.51, 2.51}, {2.5, 2.5}, Exactness::doubted));
+  EXPECT_EQ(decided({2.5}, {2.5}, Exactness::doubted)->verdict, Verdict::same);
 }
 
 TEST(Decision, OfCountsWithoutAnySpreadStillDecides) {

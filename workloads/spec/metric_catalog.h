@@ -18,10 +18,11 @@ struct EnumNames<Direction> {
                                      std::pair{Direction::neutral, "neutral"}};
 };
 
-// measured: every process run gives another value. exact: the same work gives the same value, whatever the machine's
-// speed, so that a run that repeats differs by nothing (memory is a sum over the blocks that the run asks for, a loss
-// has the same bits from the same seed).
-enum class MetricNoise { measured, exact };
+// measured: every process run gives another value. The others give the same value for the same work, whatever the
+// machine's speed, so that a run that repeats differs by nothing.
+// counted: a sum over what the run asks for (memory), whatever computes it. exact: the same bits from the same seed (a
+// loss), as long as the same libraries and kernels compute them.
+enum class MetricNoise { measured, counted, exact };
 
 struct MetricSpec {
   std::string_view tag;   // ends in its unit where it has one
@@ -62,7 +63,7 @@ inline constexpr std::array kMetricCatalog{
                "part of a step: gradient norm, clipping and update"},
     MetricSpec{"other_time_s", "s", Direction::lower_is_better, "part of a step: the rest"},
     MetricSpec{"peak_memory_bytes", "bytes", Direction::lower_is_better,
-               "most memory that the tensors of one device took at once", 0, MetricNoise::exact},
+               "most memory that the tensors of one device took at once", 0, MetricNoise::counted},
     MetricSpec{"resident_bytes", "bytes", Direction::lower_is_better, "peak resident set of the engine's process"},
     MetricSpec{"startup_time_s", "s", Direction::lower_is_better, "process start to the first step"},
     MetricSpec{"checkpoint_stall_s", "s", Direction::lower_is_better,
@@ -70,7 +71,7 @@ inline constexpr std::array kMetricCatalog{
     MetricSpec{"checkpoint_save_time_s", "s", Direction::lower_is_better,
                "from the beginning of a save to the whole checkpoint on the disk, mean over the saves"},
     MetricSpec{"checkpoint_bytes", "bytes", Direction::lower_is_better, "values of a checkpoint, of all ranks", 0,
-               MetricNoise::exact},
+               MetricNoise::counted},
     MetricSpec{"restore_time_s", "s", Direction::lower_is_better,
                "reading the checkpoint that a run begins from; part of startup_time_s"},
     MetricSpec{"final_loss", "nats", Direction::lower_is_better, "mean cross-entropy of the last step", 0,

@@ -206,7 +206,7 @@ MetricRule exact_loss() {
 
 TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
   const auto decide = [](double a, double b, const MetricRule& rule) {
-    return decide_exact({b, b}, {a, a}, decision_rule(rule));
+    return decide_exact({b, b}, {a, a}, decision_rule(rule), Exactness::repeated);
   };
   EXPECT_EQ(decide(4.5, 4.5, exact_loss())->verdict, Verdict::same);
   EXPECT_EQ(decide(4.5, 4.5 * 1.001, exact_loss())->verdict, Verdict::same) << "within 0.2 %";
@@ -224,10 +224,10 @@ TEST(ExactMetric, IsTheSameOrNotWithoutATest) {
 // No ratio says so.
 TEST(ExactMetric, ThatIsZeroOnOneSideAloneIsDecided) {
   auto rule = metric_rules({"eval_accuracy"}, {}).front();
-  const auto lost = decide_exact({0.0, 0.0}, {0.5, 0.5}, decision_rule(rule));
+  const auto lost = decide_exact({0.0, 0.0}, {0.5, 0.5}, decision_rule(rule), Exactness::repeated);
   EXPECT_EQ(lost->verdict, Verdict::regressed);
   EXPECT_FALSE(lost->ratio);
-  EXPECT_EQ(decide_exact({0.5}, {0.0}, decision_rule(rule))->verdict, Verdict::improved);
+  EXPECT_EQ(decide_exact({0.5, 0.5}, {0.0, 0.0}, decision_rule(rule), Exactness::repeated)->verdict, Verdict::improved);
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 4; ++i) {
     auto a = made_up_run(1);
@@ -257,7 +257,7 @@ TEST(ExactMetric, OfAnEvaluationIsJudgedWhereThereWasOne) {
 }
 
 TEST(ExactMetric, ThatDoesNotRepeatIsMeasured) {
-  EXPECT_FALSE(decide_exact({4.5, 4.6}, {4.5, 4.5}, decision_rule(exact_loss())).has_value());
+  EXPECT_FALSE(decide_exact({4.5, 4.6}, {4.5, 4.5}, decision_rule(exact_loss()), Exactness::repeated).has_value());
   std::vector<ExecutedPair> pairs;
   for (std::size_t i = 1; i <= 8; ++i) {
     auto b = made_up_run(1);

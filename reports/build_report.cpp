@@ -11,6 +11,7 @@
 #include "harness/metrics/mfu.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
+#include "harness/stats/trend.h"
 #include "reports/format/number.h"
 #include "reports/format/quantity.h"
 #include "workloads/spec/parameter_table.h"
@@ -132,7 +133,7 @@ ReportRow published_row(const harness::PublishedEntry& entry, spec::FlopDefiniti
   row.attention = from.attention;
   row.remat = from.remat;
   if (!from.scan.empty()) row.scan = from.scan == "on";
-  row.step_time_s = harness::step_time_s(entry);
+  row.step_time_s = row.step_time_mean_s = harness::step_time_s(entry);
   row.sequences_per_s = harness::sequences_per_s(entry);
   if (from.estimated_days > 0) row.estimated_days = from.estimated_days;
   row.mfu_fraction = harness::mfu_fraction(entry, definition);
@@ -160,18 +161,18 @@ void fill_state(ReportRow& row, const CellRuns& cell, const Attempts& finished) 
   }
 }
 
-// What a step processes over the step time that the row shows. The median of the attempts' rates would be the rate of
-// another time.
-std::optional<double> rate_of_step_time(const Attempts& used, const char* metric, std::optional<double> step_time_s) {
+// What a step processes over the mean step time that the row shows. The median of the attempts' rates would be the rate
+// of another time.
+std::optional<double> rate_of_step_time(const Attempts& used, const char* metric, std::optional<double> mean_s) {
   std::vector<double> amounts;
   for (const auto* attempt : used) {
     const auto rate = metric_of(*attempt, metric);
-    const auto time_s = metric_of(*attempt, "step_time_s");
+    const auto time_s = harness::mean_step_time_s(*attempt);
     if (rate && time_s) amounts.push_back(*rate * *time_s);
   }
   const auto amount = median_of(amounts);
-  if (!amount || !step_time_s) return std::nullopt;
-  return *amount / *step_time_s;
+  if (!amount || !mean_s) return std::nullopt;
+  return *amount / *mean_s;
 }
 
 void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::StoredTable& table) {
@@ -184,10 +185,15 @@ void fill_measurement(ReportRow& row, const CellRuns& cell, const harness::Store
     row.step_time_min_s = *low;
     row.step_time_max_s = *high;
   }
-  row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_s);
-  row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_s);
-  row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_s);
-  if (row.step_time_s) row.estimated_days = harness::estimated_days(cell.run(), *row.step_time_s);
+  std::vector<double> means_s;
+  for (const auto* attempt : used) {
+    if (const auto mean_s = harness::mean_step_time_s(*attempt)) means_s.push_back(*mean_s);
+  }
+  row.step_time_mean_s = median_of(means_s);
+  row.sequences_per_s = rate_of_step_time(used, "sequences_per_s", row.step_time_mean_s);
+  row.tokens_per_s = rate_of_step_time(used, "tokens_per_s", row.step_time_mean_s);
+  row.real_tokens_per_s = rate_of_step_time(used, "real_tokens_per_s", row.step_time_mean_s);
+  if (row.step_time_mean_s) row.estimated_days = harness::estimated_days(cell.run(), *row.step_time_mean_s);
   row.peak_memory_bytes = median_of(values_of(used, "peak_memory_bytes"));
   row.balance_loss = median_of(values_of(used, "balance_loss"));
   row.expert_load = median_of(values_of(used, "expert_load"));
@@ -217,6 +223,8 @@ void note_trouble(ReportRow& row, const Attempts& finished) {
   if (any([](const auto* a) { return metric_of(*a, "still_changing").value_or(0) > 0; })) {
     row.notes.emplace_back("the step time never became steady: run more steps");
   }
+  const auto trend = harness::trend_text(values_of(finished, "step_time_trend_fraction"));
+  if (!trend.empty()) row.notes.push_back(trend + ": a longer run has another step time");
   if (any([](const auto* a) { return a->emulated; })) {
     row.notes.push_back(row.precision + " is emulated by conversion");
   }

@@ -38,9 +38,10 @@ std::span<const ReportColumn> detail_columns();
 extern const ReportColumn kSubjectColumn;
 
 // What people see beside the reference systems' columns: of how many runs a step time is the median, how far those are
-// apart, and the days of a training whose length is known.
+// apart, the mean step that rates are made of, and the days of a training whose length is known.
 extern const ReportColumn kRunsColumn;
 extern const ReportColumn kSpreadColumn;
+extern const ReportColumn kMeanStepColumn;
 extern const ReportColumn kEstimatedDaysColumn;
 
 }  // namespace perfbench::reports

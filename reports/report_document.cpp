@@ -94,6 +94,7 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
     if (key == "step_time_s") {
       add_column(table, rows, kRunsColumn, Audience::people);
       add_column(table, rows, kSpreadColumn, Audience::people);
+      add_column(table, rows, kMeanStepColumn, Audience::people);
     }
     if (key == "sequences_per_s" && has_days) add_column(table, rows, kEstimatedDaysColumn, Audience::people);
   }

@@ -55,8 +55,9 @@ struct ReportRow {
   std::string reason;     // of that state; of ok, what its reader must know
   std::int64_t runs = 0;  // finished
   // Medians over the finished runs whose noise probe stood still, or over all finished runs if it never did.
-  std::optional<double> step_time_s;
-  std::int64_t step_time_runs = 0;  // of which it is the median
+  std::optional<double> step_time_s;       // of a run: its median step
+  std::optional<double> step_time_mean_s;  // its mean step, which rates, MFU and days are made of
+  std::int64_t step_time_runs = 0;         // of which it is the median
   std::optional<double> step_time_min_s;
   std::optional<double> step_time_max_s;
   std::optional<double> sequences_per_s;

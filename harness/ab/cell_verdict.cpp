@@ -10,6 +10,7 @@
 #include "harness/stats/log_difference.h"
 #include "harness/stats/proportion.h"
 #include "harness/stats/statistics.h"
+#include "harness/stats/trend.h"
 
 namespace perfbench::harness {
 namespace {
@@ -31,11 +32,10 @@ struct Values {
   std::vector<double> a, b;
 };
 
-// Of pairs in turns what follows from the step time alone has the difference of its turns.
+// Of pairs in turns the median step has the difference of its turns. The mean step, and the rates that are made of it,
+// stay those of either run: a stall of a few turns is what they are there to show.
 double value_of_b(const ExecutedPair& pair, const std::string& metric, double a, double b) {
-  const auto known = spec::find_metric(metric);
-  if (!pair.step_log_ratio || !known || known->step_time_exponent == 0) return b;
-  return a * std::exp(known->step_time_exponent * *pair.step_log_ratio);
+  return metric == "step_time_s" && pair.step_log_ratio ? a * std::exp(*pair.step_log_ratio) : b;
 }
 
 // Ratios need both; that an exact number is 0 on one side alone is seen without one.
@@ -212,6 +212,19 @@ void set_progress(CellVerdict& cell, const AbRule& rule, std::size_t wanted) {
   cell.next_look = cell.final ? 0 : *next;
 }
 
+// Whatever the verdict is, it is of runs as long as these.
+void note_trends(CellVerdict& cell, const std::vector<const ExecutedPair*>& pairs) {
+  for (const auto side : {Side::a, Side::b}) {
+    std::vector<double> trends;
+    for (const auto* pair : pairs) {
+      if (const auto trend = value_of(pair->of(side), "step_time_trend_fraction")) trends.push_back(*trend);
+    }
+    const auto text = trend_text(trends);
+    if (!text.empty())
+      cell.notes.push_back(fmt::format("{}: {}; longer runs differ otherwise", spec::enum_name(side), text));
+  }
+}
+
 bool is_undecided(Verdict verdict) {
   return verdict == Verdict::inconclusive || verdict == Verdict::not_comparable;
 }
@@ -284,6 +297,7 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
                                     out.pairs_discarded, pairs.size(), rule.looks.front()));
   }
   note_failures(out);
+  note_trends(out, pairs);
   return out;
 }
 

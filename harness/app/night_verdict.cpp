@@ -106,13 +106,20 @@ bool is_said(const Finding& series, const std::vector<NightFinding>& known) {
   });
 }
 
+// Where every step takes longer, so does the mean step: one difference under two names.
+bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& metric) {
+  const auto known = spec::find_metric(metric.rule.metric);
+  const bool of_mean = metric.rule.metric == "step_time_mean_s" || (known && known->unit == "1/s");
+  const auto* median = find_metric(cell, "step_time_s");
+  return of_mean && median != nullptr && median->decided.decision.verdict == Verdict::regressed;
+}
+
 // What the pairs of a cell show to be worse beyond what was asked for.
 void add_others(std::vector<NightFinding>& out, const Finding& asked, const Judged& judged,
                 std::set<std::pair<std::string, std::string>>& known) {
   for (const auto& metric : judged.cell->metrics) {
     const auto& decision = metric.decided.decision;
-    // A step that takes longer trains fewer tokens a second: one difference under two names.
-    if (decision.verdict != Verdict::regressed || metric.rule.metric == "tokens_per_s") continue;
+    if (decision.verdict != Verdict::regressed || says_what_the_median_says(*judged.cell, metric)) continue;
     if (!known.emplace(judged.cell->label, metric.rule.metric).second) continue;
     auto other = asked;
     other.series.metric = metric.rule.metric;

@@ -109,7 +109,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->check(metric_complaint)
       ->group(group)
       ->default_str(
-          "step_time_s,tokens_per_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
+          "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
           "evaluate eval_accuracy,eval_perplexity");
   command
       .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")

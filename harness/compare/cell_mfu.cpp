@@ -9,8 +9,8 @@
 namespace perfbench::harness {
 namespace {
 
-// `utilisation` of an attempt with the median step time and peak of all: as every rate it follows from the step time
-// that is shown beside it.
+// `utilisation` of an attempt with the medians over all of the mean step time and the peak: as every rate it follows
+// from the mean step time that is shown beside it.
 template <class Utilisation>
 std::optional<double> of_the_median(const CellRuns& cell, const HardwareByName& hardware,
                                     const Utilisation& utilisation) {
@@ -18,10 +18,10 @@ std::optional<double> of_the_median(const CellRuns& cell, const HardwareByName& 
   std::vector<double> times_s;
   std::vector<double> peaks;
   for (const auto* attempt : cell.trusted()) {
-    const auto time_s = attempt->metrics.find("step_time_s");
+    const auto time_s = mean_step_time_s(*attempt);
     const auto peak = device_peak_flops_per_s(*attempt, hardware);
-    if (time_s == attempt->metrics.end() || time_s->second <= 0 || !peak) continue;
-    times_s.push_back(time_s->second);
+    if (!time_s || *time_s <= 0 || !peak) continue;
+    times_s.push_back(*time_s);
     peaks.push_back(*peak);
     example = attempt;
   }
@@ -48,9 +48,9 @@ std::optional<double> hfu_fraction(const CellRuns& cell, const HardwareByName& h
 }
 
 void add_computed_metrics(StoredAttempt& attempt, const HardwareByName& hardware) {
-  const auto time_s = attempt.metrics.find("step_time_s");
-  if (time_s == attempt.metrics.end() || time_s->second <= 0) return;
-  const double step_s = time_s->second;
+  const auto time_s = mean_step_time_s(attempt);
+  if (!time_s || *time_s <= 0) return;
+  const double step_s = *time_s;
   if (const auto days = estimated_days(*attempt.run, step_s)) attempt.metrics["estimated_days"] = *days;
   const auto peak = device_peak_flops_per_s(attempt, hardware);
   if (!peak) return;

@@ -10,8 +10,8 @@
 
 namespace perfbench::harness {
 
-// Under `definition`, from the median step time of the cell's trusted attempts and their peak. Nothing if none has
-// both.
+// Under `definition`, from the mean step time of the cell's trusted attempts (its median over them) and their peak.
+// Nothing if none has both.
 std::optional<double> mfu_fraction(const CellRuns& cell, const HardwareByName& hardware,
                                    spec::FlopDefinition definition);
 
@@ -19,7 +19,7 @@ std::optional<double> mfu_fraction(const CellRuns& cell, const HardwareByName& h
 // of a definition's. Rank 0 stands for all: they do equal work.
 std::optional<double> hfu_fraction(const CellRuns& cell, const HardwareByName& hardware);
 
-// Adds the metrics that no run records because they follow from its step time (spec::follows_from_step_time). MFU is
+// Adds the metrics that no run records because they follow from its step time (spec::follows_from_mean_step). MFU is
 // that of the definition causal.
 void add_computed_metrics(StoredAttempt& attempt, const HardwareByName& hardware);
 void add_computed_metrics(std::vector<CellRuns>& cells, const HardwareByName& hardware);

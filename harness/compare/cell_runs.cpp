@@ -108,10 +108,18 @@ bool probe_moved(const StoredAttempt& attempt) {
   return spread != attempt.metrics.end() && spread->second > most_probe_spread(attempt.run->device);
 }
 
+std::optional<double> mean_step_time_s(const StoredAttempt& attempt) {
+  for (const auto* metric : {"step_time_mean_s", "step_time_s"}) {
+    const auto found = attempt.metrics.find(metric);
+    if (found != attempt.metrics.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
 Sample sample_of(const CellRuns& cell, const std::string& metric) {
   Sample out;
   const auto known = spec::find_metric(metric);
-  const bool timed = !known || known->unit == "s" || known->unit == "1/s" || known->step_time_exponent != 0;
+  const bool timed = !known || known->unit == "s" || known->unit == "1/s" || spec::follows_from_mean_step(metric);
   for (const auto* attempt : cell.finished()) {
     const auto value = attempt->metrics.find(metric);
     if (value == attempt->metrics.end()) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ std::vector<CellRuns> split_by_machine(const std::vector<CellRuns>& cells);
 
 // The noise probe moved during this attempt (harness/stats/steady.h).
 bool probe_moved(const StoredAttempt& attempt);
+
+// step_time_mean_s; of an attempt that was stored before there was one step_time_s, which its rates were made of then.
+std::optional<double> mean_step_time_s(const StoredAttempt& attempt);
 
 // One value of `metric` per finished attempt, with the sweep that it is of; those of attempts whose probe moved are
 // kept apart, except of amounts that the machine's speed does not change (memory, loss).

@@ -11,6 +11,7 @@
 #include "harness/compare/missing_value.h"
 #include "harness/compare/pairs_command.h"
 #include "harness/stats/statistics.h"
+#include "harness/stats/trend.h"
 #include "harness/verdict/metric_rule.h"
 
 namespace perfbench::harness {
@@ -100,6 +101,12 @@ void note_diverged(CellComparison& out, const CellRuns& cell) {
   out.notes.push_back(fmt::format("{} of {} attempts diverged", lost, cell.attempts.size()));
 }
 
+// Whatever the verdict is, it is of runs as long as these.
+void note_trend(CellComparison& out, const CellRuns& cell, const std::string& whose) {
+  const auto text = trend_text(shown_values(sample_of(cell, "step_time_trend_fraction")));
+  if (!text.empty()) out.notes.push_back(whose + ": " + text + "; longer runs differ otherwise");
+}
+
 // Sessions of the cell on its machine. What two machines differ by, no session of one of them tells.
 std::vector<SessionLevel> levels_for(const CellRuns& cell, const CellRuns* theirs, const SessionLevels& known) {
   std::vector<SessionLevel> out;
@@ -156,6 +163,8 @@ CellComparison compare_pair(const CellRuns& cell, const CellRuns& baseline, cons
     out.decision = *std::move(lost);
   }
   out.notes = differences(mine, theirs);
+  note_trend(out, cell, "here");
+  note_trend(out, counterpart, "baseline");
   note_diverged(out, cell);
   return out;
 }
@@ -212,6 +221,7 @@ std::vector<CellComparison> compare_with_values(const std::vector<CellRuns>& cur
     if (auto lost = diverged_now(cell)) comparison.decision = *std::move(lost);
     comparison.notes.emplace_back("the baseline's machine is not known to this database");
     if (const auto note = constant_note(cell, metric); note && constant) comparison.notes.push_back(*note);
+    note_trend(comparison, cell, "here");
     note_diverged(comparison, cell);
     out.push_back(std::move(comparison));
   }

@@ -33,7 +33,7 @@ KnownSessions load_known_sessions(const Connection& db, const std::vector<CellRu
     for (const auto& matrix : matrices) {
       const HistoryQuery query{.of = SweepsOf::measurement,
                                .matrix = matrix,
-                               .metric = spec::follows_from_step_time(metric) ? "step_time_s" : metric};
+                               .metric = spec::follows_from_mean_step(metric) ? "step_time_mean_s" : metric};
       out[metric].merge(session_levels(load_history(db, query)));
     }
   }

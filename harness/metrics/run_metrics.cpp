@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
+#include "harness/stats/trend.h"
 #include "workloads/spec/expert_rows.h"
 
 namespace perfbench::harness {
@@ -128,12 +130,12 @@ void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complet
 }
 
 // Of all steps, too: a cell's runs see the same rows, and which steps are steady is measured.
-void append_real_tokens(const spec::RunSpec& run, std::span<const RankSteps> complete, double step_time_s,
+void append_real_tokens(const spec::RunSpec& run, std::span<const RankSteps> complete, double mean_s,
                         std::vector<MetricValue>& out) {
-  if (!run.counts_targets() || step_time_s <= 0) return;
+  if (!run.counts_targets() || mean_s <= 0) return;
   std::int64_t real = 0;
   for (const auto& step : complete) real += step.front()->tokens - step.front()->padding_tokens;
-  out.push_back({"real_tokens_per_s", static_cast<double>(real) / static_cast<double>(complete.size()) / step_time_s});
+  out.push_back({"real_tokens_per_s", static_cast<double>(real) / static_cast<double>(complete.size()) / mean_s});
 }
 
 void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricValue>& out) {
@@ -180,15 +182,18 @@ std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector
   out.push_back({"step_time_s", step_time_s});
   out.push_back({"step_time_p10_s", quantile(steady_s, 0.1)});
   out.push_back({"step_time_p90_s", quantile(steady_s, 0.9)});
-  if (step_time_s > 0) {
+  const double mean_s = std::accumulate(steady_s.begin(), steady_s.end(), 0.0) / static_cast<double>(steady_s.size());
+  out.push_back({"step_time_mean_s", mean_s});
+  if (mean_s > 0) {
     const double tokens = static_cast<double>(complete.back().front()->tokens);
-    out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / step_time_s});
-    out.push_back({"tokens_per_s", tokens / step_time_s});
-    out.push_back({"tokens_per_s_per_device", tokens / step_time_s / static_cast<double>(run.mesh.devices())});
+    out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / mean_s});
+    out.push_back({"tokens_per_s", tokens / mean_s});
+    out.push_back({"tokens_per_s_per_device", tokens / mean_s / static_cast<double>(run.mesh.devices())});
   }
-  append_real_tokens(run, complete, step_time_s, out);
+  append_real_tokens(run, complete, mean_s, out);
   out.push_back({"warmup_steps", static_cast<double>(found.first)});
   out.push_back({"steady_steps", static_cast<double>(found.count)});
+  if (const auto trend = trend_fraction(steady_s)) out.push_back({"step_time_trend_fraction", *trend});
   out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});
   append_phases(steady, out);
   if (run.mesh.pp() > 1) {

@@ -23,8 +23,8 @@ struct MetricValue {
 std::vector<double> step_times_s(const std::vector<spec::StepRecord>& steps);
 
 // `steps` by rank, then step. Steps that not every rank finished are left out, of times also those that were traced;
-// medians are over the steady ones (steady.h). MFU is not among them: it needs a definition and a peak, and is computed
-// where it is shown. Empty without a complete step.
+// medians and means are over the steady ones (steady.h). MFU is not among them: it needs a definition and a peak, and
+// is computed where it is shown. Empty without a complete step.
 std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<spec::StepRecord>& steps,
                                      const std::optional<spec::RunSummary>& summary);
 

@@ -13,6 +13,7 @@ namespace {
 
 double usual_margin(const spec::MetricSpec& metric) {
   if (metric.tag == "startup_time_s") return 0.10;
+  if (metric.tag == "step_time_mean_s" || metric.unit == "1/s") return 0.05;
   if (metric.tag == "final_loss") return 0.002;
   if (metric.tag == "eval_accuracy" || metric.tag == "eval_perplexity") return 0.005;
   return metric.unit == "bytes" ? 0.01 : 0.02;
@@ -56,7 +57,7 @@ MetricRule metric_rule(const std::string& name) {
 
 std::vector<MetricRule> default_metric_rules() {
   std::vector<MetricRule> rules;
-  for (const auto* metric : {"step_time_s", "tokens_per_s", "peak_memory_bytes", "resident_bytes", "startup_time_s",
+  for (const auto* metric : {"step_time_s", "step_time_mean_s", "peak_memory_bytes", "resident_bytes", "startup_time_s",
                              "final_loss", "eval_accuracy", "eval_perplexity"}) {
     rules.push_back(metric_rule(metric));
     rules.back().of_some_runs = rules.back().metric.starts_with("eval_");
@@ -67,9 +68,9 @@ std::vector<MetricRule> default_metric_rules() {
 std::vector<MetricRule> metric_rules(const std::vector<std::string>& names, const std::vector<std::string>& margins) {
   std::vector<MetricRule> rules;
   for (const auto& name : names) {
-    if (spec::follows_from_step_time(name)) {
+    if (spec::follows_from_mean_step(name)) {
       throw InputError("[compare] pairs do not judge '" + name +
-                       "': it follows from step_time_s, and differs as that does; name step_time_s");
+                       "': it follows from step_time_mean_s, and differs as that does; name step_time_mean_s");
     }
     const bool twice = std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return rule.metric == name; });
     if (!twice) rules.push_back(metric_rule(name));

@@ -145,6 +145,16 @@ TEST(CompareWithRuns, ALossIsExactWhereItRepeatsAndTheSameLibrariesComputeIt) {
   EXPECT_EQ(decided(6, 2.5075, "3.1").reason, VerdictReason::significant) << "the test finds it";
 }
 
+TEST(CompareWithRuns, SaysThatStepsGrewDuringTheRuns) {
+  auto growing = runs("a", kBase, 1);
+  for (auto& attempt : growing.attempts) attempt.metrics["step_time_trend_fraction"] = 0.32;
+  const RunBaseline baseline{.scope = "b", .cells = {runs("a", kBase, 60)}};
+  const auto found = compare_with_runs({growing}, baseline, "step_time_s", quiet_sessions({"m1"}));
+  EXPECT_EQ(found[0].decision.verdict, Verdict::same);
+  EXPECT_THAT(found[0].notes,
+              testing::Contains("here: its steps became 32.0 % slower during a run; longer runs differ otherwise"));
+}
+
 TEST(CompareWithRuns, ReportsVanishedCellsOfTheSameMatrixWhereAsked) {
   auto elsewhere = runs("of another matrix", kBase, 80);
   elsewhere.matrix = "n";
@@ -251,6 +261,8 @@ TEST(ControlFalseDiscoveries, TakesBackWhatIsNotSignificantAmongAll) {
 
 TEST(RuleFor, HasTheMarginsOfAGate) {
   EXPECT_DOUBLE_EQ(metric_rule("step_time_s").margin_fraction, 0.02);
+  EXPECT_DOUBLE_EQ(metric_rule("step_time_mean_s").margin_fraction, 0.05);
+  EXPECT_DOUBLE_EQ(metric_rule("tokens_per_s").margin_fraction, 0.05) << "which is made of it";
   EXPECT_DOUBLE_EQ(metric_rule("startup_time_s").margin_fraction, 0.10);
   EXPECT_DOUBLE_EQ(metric_rule("peak_memory_bytes").margin_fraction, 0.01);
   EXPECT_DOUBLE_EQ(metric_rule("final_loss").margin_fraction, 0.002);

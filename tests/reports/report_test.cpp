@@ -114,6 +114,39 @@ TEST_F(Report, AsMarkdownIsAsApproved) {
   expect_golden("seqax.md", to_markdown(build_for_golden(), TableStyle::seqax));
 }
 
+// One steady step in five takes 1.1 s in place of 0.1 s: 0.3 s a step, which is what rates, MFU and days are of.
+TEST_F(Report, RatesAreOfTheMeanStepBesideThem) {
+  ExampleRun example{.attempt = {}};
+  example.step_s = {0.1, 0.1, 0.1, 0.1, 0.1, 1.1};
+  example.run.training_steps = 86400;
+  add(example, "cell");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  const auto built = build();
+  const auto& row = built.rows.at(0);
+  const auto all = cells();
+  const auto& run = all.at(0).run();
+  EXPECT_DOUBLE_EQ(*row.step_time_s, 0.1);
+  EXPECT_DOUBLE_EQ(*row.step_time_mean_s, 0.3);
+  EXPECT_NEAR(*row.sequences_per_s, static_cast<double>(run.global_batch) / 0.3, 1e-9);
+  EXPECT_NEAR(*row.estimated_days, 0.3, 1e-12);
+  const auto& peak = example.environment.peak_flops_per_s;
+  EXPECT_NEAR(*row.mfu_fraction, harness::mfu_fraction(run, 0.3, peak, built.definition), 1e-12);
+  for (const auto style : {TableStyle::maxtext, TableStyle::axlearn, TableStyle::torchprime}) {
+    EXPECT_THAT(to_markdown(built, style), HasSubstr("0.3000")) << "its only step time";
+  }
+}
+
+// An attempt of before there was a mean has the rates of its median.
+TEST_F(Report, RatesOfAnAttemptWithoutAMeanStepAreThoseThatItHas) {
+  ExampleRun example{.attempt = {}};
+  add(example, "cell");
+  harness::ingest_tree(db_, scratch_ / "runs");
+  db_.execute("DELETE FROM metrics WHERE name_key = (SELECT name_key FROM names WHERE name = 'step_time_mean_s')");
+  const auto row = build().rows.at(0);
+  EXPECT_EQ(row.step_time_mean_s, row.step_time_s);
+  EXPECT_NEAR(*row.sequences_per_s * *row.step_time_s, 4, 1e-9);
+}
+
 // Steps of 0.1 and 0.3 s have a median rate of 6.7 per second. Their median time of 0.2 s is a rate of 5.
 TEST_F(Report, RatesAreOfTheStepTimeThatTheRowShows) {
   for (const double step_s : {0.1, 0.3}) {
@@ -315,8 +348,8 @@ TEST_F(Report, HasRunsAndSpreadBesideTheStepTimeAndDaysWhereARowSaysHowLongItTra
   const auto titles = titles_of(report_document({build()}, TableStyle::table));
   EXPECT_THAT(titles, testing::ElementsAre("Size", "GPU or CPU", "Precision", "Sequence Length", "#devices",
                                            "BS/device", "DP", "FSDP", "TP", "GBS", "Attention", "Remat Policy", "Scan",
-                                           "Step Time (s)", "n", "Spread", "Sequences/Sec", "Est. Walltime (days)",
-                                           "MFU", "difference from baseline", "Run"));
+                                           "Step Time (s)", "n", "Spread", "Mean Step (s)", "Sequences/Sec",
+                                           "Est. Walltime (days)", "MFU", "difference from baseline", "Run"));
   auto report = build();
   for (auto& row : report.rows) row.total_sequences.reset();
   EXPECT_THAT(titles_of(report_document({report}, TableStyle::table)), Not(Contains("Est. Walltime (days)")));

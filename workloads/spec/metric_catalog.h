@@ -29,29 +29,32 @@ struct MetricSpec {
   std::string_view unit;  // s, bytes, 1/s, fraction (0..1), nats, count, 1 (no unit)
   Direction direction = Direction::neutral;
   std::string_view description;
-  int step_time_exponent = 0;  // of what is a constant times step_time_s to this power, in every run of a cell
   MetricNoise noise = MetricNoise::measured;
 };
 
-// Medians are over the steady steps (harness/stats/steady.h); a step takes as long as its slowest rank.
+// Medians and means are over the steady steps (harness/stats/steady.h); a step takes as long as its slowest rank. Rates
+// and MFU are made of the mean: what a user computes from the tokens and the hours of a training, stalls included.
 inline constexpr std::array kMetricCatalog{
-    MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step", 1},
+    MetricSpec{"step_time_s", "s", Direction::lower_is_better, "median time of a training step"},
+    MetricSpec{"step_time_mean_s", "s", Direction::lower_is_better,
+               "time of all steady steps over their number: stalls of a few steps count"},
     MetricSpec{"step_time_p10_s", "s", Direction::lower_is_better, "10th percentile of the step time"},
     MetricSpec{"step_time_p90_s", "s", Direction::lower_is_better, "90th percentile of the step time"},
-    MetricSpec{"tokens_per_s", "1/s", Direction::higher_is_better, "trained tokens per second over all devices", -1},
-    MetricSpec{"tokens_per_s_per_device", "1/s", Direction::higher_is_better, "trained tokens per second and device",
-               -1},
+    MetricSpec{"tokens_per_s", "1/s", Direction::higher_is_better,
+               "trained tokens per second over all devices, at step_time_mean_s"},
+    MetricSpec{"tokens_per_s_per_device", "1/s", Direction::higher_is_better,
+               "trained tokens per second and device, at step_time_mean_s"},
     MetricSpec{"real_tokens_per_s", "1/s", Direction::higher_is_better,
-               "trained tokens without padding per second over all devices, the mean of all steps over the median time",
-               -1},
-    MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better, "trained sequences per second over all devices",
-               -1},
+               "trained tokens without padding per second over all devices, the mean of all steps at step_time_mean_s"},
+    MetricSpec{"sequences_per_s", "1/s", Direction::higher_is_better,
+               "trained sequences per second over all devices, at step_time_mean_s"},
     MetricSpec{"mfu_fraction", "fraction", Direction::higher_is_better,
-               "model FLOP/s (definition causal) over the peak of the devices", -1},
-    MetricSpec{"hfu_fraction", "fraction", Direction::higher_is_better,
-               "FLOP/s that the schedule executes, with recomputation, over the peak of the devices", -1},
+               "model FLOP/s (definition causal) at step_time_mean_s over the peak of the devices"},
+    MetricSpec{
+        "hfu_fraction", "fraction", Direction::higher_is_better,
+        "FLOP/s that the schedule executes, with recomputation, at step_time_mean_s over the peak of the devices"},
     MetricSpec{"estimated_days", "days", Direction::lower_is_better,
-               "training_steps of the run at its median step time, without pauses", 1},
+               "training_steps of the run at step_time_mean_s, without pauses"},
     MetricSpec{"data_time_s", "s", Direction::lower_is_better, "part of a step: waiting for tokens"},
     MetricSpec{"forward_time_s", "s", Direction::lower_is_better, "part of a step: forward pass"},
     MetricSpec{"backward_time_s", "s", Direction::lower_is_better, "part of a step: backward pass, with recomputation"},
@@ -63,42 +66,45 @@ inline constexpr std::array kMetricCatalog{
                "part of a step: gradient norm, clipping and update"},
     MetricSpec{"other_time_s", "s", Direction::lower_is_better, "part of a step: the rest"},
     MetricSpec{"peak_memory_bytes", "bytes", Direction::lower_is_better,
-               "most memory that the tensors of one device took at once", 0, MetricNoise::counted},
+               "most memory that the tensors of one device took at once", MetricNoise::counted},
     MetricSpec{"resident_bytes", "bytes", Direction::lower_is_better, "peak resident set of the engine's process"},
     MetricSpec{"startup_time_s", "s", Direction::lower_is_better, "process start to the first step"},
     MetricSpec{"checkpoint_stall_s", "s", Direction::lower_is_better,
                "a step's wait for a checkpoint on the slowest rank, median over the steps that were saved"},
     MetricSpec{"checkpoint_save_time_s", "s", Direction::lower_is_better,
                "from the beginning of a save to the whole checkpoint on the disk, mean over the saves"},
-    MetricSpec{"checkpoint_bytes", "bytes", Direction::lower_is_better, "values of a checkpoint, of all ranks", 0,
+    MetricSpec{"checkpoint_bytes", "bytes", Direction::lower_is_better, "values of a checkpoint, of all ranks",
                MetricNoise::counted},
     MetricSpec{"restore_time_s", "s", Direction::lower_is_better,
                "reading the checkpoint that a run begins from; part of startup_time_s"},
-    MetricSpec{"final_loss", "nats", Direction::lower_is_better, "mean cross-entropy of the last step", 0,
+    MetricSpec{"final_loss", "nats", Direction::lower_is_better, "mean cross-entropy of the last step",
                MetricNoise::exact},
-    MetricSpec{"loss", "nats", Direction::lower_is_better, "mean cross-entropy of one step", 0, MetricNoise::exact},
-    MetricSpec{"grad_norm", "1", Direction::neutral, "global gradient norm of one step, before clipping", 0,
+    MetricSpec{"loss", "nats", Direction::lower_is_better, "mean cross-entropy of one step", MetricNoise::exact},
+    MetricSpec{"grad_norm", "1", Direction::neutral, "global gradient norm of one step, before clipping",
                MetricNoise::exact},
     MetricSpec{"balance_loss", "1", Direction::neutral,
-               "auxiliary loss of experts in the last step, of all layers, before its weight", 0, MetricNoise::exact},
+               "auxiliary loss of experts in the last step, of all layers, before its weight", MetricNoise::exact},
     MetricSpec{
         "expert_load", "1", Direction::lower_is_better,
-        "choices of a sequence's busiest expert over an equal share, mean of sequences, layers and steps: 1 is even", 0,
+        "choices of a sequence's busiest expert over an equal share, mean of sequences, layers and steps: 1 is even",
         MetricNoise::exact},
     MetricSpec{"dropped_fraction", "fraction", Direction::lower_is_better,
-               "choices of experts that found no slot, over all choices of the run's steps", 0, MetricNoise::exact},
+               "choices of experts that found no slot, over all choices of the run's steps", MetricNoise::exact},
     MetricSpec{
         "eval_accuracy", "1", Direction::higher_is_better,
-        "share of rows whose completion is the greedy choice, or of questions whose right answer is the likeliest", 0,
+        "share of rows whose completion is the greedy choice, or of questions whose right answer is the likeliest",
         MetricNoise::exact},
     MetricSpec{"eval_perplexity", "1", Direction::lower_is_better,
-               "exp of the mean negative log-likelihood of the completions that are evaluated", 0, MetricNoise::exact},
+               "exp of the mean negative log-likelihood of the completions that are evaluated", MetricNoise::exact},
     MetricSpec{"probe_time_s", "s", Direction::neutral,
                "noise probe on the slowest rank: the median, of GPUs the least"},
     MetricSpec{"probe_spread_fraction", "fraction", Direction::lower_is_better,
                "how far the noise probe moved during the run"},
     MetricSpec{"warmup_steps", "count", Direction::neutral, "steps before the steady ones, left out of medians"},
     MetricSpec{"steady_steps", "count", Direction::neutral, "steps that medians are taken over"},
+    MetricSpec{"step_time_trend_fraction", "fraction", Direction::neutral,
+               "how far a trend moved the step time from the first steady step to the last, over the median: Theil and "
+               "Sen's slope; 0 where Mann and Kendall's test finds no trend"},
     MetricSpec{"still_changing", "1", Direction::lower_is_better, "1 when the steps never became steady, else 0"},
 };
 
@@ -109,9 +115,9 @@ constexpr std::optional<MetricSpec> find_metric(std::string_view tag) {
   return std::nullopt;
 }
 
-// No run records these: they are computed where they are shown, from its step_time_s. Two of one cell differ by what
-// its step times differ by.
-constexpr bool follows_from_step_time(std::string_view tag) {
+// No run records these: they are computed where they are shown, from its step_time_mean_s. Two of one cell differ by
+// what that differs by.
+constexpr bool follows_from_mean_step(std::string_view tag) {
   return tag == "mfu_fraction" || tag == "hfu_fraction" || tag == "estimated_days";
 }
 
@@ -121,6 +127,11 @@ struct Absence {
   std::string_view why;
 };
 inline constexpr std::array kAbsences{
+    Absence{
+        "step_time_mean_s",
+        "no step was finished by every rank, or a version stored the run that had no such metric: `perfbench ingest` "
+        "its run directory into a new database"},
+    Absence{"step_time_trend_fraction", "a trend takes 8 steady steps"},
     Absence{"mfu_fraction", "the peak of its devices is not known"},
     Absence{"hfu_fraction", "the peak of its devices is not known"},
     Absence{"estimated_days", "it does not say its training_steps"},

@@ -166,18 +166,44 @@ TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
   for (std::size_t i = 1; i <= 8; ++i) {
     pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(2)));
     for (auto* run : {&pairs.back().a, &pairs.back().b}) {
-      run->metrics["tokens_per_s"] = 100 / run->metrics["step_time_s"];
+      run->metrics["step_time_mean_s"] = run->metrics["step_time_s"] * 1.5;
       run->metrics["forward_time_s"] = run->metrics["step_time_s"] / 2;
     }
     pairs.back().in_turns = true;
     pairs.back().step_log_ratio = std::log(1.1) + noise(0.001);
   }
   AbRule rule;
-  rule.metrics = metric_rules({"step_time_s", "tokens_per_s", "forward_time_s"}, {});
+  rule.metrics = metric_rules({"step_time_s", "step_time_mean_s", "forward_time_s"}, {});
   const auto cell = judge_cell("cell", pointers_to(pairs), rule);
   EXPECT_NEAR(*decision_about(cell, "step_time_s").ratio, 1.1, 0.0011);
-  EXPECT_NEAR(*decision_about(cell, "tokens_per_s").ratio, 1 / 1.1, 0.0011);
+  EXPECT_NEAR(*decision_about(cell, "step_time_mean_s").ratio, 2, 1e-9) << "stalls of a run are its own";
   EXPECT_NEAR(*decision_about(cell, "forward_time_s").ratio, 2, 1e-9) << "a part of the step is not the step";
+}
+
+// Every third step of B takes three times as long: its median is A's, and the mean of its steps is 1.67 times A's.
+TEST(CellVerdict, OfStallsThatTheMedianDoesNotSeeIsNotTheSame) {
+  std::vector<ExecutedPair> pairs;
+  MadeUpNoise noise(11);
+  for (std::size_t i = 1; i <= 8; ++i) {
+    pairs.push_back(made_up_pair(i, made_up_run(1 + noise(0.002)), made_up_run(1 + noise(0.002))));
+    pairs.back().a.metrics["step_time_mean_s"] = 1 + noise(0.01);
+    pairs.back().b.metrics["step_time_mean_s"] = 1.67 + noise(0.01);
+  }
+  const auto cell = judge_cell("cell", pointers_to(pairs), {.looks = looks_up_to(8)});
+  EXPECT_EQ(decision_about(cell, "step_time_s").verdict, Verdict::same);
+  EXPECT_EQ(decision_about(cell, "step_time_mean_s").verdict, Verdict::regressed);
+  EXPECT_EQ(overall(verdicts_of({cell})), Verdict::regressed);
+}
+
+TEST(CellVerdict, SaysThatTheStepsOfASideGrewDuringItsRuns) {
+  std::vector<ExecutedPair> pairs;
+  for (std::size_t i = 1; i <= 8; ++i) {
+    pairs.push_back(made_up_pair(i, made_up_run(1), made_up_run(1)));
+    pairs.back().a.metrics["step_time_trend_fraction"] = 0.02;
+    pairs.back().b.metrics["step_time_trend_fraction"] = i == 1 ? 0.0 : 0.32;
+  }
+  EXPECT_THAT(judge_cell("cell", pointers_to(pairs), made_up_rule(8)).notes,
+              testing::ElementsAre("B: its steps became 32.0 % slower during a run; longer runs differ otherwise"));
 }
 
 // At four pairs it is the same; the twelve that follow for another metric say that it is slower.
@@ -430,7 +456,7 @@ TEST(MetricRules, NameWhatIsWrong) {
   EXPECT_THAT(message({"final_loss"}, {"step_time_s=0.1"}), HasSubstr("not among the metrics"));
   EXPECT_THAT(message({}, {"step_time_s=0.05"}), IsEmpty());
   EXPECT_DOUBLE_EQ(metric_rules({}, {"step_time_s=0.05"}).front().margin_fraction, 0.05);
-  EXPECT_THROW(metric_rules({"mfu_fraction"}, {}), InputError) << "step_time_s says it";
+  EXPECT_THROW(metric_rules({"mfu_fraction"}, {}), InputError) << "step_time_mean_s says it";
 }
 
 }  // namespace

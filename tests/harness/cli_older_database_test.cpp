@@ -69,7 +69,8 @@ TEST_F(OlderDatabase, IsBroughtUpToDateByTheFirstCommandThatWrites) {
 }
 
 // Keys may be added to a report; those that there were say what they said. Rates of two attempts were recorded anew:
-// they are made of the step time since. A run that a demonstration and both sides of a comparison executed was one row.
+// they are made of the step time since, and MFU is of the highest peak of the class of machine. A run that a
+// demonstration and both sides of a comparison executed was one row.
 TEST_F(OlderDatabase, ReportsTheSameNumbersOfEverySubject) {
   std::filesystem::create_directories(scratch_ / "none/run");
   write_text(scratch_ / "none/run/run.json", "{}");

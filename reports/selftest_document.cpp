@@ -24,7 +24,7 @@ const char* section_title(SelftestKind kind) {
     case SelftestKind::false_alarms:
       return "Nightly screen: alarms of unchanged series";
     case SelftestKind::delay:
-      return "Nightly screen: delay (nights; sigma is the between-night standard deviation)";
+      return "Nightly screen: delay (nights; sigma is the between-night standard deviation), and shares found";
   }
   return "";
 }

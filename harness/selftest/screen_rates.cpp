@@ -26,18 +26,6 @@ YearCount count_year(const std::vector<std::size_t>& nights) {
   return out;
 }
 
-// Mean of independent series with Student's interval, cut at 0.
-SelftestResult mean_row(NoiseKind kind, std::string measure, const std::vector<double>& counts) {
-  const auto mean = mean_difference(counts);
-  const auto [low, high] = mean.interval(0.95);
-  return {.kind = SelftestKind::false_alarms,
-          .noise = std::string(spec::enum_name(kind)),
-          .measure = std::move(measure),
-          .value = mean.mean,
-          .low = std::max(0.0, low),
-          .high = high};
-}
-
 // Both ends multiplied: a little wider than 95 %. Pairs confirm a shift that they find in the direction of the screen:
 // of false verdicts half, as the sides of an unchanged cell are the same.
 SelftestResult confirmed_row(SelftestResult nights, const SelftestResult& aa) {
@@ -88,6 +76,17 @@ std::vector<std::size_t> screened_nights(const std::vector<double>& series, Scre
   return out;
 }
 
+SelftestResult mean_of_years(NoiseKind kind, std::string measure, const std::vector<double>& counts) {
+  const auto mean = mean_difference(counts);
+  const auto [low, high] = mean.interval(0.95);
+  return {.kind = SelftestKind::false_alarms,
+          .noise = std::string(spec::enum_name(kind)),
+          .measure = std::move(measure),
+          .value = mean.mean,
+          .low = std::max(0.0, low),
+          .high = high};
+}
+
 std::vector<SelftestResult> false_alarms(std::size_t series_years, const std::vector<SelftestResult>& aa,
                                          std::uint64_t seed) {
   std::vector<SelftestResult> out;
@@ -103,8 +102,8 @@ std::vector<SelftestResult> false_alarms(std::size_t series_years, const std::ve
       screens.push_back(y.screens);
       nights.push_back(y.nights);
     }
-    out.push_back(mean_row(kind, "screens a series-year", screens));
-    out.push_back(mean_row(kind, "nights above the threshold a series-year", nights));
+    out.push_back(mean_of_years(kind, "screens a series-year", screens));
+    out.push_back(mean_of_years(kind, "nights above the threshold a series-year", nights));
     out.push_back(confirmed_row(out.back(), aa.at(k)));
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "harness/selftest/noise.h"
@@ -31,6 +32,9 @@ std::vector<double> simulate_series(const SeriesPlan& plan, std::uint64_t seed, 
 // The nights n >= kHistoryNights on which the screen speaks, from the nights before and the night itself.
 enum class Screening { all_nights, until_it_speaks };
 std::vector<std::size_t> screened_nights(const std::vector<double>& series, Screening how);
+
+// The row of a mean of independent series, with Student's interval, cut at 0.
+SelftestResult mean_of_years(NoiseKind kind, std::string measure, const std::vector<double>& counts);
 
 // Screens a year of an unchanged series, nights in a row counted once, and after the same night's confirmation by a
 // paired comparison of 8 pairs whose A/A rates, one for each of kNoiseKinds, are given. The latter counts every night:

@@ -1,5 +1,6 @@
 #include "harness/selftest/selftest.h"
 
+#include "harness/selftest/after_shift.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/session_rates.h"
@@ -17,6 +18,7 @@ std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t
   append(session_power(size.session_trials, seed));
   append(false_alarms(size.series_years, aa, seed));
   append(delays(size.delay_series, seed));
+  append(after_shift_rates(size.delay_series, size.series_years, seed));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "harness/stats/statistics.h"
@@ -202,10 +203,58 @@ std::optional<double> threshold_below(double observed, const std::vector<double>
   return *at;
 }
 
+double median_between(std::span<const double> logs, std::size_t begin, std::size_t end) {
+  const auto part = logs.subspan(begin, end - begin);
+  return median({part.begin(), part.end()});
+}
+
 double shift_between(std::span<const double> logs, std::size_t first, std::size_t most_before) {
   const auto start = first > most_before ? first - most_before : 0;
-  const auto at = [&](std::size_t i) { return logs.begin() + static_cast<std::ptrdiff_t>(i); };
-  return median({at(first), logs.end()}) - median({at(start), at(first)});
+  return median_between(logs, first, logs.size()) - median_between(logs, start, first);
+}
+
+// Where the step is, by least squares around a level before it and one since, each distance clipped. A value far above
+// the level of before is clipped to one that a few ordinary nights could have, so that best_fit() dates a large shift a
+// night or more too early in one of 20 series.
+std::size_t first_shifted_night(std::span<const double> nights, double sigma, const ScreenRule& rule) {
+  const auto n = nights.size();
+  const auto last_before = windows_of(n, rule).reference_last;
+  const auto start = last_before > rule.most_before ? last_before - rule.most_before : 0;
+  const double limit = rule.clip_deviations * sigma;
+  std::size_t best = n - 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (auto first = n - 1; first >= last_before; --first) {
+    const double before = median_between(nights, start, first);
+    const double since = median_between(nights, first, n);
+    double cost = 0;
+    for (auto i = start; i < n; ++i) {
+      const double away = std::min(limit, std::abs(nights[i] - (i < first ? before : since)));
+      cost += away * away;
+    }
+    if (cost >= least) continue;
+    least = cost;
+    best = first;
+  }
+  return best;
+}
+
+// Whether the newest nights, however few, left the level of the nights since the shift for that of before: nearer to
+// it, and farther from the shifted level than chance takes two medians of so many nights of AR(1) noise apart.
+bool is_over(std::span<const double> nights, std::size_t first, const Noise& noise, const ScreenRule& rule) {
+  const auto n = nights.size();
+  const double before = median_between(nights, first > rule.most_before ? first - rule.most_before : 0, first);
+  constexpr double kMedianOverMean = 1.2533;  // deviations, of many Gaussian values
+  const auto variance_of = [&noise](std::size_t nights) {
+    return std::min(1.0, (1 + noise.phi) / (1 - noise.phi) / static_cast<double>(nights));
+  };
+  for (auto back = first + 1; back < n; ++back) {
+    const double shifted = median_between(nights, first, back);
+    const double newest = median_between(nights, back, n);
+    const double error = kMedianOverMean * noise.sigma * std::sqrt(variance_of(back - first) + variance_of(n - back));
+    const bool left = std::abs(newest - shifted) > rule.return_deviations * error;
+    if (left && std::abs(newest - before) < std::abs(newest - shifted)) return true;
+  }
+  return false;
 }
 
 // The newest night alone, in deviations of an innovation, where it is beyond what Gaussian nights of a deviation known
@@ -244,6 +293,8 @@ std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const
   if (found.score < boost::math::quantile(boost::math::normal(), 1 - single / 2)) return std::nullopt;
   const auto& noise = prepared.noise();
   const auto w = windows_of(nights.size(), rule);
+  const auto first = first_shifted_night(nights, noise.sigma, rule);
+  if (is_over(nights, first, noise, rule)) return std::nullopt;
   std::optional<double> gaussian = 0;
   if (w.reference_last - w.reference_first < rule.enough_known) {
     gaussian = threshold_below(found.score, gaussian_pool(), noise.phi, nights.size(), rule);
@@ -251,8 +302,8 @@ std::optional<ScreenFinding> lasting_shift(std::span<const double> nights, const
   }
   const auto own = threshold_below(found.score, own_pool(nights, noise, w), noise.phi, nights.size(), rule);
   if (!own) return std::nullopt;
-  return ScreenFinding{.first = found.first,
-                       .shift_log = shift_between(nights, found.first, rule.most_before),
+  return ScreenFinding{.first = first,
+                       .shift_log = shift_between(nights, first, rule.most_before),
                        .sigma = found.sigma,
                        .score = found.score,
                        .threshold = std::max(*gaussian, *own)};

@@ -19,6 +19,9 @@
 // `record_nights_per_year`, it has to be larger by the factor that makes it as rare where tails fall with the power
 // `tail_power` of the distance. Of nights without tails a record means little: they are held to Student's t.
 //
+// The clipped values find a shift; its first night is where the unclipped ones have their step. A shift whose last
+// nights are back at the level of before is over, and no shift of tonight.
+//
 // Needs 13 nights: with fewer than 12 before a shift the spread is not known well enough to speak of one. Until there
 // are 26, fewer than the last 14 nights are searched.
 #pragma once
@@ -42,6 +45,7 @@ struct ScreenRule {
   double record_nights_per_year = 3;  // of nights with tails
   double tail_power = 4;
   double lone_nights_per_year = 0.25;  // of Gaussian nights
+  double return_deviations = 3;        // of the newest nights from the shifted level, in standard errors: it is over
   double smallest_sigma = 2e-4;        // log units: a series that repeats exactly is not screened for less than 0.1 %
   std::size_t draws = 2000;            // series simulated for a threshold
   std::uint64_t seed = 20240229;       // of these: the same nights always give the same answer

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/selftest/after_shift.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/pair_rates.h"
@@ -155,6 +156,16 @@ TEST(RealTrials, CountVerdictsOfWholeComparisons) {
   EXPECT_EQ(goal_met(real_aa_rate(std::vector<Verdict>(180, Verdict::same), 8, "apart", 0.01)), false)
       << "too few to know";
   EXPECT_EQ(real_power("slow", trials, 8, "in turns").value, 0.25);
+}
+
+// Where the first shift is not taken out of the nights before it, the second one drowns in it. At a rate of 0.9, 100
+// series give 0.9 - 3 * 0.03 at the least.
+TEST(AfterShiftSimulation, ASecondShiftIsFoundOnceTheFirstIsKnown) {
+  for (const auto& shifts : {TwoShifts{"-30 % +20 %", 0.7, 1.2, 40}, TwoShifts{"+3 % +3 %", 1.03, 1.03, 40},
+                             TwoShifts{"-10 % reverted", 0.9, 1 / 0.9, 15}}) {
+    EXPECT_GE(second_shift_found(shifts, FirstShift::accepted, 100, 3), 0.81) << shifts.name;
+    EXPECT_LE(second_shift_found(shifts, FirstShift::ignored, 100, 3), 0.5) << shifts.name;
+  }
 }
 
 TEST(Series, ShiftWhenTheyAreMeantTo) {

@@ -81,6 +81,33 @@ TEST(Screen, DatesASmallerShiftAndTellsItsSign) {
   EXPECT_LT(faster->shift_log, -0.015);
 }
 
+// Forty deviations: no night before has any part in it, though four deviations are all that a clipped night shows.
+TEST(ScreenSimulation, DatesALargeShiftToItsNight) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const auto found = screen(shifted(gaussian(82, seed), 80, 0.4));
+    ASSERT_TRUE(found) << seed;
+    EXPECT_EQ(found->first, 80U) << seed;
+  }
+}
+
+// Twelve nights were faster by ten deviations, and the newest is not.
+TEST(Screen, SaysNothingOfAShiftThatIsOver) {
+  auto logs = gaussian(80, 2);
+  for (std::size_t i = 67; i < 79; ++i) logs[i] -= 0.1;
+  EXPECT_TRUE(screen({logs.begin(), logs.end() - 1}));
+  EXPECT_FALSE(screen(logs));
+}
+
+// Half of the way is not back, and one ordinary night of a small shift is no return.
+TEST(Screen, AShiftThatIsNotWhollyOverIsSaid) {
+  auto logs = gaussian(80, 2);
+  for (std::size_t i = 67; i < 80; ++i) logs[i] -= i == 79 ? 0.06 : 0.1;
+  EXPECT_TRUE(screen(logs));
+  auto small = shifted(gaussian(80, 2), 67, 0.03);
+  small.back() = 3.012;
+  EXPECT_TRUE(screen(small));
+}
+
 TEST(Screen, CountsNightsInTheWholeSegmentHoweverLong) {
   const auto found = screen(shifted(gaussian(400, 3), 395, 0.05));
   ASSERT_TRUE(found);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "harness/evidence/utc.h"
 #include "harness/stats/steady.h"
 #include "workloads/spec/metric_catalog.h"
 #include "workloads/spec/run_spec.h"
@@ -129,6 +130,7 @@ Sample sample_of(const CellRuns& cell, const std::string& metric) {
     }
     out.values.push_back(value->second);
     out.sessions.push_back(attempt->sweep_id);
+    out.days.push_back(day_number(attempt->started_utc));
     if (!timed) continue;
     const auto probe = attempt->metrics.find("probe_time_s");
     if (probe != attempt->metrics.end()) out.probe_s.push_back(probe->second);

@@ -132,7 +132,8 @@ Decision decide_stored(const CellRuns& cell, const CellRuns* theirs, const Sampl
     return tested;
   }
   auto out = decide_between_sessions(mine, baseline, rule, levels_for(cell, theirs, known));
-  if (out.reason == VerdictReason::sessions_unknown) out.detail += "; pairs decide: " + pairs_command(cell, theirs);
+  const bool unknown = out.reason == VerdictReason::sessions_unknown || out.reason == VerdictReason::sessions_too_close;
+  if (unknown) out.detail += "; pairs decide: " + pairs_command(cell, theirs);
   return out;
 }
 

@@ -58,6 +58,14 @@ std::chrono::year_month_day day_of(const std::string& utc) {
   return read(utc).day;
 }
 
+std::optional<std::int64_t> day_number(const std::string& utc) {
+  try {
+    return std::chrono::sys_days(read(utc).day).time_since_epoch().count();
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 std::string on_day(const std::string& utc, std::chrono::year_month_day day) {
   return fmt::format("{:04}-{:02}-{:02}{}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
                      static_cast<unsigned>(day.day()), read(utc).whole.substr(kDateLength));

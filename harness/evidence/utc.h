@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace perfbench::harness {
@@ -15,5 +17,8 @@ std::string parse_utc(const std::string& text);
 // The day of such a text, and the same time of another day. They throw as parse_utc does.
 std::chrono::year_month_day day_of(const std::string& utc);
 std::string on_day(const std::string& utc, std::chrono::year_month_day day);
+
+// Days from 1970-01-01 to the day of such a text; nothing where it names none.
+std::optional<std::int64_t> day_number(const std::string& utc);
 
 }  // namespace perfbench::harness

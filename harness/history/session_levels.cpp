@@ -6,6 +6,11 @@
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {
+namespace {
+
+constexpr std::int64_t kSecondsPerDay = 86400;
+
+}  // namespace
 
 SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
   SessionLevels out;
@@ -15,6 +20,7 @@ SessionLevels session_levels(const std::vector<SeriesHistory>& series) {
     for (const auto& night : one.nights) {
       if (night.noisy) continue;
       levels.push_back({.sweep_id = night.night.sweep_id,
+                        .day = night.started_s / kSecondsPerDay,
                         .machine = night.machine,
                         .log_level = std::log(night.value),
                         .runs = night.runs});

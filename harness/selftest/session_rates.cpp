@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "harness/compare/compare.h"
+#include "harness/evidence/utc.h"
 #include "harness/history/session_levels.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/replicate.h"
@@ -23,9 +25,15 @@ namespace {
 
 constexpr std::uint64_t kShiftPurpose = 3;
 constexpr std::uint64_t kSessionRunPurpose = 4;
+constexpr std::uint64_t kDayPurpose = 6;
 constexpr const char* kMetric = "step_time_s";
 constexpr const char* kMachine = "machine";
 constexpr double kProbe_s = 0.001;
+constexpr std::int64_t kSecondsOfDay = 86400;
+
+std::string utc_of_day(std::int64_t day) {
+  return on_day("1970-01-01", std::chrono::sys_days(std::chrono::days(day)));
+}
 
 // What all made-up attempts share.
 struct Machine {
@@ -36,6 +44,7 @@ struct Machine {
 
 struct DrawnSession {
   std::string sweep_id;
+  std::int64_t day = 0;
   double shift = 0;
   std::vector<std::vector<double>> logs;  // by cell and run
 };
@@ -46,20 +55,19 @@ class SimulatedSessions {
   SimulatedSessions(const SessionScenario& scenario, std::uint64_t seed, std::size_t trial)
       : scenario_(scenario),
         shifts_(scenario.noise, series_random(seed, scenario.noise, kShiftPurpose, trial)),
+        days_(scenario.noise, series_random(seed, scenario.noise, kDayPurpose, trial)),
         random_(series_random(seed, scenario.noise, kSessionRunPurpose, trial)) {}
 
-  // Logs of all cells' runs in the next session; `ratio` times as slow as the first session's program.
-  DrawnSession next(double ratio) {
-    DrawnSession out{.sweep_id = "session" + std::to_string(++sessions_),
-                     .shift = kRunDeviation * scenario_.session_per_run * shifts_.next(),
-                     .logs = {}};
-    out.logs.resize(scenario_.cells);
-    for (auto& cell : out.logs) {
-      for (std::size_t r = 0; r < scenario_.runs; ++r) {
-        cell.push_back(std::log(ratio) + out.shift + kRunDeviation * normal_(random_));
-      }
-    }
-    return out;
+  // The next one of the store.
+  DrawnSession next_known() {
+    const auto of_day = sessions_ % scenario_.sessions_a_day;
+    if (of_day == 0) begin_day(sessions_ == 0 ? 0 : 1);
+    return draw(1);
+  }
+  // `ratio` times as slow as the first session's program.
+  DrawnSession last(double ratio) {
+    begin_day(static_cast<std::int64_t>(scenario_.days_to_last));
+    return draw(ratio);
   }
 
   // As the store has them.
@@ -74,12 +82,33 @@ class SimulatedSessions {
   }
 
  private:
+  void begin_day(std::int64_t days_later) {
+    day_ += days_later;
+    if (scenario_.day_per_run > 0) day_shift_ = kRunDeviation * scenario_.day_per_run * days_.next();
+  }
+
+  // Logs of all cells' runs in the next session of the day.
+  DrawnSession draw(double ratio) {
+    DrawnSession out{.sweep_id = "session" + std::to_string(++sessions_),
+                     .day = day_,
+                     .shift = day_shift_ + kRunDeviation * scenario_.session_per_run * shifts_.next(),
+                     .logs = {}};
+    out.logs.resize(scenario_.cells);
+    for (auto& cell : out.logs) {
+      for (std::size_t r = 0; r < scenario_.runs; ++r) {
+        cell.push_back(std::log(ratio) + out.shift + kRunDeviation * normal_(random_));
+      }
+    }
+    return out;
+  }
+
   StoredAttempt attempt(const DrawnSession& session, const std::string& cell, double log) {
     StoredAttempt out;
     out.key = ++attempts_;
     out.run_id = out.cell = cell;
     out.sweep_id = session.sweep_id;
     out.matrix = "m";
+    out.started_utc = utc_of_day(session.day);
     out.run = machine_.run;
     out.environment = machine_.environment;
     out.metrics = {{kMetric, std::exp(log)},
@@ -91,10 +120,13 @@ class SimulatedSessions {
   const SessionScenario& scenario_;
   Machine machine_;
   Noise shifts_;
+  Noise days_;
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_{0.0, 1.0};
   std::size_t sessions_ = 0;
   std::int64_t attempts_ = 0;
+  std::int64_t day_ = 0;
+  double day_shift_ = 0;
 };
 
 // What load_history reads of a store that holds these sessions: of each cell a night a session, its level the median.
@@ -109,6 +141,7 @@ class SeriesByCell {
       NightPoint night;
       night.night.sweep_id = session.sweep_id;
       night.machine = kMachine;
+      night.started_s = kSecondsOfDay * session.day;
       night.runs = session.logs[c].size();
       night.value = std::exp(median(session.logs[c]));
       series_[c].nights.push_back(std::move(night));
@@ -128,11 +161,11 @@ struct Count {
 
 Count compare_once(const SessionScenario& scenario, std::uint64_t seed, std::size_t trial) {
   SimulatedSessions sessions(scenario, seed, trial);
-  const auto first = sessions.next(1);
+  const auto first = sessions.next_known();
   SeriesByCell history(scenario.cells);
   history.add(first);
-  for (std::size_t n = 0; n < scenario.nights; ++n) history.add(sessions.next(1));
-  const auto last = sessions.next(scenario.ratio);
+  for (std::size_t n = 0; n < scenario.nights; ++n) history.add(sessions.next_known());
+  const auto last = sessions.last(scenario.ratio);
   history.add(last);
   const RunBaseline baseline{.scope = "baseline", .cells = sessions.runs_of(first)};
   auto found = compare_with_runs(sessions.runs_of(last), baseline, kMetric, session_levels(history.series()));
@@ -151,8 +184,9 @@ SelftestResult session_row(SelftestKind kind, const SessionScenario& scenario, s
                            const Proportion& p) {
   const auto other = scenario.noise == NoiseKind::gaussian ? "" : fmt::format("{} ", spec::enum_name(scenario.noise));
   const auto probe = scenario.probe_share > 0 ? ", probe follows" : "";
+  const auto days = scenario.day_per_run > 0 ? fmt::format(", days {} x", scenario.day_per_run) : "";
   return {.kind = kind,
-          .noise = fmt::format("{}sessions {} x runs{}", other, scenario.session_per_run, probe),
+          .noise = fmt::format("{}sessions {} x runs{}{}", other, scenario.session_per_run, days, probe),
           .measure = std::move(measure),
           .value = p.value,
           .low = p.low,
@@ -187,11 +221,21 @@ std::vector<SelftestResult> session_aa_rates(std::size_t trials, std::uint64_t s
   for (const auto noise : kNoiseKinds) {
     if (noise != NoiseKind::gaussian) scenarios.push_back({.session_per_run = 3, .noise = noise});
   }
+  // Of six sessions within a day one is the baseline, for a session ten days later; or all are of days of their own.
+  const SessionScenario of_days{.session_per_run = 0.25, .nights = 5, .days_to_last = 10, .day_per_run = 2};
+  for (const std::size_t a_day : {6U, 1U}) {
+    scenarios.push_back(of_days);
+    scenarios.back().sessions_a_day = a_day;
+  }
+  scenarios.back().days_to_last = 1;
   std::vector<SelftestResult> out;
   for (const auto& scenario : scenarios) {
+    const auto known = scenario.sessions_a_day == 1 ? fmt::format("{} nights known", scenario.nights)
+                                                    : fmt::format("{} others of one day known, {} days before",
+                                                                  scenario.nights, scenario.days_to_last);
     const auto measure =
-        fmt::format("false verdicts, stored baseline, {}, {} nights known",
-                    scenario.cells == 1 ? "a cell" : fmt::format("any of {} cells", scenario.cells), scenario.nights);
+        fmt::format("false verdicts, stored baseline, {}, {}",
+                    scenario.cells == 1 ? "a cell" : fmt::format("any of {} cells", scenario.cells), known);
     out.push_back(
         session_row(SelftestKind::aa, scenario, measure, simulate_sessions(scenario, trials, seed).false_in_any));
     out.back().goal = SelftestGoal{.rule = GoalRule::high_at_most, .limit = 2 * DecisionRule{}.alpha};

@@ -22,6 +22,9 @@ struct SessionScenario {
   double ratio = 1;                       // true current / baseline, of every cell
   NoiseKind noise = NoiseKind::gaussian;  // of the shifts, in the order of the sessions
   double probe_share = 0;                 // of its session's shift that the noise probe of a run shows
+  std::size_t sessions_a_day = 1;         // the first one and those that the store has
+  std::size_t days_to_last = 1;           // from the last day of those to the session that is compared
+  double day_per_run = 0;                 // deviation of a shift that a whole day has, in deviations of a run
 };
 
 struct SessionRates {

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
+#include <cstdlib>
 
 namespace perfbench::harness {
 namespace {
@@ -28,6 +29,33 @@ void add_within(const SessionRuns& runs, Within& out) {
   }
 }
 
+// The newest session of each day; those of unknown days are all kept.
+std::vector<const SessionLevel*> one_a_day(const std::vector<const SessionLevel*>& levels) {
+  std::vector<const SessionLevel*> out;
+  for (const auto* level : levels) {
+    const auto same_day = std::find_if(out.begin(), out.end(), [&](const SessionLevel* known) {
+      return known->day.has_value() && known->day == level->day;
+    });
+    if (same_day != out.end()) {
+      *same_day = level;
+    } else {
+      out.push_back(level);
+    }
+  }
+  return out;
+}
+
+std::optional<std::int64_t> covered_days(const std::vector<const SessionLevel*>& levels) {
+  std::vector<std::int64_t> days;
+  for (const auto* level : levels) {
+    if (level->day) days.push_back(*level->day);
+  }
+  if (days.size() < 2) return std::nullopt;
+  const auto [first, last] = std::minmax_element(days.begin(), days.end());
+  const auto count = static_cast<std::int64_t>(days.size());
+  return (*last - *first) * (count + 1) / (count - 1);
+}
+
 }  // namespace
 
 std::string session_name(const std::string& sweep_id) {
@@ -38,18 +66,33 @@ SessionSpread session_spread(const std::vector<SessionLevel>& levels, const Sess
   const auto has = [](const SessionRuns& side, const std::string& session) {
     return std::find(side.sessions.begin(), side.sessions.end(), session) != side.sessions.end();
   };
-  SessionSpread out;
-  std::vector<double> logs;
+  std::vector<const SessionLevel*> others;
   for (const auto& level : levels) {
     const auto session = session_name(level.sweep_id);
-    if (has(a, session) || has(b, session)) continue;
-    logs.push_back(level.log_level);
-    out.runs_share += 1 / static_cast<double>(level.runs);
+    if (!has(a, session) && !has(b, session)) others.push_back(&level);
+  }
+  others = one_a_day(others);
+  SessionSpread out;
+  std::vector<double> logs;
+  for (const auto* level : others) {
+    logs.push_back(level->log_level);
+    out.runs_share += 1 / static_cast<double>(level->runs);
   }
   out.sessions = logs.size();
   if (logs.size() < 2) return out;
   out.runs_share /= static_cast<double>(logs.size());
   out.deviation = std::sqrt(boost::math::statistics::sample_variance(logs));
+  out.covered_days = covered_days(others);
+  return out;
+}
+
+std::optional<std::int64_t> days_apart(const SessionRuns& a, const SessionRuns& b) {
+  std::optional<std::int64_t> out;
+  for (const auto& mine : a.days) {
+    for (const auto& theirs : b.days) {
+      if (mine && theirs) out = std::max(out.value_or(0), std::abs(*mine - *theirs));
+    }
+  }
   return out;
 }
 

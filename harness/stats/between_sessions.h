@@ -2,6 +2,10 @@
 // common, so that the level of an unchanged program moves from session to session by more than its runs scatter: runs
 // of two sessions are no two samples of one population. Pure functions of numbers.
 //
+// Days have their own weather: sessions of one day lie closer together than those of several. So at most one session a
+// calendar day (UTC) counts, the newest, and what is known has to reach as far as the sides are apart. Of K days from
+// the first to the last known one, evenly spread days reach (K + 1) / (K - 1) times as far, which is what they cover.
+//
 // The model: log value = level + shift of the session + noise of the run, both Gaussian, of variances b and w. The
 // difference of two means over runs gives each session a weight: its share of the current runs less its share of the
 // baseline's. With C the sum of their squares, m and n the runs of the sides, the difference has the variance
@@ -14,12 +18,14 @@
 // a median, which scatters more than a mean: wider still. What changed in the program between the known sessions is in
 // s2 too: wider again. Shifts in common to all cells of a session are in every cell's own s2, and no averaging over
 // cells makes them smaller. Two things make s2 too small, and --ab alone is free of them: sessions of which a few are
-// far out where none of the known ones was (harness/selftest/README.md), and known sessions that lie closer together in
-// time than the two compared, of a machine that drifts.
+// far out where none of the known ones was (harness/selftest/README.md), and a drift that is slow beside the days that
+// are known.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,9 +34,13 @@
 
 namespace perfbench::harness {
 
+// Days since 1970-01-01 (UTC); nothing: unknown.
+using SessionDay = std::optional<std::int64_t>;
+
 // Another session of the same cell.
 struct SessionLevel {
   std::string sweep_id;
+  SessionDay day = {};
   std::string machine;   // fingerprint
   double log_level = 0;  // median of its runs' logs
   std::size_t runs = 1;  // that the level is of
@@ -45,9 +55,12 @@ using KnownSessions = std::map<std::string, SessionLevels>;  // by metric
 inline constexpr std::size_t kFewestSessions = 5;
 
 struct SessionSpread {
-  std::size_t sessions = 0;
-  double deviation = 0;   // of the levels, log units; needs two sessions
-  double runs_share = 0;  // mean of 1 / runs
+  std::size_t sessions = 0;  // of different days; one of an unknown day is a day of its own
+  double deviation = 0;      // of the levels, log units; needs two sessions
+  double runs_share = 0;     // mean of 1 / runs
+
+  // Nothing where fewer than two days are dated: then nobody can say that they are too few.
+  std::optional<std::int64_t> covered_days = {};
 
   bool known() const { return sessions >= kFewestSessions; }
 };
@@ -60,13 +73,17 @@ bool varies_between_sessions(const std::string& metric);
 struct SessionRuns {
   std::vector<double> logs;
   std::vector<std::string> sessions;  // one for each log; different texts are different sessions
+  std::vector<SessionDay> days = {};  // of each log; may be empty
 };
+
+// The largest number of days from a run of one side to one of the other; nothing where a side has no dated run.
+std::optional<std::int64_t> days_apart(const SessionRuns& a, const SessionRuns& b);
 
 // What SessionRuns calls the runs of this sweep: no name of a session without a sweep can be mistaken for it.
 std::string session_name(const std::string& sweep_id);
 
 // Of the sessions that no run of the two sides is of, which must not vouch for themselves. Those of older runs of a
-// side that are not in its mean may.
+// side that are not in its mean may. `levels` are oldest first.
 SessionSpread session_spread(const std::vector<SessionLevel>& levels, const SessionRuns& a, const SessionRuns& b);
 
 // C of above: 0 where both sides are of the same sessions in the same shares.

@@ -23,11 +23,12 @@ std::vector<double> newest_logs(const std::vector<double>& values, std::size_t m
 
 // Runs of unknown sessions are of one that is called `unknown`.
 SessionRuns newest_runs(const Sample& sample, const std::string& unknown, std::size_t most) {
-  SessionRuns out{.logs = newest_logs(sample.values, most), .sessions = {}};
+  SessionRuns out{.logs = newest_logs(sample.values, most), .sessions = {}, .days = {}};
   const auto skip = sample.values.size() - out.logs.size();
   for (auto i = skip; i < sample.values.size(); ++i) {
     const bool known = i < sample.sessions.size() && !sample.sessions[i].empty();
     out.sessions.push_back(known ? session_name(sample.sessions[i]) : unknown);
+    if (i < sample.days.size()) out.days.push_back(sample.days[i]);
   }
   return out;
 }
@@ -275,8 +276,14 @@ Decision decide_between_sessions(const Sample& current, const Sample& baseline, 
     // Without an interval: that of the runs alone would be too narrow.
     conclude(out, Verdict::inconclusive, VerdictReason::sessions_unknown,
              fmt::format("the sides are of different sessions, and how far sessions of this cell differ is not known: "
-                         "it takes {} others on this machine, and there {} {}",
+                         "it takes {} others on this machine, each of another day, and there {} {}",
                          kFewestSessions, spread.sessions == 1 ? "is" : "are", spread.sessions));
+  } else if (const auto apart = days_apart(a, b); apart && spread.covered_days && *apart > *spread.covered_days) {
+    conclude(
+        out, Verdict::inconclusive, VerdictReason::sessions_too_close,
+        fmt::format("the sides are {} days apart, and the {} other sessions of this cell cover {}: how far sessions "
+                    "differ over a longer time is not known",
+                    *apart, spread.sessions, *spread.covered_days));
   } else {
     auto difference = session_difference(a, b, spread);
     difference.doubt = probe_shift(current, baseline).value_or(0);

@@ -38,6 +38,7 @@ struct Sample {
   std::vector<double> probe_s = {};        // median of each run's probe; may be empty
   std::vector<double> noisy = {};          // runs whose probe moved: shown, never used for a verdict
   std::vector<std::string> sessions = {};  // that each value is of; empty: all are of one that nobody else is of
+  std::vector<SessionDay> days = {};       // on which each value was measured; empty: unknown
 };
 
 // What a table shows of a side: its values, or where it has none the noisy ones.

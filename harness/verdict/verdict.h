@@ -21,6 +21,7 @@ enum class VerdictReason {
   too_few_runs,           // no outcome of the test could have decided
   not_significant,        // the test could have decided, but did not
   sessions_unknown,       // the sides are of other sessions, and how far those differ is not known
+  sessions_too_close,     // the sides are farther apart in time than the sessions that are known
   machine_speed_changed,  // the noise probe ran at another speed on the two sides
   all_noisy,              // the probe moved during every run of a side
   no_measurement,         // a side has no run with this metric
@@ -82,6 +83,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::too_few_runs, "too_few_runs"},
       std::pair{R::not_significant, "not_significant"},
       std::pair{R::sessions_unknown, "sessions_unknown"},
+      std::pair{R::sessions_too_close, "sessions_too_close"},
       std::pair{R::machine_speed_changed, "machine_speed_changed"},
       std::pair{R::all_noisy, "all_noisy"},
       std::pair{R::no_measurement, "no_measurement"},

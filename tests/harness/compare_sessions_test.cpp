@@ -45,7 +45,7 @@ TEST(BetweenSessions, WhereNothingIsKnownIsInconclusiveHoweverFarTheRunsAreApart
   EXPECT_FALSE(d.ratio_95) << "that of the runs alone would be too narrow";
   EXPECT_FALSE(d.p);
   EXPECT_EQ(d.sessions, 0U);
-  EXPECT_THAT(d.detail, HasSubstr("it takes 5 others on this machine, and there are 0"));
+  EXPECT_THAT(d.detail, HasSubstr("it takes 5 others on this machine, each of another day, and there are 0"));
 }
 
 TEST(BetweenSessions, IsDecidedFromFiveOtherSessionsOn) {
@@ -79,6 +79,65 @@ TEST(BetweenSessions, ThoseComparedDoNotVouchForThemselves) {
   const auto d = decide_between_sessions(session("now", 1.2), session("then", 1.0), {}, known);
   EXPECT_EQ(d.reason, VerdictReason::sessions_unknown);
   EXPECT_EQ(d.sessions, 4U);
+}
+
+Sample on_day(Sample sample, std::int64_t day) {
+  sample.days.assign(sample.values.size(), day);
+  return sample;
+}
+
+std::vector<SessionLevel> on_days(std::vector<SessionLevel> levels, const std::vector<std::int64_t>& days) {
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i].day = days[i];
+  return levels;
+}
+
+// Five sessions of one day are within 0.2 % of each other, and vouch for that day alone.
+TEST(BetweenSessions, SessionsOfOneDayCountOnce) {
+  const auto judged = [](const std::vector<std::int64_t>& days) {
+    return decide_between_sessions(on_day(session("now", 1.05), 8), on_day(session("then", 1.0), 2), {},
+                                   on_days(others(6, 0.002), days));
+  };
+  EXPECT_EQ(judged({2, 3, 4, 5, 6, 7}).verdict, Verdict::regressed);
+  const auto one_day = judged({2, 2, 2, 2, 2, 2});
+  EXPECT_EQ(one_day.reason, VerdictReason::sessions_unknown);
+  EXPECT_EQ(one_day.sessions, 1U);
+  EXPECT_THAT(one_day.detail, HasSubstr("it takes 5 others on this machine, each of another day, and there is 1"));
+  EXPECT_EQ(judged({2, 3, 4, 5, 6, 6}).sessions, 5U);
+}
+
+// The newest of a day is its level: 1 % up, where the older one was 1 % down.
+TEST(BetweenSessions, OfADayTheNewestSessionCounts) {
+  auto known = on_days(others(6, 0.01), {1, 2, 3, 4, 5, 5});
+  const auto spread = session_spread(known, {}, {});
+  EXPECT_EQ(spread.sessions, 5U);
+  known[4] = known[5];
+  known.pop_back();
+  EXPECT_DOUBLE_EQ(spread.deviation, session_spread(known, {}, {}).deviation);
+}
+
+// Six days from the 10th to the 15th are as far apart as the ends of seven: 5 * 7 / 5.
+TEST(BetweenSessions, WhatIsKnownHasToReachAsFarAsTheSidesAreApart) {
+  const auto judged = [](std::int64_t apart) {
+    return decide_between_sessions(on_day(session("now", 1.05), 9 + apart), on_day(session("then", 1.0), 9), {},
+                                   on_days(others(6, 0.002), {10, 11, 12, 13, 14, 15}));
+  };
+  EXPECT_EQ(judged(7).verdict, Verdict::regressed);
+  const auto far = judged(8);
+  EXPECT_EQ(far.verdict, Verdict::inconclusive);
+  EXPECT_EQ(far.reason, VerdictReason::sessions_too_close);
+  EXPECT_NEAR(*far.ratio, 1.05, 1e-12);
+  EXPECT_FALSE(far.ratio_95);
+  EXPECT_THAT(far.detail, HasSubstr("the sides are 8 days apart, and the 6 other sessions of this cell cover 7: "));
+}
+
+TEST(BetweenSessions, SidesOfUnknownDaysAreNotTooFarApart) {
+  const auto known = on_days(others(6, 0.002), {10, 11, 12, 13, 14, 15});
+  EXPECT_EQ(decide_between_sessions(session("now", 1.05), on_day(session("then", 1.0), 9), {}, known).verdict,
+            Verdict::regressed);
+  EXPECT_EQ(
+      decide_between_sessions(on_day(session("now", 1.05), 900), on_day(session("then", 1.0), 9), {}, others(6, 0.002))
+          .verdict,
+      Verdict::regressed);
 }
 
 // `--baseline run:ID` is all runs of the store: the newest eight are the baseline, and the sessions of the others are
@@ -176,6 +235,19 @@ TEST(CompareWithSessions, WhereNothingIsKnownNamesTheCommandThatDecides) {
   EXPECT_THAT(found[0].decision.detail,
               EndsWith("; pairs decide: perfbench compare --ab 0123456789ab fedcba987654 matrices/m.yaml --only a=1"));
   EXPECT_EQ(overall(verdicts_of(found)), Verdict::inconclusive);
+}
+
+// As the store dates attempts and nights.
+TEST(CompareWithSessions, SidesFartherApartThanWhatIsKnownAreSentToPairs) {
+  auto now = cell("a=1", session("now", 1.2));
+  auto then = cell("a=1", session("then", 1.0));
+  for (auto& attempt : now.attempts) attempt.started_utc = "1970-02-20T02:00:00Z";
+  for (auto& attempt : then.attempts) attempt.started_utc = "1970-01-10T02:00:00Z";
+  const auto known = on_days(others(6, 0.002), {10, 11, 12, 13, 14, 15});
+  const auto found = compare_with_runs({now}, {.scope = "b", .cells = {then}}, "step_time_s", known_of({"a=1"}, known));
+  EXPECT_EQ(found[0].decision.reason, VerdictReason::sessions_too_close);
+  EXPECT_THAT(found[0].decision.detail, HasSubstr("the sides are 41 days apart"));
+  EXPECT_THAT(found[0].decision.detail, HasSubstr("; pairs decide: perfbench compare --ab "));
 }
 
 TEST(CompareWithSessions, OnlySessionsOfTheCellOnItsMachineCount) {

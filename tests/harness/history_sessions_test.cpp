@@ -49,6 +49,7 @@ TEST_F(KnownSessionsOf, AreItsNightsWithTheMachineAndTheRunsThatTheyAreOf) {
   const auto& levels = known.at({"m", cells[0].run_id});
   ASSERT_THAT(levels, SizeIs(3));
   EXPECT_EQ(levels[0].sweep_id, "m1");
+  EXPECT_EQ(*levels[2].day - *levels[0].day, 3) << "the 1st and the 4th of January";
   EXPECT_EQ(levels[0].machine, cells[0].machine());
   EXPECT_NEAR(levels[0].log_level, std::log(0.5), 1e-9);
   EXPECT_EQ(levels[0].runs, 3U);

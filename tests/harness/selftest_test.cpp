@@ -136,6 +136,18 @@ TEST(SessionRates, OfUnchangedCellsStayAtTheLevel) {
   }
 }
 
+// Days deviate by 2 %, sessions of a day by 0.25 %: the six of one day tell nothing of a day ten days later.
+TEST(SessionRates, SessionsOfOneDayVouchForNoOtherDay) {
+  SessionScenario scenario{
+      .session_per_run = 0.25, .nights = 5, .sessions_a_day = 6, .days_to_last = 10, .day_per_run = 2};
+  EXPECT_LT(simulate_sessions(scenario, 500, 7).false_in_any.value, 0.0234);  // three standard errors, as below
+  scenario.sessions_a_day = 1;
+  scenario.days_to_last = 1;
+  EXPECT_LT(simulate_sessions(scenario, 500, 7).false_in_any.value, 0.0234);
+  scenario.ratio = 1.5;
+  EXPECT_GT(simulate_sessions(scenario, 500, 7).regressed.value, 0.9);
+}
+
 // With b the variance of sessions, w that of runs and h = 0.2868 that of a median of five Gaussian values: the estimate
 // of ten nights is (b + h w) chi2(9) / 9, so that p < 0.01 is a noncentral t of 9 degrees and noncentrality log(ratio)
 // / sqrt(2 (b + w / 5)) beyond t(0.995) sqrt((b + h w) / (b + w / 5)). By SciPy 0.465 for 5 % where sessions deviate as

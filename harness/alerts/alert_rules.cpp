@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
+#include "harness/evidence/utc.h"
 #include "harness/input_error.h"
 
 namespace perfbench::harness {
@@ -46,6 +48,16 @@ double surest_size_of(const Finding& finding) {
 bool outgrows(const Finding& finding, const Finding& known) {
   constexpr double kMargin = 0.02;
   return surest_size_of(finding) > size_of(known) + std::max(size_of(known), std::log1p(kMargin));
+}
+
+// The estimate of a shift's first night wanders by so many days as more nights are seen.
+constexpr std::int64_t kWanderDays = 3;
+
+// Whether all of `finding` came after the known shift: pairs of two engines that both have the known one differ.
+bool is_after(const Finding& finding, const Finding& known) {
+  const auto good = day_number(finding.last_good.started_utc);
+  const auto bad = day_number(known.first_bad.started_utc);
+  return good && bad && *good >= *bad + kWanderDays;
 }
 
 // A machine that changed speed did so for all that ran on it.
@@ -100,6 +112,8 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& find
   const bool contains_it = finding.last_good.started_utc < newest->finding.first_bad.started_utc;
   const bool judged = newest->state() != AlertState::open;
   const bool later_shift = judged && finding.first_bad.started_utc > judged_utc && !contains_it;
+  const bool paired = finding.kind != FindingKind::environment && finding.kind != FindingKind::vanished_cell;
+  if (paired && is_after(finding, newest->finding)) return {};
   if (later_shift || outgrows(finding, newest->finding)) return {};
   return place(is_live(newest->state()) ? FindingMeaning::continues : FindingMeaning::known);
 }

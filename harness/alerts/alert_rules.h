@@ -38,7 +38,8 @@ struct FindingPlace {
 // alert that a person acknowledged, or closed otherwise than as fixed, when its first bad night came after that and its
 // last good one not before the known shift (as the control's does): the estimate of a first night wanders by some
 // nights as more of them are seen, so unequal nights alone say nothing. And than that of any when it is more than twice
-// as large.
+// as large, or when pairs confirmed it with a last good night three days or more after the known shift's first bad one:
+// both engines of these pairs have the known shift.
 FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& finding);
 
 // Alerts that one change of the code may explain: equal revisions of last good and first bad night. Environment alerts

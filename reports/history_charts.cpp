@@ -56,7 +56,7 @@ std::optional<double> score_up_to(const std::vector<double>& logs, std::size_t e
 
 std::vector<double> logs_of(const ScreenedSeries& series) {
   std::vector<double> out;
-  for (const auto& night : series.screened) out.push_back(night.log);
+  for (const auto& night : series.screened) out.push_back(night.leveled);
   return out;
 }
 

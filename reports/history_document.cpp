@@ -36,6 +36,7 @@ std::string result_text(const ScreenedSeries& series) {
     case ScreenState::steady:
       break;
   }
+  if (series.known) return fmt::format("known since {}: {}", series.known->first_utc.substr(0, 10), series.known->told);
   return "steady";
 }
 
@@ -69,7 +70,7 @@ Tone series_tone(const ScreenedSeries& series) {
     case ScreenState::steady:
       break;
   }
-  return Tone::plain;
+  return series.known ? Tone::doubtful : Tone::plain;
 }
 
 Cell number_of(const std::optional<double>& value) {
@@ -192,7 +193,9 @@ Document history_document(const std::shared_ptr<const HistoryResult>& shown) {
   for (const auto& line : change_lines(result)) out.add(Paragraph{.text = line});
   const auto findings = result.findings();
   if (findings.empty()) {
-    out.add(Paragraph{.text = "Nothing shifted."});
+    const bool known = std::any_of(result.series.begin(), result.series.end(),
+                                   [](const ScreenedSeries& series) { return series.known.has_value(); });
+    out.add(Paragraph{.text = known ? "Nothing new shifted." : "Nothing shifted."});
   } else {
     out.add(Paragraph{.text = fmt::format("{} findings, not confirmed:", findings.size()), .tone = Tone::doubtful});
     List list;

@@ -6,6 +6,7 @@
 
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
+#include "reports/format/number.h"
 
 namespace perfbench::harness {
 namespace {
@@ -66,6 +67,13 @@ bool are_of_one_thing(const Finding& a, const Finding& b) {
   return a.kind == FindingKind::environment ? a.series.machine == b.series.machine : a.series == b.series;
 }
 
+std::string told(const Alert& alert) {
+  const auto& ratio = alert.finding.ratio;
+  const auto change = ratio ? " " + reports::format_percent_change(*ratio) : "";
+  return std::string(spec::enum_name(alert.finding.kind)) + change + ", alert " + alert.alert_id + " " +
+         std::string(spec::enum_name(alert.state()));
+}
+
 bool is_first(const Alert& a, const Alert& b) {
   const auto rank = [](const Alert& alert) { return std::pair(!is_bad(alert.finding.kind), -size_of(alert.finding)); };
   return rank(a) < rank(b);
@@ -116,6 +124,21 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& find
   if (paired && is_after(finding, newest->finding)) return {};
   if (later_shift || outgrows(finding, newest->finding)) return {};
   return place(is_live(newest->state()) ? FindingMeaning::continues : FindingMeaning::known);
+}
+
+std::vector<KnownShift> known_shifts(const std::vector<Alert>& alerts) {
+  std::vector<KnownShift> out;
+  for (const auto& alert : alerts) {
+    const auto& finding = alert.finding;
+    if (finding.kind == FindingKind::vanished_cell || alert.state() == AlertState::invalid) continue;
+    const bool judged = alert.state() != AlertState::open;
+    out.push_back({.series = finding.series,
+                   .first_utc = finding.first_bad.started_utc,
+                   .of_machine = finding.kind == FindingKind::environment && judged,
+                   .live = is_live(alert.state()),
+                   .told = told(alert)});
+  }
+  return out;
 }
 
 std::vector<AlertGroup> group_by_range(const std::vector<Alert>& alerts) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/alerts/alert.h"
+#include "harness/history/screening.h"
 
 namespace perfbench::harness {
 
@@ -41,6 +42,11 @@ struct FindingPlace {
 // as large, or when pairs confirmed it with a last good night three days or more after the known shift's first bad one:
 // both engines of these pairs have the known shift.
 FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& finding);
+
+// The shifts that these alerts say are real, for the screen to look past: of every alert of a shift that nobody called
+// invalid. A change of the machine counts for all series on it once a person has judged the alert; until then what
+// other series show of it is news.
+std::vector<KnownShift> known_shifts(const std::vector<Alert>& alerts);
 
 // Alerts that one change of the code may explain: equal revisions of last good and first bad night. Environment alerts
 // stand apart from those of the code.

@@ -1,7 +1,9 @@
 // perfbench history: the nights of each series, screened for shifts.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
+#include "harness/alerts/alert_ledger.h"
 #include "harness/cli/checked_option.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/left_out.h"
@@ -27,7 +29,8 @@ struct HistoryOptions {
 
 ExitCode history(const HistoryOptions& options) {
   const auto db = open_database(options.db, {.mode = OpenMode::read_only});
-  const auto shown = std::make_shared<const HistoryResult>(look_at_history(db, options.query));
+  const auto shown = std::make_shared<const HistoryResult>(
+      look_at_history(db, options.query, known_shifts(load_alerts(db, AlertScope::all))));
   const auto& result = *shown;
   if (result.series.empty()) {
     tell_left_out(db, ExitCode::usage);
@@ -37,7 +40,9 @@ ExitCode history(const HistoryOptions& options) {
   }
   for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
   print_document(reports::history_document(shown), options.format, options.layout);
-  const auto screened = result.findings().empty() ? ExitCode::fine : ExitCode::inconclusive;
+  const bool known = std::any_of(result.series.begin(), result.series.end(),
+                                 [](const ScreenedSeries& series) { return series.known.has_value(); });
+  const auto screened = result.findings().empty() && !known ? ExitCode::fine : ExitCode::inconclusive;
   return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
 }
 
@@ -66,9 +71,11 @@ void add_history(CLI::App& app, CommandContext& context) {
       "fixed engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment "
       "of its "
       "own.\n"
-      "A shift is a reason to compare (`perfbench compare --ab`), not a verdict.\n"
-      "Exit codes: 0 nothing found; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed; 3 nothing\n"
-      "found, but a row of the database cannot be read and was left out.");
+      "A shift is a reason to compare (`perfbench compare --ab`), not a verdict. One that an alert names is known: the "
+      "nights\n"
+      "before it are moved to the level since, and what is found is new.\n"
+      "Exit codes: 0 nothing found; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed, or has a live\n"
+      "alert; 3 nothing found, but a row of the database cannot be read and was left out.");
   command->callback([options, &context] { context.exit_code = history(*options); });
 }
 

@@ -37,11 +37,12 @@ std::map<std::pair<std::string, std::string>, std::vector<NightPoint>> earlier_n
 
 }  // namespace
 
-HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const ScreenRule& rule) {
+HistoryResult look_at_history(const Connection& db, const HistoryQuery& query, const std::vector<KnownShift>& known,
+                              const ScreenRule& rule) {
   const auto series = load_history(db, query);
   const auto tonight = load_tonight(db, query);
   HistoryResult out{.metric = query.metric,
-                    .series = screen_series(series, rule),
+                    .series = screen_series(series, known, rule),
                     .tonight = tonight.cells,
                     .vanished = vanished_cells(series, tonight),
                     .future = load_future_nights(db, query),

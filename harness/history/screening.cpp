@@ -10,6 +10,7 @@
 #include "harness/history/control.h"
 #include "harness/input_error.h"
 #include "harness/parallel_ranges.h"
+#include "harness/stats/leveling.h"
 #include "harness/stats/statistics.h"
 #include "harness/store/environment_rows.h"
 #include "reports/format/number.h"
@@ -97,22 +98,63 @@ struct Screened {
   std::vector<double> logs;
 };
 
-Screened without_noisy(const std::vector<NightPoint>& nights) {
+enum class NoisyNights { left_out, kept_in_the_last_fortnight };
+
+Screened nights_to_screen(const std::vector<NightPoint>& nights, NoisyNights what, const ScreenRule& rule) {
   const auto noisy = std::count_if(nights.begin(), nights.end(), [](const NightPoint& n) { return n.noisy; });
   const bool keep_all = 2 * static_cast<std::size_t>(noisy) > nights.size();
+  // The newest one is what is asked about: better a screen too many, which pairs will refute, than a night unseen.
+  const auto kept = std::min(nights.size(), what == NoisyNights::left_out ? 1 : rule.most_recent);
   Screened out;
-  for (const auto& night : nights) {
-    // The newest one is what is asked about: better a screen too many, which pairs will refute, than a night unseen.
-    if (night.noisy && !keep_all && &night != &nights.back()) continue;
-    out.nights.push_back(&night);
-    out.logs.push_back(log_of(night));
+  for (std::size_t i = 0; i < nights.size(); ++i) {
+    if (nights[i].noisy && !keep_all && i + kept < nights.size()) continue;
+    out.nights.push_back(&nights[i]);
+    out.logs.push_back(log_of(nights[i]));
+  }
+  return out;
+}
+
+bool most_are_noisy_since(const Screened& given, std::size_t first) {
+  const auto begin = given.nights.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto noisy = std::count_if(begin, given.nights.end(), [](const NightPoint* night) { return night->noisy; });
+  return 2 * noisy > given.nights.end() - begin;
+}
+
+bool is_of(const KnownShift& shift, const SeriesId& series) {
+  if (shift.series == series) return true;
+  return shift.of_machine && shift.series.machine == series.machine && is_speed(metric_of(series.metric));
+}
+
+std::optional<KnownShift> newest_known(const ScreenedSeries& series, const std::vector<KnownShift>& known) {
+  const KnownShift* newest = nullptr;
+  for (const auto& shift : known) {
+    const bool is_later = newest == nullptr || shift.first_utc >= newest->first_utc;
+    if (is_of(shift, series.series) && is_later && shift.first_utc <= series.nights.back().night.started_utc) {
+      newest = &shift;
+    }
+  }
+  if (newest == nullptr || !newest->live) return std::nullopt;
+  return *newest;
+}
+
+// Of the nights that the screen is given, those with which a known shift of the series began.
+std::vector<std::size_t> first_shifted_nights(const Screened& given, const SeriesId& series,
+                                              const std::vector<KnownShift>& known) {
+  std::vector<std::size_t> out;
+  for (const auto& shift : known) {
+    if (!is_of(shift, series)) continue;
+    const auto first = std::find_if(given.nights.begin(), given.nights.end(), [&](const NightPoint* night) {
+      return night->night.started_utc >= shift.first_utc;
+    });
+    out.push_back(static_cast<std::size_t>(first - given.nights.begin()));
   }
   return out;
 }
 
 // Nothing when the newest night has no control, or too few others have: a part of the nights less their drift and a
 // part not would be two levels.
-std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const ScreenRule& rule) {
+std::optional<Screened> less_control(const Screened& all, const ControlDrift& control, const SeriesId& series,
+                                     const std::vector<KnownShift>& known, const ScreenRule& rule) {
   Screened out;
   std::vector<double> drifts;
   for (std::size_t i = 0; i < all.nights.size(); ++i) {
@@ -124,7 +166,8 @@ std::optional<Screened> less_control(const Screened& all, const ControlDrift& co
   }
   const bool newest = !out.nights.empty() && out.nights.back() == all.nights.back();
   if (!newest || out.nights.size() <= rule.fewest_before) return std::nullopt;
-  const double share = control_share(out.logs, drifts);
+  const auto leveled = at_newest_level(out.logs, first_shifted_nights(out, series, known), rule);
+  const double share = control_share(leveled, drifts);  // a step of the cell's own would pass for drift
   for (std::size_t i = 0; i < drifts.size(); ++i) out.logs[i] -= share * drifts[i];
   return out;
 }
@@ -149,23 +192,61 @@ Finding finding_of(const ScreenedSeries& screened, const Screened& given, const 
   return out;
 }
 
-void screen_one(ScreenedSeries& out, const ControlDrift& control, const spec::MetricSpec& metric,
-                const ScreenRule& rule) {
-  auto given = without_noisy(out.nights);
-  if (is_speed(metric) && !out.is_control && !given.nights.empty()) {
-    if (auto less = less_control(given, control, rule)) {
-      given = std::move(*less);
+// What is the same for all series.
+struct ScreeningContext {
+  const ControlDrift& control;
+  const std::vector<KnownShift>& known;
+  const ScreenRule& rule;
+};
+
+struct Answer {
+  Screened given;
+  bool control = false;
+  std::vector<double> leveled;
+  std::optional<ScreenFinding> shift;
+};
+
+Answer answer_of(const ScreenedSeries& series, Screened given, const spec::MetricSpec& metric,
+                 const ScreeningContext& context) {
+  Answer out{.given = std::move(given), .leveled = {}};
+  if (is_speed(metric) && !series.is_control && !out.given.nights.empty()) {
+    if (auto less = less_control(out.given, context.control, series.series, context.known, context.rule)) {
+      out.given = std::move(*less);
       out.control = true;
     }
   }
+  const auto shifts = first_shifted_nights(out.given, series.series, context.known);
+  out.leveled = at_newest_level(out.given.logs, shifts, context.rule);
+  out.shift = screen(out.leveled, context.rule);
+  return out;
+}
+
+// A change that slows the cell may unsettle the probe as well: without its noisy nights nothing would be left of it.
+Answer screened_nights(const ScreenedSeries& series, const spec::MetricSpec& metric, const ScreeningContext& context) {
+  const auto& rule = context.rule;
+  auto calm = answer_of(series, nights_to_screen(series.nights, NoisyNights::left_out, rule), metric, context);
+  if (calm.shift) return calm;
+  auto fortnight = nights_to_screen(series.nights, NoisyNights::kept_in_the_last_fortnight, rule);
+  if (fortnight.nights.size() == calm.given.nights.size()) return calm;
+  auto all = answer_of(series, std::move(fortnight), metric, context);
+  return all.shift && most_are_noisy_since(all.given, all.shift->first) ? all : calm;
+}
+
+void screen_one(ScreenedSeries& out, const spec::MetricSpec& metric, const ScreeningContext& context) {
+  out.known = newest_known(out, context.known);
+  const auto answer = screened_nights(out, metric, context);
+  out.control = answer.control;
+  const auto& given = answer.given;
   for (std::size_t i = 0; i < given.logs.size(); ++i) {
-    out.screened.push_back({static_cast<std::size_t>(given.nights[i] - out.nights.data()), given.logs[i]});
+    out.screened.push_back({.night = static_cast<std::size_t>(given.nights[i] - out.nights.data()),
+                            .log = given.logs[i],
+                            .leveled = answer.leveled[i]});
   }
-  if (given.logs.size() <= rule.fewest_before) {
+  if (given.logs.size() <= context.rule.fewest_before) {
     out.state = ScreenState::too_few_nights;
     return;
   }
-  out.shift = screen(given.logs, rule);
+  out.shift = answer.shift;
   if (!out.shift) return;
   out.state = ScreenState::shifted;
   out.finding = finding_of(out, given, metric);
@@ -250,7 +331,8 @@ std::string library_changes(const Facts& before, const Facts& after) {
   return facts_text(facts);
 }
 
-std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule) {
+std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
+                                          const std::vector<KnownShift>& known, const ScreenRule& rule) {
   const ControlDrift control(series);
   const auto newest = newest_nights(series);
   MachineDifferences differences;
@@ -275,8 +357,9 @@ std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& seri
   }
   // Thresholds are simulated, which takes milliseconds a series; what a series is screened by is its own.
   constexpr std::size_t kFewestOfAThread = 8;
+  const ScreeningContext context{.control = control, .known = known, .rule = rule};
   parallel_ranges(out.size(), kFewestOfAThread, [&](std::size_t, std::size_t begin, std::size_t end) {
-    for (auto i = begin; i < end; ++i) screen_one(out[i], control, metric_of(out[i].series.metric), rule);
+    for (auto i = begin; i < end; ++i) screen_one(out[i], metric_of(out[i].series.metric), context);
   });
   return out;
 }

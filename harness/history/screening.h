@@ -36,6 +36,16 @@ enum class ScreenState { steady, shifted, too_few_nights };
 struct ScreenedNight {
   std::size_t night = 0;  // index into the series' nights
   double log = 0;         // of its value, less the control's drift where that was subtracted
+  double leveled = 0;     // the same, moved to the level since the newest known shift (stats/leveling.h)
+};
+
+// A shift that needs no screen any more: pairs confirmed it, or a person accepted it.
+struct KnownShift {
+  SeriesId series;
+  std::string first_utc;    // start of its first night
+  bool of_machine = false;  // every speed on that machine shifted with it
+  bool live = false;        // nobody closed its alert yet
+  std::string told = {};    // "regression +3.1 %, alert 1a2b3c4d5e6f open"
 };
 
 // One series on one class of machine, up to the newest night. The segment is all nights on that class.
@@ -49,17 +59,22 @@ struct ScreenedSeries {
   bool control = false;  // the control was subtracted from them
   ScreenState state = ScreenState::steady;
   std::optional<ScreenFinding> shift;
-  std::optional<Finding> finding;  // of the shift, not confirmed: without an interval
+  std::optional<Finding> finding;   // of the shift, not confirmed: without an interval
+  std::optional<KnownShift> known;  // the newest one among these nights, where its alert is live
 };
 
 // What is good for a metric decides whether a shift is an improvement; throws InputError for a metric without direction
 // (metric catalog). Only what was measured in the newest night of its matrix is screened.
 //
+// The nights before a shift that is known are moved to the level since: the screen looks for what is new.
+//
 // Of the control's drift the share that the series has in common with it is subtracted from times and rates, when the
 // control was measured with enough of the series' nights, the newest among them; a shift of the control itself, since
 // its engine was the present one, is a finding of kind environment. Nights on which the probe moved
-// during all runs are left out unless they are the greater part, or the newest.
-std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series, const ScreenRule& rule = {});
+// during all runs are left out unless they are the greater part, or the newest. Those of the last fortnight are kept
+// where only they show a shift, and are most of the nights since: what slows a cell may unsettle the probe too.
+std::vector<ScreenedSeries> screen_series(const std::vector<SeriesHistory>& series,
+                                          const std::vector<KnownShift>& known = {}, const ScreenRule& rule = {});
 
 // A shift that the noise probe of the very runs made as well, at least half of it in the same direction, is the
 // machine's: the kind becomes environment. `probe_s` by sweep id.

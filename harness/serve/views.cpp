@@ -186,7 +186,8 @@ Document diff(const Asked& asked) {
 
 Document history(const Asked& asked) {
   HistoryQuery query{.series = asked.parameter("series", "*"), .metric = asked.parameter("metric", "step_time_s")};
-  const auto result = std::make_shared<const HistoryResult>(look_at_history(asked.db, query));
+  const auto result = std::make_shared<const HistoryResult>(
+      look_at_history(asked.db, query, known_shifts(load_alerts(asked.db, AlertScope::all))));
   if (!result->series.empty()) return reports::history_document(result);
   Document out;
   out.add(reports::Heading{.level = 1, .text = "History of " + query.metric});

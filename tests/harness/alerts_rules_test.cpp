@@ -135,6 +135,32 @@ TEST(PlaceFinding, WhatNoPairsConfirmedIsNoSecondShift) {
   }
 }
 
+TEST(KnownShifts, AreOfAllAlertsThatNobodyCalledInvalid) {
+  for (const auto state : {S::acknowledged, S::fixed, S::wont_fix, S::environment}) {
+    EXPECT_THAT(known_shifts({in_state({state})}), SizeIs(1)) << spec::enum_name(state);
+  }
+  EXPECT_THAT(known_shifts({in_state({S::invalid})}), SizeIs(0));
+  auto vanished = in_state({});
+  vanished.finding.kind = FindingKind::vanished_cell;
+  EXPECT_THAT(known_shifts({vanished}), SizeIs(0));
+  const auto known = known_shifts({in_state({})});
+  ASSERT_THAT(known, SizeIs(1));
+  EXPECT_EQ(known[0].series, example_finding().series);
+  EXPECT_EQ(known[0].first_utc, example_night(10).started_utc);
+  EXPECT_EQ(known[0].told, "regression +5.0 %, alert aaaaaaaaaaaa open");
+  EXPECT_TRUE(known[0].live);
+  EXPECT_FALSE(known_shifts({in_state({S::fixed})})[0].live);
+}
+
+TEST(KnownShifts, AChangeOfTheMachineIsOfAllSeriesOnceAPersonSaysSo) {
+  for (const auto& [path, of_machine] : {std::pair{std::vector<S>{}, false}, {{S::acknowledged}, true}}) {
+    auto alert = in_state(path);
+    EXPECT_FALSE(known_shifts({alert})[0].of_machine) << "a regression is of its series";
+    alert.finding.kind = FindingKind::environment;
+    EXPECT_EQ(known_shifts({alert})[0].of_machine, of_machine);
+  }
+}
+
 // Known are +5 %: 0.0488 in logs, so that what is surely beyond 0.0976, +10.25 %, is more than twice as much.
 TEST(PlaceFinding, FarWorseThanWhatIsKnownOpensWhateverBecameOfThat) {
   auto worse = example_finding("model=a", 11);

@@ -209,10 +209,123 @@ TEST(ScreenSeries, TheNewestNightIsScreenedThoughItIsNoisy) {
   EXPECT_EQ(screen_series({series})[0].state, ScreenState::shifted);
 }
 
+// Of the twenty nights after +3 %: those that are screened where the change leaves the probe calm, and where it does
+// not.
+TEST(ScreenSeriesSimulation, AShiftThatUnsettlesTheProbeIsFoundAsACalmOne) {
+  const auto nights_found = [](bool noisy) {
+    int found = 0;
+    for (int since = 1; since <= 20; ++since) {
+      auto series = example_series("c", 100 + since);
+      multiply_from(series, 100, 1.03);
+      for (std::size_t i = 100; i < series.nights.size(); ++i) series.nights[i].noisy = noisy;
+      found += screen_series({series})[0].state == ScreenState::shifted;
+    }
+    return found;
+  };
+  const int calm = nights_found(false);
+  EXPECT_GE(calm, 18);
+  EXPECT_GE(nights_found(true), calm - 1);
+}
+
+// Of two noisy weeks one night in three is twice as slow, and no night since is calm: that is the probe's noise.
+TEST(ScreenSeries, NoisyNightsThatAreNotMostOfThoseSinceAreLeftOut) {
+  auto series = example_series("c", 60);
+  for (std::size_t i = 50; i < 60; i += 3) {
+    series.nights[i].noisy = true;
+    series.nights[i].value *= 1.5;
+  }
+  series.nights.back().noisy = false;
+  series.nights.back().value = 1;
+  const auto screened = screen_series({series})[0];
+  EXPECT_EQ(screened.state, ScreenState::steady);
+  EXPECT_EQ(screened.screened.size(), 57U);
+}
+
 TEST(ScreenSeries, PassesOverWhatWasNotMeasuredTonight) {
   auto old = example_series("old", 40);
   old.nights.pop_back();
   EXPECT_THAT(screen_series({example_series("c", 40), old}), SizeIs(1));
+}
+
+KnownShift known_shift(const SeriesHistory& series, std::size_t first) {
+  return {.series = {series.matrix, series.cell, series.run_id, series.metric, "m1"},
+          .first_utc = series.nights[first].night.started_utc,
+          .live = true,
+          .told = "improvement -30.0 %, alert 1a2b3c4d5e6f open"};
+}
+
+// Both levels among the nights before would be noise of a third, in which a fifth is nothing.
+TEST(ScreenSeries, AShiftThatIsKnownHidesNoSecondOne) {
+  auto series = example_series("c", 123);
+  multiply_from(series, 80, 0.7);
+  multiply_from(series, 120, 1.2);
+  EXPECT_EQ(screen_series({series})[0].state, ScreenState::steady) << "the test has lost its sense";
+  const auto screened = screen_series({series}, {known_shift(series, 80)});
+  ASSERT_TRUE(screened[0].finding.has_value());
+  EXPECT_EQ(screened[0].finding->kind, FindingKind::regression);
+  EXPECT_EQ(screened[0].finding->first_bad.revision, "rev1120");
+  EXPECT_NEAR(*screened[0].finding->ratio, 1.2, 0.02);
+}
+
+// The pairs of its night have said it; while its alert is live the series names it.
+TEST(ScreenSeries, AShiftThatIsKnownIsNotFoundAgain) {
+  auto series = example_series("c", 85);
+  multiply_from(series, 80, 0.7);
+  EXPECT_EQ(screen_series({series})[0].state, ScreenState::shifted);
+  const auto known = known_shift(series, 80);
+  const auto screened = screen_series({series}, {known})[0];
+  EXPECT_EQ(screened.state, ScreenState::steady);
+  ASSERT_TRUE(screened.known.has_value());
+  EXPECT_EQ(screened.known->told, known.told);
+  auto closed = known;
+  closed.live = false;
+  EXPECT_FALSE(screen_series({series}, {closed})[0].known.has_value());
+}
+
+TEST(ScreenSeries, AKnownShiftIsOfItsSeriesAlone) {
+  auto series = example_series("c", 85);
+  multiply_from(series, 80, 0.7);
+  const auto known = known_shift(series, 80);
+  auto of_cell = known;
+  of_cell.series.cell = "another";
+  auto of_metric = known;
+  of_metric.series.metric = "startup_time_s";
+  auto of_run = known;
+  of_run.series.run_id = std::string(64, 'b');
+  auto later = known;
+  later.first_utc = "2026-9999";  // of a night that this one does not know yet
+  for (const auto& other : {of_cell, of_metric, of_run, later}) {
+    const auto screened = screen_series({series}, {other})[0];
+    EXPECT_EQ(screened.state, ScreenState::shifted);
+    EXPECT_FALSE(screened.known.has_value());
+  }
+}
+
+TEST(ScreenSeries, AKnownShiftOfTheMachineIsOfEverySpeedOnIt) {
+  auto series = example_series("c", 85);
+  multiply_from(series, 80, 1.3);
+  auto known = known_shift(series, 80);
+  known.series.cell = "another";
+  known.of_machine = true;
+  EXPECT_EQ(screen_series({series}, {known})[0].state, ScreenState::steady);
+  auto elsewhere = known;
+  elsewhere.series.machine = "m2";
+  EXPECT_EQ(screen_series({series}, {elsewhere})[0].state, ScreenState::shifted);
+  series.metric = "peak_memory_bytes";
+  EXPECT_EQ(screen_series({series}, {known})[0].state, ScreenState::shifted) << "memory is not the machine's";
+}
+
+// The cell's own step is no drift that it has in common with the control.
+TEST(ScreenSeries, AKnownShiftIsNoPartOfTheControlsShare) {
+  auto series = example_series("c", 123);
+  auto control = control_like(series, 2);
+  multiply_from(series, 80, 1.5);
+  multiply_from(control, 80, 1.01);
+  multiply_from(series, 121, 1.1);
+  const auto screened = screen_series({series, control}, {known_shift(series, 80)})[0];
+  EXPECT_TRUE(screened.control);
+  ASSERT_TRUE(screened.finding.has_value());
+  EXPECT_NEAR(*screened.finding->ratio, 1.1, 0.02);
 }
 
 NightPoint control_point(int n, double value, const std::string& engine = "fixed") {

@@ -37,7 +37,7 @@ std::string measured(const harness::NightReport& report) {
 
 // Where all that is open is that nothing judged some cells, the night has the word that says so.
 std::string word_of(const harness::NightReport& report) {
-  const auto verdict = harness::overall(harness::verdicts_of(report.findings, report.not_run, report.unseen));
+  const auto verdict = report.verdict;
   const auto judged = harness::overall(harness::verdicts_of(report.findings, report.not_run));
   const bool untested = harness::count_in_state(report.cells, CellState::not_tested) > 0;
   if (verdict == harness::Verdict::inconclusive && judged == harness::Verdict::same && untested) {
@@ -48,7 +48,7 @@ std::string word_of(const harness::NightReport& report) {
 
 // Of a night without findings.
 std::string shift_text(const harness::NightReport& report) {
-  if (report.unseen.empty()) return "Nothing shifted.";
+  if (report.unseen.empty()) return report.live_alerts.empty() ? "Nothing shifted." : "Nothing new shifted.";
   const auto judged = harness::count_in_state(report.cells, CellState::same);
   return judged == 0 ? "No cell was tested." : "Nothing shifted in the cells that were tested.";
 }
@@ -165,6 +165,8 @@ Document night_document(const harness::NightReport& report) {
   out.add(
       Heading{.text = fmt::format("{} on {}: {}", report.matrix, report.started_utc.substr(0, 10), word_of(report))});
   out.add(Paragraph{.text = measured(report)});
+  constexpr int kAlertsLevel = 2;
+  if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);
   for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
   for (const auto& note : report.notes) out.add(Note{note + "."});
   if (!report.cells.empty()) out.add(cells_table(report.cells));
@@ -172,10 +174,8 @@ Document night_document(const harness::NightReport& report) {
     out.add(Paragraph{.text = shift_text(report)});
     return out;
   }
-  constexpr int kAlertsLevel = 2;
   out.add(findings_table(report.findings));
   for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
-  if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);
   return out;
 }
 

@@ -141,6 +141,16 @@ std::vector<KnownShift> known_shifts(const std::vector<Alert>& alerts) {
   return out;
 }
 
+std::vector<Verdict> verdicts_of(const std::vector<Alert>& alerts) {
+  std::vector<Verdict> out;
+  for (const auto& alert : alerts) {
+    if (!is_live(alert.state()) || !is_bad(alert.finding.kind)) continue;
+    const bool nobody_looks = alert.state() == AlertState::open && alert.finding.kind != FindingKind::environment;
+    out.push_back(nobody_looks ? Verdict::regressed : Verdict::inconclusive);
+  }
+  return out;
+}
+
 std::vector<AlertGroup> group_by_range(const std::vector<Alert>& alerts) {
   auto ordered = alerts;
   std::stable_sort(ordered.begin(), ordered.end(), [](const Alert& a, const Alert& b) {

@@ -8,6 +8,7 @@
 
 #include "harness/alerts/alert.h"
 #include "harness/history/screening.h"
+#include "harness/verdict/verdict.h"
 
 namespace perfbench::harness {
 
@@ -47,6 +48,10 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& find
 // invalid. A change of the machine counts for all series on it once a person has judged the alert; until then what
 // other series show of it is news.
 std::vector<KnownShift> known_shifts(const std::vector<Alert>& alerts);
+
+// What live alerts make of a night that found nothing new: REGRESSED for an open one, INCONCLUSIVE for an acknowledged
+// one and for a change of the machine. Improvements and closed alerts add nothing.
+std::vector<Verdict> verdicts_of(const std::vector<Alert>& alerts);
 
 // Alerts that one change of the code may explain: equal revisions of last good and first bad night. Environment alerts
 // stand apart from those of the code.

@@ -171,9 +171,10 @@ void Night::measure() {
 
 void Night::screen() {
   std::vector<TonightCell> tonight;
+  const auto known = known_shifts(load_alerts(store_.db(), AlertScope::all));
   for (const auto* metric : kScreened) {
     const auto seen = look_at_history(
-        store_.db(), {.matrix = report_.matrix, .metric = metric, .night = NightSweeps{sweep_id_, control_id_}});
+        store_.db(), {.matrix = report_.matrix, .metric = metric, .night = NightSweeps{sweep_id_, control_id_}}, known);
     for (const auto& series : seen.series) {
       if (series.is_control && metric != std::string_view("step_time_s")) continue;
       ++report_.series;
@@ -245,7 +246,6 @@ void Night::note_cells_without_numbers(const std::vector<TonightCell>& tonight) 
 }
 
 void Night::raise_alerts(const AlertMessage& message) {
-  report_.cells = judge_cells(report_.matrix, std::move(report_.cells), report_.findings, report_.unseen);
   std::vector<Finding> findings;
   for (const auto& finding : report_.findings) {
     if (makes_alert(finding)) findings.push_back(finding.finding);
@@ -259,7 +259,13 @@ void Night::raise_alerts(const AlertMessage& message) {
   queue_alerts(db(), fresh, message, utc_now());
   auto live = load_alerts(db(), AlertScope::live);
   std::erase_if(live, [this](const Alert& alert) { return alert.finding.series.matrix != report_.matrix; });
+  report_.cells = judge_cells(report_.matrix, std::move(report_.cells), report_.findings, report_.unseen, live);
   report_.live_alerts = group_by_range(live);
+  report_.verdict = overall(verdicts_of(report_.findings, report_.not_run, report_.unseen));
+  if (options_.exit_by_alerts == ExitByAlerts::no) return;
+  auto verdicts = verdicts_of(live);
+  verdicts.push_back(report_.verdict);
+  report_.verdict = overall(verdicts);
 }
 
 }  // namespace perfbench::harness

@@ -22,6 +22,9 @@
 
 namespace perfbench::harness {
 
+// Whether live alerts of nights before change tonight's verdict (verdicts_of in alert_rules.h).
+enum class ExitByAlerts { yes, no };
+
 struct NightOptions {
   AbOptions ab = {};                   // matrix, database, run directories, execution, and how the pairs are run
   std::int64_t repeats = 0;            // 0: as the matrix says
@@ -29,6 +32,7 @@ struct NightOptions {
   std::filesystem::path control = {};  // engine that is fixed from now on; empty: the one that is, or tonight's
   bool run_control = true;
   bool confirm = true;
+  ExitByAlerts exit_by_alerts = ExitByAlerts::yes;
 
   std::filesystem::path runs_folder() const;
   std::filesystem::path archive_folder() const;

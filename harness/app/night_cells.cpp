@@ -7,6 +7,9 @@
 namespace perfbench::harness {
 namespace {
 
+constexpr std::size_t kShownIdDigits = 6;
+constexpr std::size_t kDateDigits = 10;
+
 // A refuted finding leaves the cell as it was.
 CellState state_of(const NightFinding& finding) {
   if (finding.finding.kind == FindingKind::improvement) {
@@ -49,7 +52,8 @@ const std::string& cell_of(const std::string& matrix, const Finding& finding) {
 }
 
 std::vector<NightCell> judge_cells(const std::string& matrix, std::vector<NightCell> measured,
-                                   const std::vector<NightFinding>& findings, const std::vector<UnseenCell>& unseen) {
+                                   const std::vector<NightFinding>& findings, const std::vector<UnseenCell>& unseen,
+                                   const std::vector<Alert>& live) {
   for (const auto& finding : findings) {
     auto& cell = cell_named(measured, cell_of(matrix, finding.finding));
     cell.state = std::min(cell.state, state_of(finding));
@@ -61,6 +65,15 @@ std::vector<NightCell> judge_cells(const std::string& matrix, std::vector<NightC
     cell.state = std::min(cell.state, state_of(open));
     const bool some = !open.metrics.empty() && open.metrics.size() != cell.metrics;
     add_reason(cell, some ? fmt::format("{}: {}", fmt::join(open.metrics, ", "), open.why) : open.why);
+  }
+  for (const auto& alert : live) {
+    if (!is_bad(alert.finding.kind)) continue;
+    auto& cell = cell_named(measured, cell_of(matrix, alert.finding));
+    const bool regressed = overall(verdicts_of({alert})) == Verdict::regressed;
+    cell.state = std::min(cell.state, regressed ? CellState::regressed : CellState::inconclusive);
+    add_reason(cell, fmt::format("alert {} of {} {} since {}", alert.alert_id.substr(0, kShownIdDigits),
+                                 alert.finding.series.metric, spec::enum_name(alert.state()),
+                                 alert.finding.first_bad.started_utc.substr(0, kDateDigits)));
   }
   for (auto& cell : measured) {
     if (cell.why.empty()) cell.why = how_it_was_judged(cell);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/alerts/alert_rules.h"
 #include "harness/app/night_verdict.h"
 #include "workloads/spec/enum_names.h"
 
@@ -29,9 +30,11 @@ struct NightCell {
 };
 
 // The cells of `matrix` with their states and the reasons, the worst first. What a finding is about and is not among
-// `measured` is added: a vanished cell by its name, and the control by the name of its matrix.
+// `measured` is added: a vanished cell by its name, and the control by the name of its matrix. A live alert of a cell
+// stays in its state until somebody closes it, whatever tonight's nights say.
 std::vector<NightCell> judge_cells(const std::string& matrix, std::vector<NightCell> measured,
-                                   const std::vector<NightFinding>& findings, const std::vector<UnseenCell>& unseen);
+                                   const std::vector<NightFinding>& findings, const std::vector<UnseenCell>& unseen,
+                                   const std::vector<Alert>& live = {});
 
 // The name of the cell above that a finding is about.
 const std::string& cell_of(const std::string& matrix, const Finding& finding);

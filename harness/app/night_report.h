@@ -35,6 +35,7 @@ struct NightReport {
   std::vector<NightFinding> findings;
   std::vector<ShiftedSeries> shifted;
   std::vector<AlertGroup> live_alerts;
+  Verdict verdict = Verdict::same;  // of tonight, and of the live alerts unless they were not asked
 };
 
 }  // namespace perfbench::harness

@@ -53,6 +53,7 @@ struct NightlyOptions {
   bool github = false;
   bool no_confirm = false;
   bool no_control = false;
+  bool ignore_alerts = false;
 };
 
 // Where GitHub Actions shows a job's own words. Others' steps may have written to it, too.
@@ -112,6 +113,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   check_files(options);
   options.night.confirm = !options.no_confirm;
   options.night.run_control = !options.no_control;
+  if (options.ignore_alerts) options.night.exit_by_alerts = ExitByAlerts::no;
   Interruption interruption;  // before any thread, so that all of them inherit its mask
   const auto made = make_night(options, context, interruption);
   auto& night = *made;
@@ -129,9 +131,7 @@ ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
   publish_night(options, night.report());
   const auto sent = deliver_alerts(night.db());
   if (target) reports::print(stderr, "{}\n", reports::delivery_text(sent));
-  const auto& report = night.report();
-  const auto verdict = overall(verdicts_of(report.findings, report.not_run, report.unseen));
-  return tell_left_out(night.db(), exit_code_of(verdict));
+  return tell_left_out(night.db(), exit_code_of(night.report().verdict));
 }
 
 void add_night_options(CLI::App& command, NightlyOptions& options) {
@@ -145,6 +145,8 @@ void add_night_options(CLI::App& command, NightlyOptions& options) {
            "compared once a month; unless given the one that did so far, at first tonight's");
   command.add_flag("--no-control", options.no_control, "do not run the control");
   command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
+  command.add_flag("--ignore-alerts", options.ignore_alerts,
+                   "live alerts of nights before are listed, and change neither verdict nor exit code");
   add_enum_option(
       command, "--history-from", options.history,
       "simulated: a demonstration in a database of its own, with made-up nights, one planted regression and an engine "
@@ -184,8 +186,13 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
-      "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged; 2 something\n"
-      "shifted and could be neither confirmed nor refuted, the machine itself changed, the control did not run, or a\n"
+      "An alert stays live until somebody closes it (perfbench alerts): while one of this matrix is open the exit code "
+      "is 1,\n"
+      "while one is acknowledged 2, whatever tonight shows; --ignore-alerts leaves them out of it.\n"
+      "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged, tonight or in "
+      "an\n"
+      "open alert; 2 an acknowledged alert, or something shifted and could be neither confirmed nor refuted, the "
+      "machine itself changed, the control did not run, or a\n"
       "cell is NOT TESTED: its first night, too few nights and the same engine as before, or no earlier engine that\n"
       "can be run;\n"
       "3 wrong input; 4 failed or cancelled.");

@@ -161,6 +161,21 @@ TEST(KnownShifts, AChangeOfTheMachineIsOfAllSeriesOnceAPersonSaysSo) {
   }
 }
 
+TEST(VerdictsOfAlerts, AnOpenOneIsRedAndAnAcknowledgedOneUndecided) {
+  EXPECT_THAT(verdicts_of(std::vector{in_state({})}), ElementsAre(Verdict::regressed));
+  EXPECT_THAT(verdicts_of(std::vector{in_state({S::acknowledged})}), ElementsAre(Verdict::inconclusive));
+  EXPECT_THAT(verdicts_of(std::vector{in_state({S::fixed}), in_state({S::invalid})}), SizeIs(0));
+  auto improvement = in_state({});
+  improvement.finding.kind = FindingKind::improvement;
+  EXPECT_THAT(verdicts_of(std::vector{improvement}), SizeIs(0));
+  auto machine = in_state({});
+  machine.finding.kind = FindingKind::environment;
+  EXPECT_THAT(verdicts_of(std::vector{machine}), ElementsAre(Verdict::inconclusive));
+  auto vanished = in_state({});
+  vanished.finding.kind = FindingKind::vanished_cell;
+  EXPECT_THAT(verdicts_of(std::vector{vanished}), ElementsAre(Verdict::regressed));
+}
+
 // Known are +5 %: 0.0488 in logs, so that what is surely beyond 0.0976, +10.25 %, is more than twice as much.
 TEST(PlaceFinding, FarWorseThanWhatIsKnownOpensWhateverBecameOfThat) {
   auto worse = example_finding("model=a", 11);

@@ -229,9 +229,42 @@ TEST_F(NightlyCommand, ANightOnANewMachineIsHeldAgainstTheLastGoodEngine) {
   }
   fs::remove_all(scratch_ / "n.engines/nights");
   write_engine(scratch_ / "perfbench-engine", "1 PERFBENCH_FAKE_CPU=newest");
-  const auto unseen = nightly({});
+  const auto unseen = nightly({"--ignore-alerts"});
   EXPECT_EQ(unseen.exit_code, 2) << unseen.output << unseen.error_output;
   EXPECT_THAT(unseen.output, HasSubstr("is not in the archive"));
+}
+
+// A regression that nobody mends is no news after three weeks, and no less red for that.
+TEST_F(NightlyCommand, ALiveAlertIsInEveryNightUntilSomebodyClosesIt) {
+  EXPECT_EQ(nightly({}).exit_code, 2);
+  write_engine(scratch_ / "perfbench-engine", "1.4");
+  EXPECT_EQ(nightly({}).exit_code, 1);
+  write_engine(scratch_ / "perfbench-engine", "1.001");  // nothing tonight is worse than before the alerts
+  const auto open = nightly({});
+  EXPECT_EQ(open.exit_code, 1) << open.output << open.error_output;
+  EXPECT_THAT(open.output, HasSubstr(": REGRESSED\n"));
+  EXPECT_THAT(open.output, HasSubstr("Nothing new shifted.\n"));
+  EXPECT_THAT(open.output, ContainsRegex("[|] REGRESSED [|] alert [0-9a-f]+ of step_time_s open since "));
+  ASSERT_NE(open.output.find("2 alerts"), std::string::npos);
+  EXPECT_LT(open.output.find("2 alerts"), open.output.find("| Cell ")) << "the first thing that is read";
+  const auto tonight_alone = nightly({"--ignore-alerts"});
+  EXPECT_EQ(tonight_alone.exit_code, 0) << tonight_alone.output << tonight_alone.error_output;
+  EXPECT_THAT(tonight_alone.output, HasSubstr("2 alerts"));
+  std::vector<std::string> ids;
+  for (const auto& alert :
+       load_alerts(open_database(scratch_ / "n.db", {.mode = OpenMode::read_only}), AlertScope::live)) {
+    ids.push_back(alert.alert_id);
+  }
+  ASSERT_THAT(ids, SizeIs(2));
+  for (const auto& id : ids) perfbench({"alerts", "ack", id, "--reason", "bisecting", "--db", "n.db"});
+  EXPECT_EQ(nightly({}).exit_code, 2);
+  for (const auto& id : ids) {
+    perfbench({"alerts", "close", id, "--as", "fixed", "--reason", "reverted", "--db", "n.db"});
+  }
+  write_engine(scratch_ / "perfbench-engine", "1.002");  // not the engine of the night before, which would test nothing
+  const auto closed = nightly({});
+  EXPECT_EQ(closed.exit_code, 0) << closed.output << closed.error_output;
+  EXPECT_THAT(closed.output, HasSubstr("Nothing shifted.\n"));
 }
 
 // A container's name and a kernel's update are no other machine.

@@ -55,5 +55,28 @@ TEST(NightCells, TheWorstIsTheStateOfACellAndComesFirst) {
   EXPECT_EQ(count_in_state(cells, CellState::same), 3U);
 }
 
+Alert live_alert(const std::string& cell, AlertState state, FindingKind kind = FindingKind::regression) {
+  Alert out{.alert_id = "1a2b3c4d5e6f", .finding = found(cell, kind, Confirmation::confirmed).finding};
+  out.finding.first_bad.started_utc = "2026-01-10T02:00:00Z";
+  out.events.push_back({.from = {}, .to = state, .author = "a", .reason = "r", .at_utc = "2026-01-10T03:00:00Z"});
+  return out;
+}
+
+TEST(NightCells, AnAlertStaysInTheStateOfItsCellUntilSomebodyClosesIt) {
+  const std::vector<NightCell> measured{{.cell = "red", .screened_against = 20},
+                                        {.cell = "somebody looks", .screened_against = 20},
+                                        {.cell = "faster", .screened_against = 20}};
+  const auto cells = judge_cells("m", measured, {}, {},
+                                 {live_alert("red", AlertState::open), live_alert("gone", AlertState::open),
+                                  live_alert("somebody looks", AlertState::acknowledged),
+                                  live_alert("faster", AlertState::open, FindingKind::improvement)});
+  std::vector<std::string> words;
+  for (const auto& cell : cells) words.push_back(cell.cell + " " + std::string(spec::enum_name(cell.state)));
+  EXPECT_THAT(words,
+              testing::ElementsAre("red REGRESSED", "gone REGRESSED", "somebody looks INCONCLUSIVE", "faster SAME"));
+  EXPECT_EQ(cells[0].why, "alert 1a2b3c of step_time_s open since 2026-01-10");
+  EXPECT_EQ(cells[2].why, "alert 1a2b3c of step_time_s acknowledged since 2026-01-10");
+}
+
 }  // namespace
 }  // namespace perfbench::harness

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/ab/cell_verdict.h"
@@ -26,6 +27,7 @@ class AbProgress {
  public:
   AbProgress(std::FILE* out, SweepProgress::Style style, std::vector<std::size_t> looks);
 
+  void set_looks(std::vector<std::size_t> looks) { looks_ = std::move(looks); }
   void begin(const ExecutedPair& pair, const std::string& label, std::size_t cells);
   void end(const ExecutedPair& pair, const std::vector<CellVerdict>& cells);
   void say(const reports::Plain& text);  // a line that stays

@@ -104,9 +104,13 @@ class Comparison {
     if (cells_[cell].not_comparable) {
       verdict = {.label = cells_[cell].label, .final = true};
       verdict.whole = Decision{};
-      verdict.whole->verdict = Verdict::not_comparable;
-      verdict.whole->reason = VerdictReason::other_work;
-      verdict.whole->detail = *cells_[cell].not_comparable;
+      conclude(*verdict.whole, Verdict::not_comparable, VerdictReason::other_work, *cells_[cell].not_comparable);
+      return;
+    }
+    if (cells_[cell].not_planned) {
+      verdict = {.label = cells_[cell].label, .final = true};
+      verdict.whole = Decision{};
+      conclude(*verdict.whole, Verdict::inconclusive, VerdictReason::not_planned, *cells_[cell].not_planned);
       return;
     }
     std::vector<const ExecutedPair*> pairs;
@@ -114,6 +118,7 @@ class Comparison {
     verdict = judge_cell(cells_[cell].label, pairs, rule_, wanted_[cell]);
     verdict.in_turns = cells_[cell].in_turns;
     verdict.apart_because = cells_[cell].apart_because;
+    if (!cells_[cell].plan.empty()) verdict.notes.push_back(cells_[cell].plan);
   }
 
   const std::vector<AbCell>& cells_;

@@ -68,7 +68,8 @@ PairedRule paired_rule(const MetricRule& metric, const AbRule& rule) {
   return {.direction = metric.direction,
           .margin_fraction = metric.margin_fraction,
           .alpha = rule.alpha,
-          .looks = rule.looks};
+          .looks = rule.looks,
+          .futile_below = rule.futile_below};
 }
 
 // A metric that was measured, though never in a pair that counts, is undecided; so is one that the runs of such a pair

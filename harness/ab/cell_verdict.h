@@ -19,6 +19,7 @@ struct AbRule {
   std::vector<MetricRule> metrics = default_metric_rules();
   double alpha = 0.01;  // two-sided, over all looks of a metric and, by false discovery rate, all metrics
   std::vector<std::size_t> looks = {4, 8, 16};
+  double futile_below = 0;          // PairedRule
   std::size_t most_discarded = 16;  // pairs of a cell that may be replaced
   std::size_t most_failures = 3;    // of A in a cell without a pair that counts, then the cell is given up
   SpoilRule spoil;

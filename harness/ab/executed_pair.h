@@ -22,9 +22,11 @@ struct AbCell {
   std::string label;  // as the matrix names it, without what a side sets
   Cell a;
   Cell b;
-  std::optional<std::string> not_comparable;  // why no pair of it can run
-  bool in_turns = false;                      // the two runs of a pair take turns (turns.h)
-  std::string apart_because = {};             // else: why they follow each other
+  std::optional<std::string> not_comparable;    // why no pair of it can run
+  bool in_turns = false;                        // the two runs of a pair take turns (turns.h)
+  std::string apart_because = {};               // else: why they follow each other
+  std::string plan = {};                        // how its pairs and turns were planned (--detect), for its notes
+  std::optional<std::string> not_planned = {};  // why none of them are run
 
   const Cell& of(Side side) const { return side == Side::a ? a : b; }
 };

@@ -63,7 +63,8 @@ SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side si
   return stored(execution, side, executed, load);
 }
 
-void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair) {
+void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair,
+                      StepsInTurns* steps) {
   const auto before = load_moment();
   std::array<Executed, 2> executed;
   const auto player = [&](Side side) {
@@ -91,7 +92,9 @@ void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::u
   const auto step_s = [&executed](Side side) {
     return step_times_of(executed[static_cast<std::size_t>(side)].attempt);
   };
-  pair.step_log_ratio = median_log_ratio(step_s(Side::a), step_s(Side::b));
+  StepsInTurns taken{.a_s = step_s(Side::a), .b_s = step_s(Side::b)};
+  pair.step_log_ratio = median_log_ratio(taken.a_s, taken.b_s);
+  if (steps != nullptr) *steps = std::move(taken);
 }
 
 }  // namespace perfbench::harness

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "harness/ab/comparison_ledger.h"
 #include "harness/ab/executed_pair.h"
@@ -27,8 +28,16 @@ struct SideExecution {
 SideRun execute_side(const SideExecution& execution, const AbCell& cell, Side side,
                      std::filesystem::path* directory = nullptr);
 
+// Times of the steps of two runs that took turns, where both ended well.
+struct StepsInTurns {
+  std::vector<double> a_s;
+  std::vector<double> b_s;
+};
+
 // Both runs of a pair, taking turns (turns.h): sets what it measured of either side. `seed` is that of the order within
-// each turn. Throws as execute_side, and std::system_error where a FIFO cannot be made.
-void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair);
+// each turn. `steps` gets the times of all steps, where they are wanted. Throws as execute_side, and std::system_error
+// where a FIFO cannot be made.
+void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::uint64_t seed, ExecutedPair& pair,
+                      StepsInTurns* steps = nullptr);
 
 }  // namespace perfbench::harness

@@ -10,6 +10,7 @@
 #include "harness/ab/side_execution.h"
 #include "harness/ab/traced_pair.h"
 #include "harness/app/ab_preparation.h"
+#include "harness/app/detection.h"
 #include "harness/app/pairing.h"
 #include "harness/app/runnable_check.h"
 #include "harness/evidence/run_directory.h"
@@ -19,6 +20,7 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/run/attempt_execution.h"
 #include "harness/run/interruption.h"
+#include "harness/stats/detection.h"
 #include "harness/stats/pair_order.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
@@ -191,7 +193,7 @@ void attribute_differences(const SideExecution& execution, const std::vector<AbC
 AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& options, AbPurpose purpose,
                         const Installation& installation, Interruption& interruption) {
   const ModelCatalog catalog(installation.data_dir());
-  const auto rule = options.rule();
+  auto rule = options.rule();
   auto matrix = pair_matrix(a, b, options, catalog, installation);
   for (const auto& notice : matrix.notices) reports::print(stderr, "note: {}\n", notice);
   auto& cells = matrix.cells;
@@ -209,17 +211,24 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                           .b = b,
                           .engines_sha256 = {engine_sha256(a.engine.file), engine_sha256(b.engine.file)},
                           .instructions = counter.get()};
+  const auto seed = options.seed ? *options.seed : new_seed();
+  AbProgress progress(stderr, SweepProgress::style_of(stderr), rule.looks);
+  if (options.detection) {
+    const auto planned = plan_pairs(cells, *options.detection, execution, seed, progress, interruption);
+    if (planned.cancelled) return {.report = {}, .cancelled = true};
+    rule.looks = detection_looks(planned.pairs);
+    progress.set_looks(rule.looks);
+  }
   const auto comparison = comparison_for(db, options,
                                          {.comparison_id = execution.settings.sweep_id,
                                           .purpose = purpose,
                                           .matrix = matrix.name,
                                           .settings = settings_of(cells, rule, purpose, a, b),
-                                          .seed = options.seed ? *options.seed : new_seed(),
+                                          .seed = seed,
                                           .a = a,
                                           .b = b});
   execution.settings.sweep_id = comparison.comparison_id;
   auto done = load_pairs(db, comparison.key);
-  AbProgress progress(stderr, SweepProgress::style_of(stderr), rule.looks);
   progress.say(fmt::format("A {} against B {}, {} cells, at most {} pairs each, seed {}{}", a.asked, b.asked,
                            cells.size(), rule.looks.back(), comparison.seed,
                            done.empty() ? "" : fmt::format(", {} pairs done before", done.size())));

@@ -21,6 +21,18 @@ enum class Pairing {
   apart,      // one after the other
 };
 
+// What a comparison with a detection judges unless it was told.
+enum class DetectionJudges {
+  median_step,  // and what needs no test: each further metric with noise would cost power
+  everything,   // what comparisons judge otherwise
+};
+
+// A difference that is to be found with power 0.8, and the time that may be spent on it.
+struct Detection {
+  double fraction = 0;  // of the median step
+  std::optional<double> within_s = {};
+};
+
 struct AbOptions {
   MatrixOptions matrix;
   std::set<std::string> cells = {};  // labels, empty: all of the matrix
@@ -28,6 +40,8 @@ struct AbOptions {
   std::filesystem::path runs = {};  // empty: beside the database
   ExecutionOptions execution = {};
   std::size_t pairs = 16;
+  std::optional<Detection> detection = {};  // pairs and turns are planned for it, whatever `pairs` is
+  DetectionJudges detection_judges = DetectionJudges::median_step;
   Pairing pairing = Pairing::automatic;
   std::vector<std::string> metrics = {};  // empty: the default ones
   std::vector<std::string> margins = {};
@@ -40,7 +54,7 @@ struct AbOptions {
   std::filesystem::path build_cache = {};  // empty: default_build_cache()
   std::vector<std::string> build_options = {};
 
-  // Throws InputError.
+  // With a detection its looks are those of the most pairs that a plan may have, until there is one. Throws InputError.
   AbRule rule() const;
 };
 

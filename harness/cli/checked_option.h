@@ -54,7 +54,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value
       ->check(CLI::Validator(check, ""));
 }
 
-// How a duration or a size is given. An option may have examples of its own.
+// How a duration, a size or a fraction is given. An option may have examples of its own.
 struct Amount {
   std::optional<double> (*parse)(std::string_view text, std::optional<double> bare_unit);
   const char* type_name;
@@ -67,9 +67,19 @@ constexpr Amount duration_such_as(std::string_view examples) {
 inline constexpr Amount kDuration = duration_such_as(spec::kDurationExamples);
 inline constexpr Amount kSize{&spec::parse_size_bytes, "SIZE", "a size", spec::kSizeExamples};
 
+// A number, or one in front of a percent sign.
+inline std::optional<double> parse_fraction(std::string_view text, std::optional<double> bare_unit) {
+  const bool is_percent = text.ends_with('%');
+  if (is_percent) text.remove_suffix(1);
+  const auto number = whole_number_text<double>(std::string(text));
+  if (!number || (!is_percent && !bare_unit)) return std::nullopt;
+  return *number * (is_percent ? 0.01 : *bare_unit);
+}
+inline constexpr Amount kFraction{&parse_fraction, "FRACTION", "a fraction", "2%, 0.02"};
+
 // What a number without a unit counts. `name` is for people: "seconds".
 struct BareUnit {
-  double factor = 1;  // in seconds, or in bytes
+  double factor = 1;  // in seconds, in bytes, or of 1
   const char* name;
 };
 

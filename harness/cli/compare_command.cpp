@@ -66,7 +66,7 @@ ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
   b = ready_side(std::move(b), options.ab, context, interruption);
   auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
   if (outcome.cancelled) {
-    reports::print(stderr, "cancelled; `--resume` goes on where it stopped\n");
+    reports::print(stderr, "cancelled{}\n", options.ab.detection ? "" : "; `--resume` goes on where it stopped");
     return ExitCode::failure;
   }
   auto& report = outcome.report;
@@ -144,6 +144,7 @@ void add_pair_options(CLI::App& command, CompareOptions& options) {
   add_ab_options(command, options.ab, kAbGroup);
   command
       .add_flag("--resume", options.ab.resume, "go on with the comparison of the same sides and cells that was cut off")
+      ->excludes(command.get_option("--detect"))  // whose plan would be another
       ->group(kAbGroup);
   command
       .add_flag("--gate", options.gate,
@@ -189,6 +190,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --pairs 8\n"
       "  perfbench compare --ab current set:attention=dot_product,remat=full matrices/llama.yaml --gate\n"
       "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
+      "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --detect 2% --within 10m\n"
       "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
       "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
       "Against stored runs of another session a speed is judged by how far sessions of the cell differ. The database\n"

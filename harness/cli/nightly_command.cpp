@@ -168,6 +168,7 @@ void add_nightly(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<NightlyOptions>();
   auto& ab = options->night.ab;
   ab.pairs = 8;
+  ab.detection_judges = DetectionJudges::everything;
   ab.discards_per_pair = 3;  // an unquiet machine costs time; an alert that nobody could confirm costs a night
   add_matrix_options(*command, ab.matrix);
   add_db_option(*command, ab.db, "database, made when absent; keep it from night to night");

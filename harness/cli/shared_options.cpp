@@ -37,6 +37,26 @@ void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& g
   fraction("--most-foreign", spoil.most_foreign, "... that lost more of the cores' time to other processes");
 }
 
+void add_detection_options(CLI::App& command, std::optional<Detection>& detection, const std::string& group) {
+  const auto asked = [&detection]() -> Detection& { return detection ? *detection : detection.emplace(); };
+  auto* detect =
+      add_amount(
+          command, "--detect", kFraction, {.factor = 1, .name = "a share of 1"},
+          {.bounds = {0.001, 0.5}, .shown_bounds = "from 0.1% to 50%"},
+          [asked](double fraction) { asked().fraction = fraction; },
+          "plan the pairs of each cell, and their steps, so that a step that takes so much longer is found in four of "
+          "five comparisons, and take it for the margin; two pilot pairs, which are not tested, tell the noise")
+          ->excludes(command.get_option("--pairs"))
+          ->group(group);
+  add_amount(
+      command, "--within", kDuration, {.factor = 1, .name = "seconds"},
+      {.bounds = {1, kLongestSeconds}, .shown_bounds = "from 1s to 3 years"},
+      [asked](double seconds) { asked().within_s = seconds; },
+      "of --detect: the time for a comparison; a cell that takes more is not run, and says how long it takes")
+      ->needs(detect)
+      ->group(group);
+}
+
 void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
   add_path(command, "--repo", options.repository, PathIs::folder,
            "git repository that revisions are of; the one this perfbench was built from unless given")
@@ -100,6 +120,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
              "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
       ->capture_default_str()
       ->group(group);
+  add_detection_options(command, options.detection, group);
   add_pairing_option(command, options)->group(group);
   command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
       ->delimiter(',')
@@ -110,7 +131,7 @@ void add_ab_options(CLI::App& command, AbOptions& options, const std::string& gr
       ->group(group)
       ->default_str(
           "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
-          "evaluate eval_accuracy,eval_perplexity");
+          "evaluate eval_accuracy,eval_perplexity; with --detect step_time_s,peak_memory_bytes,final_loss");
   command
       .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
       ->allow_extra_args(false)

@@ -18,13 +18,8 @@ constexpr std::uint64_t kPairsPurpose = 1;
 constexpr std::uint64_t kStepsPurpose = 11;
 constexpr std::uint64_t kLotPurpose = 12;
 
-struct Outcome {
-  Verdict verdict = Verdict::inconclusive;
-  std::size_t pairs = 0;
-};
-
 // As a comparison is executed: no pair is taken before a look asks for it, which changes nothing here.
-Outcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule) {
+PairOutcome decide_all_looks(const std::vector<Pair>& pairs, const PairedRule& rule) {
   for (const auto look : rule.looks) {
     const auto count = static_cast<std::ptrdiff_t>(std::min(look, pairs.size()));
     const auto d = decide_pairs({pairs.begin(), pairs.begin() + count}, rule);
@@ -89,25 +84,6 @@ std::vector<Pair> draw_pairs(const PairScenario& scenario, std::uint64_t seed, s
   return out;
 }
 
-PairRates rates_of(const std::vector<Outcome>& outcomes) {
-  std::uint64_t regressed = 0;
-  std::uint64_t improved = 0;
-  std::uint64_t same = 0;
-  double pairs = 0;
-  for (const auto& o : outcomes) {
-    regressed += o.verdict == Verdict::regressed;
-    improved += o.verdict == Verdict::improved;
-    same += o.verdict == Verdict::same;
-    pairs += static_cast<double>(o.pairs);
-  }
-  const auto n = outcomes.size();
-  return {.regressed = wilson(regressed, n),
-          .improved = wilson(improved, n),
-          .named = wilson(regressed + improved, n),
-          .same = wilson(same, n),
-          .mean_pairs = pairs / static_cast<double>(n)};
-}
-
 SelftestResult row(SelftestKind kind, std::string noise, std::string measure, const Proportion& p) {
   return {.kind = kind,
           .noise = std::move(noise),
@@ -134,6 +110,25 @@ std::uint64_t count(const std::vector<Verdict>& trials, Verdict wanted) {
 }
 
 }  // namespace
+
+PairRates rates_of(const std::vector<PairOutcome>& outcomes) {
+  std::uint64_t regressed = 0;
+  std::uint64_t improved = 0;
+  std::uint64_t same = 0;
+  double pairs = 0;
+  for (const auto& o : outcomes) {
+    regressed += o.verdict == Verdict::regressed;
+    improved += o.verdict == Verdict::improved;
+    same += o.verdict == Verdict::same;
+    pairs += static_cast<double>(o.pairs);
+  }
+  const auto n = outcomes.size();
+  return {.regressed = wilson(regressed, n),
+          .improved = wilson(improved, n),
+          .named = wilson(regressed + improved, n),
+          .same = wilson(same, n),
+          .mean_pairs = pairs / static_cast<double>(n)};
+}
 
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed) {
   return rates_of(replicate(

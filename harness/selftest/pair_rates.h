@@ -41,6 +41,13 @@ struct PairRates {
   double mean_pairs = 0;  // until the decision was final
 };
 
+// What one simulated comparison came to.
+struct PairOutcome {
+  Verdict verdict = Verdict::inconclusive;
+  std::size_t pairs = 0;  // until the decision was final
+};
+PairRates rates_of(const std::vector<PairOutcome>& outcomes);  // at least one
+
 // The whole procedure, look by look, on runs in the order of the noise: two runs a pair, A first in two of every
 // four (pair_order.h); or, in turns, on the medians of the turns (harness/stats/turn_ratio.h).
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed);

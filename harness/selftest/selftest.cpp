@@ -1,6 +1,7 @@
 #include "harness/selftest/selftest.h"
 
 #include "harness/selftest/after_shift.h"
+#include "harness/selftest/detection_rates.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/session_rates.h"
@@ -16,6 +17,7 @@ std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t
   append(equivalence_rates(size.power_trials, seed));
   append(power_curve(size.power_trials, seed));
   append(session_power(size.session_trials, seed));
+  append(detection_rates(size.detection_trials, seed));
   append(false_alarms(size.series_years, aa, seed));
   append(delays(size.delay_series, seed));
   append(after_shift_rates(size.delay_series, size.series_years, seed));

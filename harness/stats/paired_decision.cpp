@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -105,6 +106,38 @@ void judge_look(Decision& out, const Look& look, const PairedRule& rule) {
            fmt::format("p = {:.2g}, below {}", *out.p, rule.alpha));
 }
 
+// That the last look names a difference or says SAME, were its pairs like those so far: its mean is distributed as
+// Student's t around today's, with today's noise over the pairs until now and over those to come.
+double chance_of_verdict(const Look& look, const PairedRule& rule) {
+  const auto last = look_levels(rule).back();
+  const auto now = static_cast<double>(look.level.pairs);
+  const auto then = static_cast<double>(last.pairs);
+  const double deviation = look.difference.error * std::sqrt(now);
+  const boost::math::students_t t(look.difference.freedom);
+  const double at_last = deviation / std::sqrt(then);
+  const double until_last = deviation * std::sqrt(1 / now - 1 / then) * std::sqrt(then / now);
+  if (until_last == 0) return 1;
+  const auto share_beyond = [&](double limit) {
+    return boost::math::cdf(boost::math::complement(t, (limit - look.difference.mean) / until_last)) +
+           boost::math::cdf(t, (-limit - look.difference.mean) / until_last);
+  };
+  const double significant = boost::math::quantile(boost::math::complement(t, last.difference / 2)) * at_last;
+  const double equivalent =
+      std::log1p(rule.margin_fraction) - boost::math::quantile(boost::math::complement(t, last.equivalence)) * at_last;
+  return share_beyond(significant) + (equivalent > 0 ? 1 - share_beyond(equivalent) : 0.0);
+}
+
+// Where no verdict is to be had any more.
+void stop_in_vain(PairedDecision& out, const Look& look, const PairedRule& rule) {
+  const auto last = rule.looks.back();
+  if (rule.futile_below <= 0 || out.decision.verdict != Verdict::inconclusive || look.level.pairs >= last) return;
+  const double chance = chance_of_verdict(look, rule);
+  if (chance >= rule.futile_below) return;
+  conclude(out.decision, Verdict::inconclusive, VerdictReason::futile,
+           fmt::format("stopped at {} of {} pairs, which would decide with a probability of {}", look.level.pairs, last,
+                       percent(chance)));
+}
+
 void append_need(PairedDecision& out) {
   if (out.decision.verdict == Verdict::inconclusive && out.pairs_needed) {
     out.decision.detail += fmt::format("; {} pairs would find the margin", *out.pairs_needed);
@@ -128,6 +161,7 @@ PairedDecision decide_look(Logs logs, const LookLevel& level, const PairedRule& 
                                      look.pooled ? 2 : 1);
   }
   judge_look(out.decision, look, rule);
+  stop_in_vain(out, look, rule);
   append_need(out);
   return out;
 }
@@ -175,7 +209,8 @@ PairedDecision decide_pairs(const std::vector<Pair>& pairs, const PairedRule& ru
   const auto& level = *std::prev(next);
   auto out = decide_look(logs_of(pairs, next == levels.end() ? pairs.size() : level.pairs), level, rule);
   out.later_look = next == levels.end() ? 0 : next->pairs;
-  out.final = out.decision.verdict != Verdict::inconclusive || out.later_look == 0;
+  out.final = out.decision.verdict != Verdict::inconclusive || out.decision.reason == VerdictReason::futile ||
+              out.later_look == 0;
   out.next_look = out.final ? 0 : out.later_look;
   return out;
 }

@@ -38,6 +38,9 @@ struct PairedRule {
   double margin_fraction = 0.02;
   double alpha = 0.01;                          // two-sided, over all looks
   std::vector<std::size_t> looks = {4, 8, 16};  // pairs, rising, from 2 to 64
+  // A look whose pairs leave a verdict at the last look less probable than this stops for that (futile); 0: none does.
+  // By the predictive distribution of the last look's mean, with the noise as it is seen: no look becomes wrong by it.
+  double futile_below = 0;
 };
 
 struct PairedDecision {

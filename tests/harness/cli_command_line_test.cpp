@@ -169,6 +169,19 @@ TEST_F(CommandLine, AMetricIsToldWithTheCatalogTheNearestFirst) {
                "[compare] --metrics 'final_los': ", {"'final_loss'?"});
 }
 
+TEST_F(CommandLine, ADifferenceToDetectIsAFractionAndNeedsNoNumberOfPairs) {
+  for (const auto* wrong : {"200%", "0", "much", "%", "-2%", "nan"}) {
+    expect_error({"compare", "--ab", "a", "b", "m.yaml", "--detect", wrong},
+                 std::string("[compare] --detect '") + wrong + "': a fraction from 0.1% to 50% is needed", {"2%"});
+  }
+  expect_error({"compare", "--ab", "a", "b", "m.yaml", "--detect", "2%", "--pairs", "8"},
+               "[compare] --pairs: cannot go with --detect", {});
+  expect_error({"compare", "--ab", "a", "b", "m.yaml", "--detect", "2%", "--resume"},
+               "[compare] --detect: cannot go with --resume", {});
+  expect_error({"compare", "--ab", "a", "b", "m.yaml", "--within", "5m"},
+               "[compare] --within: goes with --detect alone", {});
+}
+
 TEST_F(CommandLine, APublishedRowIsToldWithThoseOfItsSystemOrWithAllSystems) {
   for (const auto* command : {"report", "compare"}) {
     const auto begin = std::string("[") + command + "] --baseline 'published:";

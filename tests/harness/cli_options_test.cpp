@@ -147,7 +147,7 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
   std::size_t paths = 0;
   for (const auto& option : options()) {
     const auto& type = option.type;
-    const bool is_number = type == "NUMBER" || type == "DURATION" || type == "SIZE";
+    const bool is_number = type == "NUMBER" || type == "DURATION" || type == "SIZE" || type == "FRACTION";
     if (is_number) ++numbers;
     const bool is_path = type == "DATABASE" || type == "FILE" || type == "FOLDER" || type == "PATH";
     if (is_path) ++paths;
@@ -182,7 +182,8 @@ TEST_F(Options, AListOfNamesTakesNoOtherAndSaysWhichThereAre) {
 TEST_F(Options, ANumberIsFiniteAndWithinBounds) {
   std::vector<std::string> values{"nan", "inf", "-1", "1e999", "", "1000000000000000000"};
   for (const auto& option : options()) {
-    if (option.type != "NUMBER" && option.type != "DURATION" && option.type != "SIZE") continue;
+    const bool is_checked = option.type == "NUMBER" || option.type == "DURATION" || option.type == "SIZE";
+    if (!is_checked && option.type != "FRACTION") continue;
     for (const auto& value : values) expect_refused(option, value);
     values = {"1000000000000000000"};  // whose bound is the option's own
   }

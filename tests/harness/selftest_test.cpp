@@ -11,6 +11,7 @@
 #include <string>
 
 #include "harness/selftest/after_shift.h"
+#include "harness/selftest/detection_rates.h"
 #include "harness/selftest/ledger.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/pair_rates.h"
@@ -180,6 +181,22 @@ TEST(AfterShiftSimulation, ASecondShiftIsFoundOnceTheFirstIsKnown) {
   }
 }
 
+// Of 60 at most one wrong where 1 % are at most: more than three have a probability of 0.003. Of 60 at 0.82 or more,
+// fewer than 39 are five standard deviations below.
+TEST(DetectionRates, OfTheWholeProcedureAreThoseOfItsPlan) {
+  DetectionScenario scenario{.noise = NoiseKind::ar1_06};
+  const auto nothing = simulate_detection(scenario, 60, 1);
+  EXPECT_LE(nothing.of_planned.named.value * 60, 3.5);
+  EXPECT_GT(nothing.of_planned.same.value, 0.5);
+  scenario.ratio = 1.02;
+  const auto slower = simulate_detection(scenario, 60, 1);
+  EXPECT_GT(slower.of_planned.regressed.value * 60, 38.5);
+  EXPECT_EQ(slower.refused.value, 0);
+  EXPECT_EQ(slower.mean_minutes, simulate_detection(scenario, 60, 1).mean_minutes);
+  scenario.within_s = 30;
+  EXPECT_EQ(simulate_detection(scenario, 20, 1).refused.value, 1) << "before anything was tested";
+}
+
 TEST(Series, ShiftWhenTheyAreMeantTo) {
   const SeriesPlan flat{.nights = 200, .first_shifted = 200};
   SeriesPlan stepped = flat;
@@ -195,8 +212,13 @@ TEST(Series, ShiftWhenTheyAreMeantTo) {
 }
 
 TEST(SelftestSimulation, MeasuresEveryKindAndKeepsItsTable) {
-  const auto results =
-      run_selftest({.aa_trials = 20, .power_trials = 20, .series_years = 2, .delay_series = 3, .session_trials = 5}, 1);
+  const auto results = run_selftest({.aa_trials = 20,
+                                     .power_trials = 20,
+                                     .series_years = 2,
+                                     .delay_series = 3,
+                                     .session_trials = 5,
+                                     .detection_trials = 3},
+                                    1);
   for (const auto& [kind, name] : spec::EnumNames<SelftestKind>::kNames) {
     EXPECT_TRUE(std::any_of(results.begin(), results.end(), [k = kind](const auto& r) { return r.kind == k; })) << name;
   }

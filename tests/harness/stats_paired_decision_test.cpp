@@ -95,6 +95,29 @@ TEST(PairedDecision, AsksForTheNextLookUntilThereIsNone) {
   EXPECT_EQ(decide_pairs({}, {}).next_look, 4U);
 }
 
+// A mean of 0.0 and a deviation of 3.6 %: after 12 pairs the standard error would be 1.0 %, where a verdict on 2 % asks
+// for no more than 0.7 %.
+TEST(PairedDecision, StopsWhereTheLastLookWouldHardlyDecide) {
+  const auto noisy = pairs_of({0.05, -0.04, 0.03, -0.05, 0.04, -0.02, 0.03, -0.04});
+  PairedRule rule{.looks = {8, 12}, .futile_below = 0.1};
+  const auto d = decide_pairs(noisy, rule);
+  EXPECT_EQ(d.decision.verdict, Verdict::inconclusive);
+  EXPECT_EQ(d.decision.reason, VerdictReason::futile);
+  EXPECT_TRUE(d.final);
+  EXPECT_EQ(d.later_look, 12U);
+  EXPECT_THAT(d.decision.detail, HasSubstr("stopped at 8 of 12 pairs, which would decide with a probability of "));
+  rule.futile_below = 0;
+  EXPECT_FALSE(decide_pairs(noisy, rule).final);
+}
+
+TEST(PairedDecision, GoesOnWhereTheLastLookMayDecide) {
+  const std::vector<double> promising{0.03, 0.005, 0.03, -0.005, 0.03, 0.005, 0.03, -0.01};
+  const PairedRule rule{.looks = {8, 24}, .futile_below = 0.1};
+  const auto d = decide_pairs(pairs_of(promising), rule);
+  EXPECT_EQ(d.decision.reason, VerdictReason::not_significant) << d.decision.detail;
+  EXPECT_EQ(d.next_look, 24U);
+}
+
 TEST(PairedDecision, LeavesPairsBeyondALookForTheNextOne) {
   auto more = kSlowerPairs;
   more.push_back(5.0);

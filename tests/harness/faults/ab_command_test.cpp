@@ -65,6 +65,31 @@ class AbCommand : public Faults {
   }
 };
 
+// Its times do not vary: as few turns and pairs as there are.
+TEST_F(AbCommand, LooksForTheDifferenceThatWasAskedForAndLeavesItsPilotsOut) {
+  const auto detect = [this](const std::string& b) {
+    return run_process(request({"compare", "--ab", "./same", b, "faults.yaml", "--db", "f.db", "--only", "seed=100",
+                                "--detect", "2%", "--within", "10m", "--seed", "5"}));
+  };
+  const auto slower = detect("./slow");
+  EXPECT_EQ(slower.exit_code, 1) << slower.output << slower.error_output;
+  EXPECT_THAT(slower.output, ContainsRegex("\\| seed=100 +\\| step_time_s +\\| REGRESSED +\\|"));
+  EXPECT_THAT(slower.output, HasSubstr("--detect 2.0 %: at most 12 pairs of 10 turns"));
+  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 8) << "the pilots are none of them";
+  EXPECT_EQ(count("SELECT count(*) FROM attempts"), 2 * (2 + 8) + 2) << "and the traced pair";
+  EXPECT_EQ(count("SELECT count(DISTINCT run_key) FROM attempts"), 3) << "of the pilots, the pairs and the traces";
+  EXPECT_EQ(detect("./same").exit_code, 0);
+}
+
+TEST_F(AbCommand, RefusesWhatNoPlanFindsBeforeAnyPairIsTested) {
+  const auto end = run_process(request({"compare", "--ab", "./same", "./slow", "faults.yaml", "--db", "f.db", "--only",
+                                        "seed=100", "--detect", "0.1%"}));
+  EXPECT_EQ(end.exit_code, 2) << end.output << end.error_output;
+  EXPECT_THAT(end.output, HasSubstr("finding 0.1 % takes longer runs than --timeout allows, or is less than what two "
+                                    "process runs differ by"));
+  EXPECT_EQ(count("SELECT count(*) FROM ab_pairs"), 0);
+}
+
 TEST_F(AbCommand, ASlowBIsRedAndAFastBIsNot) {
   const auto slower = compare("./same", "./slow");
   EXPECT_EQ(slower.exit_code, 1) << slower.error_output;

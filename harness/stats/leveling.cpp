@@ -6,15 +6,6 @@
 #include "harness/stats/statistics.h"
 
 namespace perfbench::harness {
-namespace {
-
-double median_between(const std::vector<double>& logs, std::size_t begin, std::size_t end) {
-  const auto at = [&](std::size_t i) { return logs.begin() + static_cast<std::ptrdiff_t>(i); };
-  return median({at(begin), at(end)});
-}
-
-}  // namespace
-
 std::vector<double> at_newest_level(std::vector<double> logs, std::span<const std::size_t> first_shifted,
                                     const ScreenRule& rule) {
   std::set<std::size_t> ordered(first_shifted.begin(), first_shifted.end());

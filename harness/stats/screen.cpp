@@ -203,11 +203,6 @@ std::optional<double> threshold_below(double observed, const std::vector<double>
   return *at;
 }
 
-double median_between(std::span<const double> logs, std::size_t begin, std::size_t end) {
-  const auto part = logs.subspan(begin, end - begin);
-  return median({part.begin(), part.end()});
-}
-
 double shift_between(std::span<const double> logs, std::size_t first, std::size_t most_before) {
   const auto start = first > most_before ? first - most_before : 0;
   return median_between(logs, first, logs.size()) - median_between(logs, start, first);
@@ -244,8 +239,8 @@ bool is_over(std::span<const double> nights, std::size_t first, const Noise& noi
   const auto n = nights.size();
   const double before = median_between(nights, first > rule.most_before ? first - rule.most_before : 0, first);
   constexpr double kMedianOverMean = 1.2533;  // deviations, of many Gaussian values
-  const auto variance_of = [&noise](std::size_t nights) {
-    return std::min(1.0, (1 + noise.phi) / (1 - noise.phi) / static_cast<double>(nights));
+  const auto variance_of = [&noise](std::size_t count) {
+    return std::min(1.0, (1 + noise.phi) / (1 - noise.phi) / static_cast<double>(count));
   };
   for (auto back = first + 1; back < n; ++back) {
     const double shifted = median_between(nights, first, back);

@@ -20,6 +20,11 @@ double median(std::vector<double> values) {
   return boost::math::statistics::median(values);
 }
 
+double median_between(std::span<const double> values, std::size_t begin, std::size_t end) {
+  const auto part = values.subspan(begin, end - begin);
+  return median({part.begin(), part.end()});
+}
+
 double quantile(std::vector<double> values, double p) {
   need_values(values);
   std::sort(values.begin(), values.end());

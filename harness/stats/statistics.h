@@ -1,6 +1,8 @@
 // Order statistics by one definition.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 namespace perfbench::harness {
@@ -9,6 +11,9 @@ namespace perfbench::harness {
 
 // Mean of the two middle values of an even count.
 double median(std::vector<double> values);
+
+// Of the values from index `begin` up to `end`.
+double median_between(std::span<const double> values, std::size_t begin, std::size_t end);
 
 // Hyndman and Fan's type 7 (the default of R and NumPy): linear between the order statistics at (n - 1) * p.
 double quantile(std::vector<double> values, double p);

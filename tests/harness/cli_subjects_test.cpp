@@ -251,8 +251,10 @@ TEST_F(Subjects, TheViewOfRunsTellsThemApart) {
   for (const auto& attempt : load_attempts(db, parse_selection("all"))) {
     ASSERT_TRUE(row.with(attempt.key).step());
     // An older perfbench recorded the engine of a comparison with its sides alone.
-    if (!row.is_null(0)) EXPECT_EQ(row.text(0), attempt.subject.engine_sha256);
-    EXPECT_EQ(row.is_null(0) ? attempt.subject.side.empty() : false, attempt.subject.engine_sha256.empty());
+    if (!row.is_null(0)) {
+      EXPECT_EQ(row.text(0), attempt.subject.engine_sha256);
+    }
+    EXPECT_EQ(row.is_null(0) && attempt.subject.side.empty(), attempt.subject.engine_sha256.empty());
     EXPECT_EQ(row.is_null(1) ? std::vector<std::string>() : std::vector{row.text(1)}, attempt.subject.inject);
     EXPECT_EQ(row.is_null(2) ? "" : row.text(2), attempt.subject.side);
     sides.insert(attempt.subject.side);

@@ -313,10 +313,11 @@ TEST_F(StoreCommands, AGateHoldsSeveralMetricsAtOnceAndImprovementsAskForARefres
   const auto gate = run({"compare", "--db", "q.db", "--baseline", "v1", "--metric", "gate", "--format", "json"});
   EXPECT_EQ(gate.exit_code, 1) << gate.error_output;
   const auto cells = nlohmann::json::parse(gate.output)["cells"];
-  ASSERT_EQ(cells.size(), 4U);
+  ASSERT_EQ(cells.size(), 5U);
   EXPECT_EQ(cells[0]["metric"], "step_time_s");
-  EXPECT_EQ(cells[0]["verdict"], "REGRESSED");
-  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(cells[i]["verdict"], "SAME") << cells[i];
+  EXPECT_EQ(cells[1]["metric"], "step_time_mean_s");
+  for (const std::size_t i : {0U, 1U}) EXPECT_EQ(cells[i]["verdict"], "REGRESSED") << cells[i];
+  for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(cells[i]["verdict"], "SAME") << cells[i];
   run({"baseline", "set", "v2", "--db", "q.db", "--from", "s2", "--reason", "r", "--kind", "rolling"});
   const auto better = run({"compare", "--db", "q.db", "--sweep", "s1", "--baseline", "v2"});
   EXPECT_EQ(better.exit_code, 0);

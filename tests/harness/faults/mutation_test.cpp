@@ -34,8 +34,8 @@ void PrintTo(const Mutation& mutation, std::ostream* out) {
 const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all{
       {"slow:span=ops,fraction=2",
-       {"step_time_s", "step_time_p10_s", "step_time_p90_s", "tokens_per_s", "tokens_per_s_per_device",
-        "sequences_per_s", "forward_time_s", "backward_time_s", "optimizer_time_s"},
+       {"step_time_s", "step_time_mean_s", "step_time_p10_s", "step_time_p90_s", "tokens_per_s",
+        "tokens_per_s_per_device", "sequences_per_s", "forward_time_s", "backward_time_s", "optimizer_time_s"},
        ""},
       {"slow:span=ops,fraction=2", {"real_tokens_per_s"}, ", task: sft"},
       {"slow:span=data,us=5000", {"data_time_s"}, ""},

@@ -141,6 +141,19 @@ std::vector<KnownShift> known_shifts(const std::vector<Alert>& alerts) {
   return out;
 }
 
+std::map<std::pair<std::string, std::string>, NightId> newest_improvements(const std::vector<Alert>& alerts,
+                                                                           const std::string& matrix) {
+  std::map<std::pair<std::string, std::string>, NightId> out;
+  for (const auto& alert : alerts) {
+    const auto& finding = alert.finding;
+    const bool counts = finding.kind == FindingKind::improvement && alert.state() != AlertState::invalid;
+    if (!counts || finding.series.matrix != matrix) continue;
+    auto& newest = out[{finding.series.cell, finding.series.metric}];
+    if (finding.first_bad.started_utc > newest.started_utc) newest = finding.first_bad;
+  }
+  return out;
+}
+
 std::vector<Verdict> verdicts_of(const std::vector<Alert>& alerts) {
   std::vector<Verdict> out;
   for (const auto& alert : alerts) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/alerts/alert.h"
@@ -48,6 +50,10 @@ FindingPlace place_finding(const std::vector<Alert>& alerts, const Finding& find
 // invalid. A change of the machine counts for all series on it once a person has judged the alert; until then what
 // other series show of it is news.
 std::vector<KnownShift> known_shifts(const std::vector<Alert>& alerts);
+
+// By cell and metric of the matrix, the first night of its newest improvement that nobody called invalid.
+std::map<std::pair<std::string, std::string>, NightId> newest_improvements(const std::vector<Alert>& alerts,
+                                                                           const std::string& matrix);
 
 // What live alerts make of a night that found nothing new: REGRESSED for an open one, INCONCLUSIVE for an acknowledged
 // one and for a change of the machine. Improvements and closed alerts add nothing.

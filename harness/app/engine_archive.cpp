@@ -178,7 +178,7 @@ std::optional<ArchivedEngine> EngineArchive::control() const {
   return named_by(folder_ / kControl);
 }
 
-void EngineArchive::prune(std::size_t newest_nights) const {
+void EngineArchive::prune(std::size_t newest_nights, const std::set<std::string>& kept) const {
   std::map<std::string, std::vector<fs::path>> nights;  // by matrix; those that tell of none are one of their own
   for (const auto& night : entries(folder_ / kNights)) {
     nights[read_file(folder_ / kMatrices / night.filename()).value_or("")].push_back(night);
@@ -191,7 +191,8 @@ void EngineArchive::prune(std::size_t newest_nights) const {
   if (const auto record = read_file(folder_ / kControl)) use(*record);
   for (const auto& [matrix, of_matrix] : nights) {
     for (std::size_t i = 0; i < of_matrix.size(); ++i) {
-      if (i + newest_nights < of_matrix.size()) {
+      const bool is_old = i + newest_nights < of_matrix.size();
+      if (is_old && !kept.contains(of_matrix[i].filename().string())) {
         fs::remove(of_matrix[i]);
         fs::remove(folder_ / kMatrices / of_matrix[i].filename());
       } else if (const auto record = read_file(of_matrix[i])) {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,9 +43,9 @@ class EngineArchive {
   std::optional<ArchivedEngine> of_night(const std::string& sweep_id) const;
   std::optional<ArchivedEngine> control() const;
 
-  // Forgets all nights of each matrix but the newest (ids of sweeps sort by time), and the engines that then nothing
-  // names.
-  void prune(std::size_t newest_nights) const;
+  // Forgets all nights of each matrix but the newest (ids of sweeps sort by time) and those of `kept`, and the engines
+  // that then nothing names.
+  void prune(std::size_t newest_nights, const std::set<std::string>& kept = {}) const;
 
  private:
   std::string add(const std::filesystem::path& engine) const;

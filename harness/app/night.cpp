@@ -45,6 +45,17 @@ std::optional<Cell> control_cell(const PlannedWork& work) {
   return cell;
 }
 
+// Nights of every matrix whose engines the monthly comparison goes back to (Night::anchors).
+std::set<std::string> anchor_nights(const std::vector<Alert>& alerts) {
+  std::set<std::string> matrices;
+  for (const auto& alert : alerts) matrices.insert(alert.finding.series.matrix);
+  std::set<std::string> out;
+  for (const auto& matrix : matrices) {
+    for (const auto& [series, night] : newest_improvements(alerts, matrix)) out.insert(night.sweep_id);
+  }
+  return out;
+}
+
 // Of the first attempt that did not end as it should.
 std::optional<std::string> first_failure(const SweepSummary& summary) {
   if (summary.all_fine()) return std::nullopt;
@@ -166,7 +177,7 @@ void Night::measure() {
   archive_.keep(sweep_id_, report_.matrix, engine_.engine.file);
   if (const auto kept = archive_.of_night(sweep_id_)) tonights_libraries_ = kept->program.libraries;
   measure_cells(work);
-  archive_.prune(kNightsKept);
+  archive_.prune(kNightsKept, anchor_nights(load_alerts(store_.db(), AlertScope::all)));
 }
 
 void Night::screen() {

@@ -91,7 +91,17 @@ class Night {
     std::set<std::string> unusable;  // sentences; one engine serves many cells
   };
 
+  // What series are compared with for a slow creep.
+  struct Anchor {
+    std::string name;  // "the control"
+    NightId night;
+    ArchivedEngine engine;
+    std::vector<Finding> series;  // as measured_
+  };
+
   void measure_control(const PlannedWork& work);
+  std::vector<Anchor> anchors(const ArchivedEngine& control, const NightId& since);
+  void compare_with(const Anchor& anchor);
   NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
   std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
   void choose_engine(const Finding& asked, EngineGroups& engines, NoPairs& no_pairs);

@@ -186,7 +186,57 @@ LibraryChanges Night::changed_libraries(const std::vector<NightComparison>& comp
   return out;
 }
 
-// No two nights show a slow creep; pairs with the control's engine, which stays the same, do.
+// What each series is compared with once a month. Its newest improvement that nobody called invalid begins the watch
+// anew: from the control, all that was gained could be lost again unseen. Where the improved engine is not kept any
+// more, and for all other series, it is the control.
+std::vector<Night::Anchor> Night::anchors(const ArchivedEngine& control, const NightId& since) {
+  const auto improved = newest_improvements(load_alerts(store_.db(), AlertScope::all), report_.matrix);
+  std::vector<Anchor> out{{.name = "the control", .night = since, .engine = control, .series = {}}};
+  for (const auto& series : measured_) {
+    const auto better = improved.find({series.series.cell, series.series.metric});
+    const bool later = better != improved.end() && better->second.started_utc > since.started_utc;
+    const auto engine = later ? archive_.of_night(better->second.sweep_id) : std::nullopt;
+    auto anchor = out.begin();
+    if (engine && engine->problem.empty()) {
+      const auto& night = better->second;
+      anchor = std::find_if(out.begin() + 1, out.end(),
+                            [&](const Anchor& known) { return known.night.sweep_id == night.sweep_id; });
+      if (anchor == out.end()) {
+        anchor = out.insert(anchor, {.name = "the improved engine", .night = night, .engine = *engine, .series = {}});
+      }
+    }
+    anchor->series.push_back(series);
+  }
+  return out;
+}
+
+void Night::compare_with(const Anchor& anchor) {
+  const auto date = anchor.night.started_utc.substr(0, 10);
+  auto measured = anchor.series;
+  std::set<std::string> cells;
+  for (auto& series : measured) {
+    series.last_good = anchor.night;
+    series.seen_utc = report_.started_utc;
+    series.detail = fmt::format("crept since {} of {}", anchor.name, date);
+    cells.insert(series.series.cell);
+  }
+  const auto not_compared = [&](const std::exception& e) {
+    report_.notes.push_back(fmt::format("Not compared with {} of {}: {}", anchor.name, date, e.what()));
+  };
+  const AbSide then{.asked = anchor.name, .kind = SideKind::binary, .engine = anchor.engine.program};
+  try {
+    auto crept = weigh_creep(measured, compare(then, engine_, cells, AbPurpose::creep), report_.findings);
+    report_.notes.push_back(fmt::format("Compared with {} of {}, as once a month: {} {} worse", anchor.name, date,
+                                        crept.size(), crept.size() == 1 ? "series is" : "series are"));
+    std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
+  } catch (const InputError& e) {
+    not_compared(e);
+  } catch (const LaunchError& e) {
+    not_compared(e);
+  }
+}
+
+// No two nights show a slow creep; pairs with an engine that stays the same do.
 void Night::check_for_creep() {
   const bool whole_night = options_.confirm && options_.run_control && options_.ab.matrix.overrides.only.empty();
   if (cancelled_ || !whole_night || !has_control()) return;
@@ -195,29 +245,12 @@ void Night::check_for_creep() {
   if (!control || !since) return;
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::creep, report_.started_utc);
   if (!creep_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
-  if (!control->problem.empty() || same_file(control->program.file, installation_.engine))
-    return;  // the control has said why
-  reports::print(stderr, "once a month: pairs of the control's engine and tonight's\n");
-  for (auto& series : measured_) {
-    series.last_good = *since;
-    series.seen_utc = report_.started_utc;
-    series.detail = "crept since the control of " + since->started_utc.substr(0, 10);
-  }
-  const auto not_compared = [&](const std::exception& e) {
-    report_.notes.push_back(
-        fmt::format("Not compared with the control of {}: {}", since->started_utc.substr(0, 10), e.what()));
-  };
-  const AbSide then{.asked = "the control", .kind = SideKind::binary, .engine = control->program};
-  try {
-    auto crept = weigh_creep(measured_, compare(then, engine_, {}, AbPurpose::creep), report_.findings);
-    report_.notes.push_back(fmt::format("Compared with the control of {}, as once a month: {} {} worse",
-                                        since->started_utc.substr(0, 10), crept.size(),
-                                        crept.size() == 1 ? "series is" : "series are"));
-    std::move(crept.begin(), crept.end(), std::back_inserter(report_.findings));
-  } catch (const InputError& e) {
-    not_compared(e);
-  } catch (const LaunchError& e) {
-    not_compared(e);
+  for (const auto& anchor : anchors(*control, *since)) {
+    // Of a control that cannot run, the control has said why.
+    const bool nothing_to_see = anchor.series.empty() || same_file(anchor.engine.program.file, installation_.engine);
+    if (cancelled_ || nothing_to_see || !anchor.engine.problem.empty()) continue;
+    reports::print(stderr, "once a month: pairs of {} and tonight's\n", anchor.name);
+    compare_with(anchor);
   }
 }
 

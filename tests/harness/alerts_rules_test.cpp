@@ -161,6 +161,24 @@ TEST(KnownShifts, AChangeOfTheMachineIsOfAllSeriesOnceAPersonSaysSo) {
   }
 }
 
+TEST(NewestImprovements, AreOfEachCellTheOneThatBeganLast) {
+  const auto improvement = [](const std::string& cell, int first, std::vector<S> path = {}) {
+    auto alert = in_state(std::move(path));
+    alert.finding = example_finding(cell, first);
+    alert.finding.kind = FindingKind::improvement;
+    return alert;
+  };
+  auto elsewhere = improvement("model=a", 30);
+  elsewhere.finding.series.matrix = "another";
+  const auto found = newest_improvements(
+      {improvement("model=a", 20), improvement("model=a", 10), improvement("model=b", 5, {S::fixed}),
+       improvement("model=c", 9, {S::invalid}), elsewhere, in_state({})},
+      "nightly");
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found.at({"model=a", "step_time_s"}).sweep_id, example_night(20).sweep_id);
+  EXPECT_EQ(found.at({"model=b", "step_time_s"}).sweep_id, example_night(5).sweep_id);
+}
+
 TEST(VerdictsOfAlerts, AnOpenOneIsRedAndAnAcknowledgedOneUndecided) {
   EXPECT_THAT(verdicts_of(std::vector{in_state({})}), ElementsAre(Verdict::regressed));
   EXPECT_THAT(verdicts_of(std::vector{in_state({S::acknowledged})}), ElementsAre(Verdict::inconclusive));

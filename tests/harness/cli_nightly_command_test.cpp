@@ -337,6 +337,41 @@ TEST_F(NightlyCommand, PairsTonightWithTheControlOnceAMonth) {
   EXPECT_THAT(nightly({}).output, Not(HasSubstr("Compared with the control"))) << "a month has not passed";
 }
 
+// Twice as fast since the second night, and half of that lost again: beside the control that is still an improvement.
+TEST_F(NightlyCommand, TheMonthlyPairsGoBackToTheNewestImprovement) {
+  EXPECT_EQ(nightly({}).exit_code, 2);
+  write_engine(scratch_ / "perfbench-engine", "0.5");
+  EXPECT_EQ(nightly({}).exit_code, 0);
+  {
+    auto db = open_database(scratch_ / "n.db");
+    Statement newest(db,
+                     "SELECT sweep_id, started_utc FROM sweeps WHERE kind = 'night' ORDER BY sweep_key DESC LIMIT 1");
+    ASSERT_TRUE(newest.step());
+    const NightId improved{.sweep_id = newest.text(0), .started_utc = newest.text(1), .revision = {}};
+    std::vector<Finding> findings;
+    Statement cells(db, "SELECT label, run_id FROM cells JOIN runs USING (run_key) WHERE matrix = 'nights'");
+    while (cells.step()) {
+      Finding finding;
+      finding.series = {"nights", cells.text(0), cells.text(1), "step_time_s", "any"};
+      finding.kind = FindingKind::improvement;
+      finding.ratio = 0.5;
+      finding.first_bad = improved;
+      finding.seen_utc = improved.started_utc;
+      finding.detail = "twice as fast";
+      findings.push_back(finding);
+    }
+    EXPECT_THAT(record_findings(db, findings, "a test", improved.started_utc), Not(SizeIs(0)));
+  }
+  let_months_pass();
+  write_engine(scratch_ / "perfbench-engine", "0.75");
+  const auto due = nightly({"--no-confirm"});
+  EXPECT_THAT(due.output, Not(HasSubstr("once a month"))) << "without pairs there are none";
+  const auto compared = nightly({});
+  EXPECT_EQ(compared.exit_code, 1) << compared.output << compared.error_output;
+  EXPECT_THAT(compared.output, ContainsRegex("Compared with the improved engine of [-0-9]+, as once a month: "));
+  EXPECT_THAT(compared.output, HasSubstr("step_time_s"));
+}
+
 TEST_F(NightlyCommand, AControlThatUnderstandsNothingLosesNoNight) {
   write_text(scratch_ / "old-engine", "#!/bin/sh\nexit 3\n");
   fs::permissions(scratch_ / "old-engine", fs::perms::owner_all);

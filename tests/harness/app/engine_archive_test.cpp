@@ -64,6 +64,18 @@ TEST_F(Archive, TheControlStaysWhileNightsPass) {
   EXPECT_EQ(kept_engines(), 3U);
 }
 
+// An old night that later ones are compared with once a month.
+TEST_F(Archive, ANightThatIsNamedStaysHoweverOldItIs) {
+  for (int night = 1; night <= 4; ++night) {
+    archive_.keep("night" + std::to_string(night), "m", engine(std::to_string(night)));
+  }
+  archive_.prune(2, {"night1"});
+  ASSERT_TRUE(archive_.of_night("night1"));
+  EXPECT_EQ(read_text(archive_.of_night("night1")->program.file), "1");
+  EXPECT_FALSE(archive_.of_night("night2"));
+  EXPECT_EQ(kept_engines(), 3U);
+}
+
 TEST_F(Archive, AnEngineThatIsNotThereIsAnError) {
   EXPECT_THROW(archive_.keep("night1", "m", scratch_ / "none"), RunDirectoryError);
   EXPECT_NO_THROW(archive_.prune(1));

@@ -22,7 +22,8 @@ ScreenedSeries series_of(std::size_t nights, std::size_t first_bad) {
         .sweep_id = "s" + std::to_string(i), .started_utc = "2026-01-01", .revision = "abc" + std::to_string(i)};
     night.value = (i % 2 == 0 ? 1.0 : 1.01) * (i >= first_bad ? 1.1 : 1.0);
     out.nights.push_back(night);
-    out.screened.push_back({i, std::log(night.value)});
+    const double log = std::log(night.value);
+    out.screened.push_back({.night = i, .log = log, .leveled = log});
   }
   return out;
 }
@@ -37,13 +38,21 @@ TEST(HistoryCharts, NameTheCommitOfEachNight) {
 TEST(HistoryCharts, DrawWhatTheScreenWasGivenLessTheControl) {
   auto series = series_of(3, 9);
   series.control = true;
-  series.screened = {{0, std::log(0.9)}, {2, std::log(0.8)}};
+  series.screened = {{.night = 0, .log = std::log(0.9)}, {.night = 2, .log = std::log(0.8)}};
   const auto chart = series_chart(series, "step_time_s");
   ASSERT_THAT(chart.series, SizeIs(2));
   EXPECT_EQ(chart.series[1].marks, Marks::ideal);
   ASSERT_THAT(chart.series[1].points, SizeIs(2));
   EXPECT_EQ(chart.series[1].points[1].x, 3);
   EXPECT_NEAR(chart.series[1].points[1].y, 0.8, 1e-12);
+}
+
+// A shift that is known has no score: the nights before it are scored on the level since.
+TEST(HistoryCharts, ScoreNightsOnTheLevelOfTheNewestKnownShift) {
+  auto series = series_of(40, 36);
+  const auto level = series_of(40, 99);
+  for (std::size_t i = 0; i < 40; ++i) series.screened[i].leveled = level.screened[i].log;
+  EXPECT_EQ(shift_score(series), shift_score(level));
 }
 
 TEST(HistoryCharts, ShadeTheNightsOnWhichTheMachineChanged) {

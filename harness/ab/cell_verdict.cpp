@@ -176,11 +176,12 @@ std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule)
 
 // Circumstances that were nobody's doing spoil A's runs as often as B's. Those that a side brings about itself (more
 // threads than cores, a processor that it heats) leave the pairs in which it did not, which tell nothing of it.
-void doubt_one_sided_choice(CellVerdict& cell, const AbRule& rule) {
+void doubt_one_sided_choice(CellVerdict& cell) {
   const auto& a = cell.spoiled_alone[Side::a];
   const auto& b = cell.spoiled_alone[Side::b];
   const double p = sign_test_p(a.count, b.count);
-  if (p >= rule.alpha) return;
+  constexpr double kDoubtBelow = 0.05;  // a doubt costs pairs, and a choice that is not doubted a wrong verdict
+  if (p >= kDoubtBelow) return;
   const bool is_a = a.count > b.count;
   const auto& more = is_a ? a : b;
   for (auto& metric : cell.metrics) {
@@ -292,7 +293,7 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
     if (verdict) out.metrics.push_back(std::move(*verdict));
   }
   set_progress(out, rule, most_wanted(wanted));
-  doubt_one_sided_choice(out, rule);
+  doubt_one_sided_choice(out);
   if (out.final && out.pairs_used < rule.looks.front() && !out.whole) {
     out.notes.push_back(fmt::format("{} of {} pairs were discarded; the first look needs {} good ones",
                                     out.pairs_discarded, pairs.size(), rule.looks.front()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <string_view>
@@ -64,6 +65,20 @@ std::optional<std::string> first_failure(const SweepSummary& summary) {
     if (record.state != AttemptState::ok) return fmt::format("{} ({})", spec::enum_name(record.state), record.reason);
   }
   return summary.store_error;
+}
+
+// Empty: a shift that a few unlucky nights may have made. The score says nothing of its size: outlying nights are
+// clipped for it.
+std::string lasting_text(const ScreenedSeries& series) {
+  constexpr std::size_t kLastingNights = 3;
+  constexpr double kFarAbove = 2;
+  if (!series.shift) return {};
+  const auto& shift = *series.shift;
+  const auto nights = series.screened.size() - shift.first;
+  if (nights >= kLastingNights) return fmt::format("seen on {} nights", nights);
+  const double deviations = std::abs(shift.shift_log) / shift.sigma;
+  if (deviations < kFarAbove * shift.threshold) return {};
+  return fmt::format("{:.0f} times as large as nights deviate", deviations);
 }
 
 }  // namespace
@@ -196,7 +211,9 @@ void Night::screen() {
         measured_.push_back({.series = series.series, .first_bad = series.nights.back().night});
         if (series.state == ScreenState::too_few_nights) unscreened_.push_back(measured_.back());
       }
-      if (series.finding) screened_.push_back(*series.finding);
+      if (!series.finding) continue;
+      screened_.push_back(*series.finding);
+      if (const auto lasts = lasting_text(series); !lasts.empty()) lasting_[series.series] = lasts;
     }
     // A cell that vanished is missing in every metric.
     if (metric != std::string_view("step_time_s")) continue;

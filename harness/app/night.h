@@ -123,6 +123,7 @@ class Night {
   std::filesystem::path tonights_libraries_;  // as the archive has them
   std::vector<Finding> measured_;             // every series of tonight, as a finding that ends tonight
   std::vector<Finding> screened_;
+  LastingShifts lasting_;            // of these
   std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
   std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first
   std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts_;  // of tonight's cells

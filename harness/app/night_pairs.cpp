@@ -96,7 +96,8 @@ std::vector<Night::GoodEngine> Night::good_engines(NoPairs& no_pairs) {
   EngineGroups engines;
   std::map<std::string, NightId> chosen;
   for (const auto& finding : screened_) {
-    if (finding.kind == FindingKind::vanished_cell || finding.kind == FindingKind::environment) continue;
+    const bool of_control = finding.series.matrix != report_.matrix;
+    if (finding.kind == FindingKind::vanished_cell || of_control) continue;
     chosen.try_emplace(finding.series.cell, finding.last_good);
     choose_engine(finding, engines, no_pairs);
   }
@@ -153,7 +154,7 @@ void Night::confirm() {
     }
   }
   const auto libraries = changed_libraries(comparisons);
-  report_.findings = weigh_findings(screened_, comparisons, no_pairs, libraries);
+  report_.findings = weigh_findings(screened_, comparisons, no_pairs, libraries, lasting_);
   auto unscreened = weigh_unscreened(unscreened_, comparisons, no_pairs, report_.findings, libraries);
   std::move(unscreened.worse.begin(), unscreened.worse.end(), std::back_inserter(report_.findings));
   std::move(unscreened.unseen.begin(), unscreened.unseen.end(), std::back_inserter(report_.unseen));

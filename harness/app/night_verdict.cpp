@@ -1,5 +1,7 @@
 #include "harness/app/night_verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -10,10 +12,6 @@ namespace {
 constexpr std::size_t kCausesKept = 3;
 constexpr double kNsPerS = 1e9;
 const NoPair kNotCompared{.why = "it was not compared tonight"};
-
-bool needs_pairs(FindingKind kind) {
-  return kind != FindingKind::vanished_cell && kind != FindingKind::environment;
-}
 
 struct Judged {
   const NightComparison* comparison = nullptr;
@@ -57,13 +55,32 @@ void take_evidence(Finding& finding, const Decision& decision, const Judged& jud
   }
 }
 
+// Of a finding that the noise probe explains.
+NightFinding weigh_environment(NightFinding out, const Decision& decision, const Judged& judged) {
+  out.why = decision.detail;
+  if (decision.verdict == Verdict::regressed || decision.verdict == Verdict::improved) {
+    const bool worse = decision.verdict == Verdict::regressed;
+    out.finding.kind = worse ? bad_kind_of(out.finding.series.metric) : FindingKind::improvement;
+    out.confirmation = Confirmation::confirmed;
+    take_evidence(out.finding, decision, judged);
+  } else if (decision.verdict == Verdict::same) {
+    out.confirmation = Confirmation::not_needed;
+    out.why = "pairs of the two engines show no difference: " + decision.detail;
+  } else {
+    out.confirmation = Confirmation::undecided;
+  }
+  return out;
+}
+
 NightFinding weigh(const Finding& screened, const Judged& judged) {
   NightFinding out{.finding = screened};
   if (judged.cell->whole) {
     const auto& decision = *judged.cell->whole;
     out.confirmation = decision.verdict == Verdict::regressed ? Confirmation::confirmed : Confirmation::undecided;
     out.why = decision.detail;
-    if (out.confirmation == Confirmation::confirmed) out.finding.confirmation = {judged.comparison->comparison_id};
+    if (out.confirmation != Confirmation::confirmed) return out;
+    out.finding.confirmation = {judged.comparison->comparison_id};
+    if (screened.kind == FindingKind::environment) out.finding.kind = bad_kind_of(screened.series.metric);
     return out;
   }
   const auto* metric = find_metric(*judged.cell, screened.series.metric);
@@ -73,6 +90,7 @@ NightFinding weigh(const Finding& screened, const Judged& judged) {
     return out;
   }
   const auto& decision = metric->decided.decision;
+  if (screened.kind == FindingKind::environment) return weigh_environment(std::move(out), decision, judged);
   out.why = decision.detail;
   const auto wanted = is_bad(screened.kind) ? Verdict::regressed : Verdict::improved;
   if (decision.verdict == wanted) {
@@ -114,6 +132,27 @@ bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& met
   return of_mean && median != nullptr && median->decided.decision.verdict == Verdict::regressed;
 }
 
+// Of the control's shift pairs can say nothing, and of one that the probe explains an equal engine says the same.
+NightFinding without_pairs(const Finding& finding, const NoPair* reason) {
+  const bool environment = finding.kind == FindingKind::environment;
+  if (environment && reason == nullptr) return {finding, Confirmation::not_needed, finding.detail};
+  const auto& without = reason == nullptr ? kNotCompared : *reason;
+  const bool acquitted = environment && without.confirmation == Confirmation::refuted;
+  return {finding, acquitted ? Confirmation::not_needed : without.confirmation, without.why};
+}
+
+void blame_the_machine(NightFinding& finding, const std::string& lasts) {
+  finding.finding.kind = FindingKind::environment;
+  finding.confirmation = Confirmation::not_needed;
+  finding.why += "; the shift is no chance either (" + lasts + "): the machine or something on it changed";
+  const auto& facts = finding.finding.environment;
+  for (const auto& fact : facts) {
+    finding.why +=
+        fmt::format("{} {} {} -> {}", &fact == &facts.front() ? ":" : ",", fact.field, fact.left, fact.right);
+  }
+  if (facts.empty()) finding.why += ", in no fact that is recorded";
+}
+
 // What the pairs of a cell show to be worse beyond what was asked for.
 void add_others(std::vector<NightFinding>& out, const Finding& asked, const Judged& judged,
                 std::set<std::pair<std::string, std::string>>& known) {
@@ -136,12 +175,12 @@ NightQuestion question_of(const Finding& finding) {
 
 std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
-                                         const LibraryChanges& libraries) {
+                                         const LibraryChanges& libraries, const LastingShifts& lasting) {
   std::vector<NightFinding> out;
   std::set<std::pair<std::string, std::string>> known;
   for (const auto& finding : screened) known.emplace(finding.series.cell, finding.series.metric);
   for (const auto& finding : screened) {
-    if (!needs_pairs(finding.kind)) {
+    if (finding.kind == FindingKind::vanished_cell) {
       out.push_back({finding, Confirmation::not_needed, finding.detail});
       continue;
     }
@@ -152,14 +191,18 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
       continue;
     }
     const auto reason = no_pairs.find(question_of(finding));
-    const auto without = reason == no_pairs.end() ? kNotCompared : reason->second;
-    out.push_back({finding, without.confirmation, without.why});
+    out.push_back(without_pairs(finding, reason == no_pairs.end() ? nullptr : &reason->second));
   }
   for (auto& finding : out) {
     const auto changed = libraries.find(question_of(finding.finding));
     if (finding.confirmation != Confirmation::refuted || changed == libraries.end()) continue;
     finding.confirmation = Confirmation::undecided;
     finding.why += "; " + with_tonights_libraries(changed->second);
+  }
+  for (auto& finding : out) {
+    const auto lasts = lasting.find(finding.finding.series);
+    if (finding.confirmation != Confirmation::refuted || lasts == lasting.end()) continue;
+    if (is_bad(finding.finding.kind)) blame_the_machine(finding, lasts->second);
   }
   return out;
 }

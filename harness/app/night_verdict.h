@@ -43,6 +43,9 @@ struct NightFinding {
   std::string why;  // a sentence
 };
 
+// Shifts that cannot be a chance of one night, each with why in words: "seen on 4 nights".
+using LastingShifts = std::map<SeriesId, std::string>;
+
 // What was not compared: what its findings are for that, unconfirmed or refuted, and why.
 struct NoPair {
   Confirmation confirmation = Confirmation::unconfirmed;
@@ -55,10 +58,13 @@ using NoPairs = std::map<NightQuestion, NoPair>;
 using LibraryChanges = std::map<NightQuestion, std::string>;
 
 // Beside the findings of the screen come what else the pairs of their cells show to be worse (memory, loss, start-up),
-// with the nights of the cell's first finding. Where libraries changed nothing is refuted.
+// with the nights of the cell's first finding. Where libraries changed nothing is refuted. A finding that the noise
+// probe explains is the machine's (FindingKind::environment) only where pairs do not show the engine to differ: the
+// probe runs inside the engine, whose threads and clocks can move it. A refuted shift for the worse that lasts is a
+// finding of that kind too: the code is not its cause, and something is.
 std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
                                          const std::vector<NightComparison>& comparisons, const NoPairs& no_pairs,
-                                         const LibraryChanges& libraries = {});
+                                         const LibraryChanges& libraries = {}, const LastingShifts& lasting = {});
 
 // What pairs of the control's engine (A, which stays the same) and tonight's (B) show to be worse by now: a slow creep,
 // which no two nights show. `measured` are tonight's series, each as a finding from the control's first night to

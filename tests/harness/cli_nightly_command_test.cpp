@@ -307,6 +307,24 @@ TEST_F(NightlyCommand, WhatANewLibraryMadeSlowIsNotRefuted) {
   EXPECT_EQ(nightly({}).exit_code, 0) << "as it was before";
 }
 
+// A kernel, a driver or a neighbour that slows the cells, while neither the control nor the probe shows it: the engine
+// is not the cause, and the night is not green.
+TEST_F(NightlyCommand, WhatSlowsEveryEngineIsNotGreen) {
+  const auto speed = (scratch_ / "speed").string();
+  write_text(speed, "1");
+  const std::string now = "$(cat '" + speed + "')";
+  write_engine(scratch_ / "perfbench-engine-inject", now, now);
+  EXPECT_EQ(nightly({"--history-from", "simulated", "--no-confirm"}).exit_code, 0);
+  take_demonstration_for_measured();
+  write_text(speed, "1.4");
+  fs::copy_file(scratch_ / "perfbench-engine-inject", scratch_ / "perfbench-engine",
+                fs::copy_options::overwrite_existing);
+  const auto night = nightly({"--no-control"});
+  EXPECT_EQ(night.exit_code, 2) << night.output << night.error_output;
+  EXPECT_THAT(night.output, HasSubstr("| environment"));
+  EXPECT_THAT(night.output, HasSubstr("the machine or something on it changed"));
+}
+
 TEST_F(NightlyCommand, ACellThatFailsEveryNightIsNamed) {
   write_engine(scratch_ / "perfbench-engine", "1 PERFBENCH_FAKE_BEHAVIOUR=12");
   for (int night = 1; night <= 2; ++night) {

@@ -225,6 +225,46 @@ TEST(NightVerdict, VanishedCellsNeedNoPairsAndTheMachineIsNobodysRegression) {
   EXPECT_EQ(overall(verdicts_of(std::vector<NightFinding>{})), Verdict::same);
 }
 
+// The probe runs inside the engine: an engine that keeps the cores busy slows it as well.
+TEST(NightVerdict, TheProbeAcquitsNoEngineThatPairsShowToBeSlower) {
+  const auto slow = weighed(FindingKind::environment, Verdict::regressed);
+  EXPECT_EQ(slow.finding.kind, FindingKind::regression);
+  EXPECT_EQ(slow.confirmation, Confirmation::confirmed);
+  EXPECT_EQ(slow.finding.ratio, 1.2);
+  EXPECT_EQ(weighed(FindingKind::environment, Verdict::improved).finding.kind, FindingKind::improvement);
+  const auto machine = weighed(FindingKind::environment, Verdict::same);
+  EXPECT_EQ(machine.finding.kind, FindingKind::environment);
+  EXPECT_EQ(machine.confirmation, Confirmation::not_needed);
+  EXPECT_EQ(weighed(FindingKind::environment, Verdict::inconclusive).confirmation, Confirmation::undecided);
+  const auto without = [](Confirmation confirmation) {
+    return weigh_findings({finding(FindingKind::environment)}, {}, {{{"c", "good"}, {confirmation, "why"}}}).front();
+  };
+  EXPECT_EQ(without(Confirmation::refuted).confirmation, Confirmation::not_needed) << "the engine is the same";
+  EXPECT_EQ(without(Confirmation::unconfirmed).confirmation, Confirmation::unconfirmed) << "nobody looked";
+}
+
+TEST(NightVerdict, ARefutedShiftThatLastsIsTheMachines) {
+  auto slow = finding(FindingKind::regression);
+  slow.environment = {{.field = "kernel", .left = "6.1", .right = "6.5"}};
+  const LastingShifts lasting{{slow.series, "seen on 3 nights"}};
+  const NoPairs same_engine{{{"c", "good"}, {Confirmation::refuted, "bit for bit"}}};
+  const auto all =
+      weigh_findings({slow, finding(FindingKind::memory, "peak_memory_bytes")}, {}, same_engine, {}, lasting);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].finding.kind, FindingKind::environment);
+  EXPECT_EQ(all[0].confirmation, Confirmation::not_needed);
+  EXPECT_EQ(all[0].why,
+            "bit for bit; the shift is no chance either (seen on 3 nights): the machine or something on it changed: "
+            "kernel 6.1 -> 6.5");
+  EXPECT_EQ(overall(verdicts_of({all[0]})), Verdict::inconclusive);
+  EXPECT_EQ(all[1].confirmation, Confirmation::refuted) << "of one night";
+  const auto by_pairs =
+      weigh_findings({slow}, {pairs_of({judged("step_time_s", Verdict::same)})}, {}, {}, lasting).front();
+  EXPECT_EQ(by_pairs.finding.kind, FindingKind::environment);
+  const auto faster = weigh_findings({finding(FindingKind::improvement)}, {}, same_engine, {}, lasting).front();
+  EXPECT_EQ(faster.confirmation, Confirmation::refuted) << "nobody has to look";
+}
+
 TEST(NightVerdict, WhatElseThePairsShowIsAFindingOnce) {
   const auto pairs = pairs_of({judged("step_time_s", Verdict::regressed), judged("tokens_per_s", Verdict::regressed),
                                judged("peak_memory_bytes", Verdict::regressed), judged("final_loss", Verdict::same),

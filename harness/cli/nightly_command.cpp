@@ -188,15 +188,12 @@ void add_nightly(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
       "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
-      "An alert stays live until somebody closes it (perfbench alerts): while one of this matrix is open the exit code "
-      "is 1,\n"
-      "while one is acknowledged 2, whatever tonight shows; --ignore-alerts leaves them out of it.\n"
-      "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged, tonight or in "
-      "an\n"
-      "open alert; 2 an acknowledged alert, or something shifted and could be neither confirmed nor refuted, the "
-      "machine itself changed, the control did not run, or a\n"
-      "cell is NOT TESTED: its first night, too few nights and the same engine as before, or no earlier engine that\n"
-      "can be run;\n"
+      "An alert stays live until somebody closes it (perfbench alerts). While one of this matrix is open the exit\n"
+      "code is 1, while one is acknowledged 2, whatever tonight shows; --ignore-alerts leaves them out of it.\n"
+      "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged, tonight or in\n"
+      "an open alert; 2 an acknowledged alert, a shift that could be neither confirmed nor refuted, a change of the\n"
+      "machine, a control that did not run, or a cell that is NOT TESTED: its first night, too few nights and the\n"
+      "same engine as before, or no earlier engine that can be run;\n"
       "3 wrong input; 4 failed or cancelled.");
   command->callback([options, &context] { context.exit_code = nightly(*options, context); });
 }

@@ -3,7 +3,6 @@
 // peak: the highest of the first 20 that were recorded. It does not change once there are so many.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -40,7 +39,9 @@ class ClassPeakReader {
     std::int64_t sweep_key = 0;
     std::int64_t attempt_key = 0;
     double flops_per_s = 0;
-    auto operator<=>(const Measurement&) const = default;
+    bool operator<(const Measurement& other) const {
+      return std::tie(sweep_key, attempt_key) < std::tie(other.sweep_key, other.attempt_key);
+    }
   };
 
   Layout layout_of(std::int64_t environment_key);

@@ -256,10 +256,16 @@ TEST_F(NightlyCommand, ALiveAlertIsInEveryNightUntilSomebodyClosesIt) {
     ids.push_back(alert.alert_id);
   }
   ASSERT_THAT(ids, SizeIs(2));
-  for (const auto& id : ids) perfbench({"alerts", "ack", id, "--reason", "bisecting", "--db", "n.db"});
+  for (const auto& id : ids) {
+    const auto acknowledged =
+        perfbench({"alerts", "ack", id, "--author", "ada", "--reason", "bisecting", "--db", "n.db"});
+    ASSERT_EQ(acknowledged.exit_code, 0) << acknowledged.error_output;
+  }
   EXPECT_EQ(nightly({}).exit_code, 2);
   for (const auto& id : ids) {
-    perfbench({"alerts", "close", id, "--as", "fixed", "--reason", "reverted", "--db", "n.db"});
+    const auto done =
+        perfbench({"alerts", "close", id, "--as", "fixed", "--author", "ada", "--reason", "reverted", "--db", "n.db"});
+    ASSERT_EQ(done.exit_code, 0) << done.error_output;
   }
   write_engine(scratch_ / "perfbench-engine", "1.002");  // not the engine of the night before, which would test nothing
   const auto closed = nightly({});

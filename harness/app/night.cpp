@@ -213,7 +213,9 @@ void Night::screen() {
       }
       if (!series.finding) continue;
       screened_.push_back(*series.finding);
-      if (const auto lasts = lasting_text(series); !lasts.empty()) lasting_[series.series] = lasts;
+      if (const auto lasts = lasting_text(series); !lasts.empty()) {
+        lasting_[{series.series.cell, series.series.metric}] = lasts;
+      }
     }
     // A cell that vanished is missing in every metric.
     if (metric != std::string_view("step_time_s")) continue;

@@ -200,7 +200,7 @@ std::vector<NightFinding> weigh_findings(const std::vector<Finding>& screened,
     finding.why += "; " + with_tonights_libraries(changed->second);
   }
   for (auto& finding : out) {
-    const auto lasts = lasting.find(finding.finding.series);
+    const auto lasts = lasting.find({finding.finding.series.cell, finding.finding.series.metric});
     if (finding.confirmation != Confirmation::refuted || lasts == lasting.end()) continue;
     if (is_bad(finding.finding.kind)) blame_the_machine(finding, lasts->second);
   }

@@ -43,8 +43,8 @@ struct NightFinding {
   std::string why;  // a sentence
 };
 
-// Shifts that cannot be a chance of one night, each with why in words: "seen on 4 nights".
-using LastingShifts = std::map<SeriesId, std::string>;
+// Shifts that cannot be a chance of one night, by cell and metric, each with why in words: "seen on 4 nights".
+using LastingShifts = std::map<std::pair<std::string, std::string>, std::string>;
 
 // What was not compared: what its findings are for that, unconfirmed or refuted, and why.
 struct NoPair {

@@ -246,7 +246,7 @@ TEST(NightVerdict, TheProbeAcquitsNoEngineThatPairsShowToBeSlower) {
 TEST(NightVerdict, ARefutedShiftThatLastsIsTheMachines) {
   auto slow = finding(FindingKind::regression);
   slow.environment = {{.field = "kernel", .left = "6.1", .right = "6.5"}};
-  const LastingShifts lasting{{slow.series, "seen on 3 nights"}};
+  const LastingShifts lasting{{{"c", "step_time_s"}, "seen on 3 nights"}};
   const NoPairs same_engine{{{"c", "good"}, {Confirmation::refuted, "bit for bit"}}};
   const auto all =
       weigh_findings({slow, finding(FindingKind::memory, "peak_memory_bytes")}, {}, same_engine, {}, lasting);

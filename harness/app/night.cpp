@@ -76,6 +76,7 @@ std::string lasting_text(const ScreenedSeries& series) {
   const auto& shift = *series.shift;
   const auto nights = series.screened.size() - shift.first;
   if (nights >= kLastingNights) return fmt::format("seen on {} nights", nights);
+  if (series.series.metric != "step_time_s") return {};  // start-ups and pages jump by themselves now and then
   const double deviations = std::abs(shift.shift_log) / shift.sigma;
   if (deviations < kFarAbove * shift.threshold) return {};
   return fmt::format("{:.0f} times as large as nights deviate", deviations);

@@ -247,7 +247,7 @@ void Night::check_for_creep() {
   const auto last = last_comparison_utc(store_.db(), report_.matrix, AbPurpose::creep, report_.started_utc);
   if (!creep_check_is_due(last.empty() ? since->started_utc : last, report_.started_utc)) return;
   for (const auto& anchor : anchors(*control, *since)) {
-    // Of a control that cannot run, the control has said why.
+    // The report names already why a control cannot run.
     const bool nothing_to_see = anchor.series.empty() || same_file(anchor.engine.program.file, installation_.engine);
     if (cancelled_ || nothing_to_see || !anchor.engine.problem.empty()) continue;
     reports::print(stderr, "once a month: pairs of {} and tonight's\n", anchor.name);

@@ -55,7 +55,7 @@ void take_evidence(Finding& finding, const Decision& decision, const Judged& jud
   }
 }
 
-// Of a finding that the noise probe explains.
+// Weighs a finding that the noise probe explains.
 NightFinding weigh_environment(NightFinding out, const Decision& decision, const Judged& judged) {
   out.why = decision.detail;
   if (decision.verdict == Verdict::regressed || decision.verdict == Verdict::improved) {
@@ -132,7 +132,7 @@ bool says_what_the_median_says(const CellVerdict& cell, const MetricVerdict& met
   return of_mean && median != nullptr && median->decided.decision.verdict == Verdict::regressed;
 }
 
-// Of the control's shift pairs can say nothing, and of one that the probe explains an equal engine says the same.
+// Pairs can say nothing about a shift of the control. An equal engine confirms what the probe explains.
 NightFinding without_pairs(const Finding& finding, const NoPair* reason) {
   const bool environment = finding.kind == FindingKind::environment;
   if (environment && reason == nullptr) return {finding, Confirmation::not_needed, finding.detail};

@@ -15,7 +15,7 @@ bool is_of_arithmetic(const std::string& fact) {
          fact == "threads_per_rank";
 }
 
-// Of the newest finished run.
+// The kernels that the newest finished run used.
 const std::vector<spec::AttentionKernel>& kernels_of(const CellRuns& cell) {
   const auto done = cell.finished();
   return done.empty() ? cell.attempts.back().attention_kernels : done.back()->attention_kernels;

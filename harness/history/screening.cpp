@@ -137,7 +137,7 @@ std::optional<KnownShift> newest_known(const ScreenedSeries& series, const std::
   return *newest;
 }
 
-// Of the nights that the screen is given, those with which a known shift of the series began.
+// The nights with which a known shift of the series began, as indices into the nights that the screen is given.
 std::vector<std::size_t> first_shifted_nights(const Screened& given, const SeriesId& series,
                                               const std::vector<KnownShift>& known) {
   std::vector<std::size_t> out;

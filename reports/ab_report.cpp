@@ -235,12 +235,16 @@ Json cell_json(const CellVerdict& cell) {
            {"pairs_discarded", cell.pairs_discarded},
            {"discarded", Json::object()},
            {"pairs", Json::array()},
+           {"cores_while_waiting", Json::object()},
            {"instructions_ratio", or_null(cell.instructions_ratio)},
            {"whole", cell.whole ? decision_json(*cell.whole) : Json()},
            {"metrics", Json::array()},
            {"attribution", cell.attribution ? Json::parse(attribution_json(*cell.attribution)) : Json()},
            {"notes", cell.notes}};
   for (const auto& [kind, pairs] : cell.discarded) out["discarded"][std::string(spec::enum_name(kind))] = pairs.count;
+  for (const auto& [side, wait] : cell.waits) {
+    out["cores_while_waiting"][std::string(spec::enum_name(side))] = or_null(harness::cores_while_waiting(wait));
+  }
   for (const auto& pair : cell.pairs_seen) {
     out["pairs"].push_back(
         {{"pair", pair.number}, {"step_ratio", or_null(pair.step_ratio)}, {"discarded", pair.discarded}});

@@ -174,6 +174,18 @@ std::optional<Decision> failed_side(const CellVerdict& cell, const AbRule& rule)
                     fmt::format("{}, {}", words("A", a), words("B", b)));
 }
 
+// Whatever the pairs say of a metric that circumstances touch.
+void leave_undecided(CellVerdict& cell, VerdictReason reason, const std::string& why) {
+  for (auto& metric : cell.metrics) {
+    auto& decision = metric.decided.decision;
+    if (metric.pairs == 0 || decision.reason == VerdictReason::exact) continue;
+    decision.p.reset();
+    decision.detectable_fraction.reset();
+    conclude(decision, Verdict::inconclusive, reason, why);
+    metric.decided.final = true;
+  }
+}
+
 // Circumstances that were nobody's doing spoil A's runs as often as B's. Those that a side brings about itself (more
 // threads than cores, a processor that it heats) leave the pairs in which it did not, which tell nothing of it.
 void doubt_one_sided_choice(CellVerdict& cell) {
@@ -184,15 +196,28 @@ void doubt_one_sided_choice(CellVerdict& cell) {
   if (p >= kDoubtBelow) return;
   const bool is_a = a.count > b.count;
   const auto& more = is_a ? a : b;
-  for (auto& metric : cell.metrics) {
-    auto& decision = metric.decided.decision;
-    if (metric.pairs == 0 || decision.reason == VerdictReason::exact) continue;  // circumstances do not touch these
-    decision.p.reset();
-    decision.detectable_fraction.reset();
-    conclude(decision, Verdict::inconclusive, VerdictReason::one_sided_discards,
-             fmt::format("of {} pairs in which one run alone was spoiled it was {}'s in {} (p = {:.2g}; {}): the pairs "
-                         "left are chosen by what it does; pairs in turns are not discarded for that",
-                         a.count + b.count, is_a ? "A" : "B", more.count, p, more.first));
+  leave_undecided(
+      cell, VerdictReason::one_sided_discards,
+      fmt::format("of {} pairs in which one run alone was spoiled it was {}'s in {} (p = {:.2g}; {}): the pairs "
+                  "left are chosen by what it does; pairs in turns are not discarded for that",
+                  a.count + b.count, is_a ? "A" : "B", more.count, p, more.first));
+}
+
+// What threads do in the other side's step is in no step of their own side, and slows the other's: a side can hide its
+// own slowdown so. More pairs do not help.
+void doubt_busy_sides(CellVerdict& cell, const AbRule& rule) {
+  for (const auto& [side, wait] : cell.waits) {
+    const auto cores = cores_while_waiting(wait);
+    if (!cores || *cores <= rule.most_cores_while_waiting) continue;
+    const bool is_a = side == Side::a;
+    leave_undecided(
+        cell, VerdictReason::busy_while_waiting,
+        fmt::format("{} computed in {}'s steps: its threads used {} of a core while {} stepped ({:.2g} of {:.2g} s "
+                    "watched; at most {} leave a verdict). Let its threads end or sleep before a step ends "
+                    "(OMP_WAIT_POLICY=passive), or compare with --pairing apart",
+                    is_a ? "A" : "B", is_a ? "B" : "A", percent(*cores), is_a ? "B" : "A", wait.cpu_s, wait.wall_s,
+                    percent(rule.most_cores_while_waiting)));
+    return;
   }
 }
 
@@ -238,6 +263,26 @@ std::vector<const Decision*> decisions_of(const CellVerdict& cell) {
   return out;
 }
 
+// Both sides find the caches as the other one left them. Where one leaves more than that, the other's steps say so.
+void note_order_effect(CellVerdict& cell, const std::vector<const ExecutedPair*>& pairs) {
+  constexpr std::size_t kFewestPairs = 4;
+  constexpr double kNotable = 0.01;
+  constexpr double kLevel = 0.01;
+  std::vector<double> effects;
+  for (const auto* pair : pairs) {
+    if (pair->kept() && pair->order_log_effect) effects.push_back(*pair->order_log_effect);
+  }
+  if (effects.size() < kFewestPairs) return;
+  const auto difference = mean_difference(effects);
+  const double fraction = std::expm1(std::abs(difference.mean));
+  if (fraction <= kNotable || !difference.has_spread() || difference.t_p() >= kLevel) return;
+  const bool of_a = difference.mean > 0;
+  cell.notes.push_back(fmt::format(
+      "contaminated: a step after the other side's takes longer than one after its own, for {} by {} more than for {} "
+      "(p = {:.2g}): {} leaves work or cold caches behind; --pairing apart compares without",
+      of_a ? "B" : "A", percent(fraction), of_a ? "A" : "B", difference.t_p(), of_a ? "A" : "B"));
+}
+
 }  // namespace
 
 std::optional<std::size_t> pairs_lacking(const AbRule& rule) {
@@ -275,6 +320,9 @@ CellVerdict count_pairs(const std::string& label, const std::vector<const Execut
       continue;
     }
     ++out.pairs_used;
+    if (pair->in_turns) {
+      for (const auto side : {Side::a, Side::b}) out.waits[side] += pair->of(side).waits;
+    }
     if (pair->a.instructions && pair->b.instructions && *pair->a.instructions > 0) {
       instructions.push_back(static_cast<double>(*pair->b.instructions) / static_cast<double>(*pair->a.instructions));
     }
@@ -292,6 +340,7 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
     auto verdict = judge_metric(pairs, metric, rule, found == wanted.end() ? 0 : found->second);
     if (verdict) out.metrics.push_back(std::move(*verdict));
   }
+  doubt_busy_sides(out, rule);
   set_progress(out, rule, most_wanted(wanted));
   doubt_one_sided_choice(out);
   if (out.final && out.pairs_used < rule.looks.front() && !out.whole) {
@@ -300,6 +349,7 @@ CellVerdict judge_cell(const std::string& label, const std::vector<const Execute
   }
   note_failures(out);
   note_trends(out, pairs);
+  note_order_effect(out, pairs);
   return out;
 }
 

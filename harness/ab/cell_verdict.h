@@ -23,6 +23,8 @@ struct AbRule {
   std::size_t most_discarded = 16;  // pairs of a cell that may be replaced
   std::size_t most_failures = 3;    // of A in a cell without a pair that counts, then the cell is given up
   SpoilRule spoil;
+  // Of pairs in turns: what a side may compute while the other one steps, of a core.
+  double most_cores_while_waiting = 0.05;
 };
 
 // Where the last look has too few pairs to name a difference of a metric with noise: how many it takes.
@@ -70,6 +72,7 @@ struct CellVerdict {
   std::map<Side, DiscardedPairs> spoiled_alone;  // of those, where circumstances spoiled the run of one side alone
   SideFailures a_failures;
   SideFailures b_failures;
+  std::map<Side, WatchedWait> waits;  // of the pairs in turns that count: what a side computed while the other stepped
   std::optional<double> instructions_ratio;  // B / A, median over the pairs that counted on both sides
   std::vector<std::string> notes;
   std::optional<Attribution> attribution;  // of a difference in step time

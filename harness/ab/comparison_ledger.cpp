@@ -158,6 +158,14 @@ void add_pair(Connection& db, std::int64_t comparison_key, const std::string& la
   if (pair.in_turns) {
     const StoredTurns turns{.cell_index = row.cell_index, .pair = row.pair, .step_log_ratio = pair.step_log_ratio};
     insert_rows(db, "ab_turns", {{"comparison_key", comparison_key}}, std::vector{turns});
+    const StoredTurnCheck check{.cell_index = row.cell_index,
+                                .pair = row.pair,
+                                .a_cpu_s = pair.a.waits.cpu_s,
+                                .a_wall_s = pair.a.waits.wall_s,
+                                .b_cpu_s = pair.b.waits.cpu_s,
+                                .b_wall_s = pair.b.waits.wall_s,
+                                .order_log_effect = pair.order_log_effect};
+    insert_rows(db, "ab_turn_checks", {{"comparison_key", comparison_key}}, std::vector{check});
   }
   transaction.commit();
 }
@@ -180,6 +188,11 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
                  "FROM ab_pairs LEFT JOIN ab_turns t USING (comparison_key, cell_index, pair) WHERE comparison_key = ? "
                  "ORDER BY cell_index, pair");
   const auto runs = load_side_runs(db, attempts_of(db, comparison_key));
+  std::map<std::pair<std::int64_t, std::int64_t>, StoredTurnCheck> checks;
+  for (const auto& check :
+       read_rows<StoredTurnCheck>(db, "ab_turn_checks", {"comparison_key", comparison_key}, "pair")) {
+    checks[{check.cell_index, check.pair}] = check;
+  }
   rows.with(comparison_key);
   std::vector<ExecutedPair> out;
   while (rows.step()) {
@@ -198,6 +211,12 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
     pair.b.instructions = optional_integer(rows, 7);
     pair.a.load = {.steal_fraction = rows.real(8), .foreign_fraction = rows.real(10)};
     pair.b.load = {.steal_fraction = rows.real(9), .foreign_fraction = rows.real(11)};
+    if (const auto found = checks.find({rows.integer(0), rows.integer(1)}); found != checks.end()) {
+      const auto& check = found->second;
+      pair.a.waits = {.cpu_s = check.a_cpu_s, .wall_s = check.a_wall_s};
+      pair.b.waits = {.cpu_s = check.b_cpu_s, .wall_s = check.b_wall_s};
+      pair.order_log_effect = check.order_log_effect;
+    }
     out.push_back(std::move(pair));
   }
   return out;

@@ -1,5 +1,5 @@
-// Comparisons in the store: tables ab_comparisons, ab_sides, ab_pairs, ab_turns and ab_verdicts. The attempts
-// themselves are ordinary ones, of the sweep that has the comparison's id.
+// Comparisons in the store: tables ab_comparisons, ab_sides, ab_pairs, ab_turns, ab_turn_checks and
+// ab_verdicts. The attempts themselves are ordinary ones, of the sweep that has the comparison's id.
 #pragma once
 
 #include <cstdint>

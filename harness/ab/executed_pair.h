@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/ab/waiting_load.h"
 #include "harness/evidence/attempt.h"
 #include "harness/matrix/cell.h"
 #include "harness/provenance/foreign_load.h"
@@ -37,6 +38,7 @@ struct SideRun {
   std::string reason;                     // of a state that is not ok
   std::map<std::string, double> metrics;  // of the metric catalog
   ForeignLoad load;                       // while it ran
+  WatchedWait waits = {};                 // of a pair in turns: what it computed while the other side stepped
   std::optional<std::int64_t> instructions;
   std::int64_t wall_ns = 0;
 };
@@ -49,7 +51,8 @@ struct ExecutedPair {
   std::size_t number = 1;  // of this cell's pairs, counted from 1, discarded ones too
   Side first = Side::a;    // of a pair in turns: to start
   bool in_turns = false;
-  std::optional<double> step_log_ratio = {};  // in turns: ln(B / A) of the step time (harness/stats/turn_ratio.h)
+  std::optional<double> step_log_ratio = {};    // in turns: ln(B / A) of the step time (harness/stats/turn_ratio.h)
+  std::optional<double> order_log_effect = {};  // the same file
   SideRun a;
   SideRun b;
   Discard discard = Discard::none;

@@ -74,6 +74,7 @@ void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::u
                                                               {"--turns", seat.folder.string()});
                     settings.cancel_fd = seat.cancel_fd;
                     settings.paused = seat.waited;
+                    settings.on_start = seat.started;
                     const auto counter = hardware_instruction_counter();  // of what this thread starts
                     executed[static_cast<std::size_t>(side)] = execute(cell.of(side), settings, *counter);
                   }};
@@ -81,12 +82,18 @@ void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::u
   const auto second = pair.first == Side::a ? Side::b : Side::a;
   std::seed_seq sequence{seed & 0xffffffffU, seed >> 32U, std::uint64_t{pair.cell}, std::uint64_t{pair.number}};
   std::mt19937_64 lot(sequence);
-  take_turns(
-      player(pair.first), player(second), [&lot] { return lot() % 2 == 0; }, execution.settings.cancel_fd);
+  std::vector<FirstInTurn> order;
+  const auto pair_first_begins = [&] {
+    const bool begins = lot() % 2 == 0;
+    order.push_back(begins == (pair.first == Side::a) ? FirstInTurn::a : FirstInTurn::b);
+    return begins;
+  };
+  const auto waits = take_turns(player(pair.first), player(second), pair_first_begins, execution.settings.cancel_fd);
   pair.in_turns = true;
   const auto load = load_since(before);
   for (const auto side : {pair.first, second}) {
     pair.of(side) = stored(execution, side, executed[static_cast<std::size_t>(side)], load);
+    pair.of(side).waits = waits[side == pair.first ? 0 : 1];
   }
   if (pair.a.state != AttemptState::ok || pair.b.state != AttemptState::ok) return;
   const auto step_s = [&executed](Side side) {
@@ -94,6 +101,7 @@ void execute_in_turns(const SideExecution& execution, const AbCell& cell, std::u
   };
   StepsInTurns taken{.a_s = step_s(Side::a), .b_s = step_s(Side::b)};
   pair.step_log_ratio = median_log_ratio(taken.a_s, taken.b_s);
+  pair.order_log_effect = order_log_effect(taken.a_s, taken.b_s, order);
   if (steps != nullptr) *steps = std::move(taken);
 }
 

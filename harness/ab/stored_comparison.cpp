@@ -47,6 +47,7 @@ std::optional<StoredComparison> find_comparison(const Connection& db, const std:
     if (parts == ComparisonParts::all) {
       out.pairs = read_pairs(db, out.key);
       out.turns = read_rows<StoredTurns>(db, "ab_turns", owner, "cell_index, pair");
+      out.turn_checks = read_rows<StoredTurnCheck>(db, "ab_turn_checks", owner, "cell_index, pair");
     }
     out.verdicts = read_rows<StoredVerdict>(db, "ab_verdicts", owner, "cell_index, metric");
   } catch (const spec::SpecError& e) {
@@ -69,6 +70,7 @@ void add_comparison(Connection& db, const StoredComparison& comparison) {
                 std::vector{pair.row});
   }
   insert_rows(db, "ab_turns", owner, comparison.turns);
+  insert_rows(db, "ab_turn_checks", owner, comparison.turn_checks);
   insert_rows(db, "ab_verdicts", owner, comparison.verdicts);
   transaction.commit();
 }

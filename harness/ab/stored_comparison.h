@@ -105,6 +105,32 @@ struct StoredTurns {
   }
 };
 
+// What was seen of either run of such a pair while the other one stepped.
+struct StoredTurnCheck {
+  std::int64_t cell_index = 0;
+  std::int64_t pair = 1;
+  double a_cpu_s = 0;
+  double a_wall_s = 0;
+  double b_cpu_s = 0;
+  double b_wall_s = 0;
+  std::optional<double> order_log_effect;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    constexpr double kMost = std::numeric_limits<double>::max();
+    f(Field{"cell_index", "counted from 0", 0}, self.cell_index);
+    f(Field{"pair", "counted from 1 in the cell", 1}, self.pair);
+    f(Field{"a_cpu_s", "processor time of A's threads while B stepped", 0.0}, self.a_cpu_s);
+    f(Field{"a_wall_s", "of B's steps, as far as they were watched", 0.0}, self.a_wall_s);
+    f(Field{"b_cpu_s", "processor time of B's threads while A stepped", 0.0}, self.b_cpu_s);
+    f(Field{"b_wall_s", "of A's steps, as far as they were watched", 0.0}, self.b_wall_s);
+    f(Field{"order_log_effect", "how much longer a step takes after the other side's, ln, of B less A; null: unknown",
+            -kMost, kMost},
+      self.order_log_effect);
+  }
+};
+
 // CellVerdict on one metric, or ('') on the cell as a whole.
 struct StoredVerdict {
   std::string cell;
@@ -160,6 +186,7 @@ struct StoredComparison {
   std::vector<StoredSide> sides = {};
   std::vector<PairOfAttempts> pairs = {};
   std::vector<StoredTurns> turns = {};
+  std::vector<StoredTurnCheck> turn_checks = {};
   std::vector<StoredVerdict> verdicts = {};
   std::int64_t key = 0;  // in the store that it was read from: no part of it
 
@@ -176,6 +203,7 @@ struct StoredComparison {
     f(Field{"sides", "A and B"}, self.sides);
     f(Field{"pairs", "pairs of runs"}, self.pairs);
     f(Field{"turns", "of pairs whose runs took turns"}, self.turns);
+    f(Field{"turn_checks", "whether their runs worked in each other's steps"}.omitted_at_default(), self.turn_checks);
     f(Field{"verdicts", "what it came to"}, self.verdicts);
   }
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "harness/launch/event.h"
@@ -44,6 +46,10 @@ class WaitingTime {
     if (since_) before_ += Clock::now() - *since_;
     since_.reset();
   }
+  std::optional<Clock::time_point> since() const {
+    const std::lock_guard lock(mutex_);
+    return since_;
+  }
   std::chrono::nanoseconds total() const {
     const std::lock_guard lock(mutex_);
     return since_ ? before_ + (Clock::now() - *since_) : before_;
@@ -72,8 +78,10 @@ class Chair {
   void start() {
     thread_ = std::jthread([this] {
       try {
-        player_.play(
-            {.folder = folder_.path(), .cancel_fd = cancel_.fd(), .waited = [this] { return waiting_.total(); }});
+        player_.play({.folder = folder_.path(),
+                      .cancel_fd = cancel_.fd(),
+                      .waited = [this] { return waiting_.total(); },
+                      .started = [this](pid_t root) { load_.set_root(root); }});
       } catch (...) {
         error_ = std::current_exception();
       }
@@ -106,6 +114,10 @@ class Chair {
   bool is_over() const { return is_over_; }
   // All its ranks wait for their turn.
   bool waits() const { return !is_over_ && asked_ >= player_.ranks; }
+  // Whom to watch while the other steps, and since when it has been waiting.
+  WaitingLoad& load() { return load_; }
+  const WaitingLoad& load() const { return load_; }
+  Clock::time_point waiting_since() const { return waiting_.since().value_or(Clock::now()); }
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);
   }
@@ -116,6 +128,7 @@ class Chair {
   FileDescriptor asks_;
   std::vector<FileDescriptor> go_;
   WaitingTime waiting_;
+  WaitingLoad load_;
   Event cancel_;
   Event over_;
   std::exception_ptr error_;  // of the thread, which has ended when it is read
@@ -129,36 +142,59 @@ class Table {
   Table(const Player& first, const Player& second, int cancel_fd)
       : first_(first), second_(second), cancel_fd_(cancel_fd) {}
 
-  void play(const std::function<bool()>& first_begins) {
+  std::array<WatchedWait, 2> play(const std::function<bool()>& first_begins) {
     first_.start();
     settle(first_);
     second_.start();
     settle(second_);
     while (!first_.is_over() || !second_.is_over()) {
-      const bool first_is_first = first_begins();
-      step(first_is_first ? first_ : second_);
-      step(first_is_first ? second_ : first_);
+      auto [begins, follows] = first_begins() ? std::tie(first_, second_) : std::tie(second_, first_);
+      step(begins, follows);
+      step(follows, begins);
     }
     first_.rethrow();
     second_.rethrow();
+    return {first_.load().watched(), second_.load().watched()};
   }
 
  private:
-  void step(Chair& seat) {
-    if (seat.waits() && !cancelled_) seat.go();
-    settle(seat);
+  // While one steps, the other one's wait is watched.
+  void step(Chair& seat, Chair& other) {
+    if (seat.waits() && !cancelled_) {
+      if (other.waits()) watch_from_ = other.waiting_since() + WaitingLoad::kWindDown;
+      watch_if_due(other);
+      seat.go();
+    }
+    settle(seat, &other);
+    watch_from_.reset();
+    other.load().end();
+  }
+
+  // A run that has just stepped winds down first.
+  void watch_if_due(Chair& waiting) {
+    if (!watch_from_ || Clock::now() < *watch_from_) return;
+    watch_from_.reset();
+    waiting.load().begin();
   }
 
   // Until all its ranks wait for their turn, or it is over; cancelled, until it is over.
-  void settle(Chair& seat) {
+  void settle(Chair& seat, Chair* waiting = nullptr) {
     while ((!seat.waits() || cancelled_) && !seat.is_over()) {
+      if (waiting != nullptr) watch_if_due(*waiting);
       std::array<pollfd, 3> watched{pollfd{seat.asks_fd(), POLLIN, 0}, pollfd{seat.over_fd(), POLLIN, 0},
                                     pollfd{cancel_fd_, POLLIN, 0}};
-      if (poll(watched.data(), watched.size(), -1) <= 0) continue;
+      if (poll(watched.data(), watched.size(), milliseconds_until(watch_from_)) <= 0) continue;
       if (watched[0].revents != 0) seat.take_asks();
       if (watched[1].revents != 0) seat.take_over();
       if (watched[2].revents != 0) pass_on_cancellation();
     }
+  }
+
+  // For poll(): -1 without a moment.
+  static int milliseconds_until(const std::optional<Clock::time_point>& moment) {
+    if (!moment) return -1;
+    return static_cast<int>(
+        std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(*moment - Clock::now()).count()));
   }
 
   // A descriptor's byte reaches one reader only.
@@ -174,12 +210,14 @@ class Table {
   Chair second_;
   const int cancel_fd_;
   bool cancelled_ = false;
+  std::optional<Clock::time_point> watch_from_;  // when the watch of the one that waits is to begin
 };
 
 }  // namespace
 
-void take_turns(const Player& first, const Player& second, const std::function<bool()>& first_begins, int cancel_fd) {
-  Table(first, second, cancel_fd).play(first_begins);
+std::array<WatchedWait, 2> take_turns(const Player& first, const Player& second,
+                                      const std::function<bool()>& first_begins, int cancel_fd) {
+  return Table(first, second, cancel_fd).play(first_begins);
 }
 
 }  // namespace perfbench::harness

@@ -22,10 +22,19 @@ bool knows_turns(const AbSide& side, int cancel_fd) {
   return end.succeeded();
 }
 
+}  // namespace
+
 std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory& b) {
   for (const auto side : {Side::a, Side::b}) {
-    if (cell.of(side).run.device != spec::Device::cpu) {
-      return fmt::format("{} runs on a GPU, where turns were never tried", spec::enum_name(side));
+    const auto& run = cell.of(side).run;
+    if (run.device != spec::Device::cpu) {
+      return fmt::format(
+          "{} runs on a GPU: how its driver shares one between two live processes, and what a step leaves in its "
+          "queues, is not known, so that turns would promise more than they hold",
+          spec::enum_name(side));
+    }
+    if (run.checkpoint.saves() && run.checkpoint.asynchronous) {
+      return fmt::format("{} writes checkpoints while it waits for its turn", spec::enum_name(side));
     }
   }
   const auto needed = a.needed_bytes + b.needed_bytes;
@@ -35,8 +44,6 @@ std::string why_apart(const AbCell& cell, const CellMemory& a, const CellMemory&
   return fmt::format("both together need {}, this machine has {}", reports::human_bytes(needed),
                      reports::human_bytes(available));
 }
-
-}  // namespace
 
 CellMemory memory_of(const PlannedCell& planned) {
   const auto& run = planned.cell.run;

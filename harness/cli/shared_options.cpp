@@ -109,7 +109,8 @@ CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {
   return add_enum_option(
       command, "--pairing", options.pairing,
       "turns: both runs of a pair are alive together and step in turns; apart: one follows the other; auto: "
-      "in turns where both engines can and both fit into memory");
+      "in turns where both engines can and both fit into memory, but not on a GPU, nor where checkpoints are written "
+      "beside the steps");
 }
 
 void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {

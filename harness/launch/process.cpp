@@ -249,6 +249,7 @@ ProcessEnd Process::wait(const Watch& watch) {
   auto next_tick = watch.on_tick ? Clock::now() : never;
   auto next_sample = watch.memory_limit_bytes > 0 ? Clock::now() : never;
   MemoryWatch memory(warden_);
+  if (watch.on_start) watch.on_start(warden_);
   enum class Ending { no, asked, killed } ending = Ending::no;
   const auto end_it = [&](EndCause cause, WardenOrder how) {
     if (ending == Ending::no) end_.cause = cause;

@@ -54,6 +54,8 @@ struct Watch {
   // When a byte can be read from it the command is ended; a second one skips the grace. A signalfd serves.
   int cancel_fd = -1;
   std::function<void()> on_tick = {};  // called about four times a second
+  // Called once with the process below which everything runs that the command starts (process_tree.h).
+  std::function<void(pid_t)> on_start = {};
 };
 
 struct ProcessEnd {

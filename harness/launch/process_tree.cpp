@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -120,6 +121,17 @@ std::int64_t resident_bytes(const std::vector<pid_t>& processes) {
     largest_shared_pages = std::max(largest_shared_pages, shared);
   }
   return (private_pages + largest_shared_pages) * page_bytes;
+}
+
+std::map<pid_t, std::chrono::nanoseconds> cpu_times(const std::vector<pid_t>& processes) {
+  std::map<pid_t, std::chrono::nanoseconds> out;
+  for (const auto process : processes) {
+    clockid_t clock = 0;
+    timespec used{};
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) continue;
+    out[process] = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+  }
+  return out;
 }
 
 }  // namespace perfbench::harness

@@ -195,7 +195,8 @@ FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, 
                                    .memory_limit_bytes = settings.memory_limit_bytes,
                                    .grace = settings.grace,
                                    .cancel_fd = settings.cancel_fd,
-                                   .on_tick = [&] { on_steps(steps.count()); }});
+                                   .on_tick = [&] { on_steps(steps.count()); },
+                                   .on_start = settings.on_start});
   record.wall_ns = end.wall_ns;
   const bool cancel_seen = end.cancel_seen;
   // Counted anew: what was there while the engine ran may have gone since.

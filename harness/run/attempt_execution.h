@@ -1,6 +1,8 @@
 // Executes one cell once and leaves a complete run directory.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +21,7 @@ struct ExecutionSettings {
   Launcher launcher = {};
   std::chrono::nanoseconds time_limit = std::chrono::hours(1);
   std::function<std::chrono::nanoseconds()> paused = {};  // Watch::paused
+  std::function<void(pid_t)> on_start = {};               // Watch::on_start
   std::chrono::nanoseconds grace = std::chrono::seconds(5);
   std::int64_t memory_limit_bytes = 0;  // of all processes of an attempt together, 0: none
   int cancel_fd = -1;

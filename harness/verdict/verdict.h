@@ -33,6 +33,7 @@ enum class VerdictReason {
   false_discovery,        // significant alone, but not among all that were compared
   exact,                  // each side repeats its number: no test is needed
   one_sided_discards,     // the pairs left were chosen by what one side does to its own runs
+  busy_while_waiting,     // threads of a side went on in the other side's steps
   side_failed,            // a side did not finish its runs, or they diverged
   futile,                 // the pairs that are left would hardly decide
   not_planned,            // pairs that find the difference that was asked for take too long, or cannot take turns
@@ -97,6 +98,7 @@ struct perfbench::spec::EnumNames<perfbench::harness::VerdictReason> {
       std::pair{R::false_discovery, "false_discovery"},
       std::pair{R::exact, "exact"},
       std::pair{R::one_sided_discards, "one_sided_discards"},
+      std::pair{R::busy_while_waiting, "busy_while_waiting"},
       std::pair{R::side_failed, "side_failed"},
       std::pair{R::futile, "futile"},
       std::pair{R::not_planned, "not_planned"},

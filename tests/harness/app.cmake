@@ -1,6 +1,6 @@
 perfbench_test(app_test
   SOURCES app/detection_test.cpp app/engine_archive_test.cpp app/night_cells_test.cpp app/night_verdict_test.cpp
-          app/prune_test.cpp app/reproduction_test.cpp app/stored_ab_report_test.cpp demonstration_test.cpp
+          app/pairing_test.cpp app/prune_test.cpp app/reproduction_test.cpp app/stored_ab_report_test.cpp demonstration_test.cpp
   DEPENDS perfbench_app example_run)
 
 # A program and two versions of a shared library that it looks for beside itself.

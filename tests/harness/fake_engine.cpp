@@ -6,15 +6,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "workloads/spec/record_json.h"
@@ -186,6 +189,19 @@ class Turns {
   int go_;
 };
 
+// Keeps a core busy from now on, whosever turn it is.
+void spin() {
+  std::thread([] {
+    for (std::atomic<std::uint64_t> turns{0};;) ++turns;
+  }).detach();
+}
+
+// A step that takes this long and computes nothing.
+void rest(std::int64_t milliseconds) {
+  const timespec time{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  nanosleep(&time, nullptr);
+}
+
 int run(const fs::path& dir, const fs::path& turns_folder) {
   std::ifstream in(dir / "run.json");
   const auto run_spec = spec::parse_run_json(std::string(std::istreambuf_iterator<char>(in), {}));
@@ -193,6 +209,7 @@ int run(const fs::path& dir, const fs::path& turns_folder) {
   const auto rank = environment_number("OMPI_COMM_WORLD_RANK", 0);
   const bool is_last = rank + 1 == environment_number("OMPI_COMM_WORLD_SIZE", 1);
   if (rank == 0) write_file(dir / "env.json", to_json_line(environment()));
+  if (std::getenv("PERFBENCH_FAKE_SPINS") != nullptr) spin();
   std::optional<Turns> turns;
   if (!turns_folder.empty()) turns.emplace(turns_folder, rank);
   std::ofstream steps(dir / ("steps.rank" + std::to_string(rank) + ".jsonl"));
@@ -200,6 +217,7 @@ int run(const fs::path& dir, const fs::path& turns_folder) {
   for (std::int64_t step = 0; step < count; ++step) {
     if (turns) turns->wait();
     if (step == 1 && is_last) misbehave(behaviour);
+    rest(environment_number("PERFBENCH_FAKE_STEP_MS", 0));
     auto record = step_record(run_spec, rank, step);
     change(record, dir);
     diverge(record, behaviour);

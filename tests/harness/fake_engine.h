@@ -1,7 +1,8 @@
 // What the fake engine does: chosen by the seed of the run, so that a matrix can hold cells that behave and cells that
 // do not; PERFBENCH_FAKE_BEHAVIOUR of the environment stands before the seed. PERFBENCH_FAKE_SPEED, _SIZE and _LOSS are
 // factors of the times, the peak memory and the loss; PERFBENCH_FAKE_NEEDS_BYTES is what it
-// plans; PERFBENCH_FAKE_WITHOUT_TURNS makes it one of an earlier revision.
+// plans; PERFBENCH_FAKE_WITHOUT_TURNS makes it one of an earlier revision. PERFBENCH_FAKE_STEP_MS is what a step takes
+// of the clock, PERFBENCH_FAKE_SPINS gives it a thread that never rests.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "harness/stats/turn_ratio.h"
@@ -29,6 +30,45 @@ TEST(TurnRatio, IsNoneOfRunsThatDoNotFitTogether) {
   EXPECT_FALSE(median_log_ratio({}, {}).has_value());
   EXPECT_FALSE(median_log_ratio({1, 1, 1}, {1, 1}).has_value());
   EXPECT_FALSE(median_log_ratio({1, 1, 0}, {1, 1, 1}).has_value()) << "a clock that stood still";
+}
+
+// A drawn order of 24 turns, and of the one in which both end. Either side follows itself 6 times.
+std::vector<FirstInTurn> drawn_order() {
+  std::vector<FirstInTurn> out;
+  for (const char first : std::string("abbaabbaabbaabbaabbaabbaa")) {
+    out.push_back(first == 'a' ? FirstInTurn::a : FirstInTurn::b);
+  }
+  return out;
+}
+
+// Times of the steps of one side, each longer by `after_other` where the other side stepped just before.
+std::vector<double> steps_of(FirstInTurn side, double step_s, double after_other) {
+  const auto order = drawn_order();
+  std::vector<double> out;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    const bool follows_itself = i > 0 && order[i] == side && order[i - 1] != side;
+    out.push_back(follows_itself ? step_s : step_s * (1 + after_other));
+  }
+  return out;
+}
+
+TEST(OrderEffect, IsWhatOneSideLeavesBehindAndTheOtherDoesNot) {
+  const auto a = steps_of(FirstInTurn::a, 1, 0.02);
+  const auto slowed = order_log_effect(a, steps_of(FirstInTurn::b, 3, 0.07), drawn_order());
+  ASSERT_TRUE(slowed.has_value());
+  EXPECT_NEAR(*slowed, std::log(1.07 / 1.02), 1e-12);
+  const auto alike = order_log_effect(a, steps_of(FirstInTurn::b, 3, 0.02), drawn_order());
+  ASSERT_TRUE(alike.has_value());
+  EXPECT_NEAR(*alike, 0, 1e-12) << "caches that are cold for both";
+}
+
+TEST(OrderEffect, IsNoneWithoutStepsOfEachKind) {
+  const auto a = steps_of(FirstInTurn::a, 1, 0);
+  EXPECT_FALSE(order_log_effect(a, a, std::vector<FirstInTurn>(a.size() + 1, FirstInTurn::a)).has_value())
+      << "no side ever follows itself";
+  EXPECT_FALSE(order_log_effect(a, {1, 1}, drawn_order()).has_value());
+  EXPECT_FALSE(order_log_effect(a, a, {FirstInTurn::a}).has_value()) << "of other turns";
+  EXPECT_FALSE(order_log_effect({}, {}, {}).has_value());
 }
 
 }  // namespace

@@ -73,6 +73,8 @@ std::vector<std::string> contents(const fs::path& path) {
       "JOIN attempts b ON b.attempt_key = b_attempt_key",
       "SELECT 'ab_turns', comparison_id, cell_index, pair, step_log_ratio FROM ab_turns "
       "JOIN ab_comparisons USING (comparison_key)",
+      "SELECT 'ab_turn_checks', comparison_id, cell_index, pair, a_cpu_s, b_wall_s, order_log_effect "
+      "FROM ab_turn_checks JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'ab_verdicts', comparison_id, cell, metric, verdict, ratio, p, pairs_used FROM ab_verdicts "
       "JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'alert_confirmations', alert_id, position, comparison_id FROM alert_confirmations JOIN alerts USING "
@@ -198,6 +200,7 @@ class Transfer : public testing::Test {
     db.execute("INSERT INTO ab_pairs VALUES (" + key + ", 'c', 0, 1, 'B', 'none', '', " + std::to_string(a) + ", " +
                std::to_string(b) + ", NULL, NULL, 0.01, 0, 0, 0)");
     db.execute("INSERT INTO ab_turns VALUES (" + key + ", 0, 1, 0.25)");
+    db.execute("INSERT INTO ab_turn_checks VALUES (" + key + ", 0, 1, 0.5, 2, 0, 2, 0.01)");
     db.execute("INSERT INTO ab_verdicts VALUES (" + key +
                ", 'c', 0, 'step_time_s', 'SAME', 'equivalent', 'd', 0.02, 1, 1, 1.001, 0.99, 1.01, 0.5, 0.01, 8, 0, "
                "NULL)");
@@ -231,29 +234,12 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(counts.at("attempts").added, 5);
   EXPECT_EQ(counts.at("steps").added, 30);
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
-  for (const auto* table : {"sweeps",
-                            "run_fields",
-                            "environments",
-                            "metrics",
-                            "gpu_samples",
-                            "traced_steps",
-                            "attempt_traffic",
-                            "attempt_attention",
-                            "attempt_settings",
-                            "baseline_attempts",
-                            "baseline_values",
-                            "alert_events",
-                            "alert_parts",
-                            "ab_comparisons",
-                            "ab_sides",
-                            "ab_pairs",
-                            "ab_turns",
-                            "ab_verdicts",
-                            "bisections",
-                            "bisection_steps",
-                            "bisection_candidates",
-                            "selftest_results",
-                            "alert_confirmations"}) {
+  for (const auto* table : {"sweeps",           "run_fields",           "environments",     "metrics",
+                            "gpu_samples",      "traced_steps",         "attempt_traffic",  "attempt_attention",
+                            "attempt_settings", "baseline_attempts",    "baseline_values",  "alert_events",
+                            "alert_parts",      "ab_comparisons",       "ab_sides",         "ab_pairs",
+                            "ab_turns",         "ab_turn_checks",       "ab_verdicts",      "bisections",
+                            "bisection_steps",  "bisection_candidates", "selftest_results", "alert_confirmations"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }

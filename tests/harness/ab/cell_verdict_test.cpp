@@ -182,6 +182,60 @@ TEST(CellVerdict, OfPairsInTurnsHoldsTheStepTimesTogetherTurnByTurn) {
   EXPECT_NEAR(*decision_about(cell, "forward_time_s").ratio, 2, 1e-9) << "a part of the step is not the step";
 }
 
+class PairsInTurns : public testing::Test {
+ protected:
+  // Eight pairs that show no difference, of sides that were watched for a second a pair each.
+  static std::vector<ExecutedPair> pairs(double a_cpu_s, double b_cpu_s) {
+    std::vector<ExecutedPair> out;
+    MadeUpNoise noise(3);
+    for (std::size_t i = 1; i <= 8; ++i) {
+      auto& pair = out.emplace_back(made_up_pair(i, made_up_run(1), made_up_run(1)));
+      pair.in_turns = true;
+      pair.step_log_ratio = noise(0.001);
+      pair.a.waits = {.cpu_s = a_cpu_s, .wall_s = 1};
+      pair.b.waits = {.cpu_s = b_cpu_s, .wall_s = 1};
+    }
+    return out;
+  }
+  static CellVerdict judged(const std::vector<ExecutedPair>& pairs) {
+    return judge_cell("c", pointers_to(pairs), made_up_rule(8));
+  }
+};
+
+TEST_F(PairsInTurns, OfASideThatWorksInTheOthersStepsSayNothingOfSpeed) {
+  EXPECT_EQ(decision_about(judged(pairs(0.05, 0.05)), "step_time_s").verdict, Verdict::same);
+  const auto busy = judged(pairs(0.01, 0.06));
+  EXPECT_EQ(decision_about(busy, "step_time_s").verdict, Verdict::inconclusive);
+  EXPECT_EQ(decision_about(busy, "step_time_s").reason, VerdictReason::busy_while_waiting);
+  EXPECT_THAT(decision_about(busy, "step_time_s").detail,
+              HasSubstr("its threads used 6.0 % of a core while A stepped (0.48 of 8 s watched; at most 5.0 %"));
+  EXPECT_EQ(decision_about(busy, "peak_memory_bytes").verdict, Verdict::same) << "which no thread touches";
+  EXPECT_THAT(decision_about(judged(pairs(0.9, 0)), "step_time_s").detail, HasSubstr("A computed in B's steps"));
+}
+
+TEST_F(PairsInTurns, ThatWereHardlyWatchedAreNotDoubted) {
+  auto few = pairs(0, 0);
+  for (auto& pair : few) pair.b.waits = {.cpu_s = 0.001, .wall_s = 0.001};
+  EXPECT_EQ(decision_about(judged(few), "step_time_s").verdict, Verdict::same) << "8 ms of 10";
+}
+
+TEST_F(PairsInTurns, ThatTheirOrderBendsAreCalledContaminated) {
+  const auto notes = [](double effect, double spread) {
+    auto some = pairs(0, 0);
+    MadeUpNoise noise(5);
+    for (auto& pair : some) pair.order_log_effect = effect + noise(spread);
+    const auto cell = judged(some);
+    EXPECT_EQ(decision_about(cell, "step_time_s").verdict, Verdict::same) << "it is a warning";
+    return cell.notes;
+  };
+  EXPECT_THAT(notes(0.03, 0.01),
+              testing::ElementsAre(
+                  testing::AllOf(HasSubstr("contaminated: "), HasSubstr("for B by 3."), HasSubstr("A leaves work"))));
+  EXPECT_THAT(notes(-0.03, 0.01), testing::ElementsAre(HasSubstr("B leaves work")));
+  EXPECT_THAT(notes(0.008, 0.001), IsEmpty()) << "certain, and too small to matter";
+  EXPECT_THAT(notes(0.03, 0.3), IsEmpty()) << "large, and within chance";
+}
+
 // Every third step of B takes three times as long: its median is A's, and the mean of its steps is 1.67 times A's.
 TEST(CellVerdict, OfStallsThatTheMedianDoesNotSeeIsNotTheSame) {
   std::vector<ExecutedPair> pairs;

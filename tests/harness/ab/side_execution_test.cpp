@@ -131,7 +131,9 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   pair.discard = Discard::failed;
   pair.discarded = "B failed";
   add_pair(db_, comparison.key, "cell", pair);
-  ExecutedPair turns{.number = 2, .in_turns = true, .step_log_ratio = -0.25, .a = pair.a, .b = pair.b};
+  ExecutedPair turns{
+      .number = 2, .in_turns = true, .step_log_ratio = -0.25, .order_log_effect = 0.125, .a = pair.a, .b = pair.b};
+  turns.b.waits = {.cpu_s = 0.5, .wall_s = 2};
   add_pair(db_, comparison.key, "cell", turns);
   const auto found = unfinished_comparison(db_, "s");
   ASSERT_TRUE(found.has_value());
@@ -142,6 +144,10 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   EXPECT_FALSE(pairs[0].step_log_ratio.has_value());
   EXPECT_TRUE(pairs[1].in_turns);
   EXPECT_EQ(pairs[1].step_log_ratio, -0.25);
+  EXPECT_EQ(pairs[1].order_log_effect, 0.125);
+  EXPECT_EQ(pairs[1].a.waits.wall_s, 0);
+  EXPECT_EQ(pairs[1].b.waits.cpu_s, 0.5);
+  EXPECT_EQ(pairs[1].b.waits.wall_s, 2);
   EXPECT_EQ(pairs[0].first, Side::b);
   EXPECT_EQ(pairs[0].discard, Discard::failed);
   EXPECT_EQ(pairs[0].discarded, "B failed");

@@ -174,6 +174,32 @@ TEST_F(AbCommand, PairsTakeTurnsWhereBothSidesCan) {
   EXPECT_THAT(compare("./same", "./slow").output, HasSubstr("the pairs of 2 of 2 cells; their step times are held"));
 }
 
+// Its thread keeps a core busy in the other side's steps, whose times it lengthens on a machine with few cores: the
+// fake engine makes its times up, so that the pairs see no difference at all.
+TEST_F(AbCommand, ASideThatWorksInTheOthersStepsIsUndecidedAndNamed) {
+  make_engine("rests", "PERFBENCH_FAKE_STEP_MS=4");
+  make_engine("spins", "PERFBENCH_FAKE_STEP_MS=4 PERFBENCH_FAKE_SPINS=1");
+  const auto calm = compare("./rests", "./rests", {"--only", "seed=100"});
+  EXPECT_EQ(calm.exit_code, 0) << calm.output << calm.error_output;
+  const auto busy = compare("./rests", "./spins", {"--only", "seed=100", "--gate", "--format", "json"});
+  EXPECT_EQ(busy.exit_code, 2) << busy.output << busy.error_output;
+  const auto report = Json::parse(busy.output);
+  EXPECT_EQ(report["gate"]["outcome"], "refused");
+  const auto& cell = report["cells"][0];
+  EXPECT_EQ(cell["pairs_used"], 4) << "more pairs do not help";
+  EXPECT_GT(cell["cores_while_waiting"]["B"], 0.05);
+  EXPECT_LT(cell["cores_while_waiting"]["A"], 0.05);
+  for (const auto& metric : cell["metrics"]) {
+    if (metric["reason"] == "exact") continue;
+    EXPECT_EQ(metric["reason"], "busy_while_waiting") << metric;
+    EXPECT_THAT(metric["detail"].get<std::string>(), HasSubstr("B computed in A's steps: its threads used "));
+    EXPECT_THAT(metric["detail"].get<std::string>(), HasSubstr("--pairing apart"));
+  }
+  EXPECT_EQ(compare("./spins", "./rests", {"--only", "seed=100"}).exit_code, 2);
+  EXPECT_EQ(compare("./rests", "./spins", {"--only", "seed=100", "--pairing", "apart"}).exit_code, 0)
+      << "where no step of the other side is disturbed";
+}
+
 TEST_F(AbCommand, PairsFollowEachOtherWhereASideHasNoTurnsAndSayWhy) {
   make_engine("older", "PERFBENCH_FAKE_WITHOUT_TURNS=1");
   const auto older = compare("./older", "./slow");

@@ -20,7 +20,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
+#include <vector>
+
+#include "harness/launch/event.h"
+#include "harness/launch/process_tree.h"
 
 namespace perfbench::harness {
 namespace {
@@ -267,6 +272,26 @@ TEST(Process, LeavesNoOrphanBehind) {
   const auto end = run_process(shell("setsid sleep 1000 >/dev/null 2>&1 & echo $!"));
   const auto orphan = static_cast<pid_t>(std::stol(end.output));
   EXPECT_EQ(kill(orphan, 0), -1) << "process " << orphan << " outlived its command";
+}
+
+TEST(Process, TellsBelowWhichProcessItRuns) {
+  pid_t root = 0;
+  Process process({.command = {"sleep", "1000"}});
+  const pid_t command = process.pid();
+  std::vector<pid_t> below;
+  std::map<pid_t, std::chrono::nanoseconds> used;
+  Event cancel;
+  process.wait({.cancel_fd = cancel.fd(), .on_start = [&](pid_t found) {
+                  root = found;
+                  below = descendants(root);
+                  used = cpu_times(below);
+                  cancel.add();
+                }});
+  EXPECT_NE(root, command);
+  EXPECT_THAT(below, testing::ElementsAre(command));
+  ASSERT_TRUE(used.contains(command));
+  EXPECT_GT(used[command].count(), 0);
+  EXPECT_TRUE(cpu_times(below).empty()) << "gone";
 }
 
 TEST(Process, TicksWhileItRuns) {

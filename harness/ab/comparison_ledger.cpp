@@ -3,6 +3,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/ab/comparison_judgement.h"
 #include "harness/ab/stored_comparison.h"
 #include "harness/evidence/utc.h"
 #include "harness/identity/run_id.h"
@@ -235,7 +236,8 @@ std::map<std::string, std::string> facts_of_a(const Connection& db, const std::s
   return out;
 }
 
-void finish_comparison(Connection& db, std::int64_t comparison_key, const std::vector<CellVerdict>& cells) {
+void finish_comparison(Connection& db, const ComparisonRecord& comparison, const std::vector<CellVerdict>& cells,
+                       const AbRule& rule) {
   Transaction transaction(db);
   std::vector<StoredVerdict> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -245,8 +247,11 @@ void finish_comparison(Connection& db, std::int64_t comparison_key, const std::v
       rows.push_back(verdict_row(index, cells[i], &metric, metric.decided.decision));
     }
   }
-  insert_rows(db, "ab_verdicts", {{"comparison_key", comparison_key}}, rows);
-  Statement(db, "UPDATE ab_comparisons SET finished_utc = ? WHERE comparison_key = ?").run(utc_now(), comparison_key);
+  insert_rows(db, "ab_verdicts", {{"comparison_key", comparison.key}}, rows);
+  const auto now = utc_now();
+  Statement(db, "UPDATE ab_comparisons SET finished_utc = ? WHERE comparison_key = ?").run(now, comparison.key);
+  const auto stored = find_comparison(db, comparison.comparison_id, ComparisonParts::without_pairs);
+  add_judgement(db, judgement_of(*stored, cells, rule, now));
   transaction.commit();
 }
 

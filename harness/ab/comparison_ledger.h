@@ -51,8 +51,9 @@ std::vector<ExecutedPair> load_pairs(const Connection& db, std::int64_t comparis
 std::map<std::string, std::string> facts_of_a(const Connection& db, const std::string& comparison_id,
                                               const std::string& cell);
 
-// Its verdicts, and that it is finished.
-void finish_comparison(Connection& db, std::int64_t comparison_key, const std::vector<CellVerdict>& cells);
+// Its verdicts, by what they were decided (harness/store/judgement_ledger.h), and that it is finished.
+void finish_comparison(Connection& db, const ComparisonRecord& comparison, const std::vector<CellVerdict>& cells,
+                       const AbRule& rule = {});
 
 // Takes a run directory in and gives what a comparison needs of it; circumstances are the caller's to add. Throws as
 // ingest_run_directory does.

@@ -241,7 +241,7 @@ AbOutcome compare_sides(const AbSide& a, const AbSide& b, const AbOptions& optio
                 hooks_for(execution, comparison.key, comparison.seed, cells, progress, interruption), std::move(done));
   const bool only_the_verdict_counts = purpose == AbPurpose::bisect || purpose == AbPurpose::selftest;
   if (!only_the_verdict_counts) attribute_differences(execution, cells, result, progress);
-  if (!result.cancelled) finish_comparison(db, comparison.key, result.cells);
+  if (!result.cancelled) finish_comparison(db, comparison, result.cells, rule);
   return {
       .report = {.comparison = comparison, .cells = result.cells, .instructions_unavailable = counter->unavailable()},
       .cancelled = result.cancelled};

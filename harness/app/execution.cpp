@@ -10,17 +10,12 @@
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {
-namespace {
 
-// 20260131T120000Z-3f09ac12d4: sorts by time, and two sweeps of one second differ by their processes, or within one by
-// a number: 20260131T120000Z-3f09ac12d4-2.
 std::string new_sweep_id() {
   static int given = 0;
   auto id = fmt::format("{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), spec::process_token());
   return ++given == 1 ? id : fmt::format("{}-{}", id, given);
 }
-
-}  // namespace
 
 ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,
                                      const Installation& installation) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "harness/app/installation.h"
 #include "harness/run/attempt_execution.h"
@@ -13,6 +14,10 @@ struct ExecutionOptions {
   double timeout_s = 3600;              // of an attempt
   std::int64_t memory_limit_bytes = 0;  // of all its ranks; 0: none
 };
+
+// 20260131T120000Z-3f09ac12d4: sorts by time, and two of one second differ by their processes, or within one by a
+// number: 20260131T120000Z-3f09ac12d4-2.
+std::string new_sweep_id();
 
 // A new sweep of that kind, with the installation's engine and the cores this process may use.
 ExecutionSettings execution_settings(const ExecutionOptions& options, SweepKind kind, std::filesystem::path runs,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/alerts/alert_ledger.h"
+#include "harness/app/night_judgement.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/utc.h"
 #include "harness/input_error.h"
@@ -205,6 +206,7 @@ void Night::screen() {
     for (const auto& series : seen.series) {
       if (series.is_control && metric != std::string_view("step_time_s")) continue;
       ++report_.series;
+      add_screened(ledger_, metric, series);
       if (series.state == ScreenState::too_few_nights) ++report_.too_few_nights;
       if (series.state == ScreenState::shifted) report_.shifted.push_back({metric, series});
       if (!series.is_control) {
@@ -282,10 +284,11 @@ void Night::raise_alerts(const AlertMessage& message) {
     if (makes_alert(finding)) findings.push_back(finding.finding);
   }
   std::vector<Alert> fresh;
-  for (auto& recorded : record_findings(db(), findings, kAuthor, utc_now())) {
+  const auto alerts = record_findings(db(), findings, kAuthor, utc_now());
+  for (const auto& recorded : alerts) {
     const bool news =
         recorded.place.meaning == FindingMeaning::opens || recorded.place.meaning == FindingMeaning::comes_back;
-    if (news) fresh.push_back(std::move(recorded.alert));
+    if (news) fresh.push_back(recorded.alert);
   }
   queue_alerts(db(), fresh, message, utc_now());
   auto live = load_alerts(db(), AlertScope::live);
@@ -293,10 +296,12 @@ void Night::raise_alerts(const AlertMessage& message) {
   report_.cells = judge_cells(report_.matrix, std::move(report_.cells), report_.findings, report_.unseen, live);
   report_.live_alerts = group_by_range(live);
   report_.verdict = overall(verdicts_of(report_.findings, report_.not_run, report_.unseen));
-  if (options_.exit_by_alerts == ExitByAlerts::no) return;
-  auto verdicts = verdicts_of(live);
-  verdicts.push_back(report_.verdict);
-  report_.verdict = overall(verdicts);
+  if (options_.exit_by_alerts == ExitByAlerts::yes) {
+    auto verdicts = verdicts_of(live);
+    verdicts.push_back(report_.verdict);
+    report_.verdict = overall(verdicts);
+  }
+  add_judgement(db(), judgement_of(report_, std::move(ledger_), alerts, utc_now()));
 }
 
 }  // namespace perfbench::harness

@@ -19,6 +19,7 @@
 #include "harness/app/planned_sweep.h"
 #include "harness/history/history.h"
 #include "harness/run/interruption.h"
+#include "harness/store/judgement_ledger.h"
 
 namespace perfbench::harness {
 
@@ -127,6 +128,7 @@ class Night {
   std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
   std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first
   std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts_;  // of tonight's cells
+  std::vector<LedgerLine> ledger_;                                                          // of the screen
   NightReport report_;
   bool cancelled_ = false;
 };

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/ab/comparison_judgement.h"
 #include "harness/ab/comparison_ledger.h"
 #include "harness/ab/stored_comparison.h"
+#include "harness/store/judgement_ledger.h"
 #include "harness/store/stored_row.h"
 #include "workloads/spec/metric_catalog.h"
 
@@ -59,6 +61,7 @@ std::size_t place_of(const std::string& metric) {
 std::optional<AbReport> stored_ab_report(const Connection& db, const std::string& comparison_id) {
   const auto stored = find_comparison(db, comparison_id, ComparisonParts::without_pairs);
   if (!stored) return std::nullopt;
+  const auto recorded = find_judgement(db, comparison_id);
   const RowName name{"ab_verdicts", "comparison_id " + comparison_id};
   AbReport out{.comparison = {.key = stored->key,
                               .comparison_id = comparison_id,
@@ -82,7 +85,13 @@ std::optional<AbReport> stored_ab_report(const Connection& db, const std::string
     }
     std::stable_sort(cell.metrics.begin(), cell.metrics.end(),
                      [](const auto& x, const auto& y) { return place_of(x.rule.metric) < place_of(y.rule.metric); });
-    note_failures(cell);
+    if (recorded) {
+      auto words = words_about_cell(*recorded, label);
+      cell.notes = std::move(words.notes);
+      cell.apart_because = std::move(words.apart_because);
+    } else {
+      note_failures(cell);
+    }
     if (cell.instructions_ratio) out.instructions_unavailable.clear();
     out.cells.push_back(std::move(cell));
   }

@@ -8,9 +8,9 @@
 
 namespace perfbench::harness {
 
-// Its verdicts are those that were recorded. Not on record are which traced runs tell where a difference lies, why
-// pairs did not take turns, why instructions were not counted, and that too few pairs counted for a first look. Nothing
-// where no comparison has that id. Throws UnreadableRow (harness/store/stored_row.h).
+// Its verdicts and notes are those that were recorded. Not on record are which traced runs tell where a difference
+// lies, and why instructions were not counted. Nothing where no comparison has that id. Throws UnreadableRow
+// (harness/store/stored_row.h).
 std::optional<AbReport> stored_ab_report(const Connection& db, const std::string& comparison_id);
 
 }  // namespace perfbench::harness

@@ -8,6 +8,7 @@
 
 #include "harness/app/ab_comparison.h"
 #include "harness/app/ab_preparation.h"
+#include "harness/app/execution.h"
 #include "harness/app/stored_tables.h"
 #include "harness/app/writable_check.h"
 #include "harness/cli/checked_option.h"
@@ -18,6 +19,7 @@
 #include "harness/cli/value_checks.h"
 #include "harness/compare/against.h"
 #include "harness/compare/baseline_findings.h"
+#include "harness/compare/baseline_judgement.h"
 #include "harness/evidence/utc.h"
 #include "harness/history/session_levels.h"
 #include "harness/input_error.h"
@@ -86,6 +88,21 @@ bool is_whole(const Connection& db, const std::string& selection, const std::vec
   return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
 }
 
+// A database that cannot be written to is still one to compare with.
+void record_judgement(const CompareOptions& options, const Connection& db, const std::vector<CellRuns>& cells,
+                      const std::vector<CellComparison>& found, const std::optional<Baseline>& entry) {
+  BaselineJudgement about{
+      .judgement_id = new_sweep_id(), .selection = options.selection, .entry = entry, .baseline = {}};
+  if (entry) about.baseline = group_by_subject(load_attempts(db, entry->attempt_keys));
+  try {
+    auto writer = open_database(options.db);
+    add_judgement(writer, judgement_of(about, cells, found, options.request));
+    reports::print(stderr, "note: by what this was decided: perfbench show verdict:{}\n", about.judgement_id);
+  } catch (const std::runtime_error& e) {
+    reports::print(stderr, "note: by what this was decided is not recorded: {}\n", e.what());
+  }
+}
+
 ExitCode compare(CompareOptions& options, const CommandContext& context) {
   if (!options.sides.empty()) return compare_pairs(options, context);
   if (options.request.baseline.empty()) {
@@ -105,7 +122,9 @@ ExitCode compare(CompareOptions& options, const CommandContext& context) {
           .comparisons;
   const auto& baseline = options.request.baseline;
   print_document(reports::comparison_document(found, baseline), options.format, options.layout);
-  if (const auto entry = find_baseline(db, baseline, options.request.now_utc)) {
+  const auto entry = find_baseline(db, baseline, options.request.now_utc);
+  record_judgement(options, db, cells, found, entry);
+  if (entry) {
     const auto refresh = refresh_after_improvement(found, *entry, options.selection);
     // Beside what programs read and not in it: it is for a person.
     auto* out = is_for_programs(options.format) ? stderr : stdout;

@@ -13,6 +13,7 @@
 #include "harness/selftest/ledger.h"
 #include "harness/store/evidence_reader.h"
 #include "harness/store/evidence_writer.h"
+#include "harness/store/judgement_ledger.h"
 #include "harness/transfer/evidence_lines.h"
 #include "harness/transfer/record_line.h"
 #include "harness/transfer/record_writer.h"
@@ -72,8 +73,8 @@ using KnownEntries = std::set<std::string>;
 class RecordImport::Impl {
  public:
   Impl(Connection& db, std::string file) : db_(db), file_(std::move(file)) {
-    for (const auto* what :
-         {"attempts", "steps", "tags", "notes", "baselines", "comparisons", "bisections", "alerts", "selftest_results"})
+    for (const auto* what : {"attempts", "steps", "tags", "notes", "baselines", "comparisons", "judgements",
+                             "bisections", "alerts", "selftest_results"})
       counts_[what];
     for (const auto& one : list_baselines(db_)) baselines_.insert(sha256_hex(record_text(entry_of(db_, one))));
     for (const auto& one : list_notes(db_)) notes_.insert(sha256_hex(record_text(entry_of(db_, one))));
@@ -124,6 +125,7 @@ class RecordImport::Impl {
     if (tag_ == "note") return take_note(parse_record<NoteEntry>(record));
     if (tag_ == "baseline") return take_baseline(parse_record<BaselineEntry>(record));
     if (tag_ == "comparison") return take_comparison(parse_record<StoredComparison>(record));
+    if (tag_ == "judgement") return take_judgement(parse_record<Judgement>(record));
     if (tag_ == "bisection") return take_bisection(parse_record<BisectionRecord>(record));
     if (tag_ == "alert") return take_alert(parse_record<Alert>(record));
     if (tag_ == "selftest_result") return take_selftest_result(parse_record<StoredSelftestResult>(record));
@@ -230,6 +232,17 @@ class RecordImport::Impl {
     }
     add_comparison(db_, comparison);
     ++counts_["comparisons"].added;
+  }
+
+  void take_judgement(const Judgement& judgement) {
+    if (const auto known = find_judgement(db_, judgement.judgement_id)) {
+      hold_together("judgements (judgement_id " + judgement.judgement_id + ")", record_text(judgement),
+                    record_text(*known));
+      ++counts_["judgements"].present;
+      return;
+    }
+    add_judgement(db_, judgement);
+    ++counts_["judgements"].added;
   }
 
   void take_bisection(const BisectionRecord& bisection) {

@@ -10,6 +10,7 @@
 #include "harness/input_error.h"
 #include "harness/selftest/ledger.h"
 #include "harness/store/evidence_reader.h"
+#include "harness/store/judgement_ledger.h"
 #include "harness/store/stored_row.h"
 #include "harness/transfer/evidence_lines.h"
 #include "harness/transfer/record_line.h"
@@ -48,6 +49,7 @@ class RecordWriter {
     for (const auto& baseline : list_baselines(store_)) readable([&] { write_baseline(baseline); });
     for (const auto& id : finished_comparisons(store_)) readable([&] { write_comparison(id); });
     if (!is_all_) return written_;
+    for (const auto& id : judgement_ids(store_)) readable([&] { write_judgement(id); });
     for (const auto& one : finished_bisections(store_)) {
       readable([&] { put("bisection", one, {"bisections", "started_utc " + one.started_utc}); });
     }
@@ -134,7 +136,14 @@ class RecordWriter {
       keys.push_back(attempt_key_of(store_, pair.b));
     }
     const RowName row{"ab_comparisons", "comparison_id " + id};
-    if (are_written(keys, row)) put("comparison", *found, row);
+    if (!are_written(keys, row)) return;
+    put("comparison", *found, row);
+    if (!is_all_) write_judgement(id);
+  }
+
+  // Comparisons of an older perfbench have none.
+  void write_judgement(const std::string& id) const {
+    if (const auto found = find_judgement(store_, id)) put("judgement", *found, {"judgements", "judgement_id " + id});
   }
 
   bool are_written(const std::vector<std::int64_t>& keys, const RowName& row) const {

@@ -6,6 +6,7 @@
 //   {"note":...}             NoteEntry
 //   {"baseline":...}         BaselineEntry
 //   {"comparison":...}       StoredComparison
+//   {"judgement":...}        Judgement
 //   {"bisection":...}        BisectionRecord
 //   {"alert":...}            Alert
 //   {"selftest_result":...}  StoredSelftestResult

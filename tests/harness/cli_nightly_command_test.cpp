@@ -119,6 +119,15 @@ TEST_F(NightlyCommand, FindsConfirmsAndAlertsAPlantedRegression) {
   EXPECT_THAT(finding.last_good.sweep_id, testing::StartsWith("simulated-"));
   EXPECT_THAT(finding.confirmation, SizeIs(1));
   EXPECT_THAT(perfbench({"alerts", "list", "--db", "n.db"}).output, HasSubstr("attention=flash"));
+
+  const auto ledger = perfbench({"show", "alert:" + alerts.front().alert_id, "--db", "n.db"});
+  EXPECT_EQ(ledger.exit_code, 0) << ledger.error_output;
+  EXPECT_THAT(ledger.output, HasSubstr("(night), matrix nights"));
+  EXPECT_THAT(ledger.output, ContainsRegex("step_time_s, nights: [0-9]+ nights from .* screened"));
+  EXPECT_THAT(ledger.output, HasSubstr("step_time_s, look: screened: shifted by"));
+  EXPECT_THAT(ledger.output, HasSubstr("answer: REGRESSED"));
+  EXPECT_THAT(ledger.output, HasSubstr("verdict:" + finding.confirmation.front() + " (pairs)"));
+  EXPECT_THAT(ledger.output, testing::Not(HasSubstr("attention=dot_product"))) << "of the alert's cell alone";
 }
 
 // A matrix without axes is one cell, whose label is empty.

@@ -93,7 +93,7 @@ void SubjectStore::add_comparison(const std::string& id, char a, char b, const s
     executed.b = run(b, b_s, !fault.empty());
     add_pair(store, comparison.key, "c", executed);
   }
-  finish_comparison(store, comparison.key, {});
+  finish_comparison(store, comparison, {});
 }
 
 void SubjectStore::add_import() {

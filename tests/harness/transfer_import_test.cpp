@@ -11,6 +11,7 @@
 #include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
 #include "harness/store/ingest.h"
+#include "harness/store/judgement_ledger.h"
 #include "harness/store/tag_ledger.h"
 #include "harness/transfer/archive.h"
 #include "harness/transfer/export.h"
@@ -79,6 +80,9 @@ std::vector<std::string> contents(const fs::path& path) {
       "JOIN ab_comparisons USING (comparison_key)",
       "SELECT 'alert_confirmations', alert_id, position, comparison_id FROM alert_confirmations JOIN alerts USING "
       "(alert_key)",
+      "SELECT 'judgements', judgement_id, kind, matrix, made_utc FROM judgements",
+      "SELECT 'judgement_lines', judgement_id, position, cell, metric, part, text FROM judgement_lines "
+      "JOIN judgements USING (judgement_key)",
       "SELECT 'bisections', matrix, metric, good_commit, bad_commit, started_utc, finished_utc FROM bisections",
       "SELECT 'bisection_steps', bad_commit, step, git_commit, outcome, detail, comparison_id FROM bisection_steps "
       "JOIN bisections USING (bisection_key)",
@@ -180,6 +184,11 @@ class Transfer : public testing::Test {
     bisection.steps = {{"b", StepOutcome::bad, "", "ab-1"}};
     bisection.candidates = {"b", "c"};
     add_bisection(db, bisection);
+    add_judgement(db, {.judgement_id = "night-" + day,
+                       .kind = JudgementKind::night,
+                       .matrix = "m",
+                       .made_utc = "2026-03-" + day + "T00:00:00Z",
+                       .lines = {{"c", "step_time_s", LedgerPart::answer, "SAME"}}});
     store_selftest(db, {"2026-03-" + day + "T00:00:00Z", "0.1.0", 1},
                    {{SelftestKind::aa, "quiet", "rate", 0.1, 0, 0.2, SelftestGoal{GoalRule::high_at_most, 0.3}},
                     {SelftestKind::power, "quiet", "rate", 0.9, 0.8, 1, {}}});
@@ -234,12 +243,13 @@ TEST_F(Transfer, GivesANewDatabaseEqualContents) {
   EXPECT_EQ(counts.at("attempts").added, 5);
   EXPECT_EQ(counts.at("steps").added, 30);
   EXPECT_EQ(contents(at("b.db")), contents(at("a.db")));
-  for (const auto* table : {"sweeps",           "run_fields",           "environments",     "metrics",
-                            "gpu_samples",      "traced_steps",         "attempt_traffic",  "attempt_attention",
-                            "attempt_settings", "baseline_attempts",    "baseline_values",  "alert_events",
-                            "alert_parts",      "ab_comparisons",       "ab_sides",         "ab_pairs",
-                            "ab_turns",         "ab_turn_checks",       "ab_verdicts",      "bisections",
-                            "bisection_steps",  "bisection_candidates", "selftest_results", "alert_confirmations"}) {
+  for (const auto* table : {"sweeps",           "run_fields",         "environments",    "metrics",
+                            "gpu_samples",      "traced_steps",       "attempt_traffic", "attempt_attention",
+                            "attempt_settings", "baseline_attempts",  "baseline_values", "alert_events",
+                            "alert_parts",      "ab_comparisons",     "ab_sides",        "ab_pairs",
+                            "ab_turns",         "ab_turn_checks",     "ab_verdicts",     "judgements",
+                            "judgement_lines",  "bisections",         "bisection_steps", "bisection_candidates",
+                            "selftest_results", "alert_confirmations"}) {
     EXPECT_THAT(rows_of(at("b.db"), table), Not(IsEmpty())) << table;
   }
 }

@@ -157,7 +157,7 @@ TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   EXPECT_EQ(pairs[0].b.state, pair.b.state);
   EXPECT_EQ(facts_of_a(db_, "comparison", "cell").at("libraries.oneDNN"), "2.6");
   EXPECT_TRUE(facts_of_a(db_, "comparison", "another").empty());
-  finish_comparison(db_, comparison.key, {{.label = "cell"}});
+  finish_comparison(db_, comparison, {{.label = "cell"}});
   EXPECT_FALSE(unfinished_comparison(db_, "s").has_value());
 }
 

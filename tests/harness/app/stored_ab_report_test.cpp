@@ -6,6 +6,7 @@
 #include "harness/ab/comparison_ledger.h"
 #include "harness/evidence/run_evidence.h"
 #include "harness/store/database.h"
+#include "harness/store/judgement_ledger.h"
 #include "harness/store/stored_row.h"
 #include "tests/harness/example_run.h"
 
@@ -82,9 +83,13 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
                            .detectable_fraction = 0.04};
   MetricVerdict loss{.rule = metric_rule("final_loss"), .pairs = 4};
   loss.decided.decision.verdict = Verdict::same;
-  CellVerdict cell{.label = "cell", .metrics = {loss, time}};
+  CellVerdict cell{.label = "cell",
+                   .apart_because = "they do not fit",
+                   .metrics = {loss, time},
+                   .pairs_used = 4,
+                   .notes = {"contaminated: by A"}};
   CellVerdict failed{.label = "failed", .whole = Decision{.verdict = Verdict::regressed, .detail = "B fails"}};
-  finish_comparison(db_, comparison_.key, {cell, failed});
+  finish_comparison(db_, comparison_, {cell, failed}, {.looks = {4, 12}});
 
   const auto found = stored_ab_report(db_, "ab");
   ASSERT_TRUE(found.has_value());
@@ -118,10 +123,32 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
   EXPECT_FALSE(cells[0].whole.has_value());
   EXPECT_EQ(cells[1].whole->verdict, Verdict::regressed);
   EXPECT_EQ(cells[1].whole->detail, "B fails");
+  EXPECT_THAT(cells[0].notes, ElementsAre("contaminated: by A"));
+  EXPECT_EQ(cells[0].apart_because, "they do not fit");
+
+  const auto judgement = find_judgement(db_, "ab");
+  ASSERT_TRUE(judgement.has_value());
+  EXPECT_EQ(judgement->kind, JudgementKind::pairs);
+  const auto said = [&](const std::string& of, const std::string& metric, LedgerPart part) {
+    std::string out;
+    for (const auto& line : judgement->lines) {
+      if (line.cell == of && line.metric == metric && line.part == part) out += line.text + "\n";
+    }
+    return out;
+  };
+  EXPECT_THAT(said("", "", LedgerPart::reference), HasSubstr("A: HEAD~1 (revision " + comparison_.a.commit));
+  EXPECT_THAT(said("", "", LedgerPart::rule), HasSubstr("level 0.01 over all looks of a metric, and over 2 tested"));
+  EXPECT_THAT(said("", "", LedgerPart::rule), HasSubstr("looks at 4, 12 pairs"));
+  EXPECT_EQ(said("cell", "", LedgerPart::rule), "pairs one after the other: they do not fit\n");
+  EXPECT_EQ(said("cell", "", LedgerPart::note), "contaminated: by A\n");
+  EXPECT_THAT(said("cell", "step_time_s", LedgerPart::rule), HasSubstr("margin 3.0 %"));
+  EXPECT_THAT(said("cell", "step_time_s", LedgerPart::look), HasSubstr("decided on 4 pairs; 9 would find the margin"));
+  EXPECT_EQ(said("cell", "step_time_s", LedgerPart::answer), "INCONCLUSIVE (too_few_runs): four pairs\n");
+  EXPECT_THAT(said("failed", "", LedgerPart::answer), HasSubstr("REGRESSED"));
 }
 
 TEST_F(StoredAbReportTest, OfAnotherVersionIsNotGuessed) {
-  finish_comparison(db_, comparison_.key, {{.label = "cell", .whole = Decision{}}});
+  finish_comparison(db_, comparison_, {{.label = "cell", .whole = Decision{}}});
   db_.execute("UPDATE ab_verdicts SET verdict = 'SOMEWHAT'");
   EXPECT_THROW(stored_ab_report(db_, "ab"), UnreadableRow);
 }

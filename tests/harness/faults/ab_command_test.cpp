@@ -162,6 +162,33 @@ TEST_F(AbCommand, EverythingIsInTheStore) {
       << "the side that the order named ran first";
 }
 
+// What was recorded is printed, in text and JSON: nothing of it is decided again.
+TEST_F(AbCommand, ShowPrintsByWhatItWasDecided) {
+  const auto compared = compare("./same", "./slow", {"--only", "seed=100", "--format", "json"});
+  ASSERT_EQ(compared.exit_code, 1) << compared.error_output;
+  const auto id = Json::parse(compared.output)["comparison"].get<std::string>();
+  const auto show = [&](std::vector<std::string> options) {
+    std::vector<std::string> arguments{"show", "verdict:" + id, "--db", "f.db"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_process(request(arguments));
+  };
+  const auto text = show({}).output;
+  EXPECT_THAT(text, HasSubstr("verdict:" + id + " (pairs), matrix faults"));
+  EXPECT_THAT(text, HasSubstr("looks at 4, 8 pairs"));
+  EXPECT_THAT(text, HasSubstr("step_time_s, look: decided on 8 pairs"));
+  EXPECT_THAT(text, HasSubstr("step_time_s, answer: REGRESSED (significant)"));
+  const auto json = Json::parse(show({"--format", "json", "--cell", "seed=100"}).output);
+  EXPECT_EQ(json["kind"], "pairs");
+  EXPECT_GT(json["lines"].size(), 10U);
+  EXPECT_THAT(show({"--format", "csv"}).output, HasSubstr("verdict,cell,metric,part,text"));
+  const auto wrong = show({"--cell", "seed=10"});
+  EXPECT_EQ(wrong.exit_code, 3);
+  EXPECT_THAT(wrong.error_output, HasSubstr("did you mean 'seed=100'"));
+  const auto none = run_process(request({"show", "verdict:none", "--db", "f.db"}));
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.error_output, HasSubstr("the newest: " + id));
+}
+
 TEST_F(AbCommand, PairsTakeTurnsWhereBothSidesCan) {
   const auto end = compare("./same", "./slow", {"--format", "json"});
   EXPECT_EQ(end.exit_code, 1) << end.error_output;

@@ -101,14 +101,10 @@ std::uint64_t count_found(const TwoShifts& shifts, FirstShift first, std::size_t
 }
 
 SelftestResult found_row(const TwoShifts& shifts, std::size_t series, std::uint64_t seed) {
-  const auto rate = wilson(count_found(shifts, FirstShift::accepted, series, seed), series);
-  return {.kind = SelftestKind::delay,
-          .noise = "gaussian",
-          .measure = fmt::format("{}: second found within {} nights", shifts.name, kNightsToFind),
-          .value = rate.value,
-          .low = rate.low,
-          .high = rate.high,
-          .goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.9}};
+  return rate_row(SelftestKind::delay, "gaussian",
+                  fmt::format("{}: second found within {} nights", shifts.name, kNightsToFind),
+                  wilson(count_found(shifts, FirstShift::accepted, series, seed), series),
+                  SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.9});
 }
 
 SelftestResult year_row(double ratio, const std::string& name, std::size_t years, std::uint64_t seed) {

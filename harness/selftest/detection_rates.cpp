@@ -90,15 +90,6 @@ Detection detect(const DetectionScenario& scenario, std::uint64_t seed, std::siz
   return out;
 }
 
-SelftestResult detection_row(SelftestKind kind, NoiseKind noise, std::string measure, const Proportion& p) {
-  return {.kind = kind,
-          .noise = std::string(spec::enum_name(noise)),
-          .measure = std::move(measure),
-          .value = p.value,
-          .low = p.low,
-          .high = p.high};
-}
-
 }  // namespace
 
 DetectionRates simulate_detection(const DetectionScenario& scenario, std::size_t trials, std::uint64_t seed) {
@@ -122,20 +113,19 @@ std::vector<SelftestResult> detection_rates(std::size_t trials, std::uint64_t se
   std::vector<SelftestResult> out;
   for (const auto noise : kNoiseKinds) {
     const auto nothing = simulate_detection({.noise = noise}, trials, seed);
-    out.push_back(
-        detection_row(SelftestKind::aa, noise, "false verdicts, --detect 2%, in turns", nothing.of_planned.named));
-    out.back().goal = SelftestGoal{.rule = GoalRule::high_at_most, .limit = 2 * kAlpha};
+    out.push_back(rate_row(SelftestKind::aa, std::string(spec::enum_name(noise)),
+                           "false verdicts, --detect 2%, in turns", nothing.of_planned.named,
+                           SelftestGoal{.rule = GoalRule::high_at_most, .limit = 2 * kAlpha}));
   }
   for (const auto noise : kNoiseKinds) {
     for (const double fraction : {0.02, 0.05}) {
       const auto slower =
           simulate_detection({.noise = noise, .ratio = 1 + fraction, .fraction = fraction}, trials, seed);
       const auto percent = reports::format_percent(fraction);
-      out.push_back(
-          detection_row(SelftestKind::power, noise,
-                        fmt::format("{} slower found, --detect {}, in turns, where not refused", percent, percent),
-                        slower.of_planned.regressed));
-      out.back().goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.8};
+      out.push_back(rate_row(SelftestKind::power, std::string(spec::enum_name(noise)),
+                             fmt::format("{} slower found, --detect {}, in turns, where not refused", percent, percent),
+                             slower.of_planned.regressed,
+                             SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.8}));
     }
   }
   return out;

@@ -84,15 +84,6 @@ std::vector<Pair> draw_pairs(const PairScenario& scenario, std::uint64_t seed, s
   return out;
 }
 
-SelftestResult row(SelftestKind kind, std::string noise, std::string measure, const Proportion& p) {
-  return {.kind = kind,
-          .noise = std::move(noise),
-          .measure = std::move(measure),
-          .value = p.value,
-          .low = p.low,
-          .high = p.high};
-}
-
 SelftestGoal twice(double level) {
   return {.rule = GoalRule::high_at_most, .limit = 2 * level};
 }
@@ -137,18 +128,18 @@ PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::
 
 SelftestResult real_aa_rate(const std::vector<Verdict>& trials, std::size_t pairs, const std::string& pairing,
                             double alpha) {
-  auto out = row(SelftestKind::aa, kThisMachine,
-                 fmt::format("false verdicts, {} comparisons of up to {} pairs {}", trials.size(), pairs, pairing),
-                 wilson(count(trials, Verdict::regressed) + count(trials, Verdict::improved), trials.size()));
+  auto out = rate_row(SelftestKind::aa, kThisMachine,
+                      fmt::format("false verdicts, {} comparisons of up to {} pairs {}", trials.size(), pairs, pairing),
+                      wilson(count(trials, Verdict::regressed) + count(trials, Verdict::improved), trials.size()));
   out.goal = twice(alpha);
   return out;
 }
 
 SelftestResult real_power(const std::string& fault, const std::vector<Verdict>& trials, std::size_t pairs,
                           const std::string& pairing) {
-  return row(SelftestKind::power, kThisMachine,
-             fmt::format("{} found, {} comparisons of up to {} pairs {}", fault, trials.size(), pairs, pairing),
-             wilson(count(trials, Verdict::regressed), trials.size()));
+  return rate_row(SelftestKind::power, kThisMachine,
+                  fmt::format("{} found, {} comparisons of up to {} pairs {}", fault, trials.size(), pairs, pairing),
+                  wilson(count(trials, Verdict::regressed), trials.size()));
 }
 
 std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed) {
@@ -157,16 +148,16 @@ std::vector<SelftestResult> aa_rates(std::size_t trials, std::uint64_t seed) {
     for (const auto kind : kNoiseKinds) {
       const PairedRule rule{.looks = looks};
       const auto rates = simulate_pairs({.noise = kind, .rule = rule}, trials, seed);
-      out.push_back(row(SelftestKind::aa, name_of(kind), fmt::format("false verdicts, up to {} pairs", looks.back()),
-                        rates.named));
+      out.push_back(rate_row(SelftestKind::aa, name_of(kind),
+                             fmt::format("false verdicts, up to {} pairs", looks.back()), rates.named));
       out.back().goal = twice(rule.alpha);
     }
   }
   for (const auto kind : kNoiseKinds) {
     const PairedRule rule{.looks = kLooks.front()};
     const PairScenario scenario{.noise = kind, .run_deviation = kRunDeviation / 3, .turns = TurnNoise{}, .rule = rule};
-    out.push_back(row(SelftestKind::aa, name_of(kind), "false verdicts, up to 8 pairs in turns",
-                      simulate_pairs(scenario, trials, seed).named));
+    out.push_back(rate_row(SelftestKind::aa, name_of(kind), "false verdicts, up to 8 pairs in turns",
+                           simulate_pairs(scenario, trials, seed).named));
     out.back().goal = twice(rule.alpha);
   }
   return out;
@@ -180,9 +171,9 @@ std::vector<SelftestResult> equivalence_rates(std::size_t trials, std::uint64_t 
     // A third of the run noise of the other simulations: so quiet that the margin can be told from nothing early.
     const PairScenario scenario{
         .noise = kind, .run_deviation = kRunDeviation / 3, .ratio = 1 + rule.margin_fraction, .rule = rule};
-    out.push_back(row(SelftestKind::equivalence, name_of(kind),
-                      "SAME of a true 2 % difference, 0.33 % run noise, up to 16 pairs",
-                      simulate_pairs(scenario, trials, seed).same));
+    out.push_back(rate_row(SelftestKind::equivalence, name_of(kind),
+                           "SAME of a true 2 % difference, 0.33 % run noise, up to 16 pairs",
+                           simulate_pairs(scenario, trials, seed).same));
     out.back().goal = twice(kLevel);
   }
   return out;
@@ -203,9 +194,9 @@ std::vector<SelftestResult> power_curve(std::size_t trials, std::uint64_t seed) 
         const PairScenario scenario{
             .run_deviation = spread.run_deviation, .ratio = 1 + slowdown, .rule = {.looks = looks}};
         out.push_back(
-            row(SelftestKind::power, spread.name,
-                fmt::format("{} slower found, up to {} pairs", reports::format_percent(slowdown), looks.back()),
-                simulate_pairs(scenario, trials, seed).regressed));
+            rate_row(SelftestKind::power, spread.name,
+                     fmt::format("{} slower found, up to {} pairs", reports::format_percent(slowdown), looks.back()),
+                     simulate_pairs(scenario, trials, seed).regressed));
         if (looks.back() != 8 || spread.run_deviation != kRunDeviation) continue;
         if (slowdown == 0.02) out.back().goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.8};
         if (slowdown == 0.03) out.back().goal = SelftestGoal{.rule = GoalRule::value_at_least, .limit = 0.99};
@@ -217,9 +208,10 @@ std::vector<SelftestResult> power_curve(std::size_t trials, std::uint64_t seed) 
                                 .turns = TurnNoise{.turns = 100},
                                 .ratio = 1 + slowdown,
                                 .rule = {.looks = kLooks.front()}};
-    out.push_back(row(SelftestKind::power, "gaussian, 10 % a step, 0.33 % a run",
-                      fmt::format("{} slower found, up to 8 pairs of 100 turns", reports::format_percent(slowdown)),
-                      simulate_pairs(scenario, trials, seed).regressed));
+    out.push_back(
+        rate_row(SelftestKind::power, "gaussian, 10 % a step, 0.33 % a run",
+                 fmt::format("{} slower found, up to 8 pairs of 100 turns", reports::format_percent(slowdown)),
+                 simulate_pairs(scenario, trials, seed).regressed));
   }
   return out;
 }

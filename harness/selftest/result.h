@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/stats/proportion.h"
 #include "workloads/spec/enum_names.h"
 
 namespace perfbench::harness {
@@ -29,6 +30,18 @@ struct SelftestResult {
   double high = 0;
   std::optional<SelftestGoal> goal;
 };
+
+// The row of a rate.
+inline SelftestResult rate_row(SelftestKind kind, std::string noise, std::string measure, const Proportion& rate,
+                               const std::optional<SelftestGoal>& goal = {}) {
+  return {.kind = kind,
+          .noise = std::move(noise),
+          .measure = std::move(measure),
+          .value = rate.value,
+          .low = rate.low,
+          .high = rate.high,
+          .goal = goal};
+}
 
 // Nothing without a goal.
 inline std::optional<bool> goal_met(const SelftestResult& result) {

@@ -2,6 +2,7 @@
 
 #include "harness/selftest/after_shift.h"
 #include "harness/selftest/detection_rates.h"
+#include "harness/selftest/live_alerts.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/session_rates.h"
@@ -21,6 +22,7 @@ std::vector<SelftestResult> run_selftest(const SelftestSize& size, std::uint64_t
   append(false_alarms(size.series_years, aa, seed));
   append(delays(size.delay_series, seed));
   append(after_shift_rates(size.delay_series, size.series_years, seed));
+  append(live_alert_rates(size.delay_series, seed));
   return out;
 }
 

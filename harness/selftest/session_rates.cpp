@@ -185,12 +185,8 @@ SelftestResult session_row(SelftestKind kind, const SessionScenario& scenario, s
   const auto other = scenario.noise == NoiseKind::gaussian ? "" : fmt::format("{} ", spec::enum_name(scenario.noise));
   const auto probe = scenario.probe_share > 0 ? ", probe follows" : "";
   const auto days = scenario.day_per_run > 0 ? fmt::format(", days {} x", scenario.day_per_run) : "";
-  return {.kind = kind,
-          .noise = fmt::format("{}sessions {} x runs{}{}", other, scenario.session_per_run, days, probe),
-          .measure = std::move(measure),
-          .value = p.value,
-          .low = p.low,
-          .high = p.high};
+  return rate_row(kind, fmt::format("{}sessions {} x runs{}{}", other, scenario.session_per_run, days, probe),
+                  std::move(measure), p);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "harness/selftest/after_shift.h"
 #include "harness/selftest/detection_rates.h"
 #include "harness/selftest/ledger.h"
+#include "harness/selftest/live_alerts.h"
 #include "harness/selftest/noise.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
@@ -179,6 +180,18 @@ TEST(AfterShiftSimulation, ASecondShiftIsFoundOnceTheFirstIsKnown) {
     EXPECT_GE(second_shift_found(shifts, FirstShift::accepted, 100, 3), 0.81) << shifts.name;
     EXPECT_LE(second_shift_found(shifts, FirstShift::ignored, 100, 3), 0.5) << shifts.name;
   }
+}
+
+// What nobody mends stays red, whatever the screen still sees of it.
+TEST(LiveAlertSimulation, ANightIsGreenOnlyOnceSomebodyClosedItsAlert) {
+  EXPECT_EQ(nights_that_say(Verdict::regressed, AlertState::open, 30).value, 1);
+  EXPECT_EQ(nights_that_say(Verdict::inconclusive, AlertState::acknowledged, 30).value, 1);
+  EXPECT_EQ(nights_that_say(Verdict::same, AlertState::wont_fix, 30).value, 1);
+}
+
+// At a rate of 0.95, 100 series give 0.95 - 3 * 0.022 at the least.
+TEST(LiveAlertSimulation, ASecondRegressionBehindAnOpenAlertIsAnAlert) {
+  EXPECT_GE(second_alerts(100, 3).value, 0.88);
 }
 
 // Of 60 at most one wrong where 1 % are at most: more than three have a probability of 0.003. Of 60 at 0.82 or more,

@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/ab/executed_pair.h"
+#include "harness/app/night_cells.h"
+#include "harness/app/night_verdict.h"
+#include "harness/history/finding.h"
 #include "harness/verdict/verdict.h"
 
 namespace perfbench::harness {
@@ -37,6 +41,16 @@ TEST(VerdictGuide, ExplainsEveryVerdict) {
 
 TEST(VerdictGuide, ExplainsEveryReasonAndWhatItAsksFor) {
   EXPECT_THAT(explained("Reason"), testing::ElementsAreArray(names_of<VerdictReason>()));
+}
+
+TEST(VerdictGuide, ExplainsWhyPairsAreLeftOut) {
+  EXPECT_THAT(explained("Discarded"), testing::ElementsAreArray(names_of<Discard>()));
+}
+
+TEST(VerdictGuide, ExplainsTheWordsOfANight) {
+  EXPECT_THAT(explained("State"), testing::ElementsAreArray(names_of<CellState>()));
+  EXPECT_THAT(explained("Finding"), testing::ElementsAreArray(names_of<FindingKind>()));
+  EXPECT_THAT(explained("Confirmation"), testing::ElementsAreArray(names_of<Confirmation>()));
 }
 
 }  // namespace

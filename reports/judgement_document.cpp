@@ -61,7 +61,7 @@ Json lines_json(const Judgement& judgement, const std::string& cell) {
 }
 
 // CSV has a row each line.
-void add_for_programs(Document& out, const std::vector<Judgement>& judgements, const std::string& cell) {
+void add_lines_for_programs(Document& out, const std::vector<Judgement>& judgements, const std::string& cell) {
   Table table{.key = "lines", .columns = {}, .rows = {}};
   for (const auto* key : {"verdict", "cell", "metric", "part", "text"}) {
     table.columns.push_back({.title = key, .key = key, .audience = Audience::programs});
@@ -81,7 +81,7 @@ void add_for_programs(Document& out, const std::vector<Judgement>& judgements, c
 Document judgement_document(const Judgement& judgement, const std::string& cell) {
   Document out;
   add_judgement(out, judgement, cell, 1);
-  add_for_programs(out, {judgement}, cell);
+  add_lines_for_programs(out, {judgement}, cell);
   out.json = [=] { return json_text(lines_json(judgement, cell), 2); };
   return out;
 }

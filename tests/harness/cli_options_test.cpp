@@ -28,7 +28,7 @@ const std::set<std::string> kWords{"--address", "--chart",   "--sweep",  "--matr
                                    "--select",  "--author",  "--reason", "--expires",      "--details",
                                    "--device",  "--model",   "--plant",  "--inject",       "ALERT",
                                    "NAME",      "GOOD",      "BAD",      "COMMAND",        "baseline set --from",
-                                   "TEXT"};
+                                   "TEXT",      "--cell"};
 
 // Above a list of commands: those of perfbench itself are in groups.
 const std::string kCommandsTitle = "Subcommands:|Measure:|Read:|Compare:|Nightly:|Data:|Admin:";

@@ -42,7 +42,7 @@ std::vector<FirstInTurn> drawn_order() {
 }
 
 // Times of the steps of one side, each longer by `after_other` where the other side stepped just before.
-std::vector<double> steps_of(FirstInTurn side, double step_s, double after_other) {
+std::vector<double> steps_after(FirstInTurn side, double step_s, double after_other) {
   const auto order = drawn_order();
   std::vector<double> out;
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
@@ -53,17 +53,17 @@ std::vector<double> steps_of(FirstInTurn side, double step_s, double after_other
 }
 
 TEST(OrderEffect, IsWhatOneSideLeavesBehindAndTheOtherDoesNot) {
-  const auto a = steps_of(FirstInTurn::a, 1, 0.02);
-  const auto slowed = order_log_effect(a, steps_of(FirstInTurn::b, 3, 0.07), drawn_order());
+  const auto a = steps_after(FirstInTurn::a, 1, 0.02);
+  const auto slowed = order_log_effect(a, steps_after(FirstInTurn::b, 3, 0.07), drawn_order());
   ASSERT_TRUE(slowed.has_value());
   EXPECT_NEAR(*slowed, std::log(1.07 / 1.02), 1e-12);
-  const auto alike = order_log_effect(a, steps_of(FirstInTurn::b, 3, 0.02), drawn_order());
+  const auto alike = order_log_effect(a, steps_after(FirstInTurn::b, 3, 0.02), drawn_order());
   ASSERT_TRUE(alike.has_value());
   EXPECT_NEAR(*alike, 0, 1e-12) << "caches that are cold for both";
 }
 
 TEST(OrderEffect, IsNoneWithoutStepsOfEachKind) {
-  const auto a = steps_of(FirstInTurn::a, 1, 0);
+  const auto a = steps_after(FirstInTurn::a, 1, 0);
   EXPECT_FALSE(order_log_effect(a, a, std::vector<FirstInTurn>(a.size() + 1, FirstInTurn::a)).has_value())
       << "no side ever follows itself";
   EXPECT_FALSE(order_log_effect(a, {1, 1}, drawn_order()).has_value());

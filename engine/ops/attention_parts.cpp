@@ -51,17 +51,17 @@ AttentionDims attention_of_rank(const spec::RunSpec& run) {
   return dims;
 }
 
-AttentionSplit split_attention_backward(const AttentionDims& d, Summation summation) {
+AttentionSplit split_attention_backward(const AttentionDims& d, Summation summation,
+                                        const AttentionPartLimits& limits) {
   const std::int64_t group = d.n_heads / d.n_kv_heads;
   const std::int64_t head = head_bytes(d, summation);
-  const std::int64_t room = kAttentionPartBytes - kLibraryBytes;
+  const std::int64_t room = limits.bytes - kLibraryBytes;
   // In any order the workspace grows with T alone: as much at once as fits.
-  const std::int64_t rows =
-      summation == Summation::same_bits ? kAttentionPartRows : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t rows = summation == Summation::same_bits ? limits.rows : std::numeric_limits<std::int64_t>::max();
   const auto most = [&](std::int64_t heads) { return std::min(rows / (heads * d.seq_len), room / (heads * head)); };
   if (group * head > room) {
     return {.refusal = "the backward pass of one key/value head needs " + text(group * head + kLibraryBytes) +
-                       " bytes of workspace, more than " + text(kAttentionPartBytes)};
+                       " bytes of workspace, more than " + text(limits.bytes)};
   }
   AttentionSplit split{.sequences = 1, .kv_heads = d.n_kv_heads};
   if (const std::int64_t sequences = most(d.n_heads); sequences > 0) {

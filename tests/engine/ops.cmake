@@ -27,8 +27,6 @@ set_source_files_properties(ops_vector_math_test.cpp PROPERTIES COMPILE_OPTIONS
   "-O3;-march=${PERFBENCH_MARCH};-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-Wno-psabi")
 
 # The cuda backend on a GPU (skipped where there is none), and emulated.
-# A part of an attention is 65536 rows, which are computed on the host here.
-set_source_files_properties(ops_cuda_attention_parts_test.cpp PROPERTIES COMPILE_OPTIONS "-O2")
 set(cuda_ops_tests ops_cuda_attention_parts_test.cpp ops_cuda_attention_test.cpp ops_cuda_test.cpp)
 if(PERFBENCH_HAS_CUDA)
   perfbench_test(engine_cuda_ops_tests

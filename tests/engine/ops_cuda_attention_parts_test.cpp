@@ -181,14 +181,15 @@ class AttentionInParts : public CudaAttention {
  protected:
   void SetUp() override {
     CudaAttention::SetUp();
-    if (!IsSkipped()) make_workspace(std::int64_t{256} << 20);
+    if (!IsSkipped()) make_workspace(std::int64_t{128} << 20);
   }
   std::unique_ptr<CudaOps> make_host_ops(AttentionChoice choice = AttentionChoice::cudnn) {
-    return make_ops(CudaOpsOptions{.precision = spec::Precision::bf16,
-                                   .attention = choice,
-                                   .attention_provider = [this](const CudaDevice& device, Summation) {
-                                     return std::make_unique<HostAttention>(device, notes_);
-                                   }});
+    return make_ops(CudaOpsOptions{
+        .precision = spec::Precision::bf16,
+        .attention = choice,
+        .attention_provider = [this](const CudaDevice& device,
+                                     Summation) { return std::make_unique<HostAttention>(device, notes_); },
+        .attention_parts = limits_});
   }
   std::vector<std::int64_t> batches() const {
     std::vector<std::int64_t> out;
@@ -196,14 +197,15 @@ class AttentionInParts : public CudaAttention {
     return out;
   }
 
+  AttentionPartLimits limits_{.rows = 512};  // small, so that small problems are cut
   Notes notes_;
 };
 
-// Short sequences, so that many rows are little work. Of grouped heads, with an odd rest: sequences in parts of 1024
-// and 226, and heads of each of two sequences in parts of 1024 key/value heads and 76.
-const AttentionDims kManySequences{.batch = 1250, .seq_len = 16, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+// Of grouped heads, with an odd rest: sequences in parts of 8 and 3, and heads of each of two sequences in parts of 8
+// key/value heads and 3.
+const AttentionDims kManySequences{.batch = 11, .seq_len = 16, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
 const AttentionDims kManyHeads{
-    .batch = 2, .seq_len = 16, .n_heads = 4400, .n_kv_heads = 1100, .head_dim = 8, .score_factor = 1.0F};
+    .batch = 2, .seq_len = 16, .n_heads = 44, .n_kv_heads = 11, .head_dim = 8, .score_factor = 1.0F};
 
 TEST_F(AttentionInParts, IsTheOracles) {
   for (const auto& dims : {kManySequences, kManyHeads}) {
@@ -252,26 +254,29 @@ TEST_F(AttentionInParts, GoesForwardAtOnceAndBackwardInParts) {
   const AttentionProblem p(DType::bf16, kManySequences);
   const auto ops = make_host_ops();
   ops->attention_forward(p.forward(AttentionKind::flash));
-  EXPECT_THAT(batches(), testing::ElementsAre(1250));
+  EXPECT_THAT(batches(), testing::ElementsAre(11));
   notes_.calls.clear();
   ops->attention_backward(p.backward(AttentionKind::flash));
-  EXPECT_THAT(batches(), testing::ElementsAre(1024, 226));
+  EXPECT_THAT(batches(), testing::ElementsAre(8, 3));
   EXPECT_EQ(notes_.calls[0].direction, Direction::backward);
 }
 
 // The dry walk's workspace (workspace::bytes) is what a part asks for, and no byte more.
 TEST_F(AttentionInParts, TakesTheWorkspaceThatIsPlanned) {
   notes_.computes = false;
-  const AttentionProblem p(DType::bf16, kManySequences);
+  limits_ = {};  // those of the plan
+  AttentionDims dims{.batch = 1, .seq_len = 128, .n_heads = 4, .n_kv_heads = 2, .head_dim = 8};
+  dims.batch += limits_.rows / (dims.seq_len * dims.n_heads);  // a part, and a sequence more
+  const AttentionProblem p(DType::bf16, dims);
   spec::RunSpec run;
   run.device = spec::Device::cuda;
   run.precision = spec::Precision::bf16;
   run.model.d_model = 32;
-  run.model.n_heads = kManySequences.n_heads;
-  run.model.n_kv_heads = kManySequences.n_kv_heads;
-  run.model.head_dim = kManySequences.head_dim;
-  run.seq_len = kManySequences.seq_len;
-  run.global_batch = kManySequences.batch;
+  run.model.n_heads = dims.n_heads;
+  run.model.n_kv_heads = dims.n_kv_heads;
+  run.model.head_dim = dims.head_dim;
+  run.seq_len = dims.seq_len;
+  run.global_batch = dims.batch;
   const std::int64_t planned = workspace::bytes(run);
   const auto ops = make_host_ops();
   ops->use_workspace(workspace().slice(0, Shape{planned / 4}));
@@ -284,8 +289,8 @@ TEST_F(AttentionInParts, TakesTheWorkspaceThatIsPlanned) {
 }
 
 TEST_F(AttentionInParts, ComputesNothingByTheLibraryUnlessItTakesTheLastPartToo) {
-  const AttentionDims kTwoParts{.batch = 2049, .seq_len = 4, .n_heads = 8, .n_kv_heads = 8, .head_dim = 8};
-  const AttentionProblem p(DType::bf16, kTwoParts);
+  const AttentionDims two_parts{.batch = 17, .seq_len = 4, .n_heads = 8, .n_kv_heads = 8, .head_dim = 8};
+  const AttentionProblem p(DType::bf16, two_parts);
   notes_.refused_batch = 1;
   const auto ops = make_host_ops();
   try {
@@ -350,8 +355,8 @@ TEST_F(AttentionInParts, AsksTheLibraryForNothingThatIsNotBf16OrHasNoParts) {
   ops->attention_backward(f32.backward(AttentionKind::flash));
   EXPECT_TRUE(notes_.scratch_bytes.empty());
   EXPECT_THAT(told(*ops), HasSubstr("backward own (cuDNN computes attention in bf16 alone)"));
-  // 65541 rows in sequences of seven: parts would begin anywhere.
-  const AttentionProblem odd(DType::bf16, {.batch = 9363, .seq_len = 7, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
+  // 518 rows in sequences of seven: parts would begin anywhere.
+  const AttentionProblem odd(DType::bf16, {.batch = 74, .seq_len = 7, .n_heads = 1, .n_kv_heads = 1, .head_dim = 8});
   EXPECT_THROW(make_host_ops()->attention_backward(odd.backward(AttentionKind::flash)), EngineError);
   EXPECT_TRUE(notes_.scratch_bytes.empty());
   wait();

@@ -21,6 +21,7 @@ CudaOps::CudaOps(const CudaDevice& device, const CudaOpsOptions& options)
       recorder_(device.compute()),
       summation_(options.summation),
       attention_choice_(options.attention),
+      attention_parts_(options.attention_parts),
       matmul_(std::make_unique<MatmulProvider>(
           device, options.precision == spec::Precision::tf32 ? F32Products::tf32 : F32Products::exact)),
       attention_(options.attention == AttentionChoice::own ? nullptr

@@ -33,6 +33,7 @@ struct CudaOpsOptions {
   Summation summation = Summation::same_bits;  // of libraries; the own kernels give the same bits always
   AttentionChoice attention = AttentionChoice::automatic;
   MakeAttentionProvider attention_provider = make_cudnn_attention;
+  AttentionPartLimits attention_parts = {};  // what workspace.h plans for, unless a test has smaller parts
 };
 
 class CudaOps final : public Ops {
@@ -82,6 +83,7 @@ class CudaOps final : public Ops {
   GraphRecorder recorder_;
   Summation summation_;
   AttentionChoice attention_choice_;
+  AttentionPartLimits attention_parts_;
   TensorView workspace_;
   UploadStaging staging_;
   HostMailbox mailbox_;

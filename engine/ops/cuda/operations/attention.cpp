@@ -14,8 +14,9 @@ bool empty(const AttentionDims& d) {
 }
 
 // The forward pass at once: its workspace hardly grows.
-AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summation summation) {
-  if (direction == Direction::backward) return split_attention_backward(d, summation);
+AttentionSplit split_attention(Direction direction, const AttentionDims& d, Summation summation,
+                               const AttentionPartLimits& limits) {
+  if (direction == Direction::backward) return split_attention_backward(d, summation, limits);
   return {.sequences = d.batch, .kv_heads = d.n_kv_heads, .workspace_bytes = workspace::library_forward_bytes(d)};
 }
 
@@ -29,7 +30,7 @@ AttentionProvider::Refusal CudaOps::by_provider(Direction direction, const Args&
   if (args.query.dtype != DType::bf16) return "cuDNN computes attention in bf16 alone";
   if (args.bias_HT.defined()) return "the plan for cuDNN has no bias by distance";
   if (args.first_N.defined()) return "the plan for cuDNN has no documents in a row";
-  const AttentionSplit split = split_attention(direction, args.dims, summation_);
+  const AttentionSplit split = split_attention(direction, args.dims, summation_, attention_parts_);
   if (!split.refusal.empty()) return split.refusal;
   const auto parts = parts_of(args.dims, split);
   for (const AttentionPart& part : {parts.front(), parts.back()}) {

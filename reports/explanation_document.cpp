@@ -80,6 +80,10 @@ Table cell_table(const PlannedCell& planned) {
   add("state", std::string(spec::enum_name(planned.state)));
   add("reason", planned.reason);
   add("devices", run.mesh.devices());
+  if (!planned.bf16_weights_because.empty()) {
+    add("bf16_weights", std::string(spec::enum_name(run.bf16_weights)));
+    add("bf16_weights_because", planned.bf16_weights_because);
+  }
   if (!planned.counts) return table;
   const auto& counts = *planned.counts;
   add("parameters", counts.parameters);
@@ -310,6 +314,10 @@ void add_summary(Document& out, const PlannedCell& planned) {
                                 planned.cell.run.mesh.devices(), count_text(counts.parameters), planned.cell.run.remat,
                                 counts.rank, stage == nullptr ? "" : fmt::format(", of stage {},", stage->stage),
                                 human_bytes(planned.memory_needed_bytes), capacity_text(planned))});
+  if (!planned.bf16_weights_because.empty()) {
+    out.add(Paragraph{fmt::format("bf16_weights: {}, chosen by the plan: {}",
+                                  spec::enum_name(planned.cell.run.bf16_weights), planned.bf16_weights_because)});
+  }
   out.add(
       Paragraph{fmt::format("Peak: {} alive{}", human_bytes(counts.peak.total_bytes), moment_text(counts.peak_at))});
 }

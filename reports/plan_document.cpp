@@ -34,6 +34,19 @@ Cell state_cell(PlanState state) {
   return {std::string(spec::enum_name(state)), Value(), tone};
 }
 
+bool had_a_choice(const PlannedCell& planned) {
+  return !planned.bf16_weights_because.empty();
+}
+
+// How the weights come to products, where the plan chose that.
+void add_choice(Row& row, const PlannedCell& planned) {
+  const auto chosen = planned.cell.run.bf16_weights;
+  row.cells.emplace_back(had_a_choice(planned) ? std::string(spec::enum_name(chosen)) : kNothing);
+  if (had_a_choice(planned) && chosen == spec::Bf16Weights::cast) {
+    row.notes.push_back("bf16_weights: cast: " + planned.bf16_weights_because);
+  }
+}
+
 Row row_of(const PlannedCell& planned, std::size_t columns) {
   Row row{.cells = {label_of(planned), state_cell(planned.state), std::to_string(planned.cell.run.mesh.devices())}};
   const bool counted = planned.counts && planned.counts->peak.total_bytes > 0;
@@ -74,6 +87,10 @@ Document plan_document(const std::string& matrix, const std::vector<PlannedCell>
   table.columns.push_back({.title = "Sent/step", .key = "Sent/step", .audience = Audience::people});
   table.rows.reserve(plan.size());
   for (const auto& planned : plan) table.rows.push_back(row_of(planned, table.columns.size()));
+  if (std::any_of(plan.begin(), plan.end(), had_a_choice)) {
+    table.columns.push_back({.title = "bf16 weights", .key = "bf16_weights", .audience = Audience::people});
+    for (std::size_t i = 0; i < plan.size(); ++i) add_choice(table.rows[i], plan[i]);
+  }
   Document out;
   out.add(std::move(table));
   constexpr std::size_t kMostBars = 1000;  // that can be seen

@@ -30,6 +30,7 @@ struct AbCell {
   std::optional<std::string> not_planned = {};  // why none of them are run
 
   const Cell& of(Side side) const { return side == Side::a ? a : b; }
+  Cell& of(Side side) { return side == Side::a ? a : b; }
 };
 
 struct SideRun {

@@ -18,6 +18,7 @@
 #include "harness/identity/sha256.h"
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/plan/kept_weights.h"
 #include "harness/run/attempt_execution.h"
 #include "harness/run/interruption.h"
 #include "harness/stats/detection.h"
@@ -51,6 +52,7 @@ class Preflight {
         plan_cells(std::move(runs), {.engine = what.engine, .catalog = &catalog_, .cancel_fd = cancel_fd_});
     refuse_if_nothing_is_understood(planned, side, what);
     for (std::size_t i = 0; i < planned.size(); ++i) {
+      cells_[asked[i]].of(side) = planned[i].cell;
       memory_[static_cast<std::size_t>(side)][asked[i]] = memory_of(planned[i]);
       auto reason = planned[i].state == PlanState::feasible ? here.obstacle(planned[i]) : planned[i].reason;
       if (!reason) continue;
@@ -68,6 +70,7 @@ class Preflight {
         continue;
       }
       if (!obstacles_[i].empty()) cells_[i].not_comparable = obstacles_[i].front();
+      choose_alike(cells_[i]);
       kept.push_back(std::move(cells_[i]));
       for (const std::size_t side : {0U, 1U}) memory[side].push_back(memory_[side][i]);
     }
@@ -77,6 +80,15 @@ class Preflight {
   }
 
  private:
+  // Where the plan of one engine has room for kept weights and that of the other has not, both cast them: the sides
+  // differ in their engines alone.
+  static void choose_alike(AbCell& cell) {
+    const bool open = cell.a.bf16_weights_open && cell.b.bf16_weights_open;
+    if (!open || cell.a.run.bf16_weights == cell.b.run.bf16_weights) return;
+    cast_bf16_weights(cell.a);
+    cast_bf16_weights(cell.b);
+  }
+
   static void refuse_if_nothing_is_understood(const std::vector<PlannedCell>& planned, Side side, const AbSide& what) {
     const bool none = !planned.empty() && std::all_of(planned.begin(), planned.end(), [](const PlannedCell& cell) {
       return cell.state == PlanState::failed;

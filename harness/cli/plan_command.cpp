@@ -10,6 +10,7 @@
 #include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/plan/explanation.h"
+#include "harness/plan/kept_weights.h"
 #include "harness/plan/plan_export.h"
 #include "harness/plan/planner.h"
 #include "reports/explanation_document.h"
@@ -26,12 +27,20 @@ struct PlanOptions {
   std::string explain;
 };
 
+// The id of a cell for whose run the plan chooses kept weights.
+bool is_run_with_kept_weights(Cell cell, const std::string& start_of_id) {
+  if (!may_keep_bf16_weights(cell)) return false;
+  keep_bf16_weights(cell);
+  return cell.run_id.starts_with(start_of_id);
+}
+
 // By its label, or by the beginning of its run id.
 Cell find_cell(const std::vector<Cell>& cells, const std::string& wanted) {
   constexpr std::size_t kShortestId = 4;
   for (const auto& cell : cells) {
     if (cell.label == wanted) return cell;
-    if (wanted.size() >= kShortestId && cell.run_id.starts_with(wanted)) return cell;
+    if (wanted.size() < kShortestId) continue;
+    if (cell.run_id.starts_with(wanted) || is_run_with_kept_weights(cell, wanted)) return cell;
   }
   std::string message = "[plan] --explain '" + wanted + "': no such cell; give its label or the start of its run id:";
   constexpr std::size_t kShown = 10;

@@ -52,6 +52,7 @@ void CellMaker::make_into(MadeCell& made, const std::vector<Choice>& choices, st
   made.contradiction = std::move(resolved.contradiction);
   if (!made.chosen) return;
   cell.repeats = resolved.repeats;
+  cell.bf16_weights_open = !resolved.in_force.contains("bf16_weights");
   cell.run = std::move(resolved.run);
   cell.run_id = run_id(cell.run);
 }

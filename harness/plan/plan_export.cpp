@@ -21,6 +21,10 @@ Json cell_json(const PlannedCell& planned) {
            {"reason", planned.reason},     {"repeats", cell.repeats},
            {"model", cell.run.model.name}, {"devices", cell.run.mesh.devices()}};
   if (!planned.counts) return out;
+  if (!planned.bf16_weights_because.empty()) {
+    out["bf16_weights"] = spec::enum_name(cell.run.bf16_weights);
+    out["bf16_weights_because"] = planned.bf16_weights_because;
+  }
   const auto& counts = *planned.counts;
   out["parameters"] = counts.parameters;
   out["matmul_parameters"] = counts.matmul_parameters;
@@ -99,9 +103,9 @@ void write_plan_json(const std::string& matrix, const std::vector<PlannedCell>& 
 void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& plan, const WritePlan& write) {
   const auto axes = traffic_axes(plan);
   CsvLine heading;
-  for (const auto* name :
-       {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "parameters", "matmul_parameters",
-        "memory_available_bytes", "memory_needed_bytes", "arena_bytes", "rank", "bubble_fraction"}) {
+  for (const auto* name : {"matrix", "cell", "run_id", "model", "devices", "state", "reason", "bf16_weights",
+                           "bf16_weights_because", "parameters", "matmul_parameters", "memory_available_bytes",
+                           "memory_needed_bytes", "arena_bytes", "rank", "bubble_fraction"}) {
     heading << name;
   }
   write_names<spec::MemoryPeaks>(heading, "peak_");
@@ -112,7 +116,9 @@ void write_plan_csv(const std::string& matrix, const std::vector<PlannedCell>& p
     const auto& cell = planned.cell;
     CsvLine line;
     line << matrix << cell.label << cell.run_id << cell.run.model.name << std::to_string(cell.run.mesh.devices())
-         << std::string(spec::enum_name(planned.state)) << planned.reason;
+         << std::string(spec::enum_name(planned.state)) << planned.reason
+         << std::string(planned.bf16_weights_because.empty() ? "" : spec::enum_name(cell.run.bf16_weights))
+         << planned.bf16_weights_because;
     if (planned.counts) {
       const auto& counts = *planned.counts;
       line << std::to_string(counts.parameters) << std::to_string(counts.matmul_parameters)

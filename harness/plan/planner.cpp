@@ -13,6 +13,7 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/parallel_ranges.h"
 #include "harness/plan/dry_engine.h"
+#include "harness/plan/kept_weights.h"
 #include "reports/format/quantity.h"
 #include "workloads/spec/node_limits.h"
 #include "workloads/spec/run_spec_json.h"
@@ -138,43 +139,30 @@ bool needs_counting(PlannedCell& planned) {
   return false;
 }
 
-// The cells that are to be counted, those of equal counts together, in the order of the first of each.
-std::vector<std::vector<std::size_t>> different_questions(std::vector<PlannedCell>& plan) {
-  std::vector<std::string> asked(plan.size());   // empty: nothing
+using Indices = std::vector<std::size_t>;  // of cells in a plan
+
+// The cells of `which`, those of equal counts together, in the order of the first of each.
+std::vector<Indices> different_questions(const std::vector<PlannedCell>& plan, const Indices& which) {
+  std::vector<std::string> asked(which.size());
   constexpr std::size_t kFewestOfAThread = 256;  // 10 ms
-  parallel_ranges(plan.size(), kFewestOfAThread, [&](std::size_t, std::size_t begin, std::size_t end) {
-    for (auto i = begin; i < end; ++i) {
-      if (needs_counting(plan[i])) asked[i] = sha256_hex(spec::counted_json(plan[i].cell.run));
-    }
+  parallel_ranges(which.size(), kFewestOfAThread, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (auto i = begin; i < end; ++i) asked[i] = sha256_hex(spec::counted_json(plan[which[i]].cell.run));
   });
-  std::vector<std::vector<std::size_t>> questions;
+  std::vector<Indices> questions;
   std::unordered_map<std::string, std::size_t> known;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (asked[i].empty()) continue;
+  for (std::size_t i = 0; i < which.size(); ++i) {
     const auto [question, is_new] = known.emplace(std::move(asked[i]), questions.size());
     if (is_new) questions.emplace_back();
-    questions[question->second].push_back(i);
+    questions[question->second].push_back(which[i]);
   }
   return questions;
 }
 
-}  // namespace
-
-std::int64_t needed_by_all(const spec::RunSpec& run, const spec::DryCounts& counts) {
-  if (counts.stages.empty()) return spec::needed_bytes(counts) * run.mesh.devices();
-  std::int64_t of_stages = 0;
-  for (const auto& stage : counts.stages) of_stages += spec::needed_bytes(stage);
-  return of_stages * (run.mesh.devices() / run.mesh.pp());
-}
-
-std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request) {
-  std::vector<PlannedCell> plan(cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) plan[i].cell = std::move(cells[i]);
-  cells = {};
-  const auto questions = different_questions(plan);
+// Asks the engine about the cells of `which` and judges its counts.
+void count(std::vector<PlannedCell>& plan, const Indices& which, MemoryCheck& memory, const PlanRequest& request) {
+  const auto questions = different_questions(plan, which);
   std::vector<const spec::RunSpec*> runs;
   for (const auto& same : questions) runs.push_back(&plan[same.front()].cell.run);
-  MemoryCheck memory(*request.catalog);
   const auto most_groups = request.tensors == TensorList::keep ? std::nullopt : std::optional(kLargestShown);
   ask_dry_engine(
       request.engine, runs, most_groups,
@@ -193,6 +181,75 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
         }
       },
       request.cancel_fd, request.limits);
+}
+
+// Keeps the bf16 weights of those that may, to see whether they fit. Returns which.
+Indices keep_where_open(std::vector<PlannedCell>& plan, const Indices& which, MemoryCheck& memory) {
+  Indices kept;
+  for (const auto i : which) {
+    PlannedCell& planned = plan[i];
+    if (!may_keep_bf16_weights(planned.cell)) continue;
+    if (memory.available(planned.cell.run).bytes == 0) {
+      planned.bf16_weights_because = "the memory of the GPU is not known; name a `hardware`";
+      continue;
+    }
+    keep_bf16_weights(planned.cell);
+    kept.push_back(i);
+  }
+  return kept;
+}
+
+bool fits_with_kept_weights(const PlannedCell& planned) {
+  return planned.state == PlanState::feasible &&
+         planned.memory_needed_bytes <= room_for_kept_weights(planned.memory_available_bytes);
+}
+
+// Casts the weights of those that do not fit otherwise, and says why of all. Returns which have to be counted again.
+Indices cast_where_kept_do_not_fit(std::vector<PlannedCell>& plan, const Indices& kept, MemoryCheck& memory) {
+  Indices again;
+  for (const auto i : kept) {
+    PlannedCell& planned = plan[i];
+    if (planned.state == PlanState::failed) continue;
+    const auto sizes =
+        fmt::format("{} of the {} that {} has", reports::human_bytes(planned.memory_needed_bytes),
+                    reports::human_bytes(planned.memory_available_bytes), memory.available(planned.cell.run).owner);
+    if (fits_with_kept_weights(planned)) {
+      planned.bf16_weights_because = "with kept weights the run needs " + sizes;
+      continue;
+    }
+    planned.bf16_weights_because =
+        fmt::format("with kept weights the run would need {}, of which it may fill {}", sizes,
+                    reports::human_bytes(room_for_kept_weights(planned.memory_available_bytes)));
+    cast_bf16_weights(planned.cell);
+    planned.state = PlanState::feasible;
+    planned.reason.clear();
+    planned.counts = nullptr;
+    again.push_back(i);
+  }
+  return again;
+}
+
+}  // namespace
+
+std::int64_t needed_by_all(const spec::RunSpec& run, const spec::DryCounts& counts) {
+  if (counts.stages.empty()) return spec::needed_bytes(counts) * run.mesh.devices();
+  std::int64_t of_stages = 0;
+  for (const auto& stage : counts.stages) of_stages += spec::needed_bytes(stage);
+  return of_stages * (run.mesh.devices() / run.mesh.pp());
+}
+
+std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request) {
+  std::vector<PlannedCell> plan(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) plan[i].cell = std::move(cells[i]);
+  cells = {};
+  MemoryCheck memory(*request.catalog);
+  Indices counted;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (needs_counting(plan[i])) counted.push_back(i);
+  }
+  const auto kept = keep_where_open(plan, counted, memory);
+  count(plan, counted, memory, request);
+  count(plan, cast_where_kept_do_not_fit(plan, kept, memory), memory, request);
   return plan;
 }
 

@@ -29,7 +29,8 @@ struct PlannedCell {
   PlanState state = PlanState::feasible;
   std::string reason;  // one line; empty when feasible
   std::shared_ptr<const spec::DryCounts>
-      counts;  // of the rank that needs most; null where the engine was not asked or did not say
+      counts;                        // of the rank that needs most; null where the engine was not asked or did not say
+  std::string bf16_weights_because;  // why the plan chose run.bf16_weights; empty where it had no choice
   std::int64_t memory_available_bytes = 0;  // of one device, 0: unknown
   std::int64_t memory_needed_bytes = 0;     // what is held against that: of ranks that share a machine, their mean
 };
@@ -48,8 +49,9 @@ struct PlanRequest {
 // What ranks of one machine need together there: each stage of a pipeline its own.
 std::int64_t needed_by_all(const spec::RunSpec& run, const spec::DryCounts& counts);
 
-// In the order of `cells`. Throws LaunchError when the engine cannot be started, InputError for a hardware name that no
-// file describes, Cancelled once a byte can be read from cancel_fd.
+// In the order of `cells`, each run with what the plan chose for it (kept_weights.h). Throws LaunchError when the
+// engine cannot be started, InputError for a hardware name that no file describes, Cancelled once a byte can be read
+// from cancel_fd.
 std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& request);
 
 }  // namespace perfbench::harness

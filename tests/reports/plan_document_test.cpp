@@ -66,6 +66,19 @@ TEST(PlanDocument, HasARowForEachCellWithReadableUnits) {
   EXPECT_THAT(text, HasSubstr("m: 3 cells, 1 feasible, 1 infeasible, 1 failed."));
 }
 
+TEST(PlanDocument, SaysHowWeightsComeToProductsWhereThePlanChose) {
+  auto kept = cell_in_plan("fsdp=1"), cast = cell_in_plan("fsdp=2");
+  kept.cell.run.bf16_weights = spec::Bf16Weights::kept;
+  kept.bf16_weights_because = "with kept weights the run needs 60 MiB";
+  cast.bf16_weights_because = "with kept weights the run would need 62 MiB";
+  const auto text = render_text(plan_document("m", {kept, cast, cell_in_plan("fsdp=3")}), {.width = 0});
+  EXPECT_THAT(text, ContainsRegex("fsdp=1 .* kept *\n"));
+  EXPECT_THAT(text, ContainsRegex("fsdp=2 .* cast +\\[1\\]\n"));
+  EXPECT_THAT(text, HasSubstr("[1] bf16_weights: cast: with kept weights the run would need 62 MiB\n"));
+  EXPECT_THAT(render_text(plan_document("m", {cell_in_plan("fsdp=3")}), {.width = 0}),
+              testing::Not(HasSubstr("bf16 weights")));
+}
+
 TEST(PlanDocument, FitsATerminal) {
   const auto document =
       plan_document("m", {cell_in_plan("attention=flash fsdp=1"), cell_in_plan("attention=flash fsdp=2")});

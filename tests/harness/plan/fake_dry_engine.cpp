@@ -6,8 +6,8 @@
 //   555 never answers       666 prints without end
 //   777 leaves a pipe in place of its output
 // With remat: full one layer keeps its activations, with minimal_offloaded in host memory; full computes as many FLOPs
-// again as there are, minimal_offloaded a quarter of them. As many microbatches keep theirs as there are stages. 44
-// layers leave gaps in the arena as large as the tensors.
+// again as there are, minimal_offloaded a quarter of them. Kept bf16 weights take 1 MiB more in each layer. As many
+// microbatches keep theirs as there are stages. 44 layers leave gaps in the arena as large as the tensors.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +45,8 @@ spec::DryReport report_for(const spec::RunSpec& run) {
     report.live_at_peak.push_back({prefix + "w_up", "weights", "fp32", "[4]", kMiB});
   }
   report.peak.activations_bytes = kept * of_layer;
-  report.peak.weights_bytes = run.model.layers * kMiB;
+  const std::int64_t kept_weights = run.bf16_weights == spec::Bf16Weights::kept ? kMiB : 0;
+  report.peak.weights_bytes = run.model.layers * (kMiB + kept_weights);
   report.peak.total_bytes = report.peak.activations_bytes + report.peak.weights_bytes;
   report.arena_bytes = report.peak.total_bytes * (run.model.layers == 44 ? 2 : 1);
   report.flops.feed_forward_flops = 1'234'000'000;

@@ -116,6 +116,67 @@ TEST(Plan, HoldsMemoryAgainstTheNamedHardware) {
   EXPECT_THAT(plan.at(0).reason, HasSubstr("needs 82.0 MiB per device, tiny-card has 64.0 MiB"));
 }
 
+// Of tiny-card's 64 MiB kept weights may fill 60. Two layers take seq_len + 1 MiB each, with kept weights one more.
+const std::string kOnAGpu = kMatrix +
+                            "axes: {seq_len: [28, 29, 31, 32]}\n"
+                            "overrides: [{when: {steps: 10}, set: {device: cuda, hardware: tiny-card";
+
+TEST(Plan, KeepsTheBf16WeightsOfAGpuRunWhereTheyFit) {
+  const auto plan = plan_text(kOnAGpu + ", precision: bf16}}]\n");
+  using spec::Bf16Weights;
+  const std::vector<std::pair<Bf16Weights, PlanState>> expected{{Bf16Weights::kept, PlanState::feasible},
+                                                                {Bf16Weights::cast, PlanState::feasible},
+                                                                {Bf16Weights::cast, PlanState::feasible},
+                                                                {Bf16Weights::cast, PlanState::infeasible}};
+  const std::vector<std::int64_t> mebibytes{60, 60, 64, 66};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    SCOPED_TRACE(plan.at(i).cell.label);
+    EXPECT_EQ(plan[i].cell.run.bf16_weights, expected[i].first);
+    EXPECT_EQ(plan[i].state, expected[i].second);
+    EXPECT_EQ(plan[i].memory_needed_bytes, mebibytes[i] << 20) << "counted as it is run";
+    EXPECT_EQ(plan[i].counts->peak.total_bytes, mebibytes[i] << 20);
+  }
+  EXPECT_EQ(plan[0].bf16_weights_because,
+            "with kept weights the run needs 60.0 MiB of the 64.0 MiB that tiny-card has");
+  EXPECT_EQ(plan[1].bf16_weights_because,
+            "with kept weights the run would need 62.0 MiB of the 64.0 MiB that tiny-card has, of which it may fill "
+            "60.0 MiB");
+  EXPECT_THAT(plan[3].reason, HasSubstr("needs 66.0 MiB per device")) << "the reason is that of cast weights";
+}
+
+TEST(Plan, ARunWhoseWeightsThePlanKeepsIsTheRunThatAsksForThem) {
+  const auto chosen = plan_text(kOnAGpu + ", precision: bf16}}]\n");
+  const auto asked = plan_text(kOnAGpu + ", precision: bf16, bf16_weights: kept}}]\n");
+  EXPECT_EQ(chosen.at(0).cell.run_id, asked.at(0).cell.run_id);
+  EXPECT_EQ(asked.at(0).bf16_weights_because, "") << "there was no choice";
+  EXPECT_EQ(asked.at(2).state, PlanState::infeasible) << "what was asked for is obeyed";
+  const auto refused = plan_text(kOnAGpu + ", precision: bf16, bf16_weights: cast}}]\n");
+  EXPECT_EQ(refused.at(0).cell.run.bf16_weights, spec::Bf16Weights::cast);
+  EXPECT_NE(refused.at(0).cell.run_id, chosen.at(0).cell.run_id);
+  EXPECT_EQ(refused.at(1).cell.run_id, chosen.at(1).cell.run_id);
+}
+
+TEST(Plan, CastsWhereKeptWeightsAreNothingOrTheMemoryIsNotKnown) {
+  for (const auto* settings : {"{device: cuda, hardware: tiny-card}", "{hardware: tiny-card, precision: bf16}",
+                               "{device: cuda, hardware: tiny-card, precision: bf16, rounding: stochastic}"}) {
+    const auto plan = plan_text(kMatrix + "overrides: [{when: {steps: 10}, set: " + settings + "}]\n");
+    EXPECT_EQ(plan.at(0).cell.run.bf16_weights, spec::Bf16Weights::cast) << settings;
+    EXPECT_EQ(plan.at(0).bf16_weights_because, "") << settings;
+  }
+  const auto unknown = plan_text(kMatrix + "overrides: [{when: {steps: 10}, set: {device: cuda, precision: bf16}}]\n");
+  EXPECT_EQ(unknown.at(0).cell.run.bf16_weights, spec::Bf16Weights::cast);
+  EXPECT_THAT(unknown.at(0).bf16_weights_because, HasSubstr("name a `hardware`"));
+}
+
+TEST(Plan, ExportsSayWhichBf16WeightsWereChosenAndWhy) {
+  const auto plan = plan_text(kOnAGpu + ", precision: bf16}}]\n");
+  const auto json = nlohmann::json::parse(json_of("m", plan));
+  EXPECT_EQ(json["cells"][0]["bf16_weights"], "kept");
+  EXPECT_EQ(json["cells"][1]["bf16_weights"], "cast");
+  EXPECT_EQ(json["cells"][1]["bf16_weights_because"], plan.at(1).bf16_weights_because);
+  EXPECT_THAT(csv_of(plan), HasSubstr(",kept,with kept weights the run needs"));
+}
+
 TEST(Plan, CellsThatNeedNoCountingKeepTheirReason) {
   const auto plan = plan_text(kMatrix +
                               "axes: {fsdp: [1, 16], precision: [fp32, tf32]}\n"

@@ -55,8 +55,10 @@ Backend make_cuda_backend(const spec::RunSpec& run, Processes* processes) {
   backend.device_memory = registered.base ? make_cuda_backing(registered.base, registered.bytes)
                                           : make_cuda_backing(*device, extents.device_bytes);
   backend.host_memory = make_cuda_host_backing(extents.host_bytes);
-  backend.ops = cuda::make_cuda_ops(
-      *device, {.precision = run.precision, .summation = summation_of(run), .attention = run.attention_kernel});
+  backend.ops = cuda::make_cuda_ops(*device, {.precision = run.precision,
+                                              .fp8_accumulation = run.fp8_accumulation,
+                                              .summation = summation_of(run),
+                                              .attention = run.attention_kernel});
   backend.collectives = processes == nullptr ? make_single_collectives()
                                              : make_nccl_collectives(Mesh(run.mesh, rank), communication(run), *device,
                                                                      *processes, {.registered = registered});

@@ -132,6 +132,16 @@ TEST_F(MatmulProviderTest, TriesAnEpilogueOnThePreactivationOfTheProductAtHand) 
   EXPECT_EQ(own[0], 2.0F);
 }
 
+TEST_F(MatmulProviderTest, AsksForFastAccumulationWhereItIsWantedAndChoosesAnAlgorithmForIt) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
+  run(provider, product(Write::overwrite));
+  EXPECT_THAT(calls({"fast_accumulation"}), IsEmpty());
+  auto fast = product(Write::overwrite);
+  fast.accumulation = cuda::Accumulation::fast;
+  EXPECT_THAT(run(provider, fast), SizeIs(Gt(3))) << "measured for itself";
+  EXPECT_THAT(calls({"fast_accumulation"}), ElementsAre(testing::Field(&fake_cuda::Call::value, 1)));
+}
+
 TEST_F(MatmulProviderTest, WithinARecordingTakesWhatWasMeasuredBefore) {
   {
     MatmulProvider provider(device_, cuda::F32Products::exact);

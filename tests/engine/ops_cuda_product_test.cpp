@@ -29,6 +29,19 @@ std::vector<float> counted(std::int64_t count, float first) {
   return values;
 }
 
+TEST(Accumulation, IsFastInTheProductsThatTheRunChooses) {
+  using spec::Fp8Accumulation;
+  const auto is_fast = [](Fp8Accumulation choice, DType a, DType b) {
+    return accumulation_of(choice, a, b) == Accumulation::fast;
+  };
+  for (const auto choice : {Fp8Accumulation::full, Fp8Accumulation::fast_forward, Fp8Accumulation::fast}) {
+    EXPECT_FALSE(is_fast(choice, DType::bf16, DType::bf16));
+    EXPECT_EQ(is_fast(choice, DType::e4m3, DType::e4m3), choice != Fp8Accumulation::full);
+    EXPECT_EQ(is_fast(choice, DType::e5m2, DType::e4m3), choice == Fp8Accumulation::fast) << "of an input's gradient";
+    EXPECT_EQ(is_fast(choice, DType::e4m3, DType::e5m2), choice == Fp8Accumulation::fast);
+  }
+}
+
 TEST(ProductByColumns, IsTheSameProduct) {
   constexpr std::int64_t kM = 2, kN = 3, kK = 4, kStride = 7;
   auto a = counted(kStride * kK, 1);

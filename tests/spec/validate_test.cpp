@@ -187,6 +187,24 @@ TEST(Validate, NamesTheFieldToChange) {
   EXPECT_THAT(mistake([](RunSpec& r) { r.data.kind = DataKind::flat_tokens; }), StartsWith("/data/path: "));
 }
 
+TEST(Validate, FastAccumulationIsOfEightBitProductsOnAGpu) {
+  for (const auto choice : {Fp8Accumulation::fast_forward, Fp8Accumulation::fast}) {
+    const auto with = [choice](Precision precision, Device device) {
+      return mistake([=](RunSpec& r) {
+        r.fp8_accumulation = choice;
+        r.precision = precision;
+        r.device = device;
+      });
+    };
+    EXPECT_EQ(with(Precision::fp8, Device::cuda), "no error");
+    EXPECT_THAT(with(Precision::bf16, Device::cuda),
+                testing::AllOf(StartsWith("/fp8_accumulation: fp8_accumulation: fast"),
+                               HasSubstr("of sums of 8-bit products, found precision: bf16; use ")));
+    EXPECT_THAT(with(Precision::fp8, Device::cpu),
+                testing::AllOf(StartsWith("/fp8_accumulation: "), HasSubstr("found device: cpu, which adds in f32")));
+  }
+}
+
 TEST(Validate, AnUpdateInTheBackwardPassWaitsForNothing) {
   const auto with = [](auto change) {
     return mistake([&](RunSpec& r) {

@@ -40,6 +40,19 @@ struct EnumNames<Fp8Scaling> {
                                      std::pair{Fp8Scaling::current, "current"}};
 };
 
+// How a GPU adds the products of 8-bit operands. Tensor cores of Ada and Hopper keep about 13 bits of a sum behind its
+// largest number. full: such sums are moved to f32 after every few terms, so that an error does not grow with the
+// number of terms. fast: all terms of a result are added in the tensor core (cuBLAS documentation,
+// CUBLASLT_MATMUL_DESC_FAST_ACCUM). fast_forward: fast in the forward pass alone, whose products have no gradient among
+// their operands; NVIDIA Transformer Engine's choice. Later GPUs always add in f32.
+enum class Fp8Accumulation { full, fast_forward, fast };
+template <>
+struct EnumNames<Fp8Accumulation> {
+  static constexpr std::array kNames{std::pair{Fp8Accumulation::full, "full"},
+                                     std::pair{Fp8Accumulation::fast_forward, "fast_forward"},
+                                     std::pair{Fp8Accumulation::fast, "fast"}};
+};
+
 // How f32 weights become bf16 ones. stochastic: up or down by chance, so that the expected weight is the f32 one; the
 // same draw wherever a step uses a weight.
 enum class Rounding { nearest, stochastic };

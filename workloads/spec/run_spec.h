@@ -75,11 +75,12 @@ struct RunSpec {
   Device device = Device::cpu;
   std::string hardware = "host";  // the peak that MFU and memory checks use: a file of workloads/hardware, or host
   Precision precision = Precision::fp32;
-  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;  // current: of precision fp8
-  std::int64_t fp8_amax_history = 16;            // steps that delayed scaling looks back; of precision fp8
-  Rounding rounding = Rounding::nearest;         // stochastic: of bf16 weights only
-  Bf16Weights bf16_weights = Bf16Weights::cast;  // kept: of precision bf16 or fp8 with rounding nearest
-  LogitsType logits = LogitsType::compute;       // fp32: of precision bf16 or fp8
+  Fp8Scaling fp8_scaling = Fp8Scaling::delayed;              // current: of precision fp8
+  std::int64_t fp8_amax_history = 16;                        // steps that delayed scaling looks back; of precision fp8
+  Fp8Accumulation fp8_accumulation = Fp8Accumulation::full;  // not full: of precision fp8 on a GPU
+  Rounding rounding = Rounding::nearest;                     // stochastic: of bf16 weights only
+  Bf16Weights bf16_weights = Bf16Weights::cast;              // kept: of precision bf16 or fp8 with rounding nearest
+  LogitsType logits = LogitsType::compute;                   // fp32: of precision bf16 or fp8
   EmbeddingKind embedding = EmbeddingKind::lookup;
   bool fused_qkv = true;  // query, key and value are one product and one buffer, where a policy places them alike
   bool fused_mlp = true;  // of a gated dense block so are gate and up
@@ -143,6 +144,11 @@ struct RunSpec {
     f(Field{"fp8_amax_history", "of precision fp8 with delayed scaling: how many steps back", 1, 65536}
           .omitted_at_default(),
       self.fp8_amax_history);
+    f(Field{"fp8_accumulation",
+            "of precision fp8 on a GPU: full moves sums to f32 after every few terms; fast does not, nor does "
+            "fast_forward in the forward pass"}
+          .omitted_at_default(),
+      self.fp8_accumulation);
     f(Field{"rounding", "of weights to bf16: nearest or stochastic"}.omitted_at_default(), self.rounding);
     f(Field{"bf16_weights",
             "of precision bf16 or fp8: cast whenever a layer is gathered, or kept beside the f32 ones (2 bytes a "

@@ -337,6 +337,20 @@ void check_fp8_scaling(const RunSpec& run) {
   }
 }
 
+void check_fp8_accumulation(const RunSpec& run) {
+  if (run.fp8_accumulation == Fp8Accumulation::full) return;
+  const std::string asked = "fp8_accumulation: " + std::string(enum_name(run.fp8_accumulation));
+  if (run.precision != Precision::fp8) {
+    reject("/fp8_accumulation", asked + " is of sums of 8-bit products, found precision: " +
+                                    std::string(enum_name(run.precision)) + "; use fp8_accumulation: full");
+  }
+  if (run.device == Device::cpu) {
+    reject("/fp8_accumulation", asked +
+                                    " leaves sums in a GPU's tensor cores, found device: cpu, which adds in f32; "
+                                    "use fp8_accumulation: full");
+  }
+}
+
 // Of weights, activations and logits.
 void check_rounding(const RunSpec& run) {
   const bool bf16 = computes_in_bf16(run.precision);
@@ -356,6 +370,7 @@ void check_rounding(const RunSpec& run) {
                           "; use logits: compute");
   }
   check_fp8_scaling(run);
+  check_fp8_accumulation(run);
 }
 
 // An update waits for what only the end of a step knows, or for other ranks' parts of the gradient.

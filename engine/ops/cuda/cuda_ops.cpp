@@ -19,6 +19,7 @@ namespace cuda {
 CudaOps::CudaOps(const CudaDevice& device, const CudaOpsOptions& options)
     : device_(device),
       recorder_(device.compute()),
+      fp8_accumulation_(options.fp8_accumulation),
       summation_(options.summation),
       attention_choice_(options.attention),
       attention_parts_(options.attention_parts),

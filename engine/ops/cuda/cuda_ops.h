@@ -29,7 +29,8 @@ struct DotProductTools;
 
 struct CudaOpsOptions {
   spec::Precision precision =
-      spec::Precision::fp32;                   // fp32 and tf32 differ in how products of f32 operands are computed
+      spec::Precision::fp32;  // fp32 and tf32 differ in how products of f32 operands are computed
+  spec::Fp8Accumulation fp8_accumulation = spec::Fp8Accumulation::full;
   Summation summation = Summation::same_bits;  // of libraries; the own kernels give the same bits always
   AttentionChoice attention = AttentionChoice::automatic;
   MakeAttentionProvider attention_provider = make_cudnn_attention;
@@ -81,6 +82,7 @@ class CudaOps final : public Ops {
 
   const CudaDevice& device_;
   GraphRecorder recorder_;
+  spec::Fp8Accumulation fp8_accumulation_;
   Summation summation_;
   AttentionChoice attention_choice_;
   AttentionPartLimits attention_parts_;

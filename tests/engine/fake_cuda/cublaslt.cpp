@@ -48,11 +48,12 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cubla
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
   return destroy_plain(description);
 }
-// Of a description only the address of the pre-activation is kept.
+// Of a description only the address of the pre-activation is kept. Fast accumulation is noted.
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                               cublasLtMatmulDescAttributes_t attribute, const void* value,
                                               std::size_t bytes) {
   if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) std::memcpy(&description->data[0], value, bytes);
+  if (attribute == CUBLASLT_MATMUL_DESC_FAST_ACCUM) note("fast_accumulation", *static_cast<const std::int8_t*>(value));
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType, std::uint64_t, std::uint64_t,

@@ -152,6 +152,9 @@ Plan make_plan(const Product& product, F32Products f32_products) {
     describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.c.row_stride);
     describe(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, result_type);
   }
+  if (product.accumulation == Accumulation::fast) {
+    describe(plan.description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+  }
   describe_addresses(plan.description, product);
   const bool ta = product.transpose_a == Transpose::yes;
   const bool tb = product.transpose_b == Transpose::yes;

@@ -40,6 +40,12 @@ Product by_columns(const Product& product) {
   return out;
 }
 
+Accumulation accumulation_of(spec::Fp8Accumulation choice, DType a, DType b) {
+  if (!is_float8(a) || choice == spec::Fp8Accumulation::full) return Accumulation::full;
+  const bool has_gradient = a == DType::e5m2 || b == DType::e5m2;
+  return choice == spec::Fp8Accumulation::fast || !has_gradient ? Accumulation::fast : Accumulation::full;
+}
+
 bool epilogue_fits(const Product& product) {
   constexpr std::int64_t kElements = 8;
   return !is_float8(product.a.dtype) && product.c.dtype == DType::bf16 && product.batch == 1 &&
@@ -61,7 +67,8 @@ ProductKey key_of(const Product& product, F32Products f32_products, std::int64_t
           .bias_alignment_bytes = product.bias_n == nullptr ? 0 : alignment_of(product.bias_n),
           .epilogue = product.epilogue,
           .preactivation_alignment_bytes = product.epilogue == Epilogue::none ? 0 : alignment_of(product.preactivation),
-          .workspace_bytes = workspace_bytes};
+          .workspace_bytes = workspace_bytes,
+          .accumulation = product.accumulation};
 }
 
 std::string to_text(const ProductKey& key) {
@@ -76,6 +83,7 @@ std::string to_text(const ProductKey& key) {
     text += std::to_string(key.preactivation_alignment_bytes);
   }
   if (key.f32_products == F32Products::tf32) text += " in tf32";
+  if (key.accumulation == Accumulation::fast) text += ", fast accumulation";
   return text + ", workspace " + std::to_string(key.workspace_bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/ops/ops.h"
+#include "workloads/spec/run_kinds.h"
 
 namespace perfbench::engine::cuda {
 
@@ -17,6 +18,13 @@ struct Matrix {
   std::int64_t row_stride = 0;
   std::int64_t batch_stride = 0;
 };
+
+// Where sums of 8-bit products stand while they grow (spec::Fp8Accumulation).
+enum class Accumulation { full, fast };
+
+// By the run's choice. Only gradients are e5m2 (engine/layers/fp8_scales.h), so products without one are the forward
+// pass's.
+Accumulation accumulation_of(spec::Fp8Accumulation choice, DType a, DType b);
 
 // c[m, n] = factor * op(a)[m, k] op(b)[k, n] (+ c when write is accumulate) (+ bias[n] on every row), `batch` times.
 // a and b share a type; c has it or f32; the bias has that of c. Accumulation in f32. Or a and b have 8 bits each, with
@@ -39,6 +47,7 @@ struct Product {
   void* preactivation = nullptr;           // of the epilogue; type and stride of c
   const float* inverse_scale_a = nullptr;  // of operands in 8 bits
   const float* inverse_scale_b = nullptr;
+  Accumulation accumulation = Accumulation::full;
 };
 
 // Whether cuBLASLt may be asked for the product's epilogue: results in bf16, not of 8-bit operands, whose rounding is
@@ -79,6 +88,7 @@ struct ProductKey {
   Epilogue epilogue = Epilogue::none;
   std::int64_t preactivation_alignment_bytes = 0;  // 0: no epilogue
   std::int64_t workspace_bytes = 0;
+  Accumulation accumulation = Accumulation::full;
   auto operator<=>(const ProductKey&) const = default;  // NOLINT(modernize-use-nullptr): of what it expands to
 };
 

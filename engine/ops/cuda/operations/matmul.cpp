@@ -73,7 +73,8 @@ void CudaOps::multiply(const MatmulArgs& args, const ProductScratch& scratch) {
                   .epilogue = args.epilogue,
                   .preactivation = args.preactivation.data,
                   .inverse_scale_a = args.inverse_scale_a.as<const float>(),
-                  .inverse_scale_b = args.inverse_scale_b.as<const float>()};
+                  .inverse_scale_b = args.inverse_scale_b.as<const float>(),
+                  .accumulation = accumulation_of(fp8_accumulation_, args.a.dtype, args.b.dtype)};
   const bool fused =
       args.epilogue == Epilogue::none || (epilogue_fits(product) && matmul_->has_epilogue(product, scratch));
   const bool before_gelu = !fused && args.epilogue == Epilogue::gelu_tanh;

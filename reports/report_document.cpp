@@ -1,6 +1,7 @@
 #include "reports/report_document.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -29,10 +30,18 @@ std::string configuration_of(const ReportRow& row) {
   return out;
 }
 
-// The fields in which rows differ that no column of the table tells apart.
-std::set<std::string> hidden_differences(const std::vector<ReportRow>& rows) {
+// Fields that decide whether two step times mean the same: whether the run's bits repeat, and how its sums are kept.
+constexpr std::array kAlwaysTold{"deterministic", "fp8_accumulation"};
+
+// The fields in which rows differ that no column of the table tells apart, and of kAlwaysTold all in which they differ.
+std::set<std::string> told_differences(const std::vector<ReportRow>& rows) {
   std::map<std::string, const ReportRow*> first;  // by what the columns say
   std::set<std::string> out;
+  for (const auto* field : kAlwaysTold) {
+    if (std::ranges::any_of(rows, [field](const ReportRow& row) { return row.varied.contains(field); })) {
+      out.insert(field);
+    }
+  }
   for (const auto& row : rows) {
     const auto* alike = first.emplace(configuration_of(row), &row).first->second;
     for (const auto& [field, value] : row.varied) {
@@ -87,7 +96,7 @@ Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
       is_told = true;
     }
     if (extended && key == "step_time_s") {
-      for (const auto& field : hidden_differences(rows)) add_field(table, rows, field, Audience::people);
+      for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::people);
     }
     add_column(table, rows, column, Audience::people);
     if (!extended) continue;
@@ -111,7 +120,7 @@ Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
     return table;
   }
   for (const auto& column : detail_columns()) add_column(table, rows, column, Audience::programs);
-  for (const auto& field : hidden_differences(rows)) add_field(table, rows, field, Audience::programs);
+  for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::programs);
   return table;
 }
 

@@ -1,0 +1,44 @@
+// Which fields of runs have a column in a report, where no other column tells the rows apart, or always.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/document/render.h"
+#include "reports/report_document.h"
+
+namespace perfbench::reports {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Two rows that `remat` tells apart, too.
+Report two_rows(const std::string& field, const std::string& left, const std::string& right) {
+  Report report{.title = "t", .definition = {}, .baseline = {}, .rows = {}, .left_out = {}};
+  report.rows.resize(2);
+  report.rows[0].remat = "none";
+  report.rows[1].remat = "full";
+  report.rows[0].varied = {{"remat", "none"}, {field, left}};
+  report.rows[1].varied = {{"remat", "full"}, {field, right}};
+  return report;
+}
+
+// A faster row whose bits do not repeat is no faster engine.
+TEST(ToldDifferences, AreAlwaysThoseThatDecideWhetherStepTimesMeanTheSame) {
+  const auto document = report_document({two_rows("deterministic", "true", "false")}, TableStyle::table);
+  EXPECT_THAT(render_text(document, {.width = 0}), HasSubstr("deterministic"));
+  const auto json = nlohmann::json::parse(render_json(document));
+  EXPECT_EQ(json["rows"][0].value("deterministic", ""), "true");
+  EXPECT_EQ(json["rows"][1].value("deterministic", ""), "false");
+  EXPECT_THAT(render_text(report_document({two_rows("fp8_accumulation", "full", "fast")}, TableStyle::table), {}),
+              HasSubstr("fp8_accumulation"));
+}
+
+TEST(ToldDifferences, AreNotThoseThatAnotherColumnTells) {
+  const auto document = report_document({two_rows("optimizer.eps", "1e-8", "0.25")}, TableStyle::table);
+  EXPECT_THAT(render_text(document, {.width = 0}), Not(HasSubstr("optimizer.eps")));
+}
+
+}  // namespace
+}  // namespace perfbench::reports

@@ -2,13 +2,17 @@
 # One folder that brings home tests, traces and figures whenever a GPU is at hand for minutes: made on a machine without
 # a GPU, run on one without network and without our build dependencies, reported at home.
 # usage: ci/gpu_kit.sh build OUT [--from TREE] [--hardware NAME]
-#          makes OUT: OUT/run.sh --help says what it does there
+#          makes OUT: OUT/session.sh --help says what two commands measure and decide in a quarter of an hour there, and
+#          OUT/run.sh --help what its four longer parts do
 #          --from TREE       takes engine and tests from a build tree that exists; else builds build/gpu_kit, for sm_90a
 #                            (H100, H200) and any x86-64 processor with AVX2; `run.sh rebuild` is for other GPUs
 #          --hardware NAME   a file of workloads/hardware, whose peaks MFU means; default h100 (an H200 has the same)
-#        ci/gpu_kit.sh report FOLDER|ARCHIVE... [--db DB] [--perfbench BIN]
-#          takes results (of `run.sh --results FOLDER`, `--archive ARCHIVE`) into a database, and prints what failed,
-#          the table with its MFU, each operation's time beside its estimate, and the engine beside PyTorch
+#        ci/gpu_kit.sh report FOLDER|ARCHIVE... [--db DB] [--perfbench BIN] [--state FILE] [--figures FILE]
+#          takes results (of `run.sh --results FOLDER`, `--archive ARCHIVE`, `session.sh`) into a database, and prints what
+#          failed, the table with its MFU, each operation's time beside its estimate, and the engine beside PyTorch; of a
+#          session also each figure beside what was expected, and which changes to keep or take back
+#          --state FILE      a session's state.tsv: its lines come into ci/gpu_kit/state.tsv, for the next kit
+#          --figures FILE    a session's figures.tsv; default beside the first archive
 #          --db DB           made when absent; default build/gpu_kit.db, evidence beside it
 #          --perfbench BIN   default: the one of build/cpu, build/cuda or build/gpu_kit
 # Exit codes: 0 done (report: and nothing failed), 1 report: something failed, 3 wrong arguments or input, 4 failure.
@@ -63,7 +67,7 @@ pack_source() {
 }
 
 build() {
-  local out=$1 tree=$2 hardware=$3 number test
+  local out=$1 tree=$2 hardware=$3 matrix test
   if [ -e "$out" ] && [ -n "$(ls -A "$out")" ]; then usage "$out is not empty."; fi
   mkdir -p "$out/bin" "$out/lib"
   out=$(readlink -f "$out")
@@ -80,17 +84,17 @@ build() {
     else echo "without $test: $tree was built without CUDA" >&2; fi
   done
   pack_source "$out"
-  for number in 1 2 3 4; do
+  for matrix in "$root"/ci/gpu_kit/*.yaml; do
     python3 "$root/ci/gpu_kit/planned_cells.py" --perfbench "$tree/bin/perfbench" \
-      --engine "$tree/bin/perfbench-engine" --hardware "$hardware" "$root/ci/gpu_kit/part$number.yaml" \
-      "$out/cells/part$number"
+      --engine "$tree/bin/perfbench-engine" --hardware "$hardware" "$matrix" "$out/cells/$(basename "$matrix" .yaml)"
   done
   [ -e "$(compgen -G "$out/cells/part1/*/operations.json" | head -n 1)" ] ||
     echo "without estimates: this engine has no dry --operations" >&2
-  cp "$root/ci/gpu_kit/run.sh" "$out/"
+  cp "$root"/ci/gpu_kit/{run.sh,session.sh,steps.sh,apart.awk,decide.awk,expected.tsv,changed_tests.tsv,state.tsv} "$out/"
   printf '%s\n' "${options[@]}" >"$out/options.txt"
-  printf 'commit %s\nmade %s\n' "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)" \
-    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$out/kit.txt"
+  printf 'commit %s\nengine %s\nmade %s\n' "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)" \
+    "$(git -C "$root" rev-parse --short=12 HEAD:engine 2>/dev/null || echo unknown)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \
+    >"$out/kit.txt"
   du -sh "$out"
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a kit brought home: takes it into a database, and prints what failed, MFU, operations and peers.
 
-usage: ci/gpu_kit.sh report FOLDER|ARCHIVE... [--db DB] [--perfbench BIN]
+usage: ci/gpu_kit.sh report FOLDER|ARCHIVE... [--db DB] [--perfbench BIN] [--state FILE] [--figures FILE]
 """
 
 import argparse
@@ -22,6 +22,7 @@ import gpu_overhead  # noqa: E402
 import gpu_peers  # noqa: E402
 import kernel_table  # noqa: E402
 import recorded_cells  # noqa: E402
+import session_table  # noqa: E402
 from cells import step_times_ns  # noqa: E402
 
 TESTS = ("engine_cuda_ops_tests", "engine_cuda_training_tests")
@@ -40,6 +41,10 @@ class Step:
     seconds: int
     started: str
     words: str  # its command, or why there is no code
+
+    @property
+    def number(self):
+        return self.part.name.removeprefix("part").removeprefix("session")
 
     @property
     def log(self):
@@ -83,7 +88,7 @@ def last_line(file):
 
 def print_steps(steps):
     print("## What ran\n")
-    table(["Part", "Step", "Outcome", "Seconds"], [[s.part.name[4:], s.name, s.outcome, s.seconds] for s in steps])
+    table(["Part", "Step", "Outcome", "Seconds"], [[s.number, s.name, s.outcome, s.seconds] for s in steps])
 
 
 def outcomes(text):
@@ -244,7 +249,7 @@ def print_failed(steps):
     for step in steps:
         if step.failed:
             why = step.words if isinstance(step.code, str) else last_line(step.log)
-            print(f"- part {step.part.name[4:]} {step.name}: {step.code}: {why}")
+            print(f"- part {step.number} {step.name}: {step.code}: {why}")
     if not any(step.failed for step in steps):
         print("no step")
     print()
@@ -277,6 +282,8 @@ def parse_arguments():
     parser.add_argument("results", type=pathlib.Path, nargs="+", metavar="FOLDER|ARCHIVE")
     parser.add_argument("--db", type=pathlib.Path, default=ROOT / "build" / "gpu_kit.db")
     parser.add_argument("--perfbench", type=pathlib.Path, default=default_perfbench())
+    parser.add_argument("--state", type=pathlib.Path, help="a session's state.tsv, whose lines the tree takes")
+    parser.add_argument("--figures", type=pathlib.Path, help="a session's figures.tsv; default beside the first archive")
     options = parser.parse_args()
     if not options.perfbench:
         parser.error("no perfbench in build/cpu, build/cuda or build/gpu_kit: build it, or give --perfbench BIN")
@@ -285,13 +292,18 @@ def parse_arguments():
 
 def report(options, scratch):
     results = unpacked(options.results, scratch / "results")
-    parts = sorted(file.parent for file in results.glob("part*/steps.tsv"))
+    parts = sorted(file.parent for name in ("part*", "session*") for file in results.glob(f"{name}/steps.tsv"))
     if not parts:
-        print(f"gpu_kit: {results} has no part*/steps.tsv: it holds no results of run.sh", file=sys.stderr)
+        print(f"gpu_kit: {results} has no part*/steps.tsv: it holds no results of run.sh or session.sh", file=sys.stderr)
         return WRONG_INPUT
     steps = [step for part in parts for step in read_steps(part)]
     kit = next((part / "kit.txt" for part in (results, *parts) if (part / "kit.txt").exists()), None)
     print(f"# {results.name}\n\n" + (kit.read_text() if kit else ""))
+    figures = options.figures or options.results[0].parent / "figures.tsv"
+    if figures.exists():
+        session_table.print_session(results, figures)
+    if options.state:
+        print(f"{session_table.take_in_state(options.state)} lines for {session_table.STATE.relative_to(ROOT)}\n")
     print_failed(steps)
     print_steps(steps)
     fine = print_tests(steps)

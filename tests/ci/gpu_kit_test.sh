@@ -23,6 +23,7 @@ sed -i "s|WORK|$work|g" "$work/fake"
 chmod +x "$work/fake"
 for tool in nvidia-smi ncu compute-sanitizer python3; do cp "$work/fake" "$work/fakes/$tool"; done
 cp "$work/fake" "$work/tree/bin/perfbench-engine"
+cp "$work/fake" "$work/tree/bin/perfbench-micro-device"
 for tool in engine_cuda_ops_tests engine_cuda_training_tests; do cp "$work/fake" "$work/tree/tests/engine/$tool"; done
 
 # The engine plans, says what operations take, has a GPU unless it is hidden, and trains as the recorded one did.
@@ -45,7 +46,12 @@ case $1 in
     for ((i = 0; i < steps; i++)); do
       sed -n "1s/\"step\":0/\"step\":$i/p" RECORDED/part1/cells/*/steps.rank0.jsonl
     done >"$3/steps.rank0.jsonl"
-    [[ $3 != */02-* ]] || { echo "perfbench-engine: an illegal address"; exit 4; }
+    case $3 in
+      *case-kept*) sed -i 's/"wall_ns":[0-9]*/"wall_ns":133600000/' "$3/steps.rank0.jsonl" ;;
+      *case-d64-g4-t2048-own*) sed -i 's/"loss":[0-9.]*/"loss":7.7/' "$3/steps.rank0.jsonl" ;;
+      *case-*) sed -i 's/"wall_ns":[0-9]*/"wall_ns":136400000/' "$3/steps.rank0.jsonl" ;;
+    esac
+    [[ $3 != */part?/cells/02-* ]] || { echo "perfbench-engine: an illegal address"; exit 4; }
     sed "s/\"steps\":[0-9]*/\"steps\":$steps/" RECORDED/part1/cells/*/result.json >"$3/result.json" ;;
 esac
 ENGINE
@@ -189,5 +195,62 @@ report "$work/fakes"
 expect 'a folder without results' 3 'has no part*/steps.tsv'
 report
 expect 'no folder' 3 'ci/gpu_kit.sh report'
+
+# A session: two commands, of which each goes on where the last one ended. Its figures are made up by the fakes above: a
+# step of 136.4 ms, with kept weights of 133.6, and one loss that differs between kernels.
+rm "$work"/behaviour/engine_cuda_*
+session() {
+  : >"$work/calls.txt"
+  output=$(PATH="$work/fakes:$PATH" OUT="$work/out" bash "$work/kit/session.sh" "$@" 2>&1)
+  code=$?
+}
+ceilings() {
+  cat >"$work/behaviour/perfbench-micro-device" <<MICRO
+echo 'name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,error_occurred,error_message,"B/s","FLOP/s"'
+echo '"copy/iterations:10/manual_time",10,90,90,us,,,,,,$1,'
+echo '"bf16_product/n:8192/iterations:10/manual_time",10,90,90,us,,,,,,4e12,7.8e+14'
+MICRO
+}
+session --dry
+expect 'a dry session shows both commands' 0 'first command, at most 430 s' '06-case-fp8-fast-forward.2' \
+  '32-case-d128-g4-t16384-cudnn.1' 'kept on h100: before 137.0, expected 133.6 ms, decides A3' 'second command, at most 240 s' \
+  'memcheck' '02-case-any-order.1'
+called 'a dry session runs nothing' 0 .
+ceilings 2.5e12
+session
+expect 'a card below its ceilings ends the session' 2 '1: STOP: copy 2.5 TB/s, expected 2.9' 'stopped'
+called 'a card below its ceilings ends the session' 0 '^perfbench-engine run'
+rm -r "$work/out"
+ceilings 2.88e12
+session
+expect 'the first command' 0 '1: reached: copy 2.88 TB/s' '4: keep A2: cast 136.4 ms, expected 136.4; before 139.8, -2.4 %' \
+  '4: keep A3: kept 133.6 ms, expected 133.6; cast 136.4, -2.1 %' \
+  '3: DIFFERENT: look at it before anything else: d64-g4-t2048' '3: alike: d64-g1-t2048 0 apart' \
+  '5: measure fp8_accumulation: fast again'
+called 'cells alternate in two rounds' 56 '^perfbench-engine run'
+called 'only tests of what changed run' 1 '^engine_cuda_ops_tests .*gtest_filter=AttentionInParts'
+[ "$(ls "$work/out" | tr '\n' ' ')" = 'decided.txt figures.tsv session.tgz state.tsv ' ] ||
+  fail 'four files come back' "$(ls "$work/out")"
+session
+expect 'the next visit goes on where the last ended' 0 'second command' '8: same-bits 136.4 ms, expected 624.0; before 624.0, -78.1 %'
+[[ $output != *'first command'* ]] || fail 'the next visit goes on where the last ended' "$output"
+session
+expect 'nothing is left' 0 'every part is done for this engine'
+session --dry
+expect 'a dry session says what is done' 0 'part 4 is done: 4	done	h100'
+session second --again
+expect 'parts are done again where they are asked for' 0 '8: same-bits'
+session third
+expect 'a command that is none' 3 "what is 'third'"
+mkdir "$work/copy"  # the report changes the state of its own tree
+cp -r "$repository/ci" "$work/copy/"
+ln -s "$repository/workloads" "$work/copy/workloads"
+output=$(bash "$work/copy/ci/gpu_kit.sh" report "$work/out/session.tgz" --state "$work/out/state.tsv" --db "$work/session.db" \
+  --perfbench "$build/bin/perfbench" 2>&1)
+code=$?
+expect 'a session at home' 0 '## Session on h100' '| 4 | kept | ms | 137.0 | 133.6 | 133.6 | - | keep A3 |' \
+  '| 4 | bf16-moments | ms | - | 134.0 | 136.4 | - |  |' '- keep A2 (cast 136.4 ms)' \
+  '- DIFFERENT: look at it before anything else (d64-g4-t2048' 'lines for ci/gpu_kit/state.tsv' '## gpu-session-5'
+grep -q $'^8\tdone\th100\t' "$work/copy/ci/gpu_kit/state.tsv" || fail 'the tree has the state' "$(cat "$work/copy/ci/gpu_kit/state.tsv")"
 
 [ "$failures" -eq 0 ] || exit 1

@@ -1,6 +1,7 @@
 // What a GPU does between matrix products, one operation at a time: norms, activations, the loss, casts, rounding to 8
-// bits. All are bound by memory. Shapes are those of 8192 tokens of a 1B and of a 7B llama. Times are the device's own,
-// by events; the rate counts every operand once, so that the card's copy (`copy`) is what the others can reach.
+// bits. All but the square product, the card's other ceiling, are bound by memory. Shapes are those of 8192 tokens of a
+// 1B and of a 7B llama. Times are the device's own, by events; the rate counts every operand once, so that the card's
+// copy (`copy`) is what the others can reach.
 #include <benchmark/benchmark.h>
 
 #include <iostream>
@@ -218,6 +219,19 @@ void fp8_weight_gradient(benchmark::State& state, engine::Transpose transpose) {
   state.counters["FLOP/s"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
 }
 
+// The card's ceiling of products in bf16: square, and of random operands, as zeros would cost less power.
+void bf16_product(benchmark::State& state) {
+  const Shape shape{state.range(0), state.range(0)};
+  const auto elements = static_cast<double>(shape.elements());
+  time_calls(state, 3 * kBf16Bytes * elements, [&] {
+    const TensorView a = gpu().normals(DType::bf16, shape), b = gpu().normals(DType::bf16, shape);
+    const TensorView c = gpu().take(DType::bf16, shape);
+    return [=] { gpu().ops().matmul({.a = a, .b = b, .c = c, .transpose_b = engine::Transpose::yes}); };
+  });
+  state.counters["FLOP/s"] = benchmark::Counter(2 * elements * static_cast<double>(state.range(0)),
+                                                benchmark::Counter::kIsIterationInvariantRate);
+}
+
 void rope(benchmark::State& state) {
   const Shape shape{kTokens, state.range(0)};
   time_calls(state, 2 * kBf16Bytes * static_cast<double>(shape.elements()), [&] {
@@ -240,6 +254,7 @@ void weights(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK(copy)->UseManualTime()->Iterations(10);
+BENCHMARK(bf16_product)->Arg(8192)->ArgName("n")->UseManualTime()->Iterations(10);
 BENCHMARK(cast_weights)->UseManualTime()->Iterations(10);
 BENCHMARK_CAPTURE(norm_forward, rmsnorm, spec::NormKind::rmsnorm)->Apply(models);
 BENCHMARK_CAPTURE(norm_forward, layernorm, spec::NormKind::layernorm)->Apply(models);

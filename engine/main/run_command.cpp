@@ -15,6 +15,8 @@
 #include "engine/main/arguments.h"
 #include "engine/main/backend.h"
 #include "engine/main/commands.h"
+#include "engine/main/failing_rank.h"
+#include "engine/main/gpu_environment.h"
 #include "engine/main/machine_facts.h"
 #include "engine/main/turns.h"
 #include "engine/metrics/environment.h"
@@ -182,24 +184,6 @@ Arguments parse_arguments(const std::vector<std::string>& args) {
   return out;
 }
 
-// Tells the harness what ended this rank, as far as the disk still takes it.
-void write_failure(const fs::path& dir, EngineExit exit, const std::string& message) {
-  try {
-    const spec::RunSummary summary{.status = std::string(spec::enum_name(exit)), .message = message};
-    write_whole_file(dir / "result.json", spec::to_json_line(summary) + "\n");
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "perfbench-engine: %s\n", e.what());
-  }
-}
-
-// Of several ranks ends all: no other can go on.
-EngineExit fail(const fs::path& dir, const Ranks& ranks, EngineExit exit, const char* message) {
-  std::fprintf(stderr, "perfbench-engine: rank %lld: %s\n", static_cast<long long>(ranks.rank), message);
-  write_failure(dir, exit, message);
-  if (ranks.processes) ranks.processes->abort(static_cast<int>(exit));
-  return exit;
-}
-
 // What a rank trains with, and what is injected into it.
 struct Setup {
   const Arguments& arguments;
@@ -318,13 +302,9 @@ void train(const Arguments& arguments, const spec::RunSpec& run, Ranks& ranks, s
   RunClock* const own_clock = faults ? faults->clock() : nullptr;
   if (own_clock != nullptr) options.clock = [own_clock] { return own_clock->now(); };
   Assembly assembly(run, std::move(backend), std::move(options));
-  try {
+  ending_all_ranks({arguments.dir, ranks.rank, ranks.processes.get()}, [&] {
     take_steps({arguments, run, ranks, faults.get(), threads, started_ns}, assembly);
-  } catch (const EngineError& e) {
-    // Before the memory goes: messages may be under way, for which the others wait, or this rank would for ever.
-    if (ranks.processes) fail(arguments.dir, ranks, e.exit(), e.what());
-    throw;
-  }
+  });
 }
 
 }  // namespace
@@ -336,11 +316,12 @@ EngineExit run_command(const std::vector<std::string>& args) {
   Ranks ranks;
   try {
     const spec::RunSpec run = load_run(dir / "run.json");
+    prepare_gpu_environment(run);
     ranks = join_ranks(run);
     train(arguments, run, ranks, started_ns);
     return EngineExit::ok;
-  } catch (const EngineError& e) {
-    return fail(dir, ranks, e.exit(), e.what());
+  } catch (const std::exception& e) {
+    return end_run({dir, ranks.rank, ranks.processes.get()}, e);
   }
 }
 

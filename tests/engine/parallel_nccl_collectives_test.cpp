@@ -185,6 +185,16 @@ TEST_F(NcclCollectivesTest, GiveMessagesOfEachDirectionAStreamAndACommunicator) 
   }
 }
 
+// An error of the device is no end of the message.
+TEST_F(NcclCollectivesTest, SayWhatTheDeviceSaysOfAFirstMessage) {
+  constexpr std::array<Declared, 1> kRing{{{Axis::pp, Lane::messages}}};
+  processes_.emplace(1, 2);
+  fake_cuda::answers().kernels_fail = true;
+  EXPECT_THAT(
+      [&] { make_nccl_collectives(Mesh({.ici = {.pp = 2}}, 1), kRing, *device_, *processes_, {.timeout = 1h}); },
+      ThrowsMessage<EngineError>(HasSubstr("the first message failed")));
+}
+
 TEST_F(NcclCollectivesTest, AreWatchedOnTheirOwnDevice) {
   auto collectives = make();
   for (std::size_t asked = 1; asked <= 2; ++asked) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/cuda/cuda_error.h"
 #include "engine/cuda/cuda_event.h"
 #include "engine/cuda/cuda_memory.h"
 #include "engine/parallel/cuda/nccl_communicator.h"
@@ -147,7 +148,8 @@ class NcclCollectives final : public Collectives {
     CudaEvent ended;
     ended.record(link.stream.get());
     const auto begun = Watchdog::Clock::now();
-    while (cudaEventQuery(ended.get()) == cudaErrorNotReady) {
+    for (auto state = cudaEventQuery(ended.get()); state != cudaSuccess; state = cudaEventQuery(ended.get())) {
+      if (state != cudaErrorNotReady) cuda_check(state, "the first message");
       const auto waited = Watchdog::Clock::now() - begun;
       if (waited >= timeout) throw EngineError(EngineExit::failed, has_not_ended("the first message", waited));
       std::this_thread::yield();

@@ -25,7 +25,9 @@ perfbench_library(perfbench_fake_cuda
     ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/no_nccl_buffers.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/cuda/own_gpus.cpp
     ${PROJECT_SOURCE_DIR}/engine/parallel/watchdog.cpp
-  DEPENDS perfbench_algorithm_cache perfbench_ops Threads::Threads)
+    ${PROJECT_SOURCE_DIR}/engine/main/failing_rank.cpp
+    ${PROJECT_SOURCE_DIR}/engine/main/gpu_environment.cpp
+  DEPENDS perfbench_algorithm_cache perfbench_metrics perfbench_ops Threads::Threads)
 # As in the engine: its classes hide behind fields of anonymous types.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/ops/cuda/matmul/matmul_provider.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(perfbench_fake_cuda SYSTEM PUBLIC

@@ -28,6 +28,7 @@ struct Answers {
   std::atomic<int> devices = 1;
   std::atomic<bool> gpus_have_uuids = true;  // GPU-a1a2a3a4-a5a6-a7a8-a9aa-abacadaeaf00 is number 0
   std::atomic<bool> events_end = true;
+  std::atomic<bool> kernels_fail = false;  // what an event is asked for has
   std::atomic<bool> graphs_update = true;
   std::atomic<bool> graphs_instantiate = true;
   std::atomic<int> kernels = 0;  // of each graph that is recorded

@@ -209,6 +209,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 }
 cudaError_t cudaEventQuery(cudaEvent_t) {
   note("cudaEventQuery");
+  if (answers().kernels_fail) return cudaErrorLaunchFailure;
   return answers().events_end ? cudaSuccess : cudaErrorNotReady;
 }
 

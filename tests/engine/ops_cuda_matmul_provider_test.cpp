@@ -173,10 +173,22 @@ TEST_F(MatmulProviderTest, TriesAnAdditionElsewhereThanOnItsSum) {
   EXPECT_EQ(values_[0], 7.0F);
 }
 
-TEST_F(MatmulProviderTest, KeepsNoGuessWhereThereIsNoRoomToMeasureOrNothingToChoose) {
+// Otherwise a full card would compute other bits than an empty one.
+TEST_F(MatmulProviderTest, MeasuresAnAdditionOnItsSumWhereTheDeviceHasNoRoomAndPutsTheSumBack) {
   MatmulProvider provider(device_, cuda::F32Products::exact);
   answers().memory_is_left = false;
-  EXPECT_THAT(run(provider, product(Write::accumulate)), ElementsAre(-kGuess));
+  values_[0] = 5.0F;
+  auto addition = product(Write::accumulate);
+  addition.n = 2;  // of rows of four
+  const auto tried = run(provider, addition);
+  EXPECT_THAT(tried, SizeIs(Gt(3)));
+  EXPECT_EQ(tried.back(), -2);
+  EXPECT_EQ(values_[0], 7.0F);
+  EXPECT_THAT(kept_times_ns(), ElementsAre(1e6));
+}
+
+TEST_F(MatmulProviderTest, KeepsNoGuessWhereThereIsNothingToChoose) {
+  MatmulProvider provider(device_, cuda::F32Products::exact);
   answers().algorithms = 1;
   EXPECT_THAT(run(provider, product(Write::overwrite)), ElementsAre(kGuess));
   EXPECT_THAT(kept_times_ns(), IsEmpty());

@@ -7,6 +7,7 @@
 
 #include <cublasLt.h>
 
+#include <cstddef>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -173,26 +174,57 @@ std::int64_t result_bytes(const Product& by_rows) {
 // What the result holds before a product.
 enum class Held { nothing, sum };
 
-// A result to try algorithms on: the product's own when it holds nothing, else memory held for as long as the trial
-// lasts. nullptr: the device has no room for it.
+// A result to try algorithms on. Its own memory serves when it holds nothing, else other memory of the device. On a
+// device that has no room for that, algorithms are tried on the sum itself, which waits in host memory: a card that is
+// nearly full gets the algorithms, and so the bits, of any other.
 class TrialResult {
  public:
-  TrialResult(const Product& by_rows, Held held) : data_(by_rows.c.data) {
+  TrialResult(const Product& by_rows, Held held, cudaStream_t stream)
+      : by_rows_(by_rows), stream_(stream), data_(by_rows.c.data) {
     if (held == Held::nothing) return;
-    if (cudaMalloc(&held_, static_cast<std::size_t>(result_bytes(by_rows))) != cudaSuccess) {
-      cudaGetLastError();
-      held_ = nullptr;
+    if (cudaMalloc(&elsewhere_, static_cast<std::size_t>(result_bytes(by_rows))) == cudaSuccess) {
+      data_ = elsewhere_;
+      return;
     }
-    data_ = held_;
+    cudaGetLastError();
+    elsewhere_ = nullptr;
+    saved_.resize(static_cast<std::size_t>(by_rows.batch * by_rows.m * row_bytes()));
+    copy(cudaMemcpyDeviceToHost);
   }
-  ~TrialResult() { cudaFree(held_); }
+  ~TrialResult() { cudaFree(elsewhere_); }
   TrialResult(const TrialResult&) = delete;
   TrialResult& operator=(const TrialResult&) = delete;
   void* data() const { return data_; }
+  // Call behind the last trial.
+  void restore() {
+    if (!saved_.empty()) copy(cudaMemcpyHostToDevice);
+  }
 
  private:
+  std::int64_t row_bytes() const { return by_rows_.n * size_bytes(by_rows_.c.dtype); }
+
+  // Rows alone: what lies between them may be in use.
+  void copy(cudaMemcpyKind kind) {
+    const auto width = static_cast<std::size_t>(row_bytes());
+    const auto stride = static_cast<std::size_t>(by_rows_.c.row_stride * size_bytes(by_rows_.c.dtype));
+    const auto rows = static_cast<std::size_t>(by_rows_.m);
+    for (std::int64_t i = 0; i < by_rows_.batch; ++i) {
+      auto* const there =
+          static_cast<std::byte*>(by_rows_.c.data) + i * by_rows_.c.batch_stride * size_bytes(by_rows_.c.dtype);
+      auto* const here = saved_.data() + static_cast<std::size_t>(i) * rows * width;
+      const auto code = kind == cudaMemcpyDeviceToHost
+                            ? cudaMemcpy2DAsync(here, width, there, stride, width, rows, kind, stream_)
+                            : cudaMemcpy2DAsync(there, stride, here, width, width, rows, kind, stream_);
+      cuda_check(code, "cudaMemcpy2DAsync");
+    }
+    cuda_check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  }
+
+  const Product& by_rows_;
+  cudaStream_t stream_;
   void* data_;
-  void* held_ = nullptr;
+  void* elsewhere_ = nullptr;
+  std::vector<std::byte> saved_;
 };
 
 Algorithm bits_of(const cublasLtMatmulAlgo_t& algorithm) {
@@ -261,7 +293,7 @@ class MatmulProvider::Implementation {
   }
 
   // Of the same product added to its result, before that holds anything: the addition itself is perhaps first met in a
-  // recording of later microbatches, or where the device has no room for another result to try it on.
+  // recording of later microbatches.
   void plan_addition(const Product& by_rows, const ProductScratch& scratch) {
     Product addition = by_rows;
     addition.write = Write::accumulate;
@@ -338,8 +370,7 @@ class MatmulProvider::Implementation {
 
   std::vector<TimedAlgorithm> measure(const std::vector<cublasLtMatmulAlgo_t>& possible, const Plan& plan,
                                       const Product& by_rows, const ProductScratch& scratch, Held held) const {
-    const TrialResult trial(by_rows, held);
-    if (trial.data() == nullptr) return {};
+    TrialResult trial(by_rows, held, stream_);
     const Product product = by_columns(by_rows);
     describe_addresses(plan.description, product);
     CudaEvent begin(cudaEventDefault);
@@ -361,6 +392,7 @@ class MatmulProvider::Implementation {
       }
       timed.push_back(std::move(candidate));
     }
+    trial.restore();
     return timed;
   }
 

@@ -47,17 +47,32 @@ __device__ inline void round_moments(const RngStream& of_step, std::int64_t firs
   }
 }
 
+// What all elements of a tensor are updated by in one step.
+struct StepFactors {
+  float gradient_scale;
+  float step;             // the rate over the first moment's correction
+  float root_correction;  // of the second moment
+  float decay;
+};
+__device__ inline StepFactors step_factors(const double* factors, double weight_decay) {
+  const double rate = factors[index(AdamwFactor::learning_rate)];
+  return {static_cast<float>(factors[index(AdamwFactor::gradient_scale)]),
+          static_cast<float>(rate / factors[index(AdamwFactor::bias_correction1)]),
+          static_cast<float>(1.0 / sqrt(factors[index(AdamwFactor::bias_correction2)])),
+          static_cast<float>(rate * weight_decay)};
+}
+
 template <class Gradient, class Moment>
 __global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor<Gradient, Moment>> tensors,
                              AdamwStep s) {
   constexpr int N = kVector<float>;
   const OperandBlock mine = operand_of_block(tensors);
   const UpdatedTensor<Gradient, Moment>& t = tensors.operands[mine.operand];
-  const double rate = s.factors[index(AdamwFactor::learning_rate)];
-  const auto gradient_scale = static_cast<float>(s.factors[index(AdamwFactor::gradient_scale)]);
-  const auto step = static_cast<float>(rate / s.factors[index(AdamwFactor::bias_correction1)]);
-  const auto root_correction = static_cast<float>(1.0 / sqrt(s.factors[index(AdamwFactor::bias_correction2)]));
-  const auto decay = static_cast<float>(rate * t.weight_decay);
+  // A division and a root in f64 take as long as many elements: once for a block.
+  PERFBENCH_SHARED(StepFactors, of_block, 1);
+  if (threadIdx.x == 0) of_block[0] = step_factors(s.factors, t.weight_decay);
+  __syncthreads();
+  const StepFactors by = of_block[0];
   for_each_vector<N>(t.elements, mine.block, mine.blocks, [&](std::int64_t at, std::int64_t count) {
     float w[N], g[N], m[N], v[N];
     load(t.weight + at, count, t.access, w);
@@ -66,10 +81,10 @@ __global__ void adamw_kernel(const __grid_constant__ OperandList<UpdatedTensor<G
     load(t.second + at, count, t.access, v);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      const float scaled = g[i] * gradient_scale;
+      const float scaled = g[i] * by.gradient_scale;
       m[i] = s.b1 * m[i] + s.rest1 * scaled;
       v[i] = s.b2 * v[i] + s.rest2 * scaled * scaled;
-      w[i] = w[i] - (step * m[i] / (sqrtf(v[i]) * root_correction + s.eps) + decay * w[i]);
+      w[i] = w[i] - (by.step * m[i] / (sqrtf(v[i]) * by.root_correction + s.eps) + by.decay * w[i]);
     }
     if constexpr (std::is_same_v<Moment, Bf16>) {
       round_moments(t.draws.at(static_cast<std::uint64_t>(*s.step)), t.first_index + at, m, v);

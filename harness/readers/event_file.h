@@ -1,0 +1,14 @@
+// The form of TensorBoard's event files (tensorflow/core/lib/io/record_writer.h, event.proto): records with masked
+// CRC-32C, each a protocol buffer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace perfbench::readers {
+
+// CRC-32C (Castagnoli), as records have it: rotated, and with a constant added.
+std::uint32_t masked_crc32c(std::string_view bytes);
+
+}  // namespace perfbench::readers

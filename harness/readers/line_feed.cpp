@@ -1,0 +1,94 @@
+#include "harness/readers/line_feed.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+namespace perfbench::readers {
+namespace {
+
+constexpr char kEscape = '\x1b';
+
+// Where the terminal command that begins at `at` ends: "\x1b[" parameters, and a letter from @ to ~. One that is cut
+// off takes what is left.
+std::size_t end_of_escape(std::string_view text, std::size_t at) {
+  if (at + 1 >= text.size()) return text.size();
+  if (text[at + 1] != '[') return at + 2;
+  const auto end = std::find_if(text.begin() + static_cast<std::ptrdiff_t>(at) + 2, text.end(),
+                                [](char c) { return c >= '@' && c <= '~'; });
+  return end == text.end() ? text.size() : static_cast<std::size_t>(end - text.begin()) + 1;
+}
+
+void remove_escapes(std::string_view line, std::string& out) {
+  out.clear();
+  for (std::size_t at = 0; at < line.size();) {
+    const auto escape = std::min(line.find(kEscape, at), line.size());
+    out.append(line, at, escape - at);
+    at = escape < line.size() ? end_of_escape(line, escape) : escape;
+  }
+}
+
+std::size_t find_line_end(std::string_view text, std::size_t from) {
+  const auto* const begin = text.data() + from;
+  const auto* newline = static_cast<const char*>(std::memchr(begin, '\n', text.size() - from));
+  const auto length = newline == nullptr ? text.size() - from : static_cast<std::size_t>(newline - begin);
+  const auto* carriage = static_cast<const char*>(std::memchr(begin, '\r', length));
+  if (carriage != nullptr) newline = carriage;
+  return newline == nullptr ? std::string_view::npos : static_cast<std::size_t>(newline - text.data());
+}
+
+// The digits at `at`, and where they end. Nothing if there are none, or more than a rank can have.
+struct Digits {
+  std::int64_t value = 0;
+  std::size_t end = 0;
+};
+std::optional<Digits> digits_at(std::string_view text, std::size_t at) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  if (error != std::errc{} || value < 0) return std::nullopt;
+  return Digits{value, static_cast<std::size_t>(end - text.data())};
+}
+
+}  // namespace
+
+void LineFeed::end_line(std::string_view line, ArrivalTime at_ns, const OnLine& on_line) {
+  line = line.substr(0, kLongestLine);
+  if (line.empty()) return;
+  if (line.find(kEscape) == std::string_view::npos) return on_line(line, at_ns);
+  remove_escapes(line, cleaned_);
+  on_line(cleaned_, at_ns);
+}
+
+void LineFeed::feed(std::string_view chunk, ArrivalTime at_ns, const OnLine& on_line) {
+  std::size_t begin = 0;
+  while (begin < chunk.size()) {
+    const auto end = find_line_end(chunk, begin);
+    const auto text = chunk.substr(begin, std::min(end, chunk.size()) - begin);
+    if (end == std::string_view::npos || !partial_.empty()) {
+      partial_.append(text.substr(0, kLongestLine - std::min(kLongestLine, partial_.size())));
+    }
+    if (end == std::string_view::npos) return;
+    end_line(partial_.empty() ? text : std::string_view(partial_), at_ns, on_line);
+    partial_.clear();
+    begin = end + 1;
+  }
+}
+
+std::int64_t rank_of_prefix(std::string_view prefix) {
+  const auto first = prefix.find_first_not_of(' ');
+  if (first != std::string_view::npos && prefix[first] >= '0' && prefix[first] <= '9') {
+    const auto digits = digits_at(prefix, first);
+    if (digits && prefix.substr(digits->end).starts_with(": ")) return digits->value;
+  }
+  constexpr std::array<std::string_view, 2> kNames{"[rank", "[default"};  // the first is the rank among all nodes
+  for (const auto name : kNames) {
+    const auto at = prefix.find(name);
+    if (at == std::string_view::npos) continue;
+    const auto digits = digits_at(prefix, at + name.size());
+    if (digits && prefix.substr(digits->end).starts_with("]:")) return digits->value;
+  }
+  return 0;
+}
+
+}  // namespace perfbench::readers

@@ -1,0 +1,12 @@
+// The programs whose records are rows: a table each.
+#pragma once
+
+#include <span>
+
+#include "harness/readers/row_reader.h"
+
+namespace perfbench::readers {
+
+std::span<const Program> log_programs();
+
+}  // namespace perfbench::readers

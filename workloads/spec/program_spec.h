@@ -1,0 +1,142 @@
+// program.json: a training program that is not perfbench-engine, resolved. The harness writes it, and perfbench-adapter
+// starts what it says. Commands are lists of arguments and never shell strings.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/fields.h"
+
+namespace perfbench::spec {
+
+// The files of a program's run directory, beside env.json and attempt.json.
+inline constexpr const char* kProgramFile = "program.json";
+inline constexpr const char* kSamplesFile = "samples.jsonl";       // a Sample a line, as they came
+inline constexpr const char* kProgramLogFile = "program.log";      // what the program printed, with a bound
+inline constexpr const char* kCopiesFolder = "files";              // copies of its metric files
+inline constexpr const char* kHookFile = "program_samples.jsonl";  // PERFBENCH_SAMPLES: what the program appends itself
+
+// Environment variables that the program finds.
+inline constexpr const char* kSamplesVariable = "PERFBENCH_SAMPLES";
+inline constexpr const char* kTurnsVariable = "PERFBENCH_TURNS";
+
+enum class Better { neither, lower, higher };
+template <>
+struct EnumNames<Better> {
+  static constexpr std::array kNames{std::pair{Better::neither, "neither"}, std::pair{Better::lower, "lower"},
+                                     std::pair{Better::higher, "higher"}};
+};
+
+enum class Take { each, last };
+template <>
+struct EnumNames<Take> {
+  static constexpr std::array kNames{std::pair{Take::each, "each"}, std::pair{Take::last, "last"}};
+};
+
+enum class Restarts { refused, allowed };
+template <>
+struct EnumNames<Restarts> {
+  static constexpr std::array kNames{std::pair{Restarts::refused, "refused"}, std::pair{Restarts::allowed, "allowed"}};
+};
+
+// A metric that a person declares. It has a regex for the log, or a key for files of formats jsonl, csv and
+// tensorboard.
+struct DeclaredMetric {
+  std::string regex;       // RE2; its group `value` is the number, and `step`, if there is one, the step
+  std::string key;         // of a JSON object, a CSV column or a TensorBoard tag
+  std::string unit = "1";  // in which it is printed: ms, GiB, %, ...
+  Better better = Better::neither;
+  double margin = 0;  // 0: not declared
+  Take take = Take::each;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"regex", "finds it in a line; group `value` is the number"}.omitted_at_default(), self.regex);
+    f(Field{"key", "names it in a file"}.omitted_at_default(), self.key);
+    f(Field{"unit", "in which the program gives it"}, self.unit);
+    f(Field{"better", "which way is better"}.omitted_at_default(), self.better);
+    f(Field{"margin", "largest difference that does not matter, as a fraction", 0.0, 1.0}.omitted_at_default(),
+      self.margin);
+    f(Field{"take", "every value, or the last one"}.omitted_at_default(), self.take);
+  }
+};
+
+struct MetricFile {
+  std::string path;    // its last part may have * and ?, and must then name exactly one file
+  std::string format;  // a reader of files: maxtext_jsonl, jsonl, csv, hf_state, tensorboard, ...
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{.name = "path", .help = "file that the program writes", .presence = Presence::required}, self.path);
+    f(Field{.name = "format", .help = "reader of the file", .presence = Presence::required}, self.format);
+  }
+};
+
+struct FinishedWhen {
+  std::int64_t exit = 0;
+  std::string line;  // empty: none is needed
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"exit", "exit code of a run that ended well", 0, 255}, self.exit);
+    f(Field{"line", "text that the log of such a run has"}.omitted_at_default(), self.line);
+  }
+};
+
+// What a reader has to know to make step times of rates. 0: not declared.
+struct StepWork {
+  double tokens_per_device = 0;
+  double samples = 0;
+  std::int64_t log_interval = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"tokens_per_device", "tokens of a step on each device", 0.0}.omitted_at_default(), self.tokens_per_device);
+    f(Field{"samples", "sequences of a step on all devices", 0.0}.omitted_at_default(), self.samples);
+    f(Field{"log_interval", "steps between two records that do not say their step", 0, 1e6}.omitted_at_default(),
+      self.log_interval);
+  }
+};
+
+struct ProgramSpec {
+  std::int64_t version = 1;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> env;  // added to the inherited environment
+  std::vector<std::string> needs;          // variables that have to be set where the program starts
+  std::string workdir;                     // empty: the run directory
+  std::string reader;                      // of the log; empty: none
+  std::map<std::string, DeclaredMetric> metrics;
+  std::vector<MetricFile> files;
+  std::int64_t steps = 0;  // that a whole run takes; 0: not declared
+  std::int64_t drop = 0;   // at least so many first steps are in no timing
+  FinishedWhen finished;
+  Restarts restarts = Restarts::refused;
+  bool deterministic = false;
+  bool turns = false;  // the program calls the hook for turns
+  StepWork work;
+  std::map<std::string, std::string> facts;  // of the environment: commit, image digest, package versions
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    f(Field{"version", "version of this record", 1, 1}, self.version);
+    f(Field{.name = "command", .help = "program and arguments", .presence = Presence::required}, self.command);
+    f(Field{"env", "environment variables that are added"}.omitted_at_default(), self.env);
+    f(Field{"needs", "environment variables that must be set"}.omitted_at_default(), self.needs);
+    f(Field{"workdir", "working directory; empty: the run directory"}.omitted_at_default(), self.workdir);
+    f(Field{"reader", "reader of the log"}.omitted_at_default(), self.reader);
+    f(Field{"metrics", "metrics declared for this program"}.omitted_at_default(), self.metrics);
+    f(Field{"files", "metric files that the program writes"}.omitted_at_default(), self.files);
+    f(Field{"steps", "steps of a whole run; 0: not declared", 0}.omitted_at_default(), self.steps);
+    f(Field{"drop", "first steps that no timing counts", 0}.omitted_at_default(), self.drop);
+    f(Field{"finished", "how a run that ended well is known"}.omitted_at_default(), self.finished);
+    f(Field{"restarts", "whether steps may be taken twice"}.omitted_at_default(), self.restarts);
+    f(Field{"deterministic", "equal runs compute equal bits"}.omitted_at_default(), self.deterministic);
+    f(Field{"turns", "the program calls the hook for turns"}.omitted_at_default(), self.turns);
+    f(Field{"work", "what a step works on"}.omitted_at_default(), self.work);
+    f(Field{"facts", "facts of the environment that the harness found"}.omitted_at_default(), self.facts);
+  }
+};
+
+}  // namespace perfbench::spec

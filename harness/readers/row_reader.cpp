@@ -160,11 +160,10 @@ void RowReader::take(Row row) {
   // Rows that wait may be printed by another rank than the one that says their step.
   auto& stream = streams_[program_.unnumbered == Unnumbered::next ? 0 : row.rank];
   if (!number_row(row, stream)) return;
-  for (auto& waiting : std::exchange(stream.waiting, {})) {
-    const bool has_time =
-        std::ranges::any_of(row.entries, [](const auto& e) { return e.figure.metric == "step_time_s"; });
+  for (const auto& waiting : std::exchange(stream.waiting, {})) {
     for (const auto& entry : waiting.entries) {
-      if (!has_time || entry.figure.metric != "step_time_s") row.entries.push_back(entry);
+      const auto same = [&entry](const auto& own) { return own.figure.metric == entry.figure.metric; };
+      if (std::ranges::none_of(row.entries, same)) row.entries.push_back(entry);
     }
   }
   take_numbered(row, stream);

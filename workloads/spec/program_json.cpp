@@ -18,9 +18,6 @@ std::string to_json_line(const ProgramResult& result) {
 
 ProgramSpec parse_program_spec(std::string_view text) {
   auto program = fields_from_json<ProgramSpec>(parse_json(text), Missing::takes_default);
-  if (program.command.empty() || program.command.front().empty()) {
-    throw SpecError("/command", "'command' is empty; it needs a program and its arguments, as a list");
-  }
   for (const auto& [name, metric] : program.metrics) {
     if (metric.regex.empty() == metric.key.empty()) {
       throw SpecError("/metrics/" + name, "metric '" + name + "' needs either a regex or a key");

@@ -1,0 +1,46 @@
+#include "harness/adapter/environment_facts.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "workloads/build_info/build_info.h"
+#include "workloads/spec/node_facts.h"
+#include "workloads/spec/node_limits.h"
+
+namespace perfbench::adapter {
+namespace {
+
+// What the driver's files say. Its library may be of another C library than that of a static program.
+void add_gpus(spec::EnvironmentRecord& env) {
+  constexpr std::string_view kModel = "Model:";
+  std::error_code none;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+    ++env.gpus;
+    std::ifstream information(gpu.path() / "information");
+    for (std::string line; env.gpu_model.empty() && std::getline(information, line);) {
+      if (!line.starts_with(kModel)) continue;
+      const auto begin = line.find_first_not_of(" \t", kModel.size());
+      if (begin != std::string::npos) env.gpu_model = line.substr(begin);
+    }
+  }
+}
+
+}  // namespace
+
+spec::EnvironmentRecord environment_facts(const spec::ProgramSpec& program) {
+  auto env = spec::node_facts();
+  const auto build = build_info::current();
+  env.cores_allowed = spec::allowed_cores();
+  env.engine_version = build.version;
+  env.git_commit = build.git_commit;
+  env.git_dirty = build.git_dirty;
+  env.build_type = build.build_type;
+  env.mpi = env.cuda = "absent";
+  env.libraries = program.facts;
+  add_gpus(env);
+  return env;
+}
+
+}  // namespace perfbench::adapter

@@ -1,0 +1,100 @@
+// perfbench-adapter: runs a training program that is not perfbench-engine, and speaks to the harness as the engine
+// does.
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/adapter/environment_facts.h"
+#include "harness/adapter/program_run.h"
+#include "harness/file_descriptor.h"
+#include "workloads/spec/engine_exit.h"
+#include "workloads/spec/record_json.h"
+
+namespace {
+
+using perfbench::spec::EngineExit;
+using perfbench::spec::ProgramStatus;
+
+constexpr std::string_view kUsage =
+    "perfbench-adapter: one run of a training program under perfbench\n"
+    "usage:\n"
+    "  perfbench-adapter run --dir DIR [--turns FOLDER]   runs what DIR/program.json says and writes into DIR:\n"
+    "                                                     program.log, samples.jsonl, env.json and result.json\n"
+    "  perfbench-adapter check [--turns]                  whether it knows these arguments; runs nothing\n"
+    "  perfbench-adapter env                              prints the facts of this machine as JSON\n"
+    "exit codes: 0 the program took its steps, 3 input error, 4 it did not; never that of the program\n";
+
+void say(int stream, std::string_view text) {
+  // Nobody may read it any more, and the files of the run say the same.
+  if (!perfbench::harness::write_all(stream, text)) return;
+}
+
+int end_with(EngineExit exit, const std::string& message) {
+  if (!message.empty()) say(STDERR_FILENO, "perfbench-adapter: " + message + "\n");
+  return static_cast<int>(exit);
+}
+
+int usage_error(const std::string& message) {
+  end_with(EngineExit::input_error, message);
+  say(STDERR_FILENO, kUsage);
+  return static_cast<int>(EngineExit::input_error);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  perfbench::adapter::RunRequest request;
+  for (std::size_t i = 0; i < arguments.size(); i += 2) {
+    if (i + 1 == arguments.size()) return usage_error("run: " + arguments[i] + " needs a value");
+    if (arguments[i] == "--dir") {
+      request.dir = arguments[i + 1];
+    } else if (arguments[i] == "--turns") {
+      request.turns = arguments[i + 1];
+    } else {
+      return usage_error("run: unknown argument '" + arguments[i] + "'");
+    }
+  }
+  if (request.dir.empty()) return usage_error("run needs --dir DIR");
+  const auto result = perfbench::adapter::run_program(request);
+  if (result.status == ProgramStatus::ok) return static_cast<int>(EngineExit::ok);
+  const auto exit = result.status == ProgramStatus::input_error ? EngineExit::input_error : EngineExit::failed;
+  return end_with(exit, result.reason);
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return usage_error("a command is missing");
+  const auto& command = arguments.front();
+  if (command == "--help" || command == "-h") {
+    say(STDOUT_FILENO, kUsage);
+    return 0;
+  }
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (command == "run") return run(rest);
+  if (command == "check") {
+    for (const auto& argument : rest) {
+      if (argument != "--turns") return usage_error("check takes only --turns");
+    }
+    return 0;
+  }
+  if (command == "env") {
+    if (!rest.empty()) return usage_error("env takes no arguments");
+    say(STDOUT_FILENO, perfbench::spec::to_json_line(perfbench::adapter::environment_facts({})) + "\n");
+    return 0;
+  }
+  return usage_error("there is no command '" + command + "'");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A full disk or a limit on the size of files is an error of the write, which names the file.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return dispatch(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& e) {
+    return end_with(EngineExit::failed, e.what());
+  }
+}

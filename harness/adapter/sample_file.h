@@ -1,0 +1,37 @@
+// samples.jsonl, and the samples in it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "harness/file_descriptor.h"
+#include "workloads/spec/sample.h"
+
+namespace perfbench::adapter {
+
+class SampleFile {
+ public:
+  static constexpr std::size_t kMostSamples = 2'000'000;  // no program prints as many in earnest
+
+  // Throws RunDirectoryError.
+  explicit SampleFile(std::filesystem::path file);
+
+  // Written at once, so that whoever watches the file sees how far the program is, and what was written outlives the
+  // adapter. Throws RunDirectoryError.
+  void add(const spec::Sample& sample);
+
+  // A metric file has more digits than the log: its metrics replace those that came before. Throws RunDirectoryError.
+  void replace_metrics_of(const std::vector<spec::Sample>& better);
+
+  const std::vector<spec::Sample>& samples() const { return samples_; }
+  std::int64_t dropped() const { return dropped_; }
+
+ private:
+  std::filesystem::path path_;
+  harness::FileDescriptor file_;
+  std::vector<spec::Sample> samples_;
+  std::int64_t dropped_ = 0;
+};
+
+}  // namespace perfbench::adapter

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ci/fuzz.sh [SECONDS]: fuzzes the readers of matrices, of run.json, of the words that name sides, margins and faults, and
-# of exports, each for SECONDS (default 60), with clang's libFuzzer under AddressSanitizer and
+# ci/fuzz.sh [SECONDS]: fuzzes the readers of matrices, of run.json, of the words that name sides, margins and faults, of
+# exports, and of what other training programs print, each for SECONDS (default 60), with clang's libFuzzer under AddressSanitizer and
 # UndefinedBehaviorSanitizer. An input that breaks one is left in the build folder.
 set -eu
 seconds=${1:-60}
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 build=build/asan
 mkdir -p build
 cmake --preset asan >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-targets="matrix run_json words archive"
+targets="matrix run_json words archive readers"
 ninja -C "$build" write_seeds $(printf '%s_fuzzer ' $targets)
 fuzzers=$build/bin
 work=$build/fuzz

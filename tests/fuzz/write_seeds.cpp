@@ -1,6 +1,6 @@
 // write_seeds FOLDER MATRIX...: first inputs of the fuzzers. FOLDER/run_json has the run.json of every cell of the
 // matrices, FOLDER/words what the help of the commands shows, FOLDER/archive an export without its checksum, and the
-// records of one.
+// records of one, FOLDER/readers a step for each reader of other programs.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,6 +10,7 @@
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/readers/reader.h"
 #include "harness/store/database.h"
 #include "harness/transfer/archive.h"
 #include "harness/transfer/export.h"
@@ -59,6 +60,15 @@ void write_export(const fs::path& folder) {
   for (const auto& file : {db, whole, folder / "all"}) fs::remove(file);
 }
 
+// The first byte chooses the reader; readers.dict has the words of their records.
+void write_reader_seeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (std::size_t i = 0; i <= readers::all_readers().size(); ++i) {
+    std::ofstream(folder / std::to_string(i), std::ios::binary)
+        << static_cast<char>(i) << '\3' << "{\"step\": 1, \"loss\": 2.5, \"time\": 3}\nstep 2 reward=1\n";
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,6 +76,7 @@ int main(int argc, char** argv) {
   const fs::path seeds = argv[1];
   write_words(seeds / "words");
   write_export(seeds / "archive");
+  write_reader_seeds(seeds / "readers");
   fs::create_directories(seeds / "run_json");
   const harness::ModelCatalog catalog(PERFBENCH_SOURCE_DIR);
   for (int i = 2; i < argc; ++i) {

@@ -79,7 +79,7 @@ std::vector<CommandGroup> command_groups() {
       {"Read", {add_report, add_list, add_show, add_diff, add_trace, add_serve, add_tag, add_note}},
       {"Compare", {add_compare, add_baseline, add_bisect, add_selftest}},
       {"Nightly", {add_nightly, add_history, add_alerts}},
-      {"Data", {add_data, add_weights, add_ingest, add_export, add_import, add_prune}},
+      {"Data", {add_data, add_weights, add_adapt, add_ingest, add_export, add_import, add_prune}},
       {"Admin", {add_schema, add_completion, add_man, add_help}},
   };
 }

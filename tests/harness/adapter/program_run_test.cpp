@@ -114,14 +114,16 @@ TEST_P(EveryReader, ReadsItsProgram) {
   EXPECT_EQ(found.steps, 10);
   const auto settled = readers::settle(samples(), {.drop = 3});
   const bool prints_times = GetParam() != "seqax" && GetParam() != "torchprime";
-  if (prints_times) EXPECT_NEAR(readers::mean_step_time_s(settled), 0.0101, 0.0003);
+  if (prints_times) {
+    EXPECT_NEAR(readers::mean_step_time_s(settled), 0.0101, 0.0003);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, EveryReader,
                          testing::Values("maxtext", "torchtitan", "megatron", "megatron_bridge", "nemo", "axlearn",
                                          "llmc", "nanogpt", "hf_trainer", "litgpt", "deepspeed", "levanter", "seqax",
                                          "torchprime"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& one) { return one.param; });
 
 TEST_F(ProgramRun, TakesTheTimesOfArrivalWhereAProgramPrintsNone) {
   program_ = trainer({"--dialect", "hf4"});
@@ -152,7 +154,9 @@ TEST_F(ProgramRun, ReadsMetricFilesInFullPrecisionAndCopiesThem) {
     const auto settled = readers::settle(samples(), {.drop = 3});
     EXPECT_NEAR(readers::mean_step_time_s(settled), 0.0101, 0.0002);
     for (const auto& sample : settled.samples) {
-      if (sample.metric == "step_time_s") EXPECT_LE(sample.resolution, 1e-3 / 4) << "that of the log is 1 ms";
+      if (sample.metric == "step_time_s") {
+        EXPECT_LE(sample.resolution, 1e-3 / 4) << "that of the log is 1 ms";
+      }
     }
     EXPECT_EQ(text_of(dir_ / "files" / "1-m-1.txt"), text_of(dir_ / "out" / "m-1.txt"));
   }
@@ -211,7 +215,9 @@ TEST_P(Misdeeds, AreStatesWithAReason) {
   for (const auto& said : GetParam().said) {
     EXPECT_THAT(found.reason + testing::PrintToString(found.notes), HasSubstr(said));
   }
-  if (!is_well) EXPECT_THAT(text_of(dir_ / "engine.log"), HasSubstr("perfbench-adapter: " + found.reason));
+  if (!is_well) {
+    EXPECT_THAT(text_of(dir_ / "engine.log"), HasSubstr("perfbench-adapter: " + found.reason));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -249,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--say", "torch.cuda.OutOfMemoryError: CUDA out of memory", "--crash-after", "0"},
                 ProgramStatus::out_of_memory,
                 {"a smaller batch"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST_F(ProgramRun, KeepsNoProcessThatWasLeftBehind) {
   add({"--children", "2"});

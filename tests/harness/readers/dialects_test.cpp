@@ -275,7 +275,7 @@ TEST_P(Dialects, GiveTheFiguresOfARecordInOurUnits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, Dialects, testing::ValuesIn(dialects()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 TEST(ReaderList, HasADialectForEveryReaderOfLogs) {
   for (const auto& info : all_readers()) {

@@ -302,10 +302,14 @@ TEST_P(Logs, OfSeveralRanksGiveThoseOfTheLowest) {
   }
   const auto settled = settle(read(log).samples, {.drop = 0});
   for (const auto& sample : settled.samples) {
-    if (sample.metric == "step_time_s") EXPECT_LE(sample.value, 0.1041) << sample.step;
+    if (sample.metric == "step_time_s") {
+      EXPECT_LE(sample.value, 0.1041) << sample.step;
+    }
   }
   const bool one_stream = program().name == "megatron_bridge" || program().name == "axlearn" || !program().prints_steps;
-  if (!one_stream) EXPECT_THAT(settled.notes, testing::Contains(HasSubstr("3 ranks printed records")));
+  if (!one_stream) {
+    EXPECT_THAT(settled.notes, testing::Contains(HasSubstr("3 ranks printed records")));
+  }
 }
 
 TEST_P(LogsWithLosses, SayWhenALossIsNoNumber) {

@@ -158,7 +158,7 @@ spec::ProgramResult judge_program(const spec::ProgramSpec& program, const Progra
   }
   if (end.dropped_bytes > 0) {
     result.notes.push_back(std::to_string(end.dropped_bytes) + " of its " + std::to_string(end.output_bytes) +
-                           " bytes of output were read and not kept; print less, because printing takes time too");
+                           " bytes of output were read and not kept in program.log");
   }
   return result;
 }

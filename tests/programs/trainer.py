@@ -5,6 +5,7 @@ It needs Python's standard library alone. Without --made-up every step computes 
 any time, and the times that are printed are those of a clock that only steps turn.
 """
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -175,7 +176,7 @@ def parse_options():
     add("--ask", action="store_true", help="ask for input")
     add("--say", default="", help="a line before the first step")
     add("--done", default="", help="a line after the last step")
-    add("--hook", action="store_true", help="append samples to PERFBENCH_SAMPLES")
+    add("--hook", metavar="FILE", help="perfbench_hook.py: append samples by it, and take turns")
     return parser.parse_args()
 
 
@@ -208,15 +209,17 @@ def misbehave(options, done):
         sys.exit(0)
 
 
-def append_hook(record):
-    line = json.dumps({"step": record.step, "step_time_s": record.seconds, "loss": float(record.loss)})
-    with open(os.environ["PERFBENCH_SAMPLES"], "a", encoding="utf-8") as file:
-        file.write(line + "\n")
+def load_hook(path):
+    spec = importlib.util.spec_from_file_location("perfbench_hook", path)
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    return hook
 
 
 def main():
     options = parse_options()
     held = prepare(options)
+    hook = load_hook(options.hook) if options.hook else None
     files = [MetricFile(argument) for argument in options.file]
     times = Times(options)
     step = 0
@@ -226,6 +229,8 @@ def main():
         if step == options.restart_at and not restarted:
             restarted = True
             step -= 3
+        if hook:
+            hook.turn()
         seconds = times.take(step)
         loss = "nan" if options.nan_at == step else f"{5 - 0.01 * step - 0.001 * restarted:.4f}"
         record = Record(step, options.steps, seconds, times.elapsed_s, loss)
@@ -235,9 +240,11 @@ def main():
                 print(line)
             for file in files:
                 file.add(record)
-        if options.hook:
-            append_hook(record)
+        if hook:
+            hook.sample(record.step, step_time_s=record.seconds, loss=float(record.loss))
         step += 1
+    if hook:
+        hook.turn()
     misbehave(options, step)
     for _ in range(options.flood // 1000):
         print("x" * 999)

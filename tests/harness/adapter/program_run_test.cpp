@@ -1,14 +1,18 @@
 // perfbench-adapter runs tests/programs/trainer.py for real, started as the harness starts an engine.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <thread>
 
 #include "harness/adapter/output_log.h"
 #include "harness/launch/process.h"
@@ -16,6 +20,7 @@
 #include "harness/readers/settle.h"
 #include "workloads/spec/program_json.h"
 #include "workloads/spec/record_json.h"
+#include "workloads/spec/turn_files.h"
 
 namespace perfbench::adapter {
 namespace {
@@ -27,6 +32,8 @@ using spec::ProgramStatus;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+constexpr const char* kHook = PERFBENCH_SOURCE_DIR "/harness/adapter/perfbench_hook.py";
 
 std::string text_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -176,12 +183,39 @@ TEST_F(ProgramRun, ReadsDeclaredMetricsByRegexAndByKey) {
 }
 
 TEST_F(ProgramRun, ReadsWhatAProgramAppendsItself) {
-  program_ = trainer({"--dialect", "silent", "--hook"});
+  program_ = trainer({"--dialect", "silent", "--hook", kHook});
   program_.steps = 10;
   const auto found = run();
   EXPECT_EQ(found.status, ProgramStatus::ok) << found.reason;
   EXPECT_EQ(found.steps, 10);
   EXPECT_EQ(found.samples, 20);
+}
+
+// Gives every turn that is asked for, as the harness does, and counts them.
+TEST_F(ProgramRun, AsksForATurnBeforeEachStepAndOnceBeforeItsEnd) {
+  const auto turns = dir_ / "turns";
+  fs::create_directories(turns);
+  std::array<int, 2> fifos{};
+  std::size_t opened = 0;
+  for (const auto& name : {std::string(spec::kTurnAsksFile), spec::turn_go_file(0)}) {
+    ASSERT_EQ(mkfifo((turns / name).c_str(), 0600), 0);
+    fifos[opened++] = open((turns / name).c_str(), O_RDWR | O_CLOEXEC);
+  }
+  constexpr char kEnd = 'E';
+  int asked = 0;
+  std::thread giver([&] {
+    for (char byte = 0; read(fifos[0], &byte, 1) == 1 && byte != kEnd; ++asked) {
+      if (write(fifos[1], "g", 1) != 1) return;
+    }
+  });
+  program_ = trainer({"--dialect", "silent", "--hook", kHook});
+  program_.turns = true;
+  const auto end = start({"--turns", turns.string()});
+  EXPECT_EQ(write(fifos[0], &kEnd, 1), 1);
+  giver.join();
+  for (const int fifo : fifos) close(fifo);
+  EXPECT_TRUE(end.succeeded());
+  EXPECT_EQ(asked, 11);
 }
 
 TEST_F(ProgramRun, HasTheWallTimeAloneOfAProgramWithoutMetrics) {

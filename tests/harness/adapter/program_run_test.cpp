@@ -43,6 +43,7 @@ std::string text_of(const fs::path& file) {
 class ProgramRun : public testing::Test {
  protected:
   void SetUp() override {
+    unsetenv("PYTHONUNBUFFERED");  // of whoever runs the tests
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
     dir_ = fs::path(testing::TempDir()) / fmt::format("{}.{}", info->name(), getpid());
     fs::remove_all(dir_);
@@ -364,6 +365,15 @@ TEST_F(ProgramRun, EndsAProgramThatHangsAndKeepsWhatItSaid) {
     EXPECT_THAT(result().reason, HasSubstr("ended from outside after 4 of 10 steps: iter 3: loss"));
     EXPECT_EQ(samples().size(), 8U);
   }
+}
+
+// In a session of its own there is no /dev/tty to ask at.
+TEST_F(ProgramRun, GivesAProgramNoTerminalAndNoInput) {
+  program_ = {};
+  program_.command = {"python3", "-c",
+                      "import os, sys; print('own session', os.getsid(0) == os.getpid(), repr(sys.stdin.read()))"};
+  EXPECT_EQ(run().status, ProgramStatus::ok);
+  EXPECT_EQ(log(), "own session True ''\n");
 }
 
 TEST_F(ProgramRun, ShowsNoSecret) {

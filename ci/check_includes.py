@@ -13,13 +13,13 @@ FOLDERS = ("engine", "harness", "reports", "tests", "workloads")
 SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 SCRIPT_SUFFIXES = {".py", ".sh", ".cmake"}
 MAX_LINES = 600
-# What others wrote reaches a terminal through reports/format/print.h only, which takes the commands out of it.
+# What others wrote reaches a terminal through reports/render/format/print.h only, which takes the commands out of it.
 PRINTING = re.compile(
     r"\bfmt::print\b|\bstd::(cout|cerr|clog)\b|"
     r"(?<![\w:])(std::)?(f?printf|f?puts|f?putc|putchar|fwrite|perror)\s*\("
 )
 PRINTING_FOLDERS = ("harness/", "reports/")
-PRINTING_FILE = "reports/format/print.cpp"
+PRINTING_FILE = "reports/render/format/print.cpp"
 USING_DECLARATION = re.compile(r"^\s*using\s+[\w:]*::(\w+)\s*;")
 NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"(?:struct|class|enum class|enum|union) (\w+)(?: final)?(?: :[^:].*)? ?\{")
@@ -101,7 +101,7 @@ def check_printing(root, file):
     for number, line in enumerate((root / file).read_text().splitlines(), 1):
         found = PRINTING.search(line.partition("//")[0])
         if found:
-            yield f"{file}:{number}: {found.group(0).rstrip('( ')} prints text as it is; use reports/format/print.h"
+            yield f"{file}:{number}: {found.group(0).rstrip('( ')} prints text as it is; use reports/render/format/print.h"
 
 
 def check_usings(root, file):

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 
 namespace perfbench::adapter {
 

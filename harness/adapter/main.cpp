@@ -10,7 +10,7 @@
 
 #include "harness/adapter/environment_facts.h"
 #include "harness/adapter/program_run.h"
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/record_json.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "harness/evidence/run_directory.h"
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 #include "workloads/spec/regular_file.h"
 
 namespace perfbench::adapter {

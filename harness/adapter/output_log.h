@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 
 namespace perfbench::adapter {
 

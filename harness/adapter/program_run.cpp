@@ -20,7 +20,7 @@
 #include "harness/adapter/output_readers.h"
 #include "harness/evidence/attempt.h"
 #include "harness/evidence/run_directory.h"
-#include "harness/launch/process_tree.h"
+#include "harness/execute/process_tree.h"
 #include "workloads/spec/program_json.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 #include "workloads/spec/sample.h"
 
 namespace perfbench::adapter {

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "harness/input_error.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/app/installation.h"
-#include "harness/run/attempt_execution.h"
+#include "harness/execute/attempt_execution.h"
 
 namespace perfbench::harness {
 

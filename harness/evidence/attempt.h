@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/spec/fields.h"
@@ -156,3 +157,13 @@ struct perfbench::spec::EnumNames<perfbench::harness::SweepKind> {
                                      std::pair{Kind::comparison, "comparison"},
                                      std::pair{Kind::reproduction, "reproduction"}};
 };
+
+namespace perfbench::harness {
+
+// AttemptRecord to and from JSON text (one line, canonical).
+std::string to_json_line(const AttemptRecord& record);
+
+// Throws spec::SpecError.
+AttemptRecord parse_attempt(std::string_view text);
+
+}  // namespace perfbench::harness

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "workloads/spec/spec_error.h"
 
@@ -35,5 +37,17 @@ std::optional<std::invoke_result_t<Parse, const std::string&>> read_document(con
     refuse_damaged(file, e);
   }
 }
+
+// The files of a run directory (attempt.h) as JSON Schemas, draft 2020-12, each made from the field list by which its
+// file is written and read. Include in .cpp files only: it pulls in the JSON library.
+struct FileSchema {
+  std::string name;   // by which it is asked for: "steps"
+  std::string file;   // "steps.rank<R>.jsonl": the schema is of one line
+  std::string holds;  // "one rank's steps, a line each"
+  nlohmann::json schema;
+};
+
+// In the order in which a run leaves them.
+std::vector<FileSchema> file_schemas();
 
 }  // namespace perfbench::harness

@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/file_descriptor.h"
-#include "harness/temporary_file.h"
+#include "harness/system/files.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 #include "workloads/spec/process_token.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/spec_error.h"

@@ -2,13 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "harness/evidence/attempt_json.h"
+#include "harness/evidence/attempt.h"
 #include "harness/evidence/evidence_file.h"
-#include "harness/evidence/gpu_samples.h"
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/finiteness.h"
 #include "workloads/spec/parse_json.h"
@@ -19,6 +21,66 @@
 #include "workloads/spec/step_line.h"
 
 namespace perfbench::harness {
+namespace {
+
+// A line that cannot be read says nothing here; that the file is damaged is said elsewhere.
+void look_at_lines(std::string_view text, spec::Finiteness& out) {
+  spec::StepLineReader reader;
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    try {
+      out.look_at(reader.read(line));
+    } catch (const spec::SpecError&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+
+spec::Finiteness finiteness_of_steps(const std::filesystem::path& directory, std::int64_t ranks) {
+  spec::Finiteness out;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    try {
+      const auto text = spec::read_regular_file(directory / steps_file(rank), spec::kLargestRecordsBytes);
+      if (text) look_at_lines(*text, out);
+    } catch (const spec::FileError&) {
+      continue;  // said elsewhere, too
+    }
+  }
+  return out;
+}
+
+namespace {
+
+void take_lines(std::string_view text, GpuSamples& out) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    try {
+      out.samples.push_back(spec::parse_gpu_sample(text.substr(begin, end - begin)));
+    } catch (const spec::SpecError&) {
+      ++out.unreadable_lines;
+    }
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+GpuSamples read_gpu_samples(const std::filesystem::path& directory, std::int64_t ranks) {
+  GpuSamples out;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    try {
+      const auto text = spec::read_regular_file(directory / gpu_file(rank), spec::kLargestRecordsBytes);
+      if (text) take_lines(*text, out);
+    } catch (const spec::FileError&) {
+      ++out.unreadable_lines;
+    }
+  }
+  return out;
+}
+
 namespace fs = std::filesystem;
 namespace {
 

@@ -1,6 +1,7 @@
-// A run directory (layout: harness/evidence/attempt.h) read and checked.
+// What steps.rank<R>.jsonl of a run directory say of the run's losses and gradients (workloads/spec/finiteness.h).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "harness/evidence/attempt.h"
 #include "workloads/spec/environment.h"
+#include "workloads/spec/finiteness.h"
 #include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_summary.h"
@@ -16,6 +18,20 @@
 
 namespace perfbench::harness {
 
+// Of all ranks. A line that is cut off or damaged says nothing here: ingest names it.
+spec::Finiteness finiteness_of_steps(const std::filesystem::path& directory, std::int64_t ranks);
+
+// gpu.rank<R>.jsonl of a run directory (workloads/spec/gpu_sample.h).
+struct GpuSamples {
+  std::vector<spec::GpuSample> samples;  // by rank, in the order of the file
+  std::int64_t unreadable_lines = 0;     // cut off, or damaged: left out
+};
+
+// Of all ranks; none for a run on CPUs. Samples are circumstances: a damaged line costs no more than itself, and a file
+// that cannot be read counts as one.
+GpuSamples read_gpu_samples(const std::filesystem::path& directory, std::int64_t ranks);
+
+// A run directory (layout: harness/evidence/attempt.h) read and checked.
 struct RunEvidence {
   AttemptRecord attempt;      // as it is judged today: see read_run_directory
   std::string record_sha256;  // of attempt.json as it was written

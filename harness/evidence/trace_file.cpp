@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "harness/evidence/attempt.h"
-#include "harness/input_error.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/spec_error.h"

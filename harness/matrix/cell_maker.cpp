@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/identity/run_id.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/run_id.h"
 
 namespace perfbench::harness {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/matrix/cell.h"
 #include "harness/matrix/match.h"
+#include "harness/matrix/matrix.h"
 #include "harness/matrix/matrix_parts.h"
 #include "harness/matrix/resolve.h"
 

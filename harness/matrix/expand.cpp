@@ -11,7 +11,7 @@
 #include "harness/matrix/mistakes.h"
 #include "harness/matrix/node_notices.h"
 #include "harness/matrix/yaml_document.h"
-#include "harness/parallel_ranges.h"
+#include "harness/system/parallel_ranges.h"
 
 namespace perfbench::harness {
 namespace {

@@ -1,13 +1,37 @@
-// A matrix file to its cells. The grammar is described in matrices/README.md.
+// One combination of a matrix, resolved to a run.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "harness/matrix/cell.h"
+#include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {
 
+struct Cell {
+  std::string matrix;                                     // name of the matrix
+  std::vector<std::pair<std::string, std::string>> axes;  // in the matrix's order, values as written
+  std::string label;                                      // "model=llama-tiny fsdp=2"
+  std::size_t combination = 0;  // counted over all of the matrix: the same whatever --only and --set say
+  spec::RunSpec run;
+  std::string run_id;  // SHA-256 of the canonical JSON of `run`, 64 hex digits
+  // Nobody said whether bf16 weights are cast or kept: the plan decides, by memory (harness/plan/kept_weights.h).
+  bool bf16_weights_open = false;
+  std::int64_t repeats = 1;
+  std::optional<std::string> excluded;    // reason given by the matrix: recorded, not executed
+  std::optional<std::string> infeasible;  // why this combination contradicts itself: recorded, not executed
+};
+
+// "(defaults)" for the cell of a matrix without axes, whose label is empty.
+inline std::string shown_label(const std::string& label) {
+  return label.empty() ? "(defaults)" : label;
+}
+
+// A matrix file to its cells. The grammar is described in matrices/README.md.
 class ModelCatalog;
 class YamlDocument;
 

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/input_error.h"
 #include "harness/matrix/matrix_parts.h"
-#include "harness/matrix/source_position.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 

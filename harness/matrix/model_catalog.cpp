@@ -4,8 +4,8 @@
 #include <cctype>
 #include <system_error>
 
-#include "harness/input_path.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"

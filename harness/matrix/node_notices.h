@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/matrix/cell.h"
+#include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 
 namespace perfbench::harness {

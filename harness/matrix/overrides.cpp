@@ -1,8 +1,8 @@
 // --only and --set of the command line.
-#include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/matrix_parts.h"
 #include "harness/matrix/mistakes.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "harness/input_path.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
 #include "workloads/datasets/dataset_error.h"
 #include "workloads/datasets/flat_tokens.h"
 #include "workloads/spec/divide_up.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/input_error.h"
 #include "harness/matrix/matrix_parts.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/input_error.h"
 #include "harness/matrix/mistakes.h"
 #include "harness/matrix/reference_names.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/model_spec.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/suggest.h"

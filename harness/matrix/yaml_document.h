@@ -12,8 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/input_error.h"
-#include "harness/matrix/source_position.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::spec {
 class SpecError;

@@ -16,10 +16,9 @@
 #include <system_error>
 #include <thread>
 
-#include "harness/cancelled.h"
-#include "harness/launch/event.h"
-#include "harness/launch/process.h"
-#include "harness/launch/temporary_folder.h"
+#include "harness/execute/process.h"
+#include "harness/system/files.h"
+#include "harness/system/parallel_ranges.h"
 #include "workloads/spec/engine_exit.h"
 #include "workloads/spec/regular_file.h"
 #include "workloads/spec/run_spec_json.h"

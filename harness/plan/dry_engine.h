@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/engine_program.h"
+#include "harness/execute/launcher.h"
 #include "workloads/spec/dry_counts.h"
 
 namespace perfbench::spec {

@@ -1,6 +1,6 @@
 #include "harness/plan/kept_weights.h"
 
-#include "harness/identity/run_id.h"
+#include "harness/system/run_id.h"
 
 namespace perfbench::harness {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "harness/matrix/cell.h"
+#include "harness/matrix/matrix.h"
 
 namespace perfbench::harness {
 

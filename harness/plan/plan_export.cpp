@@ -3,8 +3,7 @@
 #include <map>
 #include <set>
 
-#include "reports/format/csv_field.h"
-#include "reports/format/json_text.h"
+#include "reports/render/format/escape.h"
 #include "workloads/spec/fields_json.h"
 
 namespace perfbench::harness {

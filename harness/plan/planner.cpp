@@ -8,13 +8,13 @@
 #include <optional>
 #include <unordered_map>
 
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/parallel_ranges.h"
 #include "harness/plan/dry_engine.h"
 #include "harness/plan/kept_weights.h"
-#include "reports/format/quantity.h"
+#include "harness/system/input_error.h"
+#include "harness/system/parallel_ranges.h"
+#include "harness/system/run_id.h"
+#include "reports/render/format/number.h"
 #include "workloads/spec/node_limits.h"
 #include "workloads/spec/run_spec_json.h"
 #include "workloads/spec/spec_error.h"
@@ -66,7 +66,7 @@ class MemoryCheck {
 
  private:
   Memory of_hardware(const spec::RunSpec& run) {
-    // The memory of this machine's GPUs is known to the engine alone (runnable.h).
+    // The memory of this machine's GPUs is known to the engine alone (planner.h).
     if (run.hardware == "host" && run.device == spec::Device::cuda) return {};
     if (run.hardware == "host") {
       // All ranks of a run on this machine share it.
@@ -251,6 +251,35 @@ std::vector<PlannedCell> plan_cells(std::vector<Cell> cells, const PlanRequest& 
   count(plan, counted, memory, request);
   count(plan, cast_where_kept_do_not_fit(plan, kept, memory), memory, request);
   return plan;
+}
+
+std::optional<std::string> no_gpus_for(std::int64_t ranks, const spec::EnvironmentRecord& machine) {
+  if (machine.cuda == "absent") {
+    return "device cuda, and this perfbench-engine was built without CUDA (install the CUDA toolkit and build with "
+           "-DPERFBENCH_CUDA=ON, or use device cpu)";
+  }
+  if (machine.gpus == 0) return "device cuda, and no GPU can be used here: " + machine.gpu_problem;
+  if (machine.gpus >= ranks) return std::nullopt;
+  return fmt::format("device cuda with {} ranks, and this machine has {} GPU{}", ranks, machine.gpus,
+                     machine.gpus == 1 ? "" : "s");
+}
+
+std::optional<std::string> not_runnable_here(const PlannedCell& planned, const spec::EnvironmentRecord& machine) {
+  const spec::RunSpec& run = planned.cell.run;
+  if (run.device == spec::Device::cuda) {
+    if (const auto why_not = no_gpus_for(run.mesh.devices(), machine)) return "planned only: " + *why_not;
+    if (!planned.counts || spec::needed_bytes(*planned.counts) <= machine.gpu_memory_bytes) return std::nullopt;
+    return fmt::format("planned only: a rank needs {}, a {} has {}",
+                       reports::human_bytes(spec::needed_bytes(*planned.counts)), machine.gpu_model,
+                       reports::human_bytes(machine.gpu_memory_bytes));
+  }
+  // The plan of hardware: host has already been held against this machine.
+  if (run.hardware == "host" || !planned.counts || machine.memory_bytes == 0) return std::nullopt;
+  const auto ranks = run.mesh.devices();
+  const auto needed = needed_by_all(run, *planned.counts) / ranks;
+  if (needed <= machine.memory_bytes / ranks) return std::nullopt;
+  return fmt::format("planned only: {} ranks need {} each, this machine has {} in all", ranks,
+                     reports::human_bytes(needed), reports::human_bytes(machine.memory_bytes));
 }
 
 }  // namespace perfbench::harness

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/launch/engine_program.h"
-#include "harness/matrix/cell.h"
+#include "harness/execute/launcher.h"
+#include "harness/matrix/matrix.h"
 #include "harness/plan/dry_engine.h"
 #include "workloads/spec/dry_counts.h"
+#include "workloads/spec/environment.h"
 
 namespace perfbench::harness {
 
@@ -62,3 +64,15 @@ struct perfbench::spec::EnumNames<perfbench::harness::PlanState> {
   static constexpr std::array kNames{std::pair{State::feasible, "feasible"}, std::pair{State::infeasible, "infeasible"},
                                      std::pair{State::excluded, "excluded"}, std::pair{State::failed, "failed"}};
 };
+
+namespace perfbench::harness {
+
+// Whether this machine can execute a cell whose plan is feasible. A matrix may plan for 512 GPUs on a laptop; a sweep
+// of it must not start 512 processes there.
+// Why `ranks` ranks find no GPU each on this machine, in one line; nothing if they do.
+std::optional<std::string> no_gpus_for(std::int64_t ranks, const spec::EnvironmentRecord& machine);
+
+// Why not, in one line; nothing if it can. `machine` is what perfbench-engine says about itself and its node.
+std::optional<std::string> not_runnable_here(const PlannedCell& planned, const spec::EnvironmentRecord& machine);
+
+}  // namespace perfbench::harness

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "harness/identity/run_id.h"
+#include "harness/system/run_id.h"
 #include "workloads/spec/remat_policy.h"
 #include "workloads/spec/spec_error.h"
 #include "workloads/spec/validate.h"

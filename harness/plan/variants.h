@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/matrix/cell.h"
+#include "harness/matrix/matrix.h"
 
 namespace perfbench::harness {
 

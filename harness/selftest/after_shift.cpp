@@ -8,10 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "harness/selftest/noise.h"
-#include "harness/selftest/replicate.h"
 #include "harness/selftest/screen_rates.h"
-#include "harness/stats/leveling.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/proportion.h"
 #include "harness/stats/screen.h"
 

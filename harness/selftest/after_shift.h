@@ -1,4 +1,4 @@
-// What the nightly screen still finds once a shift of the same series is known (harness/stats/leveling.h), simulated.
+// What the nightly screen still finds once a shift of the same series is known (harness/stats/screen.h), simulated.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/selftest/result.h"
+#include "harness/records/selftest_result.h"
 
 namespace perfbench::harness {
 

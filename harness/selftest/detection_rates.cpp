@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "harness/selftest/replicate.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/detection.h"
+#include "harness/stats/pairs.h"
 #include "harness/stats/statistics.h"
-#include "harness/stats/turn_ratio.h"
-#include "reports/format/number.h"
+#include "reports/render/format/number.h"
 
 namespace perfbench::harness {
 namespace {

@@ -9,14 +9,12 @@
 #include <numeric>
 #include <string>
 
-#include "harness/alerts/alert_rules.h"
-#include "harness/evidence/utc.h"
+#include "harness/judge/alert_rules.h"
 #include "harness/selftest/after_shift.h"
-#include "harness/selftest/noise.h"
-#include "harness/selftest/replicate.h"
 #include "harness/selftest/screen_rates.h"
-#include "harness/stats/leveling.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/screen.h"
+#include "harness/system/utc.h"
 
 namespace perfbench::harness {
 namespace {

@@ -1,4 +1,4 @@
-// What nights say while an alert is live (harness/alerts/alert_rules.h), simulated: a regression that nobody mends, and
+// What nights say while an alert is live (harness/judge/alert_rules.h), simulated: a regression that nobody mends, and
 // a second one behind it.
 #pragma once
 
@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/alerts/alert.h"
-#include "harness/selftest/result.h"
-#include "harness/verdict/verdict.h"
+#include "harness/records/alert.h"
+#include "harness/records/selftest_result.h"
+#include "harness/stats/verdict.h"
 
 namespace perfbench::harness {
 

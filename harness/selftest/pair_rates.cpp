@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "harness/selftest/replicate.h"
-#include "harness/stats/pair_order.h"
+#include "harness/selftest/simulation.h"
+#include "harness/stats/pairs.h"
 #include "harness/stats/statistics.h"
-#include "reports/format/number.h"
+#include "reports/render/format/number.h"
 
 namespace perfbench::harness {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/selftest/noise.h"
-#include "harness/selftest/result.h"
+#include "harness/records/selftest_result.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/paired_decision.h"
 #include "harness/stats/proportion.h"
 
@@ -49,7 +49,7 @@ struct PairOutcome {
 PairRates rates_of(const std::vector<PairOutcome>& outcomes);  // at least one
 
 // The whole procedure, look by look, on runs in the order of the noise: two runs a pair, A first in two of every
-// four (pair_order.h); or, in turns, on the medians of the turns (harness/stats/turn_ratio.h).
+// four (pairs.h); or, in turns, on the medians of the turns (harness/stats/pairs.h).
 PairRates simulate_pairs(const PairScenario& scenario, std::size_t trials, std::uint64_t seed);
 
 // What real comparisons of a side with itself came to, one verdict a trial, at least one; `pairing` says how the runs

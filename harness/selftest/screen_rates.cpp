@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/selftest/replicate.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/log_difference.h"
 #include "harness/stats/proportion.h"
 #include "harness/stats/statistics.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/selftest/noise.h"
-#include "harness/selftest/result.h"
+#include "harness/records/selftest_result.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/screen.h"
 
 namespace perfbench::harness {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/selftest/result.h"
+#include "harness/records/selftest_result.h"
 
 namespace perfbench::harness {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/input_error.h"
-#include "harness/selftest/replicate.h"
 #include "harness/selftest/screen_rates.h"
+#include "harness/selftest/simulation.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 namespace {

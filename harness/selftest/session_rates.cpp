@@ -10,14 +10,14 @@
 #include <random>
 #include <string>
 
-#include "harness/compare/compare.h"
-#include "harness/evidence/utc.h"
-#include "harness/history/session_levels.h"
+#include "harness/judge/compare.h"
 #include "harness/selftest/pair_rates.h"
-#include "harness/selftest/replicate.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/stats/statistics.h"
-#include "reports/format/number.h"
+#include "harness/store/queries/known_sessions.h"
+#include "harness/system/utc.h"
+#include "reports/render/format/number.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {

@@ -1,4 +1,4 @@
-// Error rates and power of comparisons with a stored baseline (harness/compare/compare.h), simulated: what ran in one
+// Error rates and power of comparisons with a stored baseline (harness/judge/compare.h), simulated: what ran in one
 // session held against what ran in another. A session's machine, neighbours and clocks are common to all its runs and
 // to all its cells.
 #pragma once
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/selftest/noise.h"
-#include "harness/selftest/result.h"
+#include "harness/records/selftest_result.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/proportion.h"
 
 namespace perfbench::harness {

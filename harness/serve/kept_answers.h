@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/serve/view_request.h"
+#include "harness/serve/guards.h"
 
 namespace perfbench::harness {
 

@@ -19,17 +19,16 @@
 #include <utility>
 #include <vector>
 
-#include "harness/alerts/alert_ledger.h"
 #include "harness/app/author.h"
-#include "harness/evidence/utc.h"
-#include "harness/input_error.h"
 #include "harness/serve/deadline_server.h"
 #include "harness/serve/guards.h"
 #include "harness/serve/kept_answers.h"
-#include "harness/serve/view_request.h"
 #include "harness/serve/views.h"
 #include "harness/store/database.h"
-#include "reports/document/render.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/system/input_error.h"
+#include "harness/system/utc.h"
+#include "reports/render/document/render.h"
 #include "workloads/spec/fields_json.h"
 #include "workloads/spec/spec_error.h"
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "harness/app/installation.h"
-#include "harness/app/run_view.h"
-#include "harness/serve/view_request.h"
-#include "harness/sqlite/sqlite.h"
-#include "reports/document/document.h"
-#include "reports/document/render.h"
+#include "harness/app/runs/run_view.h"
+#include "harness/serve/guards.h"
+#include "harness/store/sqlite.h"
+#include "reports/render/document/document.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::harness {
 

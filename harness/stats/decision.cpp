@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "harness/stats/log_difference.h"
-#include "harness/stats/permutation.h"
 #include "harness/stats/statistics.h"
 
 namespace perfbench::harness {

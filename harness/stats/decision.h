@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "harness/stats/between_sessions.h"
-#include "harness/verdict/metric_rule.h"
-#include "harness/verdict/verdict.h"
+#include "harness/stats/verdict.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {

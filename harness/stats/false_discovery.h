@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/verdict/verdict.h"
+#include "harness/stats/verdict.h"
 
 namespace perfbench::harness {
 

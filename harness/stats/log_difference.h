@@ -1,14 +1,23 @@
-// The difference of two means on the log scale, and what its spread allows to say. Shared by every decision.
+// Permutation tests of means, exact.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "harness/verdict/verdict.h"
+#include "harness/stats/verdict.h"
 
 namespace perfbench::harness {
 
+// Two-sided p of the difference of means under every split of the pooled values into groups of these sizes. At most 20
+// values in all.
+double permutation_p(const std::vector<double>& a, const std::vector<double>& b);
+
+// Two-sided p of the mean under every change of signs; beyond 20 values, and up to 64, under 99999 random ones and the
+// observed one, always the same.
+double sign_flip_p(const std::vector<double>& d);
+
+// The difference of two means on the log scale, and what its spread allows to say. Shared by every decision.
 struct LogDifference {
   double mean = 0;
   double error = 0;    // standard error; 0 with fewer than two values (a side)
@@ -35,7 +44,7 @@ LogDifference mean_difference(const std::vector<double>& d);
 // Such a preliminary test costs a little of the level (Bancroft, Annals of Mathematical Statistics 15, 1944, p. 190).
 // All runs together suppose that both sides have the same noise, as sides have between which nothing changed: 8
 // Gaussian pairs at 0.01 are wrong in 1.2 % then, in 1.5 % where one side has 3 times the deviation, in 2 % at 9 times;
-// and in 1.6 % under AR(1) noise of -0.3 (NumPy, 40000 trials each). What being second costs cancels (pair_order.h).
+// and in 1.6 % under AR(1) noise of -0.3 (NumPy, 40000 trials each). What being second costs cancels (pairs.h).
 struct PairedDifference {
   LogDifference difference;
   bool pooled = false;  // the error is that of all runs

@@ -13,7 +13,6 @@
 
 #include "harness/stats/decision.h"
 #include "harness/stats/log_difference.h"
-#include "harness/stats/permutation.h"
 
 namespace perfbench::harness {
 namespace {

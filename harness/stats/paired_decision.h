@@ -3,7 +3,7 @@
 // A difference is REGRESSED or IMPROVED where the t test of paired_difference() (log_difference.h) finds it at the
 // level of the look. Where pairs prove to have something in common, so that the test has only their differences, the
 // exact sign-flip test must agree at `alpha`: it needs no more than that the noise of A and B of a pair could have been
-// exchanged; what being second costs cancels in the balanced order (pair_order.h), which leaves the test on the safe
+// exchanged; what being second costs cancels in the balanced order (pairs.h), which leaves the test on the safe
 // side. With fewer than 8 pairs that test cannot reach 0.01 (2 / 2^8 = 0.0078), so no earlier look can name a
 // difference, by either: four pairs know too little of their noise. SAME is an equivalence test (two one-sided t tests
 // at 0.05 over all looks), possible at every look, and comes before a significant difference: one inside the margin
@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/verdict/verdict.h"
+#include "harness/stats/verdict.h"
 #include "workloads/spec/metric_catalog.h"
 
 namespace perfbench::harness {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "harness/stats/statistics.h"
 
@@ -327,6 +328,23 @@ std::optional<ScreenFinding> screen(const std::vector<double>& logs, const Scree
   if (!found) found = lone_night(nights, prepared, rule);
   if (found) found->first += logs.size() - nights.size();
   return found;
+}
+
+std::vector<double> at_newest_level(std::vector<double> logs, std::span<const std::size_t> first_shifted,
+                                    const ScreenRule& rule) {
+  std::set<std::size_t> ordered(first_shifted.begin(), first_shifted.end());
+  ordered.erase(0);
+  ordered.erase(ordered.lower_bound(logs.size()), ordered.end());
+  // Oldest first: the nights before the second shift are then on one level.
+  for (auto shift = ordered.begin(); shift != ordered.end(); ++shift) {
+    const auto first = *shift;
+    const auto next = std::next(shift) == ordered.end() ? logs.size() : *std::next(shift);
+    const auto start = first > rule.most_before ? first - rule.most_before : 0;
+    const double since = median_between(logs, first, std::min(next, first + rule.most_recent));
+    const double move = since - median_between(logs, start, first);
+    for (std::size_t i = 0; i < first; ++i) logs[i] += move;
+  }
+  return logs;
 }
 
 }  // namespace perfbench::harness

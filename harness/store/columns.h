@@ -1,18 +1,33 @@
-// A struct with a field list as columns of a table: one column a scalar field, nested fields joined by '_'
-// ("peak_total_bytes"), lists and mappings left out (they have tables of their own). The field list is the only list.
+// Look-ups of integer keys, for the writers of the store.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "harness/sqlite/sqlite.h"
+#include "harness/store/sqlite.h"
 #include "workloads/spec/field_table.h"
 
 namespace perfbench::harness {
 
+// First column of the first row, or nothing.
+template <class... T>
+std::optional<std::int64_t> find_key(const Connection& db, const std::string& sql, const T&... values) {
+  Statement statement(db, sql);
+  statement.with(values...);
+  if (!statement.step()) return std::nullopt;
+  return statement.integer(0);
+}
+
+// Key of `name` in the table `names`, added if new.
+std::int64_t name_key(Connection& db, std::string_view name);
+
+// A struct with a field list as columns of a table: one column a scalar field, nested fields joined by '_'
+// ("peak_total_bytes"), lists and mappings left out (they have tables of their own). The field list is the only list.
 // `member.offset` counts from the begin of the row's struct, however deep the field is nested.
 struct Column {
   std::string name;

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/input_error.h"
-#include "harness/sqlite/sqlite.h"
+#include "harness/store/sqlite.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/enum_names.h"
 
 namespace perfbench::spec {

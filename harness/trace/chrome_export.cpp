@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "reports/format/json_text.h"
+#include "reports/render/format/escape.h"
 
 namespace perfbench::harness {
 namespace {

@@ -2,9 +2,9 @@
 // hold 10^8 of them; the aim is 10^5 a second on one core.
 #include <benchmark/benchmark.h>
 
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 #include "tests/spec/step_record.h"
 #include "workloads/spec/parse_json.h"

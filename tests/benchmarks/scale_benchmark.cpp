@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/history/history.h"
-#include "harness/history/session_levels.h"
+#include "harness/app/night/history.h"
 #include "harness/stats/statistics.h"
-#include "harness/store/baseline_ledger.h"
 #include "harness/store/database.h"
-#include "harness/store/query.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/queries/known_sessions.h"
+#include "harness/store/queries/query.h"
 #include "tests/benchmarks/scale_store.h"
 
 namespace perfbench::harness {

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/input_error.h"
-#include "harness/store/baseline_ledger.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/queries/query.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
-#include "harness/transfer/archive.h"
-#include "harness/transfer/import.h"
+#include "harness/store/archive/archive.h"
+#include "harness/store/archive/transfer.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 
 #include "engine/core/error.h"
 #include "engine/faults/fault_text.h"
-#include "harness/ab/sides.h"
-#include "harness/input_error.h"
-#include "harness/verdict/metric_rule.h"
+#include "harness/pairs/sides.h"
+#include "harness/stats/verdict.h"
+#include "harness/system/input_error.h"
 
 namespace {
 

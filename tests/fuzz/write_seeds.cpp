@@ -11,10 +11,9 @@
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
 #include "harness/readers/reader.h"
+#include "harness/store/archive/archive.h"
+#include "harness/store/archive/transfer.h"
 #include "harness/store/database.h"
-#include "harness/transfer/archive.h"
-#include "harness/transfer/export.h"
-#include "harness/transfer/import.h"
 #include "workloads/spec/run_spec_json.h"
 
 namespace {

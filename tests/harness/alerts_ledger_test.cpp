@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/input_error.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 

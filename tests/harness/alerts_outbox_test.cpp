@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/alerts/outbox.h"
-#include "harness/alerts/webhook.h"
+#include "harness/app/night/alert_delivery.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/alert_outbox.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/http_server.h"
 

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/alerts/alert_rules.h"
-#include "harness/input_error.h"
+#include "harness/judge/alert_rules.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_alert.h"
 
 namespace perfbench::harness {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/alerts/webhook.h"
-#include "harness/input_error.h"
+#include "harness/app/night/alert_delivery.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/http_server.h"
 
 namespace perfbench::harness {

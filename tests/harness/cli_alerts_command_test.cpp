@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/alerts/outbox.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/alert_outbox.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/http_server.h"

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/alert_ledger.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

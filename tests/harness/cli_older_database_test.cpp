@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "harness/launch/process.h"
-#include "harness/sqlite/sqlite.h"
-#include "harness/transfer/zstd_stream.h"
+#include "harness/execute/process.h"
+#include "harness/store/archive/archive.h"
+#include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

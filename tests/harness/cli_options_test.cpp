@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {
@@ -156,7 +156,7 @@ TEST_F(Options, EachIsOfAKindThatIsChecked) {
                           kWords.contains(option.shown());
     EXPECT_TRUE(type.empty() || is_number || is_path || is_one_of || is_words)
         << option.shown() << " takes " << type
-        << ": make it with add_number, add_amount or add_path (harness/cli/checked_option.h)";
+        << ": make it with add_number, add_amount or add_path (harness/cli/shell/options.h)";
   }
   EXPECT_GT(numbers, 30U);
   EXPECT_GT(paths, 40U);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/evidence/run_directory.h"
-#include "harness/identity/run_id.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/launch/process.h"
-#include "harness/sqlite/sqlite.h"
-#include "harness/transfer/archive.h"
+#include "harness/execute/process.h"
+#include "harness/store/archive/archive.h"
+#include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -7,10 +7,10 @@
 #include <set>
 #include <sstream>
 
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/serve/views.h"
 #include "harness/store/database.h"
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 #include "tests/harness/subject_store.h"
 
 namespace perfbench::harness {

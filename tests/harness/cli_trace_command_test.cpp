@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/launch/process.h"
-#include "harness/sqlite/sqlite.h"
+#include "harness/execute/process.h"
+#include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"
 #include "tests/harness/trace/trace_event_format.h"

@@ -3,12 +3,12 @@
 
 #include <map>
 
-#include "harness/compare/against.h"
-#include "harness/compare/baseline_file.h"
-#include "harness/compare/compare_published.h"
-#include "harness/input_error.h"
+#include "harness/app/runs/against.h"
+#include "harness/app/runs/baseline_file.h"
+#include "harness/judge/compare_published.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

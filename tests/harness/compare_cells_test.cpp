@@ -3,12 +3,12 @@
 
 #include <cmath>
 
-#include "harness/compare/comparability.h"
-#include "harness/compare/compare.h"
-#include "harness/input_error.h"
+#include "harness/judge/comparability.h"
+#include "harness/judge/compare.h"
+#include "harness/stats/verdict.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/verdict/metric_rule.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "harness/compare/device_peak.h"
+#include "harness/judge/cell_mfu.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {

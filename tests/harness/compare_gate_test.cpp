@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/compare/baseline_findings.h"
-#include "harness/compare/compare.h"
-#include "harness/input_error.h"
+#include "harness/judge/baseline_findings.h"
+#include "harness/judge/compare.h"
 #include "harness/stats/false_discovery.h"
-#include "harness/verdict/metric_rule.h"
+#include "harness/stats/verdict.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {

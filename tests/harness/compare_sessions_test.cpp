@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "harness/compare/compare.h"
-#include "harness/compare/pairs_command.h"
+#include "harness/judge/compare.h"
+#include "harness/judge/pairs_command.h"
 #include "harness/stats/false_discovery.h"
 #include "workloads/spec/run_spec.h"
 

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/data/prepare.h"
-#include "harness/data/text_files.h"
-#include "harness/input_error.h"
-#include "harness/launch/process.h"
+#include "harness/app/data/prepare.h"
+#include "harness/app/data/source_texts.h"
+#include "harness/execute/process.h"
+#include "harness/system/input_error.h"
 #include "tests/datasets/dataset_folder.h"
 #include "workloads/datasets/flat_tokens.h"
 #include "workloads/datasets/instruction_tokens.h"

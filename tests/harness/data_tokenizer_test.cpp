@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "harness/data/prepare.h"
-#include "harness/data/tokenizer.h"
-#include "harness/input_error.h"
+#include "harness/app/data/prepare.h"
+#include "harness/app/data/tokenizer.h"
+#include "harness/system/input_error.h"
 #include "tests/datasets/dataset_folder.h"
 #include "workloads/datasets/flat_tokens.h"
 #include "workloads/datasets/instruction_tokens.h"

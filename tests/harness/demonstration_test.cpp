@@ -5,11 +5,11 @@
 #include <cmath>
 #include <set>
 
-#include "harness/demonstration/simulated_nights.h"
+#include "harness/app/night/demonstration_night.h"
 #include "harness/evidence/run_evidence.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "harness/evidence/attempt_json.h"
+#include "harness/evidence/attempt.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/evidence/attempt.h"
-#include "harness/evidence/file_schemas.h"
+#include "harness/evidence/evidence_file.h"
 #include "workloads/spec/checkpoint_record.h"
 #include "workloads/spec/environment.h"
 #include "workloads/spec/fields_json.h"

@@ -1,9 +1,9 @@
 // What GPUs said of themselves, from a run directory into the database.
 #include <gtest/gtest.h>
 
-#include "harness/evidence/gpu_samples.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/record_json.h"
 

@@ -9,8 +9,7 @@
 #include <array>
 
 #include "harness/evidence/output_file.h"
-#include "harness/file_descriptor.h"
-#include "harness/temporary_file.h"
+#include "harness/system/files.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

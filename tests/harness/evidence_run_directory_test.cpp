@@ -5,10 +5,10 @@
 #include <set>
 #include <thread>
 
-#include "harness/evidence/attempt_json.h"
+#include "harness/evidence/attempt.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/run_evidence.h"
-#include "harness/input_error.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/process_token.h"
 
 namespace perfbench::harness {

@@ -7,7 +7,7 @@
 
 #include "harness/evidence/attempt.h"
 #include "harness/evidence/trace_file.h"
-#include "harness/input_error.h"
+#include "harness/system/input_error.h"
 #include "harness/trace/trace_summary.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/alerts/alert.h"
+#include "harness/records/alert.h"
 
 namespace perfbench::harness {
 

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "harness/evidence/attempt_json.h"
-#include "harness/identity/run_id.h"
+#include "harness/evidence/attempt.h"
+#include "harness/system/run_id.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/run_spec_json.h"
 

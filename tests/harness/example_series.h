@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/history/series.h"
+#include "harness/store/queries/series.h"
 
 namespace perfbench::harness {
 

@@ -9,6 +9,6 @@ add_dependencies(faults_test perfbench fake_engine)
 if(TARGET perfbench-engine-inject AND CMAKE_BUILD_TYPE STREQUAL "Release")
   target_sources(faults_test PRIVATE faults/diverging_run_test.cpp faults/failing_stage_test.cpp faults/mutation_test.cpp
                                      faults/profiled_run_test.cpp)
-  target_link_libraries(faults_test PRIVATE perfbench_run_metrics perfbench_matrix)
+  target_link_libraries(faults_test PRIVATE perfbench_evidence perfbench_matrix)
   add_dependencies(faults_test perfbench-engine perfbench-engine-inject)
 endif()

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/history/control.h"
-#include "harness/history/screening.h"
-#include "harness/input_error.h"
+#include "harness/judge/control.h"
+#include "harness/judge/screening.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_series.h"
 
 namespace perfbench::harness {

@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/history/history.h"
-#include "harness/history/series.h"
-#include "harness/input_error.h"
+#include "harness/app/night/history.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
+#include "harness/store/queries/series.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "harness/history/session_levels.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
+#include "harness/store/queries/known_sessions.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

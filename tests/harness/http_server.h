@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/file_descriptor.h"
+#include "harness/system/files.h"
 
 namespace perfbench::harness {
 

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/identity/run_id.h"
+#include "harness/system/run_id.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/run_spec_json.h"
 

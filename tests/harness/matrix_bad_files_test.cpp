@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
-#include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

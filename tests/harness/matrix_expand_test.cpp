@@ -3,11 +3,11 @@
 
 #include <filesystem>
 
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -6,10 +6,10 @@
 #include <sstream>
 #include <string>
 
-#include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 namespace {

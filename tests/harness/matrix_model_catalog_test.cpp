@@ -6,8 +6,8 @@
 #include <fstream>
 #include <set>
 
-#include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/flops.h"
 #include "workloads/spec/parameter_table.h"
 #include "workloads/spec/spec_error.h"

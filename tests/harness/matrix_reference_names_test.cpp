@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
-#include "harness/input_error.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/reference_names.h"
 #include "harness/matrix/run_keys.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/system/input_error.h"
 
 namespace perfbench::harness {
 namespace {

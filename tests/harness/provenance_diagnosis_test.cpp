@@ -5,7 +5,7 @@
 #include <fstream>
 #include <functional>
 
-#include "harness/provenance/diagnosis.h"
+#include "harness/judge/diagnosis.h"
 
 namespace perfbench::harness {
 namespace {

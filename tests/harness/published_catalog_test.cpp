@@ -1,6 +1,4 @@
 // Every row that a reference system prints of a training is a cell of its matrix, number for number.
-#include "harness/published/published_catalog.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "harness/matrix/matrix.h"
+#include "harness/matrix/published.h"
 #include "harness/matrix/yaml_document.h"
 #include "workloads/spec/remat_policy.h"
 

@@ -1,3 +1,5 @@
+#include "harness/matrix/published.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,8 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/input_error.h"
-#include "harness/published/published_catalog.h"
+#include "harness/system/input_error.h"
 #include "workloads/spec/spec_error.h"
 
 namespace perfbench::harness {

@@ -4,6 +4,6 @@ perfbench_executable(fake_engine
 
 perfbench_test(run_sweep_test
   SOURCES run/hostile_engine_test.cpp run/sweep_test.cpp run/progress_test.cpp
-  DEPENDS perfbench_execute perfbench_identity example_run)
+  DEPENDS perfbench_execute perfbench_system example_run)
 target_compile_definitions(run_sweep_test PRIVATE PERFBENCH_FAKE_ENGINE="$<TARGET_FILE:fake_engine>")
 add_dependencies(run_sweep_test fake_engine)

@@ -12,17 +12,17 @@
 
 #include "harness/selftest/after_shift.h"
 #include "harness/selftest/detection_rates.h"
-#include "harness/selftest/ledger.h"
 #include "harness/selftest/live_alerts.h"
-#include "harness/selftest/noise.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/screen_rates.h"
 #include "harness/selftest/series_export.h"
 #include "harness/selftest/session_rates.h"
+#include "harness/selftest/simulation.h"
 #include "harness/stats/statistics.h"
 #include "harness/store/database.h"
-#include "reports/document/render.h"
-#include "reports/selftest_document.h"
+#include "harness/store/ledgers/selftest_ledger.h"
+#include "reports/content/selftest_document.h"
+#include "reports/render/document/render.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

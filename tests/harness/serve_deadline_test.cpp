@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "harness/file_descriptor.h"
 #include "harness/serve/deadline_server.h"
 #include "harness/serve/server.h"
 #include "harness/store/database.h"
+#include "harness/system/files.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,7 +1,7 @@
 // What an address asks for, as browsers and people write it.
 #include <gtest/gtest.h>
 
-#include "harness/serve/view_request.h"
+#include "harness/serve/guards.h"
 
 namespace perfbench::harness {
 namespace {

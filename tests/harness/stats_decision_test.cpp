@@ -5,7 +5,7 @@
 #include <random>
 
 #include "harness/stats/decision.h"
-#include "harness/stats/permutation.h"
+#include "harness/stats/log_difference.h"
 
 namespace perfbench::harness {
 namespace {

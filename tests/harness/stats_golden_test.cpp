@@ -7,8 +7,8 @@
 
 #include "harness/stats/decision.h"
 #include "harness/stats/false_discovery.h"
+#include "harness/stats/log_difference.h"
 #include "harness/stats/paired_decision.h"
-#include "harness/stats/permutation.h"
 #include "harness/stats/proportion.h"
 #include "harness/stats/screen.h"
 #include "harness/stats/statistics.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/stats/leveling.h"
+#include "harness/stats/screen.h"
 
 namespace perfbench::harness {
 namespace {

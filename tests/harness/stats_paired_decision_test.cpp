@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "harness/stats/false_discovery.h"
-#include "harness/stats/pair_order.h"
 #include "harness/stats/paired_decision.h"
+#include "harness/stats/pairs.h"
 
 namespace perfbench::harness {
 namespace {

@@ -6,8 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "harness/metrics/mfu.h"
-#include "harness/metrics/run_metrics.h"
+#include "harness/evidence/run_metrics.h"
 #include "harness/stats/statistics.h"
 #include "harness/stats/steady.h"
 #include "workloads/spec/metric_catalog.h"

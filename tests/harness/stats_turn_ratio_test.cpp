@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/stats/turn_ratio.h"
+#include "harness/stats/pairs.h"
 
 namespace perfbench::harness {
 namespace {

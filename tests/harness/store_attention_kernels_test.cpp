@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/record_json.h"
 #include "workloads/spec/spec_error.h"

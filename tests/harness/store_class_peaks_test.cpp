@@ -4,10 +4,10 @@
 
 #include <limits>
 
-#include "harness/store/class_peaks.h"
+#include "harness/store/attempts/environments.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

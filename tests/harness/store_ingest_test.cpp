@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "harness/input_error.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/schema.h"
+#include "harness/store/schema/schema.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

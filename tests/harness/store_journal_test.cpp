@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "harness/store/database.h"
-#include "harness/store/journal.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "harness/store/machine_class.h"
+#include "harness/evidence/environment_rows.h"
 
 namespace perfbench::harness {
 namespace {

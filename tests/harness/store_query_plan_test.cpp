@@ -7,15 +7,15 @@
 #include <functional>
 #include <set>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/history/history.h"
-#include "harness/identity/run_id.h"
-#include "harness/store/baseline_ledger.h"
+#include "harness/app/night/history.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
-#include "harness/store/run_list.h"
-#include "harness/store/tag_ledger.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/ledgers/tag_ledger.h"
+#include "harness/store/queries/query.h"
+#include "harness/store/queries/run_list.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 

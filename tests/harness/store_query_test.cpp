@@ -1,13 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
-#include "harness/store/baseline_ledger.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
-#include "harness/store/sweep_requests.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/queries/query.h"
+#include "harness/store/queries/sweeps.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 
-#include "harness/input_error.h"
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/gpu_sample.h"
 #include "workloads/spec/run_summary.h"

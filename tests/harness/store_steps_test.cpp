@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/records/subject.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
-#include "harness/store/subject.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/tag_ledger.h"
+#include "harness/store/ledgers/tag_ledger.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

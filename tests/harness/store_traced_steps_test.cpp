@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "harness/trace/trace_summary.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"

@@ -3,10 +3,10 @@
 // directories that people keep have become unreadable, or their runs got other ids.
 #include <gtest/gtest.h>
 
-#include "harness/evidence/attempt_json.h"
+#include "harness/evidence/attempt.h"
 #include "harness/evidence/run_evidence.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
 #include "tests/harness/example_run.h"
 #include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"

@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/evidence/environment_rows.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/environment_rows.h"
-#include "harness/store/ingest.h"
-#include "harness/store/machine_class.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 #include "workloads/spec/metric_catalog.h"
 

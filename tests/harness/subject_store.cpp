@@ -2,12 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "harness/ab/comparison_ledger.h"
 #include "harness/evidence/run_evidence.h"
+#include "harness/store/archive/transfer.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/transfer/export.h"
-#include "harness/transfer/import.h"
+#include "harness/store/ledgers/comparison_ledger.h"
 
 namespace perfbench::harness {
 namespace fs = std::filesystem;

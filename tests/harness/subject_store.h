@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/sqlite/sqlite.h"
+#include "harness/store/sqlite.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

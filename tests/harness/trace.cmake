@@ -6,4 +6,4 @@ perfbench_test(trace_test
     trace/step_alignment_test.cpp
     trace/step_split_test.cpp
     trace/trace_summary_test.cpp
-  DEPENDS perfbench_sqlite made_up_trace)
+  DEPENDS perfbench_store made_up_trace)

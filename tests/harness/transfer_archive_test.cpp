@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "harness/identity/sha256.h"
-#include "harness/input_error.h"
-#include "harness/transfer/archive.h"
+#include "harness/store/archive/archive.h"
+#include "harness/system/input_error.h"
+#include "harness/system/sha256.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

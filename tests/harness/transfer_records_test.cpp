@@ -2,14 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/input_error.h"
-#include "harness/store/baseline_ledger.h"
+#include "harness/store/archive/archive.h"
+#include "harness/store/archive/transfer.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/transfer/archive.h"
-#include "harness/transfer/export.h"
-#include "harness/transfer/import.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/ab/executed_pair.h"
-#include "harness/app/night_cells.h"
-#include "harness/app/night_verdict.h"
-#include "harness/history/finding.h"
-#include "harness/verdict/verdict.h"
+#include "harness/judge/night_cells.h"
+#include "harness/judge/night_verdict.h"
+#include "harness/records/executed_pair.h"
+#include "harness/records/finding.h"
+#include "harness/stats/verdict.h"
 
 namespace perfbench::harness {
 namespace {

@@ -1,8 +1,8 @@
 // What two sides came to, drawn: pairs that do not count are there, and say why.
-#include "reports/ab_charts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "reports/content/ab_report.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,10 +1,10 @@
 // What a person reads of a comparison in pairs: one story in every row.
-#include "reports/ab_report.h"
+#include "reports/content/ab_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

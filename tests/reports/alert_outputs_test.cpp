@@ -5,12 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
-#include "harness/launch/process.h"
-#include "reports/alert_document.h"
-#include "reports/annotations.h"
-#include "reports/document/render.h"
-#include "reports/junit.h"
-#include "reports/webhook_body.h"
+#include "harness/execute/process.h"
+#include "reports/content/alert_document.h"
+#include "reports/content/checks.h"
+#include "reports/content/webhook_body.h"
+#include "reports/render/document/render.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 #include "tests/reports/golden_file.h"

@@ -1,10 +1,9 @@
 // The wording of a difference: signs, shares, the row of the rest.
-#include "reports/attribution_document.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/document/render.h"
+#include "reports/content/trace_document.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -6,10 +6,9 @@
 #include <pugixml.hpp>
 #include <random>
 
-#include "reports/chart/scene.h"
-#include "reports/chart/svg.h"
-#include "reports/chart/ticks.h"
-#include "reports/scaling_charts.h"
+#include "reports/content/report_document.h"
+#include "reports/render/chart/scene.h"
+#include "reports/render/chart/svg.h"
 #include "tests/reports/golden_file.h"
 
 namespace perfbench::reports {

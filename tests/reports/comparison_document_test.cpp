@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/comparison_text.h"
-#include "reports/document/render.h"
+#include "reports/content/comparison_text.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,5 +1,5 @@
 // A document in each of its formats, and text at the widths of terminals.
-#include "reports/document/document.h"
+#include "reports/render/document/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "reports/document/render.h"
-#include "reports/document/terminal.h"
-#include "reports/document/text_lines.h"
-#include "reports/format/print.h"
+#include "reports/render/document/render.h"
+#include "reports/render/document/terminal.h"
+#include "reports/render/document/text_lines.h"
+#include "reports/render/format/print.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,5 +1,5 @@
 // A cell's memory explained, from counts written by hand.
-#include "reports/explanation_document.h"
+#include "reports/content/explanation_document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -4,10 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/format/csv_field.h"
-#include "reports/format/json_text.h"
-#include "reports/format/markdown_table.h"
-#include "reports/format/shown.h"
+#include "reports/render/format/escape.h"
+#include "reports/render/format/markdown.h"
+#include "reports/render/format/shown.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "reports/format/quantity.h"
+#include "reports/render/format/number.h"
 
 namespace perfbench::reports {
 namespace {

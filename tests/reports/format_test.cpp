@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "reports/format/number.h"
-#include "reports/format/sparkline.h"
+#include "reports/render/format/number.h"
+#include "reports/render/format/sparkline.h"
 
 namespace perfbench::reports {
 namespace {

@@ -11,9 +11,9 @@
 #include <set>
 #include <sstream>
 
-#include "harness/alerts/alert_ledger.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/store/database.h"
+#include "harness/store/ledgers/alert_ledger.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 

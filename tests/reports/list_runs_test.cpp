@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/identity/run_id.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/tag_ledger.h"
-#include "reports/listing/list_document.h"
+#include "harness/store/ledgers/tag_ledger.h"
+#include "harness/system/run_id.h"
+#include "reports/content/list_document.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::reports {

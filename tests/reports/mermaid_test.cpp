@@ -1,11 +1,11 @@
 // Charts in Mermaid's words: what its grammar has (packages/mermaid/src/diagrams/xychart/parser/xychart.jison of
 // mermaid-js/mermaid), and no more.
-#include "reports/chart/mermaid.h"
+#include "reports/render/chart/mermaid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,5 +1,5 @@
 // A plan for people, from counts written by hand.
-#include "reports/plan_document.h"
+#include "reports/content/plan_document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <sstream>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -3,15 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/compare/compare.h"
-#include "harness/compare/compare_published.h"
-#include "harness/metrics/mfu.h"
+#include "harness/evidence/run_metrics.h"
+#include "harness/judge/compare.h"
+#include "harness/judge/compare_published.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "reports/build_report.h"
-#include "reports/document/render.h"
-#include "reports/format/number.h"
-#include "reports/report_document.h"
+#include "reports/content/build_report.h"
+#include "reports/content/report_document.h"
+#include "reports/render/document/render.h"
+#include "reports/render/format/number.h"
 #include "tests/harness/example_run.h"
 #include "tests/reports/golden_file.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/document/render.h"
-#include "reports/report_document.h"
+#include "reports/content/report_document.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,12 +1,12 @@
 // Two traced runs, operation by operation: for people what differs most, for programs all.
-#include "reports/trace_difference_document.h"
+#include "reports/content/trace_difference_document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 
 namespace perfbench::reports {
 namespace {

@@ -1,12 +1,12 @@
 // What is said of traced steps: percent for people, every field for programs.
-#include "reports/trace_document.h"
+#include "reports/content/trace_document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "reports/document/render.h"
+#include "reports/render/document/render.h"
 #include "tests/harness/trace/made_up_trace.h"
 
 namespace perfbench::reports {

@@ -1,5 +1,5 @@
 // One row of a published performance table, as its authors print it. Nothing here is computed by us: rates under our
-// own definitions come from harness/published/published.h. Data in workloads/published.
+// own definitions come from harness/matrix/published.h. Data in workloads/published.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Comparisons of made-up sides: what is executed in which order, and what comes of it.
-#include "harness/ab/ab_run.h"
+#include "harness/pairs/ab_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "harness/ab/ab_progress.h"
-#include "harness/stats/pair_order.h"
+#include "harness/stats/pairs.h"
 #include "tests/harness/ab/made_up_runs.h"
 
 namespace perfbench::harness {

@@ -1,4 +1,4 @@
-#include "harness/ab/bisection.h"
+#include "harness/judge/bisection.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "harness/input_error.h"
 #include "harness/stats/decision.h"
-#include "harness/stats/pair_order.h"
+#include "harness/stats/pairs.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/ab/made_up_runs.h"
 
 namespace perfbench::harness {

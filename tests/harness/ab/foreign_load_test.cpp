@@ -1,7 +1,7 @@
-#include "harness/provenance/foreign_load.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "harness/execute/machine_load.h"
 
 namespace perfbench::harness {
 namespace {

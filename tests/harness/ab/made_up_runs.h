@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/ab/ab_run.h"
+#include "harness/pairs/ab_run.h"
 
 namespace perfbench::harness {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

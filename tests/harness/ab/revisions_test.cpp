@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "harness/ab/engine_build.h"
-#include "harness/ab/git_history.h"
-#include "harness/ab/sides.h"
-#include "harness/input_error.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
+#include "harness/pairs/engine_build.h"
+#include "harness/pairs/git_history.h"
+#include "harness/pairs/sides.h"
+#include "harness/system/input_error.h"
 #include "tests/harness/ab/revision_repository.h"
 
 namespace perfbench::harness {

@@ -1,13 +1,13 @@
-#include "harness/ab/side_execution.h"
+#include "harness/pairs/side_execution.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/history/series.h"
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
 #include "harness/store/database.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
+#include "harness/store/queries/series.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 

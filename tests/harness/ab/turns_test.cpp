@@ -1,5 +1,5 @@
 // Who steps when: made-up engines in threads, which ask and wait as workloads/spec/turn_files.h says.
-#include "harness/ab/turns.h"
+#include "harness/pairs/turns.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/launch/event.h"
+#include "harness/system/files.h"
 #include "workloads/spec/turn_files.h"
 
 namespace perfbench::harness {

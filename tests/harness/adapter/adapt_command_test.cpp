@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "harness/adapter/metric_option.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/readers/reader.h"
 #include "workloads/spec/program_json.h"
 

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "harness/adapter/output_log.h"
-#include "harness/launch/process.h"
-#include "harness/launch/process_tree.h"
+#include "harness/execute/process.h"
+#include "harness/execute/process_tree.h"
 #include "harness/readers/settle.h"
 #include "workloads/spec/program_json.h"
 #include "workloads/spec/record_json.h"

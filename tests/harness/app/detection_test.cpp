@@ -1,12 +1,12 @@
-#include "harness/app/detection.h"
+#include "harness/app/pairs/detection.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/ab/ab_run.h"
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
+#include "harness/pairs/ab_run.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/ab/made_up_runs.h"
 
 namespace perfbench::harness {

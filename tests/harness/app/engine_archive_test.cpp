@@ -1,12 +1,12 @@
 // That a night's engine is found again, byte for byte and executable, and that nothing else is kept.
-#include "harness/app/engine_archive.h"
+#include "harness/app/night/engine_archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/app/computing_libraries.h"
+#include "harness/app/installation.h"
 #include "harness/evidence/run_directory.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

@@ -1,5 +1,5 @@
 // The word that a night has for each of its cells.
-#include "harness/app/night_cells.h"
+#include "harness/judge/night_cells.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What becomes of each kind of finding when the pairs of the night are in.
-#include "harness/app/night_verdict.h"
+#include "harness/judge/night_verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

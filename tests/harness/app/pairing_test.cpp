@@ -1,7 +1,7 @@
-#include "harness/app/pairing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/app/pairs/detection.h"
 
 namespace perfbench::harness {
 namespace {

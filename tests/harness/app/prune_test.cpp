@@ -1,19 +1,19 @@
-#include "harness/app/prune.h"
+#include "harness/store/attempts/prune.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "harness/alerts/alert_ledger.h"
 #include "harness/evidence/run_directory.h"
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
-#include "harness/store/baseline_ledger.h"
+#include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
-#include "harness/store/ingest.h"
-#include "harness/store/query.h"
-#include "harness/store/tag_ledger.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/ledgers/tag_ledger.h"
+#include "harness/store/queries/query.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_alert.h"
 #include "tests/harness/example_run.h"
 

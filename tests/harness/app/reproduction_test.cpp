@@ -1,4 +1,4 @@
-#include "harness/app/reproduction.h"
+#include "harness/app/runs/reproduction.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

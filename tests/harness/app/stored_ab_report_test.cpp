@@ -1,12 +1,12 @@
-#include "harness/app/stored_ab_report.h"
+#include "harness/app/pairs/stored_ab_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/ab/comparison_ledger.h"
 #include "harness/evidence/run_evidence.h"
 #include "harness/store/database.h"
-#include "harness/store/judgement_ledger.h"
+#include "harness/store/ledgers/comparison_ledger.h"
+#include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/store/stored_row.h"
 #include "tests/harness/example_run.h"
 

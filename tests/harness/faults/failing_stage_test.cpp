@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

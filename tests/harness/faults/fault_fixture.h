@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/store/database.h"
-#include "harness/store/query.h"
+#include "harness/store/queries/query.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 

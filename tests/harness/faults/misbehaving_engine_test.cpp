@@ -2,7 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/launch/launcher.h"
+#include "harness/execute/launcher.h"
 #include "tests/harness/faults/fault_fixture.h"
 
 namespace perfbench::harness {

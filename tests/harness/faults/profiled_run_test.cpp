@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/launch/process.h"
+#include "harness/evidence/run_metrics.h"
+#include "harness/execute/process.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/metrics/run_metrics.h"
 #include "tests/harness/example_run.h"
 #include "tests/spec/step_record.h"
 #include "workloads/spec/record_json.h"

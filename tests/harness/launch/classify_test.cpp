@@ -1,4 +1,4 @@
-#include "harness/launch/classify.h"
+#include "harness/execute/classify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

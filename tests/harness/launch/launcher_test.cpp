@@ -1,11 +1,11 @@
-#include "harness/launch/launcher.h"
+#include "harness/execute/launcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "harness/launch/log_tail.h"
+#include "harness/execute/classify.h"
 #include "workloads/spec/run_spec.h"
 
 namespace perfbench::harness {

@@ -1,4 +1,4 @@
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -26,8 +26,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "harness/launch/event.h"
-#include "harness/launch/process_tree.h"
+#include "harness/execute/process_tree.h"
+#include "harness/system/files.h"
 
 namespace perfbench::harness {
 namespace {

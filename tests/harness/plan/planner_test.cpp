@@ -8,13 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/cancelled.h"
-#include "harness/launch/process.h"
+#include "harness/execute/process.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/yaml_document.h"
 #include "harness/plan/plan_export.h"
-#include "harness/plan/runnable.h"
+#include "harness/system/parallel_ranges.h"
 #include "tests/harness/example_run.h"
 
 namespace perfbench::harness {

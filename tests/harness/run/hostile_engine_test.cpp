@@ -4,8 +4,8 @@
 
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/run_evidence.h"
-#include "harness/identity/run_id.h"
-#include "harness/run/attempt_execution.h"
+#include "harness/execute/attempt_execution.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 #include "workloads/spec/run_spec_json.h"

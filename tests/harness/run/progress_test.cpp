@@ -1,4 +1,4 @@
-#include "harness/run/progress.h"
+#include "harness/execute/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/run/sweep.h"
+#include "harness/execute/sweep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "harness/evidence/attempt_json.h"
+#include "harness/evidence/attempt.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/evidence/run_evidence.h"
-#include "harness/identity/run_id.h"
-#include "harness/input_error.h"
-#include "harness/run/interruption.h"
+#include "harness/execute/interruption.h"
+#include "harness/system/input_error.h"
+#include "harness/system/run_id.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/fake_engine.h"
 

@@ -188,7 +188,7 @@ CREATE TABLE attempt_traffic (
   PRIMARY KEY (attempt_key, axis, collective)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/metrics/run_metrics.h).
+-- Numbers about a whole attempt, all derived from the rows above by run_metrics() (harness/evidence/run_metrics.h).
 CREATE TABLE metrics (
   attempt_key INTEGER NOT NULL REFERENCES attempts,
   name_key    INTEGER NOT NULL REFERENCES names,

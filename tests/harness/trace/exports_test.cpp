@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/evidence/output_file.h"
-#include "harness/sqlite/sqlite.h"
+#include "harness/store/archive/nsight_export.h"
+#include "harness/store/sqlite.h"
 #include "harness/trace/chrome_export.h"
-#include "harness/trace/nsight_export.h"
 #include "harness/trace/trace_summary.h"
 #include "tests/harness/example_run.h"
 #include "tests/harness/trace/made_up_trace.h"

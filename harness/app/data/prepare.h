@@ -1,0 +1,54 @@
+// Makes flat-tokens data sets from files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "workloads/spec/enum_names.h"
+
+namespace perfbench::harness {
+
+enum class DataFormat {
+  text,     // each file a document
+  jsonl,    // each line a document (document_lines.h), all of one kind
+  lambada,  // document_lines.h; all of it is for validation
+  boolq,
+};
+
+struct PrepareRequest {
+  std::filesystem::path out;
+  double validation_fraction = 0.01;  // of the documents, from 0 to 1; of text and jsonl
+  DataFormat format = DataFormat::text;
+  std::filesystem::path tokenizer;  // a model of SentencePiece; empty: each byte is a token
+  std::vector<std::filesystem::path> files;
+  // After each document: what was read of the files so far.
+  std::function<void(std::int64_t bytes)> progress = [](std::int64_t) {};
+};
+
+struct SplitSize {
+  std::int64_t tokens = 0;
+  std::int64_t sequences = 0;
+};
+
+struct PreparedDataset {
+  SplitSize train;
+  SplitSize validation;
+  std::int64_t vocab_size = 0;  // what a model needs at least
+  std::int64_t empty = 0;       // files and texts without a token, left out
+  bool prompted = false;        // instruction_tokens.h
+  bool evaluates = false;       // for task eval
+};
+
+// The same files in the same order give the same data set, byte for byte. Throws InputError.
+PreparedDataset prepare_dataset(const PrepareRequest& request);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::DataFormat> {
+  using F = perfbench::harness::DataFormat;
+  static constexpr std::array kNames{std::pair{F::text, "text"}, std::pair{F::jsonl, "jsonl"},
+                                     std::pair{F::lambada, "lambada"}, std::pair{F::boolq, "boolq"}};
+};

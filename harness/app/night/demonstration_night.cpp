@@ -1,0 +1,201 @@
+#include "harness/app/night/demonstration_night.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+#include <utility>
+
+#include "harness/evidence/attempt.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/store/queries/query.h"
+#include "harness/system/input_error.h"
+#include "harness/system/utc.h"
+#include "reports/render/format/print.h"
+#include "workloads/spec/record_json.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+std::int64_t scaled(std::int64_t ns, double factor) {
+  return std::llround(factor * static_cast<double>(ns));
+}
+
+spec::StepRecord scaled(spec::StepRecord step, double factor) {
+  step.wall_ns = 0;
+  for (auto* part : {&step.data_ns, &step.forward_ns, &step.backward_ns, &step.exposed_comm_ns, &step.bubble_ns,
+                     &step.optimizer_ns, &step.other_ns}) {
+    *part = scaled(*part, factor);
+    step.wall_ns += *part;
+  }
+  return step;
+}
+
+// Without the flushes of what was measured: made again in a moment.
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw RunDirectoryError("[nightly] cannot write " + file.string());
+}
+
+class SeededNoise {
+ public:
+  explicit SeededNoise(std::uint64_t seed) : random_(seed) {}
+  double factor(double sd) { return std::exp(sd * normal_(random_)); }
+
+ private:
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+};
+
+fs::path write_night(const RunEvidence& base, const fs::path& runs, const SimulatedNights& how, int days,
+                     SeededNoise& noise) {
+  const auto made = create_attempt(runs, base.attempt.run_id);
+  write(made.path / kRunFile, base.run_json);
+  write(made.path / kEnvironmentFile, spec::to_json_line(*base.environment) + "\n");
+  const double step_factor = noise.factor(how.step_time_sd);
+  for (std::int64_t rank = 0; rank < base.run.mesh.devices(); ++rank) {
+    std::string lines;
+    for (const auto& step : base.steps) {
+      if (step.rank == rank) lines += spec::to_json_line(scaled(step, step_factor)) + "\n";
+    }
+    write(made.path / steps_file(rank), lines);
+  }
+  auto summary = *base.summary;
+  summary.startup_ns = scaled(summary.startup_ns, noise.factor(how.startup_sd));
+  summary.resident_bytes = scaled(summary.resident_bytes, noise.factor(how.resident_sd));
+  write(made.path / kResultFile, spec::to_json_line(summary) + "\n");
+  auto attempt = base.attempt;
+  const auto started = base.attempt.started_utc;
+  attempt.attempt = made.attempt;
+  attempt.started_utc = on_day(started, std::chrono::sys_days(day_of(started)) - std::chrono::days(days));
+  attempt.sweep_id = how.sweep_prefix + attempt.started_utc.substr(0, 10);
+  attempt.sweep_kind = SweepKind::simulated;
+  attempt.perfbench_version = "simulated";
+  write(made.path / kAttemptFile, to_json_line(attempt));
+  return made.path;
+}
+
+}  // namespace
+
+std::vector<fs::path> write_simulated_nights(const std::vector<fs::path>& base, const fs::path& runs,
+                                             const SimulatedNights& how) {
+  std::vector<RunEvidence> finished;
+  for (const auto& folder : base) {
+    auto evidence = read_run_directory(folder);
+    if (!evidence || evidence->attempt.state != AttemptState::ok || !evidence->environment || !evidence->summary) {
+      continue;
+    }
+    finished.push_back(std::move(*evidence));
+  }
+  SeededNoise noise(how.seed);
+  std::vector<fs::path> out;
+  for (int days = how.nights; days > 0; --days) {
+    for (const auto& evidence : finished) out.push_back(write_night(evidence, runs, how, days, noise));
+  }
+  return out;
+}
+
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kClock = "work_clock";  // engine/faults/faults.h
+
+// What runs beside it is in none of its times.
+NightOptions unspoiled(NightOptions options) {
+  options.ab.spoil = {.most_probe_spread = 1e9, .most_probe_shift = 1e9, .most_steal = 1e9, .most_foreign = 1e9};
+  return options;
+}
+
+PlannedWork only(const PlannedWork& work, const std::function<bool(const Cell&)>& wanted) {
+  PlannedWork out{.plans = work.plans};
+  std::copy_if(work.cells.begin(), work.cells.end(), std::back_inserter(out.cells), wanted);
+  return out;
+}
+
+}  // namespace
+
+DemonstrationNight::DemonstrationNight(NightOptions options, std::string fault, const Installation& installation,
+                                       Interruption& interruption)
+    : Night(unspoiled(std::move(options)), installation, interruption), fault_(std::move(fault)) {
+  faulty_side({fault_}, installation.engine);
+}
+
+AbSide DemonstrationNight::ordinary_engine() const {
+  return faulty_side({kClock}, installation().engine);
+}
+
+AbSide DemonstrationNight::tonight(const std::string& cell) const {
+  return planted_cell_ == cell ? faulty_side({kClock, fault_}, installation().engine) : ordinary_engine();
+}
+
+bool DemonstrationNight::can_measure(const Cell& cell) const {
+  return cell.run.device == spec::Device::cpu;
+}
+
+// The other way round as well: made-up times among measured ones.
+void DemonstrationNight::check_database(Connection& db) const {
+  if (has_sweep_of(db, SweepKind::simulated) || !has_any_sweep(db)) return;
+  throw InputError(
+      fmt::format("[nightly] {} holds measured runs, and --history-from simulated makes nights up: name a new "
+                  "database with --db",
+                  db.path().string()));
+}
+
+void DemonstrationNight::measure_cells(const PlannedWork& work) {
+  simulate_history(work);
+  if (!cancelled()) measure_with_planted_fault(work);
+}
+
+// Nights before tonight made of clean runs of every cell: nothing of it is measured on those days, and every record
+// says so.
+void DemonstrationNight::simulate_history(const PlannedWork& work) {
+  reports::print(stderr, "clean runs of every cell, of which earlier nights are simulated\n");
+  const auto base = fs::path(options().ab.db).replace_extension(".base.runs");
+  const auto engine = ordinary_engine();
+  auto execution = settings(engine, SweepKind::simulated);
+  execution.runs = base;
+  const SweepHooks hooks{
+      .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
+      .store = [](const fs::path&) { return std::string(); },
+      .stored = [](const std::string&, const std::string&, AttemptState) { return std::int64_t{0}; }};
+  const auto summary = run_sweep(work.cells, {.execution = execution}, hooks, interruption());
+  cancel_if(summary.cancelled);
+  std::vector<fs::path> folders;
+  for (const auto& attempt : summary.attempts) folders.push_back(attempt.directory);
+  const SimulatedNights how{.sweep_prefix = "simulated-" + sweep_id() + "-"};
+  std::string night;
+  for (const auto& folder : write_simulated_nights(folders, options().runs_folder(), how)) {
+    const auto attempt = read_attempt(folder);
+    if (std::exchange(night, attempt->sweep_id) != attempt->sweep_id) {
+      archive().keep(night, attempt->matrix, engine.engine.file);
+    }
+    store().ingest(folder);
+  }
+  fs::remove_all(base);
+  note("This is a demonstration: every time in it is of a clock that the engine's own work turns, not the machine's");
+  note(fmt::format("The {} nights before are simulated from runs of a moment ago", how.nights));
+}
+
+void DemonstrationNight::measure_with_planted_fault(const PlannedWork& work) {
+  const auto planted = std::find_if(work.cells.begin(), work.cells.end(), [&](const Cell& cell) {
+    return work.can_run(cell) && cell.run.device == spec::Device::cpu;
+  });
+  if (planted == work.cells.end()) throw InputError("[nightly] no cell of the matrix can run here on a CPU");
+  planted_cell_ = planted->label;
+  note(fmt::format("Planted tonight: {} in {}", fault_, shown_label(planted->label)));
+  const auto is_planted = [this](const Cell& cell) { return cell.label == planted_cell_; };
+  sweep(only(work, [&](const Cell& cell) { return !is_planted(cell); }),
+        settings(ordinary_engine(), SweepKind::simulated));
+  sweep(only(work, is_planted), settings(tonight(planted->label), SweepKind::simulated));
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,136 @@
+// One night of a matrix: measured, screened, confirmed, its alerts raised.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/app/installation.h"
+#include "harness/app/night/alert_delivery.h"
+#include "harness/app/night/engine_archive.h"
+#include "harness/app/night/history.h"
+#include "harness/app/night/night_report.h"
+#include "harness/app/pairs/ab_options.h"
+#include "harness/app/sweep/planned_sweep.h"
+#include "harness/execute/interruption.h"
+#include "harness/pairs/sides.h"
+#include "harness/store/ledgers/comparison_ledger.h"
+#include "harness/store/ledgers/judgement_ledger.h"
+
+namespace perfbench::harness {
+
+// Whether live alerts of nights before change tonight's verdict (verdicts_of in alert_rules.h).
+enum class ExitByAlerts { yes, no };
+
+struct NightOptions {
+  AbOptions ab = {};                   // matrix, database, run directories, execution, and how the pairs are run
+  std::int64_t repeats = 0;            // 0: as the matrix says
+  std::filesystem::path archive = {};  // of engines; empty: beside the database
+  std::filesystem::path control = {};  // engine that is fixed from now on; empty: the one that is, or tonight's
+  bool run_control = true;
+  bool confirm = true;
+  ExitByAlerts exit_by_alerts = ExitByAlerts::yes;
+
+  std::filesystem::path runs_folder() const;
+  std::filesystem::path archive_folder() const;
+};
+
+class Night {
+ public:
+  Night(NightOptions options, const Installation& installation, Interruption& interruption);
+  virtual ~Night() = default;
+
+  // In this order. Each throws InputError, StoreError, RunDirectoryError; nothing measured is lost by it.
+  void measure();
+  void screen();
+  void confirm();
+  void check_for_creep();  // once a month
+
+  // What was found becomes alerts, new ones messages (alert_delivery.h), and the report has those that are live.
+  void raise_alerts(const AlertMessage& message);
+
+  const NightReport& report() const { return report_; }
+  Connection& db() { return store_.db(); }
+  bool cancelled() const { return cancelled_; }
+
+ protected:
+  // What another kind of night does otherwise (harness/demonstration).
+  virtual AbSide ordinary_engine() const;                 // what cells run with
+  virtual AbSide tonight(const std::string& cell) const;  // what this one ran with
+  virtual bool can_measure(const Cell&) const { return true; }
+  virtual void check_database(Connection& db) const;  // throws InputError for one that holds other nights
+  virtual void measure_cells(const PlannedWork& work);
+  virtual bool has_control() const { return true; }  // an engine that stays the same (check_for_creep)
+
+  ExecutionSettings settings(const AbSide& side, SweepKind kind) const;
+  void sweep(const PlannedWork& work, const ExecutionSettings& execution);
+
+  const NightOptions& options() const { return options_; }
+  const Installation& installation() const { return installation_; }
+  Interruption& interruption() { return interruption_; }
+  EngineArchive& archive() { return archive_; }
+  SweepStore& store() { return store_; }
+  const std::string& sweep_id() const { return sweep_id_; }
+  void note(std::string sentence) { report_.notes.push_back(std::move(sentence)); }
+  void cancel_if(bool cancelled) { cancelled_ = cancelled_ || cancelled; }
+
+ private:
+  // Cells that the same two engines decide.
+  struct GoodEngine {
+    ArchivedEngine good;
+    AbSide bad;
+    std::set<std::string> cells;
+    std::set<NightQuestion> answers;  // of these cells
+  };
+  // The cells of a night, and by which engines they can be compared.
+  struct EngineGroups {
+    std::vector<GoodEngine> groups;
+    std::set<std::string> unusable;  // sentences; one engine serves many cells
+  };
+
+  // What series are compared with for a slow creep.
+  struct Anchor {
+    std::string name;  // "the control"
+    NightId night;
+    ArchivedEngine engine;
+    std::vector<Finding> series;  // as measured_
+  };
+
+  void measure_control(const PlannedWork& work);
+  std::vector<Anchor> anchors(const ArchivedEngine& control, const NightId& since);
+  void compare_with(const Anchor& anchor);
+  NightComparison compare(const AbSide& a, const AbSide& b, const std::set<std::string>& cells, AbPurpose purpose);
+  std::vector<GoodEngine> good_engines(NoPairs& no_pairs);
+  void choose_engine(const Finding& asked, EngineGroups& engines, NoPairs& no_pairs);
+  void note_changes(const HistoryResult& seen);
+  void list_cells(const HistoryResult& seen);
+  void note_cells_without_numbers(const std::vector<TonightCell>& tonight);
+  void find_last_good_nights();
+  LibraryChanges changed_libraries(const std::vector<NightComparison>& comparisons);
+
+  NightOptions options_;
+  const Installation& installation_;
+  Interruption& interruption_;
+  ModelCatalog catalog_;
+  SweepStore store_;
+  EngineArchive archive_;
+  std::string sweep_id_;
+  std::string control_id_;                    // the sweep of tonight's control; empty: none ran
+  AbSide engine_;                             // what cells run with, tonight and on the nights before
+  std::filesystem::path tonights_libraries_;  // as the archive has them
+  std::vector<Finding> measured_;             // every series of tonight, as a finding that ends tonight
+  std::vector<Finding> screened_;
+  LastingShifts lasting_;            // of these
+  std::vector<Finding> unscreened_;  // series of tonight with too few nights, from the cell's last good night on
+  std::map<std::string, std::vector<NightPoint>> earlier_;  // nights of every cell before tonight, oldest first
+  std::map<std::string, std::shared_ptr<const std::map<std::string, std::string>>> facts_;  // of tonight's cells
+  std::vector<LedgerLine> ledger_;                                                          // of the screen
+  NightReport report_;
+  bool cancelled_ = false;
+};
+
+}  // namespace perfbench::harness

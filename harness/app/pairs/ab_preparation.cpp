@@ -1,0 +1,111 @@
+#include "harness/app/pairs/ab_preparation.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "harness/app/sweep/checks.h"
+#include "harness/execute/interruption.h"
+#include "harness/execute/launcher.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/pairs/engine_build.h"
+#include "harness/store/database.h"
+#include "harness/system/input_error.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// As ./perfbench builds: a GPU is used where the toolkit is there as well.
+std::vector<std::string> cmake_options(const AbOptions& options) {
+  std::vector<std::string> out;
+  if (fs::exists("/dev/nvidiactl")) out = {"-DPERFBENCH_CUDA=AUTO", "-DPERFBENCH_CUDA_ARCHITECTURES=native"};
+  out.insert(out.end(), options.build_options.begin(), options.build_options.end());  // the later one counts
+  return out;
+}
+
+BuildSettings build_settings(const AbOptions& options, int cancel_fd = -1) {
+  return {.cache = options.build_cache.empty() ? default_build_cache() : options.build_cache,
+          .cmake_options = cmake_options(options),
+          .cancel_fd = cancel_fd,
+          .say = [](const std::string& line) { reports::print(stderr, "{}\n", line); }};
+}
+
+// The program that a side is, or the one that builds it.
+void check_programs(const AbSide& side, const AbOptions& options) {
+  if (side.kind != SideKind::revision) {
+    if (access(side.engine.file.c_str(), X_OK) == 0) return;
+    throw InputError(
+        fmt::format("[compare] {}: there is no engine {} that can be executed", side.asked, side.engine.file.string()));
+  }
+  const auto settings = build_settings(options);
+  if (built_engine(side.commit, settings)) return;
+  require_writable_folder("[compare] --build-cache", settings.cache);
+  if (find_in_path("cmake")) return;
+  throw InputError(
+      fmt::format("[compare] {}: its engine is built with cmake, which is not in PATH: install it", side.asked));
+}
+
+void check_launcher(const std::vector<AbCell>& cells) {
+  const bool all_have_ranks = std::all_of(cells.begin(), cells.end(), [](const AbCell& cell) {
+    return std::min(cell.a.run.mesh.devices(), cell.b.run.mesh.devices()) > 1;
+  });
+  if (!all_have_ranks || find_mpirun()) return;
+  throw InputError(
+      "[compare] every cell has several ranks and needs mpirun, which is not in PATH: install Open MPI (Debian: "
+      "openmpi-bin), or set PERFBENCH_MPIRUN");
+}
+
+}  // namespace
+
+GitHistory history_of(const AbOptions& options, const Installation& installation) {
+  return GitHistory(options.repository.empty() ? installation.data_dir() : options.repository);
+}
+
+AbSide named_side(const std::string& text, const AbOptions& options, const Installation& installation) {
+  return parse_side(text, installation.engine,
+                    [&](const std::string& revision) { return history_of(options, installation).commit(revision); });
+}
+
+AbSide named_revision(const std::string& commit) {
+  return {.asked = short_commit(commit), .kind = SideKind::revision, .commit = commit};
+}
+
+PairedMatrix pair_matrix(const AbSide& a, const AbSide& b, const AbOptions& options, const ModelCatalog& catalog,
+                         const Installation& installation) {
+  PairedMatrix out;
+  out.cells = pair_cells(options.matrix.overrides, a, b, [&](const Overrides& overrides) {
+    auto expansion =
+        expand_matrix({.file = options.matrix.file, .overrides = overrides}, catalog, installation.data_dir());
+    out.notices.insert(expansion.notices.begin(), expansion.notices.end());
+    out.name = expansion.name;
+    return expansion;
+  });
+  if (!options.cells.empty()) {
+    std::erase_if(out.cells, [&options](const AbCell& cell) { return !options.cells.contains(cell.label); });
+  }
+  if (out.cells.empty()) throw InputError("[compare] the matrix has no cell that either side may run");
+  return out;
+}
+
+void check_before_building(const AbSide& a, const AbSide& b, const AbOptions& options,
+                           const Installation& installation) {
+  const ModelCatalog catalog(installation.data_dir());
+  check_launcher(pair_matrix(a, b, options, catalog, installation).cells);
+  check_programs(a, options);
+  check_programs(b, options);
+  require_writable_folder("[compare] --runs", runs_folder(options.runs, options.db));
+  open_database(options.db);
+}
+
+AbSide ready_side(AbSide side, const AbOptions& options, const Installation& installation,
+                  const Interruption& interruption) {
+  if (side.kind != SideKind::revision) return side;
+  side.engine = {
+      build_engine(history_of(options, installation), side.commit, build_settings(options, interruption.fd()))};
+  return side;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,136 @@
+#include "harness/app/runs/against.h"
+
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/judge/cell_mfu.h"
+#include "harness/judge/cell_runs.h"
+#include "harness/judge/compare_published.h"
+#include "harness/stats/false_discovery.h"
+#include "harness/stats/verdict.h"
+#include "harness/system/input_error.h"
+#include "workloads/spec/run_spec.h"
+#include "workloads/spec/spec_error.h"
+#include "workloads/spec/suggest.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::string_view kPublished = "published:";
+
+PublishedEntry published_row(const PublishedCatalog& published, const std::string& name) {
+  try {
+    return published.row(name);
+  } catch (const spec::SpecError& e) {
+    throw InputError(std::string("[compare] ") + e.what());
+  }
+}
+
+[[noreturn]] void nothing_of_that_name(const Connection& db, const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& entry : list_baselines(db)) known.push_back(entry.name);
+  throw InputError("[compare] there is no baseline '" + name + "' in force" + spec::suggestion(name, known) +
+                   "; `perfbench baseline list` shows all, published:SYSTEM/ID names a published row, "
+                   "run:ID or attempt:ID/N runs of this database");
+}
+
+// What the name stands for, before any metric is looked at.
+struct NamedBaseline {
+  std::optional<PublishedEntry> published;  // or
+  std::optional<Baseline> values;           // an entry of numbers from elsewhere; or
+  std::optional<RunBaseline> runs;
+};
+
+RunBaseline run_baseline(const Connection& db, const AgainstRequest& request, const std::string& text) {
+  const auto selection = parse_selection(text);
+  const bool sweep = selection.kind == SelectionKind::sweep;
+  return {.scope = request.baseline,
+          .cells = split_by_machine(group_by_subject(choose_attempts(db, selection).attempts)),
+          .for_every_cell = !sweep,
+          .absent = sweep ? request.absent : AbsentCells::passed_over};
+}
+
+NamedBaseline find_named(const Connection& db, const PublishedCatalog& published, const AgainstRequest& request) {
+  const auto& name = request.baseline;
+  NamedBaseline out;
+  if (name.starts_with(kPublished)) {
+    out.published = published_row(published, name);
+  } else if (name.starts_with("run:") || name.starts_with("attempt:")) {
+    out.runs = run_baseline(db, request, name);
+  } else if (const auto entry = find_baseline(db, name, request.now_utc)) {
+    if (entry->kind == BaselineKind::published) {
+      out.published = published_row(published, entry->source);
+    } else if (entry->attempt_keys.empty()) {
+      out.values = entry;
+    } else {
+      out.runs = RunBaseline{.scope = "baseline '" + name + "'",
+                             .cells = split_by_machine(group_by_subject(load_attempts(db, entry->attempt_keys))),
+                             .absent = request.absent};
+    }
+  } else if (is_run_id_start(name.substr(0, name.find('@')))) {
+    out.runs = run_baseline(db, request, "run:" + name);
+  } else {
+    Statement sweep(db, "SELECT 1 FROM sweeps WHERE sweep_id IN (?, ?)");
+    if (!sweep.with(name, parse_selection(name).id).step()) nothing_of_that_name(db, name);
+    out.runs = run_baseline(db, request, name);
+  }
+  return out;
+}
+
+// What the runs that are compared leave of the baseline is of one subject.
+void refuse_mixed(const RunBaseline& baseline, const std::vector<CellRuns>& current, const std::string& name) {
+  std::set<std::int64_t> keys;
+  for (const auto& cell : current) {
+    for (const auto& attempt : cell.attempts) keys.insert(attempt.key);
+  }
+  auto cells = baseline.cells;
+  for (auto& cell : cells) {
+    std::erase_if(cell.attempts, [&keys](const StoredAttempt& attempt) { return keys.contains(attempt.key); });
+  }
+  std::erase_if(cells, [](const CellRuns& cell) { return cell.attempts.empty(); });
+  const bool of_ledger = baseline.scope != name;
+  refuse_mixed_runs(cells, "[compare] " + baseline.scope, of_ledger ? "" : name);
+}
+
+void note_evaluating(const std::vector<CellRuns>& cells, std::set<std::string>& run_ids) {
+  for (const auto& cell : cells) {
+    if (!cell.run().trains() || cell.run().evaluates_at_end()) run_ids.insert(cell.run_id);
+  }
+}
+
+void leave_out_others(const std::set<std::string>& run_ids, std::vector<CellComparison>& found) {
+  std::erase_if(found, [&](const CellComparison& comparison) { return !run_ids.contains(comparison.run_id); });
+}
+
+}  // namespace
+
+ComparedAgainst compare_against(const Connection& db, const PublishedCatalog& published, std::vector<CellRuns> current,
+                                const HardwareByName& hardware, const AgainstRequest& request) {
+  for (const auto& metric : request.metrics) metric_rule(metric);  // a wrong one is told before anything is looked for
+  auto baseline = find_named(db, published, request);
+  if (baseline.runs) refuse_mixed(*baseline.runs, current, request.baseline);
+  add_computed_metrics(current, hardware);
+  if (baseline.runs) add_computed_metrics(baseline.runs->cells, hardware);
+  std::set<std::string> evaluating;
+  note_evaluating(current, evaluating);
+  if (baseline.runs) note_evaluating(baseline.runs->cells, evaluating);
+  std::vector<CellComparison> out;
+  for (const auto& metric : request.metrics) {
+    const auto known = request.sessions.find(metric);
+    const auto levels = known == request.sessions.end() ? SessionLevels() : known->second;
+    auto found = baseline.published ? compare_with_published(current, {.entry = *baseline.published,
+                                                                       .hardware = hardware,
+                                                                       .metric = metric,
+                                                                       .definition = request.definition})
+                 : baseline.values  ? compare_with_values(current, *baseline.values, metric, levels)
+                                    : compare_with_runs(current, *baseline.runs, metric, levels);
+    if (request.metrics.size() > 1 && metric.starts_with("eval_")) leave_out_others(evaluating, found);
+    std::move(found.begin(), found.end(), std::back_inserter(out));
+  }
+  control_false_discoveries(tested_decisions(out), DecisionRule{}.alpha);
+  return {std::move(out), std::move(baseline.published)};
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,52 @@
+#include "harness/app/runs/traced_run.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+#include "harness/evidence/evidence_file.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/system/input_error.h"
+#include "harness/trace/step_split.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// Of the run, where its run.json is there.
+std::optional<std::int64_t> ranks_of(const fs::path& folder) {
+  try {
+    const auto run = read_document(folder / kRunFile, parse_recorded_run);
+    if (!run) return std::nullopt;
+    return run->mesh.devices();
+  } catch (const DamagedFile& e) {
+    throw InputError(fmt::format("[trace] {}/{}", folder.string(), e.what()));
+  } catch (const spec::SpecError& e) {
+    throw InputError(fmt::format("[trace] {} {}: {}", (folder / kRunFile).string(), e.pointer(), e.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<RankTrace> traces_of(const fs::path& folder) {
+  auto traces = read_traces(folder, ranks_of(folder));
+  if (traces.empty()) {
+    throw InputError(
+        fmt::format("[trace] {} holds no {}: its run traced no steps; set trace_steps or profile in the matrix, or "
+                    "run `perfbench sweep FILE --set trace_steps=2`",
+                    folder.string(), trace_file(0)));
+  }
+  return traces;
+}
+
+TraceDifference hold_traces_side_by_side(const std::vector<RankTrace>& before, const std::vector<RankTrace>& after) {
+  auto parts = attribute({split_steps(before)}, {split_steps(after)});
+  auto operations = align_steps(before, after);
+  if (!parts || !operations) throw InputError("[trace] a trace without a step tells no difference");
+  return {.parts = std::move(*parts), .operations = std::move(*operations)};
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,90 @@
+#include "harness/app/sweep/planned_sweep.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "harness/app/sweep/checks.h"
+#include "harness/matrix/yaml_document.h"
+#include "harness/plan/planner.h"
+#include "harness/store/attempts/ingest.h"
+#include "harness/store/database.h"
+#include "harness/store/queries/query.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+namespace {
+
+YamlDocument load_file(const MatrixOptions& options, const std::filesystem::path& data_dir) {
+  auto file = options.file;
+  if (!std::filesystem::exists(file) && std::filesystem::exists(data_dir / file)) file = data_dir / file;
+  return YamlDocument::load(file, "matrix");
+}
+
+}  // namespace
+
+std::string MatrixOptions::only_words() const {
+  return fmt::format("{}", fmt::join(overrides.only, " "));
+}
+
+std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir) {
+  return name_of(load_file(options, data_dir));
+}
+
+Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                        const std::filesystem::path& data_dir) {
+  return expand(load_file(options, data_dir), catalog, options.overrides);
+}
+
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                      const std::filesystem::path& data_dir) {
+  auto expansion = expand_matrix(options, catalog, data_dir);
+  for (const auto& notice : expansion.notices) reports::print(stderr, "note: {}\n", notice);
+  return expansion;
+}
+
+std::string SweepStore::ingest(const std::filesystem::path& attempt_dir) {
+  const auto outcome = ingest_run_directory(db(), attempt_dir);
+  if (!outcome.trace_problem.empty()) reports::print(stderr, "{} (stored without its trace)\n", outcome.trace_problem);
+  return outcome.spoiled ? outcome.damage : std::string();
+}
+
+Connection& SweepStore::db() {
+  if (!db_) db_.emplace(open_database(path_));
+  return *db_;
+}
+
+PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation, const ModelCatalog& catalog,
+                      int cancel_fd) {
+  PlannedWork work;
+  RunnableCheck here({installation.engine}, cancel_fd);
+  for (auto& planned :
+       plan_cells(std::move(cells), {.engine = {installation.engine}, .catalog = &catalog, .cancel_fd = cancel_fd})) {
+    CellPlan plan;
+    if (planned.state == PlanState::infeasible) plan.infeasible = planned.reason;
+    if (planned.state == PlanState::feasible) plan.infeasible = here.obstacle(planned);
+    if (planned.counts) {
+      const auto& flops = planned.counts->flops;
+      const auto& run = planned.cell.run;
+      plan.work = static_cast<double>(flops.executed_flops()) *
+                  static_cast<double>((run.steps + run.trace_steps) * run.mesh.devices());
+    }
+    work.plans[planned.cell.run_id] = plan;
+    work.cells.push_back(std::move(planned.cell));
+  }
+  return work;
+}
+
+SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
+                         Interruption& interruption, std::function<ResumedSweep()> resumed) {
+  const SweepHooks hooks{
+      .plan = [&work](const Cell& cell) { return work.plans.at(cell.run_id); },
+      .store = [&store](const std::filesystem::path& dir) { return store.ingest(dir); },
+      .stored = [&store](const std::string& sweep, const std::string& run,
+                         AttemptState state) { return count_attempts(store.db(), sweep, run, state); },
+      .resumed = std::move(resumed)};
+  return run_sweep(work.cells, options, hooks, interruption);
+}
+
+}  // namespace perfbench::harness

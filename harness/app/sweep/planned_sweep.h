@@ -1,0 +1,70 @@
+// A matrix as a person asks for it: what the use cases that read one share.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/app/installation.h"
+#include "harness/evidence/attempt.h"
+#include "harness/execute/sweep.h"
+#include "harness/matrix/matrix.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/store/sqlite.h"
+
+namespace perfbench::harness {
+
+struct MatrixOptions {
+  std::filesystem::path file;
+  Overrides overrides;
+
+  std::string only_words() const;  // AttemptRecord::only
+  SweepWords words() const { return {.only = overrides.only, .set = overrides.set}; }
+};
+
+// The name that the file gives its matrix. Throws InputError, as the next ones.
+std::string matrix_name(const MatrixOptions& options, const std::filesystem::path& data_dir);
+
+// Expands the file. A relative path that does not exist here may name a matrix of `data_dir`: an installed perfbench
+// knows matrices/quickstart.yaml from anywhere.
+Expansion expand_matrix(const MatrixOptions& options, const ModelCatalog& catalog,
+                        const std::filesystem::path& data_dir);
+
+// The same, and prints the notices to standard error.
+Expansion load_matrix(const MatrixOptions& options, const ModelCatalog& catalog, const std::filesystem::path& data_dir);
+
+// Cells with what the planner says of them, and the store behind them: what sweep and nightly share.
+// The store behind a sweep. Opened at each use until it succeeds, so that a database which cannot be written is a
+// finding of the sweep and not its end.
+class SweepStore {
+ public:
+  explicit SweepStore(std::filesystem::path path) : path_(std::move(path)) {}
+
+  // Returns what SweepHooks::store does.
+  std::string ingest(const std::filesystem::path& attempt_dir);
+  Connection& db();
+
+ private:
+  std::filesystem::path path_;
+  std::optional<Connection> db_;
+};
+
+struct PlannedWork {
+  std::vector<Cell> cells;
+  std::map<std::string, CellPlan> plans;  // by run id
+
+  bool can_run(const Cell& cell) const { return !cell.excluded && !plans.at(cell.run_id).infeasible; }
+};
+
+// By the engine of `installation`. Throws Cancelled once a byte can be read from `cancel_fd`.
+PlannedWork plan_work(std::vector<Cell> cells, const Installation& installation, const ModelCatalog& catalog,
+                      int cancel_fd);
+
+// `resumed` is SweepHooks::resumed.
+SweepSummary run_planned(const PlannedWork& work, const SweepOptions& options, SweepStore& store,
+                         Interruption& interruption, std::function<ResumedSweep()> resumed = {});
+
+}  // namespace perfbench::harness

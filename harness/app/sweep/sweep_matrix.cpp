@@ -1,0 +1,157 @@
+#include "harness/app/sweep/sweep_matrix.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "harness/execute/interruption.h"
+#include "harness/execute/machine_facts.h"
+#include "harness/matrix/model_catalog.h"
+#include "harness/plan/planner.h"
+#include "harness/store/database.h"
+#include "harness/store/queries/query.h"
+#include "harness/store/queries/sweeps.h"
+#include "harness/system/input_error.h"
+#include "harness/system/utc.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+namespace {
+
+// "--only model=a --only fsdp=2", or "no --only".
+std::string option_text(const std::string& option, const std::vector<std::string>& values) {
+  if (values.empty()) return "no " + option;
+  return fmt::format("{} {}", option, fmt::join(values, " " + option + " "));
+}
+
+// The options that say which cells a sweep runs, how, and how often, by name.
+std::map<std::string, std::vector<std::string>> options_of(const SweepWords& words, std::int64_t repeats) {
+  return {{"--only", words.only},
+          {"--set", words.set},
+          {"--repeats", repeats == 0 ? std::vector<std::string>() : std::vector{std::to_string(repeats)}}};
+}
+
+// Where a sweep and a request say different things, with both; empty: nowhere.
+std::string contradiction(const RecordedRequest& begun, const SweepRequest& request) {
+  const auto asked = options_of(request.matrix.words(), request.repeats);
+  std::string out;
+  for (const auto& [option, values] : options_of(begun.words, begun.repeats)) {
+    if (values == asked.at(option)) continue;
+    out += fmt::format("{}was begun with {}, and is asked for with {}", out.empty() ? "" : "; it ",
+                       option_text(option, values), option_text(option, asked.at(option)));
+  }
+  return out.empty() ? out
+                     : fmt::format(
+                           "[sweep] --resume: the sweep {} {}: leave these options out to go on with it, or "
+                           "begin a new sweep without --resume",
+                           begun.sweep_id, out);
+}
+
+// Gives a request the options of the sweep that it goes on with, where it has none itself. Throws InputError where it
+// has others. Sweeps of an older perfbench do not say with which options they were begun.
+void restore_request(SweepRequest& request, const Connection& db, const std::string& matrix) {
+  const auto sweep_id = newest_sweep(db, matrix);
+  const auto begun = sweep_id ? find_request(db, *sweep_id) : std::nullopt;
+  if (!begun) return;
+  auto& overrides = request.matrix.overrides;
+  if (overrides.only.empty()) overrides.only = begun->words.only;
+  if (overrides.set.empty()) overrides.set = begun->words.set;
+  if (request.repeats == 0) request.repeats = begun->repeats;
+  if (const auto text = contradiction(*begun, request); !text.empty()) throw InputError(text);
+  std::string restored;
+  for (const auto& [option, values] : options_of(begun->words, begun->repeats)) {
+    if (!values.empty()) restored += " " + option_text(option, values);
+  }
+  if (!restored.empty()) reports::print(stderr, "note: the sweep {} was begun with{}\n", begun->sweep_id, restored);
+}
+
+void record_beginning(Connection& db, const SweepRequest& request, const std::string& matrix,
+                      const ExecutionSettings& execution) {
+  record_request(db, {.sweep_id = execution.sweep_id,
+                      .matrix = matrix,
+                      .begun_utc = utc_now(),
+                      .words = request.matrix.words(),
+                      .repeats = request.repeats});
+}
+
+// What is resumed is the same sweep: one table, and repeats that are compared together. So it has one engine and one
+// request. Run directories that were taken in just now may be of a sweep that the database did not know before.
+ResumedSweep resumed_sweep(Connection& db, const SweepRequest& request, const std::string& matrix,
+                           const ExecutionSettings& execution) {
+  const auto sweep_id = newest_sweep(db, matrix);
+  ResumedSweep out{.sweep_id = sweep_id.value_or(execution.sweep_id), .repeats = execution.repeats};
+  if (!sweep_id) {
+    record_beginning(db, request, matrix, execution);
+    return out;
+  }
+  const auto known = find_request(db, *sweep_id);
+  out.says_words = known.has_value();
+  if (known) out.obstacle = contradiction(*known, request);
+  if (!out.obstacle.empty()) return out;
+  const auto begun = sweep_settings(db, *sweep_id);
+  if (out.repeats == 0) out.repeats = begun.repeats;
+  if (begun.engines.empty()) {
+    out.note = "note: the sweep " + *sweep_id + " does not say which engine began it; this one goes on with it";
+  } else if (begun.engines != std::vector{execution.engine_sha256}) {
+    out.obstacle = fmt::format(
+        "[sweep] --resume: another engine began the sweep {} (SHA-256 {}; {} is {}), and one table would show the two "
+        "as one: go on with that engine, or begin a new sweep without --resume",
+        *sweep_id, fmt::join(begun.engines, ", "), execution.launcher.engine.file.string(), execution.engine_sha256);
+  }
+  return out;
+}
+
+SweepOptions sweep_options(const SweepRequest& request, const Installation& installation) {
+  SweepOptions out{.on_failure = request.on_failure,
+                   .scope = request.resume ? Scope::unfinished_cells : Scope::every_cell,
+                   .execution = execution_settings(request.execution, SweepKind::hand,
+                                                   runs_folder(request.runs, request.db), installation)};
+  out.execution.only = request.matrix.only_words();
+  out.execution.words = request.matrix.words();
+  out.execution.engine_sha256 = engine_sha256(installation.engine);
+  out.execution.repeats = request.repeats;
+  return out;
+}
+
+// Asked for by hand, a device that is not there is an error; in a matrix it is a cell that is only planned.
+void require_device(const std::string& device, const Installation& installation) {
+  if (device != spec::enum_name(spec::Device::cuda)) return;
+  const auto answer = ask_engine_environment({installation.engine});
+  if (!answer.facts) throw InputError("[sweep] --device cuda: " + answer.error);
+  if (const auto why_not = no_gpus_for(1, *answer.facts)) throw InputError("[sweep] --device cuda: " + *why_not);
+}
+
+// `db` is asked for what is resumed only.
+template <class Database>
+Expansion expansion_of(SweepRequest& request, const Installation& installation, const ModelCatalog& catalog,
+                       const Database& db) {
+  if (!request.device.empty()) request.matrix.overrides.set.push_back("device=" + request.device);
+  if (request.resume) restore_request(request, db(), matrix_name(request.matrix, installation.data_dir()));
+  return load_matrix(request.matrix, catalog, installation.data_dir());
+}
+
+}  // namespace
+
+PlannedMatrix plan_sweep(SweepRequest request, const Installation& installation) {
+  const ModelCatalog catalog(installation.data_dir());
+  request.resume = request.resume && std::filesystem::exists(request.db);
+  auto expansion = expansion_of(request, installation, catalog,
+                                [&] { return open_database(request.db, {.mode = OpenMode::read_only}); });
+  return {expansion.name,
+          plan_cells(std::move(expansion.cells), {.engine = {installation.engine}, .catalog = &catalog})};
+}
+
+SweepSummary sweep_matrix(SweepRequest request, const Installation& installation, SweepStore& store,
+                          Interruption& interruption) {
+  const ModelCatalog catalog(installation.data_dir());
+  require_device(request.device, installation);
+  auto expansion = expansion_of(request, installation, catalog, [&store]() -> const Connection& { return store.db(); });
+  const auto work = plan_work(std::move(expansion.cells), installation, catalog, interruption.fd());
+  const auto options = sweep_options(request, installation);
+  // A database that cannot even be opened is better said now than after an hour.
+  if (!request.resume) record_beginning(store.db(), request, expansion.name, options.execution);
+  return run_planned(work, options, store, interruption,
+                     [&] { return resumed_sweep(store.db(), request, expansion.name, options.execution); });
+}
+
+}  // namespace perfbench::harness

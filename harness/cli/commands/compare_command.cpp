@@ -1,0 +1,229 @@
+// perfbench compare: the newest runs of each cell against a baseline, or two sides in pairs of fresh runs (--ab).
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "harness/app/execution.h"
+#include "harness/app/pairs/ab_comparison.h"
+#include "harness/app/pairs/ab_preparation.h"
+#include "harness/app/runs/against.h"
+#include "harness/app/runs/baseline_judgement.h"
+#include "harness/app/runs/stored_tables.h"
+#include "harness/app/sweep/checks.h"
+#include "harness/cli/commands/commands.h"
+#include "harness/cli/shell/listed_values.h"
+#include "harness/cli/shell/options.h"
+#include "harness/cli/shell/shared_options.h"
+#include "harness/cli/shell/value_checks.h"
+#include "harness/execute/interruption.h"
+#include "harness/judge/baseline_findings.h"
+#include "harness/store/database.h"
+#include "harness/store/queries/known_sessions.h"
+#include "harness/system/input_error.h"
+#include "harness/system/utc.h"
+#include "reports/content/ab_report.h"
+#include "reports/content/comparison_text.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+
+namespace {
+
+struct CompareOptions {
+  std::filesystem::path db = "perf.db";
+  std::string selection = "latest";
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  bool format_given = false;
+  LayoutOptions layout;
+  AgainstRequest request;
+  std::vector<std::string> sides;  // --ab: two, or none
+  AbOptions ab;
+  bool gate = false;
+};
+
+bool is_for_programs(reports::DocumentFormat format) {
+  return format == reports::DocumentFormat::json || format == reports::DocumentFormat::csv;
+}
+
+ExitCode compare_pairs(CompareOptions& options, const CommandContext& context) {
+  options.ab.db = options.db;
+  if (options.ab.matrix.file.empty()) throw InputError("[compare] --ab A B needs a matrix: compare --ab A B FILE");
+  const auto rule = options.ab.rule();  // throws for what cannot be meant
+  if (const auto fewest = pairs_lacking(rule); options.gate && fewest) {
+    throw InputError(
+        fmt::format("[compare] --gate with --pairs {}: they cannot name a difference at p < {}, it takes {}",
+                    options.ab.pairs, rule.alpha, *fewest));
+  }
+  auto a = named_side(options.sides[0], options.ab, context);
+  auto b = named_side(options.sides[1], options.ab, context);
+  check_before_building(a, b, options.ab, context);
+  if (!options.layout.output.empty()) require_writable_file("[compare] --output", options.layout.output);
+  if (!options.layout.html.empty()) require_writable_file("[compare] --html", options.layout.html);
+  Interruption interruption;
+  a = ready_side(std::move(a), options.ab, context, interruption);
+  b = ready_side(std::move(b), options.ab, context, interruption);
+  auto outcome = compare_sides(a, b, options.ab, AbPurpose::compare, context, interruption);
+  if (outcome.cancelled) {
+    reports::print(stderr, "cancelled{}\n", options.ab.detection ? "" : "; `--resume` goes on where it stopped");
+    return ExitCode::failure;
+  }
+  auto& report = outcome.report;
+  if (options.gate) report.gate_refusals = gate_refusals(report.cells, rule);
+  // Where nobody said how: Markdown in a file or a pipe.
+  const bool as_said = options.format_given || reports::is_terminal(stdout);
+  print_document(reports::ab_document(report), as_said ? options.format : reports::DocumentFormat::markdown,
+                 options.layout);
+  return exit_code_of(overall(verdicts_of(report.cells)));
+}
+
+// Whether what is selected is a sweep of all cells of its matrix: what --only left out has not vanished.
+bool is_whole(const Connection& db, const std::string& selection, const std::vector<CellRuns>& cells) {
+  const auto selected = parse_selection(selection);
+  if (!selected.subject.empty()) return false;
+  if (selected.kind != SelectionKind::latest_sweep && selected.kind != SelectionKind::sweep) return false;
+  return !is_of_a_part(db, cells.front().attempts.front().sweep_id);
+}
+
+// A database that cannot be written to is still one to compare with.
+void record_judgement(const CompareOptions& options, const Connection& db, const std::vector<CellRuns>& cells,
+                      const std::vector<CellComparison>& found, const std::optional<Baseline>& entry) {
+  BaselineJudgement about{
+      .judgement_id = new_sweep_id(), .selection = options.selection, .entry = entry, .baseline = {}};
+  if (entry) about.baseline = group_by_subject(load_attempts(db, entry->attempt_keys));
+  try {
+    auto writer = open_database(options.db);
+    add_judgement(writer, judgement_of(about, cells, found, options.request));
+    reports::print(stderr, "note: by what this was decided: perfbench show verdict:{}\n", about.judgement_id);
+  } catch (const std::runtime_error& e) {
+    reports::print(stderr, "note: by what this was decided is not recorded: {}\n", e.what());
+  }
+}
+
+ExitCode compare(CompareOptions& options, const CommandContext& context) {
+  if (!options.sides.empty()) return compare_pairs(options, context);
+  if (options.request.baseline.empty()) {
+    throw InputError("[compare] --baseline NAME or --ab A B FILE: against what?");
+  }
+  const auto db = open_database(options.db, {.mode = OpenMode::read_only});
+  const auto stored = stored_cells(db, options.selection);
+  if (!stored.left_out.empty()) reports::print(stderr, "note: {}\n", stored.left_out);
+  const auto cells = split_by_machine(stored.cells);
+  options.request.now_utc = utc_now();
+  auto& metrics = options.request.metrics;
+  if (metrics == std::vector<std::string>{"gate"}) metrics.assign(kGateMetrics.begin(), kGateMetrics.end());
+  options.request.sessions = load_known_sessions(db, cells, metrics);
+  options.request.absent = is_whole(db, options.selection, cells) ? AbsentCells::reported : AbsentCells::passed_over;
+  const auto found =
+      compare_against(db, PublishedCatalog(context.data_dir()), cells, hardware_of(cells, context), options.request)
+          .comparisons;
+  const auto& baseline = options.request.baseline;
+  print_document(reports::comparison_document(found, baseline), options.format, options.layout);
+  const auto entry = find_baseline(db, baseline, options.request.now_utc);
+  record_judgement(options, db, cells, found, entry);
+  if (entry) {
+    const auto refresh = refresh_after_improvement(found, *entry, options.selection);
+    // Beside what programs read and not in it: it is for a person.
+    auto* out = is_for_programs(options.format) ? stderr : stdout;
+    if (refresh) reports::print(out, "\n{}\n  {}\n", refresh->what, refresh->command);
+  }
+  return tell_left_out(db, exit_code_of(overall(verdicts_of(found))));
+}
+
+constexpr const char* kAbGroup = "Two sides in pairs (--ab)";
+
+// An option that would do nothing is refused: those of the one way to compare beside the other.
+void keep_apart(CLI::App& command, const std::vector<CLI::Option*>& of_stored_runs, CLI::Option* ab) {
+  for (auto* option : command.get_options()) {
+    const bool stored = std::find(of_stored_runs.begin(), of_stored_runs.end(), option) != of_stored_runs.end();
+    if (option == ab || stored) continue;
+    option->needs(ab);
+  }
+  for (const auto* name : {"--baseline", "--sweep", "--metric", "--definition"}) ab->excludes(command.get_option(name));
+}
+
+void add_pair_options(CLI::App& command, CompareOptions& options) {
+  const auto of_stored_runs = command.get_options();
+  auto* ab =
+      command
+          .add_option("--ab", options.sides,
+                      "two sides to run: a git revision, a perfbench-engine or a folder with bin/perfbench-engine, "
+                      "set:KEY=VALUE,... , inject:FAULT (to see whether it is found), or current")
+          ->expected(2)
+          ->allow_extra_args(false)
+          ->type_name("A B")
+          ->check(CLI::Validator(
+              [](const std::string& side) { return side.empty() ? path_complaint(side, PathIs::either) : ""; }, ""))
+          ->group(kAbGroup);
+  add_matrix_options(command, options.ab.matrix, MatrixFile::optional);
+  add_execution_options(command, options.ab.execution);
+  add_ab_options(command, options.ab, kAbGroup);
+  command
+      .add_flag("--resume", options.ab.resume, "go on with the comparison of the same sides and cells that was cut off")
+      ->excludes(command.get_option("--detect"))  // whose plan would be another
+      ->group(kAbGroup);
+  command
+      .add_flag("--gate", options.gate,
+                "say whether a gate passes; it is refused where a difference of the margin could have been missed")
+      ->group(kAbGroup);
+  keep_apart(command, of_stored_runs, ab);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, CommandContext& context) {
+  auto* command =
+      app.add_subcommand("compare", "The newest runs of each cell against a baseline, or two sides in pairs");
+  auto options = std::make_shared<CompareOptions>();
+  add_db_option(*command, options->db, "database");
+  command
+      ->add_option("--baseline", options->request.baseline,
+                   "a name of `perfbench baseline list`, published:SYSTEM/ID, run:ID, attempt:ID/N, the start of a run "
+                   "id, or a sweep's id")
+      ->check(published_check(context));
+  command
+      ->add_option("--sweep", options->selection,
+                   "what is compared: latest, all, a sweep's id, run:ID, attempt:ID/N; behind them @SUBJECT")
+      ->check(selection_complaint)
+      ->capture_default_str();
+  command
+      ->add_option("--metric", options->request.metrics,
+                   "metrics of the catalog, several with commas; gate stands for speed, memory, start-up and loss")
+      ->delimiter(',')
+      ->type_name("METRIC")
+      ->check(metric_or_gate_complaint)
+      ->capture_default_str();
+  add_enum_option(*command, "--definition", options->request.definition, "FLOPs that MFU counts");
+  add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
+                     "text (for a terminal), markdown, csv, json, html or svg");
+  add_pair_options(*command, *options);
+  command->footer(
+      "Examples:\n"
+      "  perfbench compare --db perf.db --baseline main\n"
+      "  perfbench compare --db perf.db --baseline published:maxtext/llama2-7b-8xh100\n"
+      "  perfbench compare --db perf.db --baseline run:1f6c0d2a --metric peak_memory_bytes\n"
+      "  perfbench compare --db perf.db --baseline main --metric gate\n"
+      "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --pairs 8\n"
+      "  perfbench compare --ab current set:attention=dot_product,remat=full matrices/llama.yaml --gate\n"
+      "  perfbench compare --ab current inject:slow:span=matmul,fraction=0.1 matrices/quickstart.yaml\n"
+      "  perfbench compare --ab HEAD~1 HEAD matrices/quickstart.yaml --detect 2% --within 10m\n"
+      "  perfbench compare --ab /opt/old /opt/new matrices/quickstart.yaml --only model=gpt-mini --format json\n"
+      "A verdict is given per cell, from whole process runs: REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE.\n"
+      "Against stored runs of another session a speed is judged by how far sessions of the cell differ. The database\n"
+      "must know five others on this machine, of other days and over as long a time as the sides are apart: else it "
+      "is\n"
+      "INCONCLUSIVE and says which --ab decides.\n"
+      "A cell that diverged where the baseline did not is REGRESSED in every metric.\n"
+      "With --ab both sides run in fresh processes, in pairs of random order; spoiled pairs are discarded whole.\n"
+      "Exit codes: 0 no regression; 1 a cell regressed; 2 a cell is inconclusive (a --gate is refused), or no cell is\n"
+      "comparable; 3 wrong input, or no regression, but a row of the database cannot be read; 4 a revision cannot be "
+      "built, or the comparison was cancelled.");
+  command->callback([options, command, &context] {
+    options->format_given = command->count("--format") > 0;
+    context.exit_code = compare(*options, context);
+  });
+}
+
+}  // namespace perfbench::harness

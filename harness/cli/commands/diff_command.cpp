@@ -1,0 +1,54 @@
+// perfbench diff: two runs side by side.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/app/execution.h"
+#include "harness/app/runs/run_view.h"
+#include "harness/cli/commands/commands.h"
+#include "harness/cli/shell/listed_values.h"
+#include "harness/cli/shell/shared_options.h"
+#include "harness/store/database.h"
+#include "reports/content/run_document.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct DiffOptions {
+  std::string left;
+  std::string right;
+  std::filesystem::path db = "perf.db";
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
+};
+
+ExitCode diff(const DiffOptions& options, const CommandContext& context) {
+  const auto db = open_database(options.db, {.mode = OpenMode::read_only});
+  const auto view = [&](const std::string& name) {
+    return view_run(db, find_run(db, name, "diff"), runs_folder({}, options.db), Fields::not_default, context);
+  };
+  const auto difference = hold_side_by_side(view(options.left), view(options.right));
+  print_document(reports::difference_document(difference), options.format, options.layout);
+  return tell_left_out(db, ExitCode::fine);
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("diff", "Two runs side by side: configuration, environment, numbers");
+  auto options = std::make_shared<DiffOptions>();
+  command->add_option("RUN1", options->left, kRunNameHelp)->type_name(kRunNameType)->required();
+  command->add_option("RUN2", options->right, "the other one")->type_name(kRunNameType)->required();
+  add_db_option(*command, options->db, "database");
+  add_output_options(*command, options->format, reports::DocumentFormat::text, options->layout,
+                     "text, markdown, csv, json, html or svg");
+  command->footer(
+      "Shows what differs; it gives no verdict: two runs decide nothing about speed. That is `perfbench compare`, of\n"
+      "sweeps and baselines, or `perfbench compare --ab`, in pairs.\n"
+      "Example:\n"
+      "  perfbench diff before-fix latest\n"
+      "Exit codes: 0 printed, whatever differs; 3 no such run, or printed without a row that cannot be read, which is\n"
+      "named.");
+  command->callback([options, &context] { context.exit_code = diff(*options, context); });
+}
+
+}  // namespace perfbench::harness

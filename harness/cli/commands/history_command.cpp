@@ -1,0 +1,82 @@
+// perfbench history: the nights of each series, screened for shifts.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "harness/app/night/history.h"
+#include "harness/cli/commands/commands.h"
+#include "harness/cli/shell/listed_values.h"
+#include "harness/cli/shell/options.h"
+#include "harness/cli/shell/shared_options.h"
+#include "harness/cli/shell/value_checks.h"
+#include "harness/store/database.h"
+#include "harness/store/ledgers/alert_ledger.h"
+#include "harness/system/input_error.h"
+#include "reports/content/history_document.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr Bounds<std::int64_t> kNightsRead{1, 100'000};
+
+struct HistoryOptions {
+  std::filesystem::path db = "perf.db";
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
+  HistoryQuery query;
+};
+
+ExitCode history(const HistoryOptions& options) {
+  const auto db = open_database(options.db, {.mode = OpenMode::read_only});
+  const auto shown = std::make_shared<const HistoryResult>(
+      look_at_history(db, options.query, known_shifts(load_alerts(db, AlertScope::all))));
+  const auto& result = *shown;
+  if (result.series.empty()) {
+    tell_left_out(db, ExitCode::usage);
+    throw InputError("[history] " + db.path().string() + " has no finished run with " + options.query.metric +
+                     " in a night, of a cell that fits '" + options.query.series +
+                     "' (MATRIX/CELL); `perfbench nightly` makes nights, a sweep by hand is none");
+  }
+  for (const auto& night : result.future) reports::print(stderr, "note: {}\n", future_night_text(night));
+  print_document(reports::history_document(shown), options.format, options.layout);
+  const bool known = std::any_of(result.series.begin(), result.series.end(),
+                                 [](const ScreenedSeries& series) { return series.known.has_value(); });
+  const auto screened = result.findings().empty() && !known ? ExitCode::fine : ExitCode::inconclusive;
+  return tell_left_out(db, result.vanished.empty() ? screened : ExitCode::regression);
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("history", "The nights of each series, screened for shifts");
+  auto options = std::make_shared<HistoryOptions>();
+  add_db_option(*command, options->db, "database");
+  command->add_option("--series", options->query.series, "which: a pattern with * over MATRIX/CELL")
+      ->capture_default_str();
+  command->add_option("--metric", options->query.metric, "metric of the catalog")
+      ->type_name("METRIC")
+      ->check(metric_complaint)
+      ->capture_default_str();
+  add_number(*command, "--nights", options->query.nights, kNightsRead, "how many of the newest nights are read")
+      ->capture_default_str();
+  add_output_options(*command, options->format, reports::DocumentFormat::markdown, options->layout,
+                     "text, markdown, csv (a line for each series) or json (with every night)");
+  command->footer(
+      "Examples:\n"
+      "  perfbench history --db perf.db\n"
+      "  perfbench history --series 'nightly/*fsdp=2*' --metric peak_memory_bytes\n"
+      "A night is one sweep of `perfbench nightly`; its value is the median over its runs, on the log scale. Its "
+      "control (a\n"
+      "fixed engine, run every night) is subtracted from times and rates. Other facts of the machine begin a segment "
+      "of its "
+      "own.\n"
+      "A shift is a reason to compare (`perfbench compare --ab`), not a verdict. One that an alert names is known: the "
+      "nights\n"
+      "before it are moved to the level since, and what is found is new.\n"
+      "Exit codes: 0 nothing found; 1 a cell vanished or diverged; 2 a series shifted, to be confirmed, or has a live\n"
+      "alert; 3 nothing found, but a row of the database cannot be read and was left out.");
+  command->callback([options, &context] { context.exit_code = history(*options); });
+}
+
+}  // namespace perfbench::harness

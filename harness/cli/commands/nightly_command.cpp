@@ -1,0 +1,198 @@
+// perfbench nightly: the one command of a nightly CI job.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "harness/app/night/alert_delivery.h"
+#include "harness/app/night/demonstration_night.h"
+#include "harness/app/pairs/ab_comparison.h"
+#include "harness/app/sweep/checks.h"
+#include "harness/cli/commands/commands.h"
+#include "harness/cli/shell/listed_values.h"
+#include "harness/cli/shell/options.h"
+#include "harness/cli/shell/shared_options.h"
+#include "harness/evidence/output_file.h"
+#include "harness/matrix/run_keys.h"
+#include "harness/system/input_error.h"
+#include "harness/system/utc.h"
+#include "reports/content/alert_document.h"
+#include "reports/content/checks.h"
+#include "reports/content/night_document.h"
+#include "reports/content/webhook_body.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+
+enum class HistoryFrom { store, simulated };  // simulated: a demonstration
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::HistoryFrom> {
+  using H = perfbench::harness::HistoryFrom;
+  static constexpr std::array kNames{std::pair{H::store, "store"}, std::pair{H::simulated, "simulated"}};
+};
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct NightlyOptions {
+  NightOptions night;
+  HistoryFrom history = HistoryFrom::store;
+  std::string fault = "slow:span=matmul,fraction=1";  // of a demonstration
+  reports::DocumentFormat format = reports::DocumentFormat::text;
+  LayoutOptions layout;
+  fs::path markdown;  // empty: standard output alone
+  fs::path junit;
+  bool github = false;
+  bool no_confirm = false;
+  bool no_control = false;
+  bool ignore_alerts = false;
+};
+
+// Where GitHub Actions shows a job's own words. Others' steps may have written to it, too.
+void append_step_summary(const std::string& markdown) {
+  const char* const file = std::getenv("GITHUB_STEP_SUMMARY");
+  if (file == nullptr || *file == '\0') return;
+  std::ofstream out(file, std::ios::app);
+  out << markdown << "\n";
+  if (!out.flush()) reports::print(stderr, "warning: GITHUB_STEP_SUMMARY {}: it cannot be written to\n", file);
+}
+
+void publish_night(const NightlyOptions& options, const NightReport& report) {
+  const auto document = reports::night_document(report);
+  print_document(document, options.format, options.layout);
+  const auto checks = reports::night_checks(report);
+  if (options.github) {
+    reports::print_workflow_commands(reports::github_annotations(checks));
+    append_step_summary(reports::render_markdown(document, reports::Pictures::mermaid));
+  }
+  if (!options.markdown.empty()) {
+    write_output(options.markdown, reports::render_markdown(document));
+  }
+  if (!options.junit.empty()) write_output(options.junit, reports::to_junit(checks));
+}
+
+// What would otherwise be found out in the morning.
+void check_files(const NightlyOptions& options) {
+  const auto& night = options.night;
+  require_writable_file("[nightly] --db", night.ab.db);
+  if (fs::exists(night.ab.db) && access(night.ab.db.c_str(), W_OK) != 0) {
+    throw InputError(
+        fmt::format("[nightly] --db {}: it is read-only; make it writable, or name another", night.ab.db.string()));
+  }
+  require_writable_folder("[nightly] --runs", night.runs_folder());
+  require_writable_folder("[nightly] --engines", night.archive_folder());
+  if (!options.markdown.empty()) require_writable_file("[nightly] --markdown", options.markdown);
+  if (!options.layout.html.empty()) require_writable_file("[nightly] --html", options.layout.html);
+  if (!options.layout.output.empty()) require_writable_file("[nightly] --output", options.layout.output);
+  if (!options.junit.empty()) require_writable_file("[nightly] --junit", options.junit);
+  if (night.control.empty()) return;
+  if (!fs::is_regular_file(night.control) || access(night.control.c_str(), X_OK) != 0) {
+    throw InputError(fmt::format("[nightly] --control {}: it is no executable file; name a perfbench-engine",
+                                 night.control.string()));
+  }
+}
+
+std::unique_ptr<Night> make_night(const NightlyOptions& options, const Installation& installation,
+                                  Interruption& interruption) {
+  if (options.history == HistoryFrom::store) {
+    return std::make_unique<Night>(options.night, installation, interruption);
+  }
+  return std::make_unique<DemonstrationNight>(options.night, options.fault, installation, interruption);
+}
+
+ExitCode nightly(NightlyOptions& options, const CommandContext& context) {
+  const auto target = webhook_from_environment();  // a wrong address is better said now than in the morning
+  check_files(options);
+  options.night.confirm = !options.no_confirm;
+  options.night.run_control = !options.no_control;
+  if (options.ignore_alerts) options.night.exit_by_alerts = ExitByAlerts::no;
+  Interruption interruption;  // before any thread, so that all of them inherit its mask
+  const auto made = make_night(options, context, interruption);
+  auto& night = *made;
+  night.measure();
+  if (!night.cancelled()) {
+    night.screen();
+    night.confirm();
+    night.check_for_creep();
+  }
+  if (night.cancelled()) {
+    reports::print(stderr, "cancelled; what was measured is in {}\n", options.night.ab.db.string());
+    return ExitCode::failure;
+  }
+  night.raise_alerts(reports::webhook_body);
+  publish_night(options, night.report());
+  const auto sent = deliver_alerts(night.db());
+  if (target) reports::print(stderr, "{}\n", reports::delivery_text(sent));
+  return tell_left_out(night.db(), exit_code_of(night.report().verdict));
+}
+
+void add_night_options(CLI::App& command, NightlyOptions& options) {
+  auto& night = options.night;
+  add_number(command, "--repeats", night.repeats, Bounds<std::int64_t>{1, kMostRepeats},
+             "attempts of every cell, instead of the matrix's");
+  add_path(command, "--engines", night.archive, PathIs::folder,
+           "folder where each night's engine is kept; beside the database unless given");
+  add_path(command, "--control", night.control, PathIs::file,
+           "engine that runs every night from now on and shows the machine's own drift, and with which tonight's is "
+           "compared once a month; unless given the one that did so far, at first tonight's");
+  command.add_flag("--no-control", options.no_control, "do not run the control");
+  command.add_flag("--no-confirm", options.no_confirm, "do not run pairs: what the screen finds stays unconfirmed");
+  command.add_flag("--ignore-alerts", options.ignore_alerts,
+                   "live alerts of nights before are listed, and change neither verdict nor exit code");
+  add_enum_option(
+      command, "--history-from", options.history,
+      "simulated: a demonstration in a database of its own, with made-up nights, one planted regression and an engine "
+      "whose clock is its own work: it takes a minute, whatever else runs");
+  command.add_option("--plant", options.fault, "the regression of the demonstration")->capture_default_str();
+  add_output_options(command, options.format, reports::DocumentFormat::markdown, options.layout,
+                     "text (for a terminal), markdown, csv, json (of the tables), html or svg");
+  add_path(command, "--markdown", options.markdown, PathIs::file, "file that gets the report as Markdown too");
+  add_path(command, "--junit", options.junit, PathIs::file,
+           "file that gets it as JUnit XML, a test case for each cell");
+  command.add_flag("--github", options.github,
+                   "print annotations for GitHub Actions, and append the report to the job's summary");
+}
+
+}  // namespace
+
+void add_nightly(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("nightly", "A whole night: sweep, screen, confirm, alert, report");
+  auto options = std::make_shared<NightlyOptions>();
+  auto& ab = options->night.ab;
+  ab.pairs = 8;
+  ab.detection_judges = DetectionJudges::everything;
+  ab.discards_per_pair = 3;  // an unquiet machine costs time; an alert that nobody could confirm costs a night
+  add_matrix_options(*command, ab.matrix);
+  add_db_option(*command, ab.db, "database, made when absent; keep it from night to night");
+  add_night_options(*command, *options);
+  add_execution_options(*command, ab.execution);
+  add_ab_options(*command, ab, "Pairs that confirm a finding");
+  command->footer(
+      "Runs the matrix and a control, screens every cell's speed, memory, start-up and loss against the nights "
+      "before,\n"
+      "and confirms what shifted the same night: pairs of the last good night's engine and tonight's. What they "
+      "confirm\n"
+      "becomes an alert (perfbench alerts), with the largest causes; alerts go to PERFBENCH_WEBHOOK_URL where it is "
+      "set.\n"
+      "A cell with too few nights on this class of machine is compared in such pairs without a shift.\n"
+      "Once a month all cells are paired with the control's engine as well, or with the engine of their newest\n"
+      "improvement, which shows a creep that no night does.\n"
+      "Examples:\n"
+      "  perfbench nightly matrices/llama.yaml --db nightly.db --junit nightly.xml --markdown nightly.md\n"
+      "  perfbench nightly matrices/quickstart.yaml --db n.db --history-from simulated\n"
+      "An alert stays live until somebody closes it (perfbench alerts). While one of this matrix is open the exit\n"
+      "code is 1, while one is acknowledged 2, whatever tonight shows; --ignore-alerts leaves them out of it.\n"
+      "Exit codes: 0 nothing got worse; 1 a confirmed regression, or a cell that vanished or diverged, tonight or in\n"
+      "an open alert; 2 an acknowledged alert, a shift that could be neither confirmed nor refuted, a change of the\n"
+      "machine, a control that did not run, or a cell that is NOT TESTED: its first night, too few nights and the\n"
+      "same engine as before, or no earlier engine that can be run;\n"
+      "3 wrong input; 4 failed or cancelled.");
+  command->callback([options, &context] { context.exit_code = nightly(*options, context); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,113 @@
+// perfbench sweep: runs every cell of a matrix, records it, prints the table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/app/sweep/sweep_matrix.h"
+#include "harness/cli/commands/commands.h"
+#include "harness/cli/shell/listed_values.h"
+#include "harness/cli/shell/options.h"
+#include "harness/cli/shell/shared_options.h"
+#include "harness/execute/interruption.h"
+#include "harness/matrix/run_keys.h"
+#include "reports/content/plan_document.h"
+#include "reports/content/report_document.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+namespace {
+
+struct SweepArguments {
+  SweepRequest request;
+  bool keep_going = false;
+  bool fail_fast = false;
+  bool dry_run = false;
+};
+
+void print_end(const SweepSummary& summary, const SweepRequest& request) {
+  std::string states;
+  for (const auto& [state, count] : summary.states) {
+    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, spec::enum_name(state));
+  }
+  if (summary.cells_already_done > 0) {
+    states += fmt::format("{}{} done before", states.empty() ? "" : ", ", summary.cells_already_done);
+  }
+  reports::print("\n{}; database {}, evidence {}\n", states.empty() ? "nothing to do" : states, request.db.string(),
+                 runs_folder(request.runs, request.db).string());
+  if (summary.cancelled) reports::print("cancelled; `--resume` goes on where it stopped\n");
+  if (!summary.store_error.empty()) {
+    reports::print("{} attempts are not in the database ({}); repeat with: perfbench ingest {} --db {}\n",
+                   summary.not_stored.size(), summary.store_error, runs_folder(request.runs, request.db).string(),
+                   request.db.string());
+  }
+}
+
+// Of all that the store has, also where it did not take everything: print_end says that.
+void print_table(const SweepSummary& summary, SweepStore& store, const CommandContext& context) {
+  try {
+    const auto document = reports::report_document(stored_tables(store.db(), {.selection = summary.sweep_id}, context));
+    reports::print("\n");
+    print_document(
+        document, reports::is_terminal(stdout) ? reports::DocumentFormat::text : reports::DocumentFormat::markdown, {});
+  } catch (const std::exception&) {
+    if (summary.store_error.empty()) throw;
+  }
+}
+
+ExitCode print_plan(const SweepRequest& request, const Installation& installation) {
+  const auto planned = plan_sweep(request, installation);
+  print_document(reports::plan_document(planned.matrix, planned.cells), reports::DocumentFormat::text,
+                 {.width = {}, .full = !reports::is_terminal(stdout)});
+  return ExitCode::fine;
+}
+
+ExitCode sweep(SweepArguments& args, const CommandContext& context) {
+  args.request.on_failure = args.fail_fast ? OnFailure::stop : OnFailure::keep_going;
+  if (args.dry_run) return print_plan(args.request, context);
+  Interruption interruption;  // before any thread, so that all of them inherit its mask
+  SweepStore store(args.request.db);
+  const auto summary = sweep_matrix(args.request, context, store, interruption);
+  if (summary.attempts.size() + static_cast<std::size_t>(summary.cells_already_done) > 0) {
+    print_table(summary, store, context);
+  }
+  print_end(summary, args.request);
+  return tell_left_out(store.db(), summary.all_fine() ? ExitCode::fine : ExitCode::failure);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("sweep", "Runs every cell of a matrix, records it and prints the table");
+  auto args = std::make_shared<SweepArguments>();
+  add_matrix_options(*command, args->request.matrix);
+  add_db_option(*command, args->request.db, "database, made when absent");
+  add_path(*command, "--runs", args->request.runs, PathIs::folder,
+           "folder of the run directories; beside the database unless given");
+  command->add_flag(
+      "--resume", args->request.resume,
+      "finish the newest sweep of this matrix, with the engine, --only, --set and --repeats that it was begun with");
+  add_execution_options(*command, args->request.execution);
+  add_number(*command, "--repeats", args->request.repeats, Bounds<std::int64_t>{1, kMostRepeats},
+             "attempts of every cell, instead of the matrix's");
+  add_name_option(
+      *command, "--device", names_of_enum<spec::Device>(),
+      [args](const std::string& name) { args->request.device = name; }, "cpu or cuda, for every cell");
+  auto* going =
+      command->add_flag("--keep-going", args->keep_going, "a failed cell does not end the sweep (the default)");
+  command->add_flag("--fail-fast", args->fail_fast, "the first failed cell ends the sweep")->excludes(going);
+  command->add_flag("--dry-run", args->dry_run, "print the plan and stop");
+  command->footer(
+      "Examples:\n"
+      "  perfbench sweep matrices/quickstart.yaml\n"
+      "  perfbench sweep matrices/llama.yaml --db llama.db --only model=llama-tiny --set steps=20\n"
+      "  perfbench sweep matrices/llama.yaml --db llama.db --resume\n"
+      "--resume restores --only, --set, --device and --repeats of the sweep; others than those are refused.\n"
+      "A cell whose loss became NaN or infinite is recorded as diverged, with the first such step, and has no speed.\n"
+      "Exit codes: 0 every cell is ok, or known not to run; 3 wrong input, or a row of the database cannot be read;\n"
+      "4 a cell failed (crashed, diverged, timed out, out of memory, quarantined), an attempt is not in the database,\n"
+      "or the sweep was cancelled.");
+  command->callback([args, &context] { context.exit_code = sweep(*args, context); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,132 @@
+// perfbench trace: where the time of a run's traced steps went, and the trace for other programs.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "harness/app/runs/run_name.h"
+#include "harness/app/runs/traced_run.h"
+#include "harness/cli/commands/commands.h"
+#include "harness/cli/shell/options.h"
+#include "harness/cli/shell/shared_options.h"
+#include "harness/evidence/output_file.h"
+#include "harness/store/archive/nsight_export.h"
+#include "harness/system/input_error.h"
+#include "harness/trace/chrome_export.h"
+#include "reports/content/trace_difference_document.h"
+#include "reports/content/trace_document.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+
+enum class TraceFormat { text, markdown, csv, json, html, svg, chrome, sqlite };
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::TraceFormat> {
+  using F = perfbench::harness::TraceFormat;
+  static constexpr std::array kNames{std::pair{F::text, "text"},     std::pair{F::markdown, "markdown"},
+                                     std::pair{F::csv, "csv"},       std::pair{F::json, "json"},
+                                     std::pair{F::html, "html"},     std::pair{F::svg, "svg"},
+                                     std::pair{F::chrome, "chrome"}, std::pair{F::sqlite, "sqlite"},
+                                     std::pair{F::text, "table"}};  // as text was called
+};
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct TraceOptions {
+  std::string run;  // a folder, or a name (run_name.h)
+  RunPlaces places{.db = "perf.db"};
+  TraceFormat format = TraceFormat::text;
+  LayoutOptions layout;
+  std::string against;  // as run; empty: none
+};
+
+// A folder that an engine wrote to by itself has no attempt.json, and may hold a trace all the same.
+fs::path traced_folder(const std::string& named, const RunPlaces& places) {
+  std::error_code none;
+  return fs::exists(fs::path(named) / trace_file(0), none) ? fs::path(named) : find_run_folder(places, named, "trace");
+}
+
+reports::Document difference(const TraceOptions& options, const std::vector<RankTrace>& traces) {
+  const auto before = traces_of(traced_folder(options.against, options.places));
+  const auto found = hold_traces_side_by_side(before, traces);
+  return reports::trace_difference_document(found.parts, found.operations);
+}
+
+ExitCode trace(const TraceOptions& options) {
+  const auto format = document_format(options.format);
+  if (!format && !options.against.empty()) {
+    throw InputError(fmt::format("[trace] --against has the formats text, markdown, csv, json, html and svg, not {}",
+                                 spec::enum_name(options.format)));
+  }
+  const auto folder = traced_folder(options.run, options.places);
+  const auto traces = traces_of(folder);
+  const auto document = [&] {
+    return options.against.empty() ? reports::trace_document(traces) : difference(options, traces);
+  };
+  const auto& output = options.layout.output;
+  if (format) {
+    print_document(document(), *format, options.layout);
+    if (!output.empty()) reports::print("{}\n", output.string());
+    return ExitCode::fine;
+  }
+  if (!options.layout.html.empty()) write_page(document(), options.layout);
+  if (options.format == TraceFormat::sqlite) {
+    const auto file = output.empty() ? folder / kTraceDatabaseFile : output;
+    write_nsight_sqlite(file, traces);
+    reports::print("{}\n", file.string());
+    return ExitCode::fine;
+  }
+  if (output.empty()) {
+    reports::print_text(stdout, chrome_json(traces));
+    return ExitCode::fine;
+  }
+  write_output(output, chrome_json(traces));
+  reports::print("{}\n", output.string());
+  return ExitCode::fine;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("trace", "Where the time of a run's traced steps went");
+  auto options = std::make_shared<TraceOptions>();
+  command
+      ->add_option("RUN", options->run,
+                   std::string("folder of an attempt, or of a run: its newest attempt; or ") + kRunNameHelp)
+      ->type_name(kRunNameType)
+      ->required();
+  add_output_options(
+      *command, options->format, TraceFormat::text, options->layout,
+      "text, markdown, csv, json, html or svg of the summary; chrome: for ui.perfetto.dev; sqlite: Nsight "
+      "Systems' tables, which without --output are trace.sqlite in the folder");
+  command
+      ->add_option("--against", options->against,
+                   "another traced run: by how much each operation, collective and idle time differs from it")
+      ->type_name(kRunNameType);
+  add_db_option(*command, options->places.db, "database that names are looked for in");
+  add_path(*command, "--runs", options->places.runs, PathIs::folder,
+           "folder of its run directories; beside the database unless given");
+  command->footer(
+      "Steps are traced where a run has trace_steps, which run after the timed ones, or a profile, a window among\n"
+      "those; they are in no timing.\n"
+      "Examples:\n"
+      "  perfbench sweep matrices/quickstart.yaml --only model=gpt-mini --set trace_steps=2\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format chrome --output trace.json\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57 --format sqlite\n"
+      "  perfbench trace latest\n"
+      "  perfbench trace perf.runs/1f6c0d2ab3e94d57/002 --against perf.runs/1f6c0d2ab3e94d57/001\n"
+      "Parts of a step sum to it; where several run at once the first counts: gemm, attention, norm, elementwise,\n"
+      "optimizer, other, copy, exposed comm (a collective alone), idle dependency (handed over, not begun), idle "
+      "host.\n"
+      "Exit codes: 0 printed; 3 no trace there, or a damaged one; 4 the file cannot be written.");
+  command->callback([options, &context] { context.exit_code = trace(*options); });
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,208 @@
+#include "harness/cli/shell/shared_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "harness/cli/shell/options.h"
+#include "harness/cli/shell/value_checks.h"
+#include "harness/evidence/output_file.h"
+#include "harness/system/input_error.h"
+#include "reports/render/document/terminal.h"
+#include "reports/render/format/print.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kFewestPairs = 2;
+constexpr std::size_t kMostPairs = 64;
+constexpr std::size_t kMostReplacements = 10'000;
+constexpr double kMostFraction = 1e6;  // as good as no limit
+
+constexpr double kLongestSeconds = 1e8;  // three years: as good as no limit, and its nanoseconds fit
+constexpr double kGib = 0x1p30;
+constexpr double kMostGib = 1e6;
+
+constexpr Bounds<std::size_t> kWidths{20, 10'000};  // narrower holds no word
+
+void add_spoil_options(CLI::App& command, SpoilRule& spoil, const std::string& group) {
+  const auto fraction = [&](const char* name, double& value, const char* help) {
+    add_number(command, name, value, Bounds<double>{0, kMostFraction}, help)->capture_default_str()->group(group);
+  };
+  fraction("--most-probe-spread", spoil.most_probe_spread, "discard a pair whose noise probe moved by more in a run");
+  fraction("--most-probe-shift", spoil.most_probe_shift, "... whose two runs' probes differ by more");
+  fraction("--most-steal", spoil.most_steal, "... that lost more of the cores' time to the hypervisor");
+  fraction("--most-foreign", spoil.most_foreign, "... that lost more of the cores' time to other processes");
+}
+
+void add_detection_options(CLI::App& command, std::optional<Detection>& detection, const std::string& group) {
+  const auto asked = [&detection]() -> Detection& { return detection ? *detection : detection.emplace(); };
+  auto* detect =
+      add_amount(
+          command, "--detect", kFraction, {.factor = 1, .name = "a share of 1"},
+          {.bounds = {0.001, 0.5}, .shown_bounds = "from 0.1% to 50%"},
+          [asked](double fraction) { asked().fraction = fraction; },
+          "plan the pairs of each cell, and their steps, so that a step that takes so much longer is found in four of "
+          "five comparisons, and take it for the margin; two pilot pairs, which are not tested, tell the noise")
+          ->excludes(command.get_option("--pairs"))
+          ->group(group);
+  add_amount(
+      command, "--within", kDuration, {.factor = 1, .name = "seconds"},
+      {.bounds = {1, kLongestSeconds}, .shown_bounds = "from 1s to 3 years"},
+      [asked](double seconds) { asked().within_s = seconds; },
+      "of --detect: the time for a comparison; a cell that takes more is not run, and says how long it takes")
+      ->needs(detect)
+      ->group(group);
+}
+
+void add_build_options(CLI::App& command, AbOptions& options, const std::string& group) {
+  add_path(command, "--repo", options.repository, PathIs::folder,
+           "git repository that revisions are of; the one this perfbench was built from unless given")
+      ->group(group);
+  add_path(command, "--build-cache", options.build_cache, PathIs::folder,
+           "where engines of revisions are built and kept; ~/.cache/perfbench/builds unless given")
+      ->group(group);
+  command.add_option("--build-option", options.build_options, "for cmake, for both sides: -DPERFBENCH_CUDA=ON")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+}
+
+}  // namespace
+
+CLI::Option* add_db_option(CLI::App& command, std::filesystem::path& db, const std::string& help) {
+  auto* option = add_path(command, "--db", db, PathIs::database, help)->envname("PERFBENCH_DB");
+  return db.empty() ? option : option->capture_default_str();
+}
+
+void add_matrix_options(CLI::App& command, MatrixOptions& options, MatrixFile file) {
+  add_path(command, "file", options.file, PathIs::file, "matrix file (matrices/README.md)")
+      ->required(file == MatrixFile::required);
+  // One value an option: what follows it may be the file.
+  command
+      .add_option("--only", options.overrides.only, "keep the cells with key=value[,value], * globs; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--set", options.overrides.set, "set a field of every cell, key=value; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_execution_options(CLI::App& command, ExecutionOptions& options) {
+  add_amount(
+      command, "--timeout", kDuration, {.factor = 1, .name = "seconds"},
+      {.bounds = {1e-3, kLongestSeconds}, .shown_bounds = "from 1ms to 3 years"},
+      [&options](double seconds) { options.timeout_s = seconds; }, "how long an attempt may take")
+      ->default_str(fmt::format("{}s", options.timeout_s));
+  add_amount(
+      command, "--memory-limit", kSize, {.factor = kGib, .name = "GiB"},
+      {.bounds = {0, kMostGib * kGib}, .shown_bounds = "up to 1000000GiB, or 0 for no limit"},
+      [&options](double bytes) { options.memory_limit_bytes = static_cast<std::int64_t>(bytes); },
+      "memory that all ranks of an attempt may hold together");
+}
+
+CLI::Option* add_pairing_option(CLI::App& command, AbOptions& options) {
+  return add_enum_option(
+      command, "--pairing", options.pairing,
+      "turns: both runs of a pair are alive together and step in turns; apart: one follows the other; auto: "
+      "in turns where both engines can and both fit into memory, but not on a GPU, nor where checkpoints are written "
+      "beside the steps");
+}
+
+void add_ab_options(CLI::App& command, AbOptions& options, const std::string& group) {
+  add_path(command, "--runs", options.runs, PathIs::folder,
+           "folder of the run directories; beside the database unless given")
+      ->group(group);
+  add_number(command, "--pairs", options.pairs, Bounds<std::size_t>{kFewestPairs, kMostPairs},
+             "most pairs of a cell; decisions are taken at 4, 8, 16 of them and at the last")
+      ->capture_default_str()
+      ->group(group);
+  add_detection_options(command, options.detection, group);
+  add_pairing_option(command, options)->group(group);
+  command.add_option("--metrics", options.metrics, "metrics of the catalog that are judged")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("METRIC")
+      ->check(metric_complaint)
+      ->group(group)
+      ->default_str(
+          "step_time_s,step_time_mean_s,peak_memory_bytes,resident_bytes,startup_time_s,final_loss, and of runs that "
+          "evaluate eval_accuracy,eval_perplexity; with --detect step_time_s,peak_memory_bytes,final_loss");
+  command
+      .add_option("--margin", options.margins, "METRIC=FRACTION: smaller differences do not matter; may be repeated")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
+  add_number(command, "--seed", options.seed, Bounds<std::uint64_t>{0, std::uint64_t{1} << 53U},
+             "of the order within pairs; a new one unless given")
+      ->group(group);
+  add_number(command, "--most-discarded", options.most_discarded, Bounds<std::size_t>{0, kMostReplacements},
+             options.discards_per_pair == 1
+                 ? "spoiled pairs of a cell that are replaced; as many as --pairs unless given"
+                 : fmt::format("spoiled pairs of a cell that are replaced; {} times --pairs unless given",
+                               options.discards_per_pair))
+      ->group(group);
+  add_spoil_options(command, options.spoil, group);
+  add_build_options(command, options, group);
+}
+
+void add_author_option(CLI::App& command, std::string& author) {
+  command.add_option("--author", author, "git's user.name, or USER, unless given");
+}
+
+CLI::Option* add_width_option(CLI::App& command, LayoutOptions& options) {
+  return add_number(command, "--width", options.width, kWidths,
+                    "of format text: columns that a line may take; the terminal's, or COLUMNS, or 80 unless given");
+}
+
+void add_layout_options(CLI::App& command, LayoutOptions& options) {
+  auto* width = add_width_option(command, options);
+  command.add_flag("--full", options.full, "of format text: lines as wide as they are")->excludes(width);
+}
+
+void add_page_option(CLI::App& command, LayoutOptions& options) {
+  add_path(command, "--html", options.html, PathIs::file, "file that gets it as a page for a browser, too");
+}
+
+void add_file_option(CLI::App& command, LayoutOptions& options) {
+  add_path(command, "-o,--output", options.output, PathIs::file, "file to write in place of standard output");
+  command.add_option("--chart", options.chart, "of format svg: some of the charts by their name; all unless given");
+}
+
+void write_page(const reports::Document& document, const LayoutOptions& layout) {
+  if (!layout.html.empty()) write_output(layout.html, reports::render_html(document));
+}
+
+namespace {
+
+std::string rendered_svg(const reports::Document& document, const std::string& chart) {
+  const auto keys = reports::chart_keys(document);
+  const bool is_there = std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    return chart.empty() || key == chart || key.starts_with(chart + "_");
+  });
+  if (is_there) return reports::render_svg(document, chart);
+  if (keys.empty()) throw InputError("--format svg: there is no chart of this; what can be drawn is in its tables");
+  throw InputError(fmt::format("--chart {}: there is no such chart; there are {}", chart, fmt::join(keys, ", ")));
+}
+
+}  // namespace
+
+void print_document(const reports::Document& document, reports::DocumentFormat format, const LayoutOptions& layout) {
+  write_page(document, layout);
+  const bool is_drawing = format == reports::DocumentFormat::svg;
+  if (is_drawing || !layout.output.empty()) {
+    constexpr reports::TextLayout kWhole{.width = 0};
+    const auto text = is_drawing ? rendered_svg(document, layout.chart) : reports::render(document, format, kWhole);
+    if (layout.output.empty()) return reports::print_text(stdout, text);
+    write_output(layout.output, text);
+    return;
+  }
+  const auto width = layout.full && !layout.width ? std::optional<std::size_t>(0) : layout.width;
+  reports::print_document(stdout, document, format, reports::text_layout(reports::surroundings_of(stdout), width));
+}
+
+}  // namespace perfbench::harness

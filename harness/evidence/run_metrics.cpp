@@ -1,0 +1,243 @@
+#include "harness/evidence/run_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "harness/stats/statistics.h"
+#include "harness/stats/steady.h"
+#include "harness/stats/trend.h"
+#include "workloads/spec/expert_rows.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+namespace {
+
+// The definitions count 2 of 6 parts to the forward pass.
+double flops_per_token(const spec::RunSpec& run, spec::FlopDefinition definition) {
+  return spec::flops_per_token(definition, run.model, run.seq_len, run.lora) * (run.trains() ? 1.0 : 1.0 / 3.0);
+}
+
+}  // namespace
+
+double mfu_fraction(const spec::RunSpec& run, double step_time_s, double peak_flops_per_s,
+                    spec::FlopDefinition definition) {
+  const auto tokens = static_cast<double>(run.global_batch * run.seq_len);
+  const auto devices = static_cast<double>(run.mesh.devices());
+  return spec::utilisation(tokens / step_time_s / devices, flops_per_token(run, definition), peak_flops_per_s);
+}
+
+std::optional<double> estimated_days(const spec::RunSpec& run, double step_time_s) {
+  constexpr double kSecondsOfADay = 86400;
+  if (run.training_steps <= 0) return std::nullopt;
+  return static_cast<double>(run.training_steps) * step_time_s / kSecondsOfADay;
+}
+
+namespace {
+
+using spec::StepRecord;
+using RankSteps = std::vector<const StepRecord*>;  // one step, all ranks
+
+constexpr double kSecondsPerNs = 1e-9;
+
+// The steps that every rank finished, in order.
+std::vector<RankSteps> complete_steps(const std::vector<StepRecord>& steps) {
+  std::map<std::int64_t, RankSteps> by_step;
+  std::map<std::int64_t, int> ranks;
+  for (const auto& record : steps) {
+    by_step[record.step].push_back(&record);
+    ++ranks[record.rank];
+  }
+  std::vector<RankSteps> out;
+  for (auto& [step, records] : by_step) {
+    if (records.size() == ranks.size()) out.push_back(std::move(records));
+  }
+  return out;
+}
+
+// Without those that tracing took part in.
+std::vector<RankSteps> timed_steps(std::vector<RankSteps> complete) {
+  std::erase_if(complete, [](const RankSteps& step) {
+    return std::any_of(step.begin(), step.end(), [](const auto* record) { return record->traced != 0; });
+  });
+  return complete;
+}
+
+double longest_s(const RankSteps& step, std::int64_t StepRecord::*time) {
+  std::int64_t longest = 0;
+  for (const auto* record : step) longest = std::max(longest, record->*time);
+  return static_cast<double>(longest) * kSecondsPerNs;
+}
+
+double slowest_rank_s(const RankSteps& step) {
+  return longest_s(step, &StepRecord::wall_ns);
+}
+
+// Phases overlap differently on each rank; their mean over ranks keeps the parts' sum equal to the mean step.
+double mean_over_ranks_s(const RankSteps& step, std::int64_t StepRecord::*time) {
+  double sum = 0;
+  for (const auto* record : step) sum += static_cast<double>(record->*time);
+  return sum / static_cast<double>(step.size()) * kSecondsPerNs;
+}
+
+template <class F>
+std::vector<double> series(std::span<const RankSteps> steps, const F& value) {
+  std::vector<double> out;
+  for (const auto& step : steps) out.push_back(value(step));
+  return out;
+}
+
+std::map<std::int64_t, std::vector<double>> probes_of_ranks_s(std::span<const RankSteps> steps) {
+  std::map<std::int64_t, std::vector<double>> out;
+  for (const auto& step : steps) {
+    for (const auto* record : step) {
+      out[record->rank].push_back(static_cast<double>(record->probe_ns) * kSecondsPerNs);
+    }
+  }
+  return out;
+}
+
+// The probe of each rank is its own series (ranks may sit on unlike cores); the run is as unquiet as its worst rank.
+// How fast the machine was is a processor's median probe. At its power cap a GPU turns its clock by what the steps do
+// (on an H200 by 6 % between two models, on an H100 by as much between two settings of one), so that of a GPU it is the
+// least probe, nearly always the one before any step: over 46 runs on two cards those differed by 1.3 % at most.
+void append_probe(spec::Device device, std::span<const RankSteps> timed, std::span<const RankSteps> steady,
+                  std::vector<MetricValue>& out) {
+  std::optional<double> worst;
+  double slowest = 0;
+  for (const auto& [rank, probe_s] : probes_of_ranks_s(steady)) {
+    const auto spread = probe_spread_fraction(probe_s);
+    if (spread && (!worst || *spread > *worst)) worst = spread;
+    if (device == spec::Device::cpu) slowest = std::max(slowest, median(probe_s));
+  }
+  if (device == spec::Device::cuda) {
+    for (const auto& [rank, probe_s] : probes_of_ranks_s(timed)) {
+      slowest = std::max(slowest, *std::min_element(probe_s.begin(), probe_s.end()));
+    }
+  }
+  if (worst) out.push_back({"probe_spread_fraction", *worst});
+  if (slowest > 0) out.push_back({"probe_time_s", slowest});
+}
+
+double median_phase_s(std::span<const RankSteps> steady, std::int64_t StepRecord::*time) {
+  return median(series(steady, [time](const RankSteps& step) { return mean_over_ranks_s(step, time); }));
+}
+
+void append_phases(std::span<const RankSteps> steady, std::vector<MetricValue>& out) {
+  const std::pair<const char*, std::int64_t StepRecord::*> phases[] = {
+      {"data_time_s", &StepRecord::data_ns},           {"forward_time_s", &StepRecord::forward_ns},
+      {"backward_time_s", &StepRecord::backward_ns},   {"exposed_comm_time_s", &StepRecord::exposed_comm_ns},
+      {"optimizer_time_s", &StepRecord::optimizer_ns}, {"other_time_s", &StepRecord::other_ns},
+  };
+  for (const auto& [metric, time] : phases) out.push_back({metric, median_phase_s(steady, time)});
+}
+
+// Of all steps and not of the steady ones: which those are is measured, and what becomes of tokens is not.
+void append_experts(const spec::RunSpec& run, std::span<const RankSteps> complete, std::vector<MetricValue>& out) {
+  const std::int64_t choices = spec::choices_of_step(run);
+  if (choices == 0) return;
+  std::int64_t dropped = 0;
+  double load = 0;
+  for (const auto& step : complete) {
+    dropped += step.front()->dropped_choices;
+    load += step.front()->expert_load;
+  }
+  out.push_back({"balance_loss", complete.back().front()->balance_loss});
+  out.push_back({"expert_load", load / static_cast<double>(complete.size())});
+  out.push_back({"dropped_fraction",
+                 static_cast<double>(dropped) / static_cast<double>(choices) / static_cast<double>(complete.size())});
+}
+
+// Of all steps, too: a cell's runs see the same rows, and which steps are steady is measured.
+void append_real_tokens(const spec::RunSpec& run, std::span<const RankSteps> complete, double mean_s,
+                        std::vector<MetricValue>& out) {
+  if (!run.counts_targets() || mean_s <= 0) return;
+  std::int64_t real = 0;
+  for (const auto& step : complete) real += step.front()->tokens - step.front()->padding_tokens;
+  out.push_back({"real_tokens_per_s", static_cast<double>(real) / static_cast<double>(complete.size()) / mean_s});
+}
+
+void append_evaluation(const spec::EvaluationResult& found, std::vector<MetricValue>& out) {
+  if (found.rows == 0) return;
+  out.push_back({"eval_accuracy", found.accuracy});
+  out.push_back({"eval_perplexity", found.perplexity});
+}
+
+// Of all steps: how often a run saves has nothing to do with which of them are steady.
+void append_checkpoints(std::span<const RankSteps> complete, const spec::CheckpointCosts& costs,
+                        std::vector<MetricValue>& out) {
+  std::vector<double> stalls_s;
+  for (const auto& step : complete) {
+    const double stall_s = longest_s(step, &StepRecord::checkpoint_ns);
+    if (stall_s > 0) stalls_s.push_back(stall_s);
+  }
+  if (!stalls_s.empty()) out.push_back({"checkpoint_stall_s", median(stalls_s)});
+  if (costs.saves > 0) {
+    out.push_back({"checkpoint_save_time_s", static_cast<double>(costs.save_ns) * kSecondsPerNs});
+    out.push_back({"checkpoint_bytes", static_cast<double>(costs.bytes)});
+  }
+  if (costs.restore_ns > 0) out.push_back({"restore_time_s", static_cast<double>(costs.restore_ns) * kSecondsPerNs});
+}
+
+}  // namespace
+
+std::vector<double> step_times_s(const std::vector<StepRecord>& steps) {
+  return series(timed_steps(complete_steps(steps)), slowest_rank_s);
+}
+
+std::vector<MetricValue> run_metrics(const spec::RunSpec& run, const std::vector<StepRecord>& steps,
+                                     const std::optional<spec::RunSummary>& summary) {
+  const auto complete = complete_steps(steps);
+  if (complete.empty()) return {};
+  const auto timed = timed_steps(complete);
+  if (timed.empty()) return {};
+  const auto wall_s = series(timed, slowest_rank_s);
+  const auto found = find_steady_steps(wall_s);
+  const std::span<const RankSteps> steady(timed.data() + found.first, found.count);
+  const std::vector<double> steady_s(wall_s.begin() + static_cast<std::ptrdiff_t>(found.first), wall_s.end());
+
+  std::vector<MetricValue> out;
+  const double step_time_s = median(steady_s);
+  out.push_back({"step_time_s", step_time_s});
+  out.push_back({"step_time_p10_s", quantile(steady_s, 0.1)});
+  out.push_back({"step_time_p90_s", quantile(steady_s, 0.9)});
+  const double mean_s = std::accumulate(steady_s.begin(), steady_s.end(), 0.0) / static_cast<double>(steady_s.size());
+  out.push_back({"step_time_mean_s", mean_s});
+  if (mean_s > 0) {
+    const double tokens = static_cast<double>(complete.back().front()->tokens);
+    out.push_back({"sequences_per_s", static_cast<double>(run.global_batch) / mean_s});
+    out.push_back({"tokens_per_s", tokens / mean_s});
+    out.push_back({"tokens_per_s_per_device", tokens / mean_s / static_cast<double>(run.mesh.devices())});
+  }
+  append_real_tokens(run, complete, mean_s, out);
+  out.push_back({"warmup_steps", static_cast<double>(found.first)});
+  out.push_back({"steady_steps", static_cast<double>(found.count)});
+  if (const auto trend = trend_fraction(steady_s)) out.push_back({"step_time_trend_fraction", *trend});
+  out.push_back({"still_changing", found.steadiness == Steadiness::still_changing ? 1.0 : 0.0});
+  append_phases(steady, out);
+  if (run.mesh.pp() > 1) {
+    const double bubble_s = median_phase_s(steady, &StepRecord::bubble_ns);
+    out.push_back({"bubble_time_s", bubble_s});
+    if (step_time_s > 0) out.push_back({"bubble_fraction", bubble_s / step_time_s});
+  }
+  append_experts(run, complete, out);
+  append_probe(run.device, timed, steady, out);
+  std::int64_t peak_bytes = 0;
+  for (const auto& record : steps) peak_bytes = std::max(peak_bytes, record.peak.total_bytes);
+  out.push_back({"peak_memory_bytes", static_cast<double>(peak_bytes)});
+  out.push_back({"final_loss", complete.back().front()->loss});
+  if (summary) {
+    out.push_back({"startup_time_s", static_cast<double>(summary->startup_ns) * kSecondsPerNs});
+    out.push_back({"resident_bytes", static_cast<double>(summary->resident_bytes)});
+    append_evaluation(summary->evaluation, out);
+    append_checkpoints(complete, summary->checkpoint, out);
+  }
+  std::erase_if(out, [](const MetricValue& m) { return !std::isfinite(m.value); });  // a loss that was lost
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,246 @@
+#include "harness/execute/attempt_execution.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <vector>
+
+#include "harness/evidence/attempt.h"
+#include "harness/evidence/evidence_file.h"
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/execute/classify.h"
+#include "harness/system/sha256.h"
+#include "harness/system/utc.h"
+#include "workloads/spec/record_json.h"
+#include "workloads/spec/regular_file.h"
+#include "workloads/spec/run_spec_json.h"
+#include "workloads/spec/spec_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kTailLines = 40;
+
+// Processes that the kernel has ended for want of memory since the node started.
+std::int64_t kernel_memory_kills() {
+  std::ifstream in("/proc/vmstat");
+  std::string name;
+  for (std::int64_t count = 0; in >> name >> count;) {
+    if (name == "oom_kill") return count;
+  }
+  return 0;
+}
+
+// Counts the lines of a growing file, reading only what is new.
+class LineCounter {
+ public:
+  explicit LineCounter(fs::path file) : file_(std::move(file)) {}
+  // What is no regular file, or far too large, has no lines.
+  std::int64_t count() {
+    try {
+      const auto file = spec::RegularFile::open(file_, spec::kLargestRecordsBytes);
+      if (!file) return lines_;
+      std::string block(65536, '\0');
+      for (std::size_t got = block.size(); got == block.size() && offset_ < file->bytes();) {
+        got = file->read_at(offset_, block.data(), block.size());
+        lines_ += std::count(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got), '\n');
+        offset_ += static_cast<std::int64_t>(got);
+      }
+    } catch (const spec::FileError&) {
+    }
+    return lines_;
+  }
+
+ private:
+  fs::path file_;
+  std::int64_t offset_ = 0;
+  std::int64_t lines_ = 0;
+};
+
+AttemptRecord new_record(const Cell& cell, const ExecutionSettings& settings, std::int64_t attempt) {
+  AttemptRecord record;
+  record.run_id = cell.run_id;
+  record.attempt = attempt;
+  record.started_utc = utc_now();
+  record.matrix = cell.matrix;
+  record.cell = cell.label;
+  record.axes = {cell.axes.begin(), cell.axes.end()};
+  record.sweep_id = settings.sweep_id;
+  record.sweep_kind = settings.sweep_kind;
+  record.engine_sha256 = settings.engine_sha256;
+  record.repeats = settings.repeats;
+  record.perfbench_version = settings.perfbench_version;
+  record.only = settings.only;
+  record.words = settings.words;
+  return record;
+}
+
+std::optional<spec::RunSummary> read_summary(const fs::path& directory) {
+  spec::RunSummary broken;
+  broken.status = spec::enum_name(spec::EngineExit::failed);
+  try {
+    return read_document(directory / kResultFile, spec::parse_run_summary);
+  } catch (const DamagedFile& e) {
+    broken.message = e.what();
+  } catch (const spec::SpecError& e) {
+    broken.message = fmt::format("{} {} {}", kResultFile, e.pointer(), e.what());
+  }
+  // As good as absent, and the reason says why.
+  return broken;
+}
+
+// What the engine left in place of its records, one sentence a file. result.json is read_summary's.
+std::vector<std::string> damaged_files(const fs::path& directory, std::int64_t ranks) {
+  std::vector<std::string> out;
+  try {
+    read_document(directory / kEnvironmentFile, spec::parse_environment);
+  } catch (const DamagedFile& e) {
+    out.emplace_back(e.what());
+  } catch (const spec::SpecError&) {
+    // Of another version: whoever reads it says so.
+  }
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    try {
+      spec::RegularFile::open(directory / steps_file(rank), spec::kLargestRecordsBytes);
+    } catch (const spec::FileError& e) {
+      out.push_back(steps_file(rank) + " " + e.trouble());
+    }
+  }
+  return out;
+}
+
+// The engine may have removed the attempt's folder, or put something else in its place: a file, or a link to elsewhere.
+void make_folder_again(const fs::path& directory, std::vector<std::string>& damaged) {
+  std::error_code error;
+  const auto found = fs::symlink_status(directory, error).type();
+  if (found == fs::file_type::directory) return;
+  const bool is_gone = found == fs::file_type::not_found;
+  damaged.push_back(fmt::format("the attempt's folder was {} while the engine ran", is_gone ? "removed" : "replaced"));
+  if (!is_gone) fs::rename(directory, directory.string() + ".replaced", error);
+  fs::create_directories(directory, error);  // what fails here, writing into it will name
+}
+
+// Puts run.json back where the engine changed it: without it nothing else of the directory can be understood. Makes way
+// for attempt.json, which a folder of that name would keep from being written.
+void restore(const fs::path& directory, const Cell& cell, std::vector<std::string>& damaged) {
+  std::error_code none;
+  for (const auto* name : {kRunFile, kAttemptFile}) {
+    const auto file = directory / name;
+    if (!fs::is_directory(fs::symlink_status(file, none))) continue;
+    fs::rename(file, directory / (std::string(name) + ".folder"), none);
+  }
+  const auto text = spec::canonical_json(cell.run);
+  try {
+    if (document_text(directory / kRunFile) == text) return;
+  } catch (const DamagedFile&) {
+  }
+  damaged.push_back(std::string(kRunFile) + " was changed while the engine ran");
+  write_atomically(directory / kRunFile, text);
+}
+
+// What was seen of an engine from outside.
+struct Execution {
+  ProcessEnd end;
+  std::int64_t memory_kills = 0;
+  std::int64_t steps_recorded = 0;  // by rank 0
+};
+
+AttemptOutcome judge(const Cell& cell, const ExecutionSettings& settings, const fs::path& directory, Execution seen) {
+  std::vector<std::string> damaged;
+  make_folder_again(directory, damaged);
+  for (auto& file : damaged_files(directory, cell.run.mesh.devices())) damaged.push_back(std::move(file));
+  restore(directory, cell, damaged);
+  return classify({.end = std::move(seen.end),
+                   .summary = read_summary(directory),
+                   .log_lines = log_tail(directory / kLogFile, kTailLines),
+                   .launcher_messages = launcher_messages(directory / kLogFile),
+                   .ranks = cell.run.mesh.devices(),
+                   .steps_recorded = seen.steps_recorded,
+                   .steps_wanted = cell.run.steps,
+                   .memory_limit_bytes = settings.memory_limit_bytes,
+                   .time_limit = settings.time_limit,
+                   .kernel_memory_kills = seen.memory_kills,
+                   .damaged_files = std::move(damaged),
+                   .gpu_trouble = spec::gpu_trouble(read_gpu_samples(directory, cell.run.mesh.devices()).samples),
+                   .finiteness = finiteness_of_steps(directory, cell.run.mesh.devices())});
+}
+
+AttemptDirectory prepare(const Cell& cell, const ExecutionSettings& settings) {
+  const auto directory = create_attempt(settings.runs, cell.run_id);
+  write_atomically(directory.path / kRunFile, spec::canonical_json(cell.run));
+  return directory;
+}
+
+FinishedAttempt complete(const AttemptDirectory& directory, AttemptRecord record) {
+  write_atomically(directory.path / kAttemptFile, to_json_line(record));
+  return {directory.path, std::move(record)};
+}
+
+// Throws LaunchError.
+FinishedAttempt execute_in(const AttemptDirectory& directory, const Cell& cell, const ExecutionSettings& settings,
+                           const StepsListener& on_steps, AttemptRecord record) {
+  auto request = settings.launcher.request(cell.run, directory.path);
+  request.largest_file_bytes = spec::kLargestRecordsBytes;  // more would not be read
+  record.command = request.command;
+  const auto records = directory.path / steps_file(0);
+  LineCounter steps(records);
+  const auto kills_before = kernel_memory_kills();
+  auto end = run_process(request, {.time_limit = settings.time_limit,
+                                   .paused = settings.paused,
+                                   .memory_limit_bytes = settings.memory_limit_bytes,
+                                   .grace = settings.grace,
+                                   .cancel_fd = settings.cancel_fd,
+                                   .on_tick = [&] { on_steps(steps.count()); },
+                                   .on_start = settings.on_start});
+  record.wall_ns = end.wall_ns;
+  const bool cancel_seen = end.cancel_seen;
+  // Counted anew: what was there while the engine ran may have gone since.
+  const auto outcome = judge(cell, settings, directory.path,
+                             {.end = std::move(end),
+                              .memory_kills = kernel_memory_kills() - kills_before,
+                              .steps_recorded = LineCounter(records).count()});
+  record.state = outcome.state;
+  record.reason = outcome.reason;
+  record.exit_code = outcome.exit_code;
+  record.signal = outcome.signal;
+  auto finished = complete(directory, std::move(record));
+  finished.cancel_seen = cancel_seen;
+  return finished;
+}
+
+}  // namespace
+
+std::string engine_sha256(const fs::path& engine) {
+  try {
+    const auto bytes = read_file(engine);
+    return bytes ? sha256_hex(*bytes) : std::string();
+  } catch (const RunDirectoryError&) {
+    return {};
+  }
+}
+
+FinishedAttempt execute_attempt(const Cell& cell, const ExecutionSettings& settings, const StepsListener& on_steps) {
+  const auto directory = prepare(cell, settings);
+  auto record = new_record(cell, settings, directory.attempt);
+  try {
+    return execute_in(directory, cell, settings, on_steps, record);
+  } catch (const LaunchError& e) {
+    record.state = AttemptState::crashed;
+    record.reason = e.what();
+    return complete(directory, std::move(record));
+  }
+}
+
+FinishedAttempt record_without_execution(const Cell& cell, const ExecutionSettings& settings, AttemptState state,
+                                         const std::string& reason) {
+  const auto directory = prepare(cell, settings);
+  auto record = new_record(cell, settings, directory.attempt);
+  record.state = state;
+  record.reason = reason;
+  return complete(directory, std::move(record));
+}
+
+}  // namespace perfbench::harness

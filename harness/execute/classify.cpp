@@ -1,0 +1,254 @@
+#include "harness/execute/classify.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <sstream>
+#include <string_view>
+
+#include "workloads/spec/regular_file.h"
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kTailBytes = 16384;
+
+bool says_something(const std::string& line) {
+  return line.find_first_not_of(" -=*\t\r") != std::string::npos;
+}
+
+// Empty where there is none, or something else in its place.
+std::string end_of(const std::filesystem::path& log) {
+  try {
+    const auto file = spec::RegularFile::open(log);
+    if (!file) return {};
+    std::string text(kTailBytes, '\0');
+    const auto begin = std::max<std::int64_t>(0, file->bytes() - static_cast<std::int64_t>(kTailBytes));
+    text.resize(file->read_at(begin, text.data(), text.size()));
+    return text;
+  } catch (const spec::FileError&) {
+    return {};
+  }
+}
+
+// mpirun writes "process rank 1 with PID 42 on node n1 exited on signal 9 (Killed)".
+constexpr std::string_view kRank = "process rank ";
+constexpr std::string_view kSignal = " exited on signal ";
+
+// The number that follows `words`, which stand at `at` of the line.
+std::optional<std::int64_t> number_after(std::string_view line, std::size_t at, std::string_view words) {
+  if (at == std::string_view::npos) return std::nullopt;
+  std::int32_t number = 0;
+  const auto text = line.substr(at + words.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t count) {
+  std::vector<std::string> lines;
+  std::istringstream end(end_of(log));
+  for (std::string line; std::getline(end, line);) {
+    if (says_something(line)) lines.push_back(line);
+  }
+  if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));
+  return lines;
+}
+
+std::vector<std::string> launcher_messages(const std::filesystem::path& log) {
+  const auto is_frame = [](const std::string& line) {
+    constexpr std::size_t kShortestFrame = 40;
+    return line.size() >= kShortestFrame && line.find_first_not_of('-') == std::string::npos;
+  };
+  std::vector<std::string> lines;
+  std::istringstream end(end_of(log));
+  for (std::string line; std::getline(end, line);) lines.push_back(line);
+  // Frames come in pairs. Of an odd number the first belongs to a message that began before the end of the log.
+  bool is_within = std::count_if(lines.begin(), lines.end(), is_frame) % 2 != 0;
+  std::vector<std::string> out;
+  for (const auto& line : lines) {
+    if (is_frame(line)) {
+      is_within = !is_within;
+      if (is_within) out.emplace_back();
+      continue;
+    }
+    const auto begin = line.find_first_not_of(" \t\r");
+    if (!is_within || out.empty() || begin == std::string::npos) continue;
+    out.back() += (out.back().empty() ? "" : " ") + line.substr(begin);
+  }
+  return out;
+}
+
+std::optional<RankSignal> reported_signal(const std::vector<std::string>& lines) {
+  for (const auto& line : lines) {
+    const auto rank = number_after(line, line.find(kRank), kRank);
+    const auto signal = number_after(line, line.rfind(kSignal), kSignal);
+    if (rank && signal) return RankSignal{*rank, static_cast<int>(*signal)};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr int kShellSignalBase = 128;  // a launcher that passes a rank's signal on exits with 128 + signal
+constexpr std::size_t kLongestReason = 500;
+
+double gibibytes(std::int64_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(std::int64_t{1} << 30);
+}
+
+std::string progress(const AttemptEvidence& evidence) {
+  return fmt::format("after {} of {} steps", evidence.steps_recorded, evidence.steps_wanted);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  if (text.size() > kLongestReason) text = text.substr(0, kLongestReason) + "...";
+  return text;
+}
+
+// "[node:1234] ...", as Open MPI's libraries begin the lines in which they say where in them something happened.
+bool is_library_trace(const std::string& line) {
+  const auto end = line.find(']');
+  const auto colon = line.rfind(':', end);
+  if (!line.starts_with('[') || end == std::string::npos || colon == std::string::npos || colon + 1 >= end)
+    return false;
+  return line.find_first_not_of("0123456789", colon + 1) == end;
+}
+
+// That a rank has failed, without saying why.
+bool is_general(const std::string& message) {
+  constexpr std::array kBeginnings{"Primary job", "mpirun detected that one", "mpirun noticed that", "prterun detected",
+                                   "prterun noticed"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&message](const char* beginning) { return message.starts_with(beginning); });
+}
+
+// The line of the log that says why the run failed: the engine's own last words, else the last that something other
+// than the launcher printed, else the launcher's own first message.
+std::string cause_in(const AttemptEvidence& evidence) {
+  const auto& lines = evidence.log_lines;
+  const auto engine = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
+    return line.find("perfbench-engine:") != std::string::npos;
+  });
+  if (engine != lines.rend()) return *engine;
+  const auto& messages = evidence.launcher_messages;
+  const auto other = std::find_if(lines.rbegin(), lines.rend(), [&messages](const std::string& line) {
+    if (is_library_trace(line)) return false;
+    const auto text = line.substr(std::min(line.size(), line.find_first_not_of(" \t\r")));
+    return std::none_of(messages.begin(), messages.end(),
+                        [&text](const std::string& message) { return message.find(text) != std::string::npos; });
+  });
+  if (other != lines.rend()) return *other;
+  const auto message = std::find_if_not(messages.begin(), messages.end(), is_general);
+  if (message != messages.end()) return *message;
+  const auto trace = std::find_if(lines.begin(), lines.end(), is_library_trace);
+  return trace != lines.end() ? *trace : lines.back();
+}
+
+// What the engine said last, in its own words before its launcher's.
+std::string last_words(const AttemptEvidence& evidence) {
+  if (evidence.summary && !evidence.summary->message.empty()) return ": " + evidence.summary->message;
+  return evidence.log_lines.empty() ? "; its log is empty" : ": " + cause_in(evidence);
+}
+
+RankSignal signal_seen(const AttemptEvidence& evidence) {
+  if (evidence.end.signal != 0) return {.rank = -1, .signal = evidence.end.signal};
+  if (evidence.ranks == 1) return {.rank = -1};
+  if (const auto reported = reported_signal(evidence.log_lines)) return *reported;
+  const int beyond = evidence.end.exit_code - kShellSignalBase;
+  return {.rank = -1, .signal = beyond > 0 && beyond < NSIG ? beyond : 0};
+}
+
+AttemptOutcome ended_by_signal(const AttemptEvidence& evidence, const RankSignal& seen) {
+  const std::string who = seen.rank < 0 ? "the engine" : fmt::format("rank {}", seen.rank);
+  const auto what =
+      fmt::format("{} was ended by signal {} ({}) {}", who, seen.signal, strsignal(seen.signal), progress(evidence));
+  if (seen.signal == SIGKILL && evidence.kernel_memory_kills > 0) {
+    return {AttemptState::out_of_memory, what + "; the kernel ended processes of this node for want of memory"};
+  }
+  if (seen.signal == SIGXFSZ) {
+    return {AttemptState::crashed, fmt::format("{}; no file of a run may hold more than {:g} GiB", what,
+                                               gibibytes(spec::kLargestRecordsBytes))};
+  }
+  return {AttemptState::crashed, what + last_words(evidence)};
+}
+
+// By its own word, or its exit code where it left none.
+AttemptOutcome ended_by_itself(const AttemptEvidence& evidence) {
+  const auto code = evidence.end.exit_code;
+  const auto status = evidence.summary ? evidence.summary->status : std::string();
+  const auto is = [&](spec::EngineExit exit) {
+    return status == spec::enum_name(exit) || (status.empty() && code == static_cast<int>(exit));
+  };
+  if (is(spec::EngineExit::out_of_memory)) {
+    return {AttemptState::out_of_memory, "the engine ran out of memory " + progress(evidence) + last_words(evidence)};
+  }
+  if (is(spec::EngineExit::infeasible)) {
+    return {AttemptState::infeasible, "the engine says it is infeasible" + last_words(evidence)};
+  }
+  if (is(spec::EngineExit::input_error)) {
+    return {AttemptState::crashed, "the engine rejects its input" + last_words(evidence)};
+  }
+  if (code == 0 && status.empty()) {
+    return {AttemptState::crashed, "the engine ended without result.json " + progress(evidence) + last_words(evidence)};
+  }
+  if (code != 0) {
+    return {AttemptState::crashed, fmt::format("exit code {} {}{}", code, progress(evidence), last_words(evidence))};
+  }
+  if (status != spec::enum_name(spec::EngineExit::ok))
+    return {AttemptState::crashed, "the engine failed " + progress(evidence) + last_words(evidence)};
+  if (!evidence.damaged_files.empty()) return {AttemptState::crashed, "the engine says ok, but left damaged files"};
+  if (evidence.steps_recorded != evidence.steps_wanted) {
+    return {AttemptState::quarantined, fmt::format("the engine says ok, but its records hold {} of {} steps",
+                                                   evidence.steps_recorded, evidence.steps_wanted)};
+  }
+  // Whatever a GPU's trouble did to the times, a loss that is lost is the first thing to know.
+  if (evidence.finiteness.diverged()) return {AttemptState::diverged, evidence.gpu_trouble.value_or("")};
+  if (evidence.gpu_trouble) return {AttemptState::quarantined, *evidence.gpu_trouble};
+  return {};
+}
+
+AttemptOutcome outcome_of(const AttemptEvidence& evidence, const RankSignal& seen) {
+  switch (evidence.end.cause) {
+    case EndCause::cancelled:
+      return {AttemptState::cancelled, "cancelled by the user " + progress(evidence)};
+    case EndCause::time_limit:
+      return {AttemptState::timed_out, fmt::format("not done within {:g} s, the limit of a cell; ended {}{}",
+                                                   std::chrono::duration<double>(evidence.time_limit).count(),
+                                                   progress(evidence), last_words(evidence))};
+    case EndCause::memory_limit:
+      return {AttemptState::out_of_memory,
+              fmt::format("its processes held {:.2f} GiB, the limit is {:.2f} GiB; ended {}",
+                          gibibytes(evidence.end.peak_resident_bytes), gibibytes(evidence.memory_limit_bytes),
+                          progress(evidence))};
+    case EndCause::exited:
+      break;
+  }
+  return seen.signal != 0 ? ended_by_signal(evidence, seen) : ended_by_itself(evidence);
+}
+
+}  // namespace
+
+AttemptOutcome classify(const AttemptEvidence& evidence) {
+  const auto seen = signal_seen(evidence);
+  auto outcome = outcome_of(evidence, seen);
+  for (const auto& damaged : evidence.damaged_files) outcome.reason += "; " + damaged;
+  const auto lost = evidence.finiteness.text();
+  if (!lost.empty()) outcome.reason = lost + (outcome.reason.empty() ? "" : "; ") + outcome.reason;
+  outcome.reason = one_line(outcome.reason);
+  outcome.exit_code = evidence.end.exit_code;
+  outcome.signal = seen.signal;
+  return outcome;
+}
+
+}  // namespace perfbench::harness

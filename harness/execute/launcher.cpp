@@ -1,0 +1,114 @@
+#include "harness/execute/launcher.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "harness/evidence/attempt.h"
+#include "workloads/spec/run_spec.h"
+
+namespace perfbench::harness {
+
+std::map<std::string, std::string> EngineProgram::environment() const {
+  constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";  // of the dynamic loader
+  if (libraries.empty()) return {};
+  const char* others = std::getenv(kLibraryPath);
+  return {{kLibraryPath, libraries.string() + (others == nullptr ? "" : ":" + std::string(others))}};
+}
+
+ProcessRequest EngineProgram::request(const std::vector<std::string>& arguments) const {
+  ProcessRequest request{.command = {file.string()}, .environment = environment()};
+  request.command.insert(request.command.end(), arguments.begin(), arguments.end());
+  return request;
+}
+
+namespace fs = std::filesystem;
+namespace {
+
+// How often a waiting OpenMP thread looks before it sleeps: about 0.1 ms. libgomp's own 300 000 (17 ms) makes a step
+// five times slower as soon as anything else runs on the cores; on idle cores 2000 costs a few percent of a 40 ms step.
+constexpr const char* kSpinCount = "2000";
+
+// OpenMPI's options: more ranks than cores are allowed (they yield to each other), and ranks are not bound, because
+// each would be bound to one core while it computes with several threads.
+std::vector<std::string> mpirun_command(const fs::path& mpirun, std::int64_t ranks,
+                                        const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> command{mpirun.string()};
+  if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  command.insert(command.end(), {"--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)});
+  for (const auto& [name, value] : environment) command.insert(command.end(), {"-x", name});
+  return command;
+}
+
+// A person's own OpenMP settings stand.
+void set_default(std::map<std::string, std::string>& environment, const char* name, const char* value) {
+  if (std::getenv(name) == nullptr) environment[name] = value;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto candidate = fs::path(folder.empty() ? "." : folder) / name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_mpirun() {
+  if (const char* set = std::getenv("PERFBENCH_MPIRUN")) return set;
+  for (const char* name : {"mpirun.openmpi", "mpirun"}) {
+    if (auto found = find_in_path(name)) return found;
+  }
+  return std::nullopt;
+}
+
+std::int64_t Launcher::threads_per_rank(const spec::RunSpec& run) const {
+  if (run.threads_per_rank > 0) return run.threads_per_rank;
+  return std::max<std::int64_t>(1, cores / run.mesh.devices());
+}
+
+ProcessRequest Launcher::request(const spec::RunSpec& run, const fs::path& attempt_dir) const {
+  const auto ranks = run.mesh.devices();
+  const auto threads = threads_per_rank(run);
+  ProcessRequest request;
+  request.output_file = attempt_dir / kLogFile;
+  request.environment = engine.environment();
+  request.environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  request.environment["OMP_DYNAMIC"] = "false";
+  // Threads stay free to move: bound ones wait for whatever else runs on their core, and ranks that each bind from the
+  // first core on would share it.
+  set_default(request.environment, "OMP_PROC_BIND", "false");
+  if (ranks * threads > cores) {
+    // A thread that spins while it waits takes the core from the one it waits for.
+    set_default(request.environment, "OMP_WAIT_POLICY", "passive");
+  } else {
+    set_default(request.environment, "GOMP_SPINCOUNT", kSpinCount);
+  }
+  if (ranks > 1) {
+    if (!mpirun) {
+      throw LaunchError(
+          fmt::format("[launch] {} ranks need mpirun, which is not in PATH; install openmpi-bin, or set "
+                      "PERFBENCH_MPIRUN",
+                      ranks));
+    }
+    // Open MPI looks for a program that starts ranks on other nodes, and ends if there is none. One node needs none, so
+    // any program will do (orte/mca/plm/rsh of Open MPI 4, plm/ssh of PRRTE in 5).
+    if (!find_in_path("ssh") && !find_in_path("rsh")) {
+      for (const auto* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}) {
+        set_default(request.environment, name, "/bin/sh");
+      }
+    }
+    request.command = mpirun_command(*mpirun, ranks, request.environment);
+  }
+  request.command.insert(request.command.end(), {engine.file.string(), "run", "--dir", attempt_dir.string()});
+  request.command.insert(request.command.end(), engine_arguments.begin(), engine_arguments.end());
+  return request;
+}
+
+}  // namespace perfbench::harness

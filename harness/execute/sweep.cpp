@@ -1,0 +1,228 @@
+#include "harness/execute/sweep.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+
+#include "harness/evidence/run_directory.h"
+#include "harness/evidence/run_evidence.h"
+#include "harness/execute/interruption.h"
+#include "harness/execute/progress.h"
+#include "harness/system/input_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+// Nothing for an attempt that was cut off, or whose record is damaged: it does not count.
+std::optional<AttemptRecord> recorded(const fs::path& attempt_dir) {
+  try {
+    return read_attempt(attempt_dir);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+// One attempt to make.
+struct Task {
+  const Cell* cell = nullptr;
+  CellPlan plan;
+};
+
+bool is_failure(AttemptState state) {
+  return state != AttemptState::ok && state != AttemptState::infeasible && state != AttemptState::excluded;
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepOptions& options, const SweepHooks& hooks, Interruption& interruption)
+      : options_(options), hooks_(hooks), interruption_(interruption) {
+    options_.execution.cancel_fd = interruption.fd();
+  }
+
+  SweepSummary run(const std::vector<Cell>& cells) {
+    const auto resumed = resume(cells);
+    summary_.sweep_id = options_.execution.sweep_id;
+    const auto tasks = list_tasks(cells);
+    if (!tasks.empty() && !resumed.obstacle.empty()) throw InputError(resumed.obstacle);
+    SweepProgress progress(stderr, SweepProgress::style_of(stderr), progress_items(tasks));
+    if (summary_.cells_already_done > 0) {
+      progress.say(fmt::format("{} of {} cells are already done", summary_.cells_already_done, cells.size()));
+    }
+    if (!tasks.empty() && !resumed.note.empty()) progress.say(resumed.note);
+    for (const auto& note : leftover_notes_) progress.say("not taken into the database: " + note);
+    for (std::size_t i = 0; i < tasks.size() && !must_stop(); ++i) {
+      progress.begin(i);
+      auto finished = attempt(tasks[i], progress);
+      store(finished, progress);
+      progress.end(finished.record);
+      account(finished, progress);
+    }
+    return std::move(summary_);
+  }
+
+ private:
+  ResumedSweep resume(const std::vector<Cell>& cells) {
+    if (options_.scope == Scope::every_cell) return {};
+    store_leftovers(cells);
+    if (!hooks_.resumed) return {};
+    auto resumed = hooks_.resumed();
+    options_.execution.sweep_id = resumed.sweep_id;
+    options_.execution.repeats = resumed.repeats;
+    if (!resumed.says_words) options_.execution.words.reset();
+    return resumed;
+  }
+
+  // Run directories that were completed, but whose sweep was killed before the store had them.
+  void store_leftovers(const std::vector<Cell>& cells) {
+    std::set<std::string> seen;
+    for (const auto& cell : cells) {
+      if (!seen.insert(cell.run_id).second) continue;
+      for (const auto& attempt : list_attempts(options_.execution.runs, cell.run_id)) {
+        if (recorded(attempt.path)) store_leftover(attempt.path);
+      }
+    }
+  }
+
+  // A damaged one does not count: its cell is executed again.
+  void store_leftover(const fs::path& directory) {
+    try {
+      hooks_.store(directory);
+    } catch (const InputError& e) {
+      leftover_notes_.emplace_back(e.what());
+    } catch (const std::exception& e) {
+      note_store_error(e.what());
+      summary_.not_stored.push_back(directory);
+    }
+  }
+
+  // All first attempts, then all second ones: repeats of a cell lie apart in time, so that a slow quarter of an hour of
+  // the machine does not fall on one cell alone.
+  std::vector<Task> list_tasks(const std::vector<Cell>& cells) {
+    std::vector<Task> tasks;
+    std::vector<std::pair<Task, std::int64_t>> open;
+    for (const auto& cell : cells) {
+      const Task task{&cell, cell.excluded ? CellPlan{} : hooks_.plan(cell)};
+      const auto missing = attempts_missing(task);
+      if (missing == 0) ++summary_.cells_already_done;
+      if (missing > 0) open.emplace_back(task, missing);
+      if (cancelled()) return {};
+    }
+    for (std::int64_t round = 0; !open.empty(); ++round) {
+      for (const auto& [task, missing] : open) {
+        if (round < missing) tasks.push_back(task);
+      }
+      std::erase_if(open, [round](const auto& entry) { return entry.second <= round + 1; });
+    }
+    return tasks;
+  }
+
+  std::int64_t attempts_missing(const Task& task) {
+    const auto& cell = *task.cell;
+    const auto final_state = cell.excluded          ? AttemptState::excluded
+                             : task.plan.infeasible ? AttemptState::infeasible
+                                                    : AttemptState::ok;
+    const auto repeats = options_.execution.repeats > 0 ? options_.execution.repeats : cell.repeats;
+    const std::int64_t wanted = final_state == AttemptState::ok ? repeats : 1;
+    if (options_.scope == Scope::every_cell) return wanted;
+    return std::max<std::int64_t>(0, wanted - attempts_in(cell.run_id, final_state));
+  }
+
+  // In this sweep: those of another were made by another engine, perhaps, or are to be compared with these. By the
+  // store, or by the run directories where the store cannot be read.
+  std::int64_t attempts_in(const std::string& run_id, AttemptState state) {
+    try {
+      return hooks_.stored(options_.execution.sweep_id, run_id, state);
+    } catch (const std::exception& e) {
+      note_store_error(e.what());
+    }
+    const auto directories = list_attempts(options_.execution.runs, run_id);
+    return std::count_if(directories.begin(), directories.end(), [&](const auto& directory) {
+      const auto record = recorded(directory.path);
+      return record && record->state == state && record->sweep_id == options_.execution.sweep_id;
+    });
+  }
+
+  static std::vector<SweepProgress::Item> progress_items(const std::vector<Task>& tasks) {
+    const bool work_known =
+        std::all_of(tasks.begin(), tasks.end(), [](const Task& t) { return !runs(t) || t.plan.work > 0; });
+    std::vector<SweepProgress::Item> items;
+    items.reserve(tasks.size());
+    for (const auto& task : tasks) {
+      const double work = !runs(task) ? 0 : work_known ? task.plan.work : 1;
+      items.push_back({task.cell->label, work, task.cell->run.steps});
+    }
+    return items;
+  }
+
+  static bool runs(const Task& task) { return !task.cell->excluded && !task.plan.infeasible; }
+
+  FinishedAttempt attempt(const Task& task, SweepProgress& progress) {
+    const auto& cell = *task.cell;
+    const auto& settings = options_.execution;
+    if (cell.excluded) return record_without_execution(cell, settings, AttemptState::excluded, *cell.excluded);
+    if (task.plan.infeasible) {
+      return record_without_execution(cell, settings, AttemptState::infeasible, *task.plan.infeasible);
+    }
+    return execute_attempt(cell, settings, [&progress](std::int64_t steps) { progress.steps(steps); });
+  }
+
+  void account(const FinishedAttempt& finished, SweepProgress& progress) {
+    const auto state = finished.record.state;
+    ++summary_.states[state];
+    if (state == AttemptState::cancelled || finished.cancel_seen) summary_.cancelled = true;
+    if (is_failure(state)) progress.say("    log: " + (finished.directory / kLogFile).string());
+    if (is_failure(state) && options_.on_failure == OnFailure::stop) summary_.stopped_by_failure = true;
+    summary_.attempts.push_back(finished);
+  }
+
+  void store(FinishedAttempt& finished, SweepProgress& progress) {
+    const bool first_trouble = summary_.store_error.empty();
+    try {
+      const auto spoiled = hooks_.store(finished.directory);
+      if (!spoiled.empty()) {
+        finished.record.state = AttemptState::crashed;
+        finished.record.reason = spoiled;
+      }
+    } catch (const std::exception& e) {
+      note_store_error(e.what());
+      summary_.not_stored.push_back(finished.directory);
+    }
+    if (first_trouble && !summary_.store_error.empty()) {
+      progress.say(summary_.store_error + "\n    the sweep goes on; its run directories are complete");
+    }
+  }
+
+  void note_store_error(const std::string& error) {
+    if (summary_.store_error.empty()) summary_.store_error = error;
+  }
+
+  bool cancelled() {
+    if (interruption_.take()) summary_.cancelled = true;
+    return summary_.cancelled;
+  }
+
+  bool must_stop() { return cancelled() || summary_.stopped_by_failure; }
+
+  SweepOptions options_;
+  const SweepHooks& hooks_;
+  Interruption& interruption_;
+  SweepSummary summary_;
+  std::vector<std::string> leftover_notes_;
+};
+
+}  // namespace
+
+bool SweepSummary::all_fine() const {
+  return !cancelled && store_error.empty() &&
+         std::none_of(states.begin(), states.end(), [](const auto& entry) { return is_failure(entry.first); });
+}
+
+SweepSummary run_sweep(const std::vector<Cell>& cells, const SweepOptions& options, const SweepHooks& hooks,
+                       Interruption& interruption) {
+  return Sweep(options, hooks, interruption).run(cells);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,43 @@
+// What would spoil a measurement on this machine: decisions on facts, nothing is measured here.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "harness/execute/machine_facts.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+// warn: numbers will be noisier or not those of the best set-up. fail: runs of this kind will not work.
+enum class ObservationState { ok, warn, fail };
+
+struct Observation {
+  std::string subject;
+  ObservationState state = ObservationState::ok;
+  std::string found;
+  std::string spoils;  // what it does to a measurement; empty when ok
+  std::string fix;     // empty when ok, or when nothing can be done
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"subject", "what was looked at"}, self.subject);
+    f(Field{"state", "ok, warn or fail"}, self.state);
+    f(Field{"found", "what was found"}, self.found);
+    f(Field{"spoils", "what it does to a measurement"}, self.spoils);
+    f(Field{"fix", "what to do about it"}, self.fix);
+  }
+};
+
+std::vector<Observation> diagnose(const MachineFacts& facts);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::ObservationState> {
+  using State = perfbench::harness::ObservationState;
+  static constexpr std::array kNames{std::pair{State::ok, "ok"}, std::pair{State::warn, "warn"},
+                                     std::pair{State::fail, "fail"}};
+};

@@ -1,0 +1,145 @@
+#include "harness/pairs/sides.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "harness/execute/process.h"
+#include "harness/system/input_error.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kInjectOption = "--inject";
+
+constexpr std::string_view kSetPrefix = "set:";
+constexpr std::string_view kFaultPrefix = "inject:";
+constexpr auto kLongestCheck = std::chrono::minutes(1);
+constexpr const char* kEngineName = "perfbench-engine";
+constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
+
+std::vector<std::string> side_settings(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t start = kSetPrefix.size(); start <= text.size();) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    if (comma == start) throw InputError("[compare] '" + text + "': the form is set:KEY=VALUE,KEY=VALUE");
+    out.push_back(text.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return out;
+}
+
+// The engine that a path names; empty when it names none.
+fs::path engine_at(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return access(path.c_str(), X_OK) == 0 ? path : fs::path();
+  for (const auto& inside : {path / "bin" / kEngineName, path / kEngineName}) {
+    if (fs::is_regular_file(inside, ignored) && access(inside.c_str(), X_OK) == 0) return inside;
+  }
+  return {};
+}
+
+bool looks_like_a_path(const std::string& text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
+}
+
+bool runs(const Cell& cell) {
+  return !cell.excluded && !cell.infeasible;
+}
+
+std::string why_not(const Cell& cell) {
+  return cell.excluded ? "excluded: " + *cell.excluded : *cell.infeasible;
+}
+
+// Asks the engine, which alone knows them, before anything runs.
+void check_faults(const AbSide& side) {
+  std::vector<std::string> arguments{"check"};
+  arguments.insert(arguments.end(), side.engine_arguments.begin(), side.engine_arguments.end());
+  const auto end = run_process(side.engine.request(arguments), {.time_limit = kLongestCheck});
+  if (end.succeeded()) return;
+  const auto said = end.error_output.substr(0, end.error_output.find('\n'));
+  throw InputError(fmt::format("[compare] {}: {}", side.asked,
+                               said.empty() ? "the engine gave no answer whether it knows this fault" : said));
+}
+
+std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
+  std::map<std::size_t, Cell> out;
+  for (auto& cell : cells) {
+    const auto combination = cell.combination;
+    out.emplace(combination, std::move(cell));
+  }
+  return out;
+}
+
+}  // namespace
+
+AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& current_engine) {
+  auto engine = current_engine.parent_path() / kFaultyEngineName;
+  if (!fs::exists(engine)) {
+    throw InputError(fmt::format("[compare] a fault needs {}, which is not there: it is built and installed beside {}",
+                                 engine.string(), kEngineName));
+  }
+  AbSide side{.kind = SideKind::fault, .engine = {std::move(engine)}};
+  for (const auto& fault : faults) {
+    side.asked += (side.asked.empty() ? "" : " ") + std::string(kFaultPrefix) + fault;
+    side.engine_arguments.insert(side.engine_arguments.end(), {kInjectOption, fault});
+  }
+  check_faults(side);
+  return side;
+}
+
+std::vector<std::string> injected_faults(const std::vector<std::string>& command) {
+  std::vector<std::string> out;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (command[i - 1] == kInjectOption) out.push_back(command[i]);
+  }
+  return out;
+}
+
+AbSide parse_side(const std::string& text, const fs::path& current_engine,
+                  const std::function<std::string(const std::string&)>& commit_of) {
+  if (text == "current") return {.asked = text, .kind = SideKind::current, .engine = {current_engine}};
+  if (text.starts_with(kSetPrefix)) {
+    return {.asked = text, .kind = SideKind::settings, .engine = {current_engine}, .set = side_settings(text)};
+  }
+  if (text.starts_with(kFaultPrefix)) return faulty_side({text.substr(kFaultPrefix.size())}, current_engine);
+  if (const auto engine = engine_at(text); !engine.empty()) {
+    return {.asked = text, .kind = SideKind::binary, .engine = {fs::absolute(engine).lexically_normal()}};
+  }
+  if (looks_like_a_path(text)) {
+    throw InputError("[compare] '" + text + "' is no " + kEngineName + " and holds no bin/" + kEngineName);
+  }
+  return {.asked = text, .kind = SideKind::revision, .commit = commit_of(text)};
+}
+
+std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbSide& b,
+                               const std::function<Expansion(const Overrides&)>& expand_with) {
+  auto chosen = base;
+  chosen.equal_runs = EqualRuns::keep;
+  const auto cells_of = [&](const AbSide& side) {
+    Overrides overrides{.set = base.set, .equal_runs = EqualRuns::keep};  // --only speaks of the matrix's own values
+    overrides.set.insert(overrides.set.end(), side.set.begin(), side.set.end());
+    return by_combination(expand_with(overrides).cells);
+  };
+  const auto of_a = cells_of(a);
+  const auto of_b = cells_of(b);
+  std::vector<AbCell> out;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& cell : expand_with(chosen).cells) {
+    AbCell both{.label = cell.label, .a = of_a.at(cell.combination), .b = of_b.at(cell.combination)};
+    if (!runs(both.a) && !runs(both.b)) continue;
+    if (!seen.emplace(both.a.run_id, both.b.run_id).second) continue;  // the same two runs as an earlier cell
+    for (const auto side : {Side::a, Side::b}) {
+      if (runs(both.of(side))) continue;
+      both.not_comparable = fmt::format("{} does not run it: {}", spec::enum_name(side), why_not(both.of(side)));
+    }
+    out.push_back(std::move(both));
+  }
+  return out;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,55 @@
+// The two sides of a comparison as a person names them, and what each of them starts.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/execute/launcher.h"
+#include "harness/matrix/matrix.h"
+#include "harness/records/executed_pair.h"
+
+namespace perfbench::harness {
+
+// current: this perfbench's own engine, without further settings.
+// fault: the same engine with a fault (engine/faults/faults.h), to see whether a comparison finds it.
+enum class SideKind { current, settings, binary, revision, fault };
+
+struct AbSide {
+  std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
+  SideKind kind = SideKind::current;
+  std::string commit = {};                         // of a revision, 40 digits
+  EngineProgram engine = {};                       // what is started; of a revision once it is built
+  std::vector<std::string> set = {};               // "attention=flash", for every cell
+  std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
+};
+
+// perfbench-engine-inject beside `current_engine`, with these faults. Throws InputError when it is not there or does
+// not know one of them.
+AbSide faulty_side(const std::vector<std::string>& faults, const std::filesystem::path& current_engine);
+
+// The faults that a command of an engine names, the words after each --inject.
+std::vector<std::string> injected_faults(const std::vector<std::string>& command);
+
+// What the text names, without building anything: "current"; "set:KEY=VALUE,..."; "inject:FAULT"; the path of a
+// perfbench-engine or of a folder with bin/perfbench-engine in it; else a revision, for `commit_of` to look up. Throws
+// InputError.
+AbSide parse_side(const std::string& text, const std::filesystem::path& current_engine,
+                  const std::function<std::string(const std::string& revision)>& commit_of);
+
+// The cells of the matrix under both sides' settings. `base` has the person's --only and --set; `expand_with` expands
+// the same matrix under other overrides. A cell that one side cannot have is not comparable; one that neither has is
+// left out.
+std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbSide& b,
+                               const std::function<Expansion(const Overrides&)>& expand_with);
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::SideKind> {
+  using K = perfbench::harness::SideKind;
+  static constexpr std::array kNames{std::pair{K::current, "current"}, std::pair{K::settings, "settings"},
+                                     std::pair{K::binary, "binary"}, std::pair{K::revision, "revision"},
+                                     std::pair{K::fault, "fault"}};
+};

@@ -1,0 +1,222 @@
+#include "harness/pairs/turns.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "harness/system/files.h"
+#include "workloads/spec/turn_files.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+FileDescriptor make_fifo(const fs::path& file) {
+  if (mkfifo(file.c_str(), 0600) == 0) {
+    FileDescriptor fd(open(file.c_str(), O_RDWR | O_CLOEXEC));
+    if (fd.is_open()) return fd;
+  }
+  throw std::system_error(errno, std::generic_category(), "[compare] cannot make a FIFO " + file.string());
+}
+
+using Clock = std::chrono::steady_clock;
+
+// How long somebody waits, stopped and read by different threads.
+class WaitingTime {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    since_ = Clock::now();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (since_) before_ += Clock::now() - *since_;
+    since_.reset();
+  }
+  std::optional<Clock::time_point> since() const {
+    const std::lock_guard lock(mutex_);
+    return since_;
+  }
+  std::chrono::nanoseconds total() const {
+    const std::lock_guard lock(mutex_);
+    return since_ ? before_ + (Clock::now() - *since_) : before_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::chrono::nanoseconds before_{0};
+  std::optional<Clock::time_point> since_;
+};
+
+// One run at the table.
+class Chair {
+ public:
+  explicit Chair(const Player& player)
+      : player_(player), folder_("perfbench-turns"), asks_(make_fifo(folder_.path() / spec::kTurnAsksFile)) {
+    for (std::int64_t rank = 0; rank < player.ranks; ++rank) {
+      go_.push_back(make_fifo(folder_.path() / spec::turn_go_file(rank)));
+    }
+  }
+  // Nobody is left waiting for a turn that never comes.
+  ~Chair() { cancel(); }
+  Chair(const Chair&) = delete;
+  Chair& operator=(const Chair&) = delete;
+
+  void start() {
+    thread_ = std::jthread([this] {
+      try {
+        player_.play({.folder = folder_.path(),
+                      .cancel_fd = cancel_.fd(),
+                      .waited = [this] { return waiting_.total(); },
+                      .started = [this](pid_t root) { load_.set_root(root); }});
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      over_.add();
+    });
+  }
+  void cancel() { cancel_.add(); }
+  void go() {
+    waiting_.end();
+    asked_ = 0;
+    for (const auto& fd : go_) {
+      while (write(fd.get(), "t", 1) < 0 && errno == EINTR) {
+      }
+    }
+  }
+
+  int asks_fd() const { return asks_.get(); }
+  int over_fd() const { return over_.fd(); }
+  void take_asks() {
+    std::array<char, 64> bytes;
+    const auto got = read(asks_.get(), bytes.data(), bytes.size());
+    if (got > 0) asked_ += got;
+    if (waits()) waiting_.begin();
+  }
+  void take_over() {
+    over_.take();
+    thread_.join();
+    is_over_ = true;
+  }
+  bool is_over() const { return is_over_; }
+  // All its ranks wait for their turn.
+  bool waits() const { return !is_over_ && asked_ >= player_.ranks; }
+  // Whom to watch while the other steps, and since when it has been waiting.
+  WaitingLoad& load() { return load_; }
+  const WaitingLoad& load() const { return load_; }
+  Clock::time_point waiting_since() const { return waiting_.since().value_or(Clock::now()); }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  const Player& player_;
+  TemporaryFolder folder_;
+  FileDescriptor asks_;
+  std::vector<FileDescriptor> go_;
+  WaitingTime waiting_;
+  WaitingLoad load_;
+  Event cancel_;
+  Event over_;
+  std::exception_ptr error_;  // of the thread, which has ended when it is read
+  std::int64_t asked_ = 0;
+  bool is_over_ = false;
+  std::jthread thread_;  // last: it uses what is above
+};
+
+class Table {
+ public:
+  Table(const Player& first, const Player& second, int cancel_fd)
+      : first_(first), second_(second), cancel_fd_(cancel_fd) {}
+
+  std::array<WatchedWait, 2> play(const std::function<bool()>& first_begins) {
+    first_.start();
+    settle(first_);
+    second_.start();
+    settle(second_);
+    while (!first_.is_over() || !second_.is_over()) {
+      auto [begins, follows] = first_begins() ? std::tie(first_, second_) : std::tie(second_, first_);
+      step(begins, follows);
+      step(follows, begins);
+    }
+    first_.rethrow();
+    second_.rethrow();
+    return {first_.load().watched(), second_.load().watched()};
+  }
+
+ private:
+  // While one steps, the other one's wait is watched.
+  void step(Chair& seat, Chair& other) {
+    if (seat.waits() && !cancelled_) {
+      if (other.waits()) watch_from_ = other.waiting_since() + WaitingLoad::kWindDown;
+      watch_if_due(other);
+      seat.go();
+    }
+    settle(seat, &other);
+    watch_from_.reset();
+    other.load().end();
+  }
+
+  // A run that has just stepped winds down first.
+  void watch_if_due(Chair& waiting) {
+    if (!watch_from_ || Clock::now() < *watch_from_) return;
+    watch_from_.reset();
+    waiting.load().begin();
+  }
+
+  // Until all its ranks wait for their turn, or it is over; cancelled, until it is over.
+  void settle(Chair& seat, Chair* waiting = nullptr) {
+    while ((!seat.waits() || cancelled_) && !seat.is_over()) {
+      if (waiting != nullptr) watch_if_due(*waiting);
+      std::array<pollfd, 3> watched{pollfd{seat.asks_fd(), POLLIN, 0}, pollfd{seat.over_fd(), POLLIN, 0},
+                                    pollfd{cancel_fd_, POLLIN, 0}};
+      if (poll(watched.data(), watched.size(), milliseconds_until(watch_from_)) <= 0) continue;
+      if (watched[0].revents != 0) seat.take_asks();
+      if (watched[1].revents != 0) seat.take_over();
+      if (watched[2].revents != 0) pass_on_cancellation();
+    }
+  }
+
+  // For poll(): -1 without a moment.
+  static int milliseconds_until(const std::optional<Clock::time_point>& moment) {
+    if (!moment) return -1;
+    return static_cast<int>(
+        std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(*moment - Clock::now()).count()));
+  }
+
+  // A descriptor's byte reaches one reader only.
+  void pass_on_cancellation() {
+    std::array<char, 128> consumed;  // one signalfd_siginfo, or the bytes of a pipe
+    if (read(cancel_fd_, consumed.data(), consumed.size()) <= 0) return;
+    cancelled_ = true;
+    first_.cancel();
+    second_.cancel();
+  }
+
+  Chair first_;
+  Chair second_;
+  const int cancel_fd_;
+  bool cancelled_ = false;
+  std::optional<Clock::time_point> watch_from_;  // when the watch of the one that waits is to begin
+};
+
+}  // namespace
+
+std::array<WatchedWait, 2> take_turns(const Player& first, const Player& second,
+                                      const std::function<bool()>& first_begins, int cancel_fd) {
+  return Table(first, second, cancel_fd).play(first_begins);
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,51 @@
+// What a run that waits for its turn computes all the same: threads that go on in the other run's step slow that step
+// down, and their own work is in no step at all.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace perfbench::harness {
+
+// Of the steps of the other run, as far as they were watched. Both are 0 where none was.
+struct WatchedWait {
+  double cpu_s = 0;   // processor time of all its threads
+  double wall_s = 0;  // of the steps that were watched
+
+  WatchedWait& operator+=(const WatchedWait& other);
+};
+
+// Of a core, a fraction: 1 is one thread that never rests. Nothing where less than kFewestWatchedSeconds were watched.
+inline constexpr double kFewestWatchedSeconds = 0.01;
+std::optional<double> cores_while_waiting(const WatchedWait& wait);
+
+// Watches the processes of one run. A wait is watched from kWindDown on: OpenMP's threads look for more work about
+// 0.1 ms before they sleep (harness/execute/launcher.cpp), and that is no work.
+class WaitingLoad {
+ public:
+  static constexpr std::chrono::milliseconds kWindDown{1};
+
+  // The process below which the run's are (Watch::on_start). From any thread. Before that nothing is watched.
+  void set_root(pid_t root) { root_ = root; }
+  void begin();
+  // Does nothing where no begin() came before.
+  void end();
+  WatchedWait watched() const { return watched_; }
+
+ private:
+  std::atomic<pid_t> root_{0};
+  std::vector<pid_t> processes_;
+  std::size_t walks_due_ = 0;  // waits until the processes are listed anew
+  std::map<pid_t, std::chrono::nanoseconds> before_;
+  std::chrono::steady_clock::time_point since_;
+  bool watching_ = false;
+  WatchedWait watched_;
+};
+
+}  // namespace perfbench::harness

@@ -1,0 +1,64 @@
+// An alert: a finding (harness/records/finding.h) that is kept, and what people made of it. What may become of one is
+// alert_rules.h, where they are kept is alert_ledger.h.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/records/finding.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::harness {
+
+// open and acknowledged alerts are live; the others are closed, each with its own meaning for what is found later
+// (alert_rules.h).
+enum class AlertState { open, acknowledged, fixed, wont_fix, environment, invalid };
+
+struct AlertEvent {
+  std::optional<AlertState> from;  // nothing: it was opened
+  AlertState to = AlertState::open;
+  std::string author;
+  std::string reason;
+  std::string at_utc;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"from", "state before; null: it was opened"}, self.from);
+    f(Field{"to", "state after"}, self.to);
+    f(Field{"author", "who"}, self.author);
+    f(Field{"reason", "why"}, self.reason);
+    f(Field{"at_utc", "when"}, self.at_utc);
+  }
+};
+
+struct Alert {
+  std::string alert_id;  // 12 hex digits, the same in every database
+  Finding finding;
+  std::string reopens = {};             // alert_id of the fixed one that came back
+  std::vector<AlertEvent> events = {};  // oldest first; the first opened it
+
+  AlertState state() const { return events.back().to; }
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& f) {
+    using spec::Field;
+    f(Field{"alert_id", "12 hex digits"}, self.alert_id);
+    f(Field{"finding", "what was found"}, self.finding);
+    f(Field{"reopens", "the fixed one that came back, or empty"}, self.reopens);
+    f(Field{"events", "what became of it, oldest first"}, self.events);
+  }
+};
+
+}  // namespace perfbench::harness
+
+template <>
+struct perfbench::spec::EnumNames<perfbench::harness::AlertState> {
+  using S = perfbench::harness::AlertState;
+  static constexpr std::array kNames{
+      std::pair{S::open, "open"},         std::pair{S::acknowledged, "acknowledged"}, std::pair{S::fixed, "fixed"},
+      std::pair{S::wont_fix, "wont_fix"}, std::pair{S::environment, "environment"},   std::pair{S::invalid, "invalid"}};
+};

@@ -1,0 +1,25 @@
+#include "harness/records/finding.h"
+
+#include <cmath>
+
+#include "workloads/spec/metric_catalog.h"
+
+namespace perfbench::harness {
+
+double size_of(const Finding& finding) {
+  return finding.ratio && *finding.ratio > 0 ? std::abs(std::log(*finding.ratio)) : 0;
+}
+
+bool is_bad(FindingKind kind) {
+  return kind != FindingKind::improvement;
+}
+
+FindingKind bad_kind_of(std::string_view metric) {
+  const auto found = spec::find_metric(metric);
+  const auto unit = found ? found->unit : std::string_view();
+  if (unit == "bytes") return FindingKind::memory;
+  if (unit == "nats") return FindingKind::loss;
+  return metric == "startup_time_s" ? FindingKind::startup : FindingKind::regression;
+}
+
+}  // namespace perfbench::harness

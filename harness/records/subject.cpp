@@ -1,0 +1,131 @@
+#include "harness/records/subject.h"
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+namespace perfbench::harness {
+namespace {
+
+constexpr std::size_t kShownDigits = 8;
+constexpr std::size_t kFewestDigits = 6;
+constexpr std::size_t kListed = 8;
+
+// A fact comes from a run directory or from a file of another machine: text that is no commit is not shown as one.
+bool is_commit(const std::string& text) {
+  return text.size() >= kShownDigits &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+std::string digest_text(const Subject& subject) {
+  return subject.engine_sha256.empty() ? "" : "engine " + subject.engine_sha256.substr(0, kShownDigits);
+}
+
+std::string commit_text(const Subject& subject) {
+  if (!is_commit(subject.git_commit)) return {};
+  return subject.git_commit.substr(0, kShownDigits) + (subject.git_dirty ? "-dirty" : "");
+}
+
+std::string engine_name(const Subject& subject) {
+  if (subject.engine_sha256.empty()) {
+    return subject.source.empty() ? "unknown engine outside a sweep" : "unknown engine of " + subject.source;
+  }
+  const auto commit = commit_text(subject);
+  return commit.empty() ? digest_text(subject) : commit;
+}
+
+// "libraries.oneDNN 2.6.3": what it told that not all of the others told.
+std::string told_apart(const Subject& subject, const std::vector<const Subject*>& others) {
+  std::string out;
+  if (!subject.told) return out;
+  for (const auto& [name, value] : *subject.told) {
+    const bool common =
+        std::all_of(others.begin(), others.end(), [&, &fact = name, &mine = value](const Subject* other) {
+          if (!other->told) return false;
+          const auto found = other->told->find(fact);
+          return found != other->told->end() && found->second == mine;
+        });
+    if (!common) out += (out.empty() ? "" : ", ") + name + " " + value;
+  }
+  return out;
+}
+
+std::string longer_name(const Subject& subject, const std::vector<const Subject*>& namesakes) {
+  const bool other_engine = std::any_of(namesakes.begin(), namesakes.end(), [&](const Subject* other) {
+    return other->engine_sha256 != subject.engine_sha256;
+  });
+  auto more = other_engine ? digest_text(subject) : "";
+  if (const auto told = told_apart(subject, namesakes); !other_engine && !told.empty()) more = told;
+  return subject_name(subject) + (more.empty() ? "" : " (" + more + ")");
+}
+
+}  // namespace
+
+bool Subject::is_faulty() const {
+  return std::any_of(inject.begin(), inject.end(),
+                     [](const std::string& words) { return !words.starts_with("work_clock"); });
+}
+
+bool same_subject(const Subject& a, const Subject& b) {
+  const auto known = [](const Subject& s) { return std::tie(s.engine_sha256, s.source, s.inject, s.side); };
+  return known(a) == known(b) && (!a.told || !b.told || a.told == b.told || *a.told == *b.told);
+}
+
+std::string subject_name(const Subject& subject) {
+  auto out = engine_name(subject);
+  for (const auto& words : subject.inject) out += ", inject " + words;
+  if (subject.side == "?") {
+    out += ", side unknown";
+  } else if (!subject.side.empty()) {
+    out += ", side " + subject.side;
+  }
+  return out;
+}
+
+std::vector<std::string> distinct_names(const std::vector<Subject>& subjects) {
+  std::vector<std::string> out;
+  for (const auto& subject : subjects) {
+    std::vector<const Subject*> namesakes;
+    for (const auto& other : subjects) {
+      if (&other != &subject && subject_name(other) == subject_name(subject)) namesakes.push_back(&other);
+    }
+    out.push_back(longer_name(subject, namesakes));
+  }
+  return out;
+}
+
+std::string names_text(const std::vector<Subject>& subjects) {
+  const auto names = distinct_names(subjects);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kListed); ++i) out += (i > 0 ? "; " : "") + names[i];
+  return names.size() > kListed ? out + "; and " + std::to_string(names.size() - kListed) + " more" : out;
+}
+
+std::vector<std::size_t> named_subjects(const std::vector<Subject>& subjects, const std::string& text) {
+  const auto names = distinct_names(subjects);
+  const auto those = [&](const auto& is_meant) {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      if (is_meant(i)) out.push_back(i);
+    }
+    return out;
+  };
+  if (auto exact = those([&](std::size_t i) { return names[i] == text; }); !exact.empty()) return exact;
+  if (auto same = those([&](std::size_t i) { return subject_name(subjects[i]) == text; }); !same.empty()) return same;
+  return those([&](std::size_t i) {
+    const bool digits = text.size() >= kFewestDigits && subjects[i].engine_sha256.starts_with(text);
+    return digits || (names[i] + ", " + digest_text(subjects[i])).find(text) != std::string::npos;
+  });
+}
+
+std::size_t SubjectGroups::place_of(const Subject& subject) {
+  for (std::size_t place = 0; place < subjects_.size(); ++place) {
+    if (!same_subject(subjects_[place], subject)) continue;
+    if (!subjects_[place].told) subjects_[place] = subject;
+    return place;
+  }
+  subjects_.push_back(subject);
+  return subjects_.size() - 1;
+}
+
+}  // namespace perfbench::harness

@@ -1,0 +1,125 @@
+#include "harness/store/archive/transfer.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "harness/store/archive/archive.h"
+#include "harness/store/archive/record_writer.h"
+#include "harness/store/archive/version1_payload.h"
+#include "harness/store/database.h"
+#include "harness/system/files.h"
+#include "harness/system/input_error.h"
+#include "workloads/spec/regular_file.h"
+
+namespace perfbench::harness {
+namespace fs = std::filesystem;
+namespace {
+
+void check_target(const fs::path& file) {
+  if (fs::exists(file) && !is_archive(file)) {
+    throw InputError("[export] " + file.string() + " is there and is no file of `perfbench export`: name another one");
+  }
+}
+
+ExportReport fill(const fs::path& payload, const ExportRequest& request) {
+  const auto store = open_database(request.db, {.mode = OpenMode::read_only});
+  std::ofstream out(payload, std::ios::binary);
+  const auto check = [&] {
+    if (!out) throw std::runtime_error("writing " + payload.string() + " failed: " + std::strerror(errno));
+  };
+  const auto written = write_records(store, request.selection, [&](std::string_view line) {
+    out << line;
+    check();
+  });
+  out.close();
+  check();
+  return {.attempts = written.attempts, .step_rows = written.step_rows, .left_out = store.left_out()};
+}
+
+}  // namespace
+
+ExportReport export_runs(const ExportRequest& request) {
+  check_target(request.file);
+  const TemporaryFile payload(request.file, "records");
+  auto report = fill(payload.path(), request);
+  write_archive({.schema_version = current_schema().version(),
+                 .attempts = report.attempts,
+                 .perfbench_version = request.perfbench_version},
+                payload.path(), request.file);
+  report.file_bytes = fs::file_size(request.file);
+  return report;
+}
+
+namespace fs = std::filesystem;
+namespace {
+
+// Hands on each line without its newline, of bytes that come piece by piece. A line that is longer than any may be is
+// handed on as far as it was read, for the one who takes it to refuse.
+class LineSplitter {
+ public:
+  explicit LineSplitter(const LineSink& sink) : sink_(sink) {}
+  void take(std::string_view rest) {
+    for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      held_ += rest.substr(0, end);
+      sink_(held_);
+      held_.clear();
+      rest.remove_prefix(end + 1);
+    }
+    held_ += rest;
+    if (held_.size() > static_cast<std::size_t>(spec::kLargestDocumentBytes)) sink_(held_);
+  }
+  void finish() const {
+    if (!held_.empty()) sink_(held_);
+  }
+
+ private:
+  const LineSink& sink_;
+  std::string held_;  // of a line whose end is still to come
+};
+
+// Straight from the file, so that nothing unpacked lies about, however this process ends.
+void take_records(const CheckedArchive& archive, std::uint64_t most_unpacked_bytes, RecordImport& records) {
+  const LineSink take = [&records](std::string_view line) { records.take(line); };
+  LineSplitter lines(take);
+  archive.unpack(most_unpacked_bytes, [&lines](std::string_view bytes) { lines.take(bytes); });
+  lines.finish();
+}
+
+// SQLite reads a database from a file alone.
+void take_version1(const CheckedArchive& archive, const fs::path& file, std::uint64_t most_unpacked_bytes,
+                   const Connection& db, RecordImport& records) {
+  const TemporaryFile payload(db.path(), "import");
+  archive.unpack_to(payload.path(), most_unpacked_bytes);
+  read_version1(payload.path(), file.string(), db,
+                [&records](std::string_view line) { records.take(line.substr(0, line.size() - 1)); });
+}
+
+}  // namespace
+
+ImportCounts import_runs(const fs::path& path, const fs::path& file, std::uint64_t most_unpacked_bytes) {
+  remove_old_temporary_files(path, "import");
+  const CheckedArchive archive(file);
+  const auto& header = archive.header();
+  if (header.schema_version > current_schema().version()) {
+    throw InputError("[import] " + file.string() + " is of a database of schema version " +
+                     std::to_string(header.schema_version) + ", this perfbench knows versions up to " +
+                     std::to_string(current_schema().version()) + "; use a newer perfbench");
+  }
+  auto db = open_database(path);
+  Transaction transaction(db);
+  RecordImport records(db, file.string());
+  if (header.version == 1) {
+    take_version1(archive, file, most_unpacked_bytes, db, records);
+  } else {
+    take_records(archive, most_unpacked_bytes, records);
+  }
+  auto counts = records.finish();
+  transaction.commit();
+  return counts;
+}
+
+}  // namespace perfbench::harness

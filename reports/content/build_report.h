@@ -1,0 +1,11 @@
+// From stored attempts and comparisons to a report.
+#pragma once
+
+#include "harness/app/runs/stored_tables.h"
+#include "reports/content/report_model.h"
+
+namespace perfbench::reports {
+
+Report build_report(const harness::StoredTable& table);
+
+}  // namespace perfbench::reports

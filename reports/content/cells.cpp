@@ -1,0 +1,28 @@
+#include "reports/content/cells.h"
+
+#include "reports/render/format/number.h"
+
+namespace perfbench::reports {
+
+Tone tone_of(harness::Verdict verdict) {
+  switch (verdict) {
+    case harness::Verdict::regressed:
+      return Tone::bad;
+    case harness::Verdict::improved:
+      return Tone::good;
+    case harness::Verdict::inconclusive:
+    case harness::Verdict::not_comparable:
+      return Tone::doubtful;
+    case harness::Verdict::same:
+      break;
+  }
+  return Tone::plain;
+}
+
+Cell id_cell(const std::string& id) {
+  constexpr std::size_t kDigits = 12;
+  if (id.empty()) return {kNothing, Value()};
+  return {id.substr(0, kDigits), Value(id)};
+}
+
+}  // namespace perfbench::reports

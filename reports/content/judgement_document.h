@@ -1,0 +1,19 @@
+// The ledger of decisions (harness/store/ledgers/judgement_ledger.h): what `perfbench show verdict:ID` prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/records/alert.h"
+#include "harness/store/ledgers/judgement_ledger.h"
+#include "reports/render/document/document.h"
+
+namespace perfbench::reports {
+
+// A section a cell. `cell`: of this one alone; empty: of all.
+Document judgement_document(const harness::Judgement& judgement, const std::string& cell = "");
+
+// An alert with the nights that opened it and the pairs that confirmed it, each for the cell of the alert.
+Document alert_judgements_document(const harness::Alert& alert, const std::vector<harness::Judgement>& judgements);
+
+}  // namespace perfbench::reports

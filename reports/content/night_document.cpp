@@ -1,0 +1,200 @@
+#include "reports/content/night_document.h"
+
+#include <fmt/core.h>
+
+#include "harness/matrix/matrix.h"
+#include "reports/content/alert_document.h"
+#include "reports/content/cells.h"
+#include "reports/content/history_document.h"
+#include "reports/render/format/number.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::CellState;
+using harness::NightFinding;
+
+std::string change_of(const NightFinding& finding) {
+  const auto& f = finding.finding;
+  if (!f.ratio) return kNothing;
+  auto text = format_percent_change(*f.ratio);
+  if (f.ratio_low && f.ratio_high) {
+    text += fmt::format(" ({} to {})", format_percent_change(*f.ratio_low), format_percent_change(*f.ratio_high));
+  }
+  return text;
+}
+
+std::string measured(const harness::NightReport& report) {
+  auto text = fmt::format("{} runs measured", report.cells_ok);
+  if (report.cells_failed > 0) text += fmt::format(", {} failed", report.cells_failed);
+  if (report.cells_not_run > 0) text += fmt::format(", {} planned only", report.cells_not_run);
+  text += fmt::format("; {} series screened", report.series - report.too_few_nights);
+  if (report.too_few_nights > 0) text += fmt::format(", {} with too few nights yet", report.too_few_nights);
+  const auto untested = harness::count_in_state(report.cells, CellState::not_tested);
+  if (untested > 0) text += fmt::format("; {} of {} cells not tested", untested, report.cells.size());
+  return text + ".";
+}
+
+// Where all that is open is that nothing judged some cells, the night has the word that says so.
+std::string word_of(const harness::NightReport& report) {
+  const auto verdict = report.verdict;
+  const auto judged = harness::overall(harness::verdicts_of(report.findings, report.not_run));
+  const bool untested = harness::count_in_state(report.cells, CellState::not_tested) > 0;
+  if (verdict == harness::Verdict::inconclusive && judged == harness::Verdict::same && untested) {
+    return std::string(spec::enum_name(CellState::not_tested));
+  }
+  return std::string(spec::enum_name(verdict));
+}
+
+// Of a night without findings.
+std::string shift_text(const harness::NightReport& report) {
+  if (report.unseen.empty()) return report.live_alerts.empty() ? "Nothing shifted." : "Nothing new shifted.";
+  const auto judged = harness::count_in_state(report.cells, CellState::same);
+  return judged == 0 ? "No cell was tested." : "Nothing shifted in the cells that were tested.";
+}
+
+harness::Verdict verdict_of(const NightFinding& finding) {
+  return harness::overall(harness::verdicts_of({finding}));
+}
+
+Table findings_table(const std::vector<NightFinding>& findings) {
+  Table table{.key = "findings",
+              .columns = {{.title = "Cell", .key = "cell"},
+                          {.title = "Metric", .key = "metric"},
+                          {.title = "Found", .key = "kind"},
+                          {.title = "Change (95 %)", .key = "ratio"},
+                          {.title = "Pairs of the night", .key = "confirmation"},
+                          {.title = "Why", .key = "why"}},
+              .rows = {}};
+  for (const auto& finding : findings) {
+    const auto& f = finding.finding;
+    const std::string kind(spec::enum_name(f.kind));
+    table.rows.push_back({.cells = {f.series.cell,
+                                    f.series.metric,
+                                    {kind, kind, tone_of(verdict_of(finding))},
+                                    {change_of(finding), value_of(f.ratio)},
+                                    std::string(spec::enum_name(finding.confirmation)),
+                                    finding.why}});
+  }
+  return table;
+}
+
+Tone tone_of(CellState state) {
+  switch (state) {
+    case CellState::regressed:
+      return Tone::bad;
+    case CellState::improved:
+      return Tone::good;
+    case CellState::same:
+      return Tone::plain;
+    case CellState::inconclusive:
+    case CellState::not_measured:
+    case CellState::not_tested:
+      break;
+  }
+  return Tone::doubtful;
+}
+
+Cell seconds(const std::optional<double>& value) {
+  return {format_number(value), value_of(value)};
+}
+
+Table cells_table(const std::vector<harness::NightCell>& cells) {
+  Table table{.key = "cells",
+              .columns = {{.title = "Cell", .key = "cell"},
+                          {.title = "Last night (s)", .key = "last_step_time_s", .align = Align::right},
+                          {.title = "Tonight (s)", .key = "step_time_s", .align = Align::right},
+                          {.title = "Change", .key = "ratio", .align = Align::right},
+                          {.title = "State", .key = "state"},
+                          {.title = "Why", .key = "why"}},
+              .rows = {}};
+  for (const auto& cell : cells) {
+    std::optional<double> ratio;
+    if (cell.last_s && cell.tonight_s) ratio = *cell.tonight_s / *cell.last_s;
+    const std::string state(spec::enum_name(cell.state));
+    table.rows.push_back({.cells = {{harness::shown_label(cell.cell), cell.cell},
+                                    seconds(cell.last_s),
+                                    seconds(cell.tonight_s),
+                                    {ratio ? format_percent_change(*ratio) : kNothing, value_of(ratio)},
+                                    {state, state, tone_of(cell.state)},
+                                    cell.why}});
+  }
+  return table;
+}
+
+CheckOutcome outcome_of(CellState state) {
+  switch (state) {
+    case CellState::regressed:
+      return CheckOutcome::failed;
+    case CellState::improved:
+    case CellState::same:
+      return CheckOutcome::passed;
+    case CellState::inconclusive:
+    case CellState::not_measured:
+    case CellState::not_tested:
+      break;
+  }
+  return CheckOutcome::undecided;
+}
+
+// The findings of a cell, a line of message and two of detail each. Nothing to say of a cell that is the same.
+Check check_of_cell(const harness::NightReport& report, const harness::NightCell& cell) {
+  Check out{.suite = report.matrix,
+            .name = harness::shown_label(cell.cell),
+            .outcome = outcome_of(cell.state),
+            .message = "",
+            .detail = ""};
+  for (const auto& finding : report.findings) {
+    const auto& f = finding.finding;
+    if (harness::cell_of(report.matrix, f) != cell.cell) continue;
+    out.message += fmt::format("{}{} of {} {}: {}", out.message.empty() ? "" : "; ", spec::enum_name(f.kind),
+                               f.series.metric, change_of(finding), spec::enum_name(finding.confirmation));
+    out.detail += f.detail + "\n" + finding.why + "\n";
+  }
+  if (out.message.empty() && out.outcome != CheckOutcome::passed) {
+    out.message = fmt::format("{}: {}", spec::enum_name(cell.state), cell.why);
+  }
+  out.detail += cell.why;
+  return out;
+}
+
+}  // namespace
+
+Document night_document(const harness::NightReport& report) {
+  Document out;
+  out.add(
+      Heading{.text = fmt::format("{} on {}: {}", report.matrix, report.started_utc.substr(0, 10), word_of(report))});
+  out.add(Paragraph{.text = measured(report)});
+  constexpr int kAlertsLevel = 2;
+  if (!report.live_alerts.empty()) add_alerts(out, report.live_alerts, kAlertsLevel);
+  for (const auto& engine : report.not_run) out.add(Paragraph{.text = engine + ".", .tone = Tone::doubtful});
+  for (const auto& note : report.notes) out.add(Note{note + "."});
+  if (!report.cells.empty()) out.add(cells_table(report.cells));
+  if (report.findings.empty()) {
+    out.add(Paragraph{.text = shift_text(report)});
+    return out;
+  }
+  out.add(findings_table(report.findings));
+  for (const auto& [metric, series] : report.shifted) out.add(series_chart(series, metric));
+  return out;
+}
+
+std::vector<Check> night_checks(const harness::NightReport& report) {
+  std::vector<Check> checks;
+  checks.push_back({.suite = report.matrix,
+                    .name = "screen",
+                    .outcome = CheckOutcome::passed,
+                    .message = "",
+                    .detail = measured(report)});
+  for (const auto& engine : report.not_run) {
+    checks.push_back({.suite = report.matrix,
+                      .name = "engines",
+                      .outcome = CheckOutcome::undecided,
+                      .message = engine,
+                      .detail = ""});
+  }
+  for (const auto& cell : report.cells) checks.push_back(check_of_cell(report, cell));
+  return checks;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,178 @@
+#include "reports/content/plan_document.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "reports/render/format/number.h"
+
+namespace perfbench::reports {
+
+std::string label_of(const harness::PlannedCell& planned) {
+  return harness::shown_label(planned.cell.label);
+}
+
+std::string count_text(std::int64_t count) {
+  return human_count(static_cast<double>(count));
+}
+
+std::string traffic_text(const std::vector<spec::AxisTraffic>& traffic) {
+  std::map<std::string, std::int64_t> sent;
+  for (const auto& entry : traffic) sent[entry.axis] += entry.sent_bytes;
+  std::string out;
+  for (const auto& [axis, bytes] : sent) {
+    if (bytes > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis, human_bytes(bytes));
+  }
+  return out.empty() ? kNothing : out;
+}
+
+namespace {
+
+using harness::PlannedCell;
+
+double gibibytes(std::int64_t bytes) {
+  return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);
+}
+
+class NeedChart {
+ public:
+  NeedChart(const char* key, const char* title, const char* of)
+      : chart_{.key = key,
+               .title = title,
+               .x = {.title = of},
+               .y = {.title = "GiB", .from_zero = true},
+               .series = {{.name = "needed", .marks = Marks::bars, .points = {}},
+                          {.name = "a device has", .marks = Marks::points, .points = {}}}} {}
+
+  void add(std::string name, std::int64_t needed, std::int64_t available) {
+    const auto x = static_cast<double>(chart_.x.categories.size());
+    chart_.x.categories.push_back(std::move(name));
+    chart_.series[0].points.push_back({.x = x, .y = gibibytes(needed)});
+    if (available > 0) chart_.series[1].points.push_back({.x = x, .y = gibibytes(available)});
+  }
+
+  Chart chart() {
+    if (chart_.series[1].points.empty()) chart_.series.pop_back();
+    return std::move(chart_);
+  }
+
+ private:
+  Chart chart_;
+};
+
+}  // namespace
+
+Chart plan_chart(const std::vector<PlannedCell>& plan) {
+  NeedChart out("memory", "Memory of a device", "cell");
+  for (const auto& planned : plan) {
+    if (!planned.counts || planned.memory_needed_bytes == 0) continue;
+    out.add(planned.cell.label, planned.memory_needed_bytes, planned.memory_available_bytes);
+  }
+  return out.chart();
+}
+
+Chart stages_chart(const PlannedCell& planned) {
+  NeedChart out("stages", "Memory of a device, by stage of the pipeline", "stage");
+  const auto& counts = *planned.counts;
+  if (counts.stages.empty()) out.add("all", planned.memory_needed_bytes, planned.memory_available_bytes);
+  for (const auto& stage : counts.stages) {
+    out.add(std::to_string(stage.stage), spec::needed_bytes(stage), planned.memory_available_bytes);
+  }
+  return out.chart();
+}
+
+namespace {
+
+using harness::PlannedCell;
+using harness::PlanState;
+
+// Those from `first_number` on are numbers.
+Table table_of(const char* key, std::initializer_list<const char*> titles, std::size_t first_number) {
+  Table table{.key = key, .columns = {}, .rows = {}};
+  for (const auto* title : titles) {
+    const auto align = table.columns.size() < first_number ? Align::left : Align::right;
+    table.columns.push_back({.title = title, .key = title, .align = align, .audience = Audience::people});
+  }
+  return table;
+}
+
+Cell state_cell(PlanState state) {
+  const auto tone = state == PlanState::failed     ? Tone::bad
+                    : state == PlanState::feasible ? Tone::plain
+                                                   : Tone::doubtful;
+  return {std::string(spec::enum_name(state)), Value(), tone};
+}
+
+bool had_a_choice(const PlannedCell& planned) {
+  return !planned.bf16_weights_because.empty();
+}
+
+// How the weights come to products, where the plan chose that.
+void add_choice(Row& row, const PlannedCell& planned) {
+  const auto chosen = planned.cell.run.bf16_weights;
+  row.cells.emplace_back(had_a_choice(planned) ? std::string(spec::enum_name(chosen)) : kNothing);
+  if (had_a_choice(planned) && chosen == spec::Bf16Weights::cast) {
+    row.notes.push_back("bf16_weights: cast: " + planned.bf16_weights_because);
+  }
+}
+
+Row row_of(const PlannedCell& planned, std::size_t columns) {
+  Row row{.cells = {label_of(planned), state_cell(planned.state), std::to_string(planned.cell.run.mesh.devices())}};
+  const bool counted = planned.counts && planned.counts->peak.total_bytes > 0;
+  if (counted) {
+    const auto& counts = *planned.counts;
+    row.cells.emplace_back(count_text(counts.parameters));
+    for (const auto bytes : {spec::needed_bytes(counts), counts.peak.weights_bytes, counts.peak.gradients_bytes,
+                             counts.peak.optimizer_bytes, counts.peak.activations_bytes, counts.peak.gathered_bytes,
+                             counts.peak.workspace_bytes}) {
+      row.cells.emplace_back(human_bytes(bytes));
+    }
+    row.cells.emplace_back(count_text(counts.flops.model_flops()));
+    row.cells.emplace_back(count_text(counts.flops.rematerialised_flops));
+    row.cells.emplace_back(traffic_text(counts.traffic));
+  }
+  while (row.cells.size() < columns) row.cells.emplace_back(kNothing);
+  if (!planned.reason.empty()) row.notes.push_back(planned.reason);
+  return row;
+}
+
+std::string summary(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  std::map<PlanState, std::size_t> count;
+  for (const auto& planned : plan) ++count[planned.state];
+  auto out = fmt::format("{}: {} cells", matrix, plan.size());
+  for (const auto& [state, cells] : count) out += fmt::format(", {} {}", cells, spec::enum_name(state));
+  return out +
+         ". Memory (with the allocator's gaps; the parts at their own peaks) and FLOP of one device and step; "
+         "sent: bytes per step by mesh axes and level.";
+}
+
+}  // namespace
+
+Document plan_document(const std::string& matrix, const std::vector<PlannedCell>& plan) {
+  auto table = table_of("cells",
+                        {"Cell", "State", "Devices", "Parameters", "Memory/device", "Weights", "Gradients", "Optimizer",
+                         "Activations", "Gathered", "Workspace", "FLOP/step", "Recomputed"},
+                        2);
+  table.columns.push_back({.title = "Sent/step", .key = "Sent/step", .audience = Audience::people});
+  table.rows.reserve(plan.size());
+  for (const auto& planned : plan) table.rows.push_back(row_of(planned, table.columns.size()));
+  if (std::any_of(plan.begin(), plan.end(), had_a_choice)) {
+    table.columns.push_back({.title = "bf16 weights", .key = "bf16_weights", .audience = Audience::people});
+    for (std::size_t i = 0; i < plan.size(); ++i) add_choice(table.rows[i], plan[i]);
+  }
+  Document out;
+  out.add(std::move(table));
+  constexpr std::size_t kMostBars = 1000;  // that can be seen
+  auto chart = plan_chart(plan);
+  const auto bars = chart.series.front().points.size();
+  if (bars > 1 && bars <= kMostBars) out.add(std::move(chart));
+  out.add(Note{summary(matrix, plan)});
+  return out;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,339 @@
+#include "reports/content/report_document.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "harness/matrix/run_keys.h"
+#include "reports/content/build_report.h"
+#include "reports/content/cells.h"
+#include "reports/render/document/render.h"
+#include "reports/render/format/escape.h"
+#include "reports/render/format/number.h"
+#include "workloads/spec/fields.h"
+
+namespace perfbench::reports {
+namespace {
+
+// What a row is, by name. A chart is along one of these; mesh axes and a device's share of the batch follow from
+// others.
+using Facts = std::map<std::string, std::string>;
+
+Facts chart_facts(const ReportRow& row) {
+  Facts out{{"", row.is_published ? "published" : ""},
+            {"subject", row.subject},
+            {"processor", row.processor},
+            {"precision", row.precision},
+            {"attention", row.attention},
+            {"remat", row.remat},
+            {"scan", row.scan ? (*row.scan ? "on" : "off") : ""}};
+  for (const auto& [field, value] : row.varied) {
+    if (!field.starts_with("model.") && !field.starts_with("mesh.") && field != "global_batch" && field != "seq_len") {
+      out[field] = value;
+    }
+  }
+  return out;
+}
+
+struct Axis {
+  const char* key;
+  const char* title;
+  double (*value)(const ReportRow&);
+  // What must be alike beside the facts.
+  std::vector<std::pair<const char*, double (*)(const ReportRow&)>> kept;
+  enum class Ideal { none, by_devices, constant } ideal = Ideal::none;
+};
+
+double devices(const ReportRow& row) {
+  return static_cast<double>(row.devices);
+}
+double batch(const ReportRow& row) {
+  return static_cast<double>(row.global_batch);
+}
+double length(const ReportRow& row) {
+  return static_cast<double>(row.seq_len);
+}
+double size(const ReportRow& row) {
+  return static_cast<double>(row.parameters);
+}
+double per_device(const ReportRow& row) {
+  return row.batch_per_device;
+}
+
+const std::vector<Axis>& axes() {
+  static const std::vector<Axis> kAxes{
+      {"devices",
+       "devices, the same batch",
+       devices,
+       {{"batch", batch}, {"sequence", length}},
+       Axis::Ideal::by_devices},
+      {"devices_per_batch",
+       "devices, the same batch on each",
+       devices,
+       {{"sequences per device", per_device}, {"sequence", length}},
+       Axis::Ideal::constant},
+      {"batch", "sequences of a step", batch, {{"devices", devices}, {"sequence", length}}},
+      {"seq_len", "tokens of a sequence", length, {{"devices", devices}, {"batch", batch}}},
+      {"parameters", "parameters of the model", size, {{"devices", devices}, {"sequence", length}}},
+  };
+  return kAxes;
+}
+
+struct Measure {
+  const char* key;
+  const char* title;
+  std::optional<double> (*value)(const ReportRow&);
+};
+
+const std::vector<Measure>& measures() {
+  static const std::vector<Measure> kMeasures{
+      {"step_time", "step time (s)", [](const ReportRow& row) { return row.step_time_s; }},
+      {"mfu", "MFU (%)",
+       [](const ReportRow& row) { return row.mfu_fraction ? std::optional(*row.mfu_fraction * 100) : std::nullopt; }}};
+  return kMeasures;
+}
+
+// Rows that differ along the axis alone, as far as these facts say.
+std::map<Facts, std::vector<const ReportRow*>> lines_along(const Axis& axis, const std::vector<ReportRow>& rows) {
+  std::map<Facts, std::vector<const ReportRow*>> out;
+  for (const auto& row : rows) {
+    if (!row.step_time_s || axis.value(row) <= 0) continue;
+    auto facts = chart_facts(row);
+    for (const auto& [name, value] : axis.kept) facts[name] = format_ratio(value(row));
+    // Models of one size are told apart where size is not what the chart is about.
+    if (axis.value != size) facts["model"] = row.model;
+    out[facts].push_back(&row);
+  }
+  std::erase_if(out, [&](const auto& line) {
+    std::set<double> different;
+    for (const auto* row : line.second) different.insert(axis.value(*row));
+    return different.size() < 2;
+  });
+  for (auto& [facts, line] : out) {
+    std::stable_sort(line.begin(), line.end(),
+                     [&](const auto* a, const auto* b) { return axis.value(*a) < axis.value(*b); });
+  }
+  return out;
+}
+
+// The facts in which it differs from other lines.
+std::string name_of(const Facts& facts, const std::map<Facts, std::vector<const ReportRow*>>& lines) {
+  std::string out;
+  for (const auto& [name, value] : facts) {
+    const bool tells = std::any_of(lines.begin(), lines.end(), [&, &fact = name, &mine = value](const auto& other) {
+      const auto found = other.first.find(fact);
+      return found == other.first.end() || found->second != mine;
+    });
+    if (!tells || value.empty()) continue;
+    if (!out.empty()) out += ", ";
+    out += name.empty() ? value : name + " " + value;
+  }
+  return out;
+}
+
+ChartSeries ideal_of(const Axis& axis, const ChartSeries& measured) {
+  ChartSeries out{.name = "perfect scaling", .marks = Marks::ideal, .points = {}};
+  const auto& first = measured.points.front();
+  for (const auto& point : measured.points) {
+    const double y = axis.ideal == Axis::Ideal::constant ? first.y : first.y * first.x / point.x;
+    out.points.push_back({.x = point.x, .y = y});
+  }
+  if (!measured.name.empty()) out.name += " of " + measured.name;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Chart> scaling_charts(const std::vector<ReportRow>& rows) {
+  std::vector<Chart> out;
+  for (const auto& axis : axes()) {
+    const auto lines = lines_along(axis, rows);
+    for (const auto& measure : measures()) {
+      const bool is_time = measure.key == std::string("step_time");
+      Chart chart{
+          .key = fmt::format("scaling_{}_by_{}", measure.key, axis.key),
+          .title = fmt::format("{} by {}", measure.title, axis.title),
+          .x = {.title = axis.title, .scale = Scale::logarithmic},
+          .y = {.title = measure.title, .scale = is_time ? Scale::logarithmic : Scale::linear, .from_zero = true},
+          .series = {}};
+      std::vector<ChartSeries> ideals;
+      for (const auto& [facts, line] : lines) {
+        ChartSeries series{.name = name_of(facts, lines), .points = {}};
+        for (const auto* row : line) {
+          const auto value = measure.value(*row);
+          if (!value || (is_time && *value <= 0)) continue;  // has no logarithm
+          ChartPoint point{.x = axis.value(*row), .y = *value, .label = row->cell};
+          if (is_time && row->step_time_min_s && row->step_time_max_s && *row->step_time_min_s > 0) {
+            point.low = row->step_time_min_s;
+            point.high = row->step_time_max_s;
+          }
+          series.points.push_back(std::move(point));
+        }
+        if (series.points.size() < 2) continue;
+        if (is_time && axis.ideal != Axis::Ideal::none) ideals.push_back(ideal_of(axis, series));
+        chart.series.push_back(std::move(series));
+      }
+      if (chart.series.empty()) continue;
+      std::move(ideals.begin(), ideals.end(), std::back_inserter(chart.series));
+      out.push_back(std::move(chart));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string configuration_of(const ReportRow& row) {
+  std::string out;
+  for (const auto& column : columns(TableStyle::table)) {
+    if (column.of == ColumnOf::configuration) out += column.cell(row).text + "\n";
+  }
+  return out;
+}
+
+// Fields that decide whether two step times mean the same: whether the run's bits repeat, and how its sums are kept.
+constexpr std::array kAlwaysTold{"deterministic", "fp8_accumulation"};
+
+// The fields in which rows differ that no column of the table tells apart, and of kAlwaysTold all in which they differ.
+std::set<std::string> told_differences(const std::vector<ReportRow>& rows) {
+  std::map<std::string, const ReportRow*> first;  // by what the columns say
+  std::set<std::string> out;
+  for (const auto* field : kAlwaysTold) {
+    if (std::ranges::any_of(rows, [field](const ReportRow& row) { return row.varied.contains(field); })) {
+      out.insert(field);
+    }
+  }
+  for (const auto& row : rows) {
+    const auto* alike = first.emplace(configuration_of(row), &row).first->second;
+    for (const auto& [field, value] : row.varied) {
+      const auto found = alike->varied.find(field);
+      if (found == alike->varied.end() || found->second != value) out.insert(field);
+    }
+  }
+  return out;
+}
+
+// Rows of one engine alone need no column that says so. A fault or a side of a comparison is always told.
+bool tells_subjects(const std::vector<ReportRow>& rows) {
+  std::set<std::string> names;
+  for (const auto& row : rows) {
+    if (!row.inject.empty() || !row.side.empty()) return true;
+    if (!row.is_published) names.insert(row.subject);
+  }
+  return names.size() > 1;
+}
+
+void add_column(Table& table, const std::vector<ReportRow>& rows, const ReportColumn& column, Audience audience) {
+  table.columns.push_back({.title = column.title, .key = column.key, .align = column.align, .audience = audience});
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(column.cell(rows[i]));
+}
+
+void add_field(Table& table, const std::vector<ReportRow>& rows, const std::string& field, Audience audience) {
+  table.columns.push_back({.title = harness::short_name(field), .key = field, .audience = audience});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto found = rows[i].varied.find(field);
+    table.rows[i].cells.push_back(found == rows[i].varied.end() || found->second.empty() ? Cell(kNothing, Value())
+                                                                                         : Cell(found->second));
+  }
+}
+
+Table empty_table(const char* key, const std::vector<ReportRow>& rows) {
+  Table table{.key = key, .columns = {}, .rows = {}};
+  table.rows.resize(rows.size());
+  return table;
+}
+
+Table people_table(const std::vector<ReportRow>& rows, TableStyle style) {
+  auto table = empty_table("table", rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].notes = rows[i].notes;
+  const bool extended = style == TableStyle::table;
+  const bool has_days =
+      std::any_of(rows.begin(), rows.end(), [](const ReportRow& row) { return row.total_sequences.has_value(); });
+  bool is_told = !tells_subjects(rows);
+  for (const auto& column : columns(style)) {
+    const std::string key = column.key;
+    if (!is_told && column.of == ColumnOf::result) {
+      add_column(table, rows, kSubjectColumn, Audience::people);
+      is_told = true;
+    }
+    if (extended && key == "step_time_s") {
+      for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::people);
+    }
+    add_column(table, rows, column, Audience::people);
+    if (!extended) continue;
+    if (key == "step_time_s") {
+      add_column(table, rows, kRunsColumn, Audience::people);
+      add_column(table, rows, kSpreadColumn, Audience::people);
+      add_column(table, rows, kMeanStepColumn, Audience::people);
+    }
+    if (key == "sequences_per_s" && has_days) add_column(table, rows, kEstimatedDaysColumn, Audience::people);
+  }
+  table.columns.push_back({.title = "Run", .key = "run_id", .audience = Audience::pages});
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(id_cell(rows[i].run_id));
+  return table;
+}
+
+Table programs_table(const std::vector<ReportRow>& rows, TableStyle style) {
+  auto table = empty_table("rows", rows);
+  for (const auto& column : columns(style)) add_column(table, rows, column, Audience::programs);
+  if (style != TableStyle::table) {
+    if (tells_subjects(rows)) add_column(table, rows, kSubjectColumn, Audience::programs);
+    return table;
+  }
+  for (const auto& column : detail_columns()) add_column(table, rows, column, Audience::programs);
+  for (const auto& field : told_differences(rows)) add_field(table, rows, field, Audience::programs);
+  return table;
+}
+
+// One that has the rows of all.
+Report merged(const std::vector<Report>& all) {
+  auto out = all.front();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    out.title += ", " + all[i].title;
+    out.rows.insert(out.rows.end(), all[i].rows.begin(), all[i].rows.end());
+  }
+  return out;
+}
+
+std::string report_json(const Report& report) {
+  Json out;
+  out["title"] = report.title;
+  out["mfu_definition"] = spec::enum_name(report.definition);
+  out["baseline"] = report.baseline.empty() ? Json() : Json(report.baseline);
+  out["rows"] = json_rows(programs_table(report.rows, TableStyle::table));
+  return json_text(out, 2);
+}
+
+}  // namespace
+
+Document report_document(const std::vector<Report>& reports, TableStyle style) {
+  Document out;
+  for (const auto& report : reports) {
+    out.add(Heading{.level = 2, .text = report.title});
+    out.add(people_table(report.rows, style));
+    for (auto& chart : scaling_charts(report.rows)) out.add(std::move(chart));
+    out.add(Note{"MFU by the definition " + std::string(spec::enum_name(report.definition)) + "." +
+                 (report.baseline.empty() ? "" : " Baseline: " + report.baseline + ".")});
+    if (!report.left_out.empty()) out.add(Note{report.left_out + "."});
+  }
+  auto all = merged(reports);
+  out.add(programs_table(all.rows, style));
+  out.json = [all = std::move(all)] { return report_json(all); };
+  return out;
+}
+
+Document report_document(const std::vector<harness::StoredTable>& tables, TableStyle style) {
+  std::vector<Report> reports;
+  for (const auto& table : tables) reports.push_back(build_report(table));
+  return report_document(reports, style);
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,93 @@
+// What a report says, as plain structs: filled by build_report.h, made a document by report_document.h.
+// Numbers are raw, in the units of their names; digits and units are those of reports/format.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/spec/flops.h"
+
+namespace perfbench::reports {
+
+struct BaselineDifference {
+  std::string verdict;              // REGRESSED, IMPROVED, SAME, INCONCLUSIVE, NOT_COMPARABLE
+  std::string reason;               // its code
+  std::string detail;               // a sentence
+  std::optional<double> ratio;      // this row / baseline
+  std::optional<double> ratio_low;  // 95 % interval
+  std::optional<double> ratio_high;
+};
+
+// One run by one subject: all its attempts of the selection.
+struct ReportRow {
+  bool is_published = false;  // a line of somebody else's table: 0 and empty are what it does not say
+  std::string run_id;
+  std::string sweep_id;     // of the newest attempt, as are
+  std::string started_utc;  // its beginning
+  std::string commit;       // and the commit of its engine; empty: unknown
+  // What was run (harness/records/subject.h); empty of a published row.
+  std::string subject;  // its name, distinct among the rows
+  std::string engine_sha256;
+  std::vector<std::string> inject;
+  std::string side;
+  std::string matrix;
+  std::string cell;
+  std::string model;
+  std::int64_t parameters = 0;            // of the model, without adapters beside it
+  std::int64_t trainable_parameters = 0;  // all of the model, those of its adapters alone, or none
+  std::string processor;                  // "Example CPU 3000, 2 cores", "NVIDIA H100 SXM5 80GB"
+  std::string precision;
+  std::int64_t seq_len = 0;  // tokens
+  std::int64_t devices = 0;
+  double batch_per_device = 0;  // sequences of a step
+  std::int64_t dp = 0;
+  std::int64_t fsdp = 0;
+  std::int64_t tp = 0;
+  std::int64_t global_batch = 0;  // sequences of a step
+  std::string attention;
+  std::string remat;
+  std::optional<bool> scan;
+
+  std::string state;      // "ok" when an attempt finished, else how the last one ended
+  std::string reason;     // of that state; of ok, what its reader must know
+  std::int64_t runs = 0;  // finished
+  // Medians over the finished runs whose noise probe stood still, or over all finished runs if it never did.
+  std::optional<double> step_time_s;       // of a run: its median step
+  std::optional<double> step_time_mean_s;  // its mean step, which rates, MFU and days are made of
+  std::int64_t step_time_runs = 0;         // of which it is the median
+  std::optional<double> step_time_min_s;
+  std::optional<double> step_time_max_s;
+  std::optional<double> sequences_per_s;
+  std::optional<double> tokens_per_s;
+  std::optional<double> real_tokens_per_s;  // without padding, where a row may hold any
+  // Of the whole training, where the run says how long that is.
+  std::optional<double> estimated_days;
+  std::optional<std::int64_t> total_sequences;
+  std::optional<double> mfu_fraction;
+  std::optional<double> hfu_fraction;
+  std::optional<double> peak_memory_bytes;
+  std::optional<double> probe_spread_fraction;  // largest of the finished runs
+  // Of models with experts.
+  std::optional<double> balance_loss;
+  std::optional<double> expert_load;
+  std::optional<double> dropped_fraction;
+  std::optional<double> eval_accuracy;
+  std::optional<double> eval_perplexity;
+  std::optional<BaselineDifference> difference;
+  // Fields of the RunSpec ("optimizer.beta2") that are not the same in all rows, as text.
+  std::map<std::string, std::string> varied;
+  std::vector<std::string> notes;  // what the reader of the row must know: noise, failures, emulation, obstacles
+};
+
+struct Report {
+  std::string title;
+  spec::FlopDefinition definition = spec::FlopDefinition::causal;
+  std::string baseline;  // its name; empty: not compared
+  std::vector<ReportRow> rows;
+  std::string left_out;  // attempts that are in no row, and how to see them; empty: none
+};
+
+}  // namespace perfbench::reports

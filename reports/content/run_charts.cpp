@@ -1,0 +1,164 @@
+#include "reports/content/run_charts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "harness/stats/statistics.h"
+#include "harness/stats/steady.h"
+
+namespace perfbench::reports {
+namespace {
+
+using spec::StepRecord;
+
+constexpr double kMillisecond = 1e-6;  // of nanoseconds
+
+// Of the first rank, without traced steps, of which no time counts.
+std::vector<StepRecord> timed_steps(const std::vector<StepRecord>& steps) {
+  std::vector<StepRecord> out;
+  for (const auto& step : steps) {
+    if (step.rank == 0 && step.traced == 0) out.push_back(step);
+  }
+  return out;
+}
+
+std::vector<double> seconds_of(const std::vector<StepRecord>& steps) {
+  std::vector<double> out;
+  for (const auto& step : steps) out.push_back(static_cast<double>(step.wall_ns) * 1e-9);
+  return out;
+}
+
+Chart times_chart(const std::vector<StepRecord>& steps, std::size_t warm_up) {
+  Chart out{.key = "step_times",
+            .title = "Time of each step, of rank 0",
+            .x = {.title = "step"},
+            .y = {.title = "ms", .from_zero = true},
+            .series = {{.name = "", .points = {}}}};
+  for (const auto& step : steps) {
+    out.series[0].points.push_back(
+        {.x = static_cast<double>(step.step), .y = static_cast<double>(step.wall_ns) * kMillisecond});
+  }
+  if (warm_up > 0 && warm_up < steps.size()) {
+    // A first step on a GPU takes as long as fifty: the others would be a line along the bottom.
+    double most = 0;
+    for (std::size_t i = warm_up; i < steps.size(); ++i) most = std::max(most, out.series[0].points[i].y);
+    constexpr double kFar = 2;
+    out.y.end = kFar * most;
+    const auto last = static_cast<double>(steps[warm_up - 1].step);
+    out.spans.push_back({.name = "warm-up", .from = static_cast<double>(steps.front().step) - 0.5, .to = last + 0.5});
+  }
+  return out;
+}
+
+// As many columns as the square root of the number of steps.
+Chart histogram(const std::vector<StepRecord>& steady) {
+  std::vector<double> times;
+  for (const auto& step : steady) times.push_back(static_cast<double>(step.wall_ns) * kMillisecond);
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  const auto count = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(times.size()))));
+  const double width = std::max(*most - *least, 1e-9) / static_cast<double>(count);
+  Chart out{.key = "step_time_histogram",
+            .title = "How long steady steps took",
+            .x = {.title = "ms"},
+            .y = {.title = "steps", .from_zero = true},
+            .series = {{.name = "", .marks = Marks::bars, .points = {}}}};
+  std::vector<double> columns(count);
+  for (const double time : times) {
+    const auto at = static_cast<std::size_t>((time - *least) / width);
+    columns[std::min(at, count - 1)] += 1;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    out.series[0].points.push_back({.x = *least + (static_cast<double>(i) + 0.5) * width, .y = columns[i]});
+  }
+  return out;
+}
+
+Chart bars_of(Chart out, const std::vector<std::pair<const char*, double>>& values) {
+  out.series = {{.name = "", .marks = Marks::bars, .points = {}}};
+  for (const auto& [name, value] : values) {
+    out.series[0].points.push_back({.x = static_cast<double>(out.x.categories.size()), .y = value});
+    out.x.categories.emplace_back(name);
+  }
+  return out;
+}
+
+Chart phases_chart(const std::vector<StepRecord>& steady) {
+  static constexpr std::pair<const char*, std::int64_t StepRecord::*> kPhases[] = {
+      {"data", &StepRecord::data_ns},
+      {"forward", &StepRecord::forward_ns},
+      {"backward", &StepRecord::backward_ns},
+      {"communication", &StepRecord::exposed_comm_ns},
+      {"bubble", &StepRecord::bubble_ns},
+      {"optimizer", &StepRecord::optimizer_ns},
+      {"checkpoint", &StepRecord::checkpoint_ns},
+      {"other", &StepRecord::other_ns}};
+  std::vector<std::pair<const char*, double>> values;
+  for (const auto& [name, time] : kPhases) {
+    std::vector<double> times;
+    for (const auto& step : steady) times.push_back(static_cast<double>(step.*time) * kMillisecond);
+    if (const double middle = harness::median(std::move(times)); middle > 0) values.emplace_back(name, middle);
+  }
+  return bars_of({.key = "phases",
+                  .title = "Phases of a steady step, medians of rank 0",
+                  .x = {.title = "phase"},
+                  .y = {.title = "ms", .from_zero = true},
+                  .series = {}},
+                 values);
+}
+
+Chart loss_chart(const std::vector<StepRecord>& steps) {
+  Chart out{.key = "loss",
+            .title = "Loss",
+            .x = {.title = "step"},
+            .y = {.title = "nats"},
+            .series = {{.name = "", .points = {}}}};
+  for (const auto& step : steps) {
+    if (!std::isfinite(step.loss) || step.loss == 0) continue;
+    out.series[0].points.push_back({.x = static_cast<double>(step.step), .y = step.loss});
+  }
+  return out;
+}
+
+Chart memory_chart(const std::vector<StepRecord>& steps) {
+  const auto& most = *std::max_element(steps.begin(), steps.end(), [](const StepRecord& a, const StepRecord& b) {
+    return a.peak.total_bytes < b.peak.total_bytes;
+  });
+  std::vector<std::pair<const char*, double>> values;
+  const auto& peak = most.peak;
+  for (const auto& [name, bytes] : {std::pair{"weights", peak.weights_bytes},
+                                    {"gradients", peak.gradients_bytes},
+                                    {"optimizer", peak.optimizer_bytes},
+                                    {"activations", peak.activations_bytes},
+                                    {"gathered", peak.gathered_bytes},
+                                    {"workspace", peak.workspace_bytes},
+                                    {"on the host", peak.host_bytes}}) {
+    if (bytes > 0) values.emplace_back(name, static_cast<double>(bytes) / (1024.0 * 1024.0));
+  }
+  return bars_of({.key = "memory",
+                  .title = "Memory of rank 0, the peak of each part",
+                  .x = {.title = "for"},
+                  .y = {.title = "MiB", .from_zero = true},
+                  .series = {}},
+                 values);
+}
+
+}  // namespace
+
+std::vector<Chart> run_charts(const std::vector<StepRecord>& all) {
+  const auto steps = timed_steps(all);
+  if (steps.empty()) return {};
+  const auto steady = harness::find_steady_steps(seconds_of(steps));
+  const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(steady.first);
+  const std::vector<StepRecord> counted(begin, begin + static_cast<std::ptrdiff_t>(steady.count));
+  std::vector<Chart> out{times_chart(steps, steady.first)};
+  if (counted.size() > 1) out.push_back(histogram(counted));
+  if (!counted.empty()) out.push_back(phases_chart(counted));
+  out.push_back(loss_chart(steps));
+  out.push_back(memory_chart(steps));
+  std::erase_if(out, [](const Chart& chart) { return chart.series.front().points.empty(); });
+  return out;
+}
+
+}  // namespace perfbench::reports

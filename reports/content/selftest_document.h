@@ -1,0 +1,15 @@
+// Measured error rates as tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/records/selftest_result.h"
+#include "reports/render/document/document.h"
+
+namespace perfbench::reports {
+
+// For people a table for each kind of measurement, for programs one of all; then how many goals are met.
+Document selftest_document(const std::string& title, const std::vector<harness::SelftestResult>& results);
+
+}  // namespace perfbench::reports

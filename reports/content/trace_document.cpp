@@ -1,0 +1,310 @@
+#include "reports/content/trace_document.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "harness/trace/trace_summary.h"
+#include "reports/render/format/escape.h"
+#include "reports/render/format/number.h"
+#include "workloads/spec/fields_json.h"
+
+namespace perfbench::reports {
+namespace {
+
+using harness::AttributedShare;
+using harness::Attribution;
+
+std::string milliseconds(double seconds) {
+  return format_number(1e3 * seconds);
+}
+
+std::string signed_milliseconds(double seconds) {
+  return (seconds > 0 ? "+" : "") + milliseconds(seconds);
+}
+
+Cell part_of_difference(double share_s, const Attribution& attribution) {
+  if (attribution.difference_s() == 0) return {kNothing, Value()};
+  const double fraction = share_s / attribution.difference_s();
+  return {fmt::format("{:.0f} %", 100 * fraction), fraction};
+}
+
+Row share_row(const AttributedShare& share, const Attribution& attribution) {
+  return {.cells = {share.name,
+                    {milliseconds(share.a_s), share.a_s},
+                    {milliseconds(share.b_s), share.b_s},
+                    {signed_milliseconds(share.difference_s()), share.difference_s()},
+                    part_of_difference(share.difference_s(), attribution)}};
+}
+
+Table share_table(Audience audience) {
+  Table table{
+      .key = "shares",
+      .columns = {{.title = "Share of a traced step", .key = "name"},
+                  {.title = "A (ms)", .key = "a_s", .align = Align::right},
+                  {.title = "B (ms)", .key = "b_s", .align = Align::right},
+                  {.title = "B - A (ms)", .key = "difference_s", .align = Align::right},
+                  {.title = "of the traced difference", .key = "of_difference_fraction", .align = Align::right}},
+      .rows = {}};
+  for (auto& column : table.columns) column.audience = audience;
+  return table;
+}
+
+Table attribution_table(const Attribution& attribution, std::size_t most) {
+  auto table = share_table(Audience::people);
+  const auto shown = std::min(most, attribution.shares.size());
+  for (std::size_t i = 0; i < shown; ++i) table.rows.push_back(share_row(attribution.shares[i], attribution));
+  if (shown < attribution.shares.size()) {
+    AttributedShare rest{.name = fmt::format("{} others", attribution.shares.size() - shown)};
+    for (std::size_t i = shown; i < attribution.shares.size(); ++i) {
+      rest.a_s += attribution.shares[i].a_s;
+      rest.b_s += attribution.shares[i].b_s;
+    }
+    table.rows.push_back(share_row(rest, attribution));
+  }
+  table.rows.push_back(share_row({.name = "the step", .a_s = attribution.a_s, .b_s = attribution.b_s}, attribution));
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> largest_differences(const Attribution& attribution, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const auto& share : attribution.shares) {
+    if (lines.size() == most || share.difference_s() == 0) break;
+    lines.push_back(fmt::format("{} ms {}, of {} ms between the traced steps",
+                                signed_milliseconds(share.difference_s()), share.name,
+                                signed_milliseconds(attribution.difference_s())));
+  }
+  return lines;
+}
+
+Chart attribution_chart(const Attribution& attribution, std::size_t most) {
+  const auto shares = attribution_table(attribution, most);
+  constexpr double kMilliseconds = 1e3;
+  Chart out{.key = "waterfall",
+            .title = "From A's traced step to B's",
+            .x = {.title = "share of a traced step"},
+            .y = {.title = "ms", .from_zero = true},
+            .series = {{.name = "step", .marks = Marks::bars, .points = {}, .colour = Colour::plain},
+                       {.name = "longer", .marks = Marks::bars, .points = {}, .colour = Colour::bad},
+                       {.name = "shorter", .marks = Marks::bars, .points = {}, .colour = Colour::good}}};
+  const auto add = [&](ChartSeries& series, const std::string& name, double from, double to) {
+    const auto x = static_cast<double>(out.x.categories.size());
+    out.x.categories.push_back(name);
+    series.points.push_back({.x = x, .y = to - from, .low = std::min(from, to), .high = std::max(from, to)});
+  };
+  add(out.series[0], "A", 0, attribution.a_s * kMilliseconds);
+  double at = attribution.a_s;
+  for (std::size_t i = 0; i + 1 < shares.rows.size(); ++i) {  // the last row is the step
+    const auto& cells = shares.rows[i].cells;
+    const double difference = std::get<double>(cells[3].value);
+    add(out.series[difference > 0 ? 1 : 2], cells[0].text, at * kMilliseconds, (at + difference) * kMilliseconds);
+    at += difference;
+  }
+  add(out.series[0], "B", 0, attribution.b_s * kMilliseconds);
+  std::erase_if(out.series, [](const ChartSeries& series) { return series.points.empty(); });
+  return out;
+}
+
+std::string attribution_json(const Attribution& attribution) {
+  nlohmann::ordered_json out;
+  out["a_s"] = attribution.a_s;
+  out["b_s"] = attribution.b_s;
+  out["a_steps"] = attribution.a_steps;
+  out["b_steps"] = attribution.b_steps;
+  out["dropped_records"] = attribution.dropped_records;
+  out["shares"] = nlohmann::ordered_json::array();
+  for (const auto& share : attribution.shares) {
+    out["shares"].push_back({{"name", share.name}, {"a_s", share.a_s}, {"b_s", share.b_s}});
+  }
+  return json_text(out, 2);
+}
+
+Document attribution_document(const Attribution& attribution, std::size_t most) {
+  Document out;
+  out.add(attribution_table(attribution, most));
+  out.add(attribution_chart(attribution, most));
+  auto all = share_table(Audience::programs);
+  for (const auto& share : attribution.shares) all.rows.push_back(share_row(share, attribution));
+  out.add(std::move(all));
+  out.add(Note{fmt::format("Means over the middle half of the traced steps, {} of A and {} of B.", attribution.a_steps,
+                           attribution.b_steps)});
+  if (attribution.dropped_records > 0) {
+    out.add(Note{fmt::format("{} records of the traces found no room: shares are too small, idle time is too large.",
+                             attribution.dropped_records)});
+  }
+  out.json = [=] { return attribution_json(attribution); };
+  return out;
+}
+
+namespace {
+
+using harness::RankTrace;
+using harness::TraceSummary;
+
+constexpr std::string_view kUnit = "_ns";
+constexpr double kNsPerMs = 1e6;
+
+// "exposed_comm_ns" -> "Exposed comm"
+std::string title_of(std::string_view field) {
+  std::string out(field.substr(0, field.size() - kUnit.size()));
+  std::replace(out.begin(), out.end(), '_', ' ');
+  out.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(out.front())));
+  return out;
+}
+
+// Visits what is a part of the step, and the collectives' total.
+template <class F>
+void for_each_part(const TraceSummary& summary, const F& visit) {
+  auto step = [&visit](const spec::Field& field, const std::int64_t& value) {
+    if (field.name.ends_with(kUnit) && field.name != "wall_ns") visit(field.name, value);
+  };
+  TraceSummary::fields(summary, step);
+}
+
+Table table_for_people(const std::vector<TraceSummary>& summaries) {
+  Table table{.key = "steps", .columns = {}, .rows = {}};
+  const auto add = [&table](const std::string& title) {
+    table.columns.push_back({.title = title, .key = title, .align = Align::right, .audience = Audience::people});
+  };
+  for (const auto* title : {"Rank", "Step", "Time (ms)"}) add(title);
+  for_each_part({}, [&add](std::string_view name, std::int64_t) { add(title_of(name)); });
+  for (const auto& summary : summaries) {
+    const auto wall = static_cast<double>(summary.wall_ns);
+    Row row{.cells = {std::to_string(summary.rank), std::to_string(summary.step), format_number(wall / kNsPerMs)}};
+    for_each_part(summary, [&](std::string_view, std::int64_t ns) {
+      row.cells.emplace_back(wall > 0 ? format_percent(static_cast<double>(ns) / wall) : kNothing);
+    });
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table table_for_programs(const std::vector<TraceSummary>& summaries) {
+  Table table{.key = "steps", .columns = {}, .rows = {}};
+  for (const auto& name : spec::field_names<TraceSummary>()) {
+    table.columns.push_back({.title = name, .key = name, .audience = Audience::programs});
+  }
+  for (const auto& summary : summaries) {
+    Row row;
+    auto add = [&row](const spec::Field&, const std::int64_t& value) { row.cells.emplace_back("", Value(value)); };
+    TraceSummary::fields(summary, add);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// Of all ranks and steps alike; their bars sum to the step.
+Chart parts_chart(const std::vector<TraceSummary>& summaries) {
+  Chart out{.key = "parts",
+            .title = "Parts of a traced step, means",
+            .x = {.title = "part"},
+            .y = {.title = "ms", .from_zero = true},
+            .series = {{.name = "", .marks = Marks::bars, .points = {}}}};
+  std::map<std::string, double> sums;
+  for (const auto& summary : summaries) {
+    for_each_part(summary, [&](std::string_view name, std::int64_t ns) {
+      sums[title_of(name)] += static_cast<double>(ns) / kNsPerMs;
+    });
+  }
+  for_each_part({}, [&](std::string_view name, std::int64_t) {
+    const auto title = title_of(name);
+    if (sums[title] == 0 || name == "collective_ns") return;
+    out.series[0].points.push_back(
+        {.x = static_cast<double>(out.x.categories.size()), .y = sums[title] / static_cast<double>(summaries.size())});
+    out.x.categories.push_back(title);
+  });
+  return out;
+}
+
+// A trace says with every step how many records its rank dropped.
+std::int64_t dropped_records(const std::vector<TraceSummary>& summaries) {
+  std::int64_t dropped = 0;
+  std::int64_t rank = -1;
+  for (const auto& summary : summaries) {
+    if (summary.rank != rank) dropped += summary.dropped_records;
+    rank = summary.rank;
+  }
+  return dropped;
+}
+
+constexpr std::size_t kSpansDrawn = 20'000;
+
+std::string lane_name(const spec::TraceEvent& event) {
+  if (event.device == spec::kHostDevice) return fmt::format("rank {}, thread {}", event.rank, event.lane);
+  return fmt::format("rank {}, device {}, stream {}", event.rank, event.device, event.lane);
+}
+
+std::string span_name(const spec::TraceEvent& event) {
+  const auto& name = event.name.empty() ? event.kernel_name : event.name;
+  return event.axis.empty() ? name : name + " " + event.axis;
+}
+
+// The first traced step, of every rank; of very many spans the longest.
+Timeline first_step(const std::vector<RankTrace>& traces) {
+  std::int64_t step = std::numeric_limits<std::int64_t>::max();
+  for (const auto& trace : traces) {
+    for (const auto& event : trace.events) step = std::min(step, event.step);
+  }
+  std::vector<const spec::TraceEvent*> events;
+  for (const auto& trace : traces) {
+    for (const auto& event : trace.events) {
+      if (event.step == step) events.push_back(&event);
+    }
+  }
+  if (events.size() > kSpansDrawn) {
+    std::nth_element(events.begin(), events.begin() + kSpansDrawn, events.end(),
+                     [](const auto* a, const auto* b) { return a->end_ns - a->start_ns > b->end_ns - b->start_ns; });
+    events.resize(kSpansDrawn);
+  }
+  std::stable_sort(events.begin(), events.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->start_ns, -a->end_ns) < std::pair(b->start_ns, -b->end_ns);
+  });
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, TimelineLane> lanes;
+  for (const auto* event : events) {
+    auto& lane = lanes[{event->rank, event->device, event->lane}];
+    lane.name = lane_name(*event);
+    lane.spans.push_back({.name = span_name(*event),
+                          .kind = std::string(spec::enum_name(event->kind)),
+                          .start_ns = event->start_ns,
+                          .end_ns = event->end_ns});
+  }
+  Timeline out{.key = "timeline", .title = fmt::format("Step {}", step), .lanes = {}};
+  for (auto& [place, lane] : lanes) out.lanes.push_back(std::move(lane));
+  return out;
+}
+
+}  // namespace
+
+Document trace_document(const std::vector<RankTrace>& traces) {
+  const auto summaries = harness::summarise(traces);
+  Document out;
+  out.add(table_for_people(summaries));
+  if (auto parts = parts_chart(summaries); !parts.x.categories.empty()) out.add(std::move(parts));
+  if (auto timeline = first_step(traces); !timeline.lanes.empty()) out.add(std::move(timeline));
+  out.add(table_for_programs(summaries));
+  out.add(
+      Note{"Parts sum to the step. Collective is how long collectives ran, hidden ones too, and is not in the sum."});
+  if (const auto dropped = dropped_records(summaries); dropped > 0) {
+    out.add(Note{fmt::format("{} records found no room: parts are too small and idle time is too large.", dropped)});
+  }
+  const bool singly =
+      std::any_of(traces.begin(), traces.end(), [](const auto& trace) { return trace.end.executed_singly; });
+  if (singly) {
+    out.add(
+        Note{"Timed steps replay CUDA graphs, these executed every operation by itself: idle time that the host "
+             "causes is theirs alone."});
+  }
+  return out;
+}
+
+}  // namespace perfbench::reports

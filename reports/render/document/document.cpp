@@ -1,0 +1,20 @@
+#include "reports/render/document/document.h"
+
+namespace perfbench::reports {
+
+std::vector<std::size_t> columns_for(const Table& table, Audience reader) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const auto audience = table.columns[i].audience;
+    if (audience == Audience::everyone || audience == reader) out.push_back(i);
+  }
+  return out;
+}
+
+std::size_t Footnotes::number(const std::string& note) {
+  const auto [found, is_new] = numbers_.try_emplace(note, notes_.size() + 1);
+  if (is_new) notes_.push_back(note);
+  return found->second;
+}
+
+}  // namespace perfbench::reports

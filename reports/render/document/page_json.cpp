@@ -1,0 +1,226 @@
+#include "reports/render/document/page_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "reports/render/chart/scene.h"
+#include "reports/render/document/document.h"
+#include "reports/render/format/shown.h"
+
+namespace perfbench::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* tone_name(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return "good";
+    case Tone::bad:
+      return "bad";
+    case Tone::doubtful:
+      return "doubtful";
+    case Tone::plain:
+      break;
+  }
+  return "";
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
+bool is_known(const Value& value) {
+  return !std::holds_alternative<std::monostate>(value);
+}
+
+// By number where all that is known are numbers, else by text.
+bool sorts_by_number(const Table& table, std::size_t column) {
+  bool any = false;
+  for (const auto& row : table.rows) {
+    const auto& value = row.cells[column].value;
+    if (number_of(value)) {
+      any = true;
+    } else if (is_known(value)) {
+      return false;
+    }
+  }
+  return any;
+}
+
+// Its different cells once, and the number of each row's: most columns of a long table say a few things.
+Json column_json(const Table& table, std::size_t index) {
+  const auto& column = table.columns[index];
+  const bool numbers = sorts_by_number(table, index);
+  Json out{{"title", shown(column.title)},
+           {"key", column.key},
+           {"right", column.align == Align::right},
+           {"hidden", column.audience == Audience::programs || column.audience == Audience::pages},
+           {"texts", Json::array()},
+           {"values", numbers ? Json::array() : Json()},
+           {"tones", Json::object()},
+           {"of", Json::array()}};
+  nlohmann::json tones = nlohmann::json::object();  // an ordered one looks through all its keys for each
+  std::map<std::tuple<std::string, std::optional<double>, Tone>, std::size_t> known;
+  for (const auto& row : table.rows) {
+    const auto& cell = row.cells[index];
+    const auto number = numbers ? number_of(cell.value) : std::nullopt;
+    const auto [at, is_new] = known.try_emplace({cell.text, number, cell.tone}, known.size());
+    out["of"].push_back(at->second);
+    if (!is_new) continue;
+    out["texts"].push_back(shown(cell.text));
+    if (numbers) out["values"].push_back(number ? Json(*number) : Json());
+    if (cell.tone != Tone::plain) tones[std::to_string(at->second)] = tone_name(cell.tone);
+  }
+  out["tones"] = tones;
+  return out;
+}
+
+Json scene_json(const Scene& scene) {
+  Json out{{"title", scene.title}, {"width", scene.width}, {"height", scene.height}, {"shapes", Json::array()}};
+  for (const auto& shape : scene.shapes) {
+    Json entry{{"tag", shape.tag}};
+    for (const auto& [name, value] : shape.attributes) entry[name] = value;
+    if (!shape.text.empty()) entry["text"] = shape.text;
+    out["shapes"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+// Names and kinds once; times in microseconds from the first beginning, of which a tenth is enough.
+class TimelineJson {
+ public:
+  explicit TimelineJson(const Timeline& timeline) {
+    for (const auto& lane : timeline.lanes) {
+      for (const auto& span : lane.spans) {
+        begin_ = std::min(begin_.value_or(span.start_ns), span.start_ns);
+        end_ = std::max(end_, span.end_ns);
+      }
+    }
+  }
+
+  Json of(const Timeline& timeline) {
+    Json lanes = Json::array();
+    for (const auto& lane : timeline.lanes) lanes.push_back(lane_json(lane));
+    return {
+        {"kind", "timeline"},    {"key", timeline.key},       {"title", shown(timeline.title)}, {"names", names_.texts},
+        {"kinds", kinds_.texts}, {"lanes", std::move(lanes)}, {"length_us", microseconds(end_)}};
+  }
+
+ private:
+  struct Texts {
+    std::map<std::string, std::size_t> known;
+    Json texts = Json::array();
+    std::size_t number(const std::string& text) {
+      const auto [at, is_new] = known.try_emplace(text, known.size());
+      if (is_new) texts.push_back(shown(text));
+      return at->second;
+    }
+  };
+
+  double microseconds(std::int64_t ns) const {
+    return std::round(static_cast<double>(ns - begin_.value_or(0)) / 100.0) / 10.0;
+  }
+
+  // Each in the first row whose last span has ended: what lies within another below it, and so what overlaps it.
+  Json lane_json(const TimelineLane& lane) {
+    Json spans = Json::array();
+    std::vector<std::int64_t> ends;  // by row
+    for (const auto& span : lane.spans) {
+      const auto free = std::find_if(ends.begin(), ends.end(), [&](auto end) { return end <= span.start_ns; });
+      const auto row = free - ends.begin();
+      if (free == ends.end()) ends.emplace_back();
+      ends[static_cast<std::size_t>(row)] = span.end_ns;
+      const double start = microseconds(span.start_ns);
+      spans.push_back({names_.number(span.name), kinds_.number(span.kind), row, start,
+                       std::round((microseconds(span.end_ns) - start) * 10.0) / 10.0});
+    }
+    return {{"name", shown(lane.name)}, {"rows", ends.size()}, {"spans", std::move(spans)}};
+  }
+
+  std::optional<std::int64_t> begin_;
+  std::int64_t end_ = 0;
+  Texts names_;
+  Texts kinds_;
+};
+
+// In order of their kinds; those that say nothing here are null.
+struct PageBlock {
+  std::string heading;  // the last one
+
+  Json operator()(const Heading& block) {
+    heading = shown(block.text);
+    return {{"kind", "heading"}, {"level", block.level}, {"text", heading}};
+  }
+  Json operator()(const Paragraph& block) const {
+    Json out{{"kind", "paragraph"}, {"text", shown(block.text)}};
+    if (block.tone != Tone::plain) out["tone"] = tone_name(block.tone);
+    return out;
+  }
+  Json operator()(const Note& block) const { return {{"kind", "note"}, {"text", shown(block.text)}}; }
+  Json operator()(const List& block) const {
+    Json out{{"kind", "list"}, {"items", Json::array()}};
+    for (const auto& item : block.items) out["items"].push_back(shown(item));
+    return out;
+  }
+  Json operator()(const Chart& block) const {
+    return {{"kind", "chart"}, {"key", block.key}, {"scene", scene_json(draw(block))}};
+  }
+  Json operator()(const Series& block) const {
+    Chart chart{.key = "series",
+                .title = block.title,
+                .x = {.title = "number"},
+                .y = {.title = block.unit},
+                .series = {{.name = "", .marks = Marks::connected, .points = {}}}};
+    for (const double value : block.values) {
+      auto& points = chart.series.front().points;
+      points.push_back({.x = static_cast<double>(points.size() + 1), .y = value});
+    }
+    return (*this)(chart);
+  }
+  Json operator()(const Timeline& timeline) const { return TimelineJson(timeline).of(timeline); }
+  Json operator()(const Table& table) const {
+    const auto is_for_people = [](const Column& column) {
+      return column.audience == Audience::everyone || column.audience == Audience::people;
+    };
+    if (std::none_of(table.columns.begin(), table.columns.end(), is_for_people)) return {};
+    Json out{{"kind", "table"},           {"key", table.key},         {"label", heading.empty() ? table.key : heading},
+             {"rows", table.rows.size()}, {"columns", Json::array()}, {"row_notes", Json::object()},
+             {"notes", Json::array()}};
+    for (std::size_t i = 0; i < table.columns.size(); ++i) out["columns"].push_back(column_json(table, i));
+    Footnotes footnotes;
+    nlohmann::json row_notes = nlohmann::json::object();
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      for (const auto& note : table.rows[i].notes) {
+        row_notes[std::to_string(i)].push_back(footnotes.number(note) - 1);
+      }
+    }
+    out["row_notes"] = row_notes;
+    for (const auto& note : footnotes.notes()) out["notes"].push_back(shown(note));
+    return out;
+  }
+};
+
+}  // namespace
+
+Json page_json(const Document& document) {
+  Json out{{"title", ""}, {"blocks", Json::array()}};
+  PageBlock page;
+  std::string title;
+  for (const auto& block : document.blocks) {
+    auto json = std::visit(page, block);
+    if (!json.is_null()) out["blocks"].push_back(std::move(json));
+    if (title.empty()) title = page.heading;
+  }
+  out["title"] = title;
+  return out;
+}
+
+}  // namespace perfbench::reports

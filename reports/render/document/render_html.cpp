@@ -1,0 +1,78 @@
+#include <openssl/evp.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "reports/render/document/page_json.h"
+#include "reports/render/document/render.h"
+#include "reports/render/format/escape.h"
+#include "reports/render/page/assets.h"
+
+namespace perfbench::reports {
+namespace {
+
+// As a policy names what may run: W3C, Content Security Policy Level 3, "hash-source".
+std::string hash_source(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> encoded{};
+  const int length = EVP_EncodeBlock(encoded.data(), digest.data(), static_cast<int>(size));
+  return "'sha256-" + std::string(encoded.begin(), encoded.begin() + length) + "'";
+}
+
+// JSON within a script element: no "<" that could end it, or begin a comment in it (HTML Standard, 4.12.1.3). The same
+// data, for whoever parses it.
+std::string within_script(std::string json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+void put(std::string& page, std::string_view slot, const std::string& text) {
+  page.replace(page.find(slot), slot.size(), text);
+}
+
+}  // namespace
+
+std::string page_data(const Document& document, const Site& site) {
+  auto data = page_json(document);
+  if (!site.places.empty()) {
+    if (site.writable) data["actions"] = document.actions;
+    if (document.to_come) data["to_come"] = true;
+    if (document.lasting) data["lasting"] = true;
+    data["places"] = nlohmann::ordered_json::array();
+    for (const auto& place : site.places) data["places"].push_back({{"text", place.text}, {"path", place.path}});
+  }
+  return json_text(data, -1);
+}
+
+Page page_of(const Document& document, const Site& site) {
+  const auto style = std::string(colour_style()) + std::string(chart_style()) + std::string(page_style());
+  // A function around it: no name of it is anybody else's.
+  const auto script = "(() => {\n\"use strict\";\n" + std::string(page_script()) + "})();\n";
+  Page page{.html = std::string(page_template()),
+            .policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src " +
+                      hash_source(style) + "; script-src " + hash_source(script) +
+                      (site.places.empty() ? "" : "; connect-src 'self'")};
+  put(page.html, "@POLICY@", page.policy);
+  put(page.html, "@STYLE@", style);
+  put(page.html, "@SCRIPT@", script);
+  // Last: what others wrote may contain the names of slots.
+  put(page.html, "@DOCUMENT@", within_script(page_data(document, site)));
+  return page;
+}
+
+std::string render_html(const Document& document) {
+  return page_of(document, {}).html;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,70 @@
+#include <string>
+
+#include "reports/render/chart/mermaid.h"
+#include "reports/render/document/document.h"
+#include "reports/render/document/render.h"
+#include "reports/render/format/markdown.h"
+#include "reports/render/format/sparkline.h"
+
+namespace perfbench::reports {
+namespace {
+
+struct MarkdownBlock {
+  Markdown operator()(const Heading& heading) const {
+    return Markdown::format("{:#>{}} {}\n", "", heading.level, heading.text);
+  }
+  Markdown operator()(const Paragraph& paragraph) const { return Markdown::format("{}\n", paragraph.text); }
+  Markdown operator()(const Note& note) const { return Markdown::format("{}\n", note.text); }
+  Markdown operator()(const List& list) const {
+    Markdown out;
+    for (const auto& item : list.items) out += Markdown::format("- {}\n", item);
+    return out;
+  }
+  Markdown operator()(const Series& series) const {
+    return Markdown::format("{} {}\n", series.title, sparkline(series.values));
+  }
+  Markdown operator()(const Chart&) const { return {}; }
+  Markdown operator()(const Timeline&) const { return {}; }
+  Markdown operator()(const Table& table) const {
+    const auto columns = columns_for(table, Audience::people);
+    if (columns.empty()) return {};
+    std::vector<MarkdownRow> lines(1);
+    std::vector<Align> aligns;
+    for (const auto i : columns) {
+      lines.front().emplace_back(table.columns[i].title);
+      aligns.push_back(table.columns[i].align);
+    }
+    Footnotes footnotes;
+    for (const auto& row : table.rows) {
+      MarkdownRow cells;
+      for (const auto i : columns) cells.emplace_back(row.cells[i].text);
+      for (const auto& note : row.notes) cells.back() += Markdown::format(" [{}]", footnotes.number(note));
+      lines.push_back(std::move(cells));
+    }
+    auto out = markdown_table(lines, aligns);
+    for (std::size_t i = 0; i < footnotes.notes().size(); ++i) {
+      out += Markdown::format("\n[{}] {}\n", i + 1, footnotes.notes()[i]);
+    }
+    return out;
+  }
+};
+
+// Without a line of its own that could end it.
+std::string fenced(const std::string& drawing) {
+  return drawing.empty() ? "" : "```mermaid\n" + drawing + "```\n";
+}
+
+}  // namespace
+
+std::string render_markdown(const Document& document, Pictures pictures) {
+  std::string out;
+  for (const auto& block : document.blocks) {
+    auto text = std::visit(MarkdownBlock{}, block).text();
+    const auto* chart = std::get_if<Chart>(&block);
+    if (chart != nullptr && pictures == Pictures::mermaid) text = fenced(mermaid(*chart));
+    if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
+  }
+  return out;
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,100 @@
+#include "reports/render/format/number.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+namespace perfbench::reports {
+namespace {
+
+std::string without_trailing_zeros(std::string text) {
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string format_number(double value) {
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{}", value);
+  constexpr int kSignificant = 4;
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  return fmt::format("{:.{}f}", value, std::clamp(kSignificant - 1 - magnitude, 0, 12));
+}
+
+std::string format_number(const std::optional<double>& value) {
+  return value ? format_number(*value) : kNothing;
+}
+
+std::string format_percent_number(double fraction) {
+  const double percent = 100 * fraction;
+  if (percent == 0 || std::abs(percent) >= 1 || !std::isfinite(percent)) return fmt::format("{:.1f}", percent);
+  // Below 1 % two significant digits, so that a tiny model's utilisation is not "0.0".
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(percent))));
+  return fmt::format("{:.{}f}", percent, std::clamp(1 - magnitude, 0, 12));
+}
+
+std::string format_percent(double fraction) {
+  return format_percent_number(fraction) + " %";
+}
+
+std::string format_percent_change(double ratio) {
+  return fmt::format("{:+.1f} %", 100 * (ratio - 1));
+}
+
+std::string format_parameters(std::int64_t count) {
+  struct Scale {
+    double from;
+    const char* suffix;
+  };
+  constexpr std::array kScales{Scale{1e12, "T"}, Scale{1e9, "B"}, Scale{1e6, "M"}, Scale{1e3, "K"}};
+  const auto value = static_cast<double>(count);
+  for (const auto& scale : kScales) {
+    if (value < scale.from) continue;
+    const double scaled = value / scale.from;
+    return fmt::format("{:.{}f}{}", scaled, scaled < 9.95 ? 1 : 0, scale.suffix);
+  }
+  return fmt::format("{}", count);
+}
+
+std::string format_ratio(double value) {
+  return without_trailing_zeros(fmt::format("{:.3f}", value));
+}
+
+namespace {
+
+// Three digits, scaled by the largest prefix that leaves at least 1; also after rounding (999.6 is 1.00 of the next).
+std::string scaled(double value, double step, std::span<const char* const> prefixes, const std::string& unit) {
+  std::size_t prefix = 0;
+  while (std::abs(value) >= step * 0.9995 && prefix + 1 < prefixes.size()) {
+    value /= step;
+    ++prefix;
+  }
+  const double size = std::abs(value);
+  const int decimals = prefix == 0 ? 0 : size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  const std::string tail = std::string(prefixes[prefix]) + unit;
+  return fmt::format("{:.{}f}{}{}", value, decimals, tail.empty() ? "" : " ", tail);
+}
+
+}  // namespace
+
+std::string human_bytes(std::int64_t bytes) {
+  static constexpr std::array kPrefixes{"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+  return scaled(static_cast<double>(bytes), 1024, kPrefixes, "B");
+}
+
+std::string human_count(double value, const std::string& unit) {
+  static constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+  return scaled(value, 1000, kPrefixes, unit);
+}
+
+std::string human_time_change(double ns) {
+  static constexpr std::array kPrefixes{"n", "u", "m", ""};
+  return (std::signbit(ns) ? "" : "+") + scaled(ns, 1000, kPrefixes, "s");
+}
+
+}  // namespace perfbench::reports

@@ -1,0 +1,23 @@
+# cmake -DFOLDER=assets -DOUTPUT=x.cpp -P embed_assets.cmake: writes the files of a page into a C++ file.
+function(text_of out)
+  set(all "")
+  foreach(name IN LISTS ARGN)
+    file(READ ${FOLDER}/${name} text)
+    string(APPEND all "${text}")
+  endforeach()
+  set(${out} "R\"asset(${all})asset\"" PARENT_SCOPE)
+endfunction()
+
+text_of(page page.html)
+text_of(colours colours.css)
+text_of(chart chart.css)
+text_of(style page.css)
+text_of(script dom.js theme.js picks.js table.js timeline.js live.js page.js)
+
+set(text "// Made by embed_assets.cmake.\n#include \"reports/render/page/assets.h\"\n\nnamespace perfbench::reports {\n\n")
+string(APPEND text "std::string_view page_template() {\n  return ${page};\n}\n")
+string(APPEND text "std::string_view colour_style() {\n  return ${colours};\n}\n")
+string(APPEND text "std::string_view chart_style() {\n  return ${chart};\n}\n")
+string(APPEND text "std::string_view page_style() {\n  return ${style};\n}\n")
+string(APPEND text "std::string_view page_script() {\n  return ${script};\n}\n\n}  // namespace perfbench::reports\n")
+file(WRITE ${OUTPUT} "${text}")

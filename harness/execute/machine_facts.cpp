@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/execute/launcher.h"
+#include "harness/execute/machine_load.h"
 #include "harness/execute/process.h"
 #include "harness/system/environment_variables.h"
 #include "harness/system/parallel_ranges.h"

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/records/executed_pair.h"
+#include "harness/records/machine_facts.h"
+
 namespace perfbench::harness {
 
 struct CpuSnapshot {
@@ -28,30 +31,13 @@ struct CpuSnapshot {
 
 CpuSnapshot read_cpu_snapshot(const std::filesystem::path& root);
 
-struct BusyProcess {
-  std::int64_t pid = 0;
-  std::string name;
-  double cores = 0;  // how many it kept busy
-};
-
-struct CpuActivity {
-  double steal_fraction = 0;      // of all cores' time
-  std::vector<BusyProcess> busy;  // at least kBusyCores each, the busiest first
-};
-
 inline constexpr double kBusyCores = 0.05;
 
 // `self` is left out.
 CpuActivity activity_between(const CpuSnapshot& before, const CpuSnapshot& after, std::int64_t self);
 
-// What others took from the cores while something of ours ran. From the cores' own counters and the time that our
-// processes were charged, so that work which began and ended in between is seen too.
-struct ForeignLoad {
-  double steal_fraction = 0;    // of the time of our cores, taken by the hypervisor
-  double foreign_fraction = 0;  // of the time of our cores, used by others
-  std::string busiest;          // "ninja (pid 812) on 0.90 cores", of those still alive; empty: none stands out
-};
-
+// For ForeignLoad: the cores' own counters and the time that our processes were charged, so that work which began and
+// ended in between is seen too.
 struct LoadMoment {
   CpuSnapshot cpus;
   double own_s = 0;  // user and system time of this process and of its ended descendants

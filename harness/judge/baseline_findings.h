@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/judge/compare.h"
-#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/records/baseline.h"
 
 namespace perfbench::harness {
 

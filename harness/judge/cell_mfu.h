@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/judge/cell_runs.h"
-#include "harness/store/queries/query.h"
+#include "harness/records/stored_attempt.h"
 #include "workloads/spec/flops.h"
 #include "workloads/spec/hardware.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/records/stored_attempt.h"
 #include "harness/stats/decision.h"
 #include "harness/stats/verdict.h"
-#include "harness/store/queries/query.h"
 
 namespace perfbench::harness {
 

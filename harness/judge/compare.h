@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/judge/cell_runs.h"
+#include "harness/records/baseline.h"
 #include "harness/stats/decision.h"
-#include "harness/store/ledgers/baseline_ledger.h"
 
 namespace perfbench::harness {
 

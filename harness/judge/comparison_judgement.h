@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/judge/cell_verdict.h"
-#include "harness/store/ledgers/judgement_ledger.h"
-#include "harness/store/ledgers/stored_comparison.h"
+#include "harness/records/comparison.h"
+#include "harness/records/judgement.h"
 
 namespace perfbench::harness {
 

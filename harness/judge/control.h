@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/store/queries/series.h"
+#include "harness/records/series.h"
 
 namespace perfbench::harness {
 

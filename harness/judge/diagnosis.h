@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/execute/machine_facts.h"
+#include "harness/records/machine_facts.h"
 #include "workloads/spec/fields.h"
 
 namespace perfbench::harness {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/records/finding.h"
+#include "harness/records/series.h"
 #include "harness/stats/screen.h"
-#include "harness/store/queries/series.h"
 
 namespace perfbench::harness {
 

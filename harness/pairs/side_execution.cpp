@@ -11,6 +11,7 @@
 #include "harness/evidence/run_evidence.h"
 #include "harness/evidence/run_metrics.h"
 #include "harness/evidence/trace_file.h"
+#include "harness/execute/machine_load.h"
 #include "harness/pairs/turns.h"
 #include "harness/stats/pairs.h"
 #include "harness/system/input_error.h"

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "harness/execute/attempt_execution.h"
 #include "harness/execute/process.h"
 #include "harness/system/input_error.h"
 
@@ -16,22 +17,10 @@ namespace {
 
 constexpr const char* kInjectOption = "--inject";
 
-constexpr std::string_view kSetPrefix = "set:";
 constexpr std::string_view kFaultPrefix = "inject:";
 constexpr auto kLongestCheck = std::chrono::minutes(1);
 constexpr const char* kEngineName = "perfbench-engine";
 constexpr const char* kFaultyEngineName = "perfbench-engine-inject";
-
-std::vector<std::string> side_settings(const std::string& text) {
-  std::vector<std::string> out;
-  for (std::size_t start = kSetPrefix.size(); start <= text.size();) {
-    const auto comma = std::min(text.find(',', start), text.size());
-    if (comma == start) throw InputError("[compare] '" + text + "': the form is set:KEY=VALUE,KEY=VALUE");
-    out.push_back(text.substr(start, comma - start));
-    start = comma + 1;
-  }
-  return out;
-}
 
 // The engine that a path names; empty when it names none.
 fs::path engine_at(const fs::path& path) {
@@ -76,6 +65,15 @@ std::map<std::size_t, Cell> by_combination(std::vector<Cell> cells) {
 }
 
 }  // namespace
+
+StoredSide record_of(const AbSide& side, Side name) {
+  return {.side = name,
+          .asked = side.asked,
+          .kind = side.kind,
+          .git_commit = side.commit,
+          .engine = side.engine.file.string(),
+          .engine_sha256 = engine_sha256(side.engine.file)};
+}
 
 AbSide faulty_side(const std::vector<std::string>& faults, const fs::path& current_engine) {
   auto engine = current_engine.parent_path() / kFaultyEngineName;

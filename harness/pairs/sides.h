@@ -8,13 +8,10 @@
 
 #include "harness/execute/launcher.h"
 #include "harness/matrix/matrix.h"
+#include "harness/records/comparison.h"
 #include "harness/records/executed_pair.h"
 
 namespace perfbench::harness {
-
-// current: this perfbench's own engine, without further settings.
-// fault: the same engine with a fault (engine/faults/faults.h), to see whether a comparison finds it.
-enum class SideKind { current, settings, binary, revision, fault };
 
 struct AbSide {
   std::string asked;  // "HEAD~1", "/opt/perfbench", "set:attention=flash", "current"
@@ -24,6 +21,9 @@ struct AbSide {
   std::vector<std::string> set = {};               // "attention=flash", for every cell
   std::vector<std::string> engine_arguments = {};  // after those of every run (Launcher)
 };
+
+// What a comparison records of it: its engine by the digest of the file as it is now.
+StoredSide record_of(const AbSide& side, Side name);
 
 // perfbench-engine-inject beside `current_engine`, with these faults. Throws InputError when it is not there or does
 // not know one of them.
@@ -45,11 +45,3 @@ std::vector<AbCell> pair_cells(const Overrides& base, const AbSide& a, const AbS
                                const std::function<Expansion(const Overrides&)>& expand_with);
 
 }  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::SideKind> {
-  using K = perfbench::harness::SideKind;
-  static constexpr std::array kNames{std::pair{K::current, "current"}, std::pair{K::settings, "settings"},
-                                     std::pair{K::binary, "binary"}, std::pair{K::revision, "revision"},
-                                     std::pair{K::fault, "fault"}};
-};

@@ -13,17 +13,6 @@ double seconds(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-WatchedWait& WatchedWait::operator+=(const WatchedWait& other) {
-  cpu_s += other.cpu_s;
-  wall_s += other.wall_s;
-  return *this;
-}
-
-std::optional<double> cores_while_waiting(const WatchedWait& wait) {
-  if (wait.wall_s < kFewestWatchedSeconds) return std::nullopt;
-  return wait.cpu_s / wait.wall_s;
-}
-
 void WaitingLoad::begin() {
   const pid_t root = root_;
   if (root == 0) return;

@@ -11,19 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "harness/records/executed_pair.h"
+
 namespace perfbench::harness {
-
-// Of the steps of the other run, as far as they were watched. Both are 0 where none was.
-struct WatchedWait {
-  double cpu_s = 0;   // processor time of all its threads
-  double wall_s = 0;  // of the steps that were watched
-
-  WatchedWait& operator+=(const WatchedWait& other);
-};
-
-// Of a core, a fraction: 1 is one thread that never rests. Nothing where less than kFewestWatchedSeconds were watched.
-inline constexpr double kFewestWatchedSeconds = 0.01;
-std::optional<double> cores_while_waiting(const WatchedWait& wait);
 
 // Watches the processes of one run. A wait is watched from kWindDown on: OpenMP's threads look for more work about
 // 0.1 ms before they sleep (harness/execute/launcher.cpp), and that is no work.

@@ -11,9 +11,7 @@
 #include <utility>
 
 #include "harness/evidence/attempt.h"
-#include "harness/execute/machine_load.h"
 #include "harness/matrix/matrix.h"
-#include "harness/pairs/waiting_load.h"
 #include "harness/stats/pairs.h"
 
 namespace perfbench::harness {
@@ -32,6 +30,25 @@ struct AbCell {
   const Cell& of(Side side) const { return side == Side::a ? a : b; }
   Cell& of(Side side) { return side == Side::a ? a : b; }
 };
+
+// What others took from the cores while something of ours ran.
+struct ForeignLoad {
+  double steal_fraction = 0;    // of the time of our cores, taken by the hypervisor
+  double foreign_fraction = 0;  // of the time of our cores, used by others
+  std::string busiest;          // "ninja (pid 812) on 0.90 cores", of those still alive; empty: none stands out
+};
+
+// Of the steps of the other run, as far as they were watched. Both are 0 where none was.
+struct WatchedWait {
+  double cpu_s = 0;   // processor time of all its threads
+  double wall_s = 0;  // of the steps that were watched
+
+  WatchedWait& operator+=(const WatchedWait& other);
+};
+
+// Of a core, a fraction: 1 is one thread that never rests. Nothing where less than kFewestWatchedSeconds were watched.
+inline constexpr double kFewestWatchedSeconds = 0.01;
+std::optional<double> cores_while_waiting(const WatchedWait& wait);
 
 struct SideRun {
   std::int64_t attempt_key = 0;  // in the store

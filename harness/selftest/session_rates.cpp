@@ -11,11 +11,11 @@
 #include <string>
 
 #include "harness/judge/compare.h"
+#include "harness/judge/session_levels.h"
 #include "harness/selftest/pair_rates.h"
 #include "harness/selftest/simulation.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/stats/statistics.h"
-#include "harness/store/queries/known_sessions.h"
 #include "harness/system/utc.h"
 #include "reports/render/format/number.h"
 #include "workloads/spec/run_spec.h"

@@ -144,18 +144,18 @@ std::vector<Chart> ab_charts(const std::vector<CellVerdict>& cells) {
 
 namespace {
 
-using harness::AbSide;
 using harness::CellVerdict;
 using harness::Decision;
 using harness::MetricVerdict;
+using harness::StoredSide;
 using harness::Verdict;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestShown = 3;
 
-std::string side_text(const AbSide& side) {
+std::string side_text(const StoredSide& side) {
   if (side.kind == harness::SideKind::revision) {
-    return fmt::format("{} ({})", side.asked, harness::short_commit(side.commit));
+    return fmt::format("{} ({})", side.asked, harness::short_commit(side.git_commit));
   }
   return side.asked;
 }
@@ -324,12 +324,13 @@ void add_gate(Document& out, const harness::AbReport& report) {
   add_list(out, *report.gate_refusals);
 }
 
-Json side_json(const AbSide& side) {
+Json side_json(const StoredSide& side) {
+  const bool of_settings = side.kind == harness::SideKind::settings;
   return {{"asked", side.asked},
           {"kind", spec::enum_name(side.kind)},
-          {"commit", side.commit},
-          {"engine", side.engine.file.string()},
-          {"set", side.set}};
+          {"commit", side.git_commit},
+          {"engine", side.engine},
+          {"set", of_settings ? harness::side_settings(side.asked) : std::vector<std::string>()}};
 }
 
 Json decision_json(const Decision& decision) {

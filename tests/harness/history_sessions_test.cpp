@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "harness/judge/session_levels.h"
 #include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
 #include "harness/store/queries/known_sessions.h"

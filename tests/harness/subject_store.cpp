@@ -74,9 +74,8 @@ void SubjectStore::add_comparison(const std::string& id, char a, char b, const s
                                   double b_s) {
   auto store = open_database(db());
   ComparisonRecord comparison{.comparison_id = id, .matrix = "example", .settings = id};
-  comparison.a = {.asked = "A", .kind = SideKind::revision, .engine = {scratch_ / std::string(1, a)}};
-  comparison.b = {.asked = "B", .kind = SideKind::revision, .engine = {scratch_ / std::string(1, b)}};
-  for (const char engine : {a, b}) write_text(scratch_ / std::string(1, engine), std::string(1, engine));
+  comparison.a = {.side = Side::a, .asked = "A", .kind = SideKind::revision, .engine_sha256 = digest_of(a)};
+  comparison.b = {.side = Side::b, .asked = "B", .kind = SideKind::revision, .engine_sha256 = digest_of(b)};
   begin_comparison(store, comparison);
   const auto run = [&](char engine, double step_s, bool is_faulty) {
     auto one = example(id, engine, step_s);

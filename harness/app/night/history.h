@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/judge/screening.h"
+#include "harness/store/queries/series.h"
 
 namespace perfbench::harness {
 

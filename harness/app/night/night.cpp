@@ -13,6 +13,7 @@
 #include "harness/app/night/night_judgement.h"
 #include "harness/evidence/run_directory.h"
 #include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "harness/system/utc.h"

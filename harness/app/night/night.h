@@ -18,8 +18,8 @@
 #include "harness/app/sweep/planned_sweep.h"
 #include "harness/execute/interruption.h"
 #include "harness/pairs/sides.h"
+#include "harness/records/judgement.h"
 #include "harness/store/ledgers/comparison_ledger.h"
-#include "harness/store/ledgers/judgement_ledger.h"
 
 namespace perfbench::harness {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/app/night/night_report.h"
+#include "harness/records/judgement.h"
 #include "harness/store/ledgers/alert_ledger.h"
-#include "harness/store/ledgers/judgement_ledger.h"
 
 namespace perfbench::harness {
 

@@ -9,6 +9,7 @@
 #include "harness/app/installation.h"
 #include "harness/app/pairs/ab_options.h"
 #include "harness/judge/cell_verdict.h"
+#include "harness/pairs/sides.h"
 #include "harness/store/ledgers/comparison_ledger.h"
 
 namespace perfbench::harness {

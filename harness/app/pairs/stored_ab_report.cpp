@@ -42,11 +42,10 @@ void add_verdict(const Connection& db, const StoredVerdict& row, const RowName& 
   cell.metrics.push_back(std::move(metric));
 }
 
-AbSide side_of(const StoredComparison& comparison, Side side) {
+StoredSide side_of(const StoredComparison& comparison, Side side) {
   const auto row = std::find_if(comparison.sides.begin(), comparison.sides.end(),
                                 [side](const StoredSide& one) { return one.side == side; });
-  if (row == comparison.sides.end()) return {};
-  return {.asked = row->asked, .kind = row->kind, .commit = row->git_commit, .engine = {row->engine}};
+  return row == comparison.sides.end() ? StoredSide{.side = side} : *row;
 }
 
 // In the catalog, which begins with what people look at first.

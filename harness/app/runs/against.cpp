@@ -10,6 +10,8 @@
 #include "harness/judge/compare_published.h"
 #include "harness/stats/false_discovery.h"
 #include "harness/stats/verdict.h"
+#include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/run_spec.h"
 #include "workloads/spec/spec_error.h"

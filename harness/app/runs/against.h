@@ -8,6 +8,7 @@
 #include "harness/judge/cell_mfu.h"
 #include "harness/judge/compare.h"
 #include "harness/matrix/published.h"
+#include "harness/store/database.h"
 
 namespace perfbench::harness {
 

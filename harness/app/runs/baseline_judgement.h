@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/app/runs/against.h"
-#include "harness/store/ledgers/judgement_ledger.h"
+#include "harness/records/judgement.h"
 
 namespace perfbench::harness {
 

@@ -7,6 +7,7 @@
 #include "harness/app/runs/against.h"
 #include "harness/matrix/match.h"
 #include "harness/store/queries/known_sessions.h"
+#include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "harness/system/utc.h"
 #include "workloads/spec/spec_error.h"

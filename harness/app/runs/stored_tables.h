@@ -10,6 +10,7 @@
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/compare.h"
 #include "harness/matrix/published.h"
+#include "harness/store/database.h"
 #include "workloads/spec/flops.h"
 
 namespace perfbench::harness {

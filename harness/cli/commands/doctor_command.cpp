@@ -5,6 +5,7 @@
 
 #include "harness/cli/commands/commands.h"
 #include "harness/cli/shell/shared_options.h"
+#include "harness/execute/machine_facts.h"
 #include "harness/judge/diagnosis.h"
 #include "reports/content/doctor_document.h"
 

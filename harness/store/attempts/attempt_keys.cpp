@@ -6,15 +6,6 @@
 
 namespace perfbench::harness {
 
-AttemptName name_of(const AttemptRecord& record) {
-  return {record.run_id, record.sweep_id, record.attempt, record.started_utc};
-}
-
-std::string to_text(const AttemptName& name) {
-  return "run_id " + name.run_id + ", sweep_id " + name.sweep_id + ", attempt " + std::to_string(name.attempt) +
-         ", started_utc " + name.started_utc;
-}
-
 std::optional<std::int64_t> find_attempt(const Connection& db, const AttemptName& name) {
   return find_key(db,
                   "SELECT attempt_key FROM attempts JOIN runs USING (run_key) JOIN sweeps USING (sweep_key) "

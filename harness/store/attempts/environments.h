@@ -10,16 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/records/stored_attempt.h"
 #include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
-
-struct StoredEnvironment {
-  std::string machine_fingerprint;           // machine_class of the facts
-  std::map<std::string, std::string> facts;  // "cpu_model" -> ...
-
-  std::string git_commit() const;  // empty: not known
-};
 
 // Each is read once.
 class EnvironmentReader {
@@ -40,12 +34,6 @@ class EnvironmentReader {
 // The peak of a CPU that MFU is of. Every run measures the rate of its threads when it begins, and what else runs then
 // makes it up to several times too low. So runs of equal layout on one class of machine (environment_rows.h) have one
 // peak: the highest of the first 20 that were recorded. It does not change once there are so many.
-// fp32 FLOP/s of the threads of one rank.
-struct ClassPeak {
-  double flops_per_s = 0;         // the highest measurement
-  double median_flops_per_s = 0;  // how far the others are below it
-  std::size_t measurements = 0;   // at least 1
-};
 
 class ClassPeakReader {
  public:

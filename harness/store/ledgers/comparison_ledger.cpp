@@ -3,11 +3,11 @@
 #include <map>
 #include <stdexcept>
 
-#include "harness/execute/attempt_execution.h"
 #include "harness/judge/comparison_judgement.h"
 #include "harness/store/attempts/attempt_keys.h"
 #include "harness/store/attempts/ingest.h"
 #include "harness/store/columns.h"
+#include "harness/store/ledgers/judgement_ledger.h"
 #include "harness/store/ledgers/stored_comparison.h"
 #include "harness/store/queries/query.h"
 #include "harness/store/stored_row.h"
@@ -16,16 +16,6 @@
 
 namespace perfbench::harness {
 namespace {
-
-void add_side(Connection& db, std::int64_t comparison, Side name, const AbSide& side) {
-  const StoredSide row{.side = name,
-                       .asked = side.asked,
-                       .kind = side.kind,
-                       .git_commit = side.commit,
-                       .engine = side.engine.file.string(),
-                       .engine_sha256 = engine_sha256(side.engine.file)};
-  insert_rows(db, "ab_sides", {{"comparison_key", comparison}}, std::vector{row});
-}
 
 std::optional<std::int64_t> optional_integer(const Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
@@ -107,8 +97,7 @@ void begin_comparison(Connection& db, ComparisonRecord& comparison) {
                              .started_utc = utc_now()};
   insert_rows(db, "ab_comparisons", {}, std::vector{row});
   comparison.key = db.last_insert_key();
-  add_side(db, comparison.key, Side::a, comparison.a);
-  add_side(db, comparison.key, Side::b, comparison.b);
+  insert_rows(db, "ab_sides", {{"comparison_key", comparison.key}}, std::vector{comparison.a, comparison.b});
   transaction.commit();
 }
 

@@ -9,24 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "harness/evidence/attempt.h"
 #include "harness/judge/cell_verdict.h"
-#include "harness/pairs/sides.h"
+#include "harness/records/comparison.h"
 #include "harness/records/executed_pair.h"
-#include "harness/store/ledgers/stored_comparison.h"
 #include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
-
-struct ComparisonRecord {
-  std::int64_t key = 0;       // given by the store
-  std::string comparison_id;  // also the sweep of its attempts
-  AbPurpose purpose = AbPurpose::compare;
-  std::string matrix;
-  std::string settings;  // what has to be equal for a comparison to be continued: cells, rule, sides
-  std::uint64_t seed = 0;
-  AbSide a;
-  AbSide b;
-};
 
 // Begun now, with its sides. Sets the key.
 void begin_comparison(Connection& db, ComparisonRecord& comparison);

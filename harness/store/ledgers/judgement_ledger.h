@@ -1,66 +1,16 @@
 // The ledger of decisions: by which rule, at which look, from which nights and beside which references a verdict was
-// given, as sentences that were written down when it was. Tables judgements and judgement_lines; `perfbench show
+// given (harness/records/judgement.h). Tables judgements and judgement_lines; `perfbench show
 // verdict:ID` prints them. Nothing of it is worked out anew: what the code decides tomorrow may differ.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "harness/records/judgement.h"
 #include "harness/store/sqlite.h"
-#include "workloads/spec/enum_names.h"
-#include "workloads/spec/fields.h"
 
 namespace perfbench::harness {
-
-enum class JudgementKind { pairs, baseline, night };
-
-enum class LedgerPart {
-  rule,       // level, margin, what is left out
-  reference,  // what was compared with: sides, a baseline, the control
-  nights,     // which nights or sessions it is from
-  look,       // at which look it was decided
-  answer,     // the verdict with its reason
-  note,       // what else was said
-  alert,      // id of the alert that it opened or went on with
-};
-
-struct LedgerLine {
-  std::string cell;    // label; empty: of all
-  std::string metric;  // empty: of the cell as a whole
-  LedgerPart part = LedgerPart::rule;
-  std::string text;
-
-  template <class Self, class F>
-  static void fields(Self& self, F&& f) {
-    using spec::Field;
-    f(Field{"cell", "label of the cell; empty: of all"}, self.cell);
-    f(Field{"metric", "tag of the metric; empty: of the cell as a whole"}, self.metric);
-    f(Field{"part", "what it is about"}, self.part);
-    f(Field{"text", "in a sentence"}, self.text);
-  }
-};
-
-struct Judgement {
-  std::string judgement_id;  // of a comparison in pairs its id, of a night its sweep
-  JudgementKind kind = JudgementKind::pairs;
-  std::string matrix;
-  std::string made_utc;
-  std::vector<LedgerLine> lines = {};
-
-  template <class Self, class F>
-  static void fields(Self& self, F&& f) {
-    using spec::Field;
-    f(Field{"judgement_id", "of a comparison in pairs its id, of a night its sweep"}, self.judgement_id);
-    f(Field{"kind", "what was decided"}, self.kind);
-    f(Field{"matrix", "name of the matrix"}, self.matrix);
-    f(Field{"made_utc", "when it was decided"}, self.made_utc);
-    f(Field{"lines", "by what, in order"}, self.lines);
-  }
-};
 
 // In the transaction of the caller, or one of its own. One that is there already stays as it is.
 void add_judgement(Connection& db, const Judgement& judgement);
@@ -74,18 +24,3 @@ std::vector<std::string> judgement_ids(const Connection& db);
 std::vector<std::string> judgements_of_alert(const Connection& db, const std::string& alert_id);
 
 }  // namespace perfbench::harness
-
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::JudgementKind> {
-  using K = perfbench::harness::JudgementKind;
-  static constexpr std::array kNames{std::pair{K::pairs, "pairs"}, std::pair{K::baseline, "baseline"},
-                                     std::pair{K::night, "night"}};
-};
-template <>
-struct perfbench::spec::EnumNames<perfbench::harness::LedgerPart> {
-  using P = perfbench::harness::LedgerPart;
-  static constexpr std::array kNames{std::pair{P::rule, "rule"},     std::pair{P::reference, "reference"},
-                                     std::pair{P::nights, "nights"}, std::pair{P::look, "look"},
-                                     std::pair{P::answer, "answer"}, std::pair{P::note, "note"},
-                                     std::pair{P::alert, "alert"}};
-};

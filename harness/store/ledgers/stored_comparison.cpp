@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "harness/store/attempts/attempt_keys.h"
 #include "harness/store/columns.h"
 #include "harness/store/stored_row.h"
 #include "workloads/spec/spec_error.h"

@@ -1,4 +1,4 @@
-// What the nights of a store know of how far sessions of one cell differ (harness/stats/between_sessions.h).
+// What the store knows of how far sessions of a cell differ.
 #pragma once
 
 #include <string>
@@ -6,12 +6,9 @@
 
 #include "harness/judge/cell_runs.h"
 #include "harness/stats/between_sessions.h"
-#include "harness/store/queries/series.h"
+#include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
-
-// Without nights on which the probe moved during all runs: such runs have no part in a comparison either.
-SessionLevels session_levels(const std::vector<SeriesHistory>& series);
 
 // Of the matrices of these cells, nights and sweeps by hand, as far back as the nightly screen looks; of those of the
 // metrics that vary between sessions.

@@ -9,37 +9,16 @@
 #include <vector>
 
 #include "harness/evidence/attempt.h"
+#include "harness/records/stored_attempt.h"
 #include "harness/records/subject.h"
 #include "harness/store/attempts/environments.h"
 #include "harness/store/sqlite.h"
-#include "workloads/spec/work_record.h"
 
 namespace perfbench::spec {
 struct RunSpec;
 }
 
 namespace perfbench::harness {
-
-struct StoredAttempt {
-  std::int64_t key = 0;
-  std::string run_id;
-  std::int64_t attempt = 1;
-  AttemptState state = AttemptState::ok;
-  std::string reason;
-  std::string sweep_id;
-  std::string matrix;
-  std::string cell;
-  std::string started_utc;
-  std::int64_t lost_step_lines = 0;
-  std::shared_ptr<const ClassPeak> cpu_peak;             // null: of a GPU, or never measured
-  bool emulated = false;                                 // the precision was computed by conversion
-  std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
-  std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
-  Subject subject;
-  std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nothing where the run did not end well
-  std::vector<spec::AttentionKernel> attention_kernels;  // none on a CPU, or of an older perfbench
-  std::map<std::string, double> metrics;
-};
 
 // 6 to 64 hex digits.
 bool is_run_id_start(const std::string& text);

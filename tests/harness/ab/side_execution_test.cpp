@@ -124,7 +124,7 @@ TEST_F(SideExecutionTest, OneThatHangsInItsTurnIsEndedAndTheOtherIsNot) {
 
 TEST_F(SideExecutionTest, ALedgerGivesBackThePairsItTook) {
   ComparisonRecord comparison{.comparison_id = "comparison", .matrix = "m", .settings = "s", .seed = 9};
-  comparison.a.engine.file = comparison.b.engine.file = PERFBENCH_FAKE_ENGINE;
+  comparison.a.engine = comparison.b.engine = PERFBENCH_FAKE_ENGINE;
   begin_comparison(db_, comparison);
   ExecutedPair pair{.cell = 0, .number = 1, .first = Side::b, .a = execute(Side::a), .b = execute(Side::b)};
   pair.a.load = {.steal_fraction = 0.25, .foreign_fraction = 0.5};

@@ -99,7 +99,7 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
   EXPECT_EQ(comparison.seed, comparison_.seed);
   EXPECT_EQ(comparison.a.asked, "HEAD~1");
   EXPECT_EQ(comparison.a.kind, SideKind::revision);
-  EXPECT_EQ(comparison.a.commit, comparison_.a.commit);
+  EXPECT_EQ(comparison.a.git_commit, comparison_.a.git_commit);
   EXPECT_EQ(comparison.b.asked, "current");
   ASSERT_THAT(cells, SizeIs(2));
   ASSERT_THAT(cells[0].metrics, SizeIs(2));

@@ -1,0 +1,58 @@
+// An attempt as the store has it, for comparisons and reports.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/evidence/attempt.h"
+#include "harness/records/subject.h"
+#include "workloads/spec/work_record.h"
+
+namespace perfbench::spec {
+struct RunSpec;
+}
+
+namespace perfbench::harness {
+
+// What the engine told of the machine and of itself. Many attempts share one.
+struct StoredEnvironment {
+  std::string machine_fingerprint;           // machine_class of the facts
+  std::map<std::string, std::string> facts;  // "cpu_model" -> ...
+
+  std::string git_commit() const;  // empty: not known
+};
+
+// fp32 FLOP/s of the threads of one rank.
+struct ClassPeak {
+  double flops_per_s = 0;         // the highest measurement
+  double median_flops_per_s = 0;  // how far the others are below it
+  std::size_t measurements = 0;   // at least 1
+};
+
+struct StoredAttempt {
+  std::int64_t key = 0;
+  std::string run_id;
+  std::int64_t attempt = 1;
+  AttemptState state = AttemptState::ok;
+  std::string reason;
+  std::string sweep_id;
+  std::string matrix;
+  std::string cell;
+  std::string started_utc;
+  std::int64_t lost_step_lines = 0;
+  std::shared_ptr<const ClassPeak> cpu_peak;             // null: of a GPU, or never measured
+  bool emulated = false;                                 // the precision was computed by conversion
+  std::shared_ptr<const spec::RunSpec> run;              // shared by the attempts of a run
+  std::shared_ptr<const StoredEnvironment> environment;  // null: the engine never got that far
+  Subject subject;
+  std::optional<spec::FlopCounts> flops;                 // of a step on rank 0; nothing where the run did not end well
+  std::vector<spec::AttentionKernel> attention_kernels;  // none on a CPU, or of an older perfbench
+  std::map<std::string, double> metrics;
+};
+
+}  // namespace perfbench::harness

@@ -39,8 +39,8 @@ class Rules:
                 sys.exit(f"{path}:{number}: expected NAME: NAME ..., got '{line}'")
             if name == "generated":
                 self.generated.update(rest.split())
-            elif name.startswith("<"):
-                self.headers[name.strip("<>")] = rest.split()
+            elif name.startswith(("<", '"')):
+                self.headers[name.strip('<>"')] = rest.split()
             else:
                 self.folders[name] = rest.split()
         self.reachable = {folder: self._reach(folder, ()) for folder in self.folders}
@@ -89,10 +89,11 @@ def check_own(rules, files, file, number, target):
         yield f'{where} {own} must not include {other} ("{target}"); see ci/include_rules.txt'
 
 
-def check_foreign(rules, file, number, header):
+def check_reserved(rules, file, number, foreign, own):
+    header, shown = (foreign, f"<{foreign}>") if foreign else (own, f'"{own}"')
     for pattern, allowed in rules.headers.items():
         if fnmatch.fnmatch(header, pattern) and not any(fnmatch.fnmatch(file, name) for name in allowed):
-            yield f"{file}:{number}: <{header}> may be included only by {' '.join(allowed)}"
+            yield f"{file}:{number}: {shown} may be included only by {' '.join(allowed)}"
 
 
 def check_printing(root, file):
@@ -186,8 +187,8 @@ def check(root):
         yield from check_printing(root, file)
         yield from check_usings(root, file)
         for number, own, foreign in read_includes(root, file):
+            yield from check_reserved(rules, file, number, foreign, own)
             if foreign:
-                yield from check_foreign(rules, file, number, foreign)
                 continue
             yield from check_own(rules, files, file, number, own)
             if own in files and component(own) != component(file):

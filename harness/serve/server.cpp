@@ -235,9 +235,7 @@ class Pages {
   std::string state() {
     const std::lock_guard lock(looking_);
     if (reader_.follow_file()) started_ = new_token();
-    Statement version(reader_.db(), "PRAGMA data_version");
-    version.step();
-    return fmt::format("{}-{}", started_, version.integer(0));
+    return fmt::format("{}-{}", started_, data_version(reader_.db()));
   }
 
   const ServerOptions& options_;

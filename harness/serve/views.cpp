@@ -15,6 +15,7 @@
 #include "harness/app/runs/traced_run.h"
 #include "harness/judge/alert_rules.h"
 #include "harness/store/ledgers/alert_ledger.h"
+#include "harness/store/queries/names.h"
 #include "harness/store/queries/query.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/input_error.h"
@@ -63,10 +64,6 @@ void append(Document& out, Document&& more) {
   for (auto& block : more.blocks) out.blocks.push_back(std::move(block));
 }
 
-bool has_attempts(const Connection& db) {
-  return Statement(db, "SELECT 1 FROM attempts LIMIT 1").step();
-}
-
 // A name of a run as pages have it. find_run() takes folders, too: what is on this machine's disk is nobody's business
 // who asks over a network. `subject` is of the address, too.
 NamedRun run_of_address(const Asked& asked, const std::string& name, const std::string& subject) {
@@ -94,7 +91,7 @@ Document overview(const Asked& asked) {
                                      : open > 0     ? reports::Tone::bad
                                                     : reports::Tone::doubtful});
   if (!alerts.empty()) append(out, reports::alerts_document(group_by_range(alerts)));
-  if (!has_attempts(asked.db)) {
+  if (!has_any_attempt(asked.db)) {
     out.add(reports::Note{"The database has no run yet; a sweep that writes to it shows up here."});
     return out;
   }

@@ -9,7 +9,7 @@
 #include "harness/app/installation.h"
 #include "harness/app/runs/run_view.h"
 #include "harness/serve/guards.h"
-#include "harness/store/sqlite.h"
+#include "harness/store/database.h"
 #include "reports/render/document/document.h"
 #include "reports/render/document/render.h"
 

@@ -246,4 +246,10 @@ Connection open_database(const fs::path& path, const OpenOptions& options) {
   return db;
 }
 
+std::int64_t data_version(const Connection& db) {
+  Statement version(db, "PRAGMA data_version");
+  version.step();
+  return version.integer(0);
+}
+
 }  // namespace perfbench::harness

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -50,5 +51,8 @@ struct OpenOptions {
 // Throws InputError for a file that is not a perfbench database or is newer than this perfbench, StoreError for the
 // rest.
 Connection open_database(const std::filesystem::path& path, const OpenOptions& options = {});
+
+// Changes whenever another connection has written (PRAGMA data_version).
+std::int64_t data_version(const Connection& db);
 
 }  // namespace perfbench::harness

@@ -8,7 +8,7 @@
 
 #include "harness/matrix/model_catalog.h"
 #include "harness/matrix/published.h"
-#include "harness/store/sqlite.h"
+#include "harness/store/database.h"
 #include "reports/render/document/document.h"
 
 namespace perfbench::reports {

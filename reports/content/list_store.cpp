@@ -9,6 +9,7 @@
 #include "harness/judge/baseline_findings.h"
 #include "harness/store/ledgers/baseline_ledger.h"
 #include "harness/store/ledgers/tag_ledger.h"
+#include "harness/store/queries/names.h"
 #include "harness/store/queries/run_list.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/utc.h"
@@ -191,10 +192,10 @@ Document list_tags(const harness::Connection& db, const ListQuery& query) {
                    {.title = "author", .key = "author"},
                    {.title = "date", .key = "created_utc"}},
                   query);
-  harness::Statement number(db, "SELECT attempt FROM attempts WHERE attempt_key = ?");
   for (const auto& tag : harness::list_tags(db)) {
     Cell attempt("all", Value());
-    if (tag.attempt_key && number.with(*tag.attempt_key).step()) attempt = count_cell(number.integer(0));
+    const auto number = tag.attempt_key ? harness::number_of_attempt(db, *tag.attempt_key) : std::nullopt;
+    if (number) attempt = count_cell(*number);
     if (!out.add({.cells = {tag.name, id_cell(tag.run_id), attempt, tag.author, tag.created_utc}})) break;
   }
   return std::move(out).document();

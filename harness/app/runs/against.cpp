@@ -11,6 +11,7 @@
 #include "harness/stats/false_discovery.h"
 #include "harness/stats/verdict.h"
 #include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/queries/names.h"
 #include "harness/store/queries/query.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/run_spec.h"
@@ -74,8 +75,7 @@ NamedBaseline find_named(const Connection& db, const PublishedCatalog& published
   } else if (is_run_id_start(name.substr(0, name.find('@')))) {
     out.runs = run_baseline(db, request, "run:" + name);
   } else {
-    Statement sweep(db, "SELECT 1 FROM sweeps WHERE sweep_id IN (?, ?)");
-    if (!sweep.with(name, parse_selection(name).id).step()) nothing_of_that_name(db, name);
+    if (!has_sweep(db, name) && !has_sweep(db, parse_selection(name).id)) nothing_of_that_name(db, name);
     out.runs = run_baseline(db, request, name);
   }
   return out;

@@ -15,6 +15,7 @@
 #include "harness/store/columns.h"
 #include "harness/store/database.h"
 #include "harness/store/ledgers/tag_ledger.h"
+#include "harness/store/queries/names.h"
 #include "harness/store/queries/sweeps.h"
 #include "harness/system/input_error.h"
 #include "workloads/spec/suggest.h"
@@ -59,14 +60,9 @@ Candidate candidate(const std::string& run_id, const std::string& cell, const st
       .started_utc = started_utc};
 }
 
-// Each run with its newest attempt, by the index of runs: a row for each, whatever the attempts.
-std::vector<Candidate> all_runs(const Connection& db) {
-  Statement rows(db,
-                 "SELECT run_id, label, started_utc FROM runs r JOIN attempts a ON a.attempt_key = (SELECT attempt_key "
-                 "FROM attempts n WHERE n.run_key = r.run_key ORDER BY started_utc DESC LIMIT 1) "
-                 "JOIN cells c ON c.cell_key = a.cell_key");
+std::vector<Candidate> candidates_of(const std::vector<NamedCandidate>& runs) {
   std::vector<Candidate> out;
-  while (rows.step()) out.push_back(candidate(rows.text(0), rows.text(1), rows.text(2)));
+  for (const auto& run : runs) out.push_back(candidate(run.run_id, run.cell, run.started_utc));
   return out;
 }
 
@@ -84,7 +80,7 @@ std::string listed(std::vector<Candidate> candidates) {
 
 // The runs whose id begins most like the name, and of those the newest.
 std::string nearest_runs(const Connection& db, const std::string& name) {
-  auto runs = all_runs(db);
+  auto runs = candidates_of(all_runs(db));
   if (runs.empty()) return "it holds no run; fill it with `perfbench sweep` or `perfbench ingest`";
   const auto likeness = [&](const Candidate& one) {
     return std::pair(
@@ -115,7 +111,7 @@ class RunFinder {
   RunFinder(const Connection& db, std::string name, std::string command)
       : db_(db), name_(std::move(name)), command_(std::move(command)) {
     const auto at = name_.rfind('@');
-    if (at == std::string::npos || is_run_folder(name_) || is_sweep(name_)) return;
+    if (at == std::string::npos || is_run_folder(name_) || has_sweep(db_, name_)) return;
     subject_ = name_.substr(at + 1);
     name_.erase(at);
     if (subject_.empty()) fail("a subject stands behind the @, such as a commit, 'inject' or 'side B'");
@@ -126,20 +122,16 @@ class RunFinder {
     if (name_.starts_with("attempt:")) return attempt_by_number(name_.substr(8));
     if (name_ == "latest") return latest();
     if (const auto record = record_in_folder()) return recorded(*record);
-    if (is_run_id_start(name_) && !runs_with(name_).empty()) return run_by_start(name_);
+    if (is_run_id_start(name_) && !candidates_of(runs_that_begin_with(db_, name_)).empty()) return run_by_start(name_);
     if (is_run_id_start(name_.substr(0, name_.find('/'))) && name_.find('/') != std::string::npos) {
       return attempt_by_number(name_);
     }
     if (const auto tag = find_tag(db_, name_)) return tagged(*tag);
-    if (is_sweep(name_)) return of_sweep();
+    if (has_sweep(db_, name_)) return of_sweep();
     unknown();
   }
 
  private:
-  bool is_sweep(const std::string& name) const {
-    return find_key(db_, "SELECT sweep_key FROM sweeps WHERE sweep_id = ? AND sweep_id <> ''", name).has_value();
-  }
-
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(fmt::format("[{}] '{}': {}", command_, name_, what));
   }
@@ -147,8 +139,7 @@ class RunFinder {
   [[noreturn]] void unknown() const {
     std::vector<std::string> known;
     for (const auto& tag : list_tags(db_)) known.push_back(tag.name);
-    Statement sweeps(db_, "SELECT sweep_id FROM sweeps WHERE sweep_id <> '' ORDER BY started_utc DESC LIMIT 100");
-    while (sweeps.step()) known.push_back(sweeps.text(0));
+    for (auto& sweep : newest_sweep_ids(db_, kSweepsLookedAt)) known.push_back(std::move(sweep));
     const auto near = spec::nearest(name_, known);
     fail(
         fmt::format("no run of {} is named so{}; a run is named by 6 or more digits of its id, ID/N, a tag, a sweep of "
@@ -156,23 +147,9 @@ class RunFinder {
                     db_.path().string(), near ? " (did you mean '" + *near + "'?)" : "", nearest_runs(db_, name_)));
   }
 
-  std::vector<Candidate> runs_with(const std::string& start) const {
-    // A range and not LIKE: it uses the index. 'g' follows every hex digit.
-    Statement rows(db_, "SELECT run_key, run_id FROM runs WHERE run_id >= ?1 AND run_id < ?1 || 'g' LIMIT 100");
-    Statement newest(db_,
-                     "SELECT label, started_utc FROM attempts a JOIN cells c USING (cell_key) WHERE a.run_key = ? "
-                     "ORDER BY started_utc DESC LIMIT 1");
-    std::vector<Candidate> out;
-    rows.with(start);
-    while (rows.step()) {
-      if (newest.with(rows.integer(0)).step()) out.push_back(candidate(rows.text(1), newest.text(0), newest.text(1)));
-    }
-    return out;
-  }
-
   std::string whole_id(const std::string& start) const {
     if (!is_run_id_start(start)) fail("a run is named by the first 6 to 64 hex digits of its id");
-    auto found = runs_with(start);
+    auto found = candidates_of(runs_that_begin_with(db_, start));
     if (found.empty())
       fail(fmt::format("{} has no run whose id begins so; {}", db_.path().string(), nearest_runs(db_, start)));
     if (found.size() > 1) fail("several runs begin so: " + listed(std::move(found)) + "; give more digits");

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/store/database.h"
 #include "harness/store/queries/query.h"
-#include "harness/store/sqlite.h"
 
 namespace perfbench::harness {
 

@@ -12,6 +12,7 @@
 #include "harness/store/attempts/evidence_place.h"
 #include "harness/store/attempts/evidence_reader.h"
 #include "harness/store/ledgers/baseline_ledger.h"
+#include "harness/store/queries/names.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/utc.h"
 #include "workloads/spec/metric_catalog.h"
@@ -55,14 +56,12 @@ std::vector<ViewedMetric> metrics_of(const std::vector<StoredAttempt>& attempts)
 
 std::vector<ViewedAttempt> attempts_of(const Connection& db, const std::vector<StoredAttempt>& attempts,
                                        const fs::path& runs) {
-  Statement kind(db, "SELECT kind FROM sweeps WHERE sweep_id = ?");
   EvidencePlaces places(db, runs);
   std::vector<ViewedAttempt> out;
   std::error_code none;
   for (const auto& attempt : attempts) {
-    auto& one = out.emplace_back(ViewedAttempt{.attempt = attempt,
-                                               .sweep_kind = kind.with(attempt.sweep_id).step() ? kind.text(0) : "",
-                                               .evidence = places.of(attempt.key)});
+    auto& one = out.emplace_back(ViewedAttempt{
+        .attempt = attempt, .sweep_kind = kind_of_sweep(db, attempt.sweep_id), .evidence = places.of(attempt.key)});
     one.traced = one.evidence && fs::exists(*one.evidence / trace_file(0), none);
   }
   return out;

@@ -13,7 +13,7 @@
 #include "harness/execute/sweep.h"
 #include "harness/matrix/matrix.h"
 #include "harness/matrix/model_catalog.h"
-#include "harness/store/sqlite.h"
+#include "harness/store/database.h"
 
 namespace perfbench::harness {
 

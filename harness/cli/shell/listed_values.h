@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/cli/shell/exit_code.h"
-#include "harness/store/sqlite.h"
+#include "harness/store/database.h"
 
 namespace perfbench::harness {
 

@@ -9,6 +9,7 @@
 
 #include "harness/store/attempts/subject_reader.h"
 #include "harness/store/columns.h"
+#include "harness/store/queries/names.h"
 #include "harness/store/queries/sweeps.h"
 #include "harness/store/stored_row.h"
 #include "harness/system/input_error.h"
@@ -165,17 +166,11 @@ std::vector<StoredAttempt> load_where(const Connection& db, const std::string& w
   return reader.read(rows);
 }
 
-bool has_sweep(const Connection& db, const std::string& id) {
-  return Statement(db, "SELECT 1 FROM sweeps WHERE sweep_id = ?").with(id).step();
-}
-
 std::vector<StoredAttempt> load_sweep(const Connection& db, const std::string& id) {
   auto out = load_where(db, "s.sweep_id = ?", id);
   if (!out.empty() || !db.left_out().empty()) return out;
-  std::vector<std::string> known;
-  Statement sweeps(db, "SELECT sweep_id FROM sweeps WHERE sweep_id <> '' ORDER BY started_utc DESC LIMIT 100");
-  while (sweeps.step()) known.push_back(sweeps.text(0));
-  throw InputError("[store] " + db.path().string() + " has no sweep '" + id + "'" + spec::suggestion(id, known) +
+  throw InputError("[store] " + db.path().string() + " has no sweep '" + id + "'" +
+                   spec::suggestion(id, newest_sweep_ids(db, kSweepsLookedAt)) +
                    "; 'latest', 'all', run:ID and attempt:ID/N also name attempts");
 }
 

@@ -4,7 +4,7 @@
     venv/bin/python tests/golden/verdict_statistics.py          # compare with verdict_statistics.json
     venv/bin/python tests/golden/verdict_statistics.py --write  # rewrite, after a deliberate change
 
-Read by tests/harness/stats_golden_test.cpp.
+Read by tests/harness/stats/golden_test.cpp.
 """
 
 import itertools

@@ -8,6 +8,7 @@
 #include "harness/judge/compare_published.h"
 #include "harness/store/attempts/ingest.h"
 #include "harness/store/database.h"
+#include "harness/store/queries/query.h"
 #include "reports/content/build_report.h"
 #include "reports/content/report_document.h"
 #include "reports/render/document/render.h"

@@ -7,7 +7,7 @@
 #include "harness/pairs/ab_run.h"
 #include "harness/system/input_error.h"
 #include "harness/system/run_id.h"
-#include "tests/harness/ab/made_up_runs.h"
+#include "tests/harness/pairs/made_up_runs.h"
 
 namespace perfbench::harness {
 namespace {

@@ -23,7 +23,7 @@ class StoredAbReportTest : public testing::Test {
   StoredAbReportTest() {
     comparison_.a.asked = "HEAD~1";
     comparison_.a.kind = SideKind::revision;
-    comparison_.a.commit = std::string(40, 'c');
+    comparison_.a.git_commit = std::string(40, 'c');
     comparison_.b.asked = "current";
     begin_comparison(db_, comparison_);
   }
@@ -136,7 +136,7 @@ TEST_F(StoredAbReportTest, OfOneThatEndedHasItsVerdicts) {
     }
     return out;
   };
-  EXPECT_THAT(said("", "", LedgerPart::reference), HasSubstr("A: HEAD~1 (revision " + comparison_.a.commit));
+  EXPECT_THAT(said("", "", LedgerPart::reference), HasSubstr("A: HEAD~1 (revision " + comparison_.a.git_commit));
   EXPECT_THAT(said("", "", LedgerPart::rule), HasSubstr("level 0.01 over all looks of a metric, and over 2 tested"));
   EXPECT_THAT(said("", "", LedgerPart::rule), HasSubstr("looks at 4, 12 pairs"));
   EXPECT_EQ(said("cell", "", LedgerPart::rule), "pairs one after the other: they do not fit\n");

@@ -1,8 +1,8 @@
 // compare --ab and bisect as a person calls them, with made-up engines whose speed is known.
 #include <nlohmann/json.hpp>
 
-#include "tests/harness/ab/revision_repository.h"
 #include "tests/harness/faults/fault_fixture.h"
+#include "tests/harness/pairs/revision_repository.h"
 
 namespace perfbench::harness {
 namespace {

@@ -1,7 +1,0 @@
-perfbench_test(data_test SOURCES data_prepare_test.cpp DEPENDS perfbench_data_preparation perfbench_execute)
-add_dependencies(data_test perfbench)
-find_library(PERFBENCH_SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train)
-if(PERFBENCH_SENTENCEPIECE_INCLUDE AND PERFBENCH_SENTENCEPIECE_LIBRARY AND PERFBENCH_SENTENCEPIECE_TRAIN_LIBRARY)
-  target_sources(data_test PRIVATE data_tokenizer_test.cpp)
-  target_link_libraries(data_test PRIVATE ${PERFBENCH_SENTENCEPIECE_TRAIN_LIBRARY} ${PERFBENCH_SENTENCEPIECE_LIBRARY})
-endif()

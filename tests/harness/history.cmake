@@ -1,2 +1,0 @@
-perfbench_test(history_test SOURCES history_screening_test.cpp history_series_test.cpp history_sessions_test.cpp
-  DEPENDS perfbench_judge example_run)

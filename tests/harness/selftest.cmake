@@ -1,1 +1,0 @@
-perfbench_test(selftest_test SOURCES selftest_test.cpp DEPENDS perfbench_selftest perfbench_reports example_run)

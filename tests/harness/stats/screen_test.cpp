@@ -1,0 +1,182 @@
+#include "harness/stats/screen.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace perfbench::harness {
+namespace {
+
+std::vector<double> gaussian(std::size_t nights, unsigned seed, double sigma = 0.01) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> noise(0.0, sigma);
+  std::vector<double> out(nights);
+  for (auto& x : out) x = 3.0 + noise(engine);
+  return out;
+}
+
+std::vector<double> shifted(std::vector<double> logs, std::size_t first, double shift) {
+  for (auto i = first; i < logs.size(); ++i) logs[i] += shift;
+  return logs;
+}
+
+TEST(Screen, FindsAShiftOnItsFirstNightWhenItIsLarge) {
+  const auto found = screen(shifted(gaussian(80, 2), 79, 0.08));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 79U);
+  EXPECT_NEAR(found->shift_log, 0.08, 0.03) << "three standard deviations of one night";
+  EXPECT_NEAR(found->sigma, 0.01, 0.003);
+  EXPECT_GT(found->score, found->threshold);
+}
+
+// Eight deviations: beyond Student's t of 64 degrees for a night in four years, 3.6, and 1.17 times the largest of 65
+// nights, 3.9 at the most, by more than its own noise.
+TEST(ScreenSimulation, FindsALargeShiftOnItsFirstNight) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    EXPECT_TRUE(screen(shifted(gaussian(80, seed), 79, 0.08))) << seed;
+  }
+}
+
+TEST(Screen, OfANightAloneAsksForMoreThanTheSeriesDidBefore) {
+  auto spiky = gaussian(80, 2);
+  for (std::size_t i = 5; i < 80; i += 15) spiky[i] += 0.1;
+  EXPECT_FALSE(screen(shifted(spiky, 79, 0.08))) << "what this series does by itself";
+  const auto found = screen(shifted(spiky, 79, 0.20));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 79U);
+  // 1.16 times the largest step of 65, which is 0.1 and the noise of two nights, about 0.02 at most; in robust
+  // deviations, which are below those of an innovation.
+  EXPECT_GT(found->threshold * found->sigma, 1.16 * 0.08);
+}
+
+// The largest of 119 nights is passed once in 120 nights. Of 59 it would be twice as often: 1.19 times it is asked for.
+TEST(Screen, OfARecordAsksForLessTheMoreNightsAreKnown) {
+  auto spiky = gaussian(134, 2);
+  for (std::size_t i = 3; i < 134; i += 10) spiky[i] = 3.1;
+  spiky.back() = 3.11;
+  const auto found = screen(spiky);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 133U);
+  EXPECT_FALSE(screen({spiky.end() - 74, spiky.end()}));
+}
+
+TEST(Screen, TheReturnFromASpikeIsNoStep) {
+  // Nights of AR(1) 0.6, so that an ordinary night after a spike of 60 deviations would be 36 below what that spike
+  // lets expect.
+  std::mt19937_64 engine(9);
+  std::normal_distribution<double> noise(0.0, 0.01);
+  std::vector<double> logs{0.0};
+  for (int i = 0; i < 120; ++i) logs.push_back(0.6 * logs.back() + noise(engine));
+  logs[logs.size() - 2] += 0.6;
+  EXPECT_FALSE(screen(logs));
+}
+
+TEST(Screen, DatesASmallerShiftAndTellsItsSign) {
+  const auto slower = screen(shifted(gaussian(80, 2), 70, 0.025));
+  const auto faster = screen(shifted(gaussian(80, 2), 70, -0.025));
+  ASSERT_TRUE(slower && faster);
+  EXPECT_NEAR(static_cast<double>(slower->first), 70, 1);
+  EXPECT_GT(slower->shift_log, 0.015);
+  EXPECT_LT(faster->shift_log, -0.015);
+}
+
+// Forty deviations: no night before has any part in it, though four deviations are all that a clipped night shows.
+TEST(ScreenSimulation, DatesALargeShiftToItsNight) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const auto found = screen(shifted(gaussian(82, seed), 80, 0.4));
+    ASSERT_TRUE(found) << seed;
+    EXPECT_EQ(found->first, 80U) << seed;
+  }
+}
+
+// Twelve nights were faster by ten deviations, and the newest is not.
+TEST(Screen, SaysNothingOfAShiftThatIsOver) {
+  auto logs = gaussian(80, 2);
+  for (std::size_t i = 67; i < 79; ++i) logs[i] -= 0.1;
+  EXPECT_TRUE(screen({logs.begin(), logs.end() - 1}));
+  EXPECT_FALSE(screen(logs));
+}
+
+// Half of the way is not back, and one ordinary night of a small shift is no return.
+TEST(Screen, AShiftThatIsNotWhollyOverIsSaid) {
+  auto logs = gaussian(80, 2);
+  for (std::size_t i = 67; i < 80; ++i) logs[i] -= i == 79 ? 0.06 : 0.1;
+  EXPECT_TRUE(screen(logs));
+  auto small = shifted(gaussian(80, 2), 67, 0.03);
+  small.back() = 3.012;
+  EXPECT_TRUE(screen(small));
+}
+
+TEST(Screen, CountsNightsInTheWholeSegmentHoweverLong) {
+  const auto found = screen(shifted(gaussian(400, 3), 395, 0.05));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 395U);
+}
+
+TEST(Screen, NeedsTwelveNightsBeforeAShift) {
+  EXPECT_FALSE(largest_shift(shifted(gaussian(12, 4), 11, 1.0), {}));
+  EXPECT_FALSE(screen(shifted(gaussian(12, 4), 11, 1.0)));
+  EXPECT_TRUE(screen(shifted(gaussian(13, 5), 12, 1.0)));
+  EXPECT_FALSE(screen({}));
+}
+
+TEST(Screen, OfASeriesThatRepeatsExactlyFindsWhatMattersAndNoDust) {
+  const std::vector<double> bytes(60, 20.0);
+  EXPECT_FALSE(screen(bytes));
+  EXPECT_FALSE(screen(shifted(bytes, 59, 0.0003)));
+  EXPECT_TRUE(screen(shifted(bytes, 59, 0.01)));
+}
+
+TEST(Screen, IsNotMovedByAnOldSpike) {
+  auto logs = gaussian(80, 5);
+  const auto before = *largest_shift(logs, {});
+  logs[60] += 100;
+  const auto after = *largest_shift(logs, {});
+  // Clipped, one night of 40 moves the level before by at most 4 / 40 of a deviation, a tenth.
+  EXPECT_NEAR(after.score, before.score, 1.0);
+  EXPECT_FALSE(screen(logs));
+}
+
+TEST(Screen, HoldsAWanderingSeriesToItsOwnScale) {
+  std::mt19937_64 engine(6);
+  std::normal_distribution<double> noise(0.0, 0.01);
+  std::vector<double> logs{0.0};
+  for (int i = 0; i < 200; ++i) logs.push_back(0.8 * logs.back() + noise(engine));
+  // 14 nights at +2.5 of these deviations: an everyday excursion for this series, nothing of the kind for white noise.
+  auto white = gaussian(200, 7, 0.0167);
+  for (std::size_t i = 0; i < 8; ++i) {
+    logs.push_back(0.8 * logs.back() + noise(engine) + 0.006);
+    white.push_back(3.0 + 0.03);
+  }
+  EXPECT_FALSE(screen(logs));
+  EXPECT_TRUE(screen(white));
+}
+
+TEST(Screen, AnswersTheSameForTheSameNights) {
+  const auto logs = shifted(gaussian(100, 8), 95, 0.025);
+  const auto a = screen(logs);
+  const auto b = screen(logs);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->threshold, b->threshold);
+}
+
+// 8 unchanged series of a year, where 2 screens each are meant: 16 in all, at most 16 + 3.1 * sqrt(16) + what the
+// clustering of screens adds (a third) in 99.9 % of cases.
+TEST(ScreenSimulation, OfUnchangedSeriesMeetsItsThresholdAboutTwiceAYear) {
+  int screens = 0;
+  for (unsigned series = 0; series < 8; ++series) {
+    const auto logs = gaussian(40 + 365, 100 + series);
+    bool before = false;
+    for (std::size_t n = 40; n <= logs.size(); ++n) {
+      const bool now = screen({logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(n)}).has_value();
+      screens += now && !before;
+      before = now;
+    }
+  }
+  EXPECT_LE(screens, 33);
+  EXPECT_GE(screens, 4) << "the screen would be without power";
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,0 +1,112 @@
+#include "harness/records/subject.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/store/attempts/ingest.h"
+#include "harness/store/database.h"
+#include "harness/store/queries/query.h"
+#include "tests/harness/example_run.h"
+
+namespace perfbench::harness {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Subject engine(char digest, const std::string& library = "1") {
+  const std::map<std::string, std::string> told{{"mpi", "absent"}, {"libraries.L", library}};
+  return {.engine_sha256 = std::string(64, digest),
+          .told = std::make_shared<const std::map<std::string, std::string>>(told),
+          .git_commit = std::string(40, 'a')};
+}
+
+TEST(Subject, IsTheEnginesBytesWithWhatWasDoneToIt) {
+  const auto one = engine('1');
+  auto renamed = one;
+  renamed.git_commit = std::string(40, 'b');
+  EXPECT_TRUE(same_subject(one, renamed));
+  EXPECT_FALSE(same_subject(one, engine('2')));
+  EXPECT_FALSE(same_subject(one, engine('1', "2")));
+  auto faulty = one;
+  faulty.inject = {"slow:span=matmul"};
+  EXPECT_FALSE(same_subject(one, faulty));
+  auto paired = one;
+  paired.side = "A";
+  EXPECT_FALSE(same_subject(one, paired));
+}
+
+TEST(Subject, OfAnAttemptThatToldNothingIsThatOfTheOthers) {
+  auto silent = engine('1');
+  silent.told.reset();
+  SubjectGroups groups;
+  EXPECT_EQ(groups.place_of(silent), 0U);
+  EXPECT_EQ(groups.place_of(engine('1')), 0U);
+  EXPECT_EQ(groups.place_of(engine('1', "2")), 1U);
+  EXPECT_EQ(groups.place_of(silent), 0U);
+}
+
+TEST(Subject, TheClockOfADemonstrationIsNoFault) {
+  auto subject = engine('1');
+  subject.inject = {"work_clock:noise=0.02"};
+  EXPECT_FALSE(subject.is_faulty());
+  subject.inject.emplace_back("startup:ms=5");
+  EXPECT_TRUE(subject.is_faulty());
+}
+
+TEST(Subject, HasANameForPeople) {
+  auto subject = engine('1');
+  EXPECT_EQ(subject_name(subject), "aaaaaaaa");
+  subject.git_dirty = true;
+  subject.inject = {"wrong_gradient"};
+  subject.side = "B";
+  EXPECT_EQ(subject_name(subject), "aaaaaaaa-dirty, inject wrong_gradient, side B");
+  subject.git_commit = "no commit";
+  EXPECT_EQ(subject_name(subject), "engine 11111111, inject wrong_gradient, side B");
+  EXPECT_EQ(subject_name({.source = "sweep", .git_commit = std::string(40, 'a')}), "unknown engine of sweep");
+}
+
+TEST(Subject, NamesOfOneCommitSayWhatDiffers) {
+  EXPECT_THAT(distinct_names({engine('1'), engine('2')}),
+              ElementsAre("aaaaaaaa (engine 11111111)", "aaaaaaaa (engine 22222222)"));
+  EXPECT_THAT(distinct_names({engine('1'), engine('1', "2")}),
+              ElementsAre("aaaaaaaa (libraries.L 1)", "aaaaaaaa (libraries.L 2)"));
+}
+
+TEST(Subject, IsNamedByItsWholeNameBeforeAPartOfIt) {
+  auto side = engine('1');
+  side.side = "A";
+  const std::vector<Subject> all{side, engine('1')};
+  EXPECT_THAT(named_subjects(all, "aaaaaaaa"), ElementsAre(1U));
+  EXPECT_THAT(named_subjects(all, "side A"), ElementsAre(0U));
+  EXPECT_THAT(named_subjects(all, "aaaa"), ElementsAre(0U, 1U));
+  EXPECT_THAT(named_subjects(all, "111111"), ElementsAre(0U, 1U));
+  EXPECT_THAT(named_subjects(all, "side B"), IsEmpty());
+}
+
+// Of an older perfbench, which did not record the engine, each sweep is a subject of its own, and so is each build.
+TEST(Subject, WithoutAnEngineIsOfItsSweepAndBuild) {
+  const ScratchFolder scratch;
+  auto db = open_database(scratch / "a.db");
+  int written = 0;
+  const auto add = [&](const std::string& sweep, char commit) {
+    ExampleRun example{.attempt = example_attempt("c", ++written)};
+    example.attempt.sweep_id = sweep;
+    example.attempt.engine_sha256.clear();
+    example.environment.git_commit = std::string(40, commit);
+    write_run_directory(scratch / std::to_string(written), example);
+    ingest_run_directory(db, scratch / std::to_string(written));
+  };
+  add("one", 'a');
+  add("one", 'a');
+  add("one", 'b');
+  add("two", 'a');
+  SubjectGroups groups;
+  for (const auto& attempt : load_attempts(db, parse_selection("all"))) groups.place_of(attempt.subject);
+  EXPECT_THAT(distinct_names(groups.subjects()),
+              ElementsAre("unknown engine of one (git_commit " + std::string(40, 'a') + ")",
+                          "unknown engine of one (git_commit " + std::string(40, 'b') + ")", "unknown engine of two"));
+}
+
+}  // namespace
+}  // namespace perfbench::harness

@@ -1,1 +1,0 @@
-perfbench_test(verdict_test SOURCES verdict_guide_test.cpp DEPENDS perfbench_stats)

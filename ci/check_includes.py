@@ -2,12 +2,18 @@
 """Holds the sources to ci/include_rules.txt, forbids circles between files, keeps files short and printing in one place,
 finds names that a `using` brings in vain, types that have one name, and keeps Python's own names from its scripts.
 
-usage: check_includes.py [ROOT]     prints one line per violation; exit code 1 when there is any
+usage: check_includes.py [ROOT] [--table [--write]]
+
+Prints one line per violation; exit code 1 when there is any. --table prints the rooms instead, with the floor of each
+and what it includes, and the sizes of the top folders. --write puts the rooms into ARCHITECTURE.md.
 """
+import argparse
 import fnmatch
 import re
 import sys
 from pathlib import Path
+
+import rooms
 
 FOLDERS = ("engine", "harness", "reports", "tests", "workloads")
 SOURCE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
@@ -177,11 +183,46 @@ def takes_a_standard_name(file):
     return path.suffix == ".py" and name in sys.stdlib_module_names
 
 
-def check(root):
-    rules = Rules(root / "ci" / "include_rules.txt")
+def files_of(root):
     paths = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.is_file()]
     paths += [p for p in sorted((root / "ci").rglob("*")) if p.is_file()]
-    files = {str(p.relative_to(root)) for p in paths if p.suffix in SOURCE_SUFFIXES}
+    return paths, {str(p.relative_to(root)) for p in paths if p.suffix in SOURCE_SUFFIXES}
+
+
+def room_of(rules, file):
+    """The longest folder with a rule. A single file with a rule of its own is part of its folder's room."""
+    folder = file.rpartition("/")[0]
+    while folder and folder not in rules.folders:
+        folder = folder.rpartition("/")[0]
+    return folder or None
+
+
+def arrows_of(root, rules, files):
+    """By room, the rooms whose headers its files include. Tests are above all and left out."""
+    arrows = {}
+    for file in sorted(files):
+        if file.startswith("tests/") or room_of(rules, file) is None:
+            continue
+        below = arrows.setdefault(room_of(rules, file), set())
+        below.update(room_of(rules, own) for _, own, _ in read_includes(root, file) if own in files)
+    return {room: below - {room, None} for room, below in arrows.items()}
+
+
+def check_table(root, rules, files):
+    """ARCHITECTURE.md has the rooms as they are."""
+    document = root / "ARCHITECTURE.md"
+    shown = rooms.block_of(document.read_text()) if document.exists() else None
+    arrows = arrows_of(root, rules, files)
+    circle = find_circle(arrows)
+    if circle:
+        yield f"a circle of rooms: {' -> '.join(circle)}"
+    elif shown is not None and shown != rooms.table(arrows):
+        yield "ARCHITECTURE.md: its rooms are not those of the tree; run ci/check_includes.py --table --write"
+
+
+def check(root):
+    rules = Rules(root / "ci" / "include_rules.txt")
+    paths, files = files_of(root)
     graph = {}
     for file in sorted(files):
         yield from check_printing(root, file)
@@ -197,6 +238,7 @@ def check(root):
     circle = find_circle(graph)
     if circle:
         yield f"a circle of includes: {' -> '.join(circle)}"
+    yield from check_table(root, rules, files)
     for path in paths:
         if takes_a_standard_name(path):
             yield f"{path.relative_to(root)}: Python has a module of this name, which scripts beside it would not find"
@@ -206,9 +248,24 @@ def check(root):
                 yield f"{path.relative_to(root)}: {lines} lines; split it (at most {MAX_LINES})"
 
 
+def print_table(root, write):
+    rules, (_, files) = Rules(root / "ci" / "include_rules.txt"), files_of(root)
+    text = rooms.table(arrows_of(root, rules, files))
+    if write:
+        rooms.write(root / "ARCHITECTURE.md", text)
+    print(text, rooms.sizes(root, files, FOLDERS), sep="\n\n")
+
+
 def main():
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    violations = list(check(root))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", nargs="?", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        print_table(options.root, options.write)
+        return 0
+    violations = list(check(options.root))
     for violation in violations:
         print(violation)
     return 1 if violations else 0

@@ -15,7 +15,7 @@ namespace perfbench::reports {
 // known in parts those; of very many cells those first whose verdict is not SAME.
 std::vector<Chart> ab_charts(const std::vector<harness::CellVerdict>& cells);
 
-// A comparison of two sides (harness/ab) as a table for people and for programs.
+// A comparison of two sides (harness/pairs) as a table for people and for programs.
 // Who was compared, a row per cell and metric, what each verdict rests on, what was discarded and why.
 Document ab_document(const harness::AbReport& report);
 

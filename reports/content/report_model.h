@@ -1,5 +1,5 @@
 // What a report says, as plain structs: filled by build_report.h, made a document by report_document.h.
-// Numbers are raw, in the units of their names; digits and units are those of reports/format.
+// Numbers are raw, in the units of their names; digits and units are those of reports/render/format.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ failures=0
 # A tree of the smallest size that the rules can be told about.
 fresh_tree() {
   rm -rf "$work/tree"
-  mkdir -p "$work/tree"/{ci,engine/core,engine/ops/cpu,engine/ops/cuda,harness/{sqlite,store},workloads/spec}
+  mkdir -p "$work/tree"/{ci,engine/core,engine/ops/cpu,engine/ops/cuda,harness/{app,store},workloads/spec}
   cat >"$work/tree/ci/include_rules.txt" <<'RULES'
 workloads/spec:
 engine/core: workloads/spec
@@ -17,7 +17,9 @@ engine/ops: engine/core
 engine/ops/cpu: engine/ops
 engine/ops/cuda: engine/ops
 harness/store: workloads/spec
-<sqlite3.h>: harness/sqlite/sqlite.cpp
+harness/app: harness/store
+<sqlite3.h>: harness/store/sqlite.cpp
+"harness/store/sqlite.h": harness/store/*
 generated: made.h
 RULES
   echo '#include "workloads/spec/run.h"' >"$work/tree/engine/core/tensor.h"
@@ -25,7 +27,7 @@ RULES
   printf '#include "engine/core/tensor.h"\n#include "workloads/spec/run.h"\n' >"$work/tree/engine/ops/ops.h"
   printf '#include "engine/ops/ops.h"\n#include "made.h"\n' >"$work/tree/engine/ops/cpu/matmul.cpp"
   echo '#pragma once' >"$work/tree/engine/ops/cuda/matmul.h"
-  echo '#include <sqlite3.h>' >"$work/tree/harness/sqlite/sqlite.cpp"
+  echo '#include <sqlite3.h>' >"$work/tree/harness/store/sqlite.cpp"
 }
 
 # expect NAME CODE TEXT: what the checker says about the tree as it stands.
@@ -58,7 +60,7 @@ expect 'backends may not include each other' 1 'engine/ops/cpu must not include 
 fresh_tree
 printf '\nvoid f() { fmt::print("{}", name); }  // not std::puts(\n' >"$work/tree/harness/store/ingest.cpp"
 expect 'the harness prints through one door' 1 \
-  'harness/store/ingest.cpp:2: fmt::print prints text as it is; use reports/format/print.h'
+  'harness/store/ingest.cpp:2: fmt::print prints text as it is; use reports/render/format/print.h'
 
 fresh_tree
 printf 'void f() { std::fputs(name, stderr); std::snprintf(b, 1, name); }\n' >"$work/tree/harness/store/ingest.cpp"
@@ -73,7 +75,21 @@ expect 'and one that is stays' 0 ''
 fresh_tree
 echo '#include <sqlite3.h>' >"$work/tree/harness/store/ingest.cpp"
 expect 'a vendor header stays in the files named for it' 1 \
-  'harness/store/ingest.cpp:1: <sqlite3.h> may be included only by harness/sqlite/sqlite.cpp'
+  'harness/store/ingest.cpp:1: <sqlite3.h> may be included only by harness/store/sqlite.cpp'
+
+fresh_tree
+echo '#pragma once' >"$work/tree/harness/store/sqlite.h"
+echo '#include "harness/store/sqlite.h"' >"$work/tree/harness/app/prune.cpp"
+expect 'and so does a header of the project' 1 \
+  'harness/app/prune.cpp:1: "harness/store/sqlite.h" may be included only by harness/store/*'
+
+fresh_tree
+printf '%s\n' '<!-- rooms: written by ci/check_includes.py --table --write -->' '<!-- end of rooms -->' \
+  >"$work/tree/ARCHITECTURE.md"
+expect 'a document shows the rooms as they are' 1 'its rooms are not those of the tree'
+python3 "$repository/ci/check_includes.py" "$work/tree" --table --write >"$work/table"
+expect 'which the script writes' 0 ''
+grep -q '^| 2 | `engine/ops` | `engine/core` |$' "$work/table" || { echo 'FAILED the floor of engine/ops'; failures=$((failures + 1)); }
 
 fresh_tree
 echo '#include "workloads/spec/model.h"' >"$work/tree/workloads/spec/run.h"

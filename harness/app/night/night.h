@@ -58,7 +58,7 @@ class Night {
   bool cancelled() const { return cancelled_; }
 
  protected:
-  // What another kind of night does otherwise (harness/demonstration).
+  // What another kind of night does otherwise (demonstration_night.h).
   virtual AbSide ordinary_engine() const;                 // what cells run with
   virtual AbSide tonight(const std::string& cell) const;  // what this one ran with
   virtual bool can_measure(const Cell&) const { return true; }
